@@ -1,0 +1,290 @@
+//! The radio driver contract of Kinglet.
+//!
+//! There is no `send` and no `receive`: between such calls sits a CPU, and interframe spacing,
+//! acknowledgements and sampled listening cannot wait for it. Instead the MAC submits [`Command`]s
+//! whose start is either "as soon as possible" or the instant at which the start-of-frame delimiter
+//! (SFD) ends on the air, with one command of look-ahead, and the driver reports timestamped
+//! [`Event`]s. What the hardware does by itself is declared in [`Capabilities`]; the MAC does the
+//! rest in software.
+//!
+//! # Rules for drivers
+//!
+//! * `Receive` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the mode, ends
+//!   with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or [`Event::Missed`], and the
+//!   radio then returns by itself to the mode that held before (or that was submitted meanwhile).
+//! * A frame in these interfaces is the PSDU without its two FCS octets: the radio appends and
+//!   checks the FCS, and frames with a wrong FCS are not reported.
+//! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
+//!   waits until reception (and its acknowledgement, if the radio sends it) has ended.
+//! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing changes.
+//!
+//! ```
+//! use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
+//! use kinglet_time::Instant;
+//!
+//! /// A radio that hears nothing and refuses to speak.
+//! struct Mute;
+//! impl Driver for Mute {
+//!     fn capabilities(&self) -> Capabilities { Capabilities::NONE }
+//!     fn set_filter(&mut self, _: Filter) {}
+//!     fn submit(&mut self, _: Instant, _: Command, _: &[u8]) -> Result<(), Busy> { Err(Busy) }
+//!     fn poll_event(&mut self, _: Instant, _: &mut [u8; MAX_FRAME]) -> Option<Event> { None }
+//! }
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+use core::ops::BitOr;
+use kinglet_time::{Duration, Instant};
+
+/// aMaxPHYPacketSize: the longest PSDU in octets, FCS included (IEEE 802.15.4-2015, 11.2).
+pub const MAX_PSDU: usize = 127;
+/// Octets of the frame check sequence, which the radio appends and removes.
+pub const FCS_LEN: usize = 2;
+/// The longest frame in these interfaces: a PSDU without its FCS.
+pub const MAX_FRAME: usize = MAX_PSDU - FCS_LEN;
+
+/// One O-QPSK symbol at 2.4 GHz (IEEE 802.15.4-2015, 12.2).
+pub const SYMBOL: Duration = Duration::from_micros(16);
+/// Time on the air of one octet at 250 kb/s: two symbols.
+pub const OCTET: Duration = Duration::from_micros(32);
+/// Preamble (4 octets), SFD (1) and PHR (1): what precedes the PSDU on the air.
+pub const SHR_PHR: Duration = Duration::from_micros(192);
+/// aTurnaroundTime: 12 symbols between receiving and transmitting.
+pub const TURNAROUND: Duration = Duration::from_micros(192);
+/// aUnitBackoffPeriod: 20 symbols.
+pub const UNIT_BACKOFF: Duration = Duration::from_micros(320);
+/// A clear channel assessment: 8 symbols.
+pub const CCA: Duration = Duration::from_micros(128);
+/// macAckWaitDuration: 54 symbols from the end of a frame to the end of its acknowledgement.
+pub const ACK_WAIT: Duration = Duration::from_micros(864);
+/// PSDU octets of an immediate acknowledgement, FCS included.
+pub const ACK_PSDU: usize = 5;
+
+/// Time on the air of a PSDU of `psdu_len` octets (FCS included), from preamble to last symbol.
+pub const fn air_time(psdu_len: usize) -> Duration {
+    Duration::from_micros(SHR_PHR.as_micros() + OCTET.as_micros() * psdu_len as u64)
+}
+
+/// A 2.4 GHz channel, 11 to 26.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Channel(u8);
+
+impl Channel {
+    /// The channel with this number, or `None` outside of 11..=26.
+    pub const fn new(number: u8) -> Option<Self> {
+        if number >= 11 && number <= 26 { Some(Channel(number)) } else { None }
+    }
+
+    /// The channel number, 11 to 26.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for Channel {
+    /// Channel 26, which no 802.11 channel of the 1/6/11 plan overlaps.
+    fn default() -> Self {
+        Channel(26)
+    }
+}
+
+/// When a command takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// As soon as the hardware can.
+    Asap,
+    /// So that the SFD ends at this instant (transmit), or listening starts at it (receive).
+    At(Instant),
+}
+
+/// Channel access before a transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// None: acknowledgements and strobes.
+    Immediate,
+    /// One clear channel assessment; busy ends the command with [`Event::ChannelBusy`].
+    Cca,
+    /// The whole CSMA-CA in hardware; needs [`Capabilities::CSMA`]. Some radios do not listen
+    /// during the random backoff ("deaf listening", TCPlp §4.2).
+    Csma(CsmaParams),
+}
+
+/// Parameters of unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CsmaParams {
+    /// macMinBE, 0 to `max_be`; default 3.
+    pub min_be: u8,
+    /// macMaxBE, 3 to 8; default 5.
+    pub max_be: u8,
+    /// macMaxCsmaBackoffs, 0 to 5: how many busy assessments after the first are tolerated; default 4.
+    pub max_backoffs: u8,
+}
+
+impl Default for CsmaParams {
+    fn default() -> Self {
+        CsmaParams { min_be: 3, max_be: 5, max_backoffs: 4 }
+    }
+}
+
+/// What the MAC asks of the radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Lowest power; hears nothing.
+    Off,
+    /// Listen on `channel` from `start`, until `until` or until replaced.
+    Receive {
+        /// When listening starts.
+        start: Start,
+        /// When it ends by itself (the mode then becomes `Off`); `None` = until replaced.
+        until: Option<Instant>,
+        /// Where to listen.
+        channel: Channel,
+    },
+    /// Send the frame that is passed along, once.
+    Transmit {
+        /// When the SFD ends on the air.
+        start: Start,
+        /// How the channel is won.
+        access: Access,
+        /// Where to send.
+        channel: Channel,
+        /// Output power in dBm; the driver rounds to its nearest step.
+        power_dbm: i8,
+        /// Whether the radio waits for an acknowledgement afterwards
+        /// (needs [`Capabilities::ACK_WAIT`]; otherwise the MAC times it in software).
+        ack: bool,
+    },
+}
+
+/// What became of the acknowledgement of a transmitted frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ack {
+    /// The radio was not asked to wait for one.
+    NotAwaited,
+    /// It came.
+    Received {
+        /// The frame-pending bit of the acknowledgement.
+        frame_pending: bool,
+    },
+    /// It did not come within macAckWaitDuration.
+    Missing,
+}
+
+/// What the radio reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A frame with a right FCS that passed the filter; its octets are in the caller's buffer.
+    Received {
+        /// When its SFD ended on the air.
+        sfd: Instant,
+        /// Octets of the frame, FCS not counted.
+        len: u8,
+        /// Signal strength in dBm.
+        rssi_dbm: i8,
+        /// Link quality indication, 0 (worst) to 255.
+        lqi: u8,
+        /// Whether the radio has acknowledged it by itself.
+        acked: bool,
+    },
+    /// The outstanding transmission is over.
+    Transmitted {
+        /// When its SFD ended on the air.
+        sfd: Instant,
+        /// What became of the acknowledgement.
+        ack: Ack,
+    },
+    /// The outstanding transmission did not happen: the channel was busy (every time, for hardware
+    /// CSMA).
+    ChannelBusy,
+    /// The outstanding transmission did not happen: its scheduled start could not be met.
+    Missed,
+}
+
+/// What the hardware does by itself, as a set of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities(u8);
+
+impl Capabilities {
+    /// Nothing: the MAC does it all.
+    pub const NONE: Capabilities = Capabilities(0);
+    /// Filters by address and acknowledges frames that ask for it, 12 symbols after their end.
+    pub const AUTO_ACK: Capabilities = Capabilities(1);
+    /// Waits for the acknowledgement of a transmitted frame and reports it.
+    pub const ACK_WAIT: Capabilities = Capabilities(1 << 1);
+    /// Does the whole CSMA-CA for a transmission.
+    pub const CSMA: Capabilities = Capabilities(1 << 2);
+    /// Can meet `Start::At`.
+    pub const SCHEDULED: Capabilities = Capabilities(1 << 3);
+
+    /// Whether every bit of `other` is set in `self`.
+    pub const fn contains(self, other: Capabilities) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Capabilities {
+    type Output = Capabilities;
+    fn bitor(self, rhs: Capabilities) -> Capabilities {
+        Capabilities(self.0 | rhs.0)
+    }
+}
+
+/// Which frames a radio with [`Capabilities::AUTO_ACK`] takes (IEEE 802.15.4-2015, 6.7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// Own PAN.
+    pub pan_id: u16,
+    /// Own short address; 0xFFFE and 0xFFFF mean none.
+    pub short: u16,
+    /// Own extended address, most significant octet first.
+    pub extended: [u8; 8],
+}
+
+/// A transmission is outstanding already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy;
+
+/// A radio. Strangers implement this; see the rules at the top of the crate.
+pub trait Driver {
+    /// What the hardware does by itself; constant over the driver's life.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Sets the address filter; a radio without [`Capabilities::AUTO_ACK`] may ignore it.
+    fn set_filter(&mut self, filter: Filter);
+
+    /// Starts `command`. `frame` holds the frame of a `Transmit` (1 to [`MAX_FRAME`] octets) and is
+    /// empty otherwise; it need not outlive the call.
+    ///
+    /// # Errors
+    /// [`Busy`] if a transmission is outstanding and `command` is another one; nothing changes.
+    fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy>;
+
+    /// The next event, oldest first; a received frame is written to the start of `frame`.
+    fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_frame_is_4256_us_on_the_air_and_an_ack_352() {
+        assert_eq!(air_time(MAX_PSDU).as_micros(), 4_256);
+        assert_eq!(air_time(ACK_PSDU).as_micros(), 352);
+    }
+
+    #[test]
+    fn channels_outside_of_the_band_do_not_exist() {
+        assert!(Channel::new(10).is_none() && Channel::new(27).is_none());
+        assert_eq!(Channel::new(11).map(Channel::number), Some(11));
+    }
+
+    #[test]
+    fn capability_sets_contain_their_parts() {
+        let both = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
+        assert!(both.contains(Capabilities::AUTO_ACK) && both.contains(Capabilities::NONE));
+        assert!(!both.contains(Capabilities::CSMA));
+    }
+}

@@ -1,0 +1,214 @@
+//! The clock vocabulary of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds.
+//!
+//! No layer reads a clock. Every call that depends on time takes `now: Instant` as its first
+//! argument, and every layer answers `deadline() -> Option<Instant>`: when it next wants to be
+//! called. Arithmetic saturates, so no timestamp, however hostile, can panic or wrap.
+//!
+//! ```
+//! use kinglet_time::{Duration, Instant};
+//! let start = Instant::from_millis(2);
+//! let timeout = start + Duration::from_micros(864); // macAckWaitDuration
+//! assert_eq!(timeout.as_micros(), 2_864);
+//! assert_eq!(timeout - start, Duration::from_micros(864));
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
+
+/// A point in time: microseconds since an origin that the caller chose (usually start-up).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The origin.
+    pub const ZERO: Instant = Instant(0);
+    /// Later than any instant that can occur; useful as the start of a minimum search.
+    pub const MAX: Instant = Instant(u64::MAX);
+
+    /// The instant `micros` microseconds after the origin.
+    pub const fn from_micros(micros: u64) -> Self {
+        Instant(micros)
+    }
+
+    /// The instant `millis` milliseconds after the origin.
+    pub const fn from_millis(millis: u64) -> Self {
+        Instant(millis.saturating_mul(1_000))
+    }
+
+    /// The instant `secs` seconds after the origin.
+    pub const fn from_secs(secs: u64) -> Self {
+        Instant(secs.saturating_mul(1_000_000))
+    }
+
+    /// Microseconds since the origin.
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+
+    /// Whole milliseconds since the origin.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// Time elapsed since `earlier`, or `None` if `earlier` is later than `self`.
+    pub const fn checked_since(self, earlier: Instant) -> Option<Duration> {
+        match self.0.checked_sub(earlier.0) {
+            Some(us) => Some(Duration(us)),
+            None => None,
+        }
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    fn add(self, rhs: Duration) -> Instant {
+        Instant(self.0.saturating_add(rhs.0))
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, rhs: Duration) {
+        *self = *self + rhs;
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+    fn sub(self, rhs: Duration) -> Instant {
+        Instant(self.0.saturating_sub(rhs.0))
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+    /// Zero if `rhs` is later.
+    fn sub(self, rhs: Instant) -> Duration {
+        Duration(self.0.saturating_sub(rhs.0))
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}s", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+/// A span of time in microseconds; never negative.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Duration(u64);
+
+impl Duration {
+    /// No time.
+    pub const ZERO: Duration = Duration(0);
+    /// Longer than any span that can occur.
+    pub const MAX: Duration = Duration(u64::MAX);
+
+    /// A span of `micros` microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Duration(micros)
+    }
+
+    /// A span of `millis` milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Duration(millis.saturating_mul(1_000))
+    }
+
+    /// A span of `secs` seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Duration(secs.saturating_mul(1_000_000))
+    }
+
+    /// The span in microseconds.
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+
+    /// The span in whole milliseconds, rounded down.
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    fn add(self, rhs: Duration) -> Duration {
+        Duration(self.0.saturating_add(rhs.0))
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, rhs: Duration) {
+        *self = *self + rhs;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    /// Zero if `rhs` is longer.
+    fn sub(self, rhs: Duration) -> Duration {
+        Duration(self.0.saturating_sub(rhs.0))
+    }
+}
+
+impl Mul<u32> for Duration {
+    type Output = Duration;
+    fn mul(self, rhs: u32) -> Duration {
+        Duration(self.0.saturating_mul(u64::from(rhs)))
+    }
+}
+
+impl Div<u32> for Duration {
+    type Output = Duration;
+    /// Rounds down; division by zero gives [`Duration::MAX`].
+    fn div(self, rhs: u32) -> Duration {
+        Duration(self.0.checked_div(u64::from(rhs)).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}us", self.0)
+    }
+}
+
+/// The earlier of two optional deadlines; `None` means "never".
+pub const fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(x), Some(y)) => Some(if x.0 <= y.0 { x } else { y }),
+        (Some(x), None) => Some(x),
+        (None, y) => y,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_instead_of_wrapping() {
+        assert_eq!(Instant::MAX + Duration::from_secs(1), Instant::MAX);
+        assert_eq!(Instant::ZERO - Duration::from_secs(1), Instant::ZERO);
+        assert_eq!(Instant::ZERO - Instant::from_secs(1), Duration::ZERO);
+        assert_eq!(Duration::MAX * 2, Duration::MAX);
+        assert_eq!(Duration::from_secs(1) / 0, Duration::MAX);
+    }
+
+    #[test]
+    fn checked_since_refuses_the_future() {
+        let (early, late) = (Instant::from_millis(1), Instant::from_millis(3));
+        assert_eq!(late.checked_since(early), Some(Duration::from_millis(2)));
+        assert_eq!(early.checked_since(late), None);
+    }
+
+    #[test]
+    fn earliest_treats_none_as_never() {
+        let t = Some(Instant::from_secs(1));
+        assert_eq!(earliest(t, None), t);
+        assert_eq!(earliest(None, t), t);
+        assert_eq!(earliest(t, Some(Instant::ZERO)), Some(Instant::ZERO));
+        assert_eq!(earliest(None, None), None);
+    }
+}

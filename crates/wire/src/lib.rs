@@ -1,0 +1,62 @@
+//! Every byte format below the application, as views that validate once and then cannot fail.
+//!
+//! | module | format |
+//! |---|---|
+//! | [`ieee802154`] | IEEE 802.15.4-2015 MAC frames |
+//! | [`sixlowpan`] | 6LoWPAN: fragmentation (RFC 4944), IPHC and UDP NHC (RFC 6282) |
+//! | [`ipv6`] | IPv6 (RFC 8200) and its extension headers |
+//! | [`icmpv6`] | ICMPv6 (RFC 4443) |
+//! | [`udp`] | UDP (RFC 768) |
+//! | [`tcp`] | TCP (RFC 9293) and its options |
+//! | [`checksum`] | the Internet checksum (RFC 1071) |
+//!
+//! Each format has a *view* (`parse(&[u8]) -> Result<View, Error>`, then infallible accessors) and a
+//! *repr*, a plain struct with `buffer_len()` and `emit(&mut [u8])`.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![deny(clippy::arithmetic_side_effects)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, reason = "tests compute with constants"))]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod checksum;
+pub mod icmpv6;
+pub mod ieee802154;
+pub mod ipv6;
+pub mod sixlowpan;
+pub mod tcp;
+pub mod udp;
+
+use core::fmt;
+
+/// Why octets were refused; the name is the field's in its RFC or standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The octets end inside or before this field.
+    Truncated(&'static str),
+    /// This field has a value that the format forbids.
+    Invalid(&'static str),
+    /// This field has a legal value that Kinglet does not implement.
+    Unsupported(&'static str),
+    /// The checksum of this header is wrong.
+    Checksum(&'static str),
+    /// The output buffer is too short for this header.
+    NoRoom(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Truncated(field) => write!(f, "octets end before or inside of {field}"),
+            Error::Invalid(field) => write!(f, "{field} has a forbidden value"),
+            Error::Unsupported(field) => write!(f, "{field} has a value that is not supported"),
+            Error::Checksum(header) => write!(f, "wrong checksum in {header}"),
+            Error::NoRoom(header) => write!(f, "output buffer too short for {header}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
