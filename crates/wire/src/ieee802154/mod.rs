@@ -1,1 +1,173 @@
-//! Placeholder until the first item lands.
+//! IEEE 802.15.4-2015 MAC frames, clause 7, without their frame check sequence.
+//!
+//! [`Frame`] is the view: all frame types with a general MAC header, every addressing mode,
+//! PAN identifier compression by the rules of frame versions 0 and 1 (2003, 2006) and of version 2
+//! (2015, Table 7-2), sequence number suppression, the auxiliary security header (located, not
+//! processed) and information elements (located, not interpreted). [`Repr`] writes what Kinglet
+//! sends: frames inside one PAN.
+//!
+//! Not done: multipurpose, fragment and extended frames (types 5 to 7) and the security of the
+//! 2003 edition, all refused as unsupported.
+
+mod fcs;
+mod frame;
+mod reader;
+mod repr;
+
+pub use fcs::{fcs, fcs_is_right};
+pub use frame::{AuxSecurity, Frame};
+pub use repr::Repr;
+
+use core::fmt;
+
+/// A PAN identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PanId(pub u16);
+
+impl PanId {
+    /// The broadcast PAN identifier, 0xFFFF.
+    pub const BROADCAST: PanId = PanId(0xffff);
+}
+
+/// The address of a device in a MAC frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// The field is not present.
+    None,
+    /// A short address, 16 bits.
+    Short(u16),
+    /// An extended address (EUI-64), most significant octet first. On the air it is sent with its
+    /// least significant octet first.
+    Extended([u8; 8]),
+}
+
+impl Address {
+    /// The broadcast short address, 0xFFFF.
+    pub const BROADCAST: Address = Address::Short(0xffff);
+
+    /// Whether this is the broadcast short address.
+    pub const fn is_broadcast(self) -> bool {
+        matches!(self, Address::Short(0xffff))
+    }
+
+    /// Whether this names one device: a short address that can be assigned (not 0xFFFE, which means
+    /// "use the extended address", nor broadcast), or an extended one.
+    pub const fn is_unicast(self) -> bool {
+        match self {
+            Address::None => false,
+            Address::Short(short) => short < 0xfffe,
+            Address::Extended(_) => true,
+        }
+    }
+
+    /// Octets of the field on the air: 0, 2 or 8.
+    pub const fn len(self) -> usize {
+        match self {
+            Address::None => 0,
+            Address::Short(_) => 2,
+            Address::Extended(_) => 8,
+        }
+    }
+
+    /// Whether the field is not present.
+    pub const fn is_empty(self) -> bool {
+        matches!(self, Address::None)
+    }
+
+    /// The addressing mode subfield, Table 7-3.
+    const fn mode(self) -> u16 {
+        match self {
+            Address::None => 0,
+            Address::Short(_) => 2,
+            Address::Extended(_) => 3,
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::None => f.write_str("-"),
+            Address::Short(short) => write!(f, "{short:04x}"),
+            Address::Extended(octets) => {
+                let [first, rest @ ..] = octets;
+                write!(f, "{first:02x}")?;
+                rest.iter().try_for_each(|octet| write!(f, ":{octet:02x}"))
+            }
+        }
+    }
+}
+
+/// The frame types with a general MAC header, Table 7-1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameType {
+    /// A beacon.
+    Beacon,
+    /// A data frame.
+    Data,
+    /// An acknowledgement: immediate in versions 0 and 1, enhanced in version 2.
+    Ack,
+    /// A MAC command; the first payload octet tells which.
+    Command,
+}
+
+impl FrameType {
+    const fn bits(self) -> u16 {
+        match self {
+            FrameType::Beacon => 0,
+            FrameType::Data => 1,
+            FrameType::Ack => 2,
+            FrameType::Command => 3,
+        }
+    }
+}
+
+/// The frame version, 7.2.2.10: which edition's rules the frame follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// 0: IEEE 802.15.4-2003.
+    V2003,
+    /// 1: IEEE 802.15.4-2006.
+    V2006,
+    /// 2: IEEE 802.15.4-2015.
+    V2015,
+}
+
+impl Version {
+    const fn bits(self) -> u16 {
+        match self {
+            Version::V2003 => 0,
+            Version::V2006 => 1,
+            Version::V2015 => 2,
+        }
+    }
+}
+
+/// Command identifier of a data request (7.5.5): "send me what you hold for me".
+pub const COMMAND_DATA_REQUEST: u8 = 0x04;
+
+/// Bits of the frame control field, 7.2.2, as a little-endian word.
+mod control {
+    pub(super) const TYPE: u16 = 0x0007;
+    pub(super) const SECURITY: u16 = 1 << 3;
+    pub(super) const PENDING: u16 = 1 << 4;
+    pub(super) const ACK_REQUEST: u16 = 1 << 5;
+    pub(super) const COMPRESSION: u16 = 1 << 6;
+    pub(super) const SEQUENCE_SUPPRESSED: u16 = 1 << 8;
+    pub(super) const IE_PRESENT: u16 = 1 << 9;
+    pub(super) const DST_MODE_SHIFT: u32 = 10;
+    pub(super) const VERSION_SHIFT: u32 = 12;
+    pub(super) const SRC_MODE_SHIFT: u32 = 14;
+}
+
+/// Information element identifiers, 7.4.2 and 7.4.3.
+mod ie {
+    /// Vendor-specific header IE, 7.4.2.2: an OUI and what that vendor likes.
+    pub(super) const HEADER_VENDOR: u8 = 0x00;
+    /// Header Termination 1: payload IEs follow.
+    pub(super) const HEADER_TERMINATION_1: u8 = 0x7e;
+    /// Header Termination 2: the payload follows.
+    pub(super) const HEADER_TERMINATION_2: u8 = 0x7f;
+    /// Payload Termination: the payload follows.
+    pub(super) const PAYLOAD_TERMINATION: u8 = 0x0f;
+}

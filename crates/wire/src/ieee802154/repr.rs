@@ -1,0 +1,149 @@
+//! Writing frames.
+
+use super::{Address, FrameType, PanId, Version, control, ie};
+use crate::Error;
+
+/// The header of a frame inside one PAN, to be written; the payload follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr {
+    /// The frame type.
+    pub frame_type: FrameType,
+    /// The frame version.
+    pub version: Version,
+    /// Whether the recipient shall acknowledge.
+    pub ack_request: bool,
+    /// Whether more is held for the recipient.
+    pub frame_pending: bool,
+    /// The sequence number.
+    pub sequence: u8,
+    /// The PAN of both ends. Not sent in a frame without addresses.
+    pub pan_id: PanId,
+    /// The destination.
+    pub dst: Address,
+    /// The source.
+    pub src: Address,
+    /// Octets of filling between addresses and payload: 0, or [`Repr::MIN_FILLING`] to
+    /// [`Repr::MAX_FILLING`] in a frame of version 2. They stand for the octets that link security
+    /// will take, so that air time and payload sizes are right before it exists. On the air this
+    /// is a vendor-specific header IE (7.4.2.2) of OUI 00-00-00 with zero content, and Header
+    /// Termination 2; a receiver of the 2015 edition skips it.
+    pub filling: u8,
+}
+
+impl Repr {
+    /// The smallest [`Repr::filling`]: an IE descriptor, the OUI, a termination.
+    pub const MIN_FILLING: u8 = 7;
+    /// The largest [`Repr::filling`]: a full IE, 127 octets, is longer than any frame; this is
+    /// what a frame with two extended addresses could still hold.
+    pub const MAX_FILLING: u8 = 100;
+
+    /// An immediate acknowledgement (7.3.3) of the frame with this sequence number.
+    pub const fn ack(sequence: u8, frame_pending: bool) -> Self {
+        Repr {
+            frame_type: FrameType::Ack,
+            version: Version::V2003,
+            ack_request: false,
+            frame_pending,
+            sequence,
+            pan_id: PanId::BROADCAST,
+            dst: Address::None,
+            src: Address::None,
+            filling: 0,
+        }
+    }
+
+    /// Octets of the header.
+    pub const fn header_len(&self) -> usize {
+        let pan_len = if self.dst.is_empty() && self.src.is_empty() { 0 } else { 2 };
+        // At most 3 + 2 + 8 + 8 + 255.
+        3usize
+            .saturating_add(pan_len)
+            .saturating_add(self.dst.len())
+            .saturating_add(self.src.len())
+            .saturating_add(self.filling as usize)
+    }
+
+    /// Writes the header to the start of `buf` and returns its length.
+    ///
+    /// # Errors
+    /// `buf` is too short, or `filling` has a value that cannot be written; `buf` is then unchanged.
+    pub fn emit(&self, buf: &mut [u8]) -> Result<usize, Error> {
+        let filling_possible = self.version == Version::V2015
+            && (Self::MIN_FILLING..=Self::MAX_FILLING).contains(&self.filling);
+        if self.filling != 0 && !filling_possible {
+            return Err(Error::Invalid("filling"));
+        }
+        let len = self.header_len();
+        let header = buf.get_mut(..len).ok_or(Error::NoRoom("MAC header"))?;
+        let mut writer = Writer { rest: header };
+        writer.put(&self.control().to_le_bytes());
+        writer.put(&[self.sequence]);
+        // One PAN identifier, before the first address there is.
+        if !(self.dst.is_empty() && self.src.is_empty()) {
+            writer.put(&self.pan_id.0.to_le_bytes());
+        }
+        writer.put_address(self.dst);
+        writer.put_address(self.src);
+        if let Some(content_len) = self.filling.checked_sub(4) {
+            writer.put(&header_ie(ie::HEADER_VENDOR, content_len));
+            writer.put_zeros(usize::from(content_len));
+            writer.put(&header_ie(ie::HEADER_TERMINATION_2, 0));
+        }
+        Ok(len)
+    }
+
+    fn control(&self) -> u16 {
+        let both = !self.dst.is_empty() && !self.src.is_empty();
+        let both_extended =
+            matches!((self.dst, self.src), (Address::Extended(_), Address::Extended(_)));
+        // Table 7-2 gives two extended addresses in version 2 one PAN identifier without the bit.
+        let compressed = both && !(self.version == Version::V2015 && both_extended);
+        let flag = |set: bool, bit: u16| if set { bit } else { 0 };
+        self.frame_type.bits()
+            | flag(self.frame_pending, control::PENDING)
+            | flag(self.ack_request, control::ACK_REQUEST)
+            | flag(compressed, control::COMPRESSION)
+            | flag(self.filling != 0, control::IE_PRESENT)
+            | self.dst.mode() << control::DST_MODE_SHIFT
+            | self.version.bits() << control::VERSION_SHIFT
+            | self.src.mode() << control::SRC_MODE_SHIFT
+    }
+}
+
+/// The descriptor of a header IE, 7.4.2.1.
+fn header_ie(id: u8, content_len: u8) -> [u8; 2] {
+    (u16::from(content_len & 0x7f) | u16::from(id) << 7).to_le_bytes()
+}
+
+/// Fills a slice from its start. What does not fit is dropped; callers size it beforehand.
+struct Writer<'a> {
+    rest: &'a mut [u8],
+}
+
+impl Writer<'_> {
+    fn put(&mut self, octets: &[u8]) {
+        let rest = core::mem::take(&mut self.rest);
+        let (head, tail) = rest.split_at_mut(octets.len().min(rest.len()));
+        for (to, from) in head.iter_mut().zip(octets) {
+            *to = *from;
+        }
+        self.rest = tail;
+    }
+
+    fn put_zeros(&mut self, count: usize) {
+        for _ in 0..count {
+            self.put(&[0]);
+        }
+    }
+
+    fn put_address(&mut self, address: Address) {
+        match address {
+            Address::None => {}
+            Address::Short(short) => self.put(&short.to_le_bytes()),
+            Address::Extended(mut octets) => {
+                octets.reverse();
+                self.put(&octets);
+            }
+        }
+    }
+}
