@@ -1,0 +1,68 @@
+//! The rules that hold for every file of the repository, checked by reading the repository.
+//!
+//! Each failure names file, line and rule, and says what would be right. Exceptions stand in
+//! `repository-exceptions.txt`; an entry that is no longer needed fails as well, so the list
+//! can only shrink.
+
+mod rules;
+
+use rules::{Repository, Violation, check, dependencies, exceptions, size, text};
+
+#[test]
+fn files_functions_and_lines_are_short() {
+    check(&size::violations(&Repository::open()));
+}
+
+#[test]
+fn crates_depend_downwards_only() {
+    check(&dependencies::direction(&Repository::open()));
+}
+
+#[test]
+fn every_crate_can_be_published_or_says_that_it_is_not() {
+    check(&dependencies::metadata(&Repository::open()));
+}
+
+#[test]
+fn stack_crates_declare_and_keep_their_restrictions() {
+    check(&text::stack_crates(&Repository::open()));
+}
+
+#[test]
+fn no_collection_has_an_order_of_its_own() {
+    check(&text::hashed_collections(&Repository::open()));
+}
+
+#[test]
+fn nothing_is_unfinished_or_switched_off() {
+    check(&text::unfinished(&Repository::open()));
+}
+
+#[test]
+fn no_file_knows_the_machine_it_was_written_on() {
+    check(&text::machine_paths(&Repository::open()));
+}
+
+#[test]
+fn every_exception_is_still_needed() {
+    let repository = Repository::open();
+    let mut found: Vec<Violation> = size::violations(&repository);
+    found.extend(dependencies::direction(&repository));
+    found.extend(dependencies::metadata(&repository));
+    found.extend(text::stack_crates(&repository));
+    found.extend(text::hashed_collections(&repository));
+    found.extend(text::unfinished(&repository));
+    found.extend(text::machine_paths(&repository));
+    let idle = exceptions::idle(&found);
+    assert!(idle.is_empty(), "repository-exceptions.txt: remove what nothing needs:\n{idle:#?}");
+}
+
+#[test]
+fn the_walk_finds_the_stack_and_the_host_crates() {
+    let repository = Repository::open();
+    let paths: Vec<&str> = repository.files.iter().map(|file| file.path.as_str()).collect();
+    for expected in ["Cargo.toml", "crates/time/src/lib.rs", "host/testkit/tests/repository.rs"] {
+        assert!(paths.contains(&expected), "{expected} is not among {} files", paths.len());
+    }
+    assert!(paths.iter().all(|path| !path.starts_with("target/")));
+}

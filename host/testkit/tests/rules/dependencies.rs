@@ -1,0 +1,155 @@
+//! Which crate may see which (ARCHITECTURE.md, section 1), and what each says about itself.
+
+use super::{File, Repository, Violation};
+use toml::{Table, Value};
+
+/// The layers below all others.
+const BASE: [&str; 3] = ["kinglet-mem", "kinglet-time", "kinglet-wire"];
+const RADIO: &str = "kinglet-radio";
+const LAYERS: [&str; 4] = [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp"];
+/// Tests of any crate may use it; it therefore depends on the clock vocabulary only.
+const TESTKIT: &str = "kinglet-testkit";
+
+/// The crates of this workspace that `name` may depend on; `None` for a crate that is not on the
+/// map.
+fn allowed(name: &str) -> Option<Vec<&'static str>> {
+    let below_node = || [BASE.as_slice(), &LAYERS].concat();
+    let below_lab = || [below_node(), vec!["kinglet", "kinglet-sim"]].concat();
+    Some(match name {
+        "kinglet-mem" | "kinglet-time" => vec![],
+        "kinglet-wire" | "kinglet-radio" | "kinglet-testkit" => vec!["kinglet-mem", "kinglet-time"],
+        "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
+        "kinglet-net" | "kinglet-tcp" => BASE.to_vec(),
+        "kinglet" => below_node(),
+        "kinglet-sim" => [below_node(), vec!["kinglet"]].concat(),
+        "kinglet-lab" => below_lab(),
+        "kinglet-gateway" => [below_lab(), vec!["kinglet-lab"]].concat(),
+        "kinglet-cli" => [below_lab(), vec!["kinglet-lab", "kinglet-gateway"]].concat(),
+        _ => return None,
+    })
+}
+
+pub(crate) fn direction(repository: &Repository) -> Vec<Violation> {
+    repository.manifests().flat_map(of_manifest).collect()
+}
+
+fn of_manifest(file: &File) -> Vec<Violation> {
+    let manifest = parse(file);
+    let name = package(&manifest, "name").and_then(Value::as_str).unwrap_or_default();
+    let Some(allowed) = allowed(name) else {
+        let remedy = format!("`{name}` is not on the map; add it to tests/rules/dependencies.rs");
+        return vec![Violation::new("dependency", file, 1, remedy)];
+    };
+    let mut found = Vec::new();
+    for kind in ["dependencies", "build-dependencies", "dev-dependencies"] {
+        let dependencies = manifest.get(kind).and_then(Value::as_table);
+        for dependency in dependencies.into_iter().flat_map(Table::keys).map(String::as_str) {
+            let ours = dependency == "kinglet" || dependency.starts_with("kinglet-");
+            let in_tests = kind == "dev-dependencies" && dependency == TESTKIT;
+            if ours && !in_tests && !allowed.contains(&dependency) {
+                let line = line_with(file, dependency);
+                let remedy = format!("`{name}` may not see `{dependency}`, only {allowed:?}");
+                found.push(Violation::new("dependency", file, line, remedy));
+            }
+        }
+    }
+    found
+}
+
+fn parse(file: &File) -> Table {
+    file.text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.path))
+}
+
+fn package<'a>(manifest: &'a Table, key: &str) -> Option<&'a Value> {
+    manifest.get("package").and_then(|package| package.get(key))
+}
+
+fn line_with(file: &File, text: &str) -> usize {
+    file.text.lines().position(|line| line.starts_with(text)).map_or(0, |index| index + 1)
+}
+
+/// What crates.io and a reader need to know, and that no feature changes what the stack does.
+pub(crate) fn metadata(repository: &Repository) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in repository.manifests() {
+        let manifest = parse(file);
+        for key in
+            ["description", "license", "repository", "rust-version", "keywords", "categories"]
+        {
+            if package(&manifest, key).is_none() {
+                found.push(Violation::new("metadata", file, 1, format!("[package] lacks {key}")));
+            }
+        }
+        // The registry's own limit.
+        let keywords = package(&manifest, "keywords").and_then(Value::as_array).map_or(0, Vec::len);
+        if keywords > 5 {
+            let line = line_with(file, "keywords");
+            found.push(Violation::new("metadata", file, line, "at most five keywords"));
+        }
+        let inherits = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+        if inherits.and_then(Value::as_bool) != Some(true) {
+            found.push(Violation::new("metadata", file, 1, "needs `lints.workspace = true`"));
+        }
+        let features = manifest.get("features").and_then(Value::as_table);
+        for feature in features.into_iter().flat_map(Table::keys) {
+            if file.is_stack() && feature != "defmt" {
+                let remedy = format!("`{feature}`: a choice is a type or a value, not a feature");
+                found.push(Violation::new("feature", file, line_with(file, feature), remedy));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(text: &str) -> Repository {
+        let (path, text) = ("crates/tcp/Cargo.toml".to_owned(), text.to_owned());
+        Repository { files: vec![File { path, text }] }
+    }
+
+    #[test]
+    fn tcp_may_not_see_net_in_any_way() {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let text =
+                format!("[package]\nname = \"kinglet-tcp\"\n[{kind}]\nkinglet-net = \"1\"\n");
+            let found = direction(&manifest(&text));
+            assert_eq!(found.len(), 1, "{kind}");
+            assert_eq!(found[0].line, 4);
+        }
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests() {
+        let text = |kind| {
+            format!("[package]\nname = \"kinglet-net\"\n[{kind}]\nkinglet-testkit = \"1\"\n")
+        };
+        assert_eq!(direction(&manifest(&text("dev-dependencies"))), []);
+        assert_eq!(direction(&manifest(&text("dependencies"))).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_that_is_not_on_the_map_is_refused() {
+        assert_eq!(direction(&manifest("[package]\nname = \"kinglet-new\"\n")).len(), 1);
+    }
+
+    #[test]
+    fn no_stack_crate_reaches_up_to_the_host() {
+        for name in ["kinglet-mem", "kinglet-tcp", "kinglet-mac", "kinglet-net", "kinglet"] {
+            let below = allowed(name).expect("on the map");
+            for host in ["kinglet-sim", "kinglet-lab", "kinglet-gateway", "kinglet-cli", TESTKIT] {
+                assert!(!below.contains(&host), "{name} may see {host}");
+            }
+        }
+    }
+
+    #[test]
+    fn missing_metadata_and_features_are_found() {
+        let text = "[package]\nname = \"a\"\nlints.workspace = true\n[features]\nfast = []\n";
+        let rules: Vec<_> = metadata(&manifest(text)).iter().map(|found| found.rule).collect();
+        assert_eq!(rules.iter().filter(|rule| **rule == "metadata").count(), 7);
+        assert_eq!(rules.iter().filter(|rule| **rule == "feature").count(), 1);
+    }
+}
