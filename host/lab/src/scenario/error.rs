@@ -1,0 +1,130 @@
+//! What is wrong with a scenario file, and where.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A scenario that cannot be used: where the fault is and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, or a name for text that came from elsewhere.
+    pub file: PathBuf,
+    /// Line and column, both from 1; `None` where the fault is an absence in the whole file.
+    pub position: Option<(usize, usize)>,
+    /// Dotted path of the key, such as `mac.d_ms` or `flow[1].to`; empty for the file as a whole.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+    /// Whether the file could not be read at all (as opposed to being wrong).
+    pub io: bool,
+}
+
+impl ScenarioError {
+    /// A fault at `span` of `text`.
+    pub(crate) fn at(
+        file: &Path,
+        text: &str,
+        span: Range<usize>,
+        field: &str,
+        message: String,
+    ) -> Self {
+        ScenarioError {
+            file: file.to_path_buf(),
+            position: Some(line_column(text, span.start)),
+            field: field.to_owned(),
+            message,
+            io: false,
+        }
+    }
+
+    /// The file cannot be read.
+    pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Self {
+        ScenarioError {
+            file: file.to_path_buf(),
+            position: None,
+            field: String::new(),
+            message: format!("cannot be read: {error}; give the path of a scenario file (TOML)"),
+            io: true,
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some((line, column)) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        f.write_str(": ")?;
+        if !self.field.is_empty() {
+            write!(f, "{}: ", self.field)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// Line and column (characters, both from 1) of a byte offset.
+fn line_column(text: &str, offset: usize) -> (usize, usize) {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    (line, column)
+}
+
+/// The candidate that is closest to `word`, if any is close enough to be what was meant: at most
+/// one edit for every three characters, and two for short words.
+pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let allowed = (word.chars().count() / 3).max(2);
+    candidates
+        .iter()
+        .map(|c| (edit_distance(word, c), *c))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, c)| c)
+}
+
+/// Levenshtein distance in characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_counts_insertions_deletions_and_substitutions() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("same", "same"), 0);
+    }
+
+    #[test]
+    fn nearest_gives_up_on_words_that_are_not_alike() {
+        assert_eq!(nearest("duration", &["duration_s", "seed"]), Some("duration_s"));
+        assert_eq!(nearest("zebra", &["duration_s", "seed"]), None);
+    }
+
+    #[test]
+    fn positions_count_characters_not_octets() {
+        assert_eq!(line_column("a\nüb", 4), (2, 2));
+        assert_eq!(line_column("", 10), (1, 1));
+    }
+}

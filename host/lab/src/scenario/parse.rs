@@ -1,0 +1,449 @@
+//! TOML to [`Scenario`], with every range checked.
+
+use super::error::ScenarioError;
+use super::read::{Reader, Source};
+use super::{
+    Buffer, Csma, Fault, Flow, FlowKind, HostCost, LINE_SPACING_M, Link, Mac, Medium, Mss, NodeId,
+    NodePlace, Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, topology,
+};
+use std::path::Path;
+use toml::de::DeTable;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// More nodes than the largest benchmark (5,000), with room.
+const MAX_NODES: u64 = 20_000;
+/// A year; longer is a mistake of units.
+const MAX_SECONDS: f64 = 31_536_000.0;
+
+pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
+    let source = Source { file, text };
+    let document = DeTable::parse(text).map_err(|error| {
+        let message = format!("not valid TOML: {}", error.message().trim_end());
+        source.error(error.span().unwrap_or(0..0), "", message)
+    })?;
+    let whole = 0..text.len().min(1);
+    let mut root = Reader::new(source, document.get_ref(), whole, String::new());
+    let default = Scenario::default();
+    let name = root.string_opt("name")?.map_or(default.name, str::to_owned);
+    let duration_s = root.number("duration_s", 0.001..=MAX_SECONDS, default.duration_s)?;
+    let seed = root.integer("seed", 0..=i64::MAX as u64, default.seed)?;
+    let radio = radio(root.table_opt("radio")?)?;
+    let nodes = nodes(&mut root)?;
+    let medium = medium(root.table_opt("medium")?, nodes.len())?;
+    let mac = mac(root.table_opt("mac")?)?;
+    let tcp = tcp(root.table_opt("tcp")?)?;
+    let mut flows = Vec::new();
+    for table in root.tables("flow")? {
+        flow(table, &nodes, duration_s, &mut flows)?;
+    }
+    let faults = root.tables("fault")?;
+    let faults =
+        faults.into_iter().map(|t| fault(t, nodes.len(), duration_s)).collect::<Result<_>>()?;
+    root.finish()?;
+    Ok(Scenario { name, duration_s, seed, radio, medium, mac, tcp, nodes, flows, faults })
+}
+
+fn radio(table: Option<Reader<'_>>) -> Result<Radio> {
+    let default = Radio::default();
+    let Some(mut t) = table else { return Ok(default) };
+    let profiles = [("at86rf233", RadioProfile::At86rf233), ("nrf52840", RadioProfile::Nrf52840)];
+    let profile = t.choice("profile", &profiles, default.profile)?;
+    let channel = t.integer("channel", 11..=26, default.channel.into())? as u8;
+    let tx_power_dbm = t.number("tx_power_dbm", -30.0..=20.0, default.tx_power_dbm)?;
+    let micros = t.integer_opt("host_cost_us_per_frame", 0..=100_000)?;
+    let preset = t.choice_opt("host_cost", &[("fitted_tcplp", HostCost::FittedTcplp)])?;
+    let host_cost = match (micros, preset) {
+        (Some(_), Some(_)) => {
+            let message = "give either host_cost or host_cost_us_per_frame, not both";
+            return Err(t.error_at("host_cost", message.to_owned()));
+        }
+        (Some(us), None) => HostCost::Micros(us as u32),
+        (None, Some(preset)) => preset,
+        (None, None) => default.host_cost,
+    };
+    t.finish()?;
+    Ok(Radio { profile, channel, tx_power_dbm, host_cost })
+}
+
+#[derive(Clone, Copy)]
+enum Model {
+    UnitDisc,
+    LinkMatrix,
+    PathLoss,
+}
+
+fn medium(table: Option<Reader<'_>>, nodes: usize) -> Result<Medium> {
+    let default = Medium::default();
+    let Some(mut t) = table else { return Ok(default) };
+    let models = [
+        ("unit-disc", Model::UnitDisc),
+        ("link-matrix", Model::LinkMatrix),
+        ("path-loss", Model::PathLoss),
+    ];
+    let propagation = match t.choice("model", &models, Model::UnitDisc)? {
+        Model::UnitDisc => {
+            let range_m = t.number("range_m", 0.01..=100_000.0, 10.0)?;
+            let wider = t.number("interference_range_m", range_m..=100_000.0, range_m)?;
+            Propagation::UnitDisc { range_m, interference_range_m: wider }
+        }
+        Model::LinkMatrix => {
+            let links = t.tables("link")?;
+            if links.is_empty() {
+                let message = "a link-matrix needs at least one [[medium.link]]".to_owned();
+                return Err(t.error_at("model", message));
+            }
+            let links = links.into_iter().map(|l| link(l, nodes)).collect::<Result<_>>()?;
+            Propagation::LinkMatrix { links }
+        }
+        // Defaults: office exponent and free-space loss at 1 m (2.45 GHz); thermal noise in 2 MHz
+        // of -111 dBm plus a receiver noise figure of 6 dB (AT86RF231 data sheet).
+        Model::PathLoss => Propagation::PathLoss {
+            exponent: t.number("exponent", 1.0..=8.0, 3.0)?,
+            reference_loss_db: t.number("reference_loss_db", 0.0..=100.0, 40.2)?,
+            shadowing_db: t.number("shadowing_db", 0.0..=20.0, 0.0)?,
+            noise_floor_dbm: t.number("noise_floor_dbm", -150.0..=-50.0, -105.0)?,
+        },
+    };
+    let overlaps = [Overlap::Strict, Overlap::SinrBer, Overlap::Capture].map(|o| (o.name(), o));
+    let overlap = t.choice("overlap", &overlaps, default.overlap)?;
+    let hidden_terminals = t.boolean("hidden_terminals", default.hidden_terminals)?;
+    let frame_loss = t.number("frame_loss", 0.0..=1.0, default.frame_loss)?;
+    t.finish()?;
+    Ok(Medium { propagation, overlap, hidden_terminals, frame_loss })
+}
+
+fn link(mut t: Reader<'_>, nodes: usize) -> Result<Link> {
+    let link = Link {
+        from: node(&mut t, "from", nodes)?,
+        to: node(&mut t, "to", nodes)?,
+        loss: t.number("loss", 0.0..=1.0, 0.0)?,
+        rssi_dbm: t.number("rssi_dbm", -120.0..=10.0, -60.0)?,
+        symmetric: t.boolean("symmetric", true)?,
+    };
+    t.finish()?;
+    Ok(link)
+}
+
+fn mac(table: Option<Reader<'_>>) -> Result<Mac> {
+    let d = Mac::default();
+    let Some(mut t) = table else { return Ok(d) };
+    let max_be = t.integer("max_be", 3..=8, d.max_be.into())?;
+    let mac = Mac {
+        min_be: t.integer("min_be", 0..=max_be, u64::from(d.min_be).min(max_be))? as u8,
+        max_be: max_be as u8,
+        max_csma_backoffs: t.integer("max_csma_backoffs", 0..=5, d.max_csma_backoffs.into())? as u8,
+        max_frame_retries: t.integer("max_frame_retries", 0..=30, d.max_frame_retries.into())?
+            as u8,
+        retry_delay_ms: t.integer("retry_delay_ms", 0..=10_000, d.retry_delay_ms.into())? as u32,
+        csma: t.choice(
+            "csma",
+            &[("software", Csma::Software), ("hardware", Csma::Hardware)],
+            d.csma,
+        )?,
+        reserved_security_bytes: t.integer(
+            "reserved_security_bytes",
+            0..=30,
+            d.reserved_security_bytes.into(),
+        )? as u8,
+    };
+    t.finish()?;
+    Ok(mac)
+}
+
+fn tcp(table: Option<Reader<'_>>) -> Result<Tcp> {
+    let d = Tcp::default();
+    let Some(mut t) = table else { return Ok(d) };
+    let mss_bytes = t.integer_opt("mss", 32..=1220)?;
+    let mss_frames = t.integer_opt("mss_frames", 1..=12)?;
+    let mss = match (mss_bytes, mss_frames) {
+        (Some(_), Some(_)) => {
+            let message = "give either mss (octets) or mss_frames, not both".to_owned();
+            return Err(t.error_at("mss", message));
+        }
+        (Some(bytes), None) => Mss::Bytes(bytes as u16),
+        (None, Some(frames)) => Mss::Frames(frames as u8),
+        (None, None) => d.mss,
+    };
+    let send = buffer(&mut t, "send_buffer_bytes", "send_buffer_segments")?;
+    let receive = buffer(&mut t, "receive_buffer_bytes", "receive_buffer_segments")?;
+    let tcp = Tcp {
+        mss,
+        send_buffer: send.unwrap_or(d.send_buffer),
+        receive_buffer: receive.unwrap_or(d.receive_buffer),
+        ack_delay_ms: t.integer("ack_delay_ms", 0..=500, d.ack_delay_ms.into())? as u32,
+        ack_every: t.integer("ack_every", 1..=2, d.ack_every.into())? as u8,
+        nagle: t.boolean("nagle", d.nagle)?,
+        min_rto_ms: t.integer("min_rto_ms", 10..=60_000, d.min_rto_ms.into())? as u32,
+        timestamps: t.boolean("timestamps", d.timestamps)?,
+        sack: t.boolean("sack", d.sack)?,
+    };
+    t.finish()?;
+    Ok(tcp)
+}
+
+fn buffer(
+    t: &mut Reader<'_>,
+    bytes_key: &'static str,
+    segments_key: &'static str,
+) -> Result<Option<Buffer>> {
+    let bytes = t.integer_opt(bytes_key, 64..=1_048_576)?;
+    let segments = t.integer_opt(segments_key, 1..=1_024)?;
+    match (bytes, segments) {
+        (Some(_), Some(_)) => {
+            let message = format!("give either {bytes_key} or {segments_key}, not both");
+            Err(t.error_at(bytes_key, message))
+        }
+        (Some(bytes), None) => Ok(Some(Buffer::Bytes(bytes as u32))),
+        (None, Some(segments)) => Ok(Some(Buffer::Segments(segments as u16))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The nodes, from `[topology]` or `[[node]]`.
+fn nodes(root: &mut Reader<'_>) -> Result<Vec<NodePlace>> {
+    let topology = root.table_opt("topology")?;
+    let explicit = root.tables("node")?;
+    match (topology, explicit.is_empty()) {
+        (Some(_), false) => {
+            let message = "give either [topology] or [[node]] entries, not both".to_owned();
+            Err(root.error_at("topology", message))
+        }
+        (Some(table), true) => shorthand(table),
+        (None, false) => explicit_nodes(explicit),
+        (None, true) => {
+            let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
+                           `grid = { columns = 5, rows = 3 }`, or [[node]] entries";
+            Err(root.error(message.to_owned()))
+        }
+    }
+}
+
+fn shorthand(mut t: Reader<'_>) -> Result<Vec<NodePlace>> {
+    let spacing = 0.01..=10_000.0;
+    let line = match t.table_opt("line")? {
+        Some(mut line) => {
+            let hops = required_integer(&mut line, "hops", 1, MAX_NODES - 1)?;
+            let spacing_m = line.number("spacing_m", spacing.clone(), LINE_SPACING_M)?;
+            line.finish()?;
+            Some(topology::line(hops as u32, spacing_m))
+        }
+        None => None,
+    };
+    let grid = match t.table_opt("grid")? {
+        Some(mut grid) => {
+            let columns = required_integer(&mut grid, "columns", 1, 1_000)?;
+            let rows = required_integer(&mut grid, "rows", 1, 1_000)?;
+            if !(2..=MAX_NODES).contains(&(columns * rows)) {
+                let message = format!("columns × rows must be 2 to {MAX_NODES}");
+                return Err(grid.error(message));
+            }
+            let spacing_m = grid.number("spacing_m", spacing, LINE_SPACING_M)?;
+            grid.finish()?;
+            Some(topology::grid(columns as u32, rows as u32, spacing_m))
+        }
+        None => None,
+    };
+    let message =
+        "needs exactly one of `line = { hops = … }` and `grid = { columns = …, rows = … }`";
+    match (line, grid) {
+        (Some(places), None) | (None, Some(places)) => {
+            t.finish()?;
+            Ok(places)
+        }
+        (None, None) => {
+            // An unknown key is the more helpful message, if that is why there is neither.
+            let error = t.error(message.to_owned());
+            t.finish()?;
+            Err(error)
+        }
+        (Some(_), Some(_)) => Err(t.error(message.to_owned())),
+    }
+}
+
+fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {
+    let roles =
+        [("router", Role::Router), ("leaf", Role::Leaf), ("border-router", Role::BorderRouter)];
+    let mut places = Vec::with_capacity(tables.len());
+    let mut border_routers = 0;
+    for (index, mut t) in tables.into_iter().enumerate() {
+        if index as u64 >= MAX_NODES {
+            return Err(t.error(format!("too many nodes; at most {MAX_NODES} are allowed")));
+        }
+        if let Some(id) = t.integer_opt("id", 0..=MAX_NODES)?
+            && id != index as u64
+        {
+            let message = format!("nodes are numbered in order; this one is {index}");
+            return Err(t.error_at("id", message));
+        }
+        let x_m = t.number("x_m", -1e6..=1e6, 0.0)?;
+        let y_m = t.number("y_m", -1e6..=1e6, 0.0)?;
+        let role = t.choice("role", &roles, Role::Router)?;
+        border_routers += u32::from(role == Role::BorderRouter);
+        if border_routers > 1 {
+            let message = "there is a border router already; at most one is allowed".to_owned();
+            return Err(t.error_at("role", message));
+        }
+        t.finish()?;
+        places.push(NodePlace { x_m, y_m, role });
+    }
+    Ok(places)
+}
+
+fn required_integer(t: &mut Reader<'_>, key: &'static str, low: u64, high: u64) -> Result<u64> {
+    match t.integer_opt(key, low..=high)? {
+        Some(number) => Ok(number),
+        None => {
+            let message = format!("missing; give a whole number, {low} to {high}");
+            Err(t.error_at(key, message))
+        }
+    }
+}
+
+fn node(t: &mut Reader<'_>, key: &'static str, nodes: usize) -> Result<NodeId> {
+    if t.has(key) {
+        let last = (nodes as u64).saturating_sub(1);
+        return Ok(t.integer(key, 0..=last, 0)? as NodeId);
+    }
+    // Ask for it all the same, so that a misspelling is compared with it.
+    t.integer_opt(key, 0..=0)?;
+    Err(t.error_at(key, format!("missing; give a node number, 0 to {}", nodes.saturating_sub(1))))
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    TcpBulk,
+    UdpPeriodic,
+    UdpNeighbours,
+    HttpServer,
+}
+
+fn flow(
+    mut t: Reader<'_>,
+    nodes: &[NodePlace],
+    duration_s: f64,
+    flows: &mut Vec<Flow>,
+) -> Result<()> {
+    let kinds = [
+        ("tcp-bulk", Kind::TcpBulk),
+        ("udp-periodic", Kind::UdpPeriodic),
+        ("udp-neighbours", Kind::UdpNeighbours),
+        ("http-server", Kind::HttpServer),
+    ];
+    let Some(kind) = t.choice_opt("kind", &kinds)? else {
+        let names = kinds.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        return Err(t.error_at("kind", format!("missing; give one of {names}")));
+    };
+    let start_s =
+        t.number("start_s", 0.0..=duration_s, if duration_s > 1.0 { 1.0 } else { 0.0 })?;
+    match kind {
+        Kind::TcpBulk => {
+            let (from, to) = ends(&mut t, nodes.len())?;
+            let kind = FlowKind::TcpBulk {
+                from,
+                to,
+                bytes: t.integer_opt("bytes", 1..=1_000_000_000_000)?,
+                send_buffer: buffer(&mut t, "send_buffer_bytes", "send_buffer_segments")?,
+                receive_buffer: buffer(&mut t, "receive_buffer_bytes", "receive_buffer_segments")?,
+            };
+            flows.push(Flow { start_s, kind });
+        }
+        Kind::UdpPeriodic => {
+            let (from, to) = ends(&mut t, nodes.len())?;
+            let (period_ms, payload_bytes) = datagrams(&mut t)?;
+            let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+            flows.push(Flow { start_s, kind });
+        }
+        Kind::UdpNeighbours => {
+            let (period_ms, payload_bytes) = datagrams(&mut t)?;
+            let count = nodes.len() as NodeId;
+            for from in 0..count {
+                // Starts are spread evenly over one period, so that nobody is in step.
+                let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
+                let to = topology::nearest(nodes, from);
+                let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+                flows.push(Flow { start_s: start_s + phase_s, kind });
+            }
+        }
+        Kind::HttpServer => {
+            let node = node(&mut t, "node", nodes.len())?;
+            let port = t.integer("port", 1..=65_535, 80)? as u16;
+            flows.push(Flow { start_s, kind: FlowKind::HttpServer { node, port } });
+        }
+    }
+    t.finish()
+}
+
+fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
+    let from = node(t, "from", nodes)?;
+    let to = node(t, "to", nodes)?;
+    if from == to {
+        return Err(t.error_at("to", "a flow needs two different nodes".to_owned()));
+    }
+    Ok((from, to))
+}
+
+fn datagrams(t: &mut Reader<'_>) -> Result<(u32, u16)> {
+    let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
+    // IPv6's minimum MTU of 1280 minus the IPv6 and UDP headers.
+    let payload_bytes = t.integer("payload_bytes", 1..=1_232, 80)? as u16;
+    Ok((period_ms, payload_bytes))
+}
+
+#[derive(Clone, Copy)]
+enum FaultKind {
+    Loss,
+    Reorder,
+    Duplicate,
+    Reboot,
+    Partition,
+}
+
+fn fault(mut t: Reader<'_>, nodes: usize, duration_s: f64) -> Result<Fault> {
+    let kinds = [
+        ("packet-loss", FaultKind::Loss),
+        ("packet-reorder", FaultKind::Reorder),
+        ("packet-duplicate", FaultKind::Duplicate),
+        ("reboot", FaultKind::Reboot),
+        ("partition", FaultKind::Partition),
+    ];
+    let Some(kind) = t.choice_opt("kind", &kinds)? else {
+        let names = kinds.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        return Err(t.error_at("kind", format!("missing; give one of {names}")));
+    };
+    let fault = match kind {
+        FaultKind::Loss => Fault::PacketLoss { probability: probability(&mut t)? },
+        FaultKind::Duplicate => Fault::PacketDuplicate { probability: probability(&mut t)? },
+        FaultKind::Reorder => Fault::PacketReorder {
+            probability: probability(&mut t)?,
+            delay_ms: t.integer("delay_ms", 1..=60_000, 200)? as u32,
+        },
+        FaultKind::Reboot => Fault::Reboot {
+            node: node(&mut t, "node", nodes)?,
+            at_s: required_number(&mut t, "at_s", 0.0, duration_s)?,
+        },
+        FaultKind::Partition => {
+            let from_s = t.number("from_s", 0.0..=duration_s, 0.0)?;
+            let to_s = t.number("to_s", from_s..=duration_s, duration_s)?;
+            let cut = t.integers("nodes", (nodes as u64).saturating_sub(1))?;
+            if cut.is_empty() {
+                let message = "missing; list the nodes that are cut off, such as [2, 3]".to_owned();
+                return Err(t.error_at("nodes", message));
+            }
+            Fault::Partition { nodes: cut.into_iter().map(|n| n as NodeId).collect(), from_s, to_s }
+        }
+    };
+    t.finish()?;
+    Ok(fault)
+}
+
+fn probability(t: &mut Reader<'_>) -> Result<f64> {
+    required_number(t, "probability", 0.0, 1.0)
+}
+
+fn required_number(t: &mut Reader<'_>, key: &'static str, low: f64, high: f64) -> Result<f64> {
+    match t.number_opt(key, low..=high)? {
+        Some(number) => Ok(number),
+        None => Err(t.error_at(key, format!("missing; give a number, {low} to {high}"))),
+    }
+}

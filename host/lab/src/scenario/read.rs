@@ -1,0 +1,266 @@
+//! A reader for one TOML table that knows where everything stands in the file.
+//!
+//! Every `get`-like call names the key it looks for; [`Reader::finish`] then refuses whatever was
+//! not asked for, with the nearest key that was. So the list of valid keys cannot fall out of date:
+//! it is the list of keys that are read.
+
+use super::error::{ScenarioError, nearest};
+use std::ops::{Range, RangeInclusive};
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The file being read.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// For messages.
+    pub(super) file: &'a Path,
+    /// Its text.
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    /// An error at `span`.
+    pub(super) fn error(&self, span: Range<usize>, field: &str, message: String) -> ScenarioError {
+        ScenarioError::at(self.file, self.text, span, field, message)
+    }
+}
+
+/// One table, its place in the file, and the keys asked for so far.
+pub(super) struct Reader<'a> {
+    source: Source<'a>,
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    path: String,
+    asked: Vec<&'static str>,
+}
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+impl<'a> Reader<'a> {
+    /// A reader of `table`, whose dotted path is `path`.
+    pub(super) fn new(
+        source: Source<'a>,
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+        path: String,
+    ) -> Self {
+        Reader { source, table, span, path, asked: Vec::new() }
+    }
+
+    /// The dotted path of `key` in this table.
+    pub(super) fn field(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// An error about this table as a whole.
+    pub(super) fn error(&self, message: String) -> ScenarioError {
+        self.source.error(self.span.clone(), &self.path, message)
+    }
+
+    /// An error about the value of `key` (or the whole table if it is not there).
+    pub(super) fn error_at(&self, key: &str, message: String) -> ScenarioError {
+        let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
+        self.source.error(span, &self.field(key), message)
+    }
+
+    /// Refuses keys that nobody asked for.
+    pub(super) fn finish(self) -> Result<()> {
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            if self.asked.contains(&name) {
+                continue;
+            }
+            let hint = match nearest(name, &self.asked) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("valid keys here: {}", self.asked.join(", ")),
+            };
+            let message = format!("unknown key; {hint}");
+            return Err(self.source.error(key.span(), &self.field(name), message));
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.asked.push(key);
+        self.table.get(key)
+    }
+
+    fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, wanted: &str) -> ScenarioError {
+        let found = value.get_ref().type_str();
+        let message = format!("expected {wanted}, found {found}");
+        self.source.error(value.span(), &self.field(key), message)
+    }
+
+    /// Whether `key` is present.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// A number within `range`, if present.
+    pub(super) fn number_opt(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<f64>> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let number = match value.get_ref() {
+            DeValue::Float(float) => float.as_str().replace('_', "").parse::<f64>().ok(),
+            DeValue::Integer(integer) => parse_integer(integer).map(|i| i as f64),
+            _ => return Err(self.wrong_type(key, value, "a number")),
+        };
+        match number {
+            Some(number) if range.contains(&number) => Ok(Some(number)),
+            _ => Err(self.out_of_range(key, value, range.start(), range.end())),
+        }
+    }
+
+    /// A number within `range`, or `default`.
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+        default: f64,
+    ) -> Result<f64> {
+        Ok(self.number_opt(key, range)?.unwrap_or(default))
+    }
+
+    /// A whole number within `range`, if present.
+    pub(super) fn integer_opt(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let DeValue::Integer(integer) = value.get_ref() else {
+            return Err(self.wrong_type(key, value, "a whole number"));
+        };
+        match parse_integer(integer).and_then(|i| u64::try_from(i).ok()) {
+            Some(number) if range.contains(&number) => Ok(Some(number)),
+            _ => Err(self.out_of_range(key, value, range.start(), range.end())),
+        }
+    }
+
+    /// A whole number within `range`, or `default`.
+    pub(super) fn integer(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+        default: u64,
+    ) -> Result<u64> {
+        Ok(self.integer_opt(key, range)?.unwrap_or(default))
+    }
+
+    fn out_of_range(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        low: &dyn std::fmt::Display,
+        high: &dyn std::fmt::Display,
+    ) -> ScenarioError {
+        let written = self.source.text.get(value.span()).unwrap_or("?");
+        let message = format!("{written} is out of range; allowed are {low} to {high}");
+        self.source.error(value.span(), &self.field(key), message)
+    }
+
+    /// A boolean, or `default`.
+    pub(super) fn boolean(&mut self, key: &'static str, default: bool) -> Result<bool> {
+        let Some(value) = self.value(key) else { return Ok(default) };
+        value.get_ref().as_bool().ok_or_else(|| self.wrong_type(key, value, "true or false"))
+    }
+
+    /// A string, if present.
+    pub(super) fn string_opt(&mut self, key: &'static str) -> Result<Option<&'a str>> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        match value.get_ref() {
+            DeValue::String(text) => Ok(Some(text.as_ref())),
+            _ => Err(self.wrong_type(key, value, "a string")),
+        }
+    }
+
+    /// One of the named choices, if present.
+    pub(super) fn choice_opt<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+    ) -> Result<Option<T>> {
+        let Some(written) = self.string_opt(key)? else { return Ok(None) };
+        if let Some((_, choice)) = choices.iter().find(|(name, _)| *name == written) {
+            return Ok(Some(*choice));
+        }
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let hint = match nearest(written, &names) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("allowed are {}", quoted(&names)),
+        };
+        Err(self.error_at(key, format!("\"{written}\" is not known; {hint}")))
+    }
+
+    /// One of the named choices, or `default`.
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+        default: T,
+    ) -> Result<T> {
+        Ok(self.choice_opt(key, choices)?.unwrap_or(default))
+    }
+
+    /// A table, if present.
+    pub(super) fn table_opt(&mut self, key: &'static str) -> Result<Option<Reader<'a>>> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                Ok(Some(Reader::new(self.source, table, value.span(), self.field(key))))
+            }
+            _ => Err(self.wrong_type(key, value, "a table")),
+        }
+    }
+
+    /// An array of tables; empty if absent.
+    pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<Reader<'a>>> {
+        let Some(value) = self.value(key) else { return Ok(Vec::new()) };
+        let DeValue::Array(array) = value.get_ref() else {
+            return Err(self.wrong_type(key, value, &format!("tables ([[{key}]])")));
+        };
+        let mut readers = Vec::new();
+        for (index, item) in array.iter().enumerate() {
+            let path = format!("{}[{index}]", self.field(key));
+            match item.get_ref() {
+                DeValue::Table(table) => {
+                    readers.push(Reader::new(self.source, table, item.span(), path));
+                }
+                _ => return Err(self.wrong_type(key, item, &format!("a table ([[{key}]])"))),
+            }
+        }
+        Ok(readers)
+    }
+
+    /// An array of whole numbers up to `max`; empty if absent.
+    pub(super) fn integers(&mut self, key: &'static str, max: u64) -> Result<Vec<u64>> {
+        let Some(value) = self.value(key) else { return Ok(Vec::new()) };
+        let DeValue::Array(array) = value.get_ref() else {
+            return Err(self.wrong_type(key, value, "an array of whole numbers"));
+        };
+        array
+            .iter()
+            .map(|item| {
+                let DeValue::Integer(integer) = item.get_ref() else {
+                    return Err(self.wrong_type(key, item, "a whole number"));
+                };
+                match parse_integer(integer).and_then(|i| u64::try_from(i).ok()) {
+                    Some(number) if number <= max => Ok(number),
+                    _ => Err(self.out_of_range(key, item, &0, &max)),
+                }
+            })
+            .collect()
+    }
+}
+
+fn parse_integer(integer: &toml::de::DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(&integer.as_str().replace('_', ""), integer.radix()).ok()
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ")
+}

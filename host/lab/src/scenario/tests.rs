@@ -1,0 +1,182 @@
+use super::*;
+
+/// The message for a scenario that must be refused.
+fn refused(text: &str) -> String {
+    Scenario::from_toml("s.toml", text).expect_err("must be refused").to_string()
+}
+
+const LINE: &str = "[topology]\nline = { hops = 3 }\n";
+
+#[test]
+fn an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() {
+    let message = refused(&format!("durations = 5\n{LINE}"));
+    assert_eq!(message, "s.toml:1:1: durations: unknown key; did you mean `duration_s`?");
+    let message = refused(&format!("{LINE}[mac]\nmin_be = 3\n  retry_delay = 40\n"));
+    assert_eq!(message, "s.toml:5:3: mac.retry_delay: unknown key; did you mean `retry_delay_ms`?");
+}
+
+#[test]
+fn an_unknown_key_that_resembles_nothing_gets_the_list() {
+    let message = refused(&format!("{LINE}[mac]\nzebra_stripes = 3\n"));
+    assert!(message.starts_with("s.toml:4:1: mac.zebra_stripes: unknown key; valid keys here: "));
+    assert!(message.contains("retry_delay_ms") && message.contains("csma"));
+}
+
+#[test]
+fn a_value_out_of_range_is_answered_with_the_range() {
+    let message = refused(&format!("{LINE}[mac]\nmax_be = 9\n"));
+    assert_eq!(message, "s.toml:4:10: mac.max_be: 9 is out of range; allowed are 3 to 8");
+    let message = refused(&format!("{LINE}[medium]\nframe_loss = 1.5\n"));
+    assert_eq!(message, "s.toml:4:14: medium.frame_loss: 1.5 is out of range; allowed are 0 to 1");
+    assert!(refused(&format!("{LINE}[mac]\nretry_delay_ms = -1\n")).contains("-1 is out of range"));
+    assert!(refused("duration_s = nan\n").contains("nan is out of range"));
+}
+
+#[test]
+fn a_wrong_type_is_named() {
+    let message = refused(&format!("duration_s = \"long\"\n{LINE}"));
+    assert_eq!(message, "s.toml:1:14: duration_s: expected a number, found string");
+    let message = refused(&format!("{LINE}[tcp]\nnagle = 1\n"));
+    assert_eq!(message, "s.toml:4:9: tcp.nagle: expected true or false, found integer");
+    let message = refused(&format!("flow = 3\n{LINE}"));
+    assert_eq!(message, "s.toml:1:8: flow: expected tables ([[flow]]), found integer");
+}
+
+#[test]
+fn a_misspelt_choice_gets_the_nearest_one() {
+    let message = refused(&format!("{LINE}[medium]\noverlap = \"strickt\"\n"));
+    assert_eq!(
+        message,
+        "s.toml:4:11: medium.overlap: \"strickt\" is not known; did you mean \"strict\"?"
+    );
+}
+
+#[test]
+fn flows_must_join_two_nodes_that_exist() {
+    let message = refused(&format!("{LINE}[[flow]]\nkind = \"tcp-bulk\"\nfrom = 4\nto = 0\n"));
+    assert_eq!(message, "s.toml:5:8: flow[0].from: 4 is out of range; allowed are 0 to 3");
+    let message = refused(&format!("{LINE}[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 1\n"));
+    assert_eq!(message, "s.toml:6:6: flow[0].to: a flow needs two different nodes");
+    let message = refused(&format!("{LINE}[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\n"));
+    assert_eq!(message, "s.toml:3:1: flow[0].to: missing; give a node number, 0 to 3");
+    let message = refused(&format!("{LINE}[[flow]]\nfrom = 1\n"));
+    assert!(message.starts_with("s.toml:3:1: flow[0].kind: missing; give one of \"tcp-bulk\""));
+}
+
+#[test]
+fn text_that_is_not_toml_is_one_clear_error() {
+    let message = refused("duration_s = = 3\n");
+    assert!(message.starts_with("s.toml:1:"), "{message}");
+    assert!(message.contains("not valid TOML"), "{message}");
+    assert!(refused("").contains("no nodes"));
+}
+
+#[test]
+fn a_missing_file_is_an_input_output_error() {
+    let error = Scenario::from_file(Path::new("no/such/file.toml")).expect_err("there is none");
+    assert!(error.io && error.position.is_none());
+    assert!(error.to_string().starts_with("no/such/file.toml: cannot be read:"));
+}
+
+#[test]
+fn exclusive_keys_are_refused_together() {
+    assert!(refused(&format!("{LINE}[tcp]\nmss = 462\nmss_frames = 5\n")).contains("not both"));
+    let both = format!("{LINE}[radio]\nhost_cost = \"fitted_tcplp\"\nhost_cost_us_per_frame = 1\n");
+    assert!(refused(&both).contains("not both"));
+    assert!(
+        refused("[topology]\nline = { hops = 1 }\ngrid = { columns = 2, rows = 2 }\n")
+            .contains("exactly one")
+    );
+}
+
+#[test]
+fn the_annotated_example_parses_and_says_what_the_defaults_are() {
+    let text = include_str!("../../scenarios/annotated.toml");
+    let scenario = Scenario::from_toml("annotated.toml", text).expect("the example is valid");
+    let default = Scenario::default();
+    assert_eq!(scenario.radio, default.radio);
+    assert_eq!(scenario.medium, default.medium);
+    assert_eq!(scenario.mac, Mac { retry_delay_ms: 40, ..default.mac });
+    assert_eq!(scenario.tcp, default.tcp);
+    assert_eq!(scenario.nodes.len(), 4);
+    assert_eq!(scenario.flows, vec![Flow::bulk(3, 0)]);
+}
+
+#[test]
+fn every_toml_block_of_the_reference_parses() {
+    let reference = include_str!("../../SCENARIO.md");
+    let blocks: Vec<&str> = reference
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().expect("split gives at least one"))
+        .collect();
+    assert!(blocks.len() >= 8, "the reference has an example per section");
+    for block in blocks {
+        // Fragments stand on a line of four nodes unless they bring their own.
+        let nodes = ["[topology]", "[[node]]"].iter().any(|n| block.contains(n));
+        let text = if nodes { block.to_owned() } else { format!("{block}\n{LINE}") };
+        if let Err(error) = Scenario::from_toml("SCENARIO.md", &text) {
+            panic!("{error}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_names_every_key() {
+    let reference = include_str!("../../SCENARIO.md");
+    // Each section with one wrong key answers with all of its valid ones.
+    for section in ["[radio]", "[medium]", "[mac]", "[tcp]"] {
+        let message = refused(&format!("{LINE}{section}\nzebra_stripes = 1\n"));
+        let keys = message.split("valid keys here: ").nth(1).expect("lists the keys");
+        for key in keys.split(", ") {
+            assert!(reference.contains(&format!("`{key}`")), "{section} {key} is not documented");
+        }
+    }
+}
+
+#[test]
+fn routes_on_a_line_go_from_neighbour_to_neighbour_both_ways() {
+    let mut scenario = Scenario::default().on_line(3, 8.0);
+    scenario.flows = vec![Flow::bulk(3, 0)];
+    let routes = scenario.routes();
+    assert_eq!(routes.len(), 6);
+    for Route { node, destination, next_hop } in routes {
+        let step = if destination == 0 { node - 1 } else { node + 1 };
+        assert_eq!(next_hop, step);
+    }
+}
+
+#[test]
+fn an_unreachable_destination_has_no_route_and_the_search_ends() {
+    let mut scenario = Scenario::default().on_line(3, 50.0);
+    scenario.flows = vec![Flow::bulk(3, 0)];
+    assert!(scenario.routes().is_empty());
+}
+
+#[test]
+fn neighbour_traffic_goes_from_every_node_to_one_that_it_hears() {
+    for (columns, rows) in [(5, 3), (2, 1), (20, 10)] {
+        let text = format!(
+            "[topology]\ngrid = {{ columns = {columns}, rows = {rows} }}\n\
+             [[flow]]\nkind = \"udp-neighbours\"\n"
+        );
+        let scenario = Scenario::from_toml("grid", &text).expect("valid");
+        assert_eq!(scenario.flows.len(), scenario.nodes.len());
+        for flow in &scenario.flows {
+            let FlowKind::UdpPeriodic { from, to, .. } = flow.kind else { panic!("not UDP") };
+            assert!(connected(&scenario, from, to), "{from} does not reach {to}");
+        }
+    }
+}
+
+#[test]
+fn any_text_gives_a_scenario_or_an_error_but_no_panic() {
+    let text = include_str!("../../scenarios/annotated.toml");
+    for end in (0..text.len()).filter(|i| text.is_char_boundary(*i)) {
+        let _ = Scenario::from_toml("cut", &text[..end]);
+        let cut_out = format!("{}{}", &text[..end], text.get(end + 1..).unwrap_or(""));
+        if let Err(error) = Scenario::from_toml("cut", &cut_out) {
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}
