@@ -1,1 +1,81 @@
-//! Placeholder until the first module lands.
+//! The IEEE 802.15.4 MAC without I/O: an always-on device in a beaconless PAN.
+//!
+//! | what | where it comes from |
+//! |---|---|
+//! | unslotted CSMA-CA, in software (the radio hears during backoff) or in hardware | IEEE 802.15.4-2015, 6.2.5.1; "deaf listening": TCPlp §4.2 |
+//! | acknowledgements and retries | 6.7.4 |
+//! | a random delay between link retries, against hidden terminals | TCPlp §7.1 |
+//! | address filter, duplicate rejection | 6.7.2, 6.7.4 |
+//! | per-neighbour link statistics | ETX as RFC 6551 §4.3.2 counts it |
+//!
+//! What the chip does by itself ([`Capabilities`](kinglet_radio::Capabilities)) the MAC leaves to
+//! it; the rest it does in software. Not done yet: duty cycling and indirect transmission, which
+//! change what [`Mac::poll_radio`] submits and nothing that users of the MAC see; beacons and MAC
+//! commands, which are counted and dropped; link security, for which [`Config::reserved_security`]
+//! can reserve its octets on the air; enhanced acknowledgements: every frame is acknowledged with
+//! an immediate one, also those of version 2.
+//!
+//! The canonical loop: give every radio event to [`Mac::handle_radio`]; when
+//! [`Mac::deadline`] has come, call [`Mac::handle_deadline`]; after either, drain
+//! [`Mac::poll_radio`] and [`Mac::poll_outcome`].
+//!
+//! ```
+//! use kinglet_mac::{Class, Config, Mac, Neighbour, Sizes, Slot, Token, TxRequest};
+//! use kinglet_radio::{Capabilities, Command};
+//! use kinglet_time::Instant;
+//! use kinglet_wire::ieee802154::Address;
+//!
+//! struct Plan;
+//! impl Sizes for Plan {
+//!     type Queue = [Slot; 4];
+//!     type Neighbours = [Neighbour; 4];
+//! }
+//!
+//! let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
+//! let mut mac: Mac<Plan> = Mac::new(Config { short: 1, ..Config::DEFAULT }, capabilities, 42);
+//! let listen = mac.poll_radio(Instant::ZERO).map(|submission| submission.command);
+//! assert!(matches!(listen, Some(Command::Receive { .. })));
+//!
+//! let request =
+//!     TxRequest { dst: Address::Short(2), ack: true, token: Token(7), class: Class::Data };
+//! mac.enqueue(Instant::ZERO, request, |room| {
+//!     room[..5].copy_from_slice(b"hello");
+//!     5
+//! })
+//! .unwrap();
+//! let now = mac.deadline().unwrap_or(Instant::ZERO); // the end of the random backoff
+//! mac.handle_deadline(now);
+//! let submission = mac.poll_radio(now).unwrap();
+//! assert!(matches!(submission.command, Command::Transmit { ack: true, .. }));
+//! assert!(submission.frame.ends_with(b"hello"));
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![deny(clippy::arithmetic_side_effects)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, reason = "tests compute with constants"))]
+
+#[cfg(test)]
+extern crate std;
+
+mod acknowledge;
+mod config;
+mod csma;
+mod duplicates;
+mod link;
+mod mac;
+mod queue;
+mod random;
+mod receive;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+pub use config::{Config, ConfigError, Csma};
+pub use link::{Link, Neighbour};
+pub use mac::{Info, Mac, Sizes, Submission, TxState};
+pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
+pub use receive::{Discard, Indication};
+pub use stats::Stats;

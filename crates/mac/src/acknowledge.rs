@@ -1,0 +1,69 @@
+//! Acknowledging in software, for radios that do not.
+
+use crate::mac::{Mac, Outstanding, Sizes};
+use crate::stats::count;
+use crate::transmit::end_of_frame;
+use kinglet_radio::{
+    ACK_PSDU, ACK_WAIT, Access, Capabilities, Command, FCS_LEN, OCTET, SHR_PHR, Start, TURNAROUND,
+    air_time,
+};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Repr;
+
+/// Preamble and SFD: [`SHR_PHR`] without the PHR, which is one octet.
+const PREAMBLE_SFD: Duration = Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
+
+/// An immediate acknowledgement for a frame that has just been received.
+pub(crate) struct OwedAck {
+    frame: [u8; ACK_PSDU - FCS_LEN],
+    /// When the frame to be acknowledged ended; `None` when nothing is owed.
+    received: Option<Instant>,
+}
+
+impl OwedAck {
+    pub(crate) const NONE: OwedAck = OwedAck { frame: [0; ACK_PSDU - FCS_LEN], received: None };
+
+    pub(crate) const fn frame(&self) -> &[u8] {
+        &self.frame
+    }
+
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.received.is_some()
+    }
+}
+
+impl<S: Sizes> Mac<S> {
+    /// Notes that a frame of `len` octets asked for an acknowledgement.
+    pub(crate) fn owe_ack(&mut self, sfd: Instant, len: usize, sequence: u8) {
+        // While the radio has another frame to send it cannot take this one, and afterwards it is
+        // too late: the sender will repeat.
+        let possible = self.outstanding == Outstanding::None
+            && Repr::ack(sequence, false).emit(&mut self.owed_ack.frame).is_ok();
+        let before = match possible {
+            true => self.owed_ack.received.replace(end_of_frame(sfd, len)),
+            false => Some(sfd),
+        };
+        if before.is_some() {
+            count(&mut self.stats.acks_not_sent);
+        }
+    }
+
+    /// The command that sends the acknowledgement owed, unless it is too late: the sender waits
+    /// macAckWaitDuration for its end.
+    pub(crate) fn take_owed_ack(&mut self, now: Instant) -> Option<Command> {
+        let received = self.owed_ack.received.take()?;
+        let latest_start = received + (ACK_WAIT - air_time(ACK_PSDU));
+        if now > latest_start {
+            count(&mut self.stats.acks_not_sent);
+            return None;
+        }
+        self.outstanding = Outstanding::Ack;
+        let start = match self.capabilities.contains(Capabilities::SCHEDULED) {
+            true => Start::At(received + TURNAROUND + PREAMBLE_SFD),
+            false => Start::Asap,
+        };
+        let (channel, power_dbm) = (self.config.channel, self.config.power_dbm);
+        let access = Access::Immediate;
+        Some(Command::Transmit { start, access, channel, power_dbm, ack: false })
+    }
+}

@@ -1,0 +1,137 @@
+//! What a MAC is told when it is made.
+
+use kinglet_radio::{Channel, CsmaParams};
+use kinglet_time::Duration;
+use kinglet_wire::ieee802154::{Address, PanId, Repr};
+
+/// Who runs CSMA-CA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Csma {
+    /// The MAC: it times the backoffs while the radio keeps listening, and asks the radio for single
+    /// clear channel assessments.
+    Software,
+    /// The radio, which may be deaf during its backoffs (TCPlp §4.2). Without
+    /// [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA) this means `Software`.
+    Hardware,
+}
+
+/// The configuration of a [`Mac`](crate::Mac).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Own PAN.
+    pub pan_id: PanId,
+    /// Own short address (macShortAddress); 0xFFFE and 0xFFFF mean none, and the extended address
+    /// is then the source of frames.
+    pub short: u16,
+    /// Own extended address, most significant octet first.
+    pub extended: [u8; 8],
+    /// Where to listen and send.
+    pub channel: Channel,
+    /// Output power in dBm.
+    pub power_dbm: i8,
+    /// Who runs CSMA-CA.
+    pub csma: Csma,
+    /// How CSMA-CA is run.
+    pub csma_params: CsmaParams,
+    /// macMaxFrameRetries, 0 to 7: transmissions after the first when acknowledgements are missing.
+    /// The standard's default is 3 (Table 8-94).
+    pub max_frame_retries: u8,
+    /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to this,
+    /// in addition to CSMA backoff. The standard has no such delay, hence zero by default.
+    pub retry_delay_max: Duration,
+    /// Octets of each frame kept for link security that is not there yet: 0, or 7 to 100. They are
+    /// on the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
+    /// frames.
+    pub reserved_security: u8,
+    /// How long after a frame another one from the same source with the same sequence number counts
+    /// as its repetition. Must be longer than a peer's retries take and shorter than a peer's
+    /// restart.
+    pub duplicate_lifetime: Duration,
+}
+
+/// Why a configuration is not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// `reserved_security` is neither 0 nor in 7..=100.
+    ReservedSecurity,
+    /// `csma_params` are outside of the ranges of Table 8-94.
+    CsmaParams,
+    /// `max_frame_retries` is above 7.
+    MaxFrameRetries,
+}
+
+const DEFAULT_CHANNEL: Channel = Channel::new(26).unwrap();
+
+impl Config {
+    /// The standard's defaults, PAN 0xABCD, no short address, channel 26, 0 dBm.
+    pub const DEFAULT: Config = Config {
+        pan_id: PanId(0xabcd),
+        short: 0xffff,
+        extended: [0; 8],
+        channel: DEFAULT_CHANNEL,
+        power_dbm: 0,
+        csma: Csma::Software,
+        csma_params: CsmaParams { min_be: 3, max_be: 5, max_backoffs: 4 },
+        max_frame_retries: 3,
+        retry_delay_max: Duration::ZERO,
+        reserved_security: 0,
+        // Eight transmissions (the most the standard allows), each with the longest CSMA-CA
+        // (7 + 15 + 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry
+        // delay of 100 ms (the largest d of TCPlp §7.1), take 1.14 s.
+        duplicate_lifetime: Duration::from_secs(2),
+    };
+
+    /// Whether [`Mac::new`](crate::Mac::new) will use this as it is.
+    ///
+    /// # Errors
+    /// The first field that is out of range; `Mac::new` would use the nearest possible value.
+    pub const fn check(&self) -> Result<(), ConfigError> {
+        let reserved = self.reserved_security;
+        if reserved != 0 && (reserved < Repr::MIN_FILLING || reserved > Repr::MAX_FILLING) {
+            return Err(ConfigError::ReservedSecurity);
+        }
+        let CsmaParams { min_be, max_be, max_backoffs } = self.csma_params;
+        if max_be < 3 || max_be > 8 || min_be > max_be || max_backoffs > 5 {
+            return Err(ConfigError::CsmaParams);
+        }
+        if self.max_frame_retries > 7 {
+            return Err(ConfigError::MaxFrameRetries);
+        }
+        Ok(())
+    }
+
+    /// The nearest possible configuration; more octets reserved rather than fewer.
+    pub(crate) const fn clamped(mut self) -> Self {
+        if self.reserved_security != 0 {
+            self.reserved_security =
+                clamp(self.reserved_security, Repr::MIN_FILLING, Repr::MAX_FILLING);
+        }
+        self.csma_params.max_be = clamp(self.csma_params.max_be, 3, 8);
+        self.csma_params.min_be = clamp(self.csma_params.min_be, 0, self.csma_params.max_be);
+        self.csma_params.max_backoffs = clamp(self.csma_params.max_backoffs, 0, 5);
+        self.max_frame_retries = clamp(self.max_frame_retries, 0, 7);
+        self
+    }
+
+    /// The address that frames of this device carry as their source.
+    pub const fn source(&self) -> Address {
+        let short = Address::Short(self.short);
+        if short.is_unicast() { short } else { Address::Extended(self.extended) }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+const fn clamp(value: u8, low: u8, high: u8) -> u8 {
+    if value < low {
+        low
+    } else if value > high {
+        high
+    } else {
+        value
+    }
+}

@@ -1,0 +1,165 @@
+//! What is known about each neighbour.
+
+use crate::duplicates::LastSequence;
+use kinglet_mem::{Array, Empty};
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+
+/// The quality of the link to one neighbour. All averages give the newest sample a weight of 1/8,
+/// as RFC 6298 does for the round-trip time; the first sample is taken as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    etx_x128: Option<u16>,
+    rssi_x16: Option<i16>,
+    lqi_x16: u16,
+    /// Frames to it that asked for an acknowledgement and got one.
+    pub delivered: u32,
+    /// Frames to it that asked for an acknowledgement and got none, whatever the number of retries.
+    pub lost: u32,
+    /// Transmissions of frames that asked for an acknowledgement.
+    pub transmissions: u32,
+    /// Frames from it, repetitions included.
+    pub received: u32,
+    /// Repetitions from it.
+    pub duplicates: u32,
+}
+
+impl Link {
+    /// The expected number of transmissions until a frame is acknowledged, times 128 (the unit of
+    /// RFC 6551 §4.3.2); `None` before the first frame was sent.
+    pub const fn etx_x128(&self) -> Option<u16> {
+        self.etx_x128
+    }
+
+    /// The average signal strength in dBm; `None` before the first frame came.
+    pub fn rssi_dbm(&self) -> Option<i8> {
+        let rssi = self.rssi_x16?.div_euclid(16);
+        i8::try_from(rssi).ok()
+    }
+
+    /// The average link quality indication; `None` before the first frame came.
+    pub fn lqi(&self) -> Option<u8> {
+        self.rssi_x16?;
+        u8::try_from(self.lqi_x16 >> 4).ok()
+    }
+
+    fn sent(&mut self, transmissions: u8, acknowledged: bool) {
+        let counter = if acknowledged { &mut self.delivered } else { &mut self.lost };
+        *counter = counter.saturating_add(1);
+        self.transmissions = self.transmissions.saturating_add(u32::from(transmissions));
+        // A lost frame has to be sent again from scratch by somebody: it counts twice its
+        // transmissions. (Any finite figure is a choice here; RFC 6551 does not make it.)
+        let cost = if acknowledged { 1u16 } else { 2 };
+        let sample = u16::from(transmissions).saturating_mul(128).saturating_mul(cost);
+        let average = match self.etx_x128 {
+            None => i32::from(sample),
+            Some(old) => towards(i32::from(old), i32::from(sample)),
+        };
+        self.etx_x128 = Some(u16::try_from(average).unwrap_or(u16::MAX));
+    }
+
+    fn heard(&mut self, rssi_dbm: i8, lqi: u8) {
+        self.received = self.received.saturating_add(1);
+        let rssi = i32::from(rssi_dbm).saturating_mul(16);
+        let lqi = i32::from(lqi).saturating_mul(16);
+        let (rssi, lqi) = match self.rssi_x16 {
+            None => (rssi, lqi),
+            Some(old) => (towards(i32::from(old), rssi), towards(i32::from(self.lqi_x16), lqi)),
+        };
+        self.rssi_x16 = i16::try_from(rssi).ok();
+        self.lqi_x16 = u16::try_from(lqi).unwrap_or(u16::MAX);
+    }
+}
+
+/// One eighth of the way from `old` to `sample`.
+const fn towards(old: i32, sample: i32) -> i32 {
+    old.saturating_add(sample.saturating_sub(old) / 8)
+}
+
+/// A place for one neighbour.
+pub struct Neighbour {
+    address: Address,
+    last_used: Instant,
+    link: Link,
+    pub(crate) last_sequence: LastSequence,
+}
+
+impl Neighbour {
+    const fn new(address: Address, last_used: Instant) -> Self {
+        let link = Link {
+            etx_x128: None,
+            rssi_x16: None,
+            lqi_x16: 0,
+            delivered: 0,
+            lost: 0,
+            transmissions: 0,
+            received: 0,
+            duplicates: 0,
+        };
+        Neighbour { address, last_used, link, last_sequence: LastSequence::NONE }
+    }
+}
+
+impl Empty for Neighbour {
+    const EMPTY: Self = Neighbour::new(Address::None, Instant::ZERO);
+}
+
+/// The neighbours, the least recently used of which gives way to a new one.
+pub(crate) struct Neighbours<A: Array<Neighbour>>(A);
+
+impl<A: Array<Neighbour>> Neighbours<A> {
+    pub(crate) const fn new() -> Self {
+        Neighbours(A::EMPTY)
+    }
+
+    pub(crate) fn link(&self, address: Address) -> Option<&Link> {
+        let known = self.0.as_slice().iter().find(|neighbour| neighbour.address == address)?;
+        (!address.is_empty()).then_some(&known.link)
+    }
+
+    /// Notes how a frame that asked for an acknowledgement fared.
+    pub(crate) fn sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
+        if let Some(neighbour) = self.entry(now, to) {
+            neighbour.link.sent(transmissions, acked);
+        }
+    }
+
+    /// Notes a frame that came, and tells its source's sequence numbers.
+    pub(crate) fn heard(
+        &mut self,
+        now: Instant,
+        from: Address,
+        rssi_dbm: i8,
+        lqi: u8,
+    ) -> Option<&mut Neighbour> {
+        let neighbour = self.entry(now, from)?;
+        neighbour.link.heard(rssi_dbm, lqi);
+        Some(neighbour)
+    }
+
+    /// The neighbour with this address; if it is new, in the place of the least recently used. At
+    /// most two passes over the table.
+    fn entry(&mut self, now: Instant, address: Address) -> Option<&mut Neighbour> {
+        let table = self.0.as_mut_slice();
+        let known = table.iter().position(|neighbour| neighbour.address == address);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                let oldest = |(_, n): &(usize, &Neighbour)| (!n.address.is_empty(), n.last_used);
+                table.iter().enumerate().min_by_key(oldest)?.0
+            }
+        };
+        let neighbour = table.get_mut(index)?;
+        if known.is_none() {
+            *neighbour = Neighbour::new(address, now);
+        }
+        neighbour.last_used = now;
+        Some(neighbour)
+    }
+}
+
+impl Neighbour {
+    pub(crate) fn count_duplicate(&mut self) {
+        self.link.duplicates = self.link.duplicates.saturating_add(1);
+    }
+}

@@ -1,0 +1,306 @@
+//! The MAC itself: its state, what it takes and what it gives.
+
+use crate::acknowledge::OwedAck;
+use crate::config::{Config, Csma};
+use crate::csma::Attempt;
+use crate::link::{Link, Neighbour, Neighbours};
+use crate::queue::{Class, Outcome, Queue, QueueFull, Slot, TxRequest};
+use crate::random::Random;
+use crate::receive::{Discard, Indication};
+use crate::stats::{Stats, count};
+use kinglet_mem::Array;
+use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::{Address, FrameType, Repr, Version};
+
+/// How large the tables of a [`Mac`] are.
+pub trait Sizes {
+    /// Frames that wait, are being sent, or whose outcome was not fetched yet.
+    type Queue: Array<Slot>;
+    /// Neighbours with link statistics and duplicate rejection.
+    type Neighbours: Array<Neighbour>;
+}
+
+/// A command for the radio.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Submission<'a> {
+    /// What to do.
+    pub command: Command,
+    /// The frame of a `Transmit`, without FCS; empty otherwise.
+    pub frame: &'a [u8],
+}
+
+/// Where the sending of the head of the queue stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TxState {
+    /// Nothing to send.
+    Idle,
+    /// In a CSMA backoff, a retry delay or both.
+    Backoff {
+        /// When it ends.
+        until: Instant,
+    },
+    /// Waits for `poll_radio`.
+    Ready,
+    /// The radio has it.
+    Submitted,
+    /// Sent; the MAC waits for the acknowledgement because the radio does not.
+    AwaitAck {
+        /// When the SFD of the frame ended.
+        since: Instant,
+        /// When it counts as missing.
+        until: Instant,
+    },
+}
+
+/// Whose transmission the radio has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outstanding {
+    None,
+    Head,
+    Ack,
+}
+
+/// A snapshot for diagnosis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Slots in use: frames waiting, being sent, or with an outcome to be fetched.
+    pub slots_used: usize,
+    /// Where the sending of the head stands.
+    pub tx: TxState,
+    /// The largest retry delay in force.
+    pub retry_delay_max: Duration,
+}
+
+/// A MAC; see the crate's documentation for the loop around it.
+pub struct Mac<S: Sizes> {
+    pub(crate) config: Config,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) random: Random,
+    sequence: u8,
+    listening: bool,
+    pub(crate) queue: Queue<S::Queue>,
+    pub(crate) neighbours: Neighbours<S::Neighbours>,
+    pub(crate) tx: TxState,
+    pub(crate) attempt: Attempt,
+    pub(crate) outstanding: Outstanding,
+    /// The SFD of an acknowledgement for the head that was reported before its `Transmitted`.
+    pub(crate) early_ack: Option<Instant>,
+    pub(crate) owed_ack: OwedAck,
+    pub(crate) stats: Stats,
+}
+
+impl<S: Sizes> Mac<S> {
+    /// A MAC for a radio with these capabilities. `seed` decides its random numbers; devices must
+    /// differ in it. Impossible values of `config` are replaced by the nearest possible ones (see
+    /// [`Config::check`]).
+    pub const fn new(config: Config, capabilities: Capabilities, seed: u64) -> Self {
+        let config = config.clamped();
+        // macDSN starts at a random number (Table 8-94): the top octet of the seed, mixed by
+        // multiplication with the golden ratio.
+        let [.., sequence] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        Mac {
+            attempt: Attempt::new(&config.csma_params),
+            config,
+            capabilities,
+            random: Random::new(seed),
+            sequence,
+            listening: false,
+            queue: Queue::new(),
+            neighbours: Neighbours::new(),
+            tx: TxState::Idle,
+            outstanding: Outstanding::None,
+            early_ack: None,
+            owed_ack: OwedAck::NONE,
+            stats: Stats::NONE,
+        }
+    }
+
+    /// The filter to set in the radio before the first command.
+    pub const fn filter(&self) -> Filter {
+        let Config { pan_id, short, extended, .. } = self.config;
+        Filter { pan_id: pan_id.0, short, extended }
+    }
+
+    /// Octets of payload that fit into one frame to `dst`.
+    pub fn max_payload(&self, dst: Address) -> usize {
+        MAX_FRAME.saturating_sub(self.header(dst, false).header_len())
+    }
+
+    /// Whether a frame of this class can be queued now.
+    pub fn can_accept(&self, class: Class) -> bool {
+        self.queue.can_accept(class)
+    }
+
+    /// Queues a frame. `fill` writes the payload to the front of the slice it is given, which has
+    /// [`Mac::max_payload`] octets, and returns how many it wrote; if none, nothing is queued.
+    ///
+    /// # Errors
+    /// [`QueueFull`] if no slot is free for this class; `fill` is then not called.
+    pub fn enqueue(
+        &mut self,
+        now: Instant,
+        request: TxRequest,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<(), QueueFull> {
+        let TxRequest { dst, ack, token, class } = request;
+        let ack = ack && dst.is_unicast();
+        let header = self.header(dst, ack);
+        let full = !self.queue.can_accept(class);
+        let Some(slot) = self.queue.free().filter(|_| !full) else {
+            count(&mut self.stats.queue_full);
+            return Err(QueueFull);
+        };
+        // The longest header has 3 + 2 + 8 + 8 + 100 octets and the filling is valid by `clamped`.
+        let header_len = header.emit(&mut slot.frame).map_err(|_| QueueFull)?;
+        let room = slot.frame.get_mut(header_len..).unwrap_or_default();
+        let payload_len = fill(room).min(room.len());
+        if payload_len == 0 {
+            return Ok(());
+        }
+        slot.len = u8::try_from(header_len.saturating_add(payload_len)).unwrap_or(u8::MAX);
+        slot.dst = dst;
+        slot.sequence = header.sequence;
+        slot.ack = ack;
+        slot.token = token;
+        slot.transmissions = 0;
+        self.queue.push();
+        self.sequence = self.sequence.wrapping_add(1);
+        count(&mut self.stats.enqueued);
+        if self.tx == TxState::Idle {
+            self.start_head(now);
+        }
+        Ok(())
+    }
+
+    /// Takes an event of the radio; `frame` holds the octets of a `Received`. A data frame for this
+    /// device comes back as an [`Indication`].
+    ///
+    /// # Errors
+    /// Why the frame or event was discarded. Each reason has its counter in [`Stats`].
+    pub fn handle_radio(
+        &mut self,
+        now: Instant,
+        event: Event,
+        frame: &[u8],
+    ) -> Result<Option<Indication>, Discard> {
+        match event {
+            Event::Received { sfd, len, rssi_dbm, lqi, acked: _ } => {
+                let octets = frame.get(..usize::from(len)).unwrap_or(frame);
+                self.handle_received(now, sfd, octets, rssi_dbm, lqi)
+            }
+            Event::Transmitted { sfd, ack } => {
+                self.handle_transmitted(now, sfd, ack).map(|()| None)
+            }
+            Event::ChannelBusy => self.handle_channel_busy(now).map(|()| None),
+            Event::Missed => self.handle_missed(now).map(|()| None),
+        }
+    }
+
+    /// The next command for the radio. At most three before the next event or deadline.
+    pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
+        if !self.listening {
+            self.listening = true;
+            let channel = self.config.channel;
+            let command = Command::Receive { start: Start::Asap, until: None, channel };
+            return Some(Submission { command, frame: &[] });
+        }
+        if self.outstanding != Outstanding::None {
+            return None;
+        }
+        match self.take_owed_ack(now) {
+            Some(command) => Some(Submission { command, frame: self.owed_ack.frame() }),
+            None => self.poll_head(),
+        }
+    }
+
+    /// Tells that the driver refused the last command of [`Mac::poll_radio`]. A data frame is
+    /// submitted again after a fresh backoff of at least one unit; an acknowledgement is lost, as
+    /// it would be late.
+    pub fn radio_refused(&mut self, now: Instant) {
+        count(&mut self.stats.refused);
+        match core::mem::replace(&mut self.outstanding, Outstanding::None) {
+            Outstanding::None => {}
+            Outstanding::Ack => count(&mut self.stats.acks_not_sent),
+            Outstanding::Head => self.start_attempt(now, kinglet_radio::UNIT_BACKOFF),
+        }
+    }
+
+    /// How the sending of a frame ended: exactly one for each that was queued, in order. The slot
+    /// is in use until its outcome has been fetched.
+    pub fn poll_outcome(&mut self, _now: Instant) -> Option<Outcome> {
+        self.queue.pop_outcome()
+    }
+
+    /// When [`Mac::handle_deadline`] wants to be called.
+    pub const fn deadline(&self) -> Option<Instant> {
+        match self.tx {
+            TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
+            TxState::Idle | TxState::Ready | TxState::Submitted => None,
+        }
+    }
+
+    /// Does what is due; before the deadline, nothing.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        match self.tx {
+            TxState::Backoff { until } if now >= until => self.tx = TxState::Ready,
+            TxState::AwaitAck { until, .. } if now >= until => self.handle_ack_missing(now),
+            _ => {}
+        }
+    }
+
+    /// Whether there is nothing to send and no outcome to fetch.
+    pub fn is_idle(&self) -> bool {
+        self.queue.used() == 0
+            && self.outstanding == Outstanding::None
+            && !self.owed_ack.is_waiting()
+    }
+
+    /// Changes the d of TCPlp §7.1 from the next retry on.
+    pub const fn set_retry_delay(&mut self, retry_delay_max: Duration) {
+        self.config.retry_delay_max = retry_delay_max;
+    }
+
+    /// What is known about the link to a neighbour.
+    pub fn link(&self, address: Address) -> Option<&Link> {
+        self.neighbours.link(address)
+    }
+
+    /// The configuration in force.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A snapshot for diagnosis.
+    pub fn info(&self) -> Info {
+        let retry_delay_max = self.config.retry_delay_max;
+        Info { slots_used: self.queue.used(), tx: self.tx, retry_delay_max }
+    }
+
+    /// The counters.
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Whether the radio runs CSMA-CA.
+    pub(crate) fn csma_in_hardware(&self) -> bool {
+        self.config.csma == Csma::Hardware && self.capabilities.contains(Capabilities::CSMA)
+    }
+
+    fn header(&self, dst: Address, ack_request: bool) -> Repr {
+        let filling = self.config.reserved_security;
+        Repr {
+            frame_type: FrameType::Data,
+            // The 2006 rules unless an information element needs those of 2015; the lowest version
+            // that can express a frame is the one to use (7.2.2.10).
+            version: if filling == 0 { Version::V2003 } else { Version::V2015 },
+            ack_request,
+            frame_pending: false,
+            sequence: self.sequence,
+            pan_id: self.config.pan_id,
+            dst,
+            src: self.config.source(),
+            filling,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
+
+use crate::mac::{Mac, Sizes};
+use crate::stats::count;
+use core::ops::Range;
+use kinglet_radio::Capabilities;
+use kinglet_time::Instant;
+use kinglet_wire::Error;
+use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId};
+
+/// A data frame for this device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Indication {
+    /// Who sent it; [`Address::None`] if the frame does not say (the PAN coordinator then).
+    pub src: Address,
+    /// To whom: one of this device's addresses, or broadcast.
+    pub dst: Address,
+    /// Where the payload lies in the frame that was passed in.
+    pub payload: Range<usize>,
+    /// Signal strength in dBm.
+    pub rssi_dbm: i8,
+    /// Link quality indication, 0 (worst) to 255.
+    pub lqi: u8,
+}
+
+/// Why a frame or event was discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// The header is malformed or of a kind that is not supported.
+    Malformed(Error),
+    /// An acknowledgement that nobody awaits.
+    UnawaitedAck,
+    /// For another PAN or another device.
+    OtherDestination,
+    /// From an address that no other device can have: this device's, or broadcast.
+    BadSource,
+    /// Secured; there are no keys yet.
+    Secured,
+    /// A beacon or a MAC command.
+    NotData,
+    /// A repetition of the frame before it.
+    Duplicate,
+    /// An event that fits no command that was submitted.
+    UnexpectedEvent,
+}
+
+impl<S: Sizes> Mac<S> {
+    pub(crate) fn handle_received(
+        &mut self,
+        now: Instant,
+        sfd: Instant,
+        octets: &[u8],
+        rssi_dbm: i8,
+        lqi: u8,
+    ) -> Result<Option<Indication>, Discard> {
+        let result = self.receive(now, sfd, octets, rssi_dbm, lqi);
+        count(match &result {
+            Ok(None) => return result,
+            Ok(Some(_)) => &mut self.stats.received,
+            Err(Discard::Malformed(_)) => &mut self.stats.discarded_malformed,
+            Err(Discard::UnawaitedAck) => &mut self.stats.discarded_ack,
+            Err(Discard::OtherDestination) => &mut self.stats.discarded_other_destination,
+            Err(Discard::BadSource) => &mut self.stats.discarded_bad_source,
+            Err(Discard::Secured) => &mut self.stats.discarded_secured,
+            Err(Discard::NotData) => &mut self.stats.discarded_not_data,
+            Err(Discard::Duplicate) => &mut self.stats.discarded_duplicate,
+            Err(Discard::UnexpectedEvent) => &mut self.stats.unexpected_events,
+        });
+        result
+    }
+
+    fn receive(
+        &mut self,
+        now: Instant,
+        sfd: Instant,
+        octets: &[u8],
+        rssi_dbm: i8,
+        lqi: u8,
+    ) -> Result<Option<Indication>, Discard> {
+        let frame = Frame::parse(octets).map_err(Discard::Malformed)?;
+        if frame.frame_type() == FrameType::Ack {
+            let awaited = frame.sequence().is_some_and(|n| self.handle_ack(now, sfd, n));
+            return if awaited { Ok(None) } else { Err(Discard::UnawaitedAck) };
+        }
+        // A radio with a filter of its own may be promiscuous, or filter less than this.
+        self.filter_frame(&frame)?;
+        let in_software = !self.capabilities.contains(Capabilities::AUTO_ACK);
+        if let Some(sequence) = frame.sequence().filter(|_| in_software && wants_ack(&frame)) {
+            self.owe_ack(sfd, octets.len(), sequence);
+        }
+        if frame.security().is_some() {
+            return Err(Discard::Secured);
+        }
+        if frame.frame_type() != FrameType::Data {
+            return Err(Discard::NotData);
+        }
+        let (src, dst) = (frame.src(), frame.dst());
+        if src.is_unicast() {
+            self.reject_duplicate(now, src, frame.sequence(), rssi_dbm, lqi)?;
+        }
+        let payload = frame.payload_range();
+        Ok(Some(Indication { src, dst, payload, rssi_dbm, lqi }))
+    }
+
+    /// The third level of filtering, for a device that is not PAN coordinator. Beacons pass, which
+    /// have no destination in the older versions.
+    fn filter_frame(&self, frame: &Frame<'_>) -> Result<(), Discard> {
+        let own_pan = |pan| pan == PanId::BROADCAST || pan == self.config.pan_id;
+        let for_us = match frame.dst() {
+            Address::None => frame.frame_type() == FrameType::Beacon,
+            dst => dst.is_broadcast() || self.is_own(dst),
+        };
+        if !for_us || !frame.dst_pan().is_none_or(own_pan) {
+            return Err(Discard::OtherDestination);
+        }
+        let src = frame.src();
+        if self.is_own(src) || !(src.is_empty() || src.is_unicast()) {
+            return Err(Discard::BadSource);
+        }
+        Ok(())
+    }
+
+    fn is_own(&self, address: Address) -> bool {
+        address.is_unicast()
+            && (address == Address::Short(self.config.short)
+                || address == Address::Extended(self.config.extended))
+    }
+
+    fn reject_duplicate(
+        &mut self,
+        now: Instant,
+        src: Address,
+        sequence: Option<u8>,
+        rssi_dbm: i8,
+        lqi: u8,
+    ) -> Result<(), Discard> {
+        let lifetime = self.config.duplicate_lifetime;
+        let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
+            return Ok(());
+        };
+        // A frame without a sequence number cannot be recognised again.
+        let Some(sequence) = sequence else { return Ok(()) };
+        if neighbour.last_sequence.repeats(now, sequence, lifetime) {
+            neighbour.count_duplicate();
+            return Err(Discard::Duplicate);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the frame is owed an acknowledgement, 6.7.4.2: it asks for one and has one recipient.
+fn wants_ack(frame: &Frame<'_>) -> bool {
+    let kind = matches!(frame.frame_type(), FrameType::Data | FrameType::Command);
+    kind && frame.ack_request() && frame.dst().is_unicast()
+}

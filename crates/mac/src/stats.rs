@@ -1,0 +1,83 @@
+//! Counters.
+
+/// What has happened since start-up; each counter stops at its maximum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Frames accepted by `enqueue`.
+    pub enqueued: u32,
+    /// Frames refused by `enqueue`.
+    pub queue_full: u32,
+    /// Transmissions on the air, retries included, acknowledgements not.
+    pub transmissions: u32,
+    /// Transmissions after a missing acknowledgement.
+    pub retries: u32,
+    /// Transmissions whose acknowledgement did not come.
+    pub ack_missing: u32,
+    /// Assessments that found the channel busy (hardware CSMA-CA: whole attempts).
+    pub channel_busy: u32,
+    /// Outcomes: delivered, or sent where no acknowledgement was asked for.
+    pub delivered: u32,
+    /// Outcomes: no acknowledgement after the last retry.
+    pub no_ack: u32,
+    /// Outcomes: channel access failure.
+    pub channel_access_failure: u32,
+    /// Outcomes: the radio missed its start.
+    pub missed: u32,
+    /// Frames handed up.
+    pub received: u32,
+    /// Acknowledgements sent by the MAC itself.
+    pub acks_sent: u32,
+    /// Acknowledgements that the MAC owed but could not send in time.
+    pub acks_not_sent: u32,
+    /// Commands that the driver refused.
+    pub refused: u32,
+    /// Acknowledgements received that nobody awaited.
+    pub discarded_ack: u32,
+    /// Frames discarded: malformed header.
+    pub discarded_malformed: u32,
+    /// Frames discarded: for another PAN or device.
+    pub discarded_other_destination: u32,
+    /// Frames discarded: from an impossible source, such as this device itself.
+    pub discarded_bad_source: u32,
+    /// Frames discarded: secured.
+    pub discarded_secured: u32,
+    /// Frames discarded: beacons and commands.
+    pub discarded_not_data: u32,
+    /// Frames discarded: repetitions.
+    pub discarded_duplicate: u32,
+    /// Events that fit no command.
+    pub unexpected_events: u32,
+}
+
+impl Stats {
+    /// All zero; `Default` is not available in constants.
+    pub(crate) const NONE: Stats = Stats {
+        enqueued: 0,
+        queue_full: 0,
+        transmissions: 0,
+        retries: 0,
+        ack_missing: 0,
+        channel_busy: 0,
+        delivered: 0,
+        no_ack: 0,
+        channel_access_failure: 0,
+        missed: 0,
+        received: 0,
+        acks_sent: 0,
+        acks_not_sent: 0,
+        refused: 0,
+        discarded_ack: 0,
+        discarded_malformed: 0,
+        discarded_other_destination: 0,
+        discarded_bad_source: 0,
+        discarded_secured: 0,
+        discarded_not_data: 0,
+        discarded_duplicate: 0,
+        unexpected_events: 0,
+    };
+}
+
+/// Counts one, without wrapping.
+pub(crate) fn count(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
+}

@@ -1,0 +1,1 @@
+//! The rules of the MAC against a scripted radio.
