@@ -1,1 +1,139 @@
-//! Placeholder until the first item lands.
+//! The Internet checksum (RFC 1071) over pieces, and the IPv6 pseudo-header (RFC 8200, 8.1).
+//!
+//! A *sum* here is the ones' complement sum of 16-bit words, folded to 16 bits and **not**
+//! inverted, so that sums of parts can be combined; the field in a header holds the inverse.
+//!
+//! ```
+//! use kinglet_wire::checksum::{add, field, sum};
+//! // The example of RFC 1071, section 3: sum ddf2, whether in one piece or in two.
+//! let octets = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+//! assert_eq!(sum(&octets), 0xddf2);
+//! assert_eq!(add(sum(&octets[..4]), sum(&octets[4..])), 0xddf2);
+//! assert_eq!(field(0xddf2), 0x220d);
+//! ```
+
+use core::net::Ipv6Addr;
+
+/// The sum of `octets`; an odd last octet counts as if a zero octet followed (RFC 1071, 1).
+pub fn sum(octets: &[u8]) -> u16 {
+    // Words of four octets into 64 bits: no carry can be lost below 2^32 words, and no end-around
+    // addition is needed inside of the loop (RFC 1071, 2.C "deferred carries", 2.D "parallel").
+    let (words, rest) = octets.as_chunks::<4>();
+    let mut total =
+        words.iter().fold(0u64, |t, word| t.wrapping_add(u64::from(u32::from_be_bytes(*word))));
+    let mut tail = [0u8; 4];
+    for (to, from) in tail.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    total = total.wrapping_add(u64::from(u32::from_be_bytes(tail)));
+    fold(total)
+}
+
+/// The sum of two sums. The first must be over an even number of octets.
+pub const fn add(a: u16, b: u16) -> u16 {
+    let (total, carry) = a.overflowing_add(b);
+    // After a carry the total is at most 0xFFFE, so this cannot carry again.
+    total.wrapping_add(carry as u16)
+}
+
+/// The value of a checksum field that makes the whole sum come out as 0xFFFF.
+pub const fn field(sum: u16) -> u16 {
+    !sum
+}
+
+/// The sum over the IPv6 pseudo-header (RFC 8200, 8.1).
+pub fn pseudo_header(src: Ipv6Addr, dst: Ipv6Addr, upper_len: u32, next_header: u8) -> u16 {
+    let addresses = add(sum(&src.octets()), sum(&dst.octets()));
+    add(addresses, fold(u64::from(upper_len).wrapping_add(u64::from(next_header))))
+}
+
+/// Sums data that comes in pieces of any length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accumulator {
+    sum: u16,
+    odd: bool,
+}
+
+impl Accumulator {
+    /// Starts from `sum` (0, or a pseudo-header's).
+    pub const fn new(sum: u16) -> Self {
+        Accumulator { sum, odd: false }
+    }
+
+    /// Appends `octets`.
+    pub fn push(&mut self, octets: &[u8]) {
+        let part = sum(octets);
+        // A piece that starts at an odd place has its octets in the other halves of the words;
+        // ones' complement sums are byte order independent (RFC 1071, 2.B), so swapping suffices.
+        self.sum = add(self.sum, if self.odd { part.swap_bytes() } else { part });
+        self.odd ^= octets.len() % 2 == 1;
+    }
+
+    /// The sum of all that was pushed.
+    pub const fn sum(&self) -> u16 {
+        self.sum
+    }
+}
+
+fn fold(total: u64) -> u16 {
+    let mut t = total;
+    // 64 bits reach 16 after at most four foldings: 33, 18, 17, 16.
+    for _ in 0..4 {
+        t = (t & 0xFFFF).wrapping_add(t >> 16);
+    }
+    // 16 bits remain.
+    (t & 0xFFFF) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn slow(octets: &[u8]) -> u16 {
+        let mut t = 0u32;
+        for pair in octets.chunks(2) {
+            t += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+            t = (t & 0xFFFF) + (t >> 16);
+        }
+        t as u16
+    }
+
+    #[test]
+    fn a_long_run_of_ones_does_not_lose_carries() {
+        assert_eq!(sum(&[0xFF; 2048]), 0xFFFF);
+        assert_eq!(fold(u64::MAX), 0xFFFF);
+    }
+
+    #[test]
+    fn the_pseudo_header_counts_length_and_protocol() {
+        let (a, b) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
+        assert_eq!(pseudo_header(a, b, 20, 6), 27);
+        assert_eq!(pseudo_header(a, b, 0x1_0000, 6), 8);
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_sum_is_the_sum_of_words(octets in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(sum(&octets), slow(&octets));
+        }
+
+        #[test]
+        fn pieces_of_any_length_sum_like_the_whole(
+            octets in prop::collection::vec(any::<u8>(), 0..200),
+            cuts in prop::collection::vec(0usize..200, 0..5),
+        ) {
+            let mut cuts: std::vec::Vec<usize> =
+                cuts.into_iter().map(|c| c.min(octets.len())).collect();
+            cuts.sort_unstable();
+            cuts.push(octets.len());
+            let (mut acc, mut from) = (Accumulator::new(0), 0);
+            for to in cuts {
+                acc.push(&octets[from..to]);
+                from = to;
+            }
+            // 0x0000 and 0xFFFF are the two representations of zero.
+            prop_assert_eq!(acc.sum() % 0xFFFF, slow(&octets) % 0xFFFF);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Extension headers (RFC 8200, 4): a walk with a bound, and the options inside of them.
+
+use super::{HEADER_LEN, NEXT_HEADER_OFFSET, protocol};
+
+/// The most extension headers that a packet may carry here. RFC 8200 sets no bound; RFC 8504,
+/// 5.3 lets a node limit what it processes. Six kinds of header exist that occur at most once,
+/// destination options twice.
+pub const MAX_EXTENSIONS: u8 = 7;
+
+/// An extension header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension<'a> {
+    /// Hop-by-Hop Options (RFC 8200, 4.3).
+    HopByHop(Options<'a>),
+    /// Destination Options (RFC 8200, 4.6).
+    Destination(Options<'a>),
+    /// A Routing header (RFC 8200, 4.4).
+    Routing {
+        /// Routing Type.
+        kind: u8,
+        /// Segments Left.
+        segments_left: u8,
+        /// Offset of the header in the packet.
+        offset: usize,
+    },
+    /// A Fragment header (RFC 8200, 4.5).
+    Fragment {
+        /// Fragment Offset in octets.
+        fragment_offset: u16,
+        /// The M flag.
+        more: bool,
+        /// Identification.
+        ident: u32,
+    },
+}
+
+/// Why a chain of extension headers cannot be followed; offsets count from the packet's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The packet ends inside of the header.
+    Truncated,
+    /// A Hop-by-Hop Options header that does not directly follow the IPv6 header (RFC 8200, 4:
+    /// treated as an unrecognised Next Header whose field is at this offset).
+    HopByHopNotFirst(usize),
+    /// More than [`MAX_EXTENSIONS`] headers.
+    TooMany,
+}
+
+/// Iterator over the extension headers of a packet; ends before the upper layer's header.
+#[derive(Clone, Debug)]
+pub struct Chain<'a> {
+    packet: &'a [u8],
+    next_header: u8,
+    /// Where the field that holds `next_header` is.
+    field: usize,
+    offset: usize,
+    left: u8,
+    failed: bool,
+}
+
+impl<'a> Chain<'a> {
+    pub(super) fn new(packet: &'a [u8], next_header: u8) -> Self {
+        Chain {
+            packet,
+            next_header,
+            field: NEXT_HEADER_OFFSET,
+            offset: HEADER_LEN,
+            left: MAX_EXTENSIONS,
+            failed: false,
+        }
+    }
+
+    /// After the walk: the upper layer's protocol.
+    pub const fn next_header(&self) -> u8 {
+        self.next_header
+    }
+
+    /// After the walk: the offset of the upper layer's header in the packet.
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The offset of the field that [`Chain::next_header`] comes from, for Parameter Problem.
+    pub const fn next_header_field(&self) -> usize {
+        self.field
+    }
+
+    fn step(&mut self) -> Result<Extension<'a>, Fault> {
+        if self.next_header == protocol::HOP_BY_HOP && self.offset != HEADER_LEN {
+            return Err(Fault::HopByHopNotFirst(self.field));
+        }
+        self.left = self.left.checked_sub(1).ok_or(Fault::TooMany)?;
+        let tail = self.packet.get(self.offset..).unwrap_or_default();
+        let [next, len, a, b, c, d, e, f] = *tail.first_chunk::<8>().ok_or(Fault::Truncated)?;
+        // Every extension header is a multiple of 8 octets; Fragment has no length field.
+        let octets = match self.next_header {
+            protocol::FRAGMENT => 8,
+            _ => usize::from(len).saturating_add(1).saturating_mul(8),
+        };
+        let header = tail.get(..octets).ok_or(Fault::Truncated)?;
+        let offset = self.offset;
+        let options = || Options { octets: header, at: 2, base: offset };
+        let extension = match self.next_header {
+            protocol::HOP_BY_HOP => Extension::HopByHop(options()),
+            protocol::DESTINATION => Extension::Destination(options()),
+            protocol::ROUTING => Extension::Routing { kind: a, segments_left: b, offset },
+            _ => {
+                let word = u16::from_be_bytes([a, b]);
+                Extension::Fragment {
+                    fragment_offset: word & !7,
+                    more: word & 1 == 1,
+                    ident: u32::from_be_bytes([c, d, e, f]),
+                }
+            }
+        };
+        self.next_header = next;
+        self.field = offset;
+        self.offset = offset.saturating_add(octets);
+        Ok(extension)
+    }
+}
+
+impl<'a> Iterator for Chain<'a> {
+    type Item = Result<Extension<'a>, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        use protocol::{DESTINATION, FRAGMENT, HOP_BY_HOP, ROUTING};
+        if self.failed || !matches!(self.next_header, HOP_BY_HOP | ROUTING | FRAGMENT | DESTINATION)
+        {
+            return None;
+        }
+        let step = self.step();
+        self.failed = step.is_err();
+        Some(step)
+    }
+}
+
+/// What a node does with an option that it does not recognise: the two highest bits of the
+/// option's type (RFC 8200, 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// 00: skip it.
+    Skip,
+    /// 01: discard the packet.
+    Discard,
+    /// 10: discard and send Parameter Problem, code 2.
+    Report,
+    /// 11: discard, and send Parameter Problem, code 2, unless the destination is multicast.
+    ReportUnlessMulticast,
+}
+
+/// An option of a Hop-by-Hop or Destination Options header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionField<'a> {
+    /// Option Type.
+    pub kind: u8,
+    /// Option Data.
+    pub data: &'a [u8],
+    /// Offset of the option's type in the packet.
+    pub offset: usize,
+}
+
+impl OptionField<'_> {
+    /// What to do if the type is not recognised.
+    pub const fn action(&self) -> Action {
+        match self.kind >> 6 {
+            0 => Action::Skip,
+            1 => Action::Discard,
+            2 => Action::Report,
+            _ => Action::ReportUnlessMulticast,
+        }
+    }
+}
+
+/// Iterator over the options of one header, padding left out. An option that runs over the end of
+/// its header is an `Err` with its offset in the packet, and the last item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options<'a> {
+    octets: &'a [u8],
+    at: usize,
+    base: usize,
+}
+
+const PAD1: u8 = 0;
+const PADN: u8 = 1;
+
+impl<'a> Iterator for Options<'a> {
+    type Item = Result<OptionField<'a>, usize>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // Ends: every round moves on by at least one octet of a header of at most 2048.
+        loop {
+            let offset = self.base.saturating_add(self.at);
+            let (&kind, rest) = self.octets.get(self.at..)?.split_first()?;
+            if kind == PAD1 {
+                self.at = self.at.saturating_add(1);
+                continue;
+            }
+            let data = rest.split_first().and_then(|(&len, data)| data.get(..usize::from(len)));
+            let Some(data) = data else {
+                self.at = self.octets.len();
+                return Some(Err(offset));
+            };
+            self.at = self.at.saturating_add(data.len()).saturating_add(2);
+            if kind != PADN {
+                return Some(Ok(OptionField { kind, data, offset }));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Header, Packet};
+    use super::*;
+    use core::net::Ipv6Addr;
+    use std::vec::Vec;
+
+    fn packet(next_header: u8, payload: &[u8]) -> Vec<u8> {
+        let header = Header {
+            traffic_class: 0,
+            flow_label: 0,
+            payload_len: payload.len() as u16,
+            next_header,
+            hop_limit: 64,
+            src: Ipv6Addr::LOCALHOST,
+            dst: Ipv6Addr::LOCALHOST,
+        };
+        let mut octets = std::vec![0; HEADER_LEN];
+        header.emit(&mut octets).unwrap();
+        octets.extend_from_slice(payload);
+        octets
+    }
+
+    #[test]
+    fn a_chain_of_all_kinds_ends_at_the_upper_layer() {
+        let payload = [
+            60, 0, 1, 4, 0, 0, 0, 0, // hop-by-hop, PadN
+            43, 1, 0, 0, 0, 0xC2, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, // destination: Pad1 ×3, 0xC2
+            44, 0, 9, 3, 0, 0, 0, 0, // routing type 9
+            17, 0, 0, 0x11, 0, 0, 0, 7, // fragment at 16, more
+            0xAA,
+        ];
+        let octets = packet(protocol::HOP_BY_HOP, &payload);
+        let packet = Packet::parse(&octets).unwrap();
+        assert_eq!(packet.upper(), Ok((protocol::UDP, 80..81)));
+        let all: Vec<_> = packet.extensions().map(Result::unwrap).collect();
+        assert!(matches!(all[0], Extension::HopByHop(options) if options.count() == 0));
+        let Extension::Destination(mut options) = all[1] else { panic!("{all:?}") };
+        let option = options.next().unwrap().unwrap();
+        assert_eq!((option.kind, option.offset, option.data.len()), (0xC2, 53, 8));
+        assert_eq!(option.action(), Action::ReportUnlessMulticast);
+        assert_eq!(all[2], Extension::Routing { kind: 9, segments_left: 3, offset: 64 });
+        assert_eq!(all[3], Extension::Fragment { fragment_offset: 16, more: true, ident: 7 });
+    }
+
+    #[test]
+    fn hop_by_hop_elsewhere_than_first_is_a_fault_with_its_field() {
+        let octets = packet(60, &[0, 0, 1, 4, 0, 0, 0, 0, 59, 0, 1, 4, 0, 0, 0, 0]);
+        assert_eq!(Packet::parse(&octets).unwrap().upper(), Err(Fault::HopByHopNotFirst(40)));
+    }
+
+    #[test]
+    fn an_endless_chain_is_cut_at_the_bound() {
+        let octets = packet(60, &[60, 0, 1, 4, 0, 0, 0, 0].repeat(20));
+        let packet = Packet::parse(&octets).unwrap();
+        assert_eq!(packet.upper(), Err(Fault::TooMany));
+        assert_eq!(packet.extensions().count(), usize::from(MAX_EXTENSIONS) + 1);
+    }
+
+    #[test]
+    fn a_header_longer_than_the_packet_is_truncated() {
+        let octets = packet(60, &[59, 1, 1, 4, 0, 0, 0, 0]);
+        assert_eq!(Packet::parse(&octets).unwrap().upper(), Err(Fault::Truncated));
+    }
+
+    #[test]
+    fn an_option_over_the_end_of_its_header_is_an_error_once() {
+        let octets = packet(60, &[59, 0, 0x3E, 5, 0, 0, 0, 0]);
+        let first = Packet::parse(&octets).unwrap().extensions().next();
+        let Some(Ok(Extension::Destination(options))) = first else { panic!("{first:?}") };
+        assert_eq!(options.collect::<Vec<_>>(), [Err(42)]);
+    }
+
+    #[test]
+    fn unknown_options_are_classified_by_their_action_bits() {
+        let action = |kind| OptionField { kind, data: &[], offset: 0 }.action();
+        assert_eq!(action(0x3E), Action::Skip);
+        assert_eq!(action(0x7E), Action::Discard);
+        assert_eq!(action(0xBE), Action::Report);
+        assert_eq!(action(0xFE), Action::ReportUnlessMulticast);
+    }
+}
