@@ -1,0 +1,147 @@
+//! The parsers of `kinglet-wire`. Each must also agree with its writer.
+
+use kinglet_wire::ieee802154::{Address, Frame};
+use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity};
+use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, tcp as t, udp as u};
+use std::net::Ipv6Addr;
+
+/// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
+pub fn ieee802154(data: &[u8]) {
+    let Ok(frame) = Frame::parse(data) else { return };
+    assert_eq!(data.get(frame.payload_range()), Some(frame.payload()));
+    let parts = frame.payload().len() + frame.header_ies().len() + frame.payload_ies().len();
+    assert!(parts < data.len(), "the frame control field is outside of all parts");
+    let addresses = (frame.dst_pan(), frame.dst(), frame.src_pan(), frame.src());
+    let header = (frame.frame_type(), frame.version(), frame.sequence(), frame.ack_request());
+    let rest = frame.security().map(|security| (security.mic_len(), security.is_encrypted()));
+    // Only that they can be asked for.
+    std::hint::black_box((addresses, header, rest, frame.frame_pending()));
+}
+
+/// Contexts of different lengths, one of them ending within an octet; the third is not known.
+fn contexts() -> [Option<Context>; 4] {
+    let prefix = Ipv6Addr::new(0x2001, 0xdb8, 0x1234, 0x5678, 0x9abc, 0xdef0, 1, 2);
+    [Some(64), Some(61), None, Some(128)].map(|len| len.map(|len| Context { prefix, len }))
+}
+
+/// 6LoWPAN: what decompresses compresses to something that decompresses to the same header.
+pub fn sixlowpan(data: &[u8]) {
+    let Some((&[kind, short, size], rest)) = data.split_first_chunk::<3>() else { return };
+    std::hint::black_box(Dispatch::of(rest));
+    if let Ok((header, tail)) = FragmentHeader::parse(rest) {
+        let mut out = [0; FragmentHeader::NEXT_LEN];
+        let len = header.emit(&mut out).expect("a parsed header can be written");
+        assert_eq!(out[..len], rest[..rest.len() - tail.len()]);
+    }
+    let address = |bit: u8| match kind >> bit & 3 {
+        0 => Address::None,
+        1 => Address::Short(u16::from(short)),
+        _ => Address::Extended([short; 8]),
+    };
+    let (src, dst, contexts) = (address(0), address(2), contexts());
+    let integrity = if kind & 0x10 == 0 { Integrity::None } else { Integrity::Other };
+    let total = (kind & 0x20 != 0).then_some(u16::from(size) * 8);
+    let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
+    let expanded = sixlowpan::decompress(rest, src, dst, &contexts, total, integrity, &mut header);
+    if let Ok(expanded) = expanded {
+        assert!(expanded.consumed <= rest.len());
+        round_trip(&header[..expanded.written], src, dst, &contexts);
+    }
+    round_trip(rest, src, dst, &contexts);
+}
+
+/// Compresses the header at the start of `packet`, if it is one, and compares what comes back.
+fn round_trip(packet: &[u8], src: Address, dst: Address, contexts: &[Option<Context>]) {
+    let mut frame = [0; sixlowpan::MAX_COMPRESSED];
+    let Ok(compressed) = sixlowpan::compress(packet, src, dst, contexts, &mut frame) else {
+        return;
+    };
+    let total = ip::Header::read(packet).expect("it was compressed").total_len();
+    let Ok(total) = u16::try_from(total) else { return };
+    let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
+    let frame = &frame[..compressed.written];
+    let integrity = Integrity::None;
+    let expanded =
+        sixlowpan::decompress(frame, src, dst, contexts, Some(total), integrity, &mut header);
+    let expanded = expanded.expect("what was compressed can be expanded");
+    assert_eq!(expanded.written, compressed.covered);
+    assert_eq!(header[..expanded.written], packet[..compressed.covered]);
+}
+
+/// IPv6 packets: the walk over extension headers ends in bounded time and inside of the packet.
+pub fn ipv6(data: &[u8]) {
+    let Ok(packet) = ip::Packet::parse(data) else { return };
+    let mut header = [0; ip::HEADER_LEN];
+    packet.header().emit(&mut header).expect("there is room");
+    assert_eq!(header, packet.octets()[..ip::HEADER_LEN]);
+    let mut steps = 0;
+    for extension in packet.extensions() {
+        if let Ok(ip::Extension::HopByHop(options) | ip::Extension::Destination(options)) =
+            extension
+        {
+            assert!(options.count() <= packet.octets().len());
+        }
+        steps += 1;
+    }
+    assert!(steps <= usize::from(ip::MAX_EXTENSIONS) + 1);
+    if let Ok((_, range)) = packet.upper() {
+        assert!(range.end <= packet.octets().len());
+    }
+}
+
+/// Splits off the pseudo-header's sum.
+fn with_sum(data: &[u8]) -> Option<(u16, Vec<u8>)> {
+    let (&sum, rest) = data.split_first_chunk::<2>()?;
+    Some((u16::from_be_bytes(sum), rest.to_vec()))
+}
+
+/// ICMPv6: a message whose checksum was set is accepted, one with a flipped bit is not.
+pub fn icmpv6(data: &[u8]) {
+    let Some((sum, mut octets)) = with_sum(data) else { return };
+    std::hint::black_box(icmp::Message::parse(&octets, sum).is_ok());
+    if icmp::fill_checksum(&mut octets, sum).is_ok() {
+        let message = icmp::Message::parse(&octets, sum).expect("its checksum is right");
+        assert_eq!(message.body(), &octets[icmp::HEADER_LEN..]);
+        let mut header = [0; icmp::HEADER_LEN];
+        message.kind().emit(&mut header).expect("there is room");
+        assert_eq!(header[0], octets[0]);
+        octets[1] ^= 1;
+        assert!(icmp::Message::parse(&octets, sum).is_err());
+    }
+}
+
+/// UDP: a datagram whose length and checksum were set is accepted, one with a flipped bit is not.
+pub fn udp(data: &[u8]) {
+    let Some((sum, mut octets)) = with_sum(data) else { return };
+    std::hint::black_box(u::Datagram::parse(&octets, sum).is_ok());
+    let Ok(length) = u16::try_from(octets.len()) else { return };
+    if let Some(field) = octets.get_mut(4..6) {
+        field.copy_from_slice(&length.to_be_bytes());
+    }
+    if u::fill_checksum(&mut octets, sum).is_ok() {
+        let datagram = u::Datagram::parse(&octets, sum).expect("length and checksum are right");
+        assert_eq!(datagram.payload(), &octets[u::HEADER_LEN..]);
+        octets[0] ^= 1;
+        assert!(u::Datagram::parse(&octets, sum).is_err());
+    }
+}
+
+/// TCP: an accepted header survives being written and read again; its checksum can be set.
+pub fn tcp(data: &[u8]) {
+    let Some((sum, octets)) = with_sum(data) else { return };
+    std::hint::black_box(t::verify_checksum(&octets, sum));
+    let Ok(segment) = t::Segment::parse(&octets) else { return };
+    assert!(segment.seq_len() as usize <= octets.len() + 2);
+    let mut buffer = [0; t::MAX_HEADER_LEN];
+    let len = segment.header.emit(&mut buffer).expect("there is room");
+    t::set_checksum(&mut buffer[..len], sum);
+    assert!(t::verify_checksum(&buffer[..len], sum));
+    let again = t::Segment::parse(&buffer[..len]).expect("what was written can be read");
+    let (mut first, mut second) = (segment.header, again.header);
+    // Blocks that do not fit beside padded options are left out, from the end.
+    let (all, kept) = (first.options.sack, second.options.sack);
+    assert!(all.as_slice().starts_with(kept.as_slice()));
+    (first.options.sack, second.options.sack) = (t::SackBlocks::EMPTY, t::SackBlocks::EMPTY);
+    assert_eq!(first, second);
+    std::hint::black_box(checksum::sum(&octets));
+}
