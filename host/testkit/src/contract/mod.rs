@@ -1,0 +1,126 @@
+//! The contract of a sans-IO layer as a kit of ten checks.
+//!
+//! A layer is adapted once, as a [`Subject`]; [`check`] then drives it with random call sequences
+//! and panics with the law, the seed and the step of the first violation. The laws are functions of
+//! their own in [`laws`], so that a failure can be replayed alone.
+//!
+//! | | law | how it is checked |
+//! |---|---|---|
+//! | 1 | time is monotone | left alone, a layer asks for later and later deadlines |
+//! | 2 | draining ends | after any call at most [`Subject::DRAIN_BOUND`] outputs follow |
+//! | 3 | no stale deadline | after `handle_deadline(now)` the next deadline is after `now` |
+//! | 4 | early is a no-op | a twin that is also woken before its deadlines behaves the same |
+//! | 5 | late is safe | an hour late: one ordinary burst, and nothing left over |
+//! | 6 | deterministic | the same seed and calls give the same outputs and deadlines |
+//! | 7 | nothing is lost by refusal | what a layer owes is the same before and after, and is offered again |
+//! | 8 | bounded | no table is ever fuller than its size |
+//! | 9 | control proceeds | data alone can never fill a layer so that control traffic is refused |
+//! | 10 | nothing panics | arbitrary bytes, events and call orders, at arbitrary times |
+
+pub mod laws;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use core::fmt;
+use kinglet_time::Instant;
+use rand_pcg::Pcg32;
+
+/// A layer under test. Outputs and states are compared as text, which makes failures readable:
+/// `format!("{:?}", …)` of everything a caller could see will do.
+pub trait Subject {
+    /// The most outputs that may follow one call. Derived from the layer's tables.
+    const DRAIN_BOUND: usize;
+
+    /// A new layer. The same seed gives the same layer.
+    fn fresh(seed: u64) -> Self;
+
+    /// One input, chosen at random: an API call, a packet (well-formed, damaged or noise), an
+    /// event, also such as make no sense now. Returns what the layer answered.
+    fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String;
+
+    /// The next output of any kind, or `None` when drained.
+    fn poll(&mut self, now: Instant) -> Option<String>;
+
+    /// The layer's `deadline`.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// The layer's `handle_deadline`.
+    fn handle_deadline(&mut self, now: Instant);
+
+    /// The layer's visible state: info, stats.
+    fn observe(&self) -> String;
+
+    /// Polls an output and refuses it: with a buffer that is too small, or as a busy driver. Tells
+    /// whether there was an output that the layer must not lose. Layers whose outputs cannot be
+    /// refused leave this as it is.
+    fn refuse(&mut self, _now: Instant) -> bool {
+        false
+    }
+
+    /// How many units of work the layer has accepted and not yet finished.
+    fn owed(&self) -> usize {
+        0
+    }
+
+    /// Entries in use and size of each table.
+    fn occupancy(&self) -> Vec<(usize, usize)> {
+        Vec::new()
+    }
+
+    /// Offers one unit of ordinary traffic and tells whether it was accepted; `None` if the layer
+    /// has no classes of traffic.
+    fn offer_data(&mut self, _now: Instant) -> Option<bool> {
+        None
+    }
+
+    /// Offers one unit of control traffic; see [`Subject::offer_data`].
+    fn offer_control(&mut self, _now: Instant) -> Option<bool> {
+        None
+    }
+}
+
+/// A broken law.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Its number, 1 to 10.
+    pub law: u8,
+    /// Its name.
+    pub name: &'static str,
+    /// The seed of the call sequence.
+    pub seed: u64,
+    /// The step of the call sequence.
+    pub step: u32,
+    /// What happened.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Violation { law, name, seed, step, what } = self;
+        write!(f, "law {law} ({name}) is broken with seed {seed} at step {step}: {what}")
+    }
+}
+
+/// Checks all laws with `cases` call sequences of `steps` steps each.
+///
+/// # Errors
+/// The first violation. A panic of the layer is one of law 10, whichever law was being checked.
+pub fn examine<S: Subject>(cases: u64, steps: u32) -> Result<(), Violation> {
+    for seed in 0..cases {
+        for law in laws::ALL {
+            laws::without_panic::<S>(law, seed, steps)?;
+        }
+    }
+    Ok(())
+}
+
+/// [`examine`] for use in a test.
+///
+/// # Panics
+/// With the first violation.
+pub fn check<S: Subject>(cases: u64, steps: u32) {
+    if let Err(violation) = examine::<S>(cases, steps) {
+        panic!("{violation}");
+    }
+}
