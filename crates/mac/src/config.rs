@@ -7,8 +7,8 @@ use kinglet_wire::ieee802154::{Address, PanId, Repr};
 /// Who runs CSMA-CA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Csma {
-    /// The MAC: it times the backoffs while the radio keeps listening, and asks the radio for single
-    /// clear channel assessments.
+    /// The MAC: it times the backoffs while the radio keeps listening, and asks the radio for
+    /// single clear channel assessments.
     Software,
     /// The radio, which may be deaf during its backoffs (TCPlp §4.2). Without
     /// [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA) this means `Software`.

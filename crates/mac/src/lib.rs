@@ -1,12 +1,11 @@
 //! The IEEE 802.15.4 MAC without I/O: an always-on device in a beaconless PAN.
 //!
-//! | what | where it comes from |
-//! |---|---|
-//! | unslotted CSMA-CA, in software (the radio hears during backoff) or in hardware | IEEE 802.15.4-2015, 6.2.5.1; "deaf listening": TCPlp §4.2 |
-//! | acknowledgements and retries | 6.7.4 |
-//! | a random delay between link retries, against hidden terminals | TCPlp §7.1 |
-//! | address filter, duplicate rejection | 6.7.2, 6.7.4 |
-//! | per-neighbour link statistics | ETX as RFC 6551 §4.3.2 counts it |
+//! * Unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1), in software, where the radio hears during
+//!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2).
+//! * Acknowledgements and retries (6.7.4), with a random delay between link retries against hidden
+//!   terminals (TCPlp §7.1).
+//! * Address filter and duplicate rejection (6.7.2, 6.7.4).
+//! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
 //!
 //! What the chip does by itself ([`Capabilities`](kinglet_radio::Capabilities)) the MAC leaves to
 //! it; the rest it does in software. Not done yet: duty cycling and indirect transmission, which

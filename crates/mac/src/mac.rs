@@ -291,9 +291,9 @@ impl<S: Sizes> Mac<S> {
         let filling = self.config.reserved_security;
         Repr {
             frame_type: FrameType::Data,
-            // The 2006 rules unless an information element needs those of 2015; the lowest version
-            // that can express a frame is the one to use (7.2.2.10).
-            version: if filling == 0 { Version::V2003 } else { Version::V2015 },
+            // Version 1, because version 0 ends at aMaxMACSafePayloadSize (102 octets of payload);
+            // version 2 only where an information element needs it.
+            version: if filling == 0 { Version::V2006 } else { Version::V2015 },
             ack_request,
             frame_pending: false,
             sequence: self.sequence,

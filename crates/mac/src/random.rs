@@ -11,7 +11,7 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// The increment that PCG's authors use in their examples; any odd number would do.
+    /// The stream that the documentation of the generator's crate names as the usual one.
     const STREAM: u64 = 0x0a02_bdbf_7bb3_c0a7;
 
     pub(crate) const fn new(seed: u64) -> Self {

@@ -1,1 +1,104 @@
 //! The rules of the MAC against a scripted radio.
+
+mod acknowledging;
+mod channel_access;
+mod queueing;
+mod receiving;
+mod retrying;
+
+use crate::*;
+use kinglet_radio::{Access, Ack, Capabilities, Command, Event, MAX_FRAME, Start};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
+use std::vec::Vec;
+
+struct Plan;
+impl Sizes for Plan {
+    type Queue = [Slot; 4];
+    type Neighbours = [Neighbour; 3];
+}
+
+type TestMac = Mac<Plan>;
+
+const PEER: Address = Address::Short(2);
+const T0: Instant = Instant::from_secs(1);
+
+fn all() -> Capabilities {
+    Capabilities::NONE
+        | Capabilities::AUTO_ACK
+        | Capabilities::ACK_WAIT
+        | Capabilities::CSMA
+        | Capabilities::SCHEDULED
+}
+
+fn config() -> Config {
+    Config { short: 1, extended: [2, 0, 0, 0, 0, 0, 0, 1], ..Config::DEFAULT }
+}
+
+/// A MAC whose radio listens already.
+fn mac(config: Config, capabilities: Capabilities, seed: u64) -> TestMac {
+    let mut mac = Mac::new(config, capabilities, seed);
+    let first = mac.poll_radio(T0).map(|submission| submission.command);
+    assert!(matches!(first, Some(Command::Receive { start: Start::Asap, until: None, .. })));
+    mac
+}
+
+fn request(token: u32) -> TxRequest {
+    TxRequest { dst: PEER, ack: true, token: Token(token), class: Class::Data }
+}
+
+fn put(mac: &mut TestMac, now: Instant, request: TxRequest) -> Result<(), QueueFull> {
+    mac.enqueue(now, request, |room| {
+        room[..4].copy_from_slice(b"data");
+        4
+    })
+}
+
+/// Waits for the end of the backoff, if there is one, and takes what the MAC submits.
+fn submitted(mac: &mut TestMac, now: &mut Instant) -> (Command, Vec<u8>) {
+    if let Some(at) = mac.deadline() {
+        *now = at;
+        mac.handle_deadline(at);
+    }
+    let submission = mac.poll_radio(*now).expect("a submission");
+    (submission.command, submission.frame.to_vec())
+}
+
+fn transmitted(mac: &mut TestMac, now: Instant, ack: Ack) {
+    assert_eq!(mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]), Ok(None));
+}
+
+/// A data frame from `src`.
+fn data_frame(src: Address, dst: Address, sequence: u8, ack_request: bool) -> Vec<u8> {
+    let repr = Repr {
+        frame_type: FrameType::Data,
+        version: Version::V2006,
+        ack_request,
+        frame_pending: false,
+        sequence,
+        pan_id: PanId(0xabcd),
+        dst,
+        src,
+        filling: 0,
+    };
+    let mut frame = [0; MAX_FRAME];
+    let len = repr.emit(&mut frame).unwrap();
+    frame[len..len + 3].copy_from_slice(b"abc");
+    frame[..len + 3].to_vec()
+}
+
+fn receive(mac: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Option<Indication>, Discard> {
+    let len = u8::try_from(frame.len()).unwrap();
+    let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: false };
+    mac.handle_radio(now, event, frame)
+}
+
+fn ack_frame(sequence: u8) -> [u8; 3] {
+    let mut frame = [0; 3];
+    Repr::ack(sequence, false).emit(&mut frame).unwrap();
+    frame
+}
+
+fn sequence_of(frame: &[u8]) -> u8 {
+    Frame::parse(frame).unwrap().sequence().unwrap()
+}

@@ -66,7 +66,8 @@ impl Repr {
     /// Writes the header to the start of `buf` and returns its length.
     ///
     /// # Errors
-    /// `buf` is too short, or `filling` has a value that cannot be written; `buf` is then unchanged.
+    /// `buf` is too short, or `filling` has a value that cannot be written; `buf` is unchanged
+    /// then.
     pub fn emit(&self, buf: &mut [u8]) -> Result<usize, Error> {
         let filling_possible = self.version == Version::V2015
             && (Self::MIN_FILLING..=Self::MAX_FILLING).contains(&self.filling);

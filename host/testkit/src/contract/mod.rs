@@ -4,18 +4,16 @@
 //! and panics with the law, the seed and the step of the first violation. The laws are functions of
 //! their own in [`laws`], so that a failure can be replayed alone.
 //!
-//! | | law | how it is checked |
-//! |---|---|---|
-//! | 1 | time is monotone | left alone, a layer asks for later and later deadlines |
-//! | 2 | draining ends | after any call at most [`Subject::DRAIN_BOUND`] outputs follow |
-//! | 3 | no stale deadline | after `handle_deadline(now)` the next deadline is after `now` |
-//! | 4 | early is a no-op | a twin that is also woken before its deadlines behaves the same |
-//! | 5 | late is safe | an hour late: one ordinary burst, and nothing left over |
-//! | 6 | deterministic | the same seed and calls give the same outputs and deadlines |
-//! | 7 | nothing is lost by refusal | what a layer owes is the same before and after, and is offered again |
-//! | 8 | bounded | no table is ever fuller than its size |
-//! | 9 | control proceeds | data alone can never fill a layer so that control traffic is refused |
-//! | 10 | nothing panics | arbitrary bytes, events and call orders, at arbitrary times |
+//! 1. *Time is monotone*: left alone, a layer asks for later and later deadlines.
+//! 2. *Draining ends*: after any call at most [`Subject::DRAIN_BOUND`] outputs follow.
+//! 3. *No stale deadline*: after `handle_deadline(now)` the next deadline is after `now`.
+//! 4. *Early is a no-op*: a twin that is also woken before its deadlines behaves the same.
+//! 5. *Late is safe*: an hour late there is one ordinary burst, and nothing left over.
+//! 6. *Deterministic*: the same seed and calls give the same outputs and deadlines.
+//! 7. *Nothing is lost by refusal*: what a layer owes stays owed and is offered again.
+//! 8. *Bounded*: no table is ever fuller than its size.
+//! 9. *Control proceeds*: data can never fill a layer so that control traffic is refused.
+//! 10. *Nothing panics*: arbitrary bytes, events and call orders, at arbitrary times.
 
 pub mod laws;
 mod run;

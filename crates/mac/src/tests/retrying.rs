@@ -1,0 +1,177 @@
+//! Missing acknowledgements, retries and the delay between them.
+
+use super::*;
+use kinglet_radio::{ACK_WAIT, OCTET, UNIT_BACKOFF};
+
+#[test]
+fn a_frame_is_sent_four_times_by_default_and_then_has_one_outcome() {
+    let (mut mac, mut now) = (mac(config(), all(), 1), T0);
+    put(&mut mac, now, request(5)).unwrap();
+    let mut frames = Vec::new();
+    for _ in 0..4 {
+        assert_eq!(mac.poll_outcome(now), None);
+        frames.push(submitted(&mut mac, &mut now).1);
+        transmitted(&mut mac, now, Ack::Missing);
+    }
+    let outcome = Outcome { token: Token(5), dst: PEER, result: Delivery::NoAck, transmissions: 4 };
+    assert_eq!(mac.poll_outcome(now), Some(outcome));
+    assert_eq!((mac.poll_outcome(now), mac.deadline()), (None, None));
+    assert!(frames.windows(2).all(|pair| pair[0] == pair[1]), "retries repeat the same octets");
+    assert_eq!((mac.stats().transmissions, mac.stats().retries), (4, 3));
+}
+
+#[test]
+fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
+    let d = Duration::from_millis(40);
+    let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
+    let config = Config { retry_delay_max: d, csma_params, ..config() };
+    let mut waits: Vec<u64> = Vec::new();
+    for seed in 0..4_000 {
+        let (mut mac, mut now) = (mac(config, all(), seed), T0);
+        put(&mut mac, now, request(0)).unwrap();
+        submitted(&mut mac, &mut now);
+        transmitted(&mut mac, now, Ack::Missing);
+        waits.push(mac.deadline().map_or(0, |at| (at - now).as_micros()));
+    }
+    assert!(waits.iter().all(|&wait| wait <= d.as_micros()));
+    let mut counts = [0u32; 8];
+    waits.iter().for_each(|&wait| counts[(wait * 8 / 40_001) as usize] += 1);
+    let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 500.0).powi(2) / 500.0).sum();
+    assert!(chi < 24.3, "{counts:?}: {chi}");
+}
+
+#[test]
+fn both_ends_of_the_delay_range_are_reached() {
+    let mut random = crate::random::Random::new(1);
+    let max = Duration::from_micros(3);
+    let mut seen = [false; 4];
+    (0..200).for_each(|_| seen[random.up_to(max).as_micros() as usize] = true);
+    assert_eq!(seen, [true; 4]);
+    assert_eq!(random.up_to(Duration::ZERO), Duration::ZERO);
+}
+
+#[test]
+fn a_busy_channel_and_a_first_transmission_wait_for_no_retry_delay() {
+    let config = Config { retry_delay_max: Duration::from_secs(60), ..config() };
+    for seed in 0..50 {
+        let (mut mac, mut now) = (mac(config, all(), seed), T0);
+        put(&mut mac, now, request(0)).unwrap();
+        for _ in 0..4 {
+            let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
+            assert!(wait <= UNIT_BACKOFF * 31, "{wait:?}");
+            submitted(&mut mac, &mut now);
+            mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn csma_starts_afresh_for_a_retry() {
+    let mut longest = Duration::ZERO;
+    for seed in 0..500 {
+        let (mut mac, mut now) = (mac(config(), all(), seed), T0);
+        put(&mut mac, now, request(0)).unwrap();
+        for _ in 0..4 {
+            submitted(&mut mac, &mut now);
+            mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+        }
+        submitted(&mut mac, &mut now);
+        transmitted(&mut mac, now, Ack::Missing);
+        longest = longest.max(mac.deadline().map_or(Duration::ZERO, |at| at - now));
+        // And all five assessments are there again.
+        for _ in 0..4 {
+            submitted(&mut mac, &mut now);
+            mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+            assert_eq!(mac.poll_outcome(now), None);
+        }
+    }
+    assert_eq!(longest, UNIT_BACKOFF * 7, "BE is macMinBE again");
+}
+
+#[test]
+fn the_delay_can_be_changed_while_running() {
+    let (mut mac, mut now) = (mac(config(), all(), 1), T0);
+    mac.set_retry_delay(Duration::from_secs(1_000));
+    put(&mut mac, now, request(0)).unwrap();
+    submitted(&mut mac, &mut now);
+    transmitted(&mut mac, now, Ack::Missing);
+    assert!(mac.deadline().is_some_and(|at| at > now + UNIT_BACKOFF * 7));
+}
+
+#[test]
+fn broadcast_is_neither_acknowledged_nor_repeated() {
+    for capabilities in [all(), Capabilities::NONE] {
+        let (mut mac, mut now) = (mac(config(), capabilities, 1), T0);
+        put(&mut mac, now, TxRequest { dst: Address::BROADCAST, ..request(1) }).unwrap();
+        let (command, frame) = submitted(&mut mac, &mut now);
+        assert!(matches!(command, Command::Transmit { ack: false, .. }));
+        assert!(!Frame::parse(&frame).unwrap().ack_request());
+        transmitted(&mut mac, now, Ack::NotAwaited);
+        let outcome = mac.poll_outcome(now).unwrap();
+        assert_eq!((outcome.result, outcome.transmissions), (Delivery::Delivered, 1));
+        assert_eq!(mac.link(Address::BROADCAST), None, "nothing is learnt about a link");
+    }
+}
+
+#[test]
+fn without_ack_wait_the_mac_waits_54_symbols_after_the_end_of_the_frame() {
+    let (mut mac, mut now) = (mac(config(), Capabilities::AUTO_ACK, 1), T0);
+    put(&mut mac, now, request(1)).unwrap();
+    let (command, frame) = submitted(&mut mac, &mut now);
+    assert!(matches!(command, Command::Transmit { ack: false, .. }), "the radio does not wait");
+    transmitted(&mut mac, now, Ack::NotAwaited);
+    // PHR, frame and FCS follow the SFD.
+    let end = now + OCTET * (u32::try_from(frame.len()).unwrap() + 3);
+    assert_eq!(mac.deadline(), Some(end + ACK_WAIT));
+    mac.handle_deadline(end + ACK_WAIT);
+    assert_eq!(mac.stats().ack_missing, 1);
+    assert_eq!(mac.poll_outcome(now), None, "it will be sent again");
+}
+
+#[test]
+fn without_ack_wait_only_an_acknowledgement_with_the_right_number_counts() {
+    let (mut mac, mut now) = (mac(config(), Capabilities::AUTO_ACK, 1), T0);
+    put(&mut mac, now, request(1)).unwrap();
+    let (_, frame) = submitted(&mut mac, &mut now);
+    let sequence = sequence_of(&frame);
+    // Somebody else's, with the same number, before our frame was on the air.
+    assert_eq!(receive(&mut mac, now - Duration::from_micros(1), &ack_frame(sequence)), Ok(None));
+    transmitted(&mut mac, now, Ack::NotAwaited);
+    assert_eq!(mac.poll_outcome(now), None);
+    let later = now + Duration::from_millis(1);
+    let other = ack_frame(sequence.wrapping_add(1));
+    assert_eq!(receive(&mut mac, later, &other), Err(Discard::UnawaitedAck));
+    assert_eq!(mac.poll_outcome(later), None);
+    assert_eq!(receive(&mut mac, later, &ack_frame(sequence)), Ok(None));
+    assert_eq!(mac.poll_outcome(later).unwrap().result, Delivery::Delivered);
+}
+
+#[test]
+fn an_acknowledgement_that_is_reported_before_its_transmission_counts() {
+    let (mut mac, mut now) = (mac(config(), Capabilities::AUTO_ACK, 1), T0);
+    put(&mut mac, now, request(1)).unwrap();
+    let (_, frame) = submitted(&mut mac, &mut now);
+    let ack_sfd = now + Duration::from_millis(1);
+    assert_eq!(receive(&mut mac, ack_sfd, &ack_frame(sequence_of(&frame))), Ok(None));
+    assert_eq!(mac.poll_outcome(ack_sfd), None, "not before the radio says that it was sent");
+    let event = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
+    mac.handle_radio(ack_sfd, event, &[]).unwrap();
+    assert_eq!(mac.poll_outcome(ack_sfd).unwrap().result, Delivery::Delivered);
+}
+
+#[test]
+fn etx_counts_transmissions_per_delivered_frame() {
+    let (mut mac, mut now) = (mac(config(), all(), 1), T0);
+    assert_eq!(mac.link(PEER), None);
+    for token in 0..100 {
+        put(&mut mac, now, request(token)).unwrap();
+        submitted(&mut mac, &mut now);
+        transmitted(&mut mac, now, Ack::Missing);
+        submitted(&mut mac, &mut now);
+        transmitted(&mut mac, now, Ack::Received { frame_pending: false });
+        assert_eq!(mac.poll_outcome(now).unwrap().transmissions, 2);
+    }
+    let link = mac.link(PEER).unwrap();
+    assert_eq!(link.etx_x128(), Some(2 * 128));
+    assert_eq!((link.delivered, link.lost, link.transmissions), (100, 0, 200));
+}
