@@ -1,0 +1,112 @@
+//! A node's own clock, which may run too fast or too slow.
+
+use kinglet_radio::{Command, Event, Start};
+use kinglet_time::Instant;
+
+const MILLION: i128 = 1_000_000;
+
+/// Converts between true time and a node's time: local = true + floor(true * ppm / 10^6).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    ppm: i32,
+}
+
+impl Clock {
+    pub(crate) fn new(ppm: i32) -> Self {
+        Clock { ppm: ppm.clamp(-500_000, 500_000) }
+    }
+
+    /// The node's time at true time `us`.
+    pub(crate) fn local(self, us: u64) -> Instant {
+        if self.ppm == 0 {
+            return Instant::from_micros(us);
+        }
+        let us = i128::from(us);
+        let local = us + (us * i128::from(self.ppm)).div_euclid(MILLION);
+        Instant::from_micros(u64::try_from(local).unwrap_or(u64::MAX))
+    }
+
+    /// The earliest true time at which the node's clock shows `local` or later.
+    pub(crate) fn true_us(self, local: Instant) -> u64 {
+        let us = local.as_micros();
+        if self.ppm == 0 || us == u64::MAX {
+            return us;
+        }
+        let scaled = i128::from(us) * MILLION / (MILLION + i128::from(self.ppm));
+        let mut guess = u64::try_from(scaled).unwrap_or(u64::MAX);
+        // Rounding is off by at most two steps either way.
+        while guess > 0 && self.local(guess - 1) >= local {
+            guess -= 1;
+        }
+        while guess < u64::MAX && self.local(guess) < local {
+            guess += 1;
+        }
+        guess
+    }
+
+    fn to_true(self, local: Instant) -> Instant {
+        Instant::from_micros(self.true_us(local))
+    }
+
+    /// A command with its times in true time.
+    pub(crate) fn command(self, command: Command) -> Command {
+        if self.ppm == 0 {
+            return command;
+        }
+        let fix = |start| match start {
+            Start::Asap => Start::Asap,
+            Start::At(at) => Start::At(self.to_true(at)),
+        };
+        match command {
+            Command::Off => Command::Off,
+            Command::Receive { start, until, channel } => Command::Receive {
+                start: fix(start),
+                until: until.map(|at| self.to_true(at)),
+                channel,
+            },
+            Command::Transmit { start, access, channel, power_dbm, ack } => {
+                Command::Transmit { start: fix(start), access, channel, power_dbm, ack }
+            }
+        }
+    }
+
+    /// An event with its times in the node's time.
+    pub(crate) fn event(self, event: Event) -> Event {
+        if self.ppm == 0 {
+            return event;
+        }
+        let fix = |at: Instant| self.local(at.as_micros());
+        match event {
+            Event::Received { sfd, len, rssi_dbm, lqi, acked } => {
+                Event::Received { sfd: fix(sfd), len, rssi_dbm, lqi, acked }
+            }
+            Event::Transmitted { sfd, ack } => Event::Transmitted { sfd: fix(sfd), ack },
+            Event::ChannelBusy => Event::ChannelBusy,
+            Event::Missed => Event::Missed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_never_reached_early_and_never_late_by_a_tick() {
+        for ppm in [-100, -1, 0, 1, 40, 100_000] {
+            let clock = Clock::new(ppm);
+            for us in (0..2_000_000_000_000u64).step_by(77_777_777_777) {
+                let local = Instant::from_micros(us);
+                let at = clock.true_us(local);
+                assert!(clock.local(at) >= local, "{ppm} {us}");
+                assert!(at == 0 || clock.local(at - 1) < local, "{ppm} {us}");
+            }
+        }
+    }
+
+    #[test]
+    fn forty_ppm_gain_forty_microseconds_a_second() {
+        assert_eq!(Clock::new(40).local(1_000_000).as_micros(), 1_000_040);
+        assert_eq!(Clock::new(-40).local(1_000_000).as_micros(), 999_960);
+    }
+}

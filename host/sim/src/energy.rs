@@ -1,0 +1,144 @@
+//! Time and charge per radio state and CPU state.
+
+use crate::profile::{Currents, HostCost};
+
+/// What a radio draws current for. Every microsecond of a run belongs to exactly one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RadioState {
+    /// Lowest power.
+    Sleep,
+    /// Oscillator on or starting, receiver off.
+    Idle,
+    /// Ready to send but not receiving: loading a frame, turning around, backing off in hardware.
+    Ready,
+    /// Receiver on, no frame being received.
+    Listen,
+    /// Receiving a frame.
+    Receive,
+    /// Sending.
+    Transmit,
+}
+
+/// Microseconds per [`RadioState`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RadioTimes(pub [u64; 6]);
+
+impl RadioTimes {
+    /// Microseconds spent in `state`.
+    pub fn of(&self, state: RadioState) -> u64 {
+        self.0[state as usize]
+    }
+
+    /// All of them: equals the elapsed time.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The share of time in which the radio is neither asleep nor idle, 0 to 1: what Energest counts
+    /// as LISTEN plus TRANSMIT, frame loading included.
+    pub fn duty_cycle(&self) -> f64 {
+        let off = self.of(RadioState::Sleep) + self.of(RadioState::Idle);
+        let total = self.total();
+        if total == 0 { 0.0 } else { (total - off) as f64 / total as f64 }
+    }
+
+    /// The charge drawn, in microcoulombs.
+    pub fn charge_uc(&self, currents: &Currents) -> f64 {
+        let draw = [
+            currents.sleep_na,
+            currents.idle_ua * 1_000,
+            currents.ready_ua * 1_000,
+            currents.listen_ua * 1_000,
+            currents.listen_ua * 1_000,
+            currents.transmit_ua * 1_000,
+        ];
+        // us * nA = 10^-15 C = 10^-9 uC.
+        let sum: u128 =
+            self.0.iter().zip(draw).map(|(&us, na)| u128::from(us) * u128::from(na)).sum();
+        sum as f64 / 1e9
+    }
+}
+
+/// Accounts the state changes of one radio.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meter {
+    state: RadioState,
+    since: u64,
+    times: RadioTimes,
+}
+
+impl Meter {
+    pub(crate) const NEW: Meter =
+        Meter { state: RadioState::Sleep, since: 0, times: RadioTimes([0; 6]) };
+
+    /// From `at` on the radio is in `state`; `at` may be earlier than now, not than the last change.
+    pub(crate) fn change(&mut self, at: u64, state: RadioState) {
+        debug_assert!(at >= self.since, "states change in order of time");
+        self.times.0[self.state as usize] += at.saturating_sub(self.since);
+        self.state = state;
+        self.since = at;
+    }
+
+    pub(crate) fn until(&self, now: u64) -> RadioTimes {
+        let mut times = self.times;
+        times.0[self.state as usize] += now.saturating_sub(self.since);
+        times
+    }
+}
+
+/// Energy figures of one node at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Energy {
+    /// Elapsed time in microseconds.
+    pub elapsed_us: u64,
+    /// Time per radio state.
+    pub radio: RadioTimes,
+    /// Charge drawn by the radio, in microcoulombs.
+    pub radio_uc: f64,
+    /// Time the CPU spent on frames, in microseconds (0 without a host cost).
+    pub cpu_active_us: u64,
+    /// Charge drawn by the CPU, in microcoulombs.
+    pub cpu_uc: f64,
+}
+
+impl Energy {
+    pub(crate) fn new(
+        elapsed_us: u64,
+        radio: RadioTimes,
+        currents: &Currents,
+        cpu_active_us: u64,
+        host: &HostCost,
+    ) -> Self {
+        let asleep = elapsed_us.saturating_sub(cpu_active_us);
+        let cpu_uc = (cpu_active_us as f64 * f64::from(host.active_ua)
+            + asleep as f64 * f64::from(host.sleep_ua))
+            / 1e6;
+        let radio_uc = radio.charge_uc(currents);
+        Energy { elapsed_us, radio, radio_uc, cpu_active_us, cpu_uc }
+    }
+
+    /// Average power in microwatts at a supply of `volts`.
+    pub fn average_uw(&self, volts: f64) -> f64 {
+        if self.elapsed_us == 0 {
+            return 0.0;
+        }
+        (self.radio_uc + self.cpu_uc) * volts / (self.elapsed_us as f64 / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::AT86RF233;
+
+    #[test]
+    fn an_hour_of_listening_draws_its_milliampere_hours() {
+        let mut meter = Meter::NEW;
+        meter.change(0, RadioState::Listen);
+        let times = meter.until(3_600_000_000);
+        assert_eq!(times.total(), 3_600_000_000);
+        // 11.8 mA for one hour = 42.48 C.
+        assert!((times.charge_uc(&AT86RF233.currents) - 42_480_000.0).abs() < 1.0);
+        assert!((times.duty_cycle() - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,232 @@
+//! Frames that begin and end on the air, at the sender and at everyone in reach.
+
+use super::Core;
+use crate::ber::{ln_success, mw_from_dbm};
+use crate::energy::RadioState;
+use crate::medium::{Link, Overlap};
+use crate::radio::{Lock, OnAir, Phase, Signal};
+use crate::stats::Fate;
+use kinglet_radio::{OCTET, air_time};
+
+/// Bits per microsecond at 250 kb/s.
+const BITS_PER_US: f64 = 0.25;
+
+/// A frame as it begins, before any receiver's view of it.
+#[derive(Clone, Copy)]
+struct Begin {
+    from: u32,
+    on_air: OnAir,
+    power_dbm: f32,
+    /// Factor on the gain for the output power.
+    power: f64,
+}
+
+impl Core {
+    /// `node` starts sending its frame, or its acknowledgement.
+    pub(super) fn start_air(&mut self, node: usize, is_ack: bool) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        let channel = radio.channel;
+        let on_air = OnAir { start: now, channel, is_ack, active: true };
+        radio.air = on_air;
+        let power_dbm = if self.links.power_matters { radio.power_dbm } else { 0 };
+        let power = if power_dbm == 0 { 1.0 } else { mw_from_dbm(f64::from(power_dbm)) };
+        let psdu = radio.sending();
+        let octets = psdu.psdu_len();
+        let end = now + air_time(octets).as_micros();
+        self.observer.started(now, end, node, is_ack, channel, radio.power_dbm, psdu);
+        self.counters[node].octets_sent += octets as u64;
+        self.channel_slot(channel).0 += 1;
+        let phase = if is_ack { Phase::AckAir } else { Phase::Air };
+        self.enter(node, phase, end, RadioState::Transmit);
+        let begin = Begin { from: node as u32, on_air, power_dbm: f32::from(power_dbm), power };
+        for index in self.links.range(node) {
+            let link = *self.links.at(index);
+            if !link.cut {
+                self.arrive(begin, &link);
+            }
+        }
+    }
+
+    /// The frame of `node` ends, whole or `truncated`.
+    pub(super) fn end_air(&mut self, node: usize, truncated: bool) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        radio.air.active = false;
+        let channel = radio.air.channel;
+        let slot = self.channel_slot(channel);
+        slot.0 = slot.0.saturating_sub(1);
+        slot.1 = now;
+        for index in self.links.range(node) {
+            let to = self.links.at(index).to as usize;
+            self.depart(node as u32, to, truncated);
+        }
+    }
+
+    /// A frame begins at a receiver.
+    fn arrive(&mut self, begin: Begin, link: &Link) {
+        let node = link.to as usize;
+        let from = begin.from;
+        let (mw, dbm) = (link.gain_mw * begin.power, link.gain_dbm + begin.power_dbm);
+        let channel = begin.on_air.channel;
+        let now = self.now;
+        let (sender, radio) = pair(&mut self.radios, from as usize, node);
+        let receivable = !link.interference_only && dbm >= radio.sensitivity_dbm;
+        let sensed = receivable || (!link.interference_only && dbm >= radio.cca_threshold_dbm);
+        let same_channel = channel == radio.channel;
+        let overlapping = same_channel && radio.signals.iter().any(|s| s.channel == channel);
+        let header = &sender.sending().header;
+        let mine = receivable && header.accepted_by(&radio.filter).0;
+        if let Some(mut lock) = radio.lock
+            && same_channel
+        {
+            if self.overlap == Overlap::SinrBer {
+                let interference_mw = radio.interference(lock.from).1;
+                integrate(&mut lock, now, self.noise_mw + interference_mw);
+            }
+            lock.interfered = true;
+            radio.lock = Some(lock);
+        }
+        radio.signals.push(Signal { mw, dbm, from, channel, sensed });
+        let new = Lock {
+            from,
+            mw,
+            dbm,
+            loss: link.loss,
+            interfered: overlapping,
+            corrupted: false,
+            mine,
+            ln_success: 0.0,
+            segment: now,
+        };
+        let fate = self.contend(node, new, same_channel, overlapping, receivable);
+        if receivable {
+            self.counters[node].arrived += 1;
+            if let Some(fate) = fate {
+                self.fate(node, from, fate, mine);
+            }
+        }
+    }
+
+    /// Decides whether `new` is received (`None`) or already lost, and what it does to the frame
+    /// being received.
+    fn contend(
+        &mut self,
+        node: usize,
+        new: Lock,
+        same_channel: bool,
+        overlapping: bool,
+        receivable: bool,
+    ) -> Option<Fate> {
+        let radio = &mut self.radios[node];
+        if let Some(fate) = deafness(radio.phase, self.now, radio.ready_at, radio.sense_at) {
+            return Some(fate);
+        }
+        if !same_channel {
+            return Some(Fate::OtherChannel);
+        }
+        let Some(old) = radio.lock else {
+            let blocked = match self.overlap {
+                Overlap::Strict => overlapping,
+                Overlap::SinrBer => false,
+                Overlap::Capture { threshold_db, .. } => {
+                    new.dbm < radio.interference(new.from).0 + threshold_db as f32
+                }
+            };
+            if blocked || !receivable {
+                return Some(Fate::Collision);
+            }
+            radio.lock = Some(new);
+            radio.meter.change(self.now, RadioState::Receive);
+            return None;
+        };
+        match self.overlap {
+            Overlap::Strict => radio.lock = Some(Lock { corrupted: true, ..old }),
+            Overlap::SinrBer => {}
+            Overlap::Capture { threshold_db, relock } => {
+                let threshold = threshold_db as f32;
+                let strongest = radio.interference(new.from).0;
+                if relock && receivable && new.dbm >= strongest + threshold {
+                    radio.lock = Some(new);
+                    self.fate(node, old.from, Fate::Collision, old.mine);
+                    return None;
+                }
+                let corrupted = old.corrupted || old.dbm < new.dbm + threshold;
+                radio.lock = Some(Lock { corrupted, ..old });
+            }
+        }
+        Some(Fate::Collision)
+    }
+
+    /// A frame ends at a receiver that it had reached when it began.
+    fn depart(&mut self, from: u32, node: usize, truncated: bool) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        let Some(index) = radio.signals.iter().position(|s| s.from == from) else { return };
+        if self.overlap == Overlap::SinrBer
+            && let Some(mut lock) = radio.lock
+        {
+            let interference_mw = radio.interference(lock.from).1;
+            integrate(&mut lock, now, self.noise_mw + interference_mw);
+            radio.lock = Some(lock);
+        }
+        let signal = radio.signals.swap_remove(index);
+        if signal.sensed && signal.channel == radio.channel {
+            radio.last_sensed = now;
+        }
+        let Some(lock) = radio.lock.filter(|lock| lock.from == from) else { return };
+        radio.lock = None;
+        radio.meter.change(now, RadioState::Listen);
+        let random = &mut radio.reception_random;
+        let overlap_fate = if lock.interfered { Fate::Collision } else { Fate::Noise };
+        let lost = if truncated {
+            Some(Fate::Truncated)
+        } else if lock.corrupted {
+            Some(Fate::Collision)
+        } else if lock.ln_success < 0.0 && !random.chance(libm::exp(lock.ln_success)) {
+            Some(overlap_fate)
+        } else if lock.loss > 0 && (random.bits() < lock.loss || lock.loss == u32::MAX) {
+            Some(Fate::Loss)
+        } else {
+            None
+        };
+        match lost {
+            Some(fate) => {
+                self.fate(node, from, fate, lock.mine);
+                self.resume(node);
+            }
+            None => self.receive(node, lock),
+        }
+    }
+}
+
+/// Two different radios at once.
+pub(super) fn pair<T>(radios: &mut [T], a: usize, b: usize) -> (&mut T, &mut T) {
+    let [a, b] = radios.get_disjoint_mut([a, b]).expect("a link never leads to its own node");
+    (a, b)
+}
+
+/// Why a radio in `phase` cannot receive a frame that begins now; `None` if it can.
+fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate> {
+    match phase {
+        Phase::Listen | Phase::AckWait => None,
+        Phase::Off | Phase::Waking => Some(Fate::Asleep),
+        Phase::Access if now < ready_at => Some(Fate::Loading),
+        Phase::Access if now < sense_at => Some(Fate::Backoff),
+        Phase::Access => Some(Fate::Sensing),
+        Phase::Turnaround => Some(Fate::Turnaround),
+        Phase::Air => Some(Fate::Transmitting),
+        Phase::AckTurnaround | Phase::AckAir => Some(Fate::Acknowledging),
+        Phase::Readout => Some(Fate::Readout),
+    }
+}
+
+/// Accounts the stretch since `lock.segment`, with `disturbance_mw` of noise and interference.
+fn integrate(lock: &mut Lock, now: u64, disturbance_mw: f64) {
+    let bits = (now - lock.segment) as f64 * BITS_PER_US;
+    lock.ln_success += ln_success(lock.mw / disturbance_mw, bits);
+    lock.segment = now;
+}
+
+// 32 us carry one octet.
+const _: () = assert!(OCTET.as_micros() == 32);

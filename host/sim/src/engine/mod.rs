@@ -1,0 +1,353 @@
+//! Radios and medium: everything below the devices.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod.rs` | commands, modes, dispatch of timers |
+//! | `transmit.rs` | from a command to the air: loading, backoff, assessment, waiting for the ACK |
+//! | `air.rs` | frames beginning and ending at receivers, overlap |
+//! | `receive.rs` | filter, automatic acknowledgement, readout |
+
+mod air;
+mod receive;
+mod transmit;
+
+use crate::energy::RadioState;
+use crate::medium::{Links, MediumConfig, Overlap};
+use crate::observe::Observer;
+use crate::queue::{Class, Queue};
+use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio};
+use crate::rng::{Purpose, stream};
+use crate::stats::{Counters, Fate};
+use kinglet_radio::{
+    Access, Busy, CCA, Channel, Command, Event, MAX_FRAME, OCTET, Start, air_time,
+};
+use kinglet_time::Instant;
+
+/// From the first symbol of the preamble to the end of the SFD: four octets and one.
+pub(crate) const SHR_US: u64 = 5 * OCTET.as_micros();
+
+/// What is told to a device. The octets of a received frame are in its radio's `incoming`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upcall {
+    pub(crate) node: u32,
+    pub(crate) event: Event,
+}
+
+pub(crate) struct Core {
+    pub(crate) now: u64,
+    pub(crate) queue: Queue,
+    pub(crate) radios: Vec<Radio>,
+    pub(crate) links: Links,
+    pub(crate) counters: Vec<Counters>,
+    pub(crate) upcalls: Vec<Upcall>,
+    pub(crate) observer: Observer,
+    overlap: Overlap,
+    noise_mw: f64,
+    hidden_terminals: bool,
+    /// Per channel number: frames on the air anywhere, and when the last one ended.
+    on_air: [(u32, u64); 27],
+}
+
+impl Core {
+    pub(crate) fn new(seed: u64, medium: &MediumConfig, nodes: &[NodeConfig]) -> Core {
+        let positions: Vec<_> = nodes.iter().map(|n| n.position).collect();
+        let sensitivity = nodes.iter().map(|n| n.radio.sensitivity_dbm).fold(0.0, f64::min);
+        let power = nodes.iter().map(|n| f64::from(n.radio.power_dbm.1)).fold(0.0, f64::max);
+        let radios = nodes.iter().enumerate().map(|(i, config)| {
+            let of = |purpose| stream(seed, i as u64, purpose);
+            Radio::new(config, of(Purpose::Csma), of(Purpose::Reception))
+        });
+        Core {
+            now: 0,
+            queue: Queue::default(),
+            radios: radios.collect(),
+            links: Links::build(medium, seed, &positions, sensitivity, power),
+            counters: vec![Counters::default(); nodes.len()],
+            upcalls: Vec::new(),
+            observer: Observer::default(),
+            overlap: medium.overlap,
+            noise_mw: crate::ber::mw_from_dbm(medium.noise_floor_dbm),
+            hidden_terminals: medium.hidden_terminals,
+            on_air: [(0, 0); 27],
+        }
+    }
+
+    /// Executes `command` on the radio of `node`.
+    pub(crate) fn submit(
+        &mut self,
+        node: usize,
+        command: Command,
+        frame: &[u8],
+    ) -> Result<(), Busy> {
+        match command {
+            Command::Off => self.set_mode(node, Mode::Off),
+            Command::Receive { start, until, channel } => {
+                let from = match start {
+                    Start::Asap => self.now,
+                    Start::At(at) => at.as_micros(),
+                };
+                let until = until.map_or(NEVER, Instant::as_micros);
+                self.set_mode(node, Mode::Receive { from, until, channel });
+            }
+            Command::Transmit { start, access, channel, power_dbm, ack } => {
+                let legal = (1..=MAX_FRAME).contains(&frame.len());
+                if self.radios[node].job.is_some() || !legal {
+                    self.counters[node].refused += 1;
+                    return Err(Busy);
+                }
+                let job = Job {
+                    start,
+                    access,
+                    channel,
+                    power_dbm,
+                    ack,
+                    begun: false,
+                    begin_at: 0,
+                    exponent: 0,
+                    attempts: 0,
+                };
+                self.submit_transmit(node, job, frame);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_mode(&mut self, node: usize, mode: Mode) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        radio.mode = mode;
+        match radio.phase {
+            Phase::Listen => {
+                let stays = matches!(mode, Mode::Receive { from, until, channel }
+                    if from <= now && until > now && channel == radio.channel);
+                if !stays {
+                    self.abandon(node);
+                    self.settle(node);
+                }
+            }
+            Phase::Off => self.settle(node),
+            // Whatever is going on comes first; `settle` reads the mode afterwards.
+            _ => {}
+        }
+        self.arm_schedule(node);
+    }
+
+    /// Sets what the radio does next; `until` is when its phase ends by itself.
+    fn enter(&mut self, node: usize, phase: Phase, until: u64, state: RadioState) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        radio.phase = phase;
+        radio.phase_generation = radio.phase_generation.wrapping_add(1);
+        radio.meter.change(now, state);
+        if until != NEVER {
+            let class = match phase {
+                Phase::Air | Phase::AckAir => Class::AirEnd,
+                Phase::Turnaround | Phase::AckTurnaround => Class::AirStart,
+                _ => Class::Phase,
+            };
+            self.queue.push(until, class, node as u32, radio.phase_generation);
+        }
+    }
+
+    /// The radio has nothing in progress: what the buffer, the outstanding command and the mode ask
+    /// for, in this order.
+    pub(crate) fn settle(&mut self, node: usize) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        if radio.profile.single_buffer() && radio.readout_until > now {
+            let until = radio.readout_until;
+            return self.enter(node, Phase::Readout, until, RadioState::Listen);
+        }
+        if let Some(job) = radio.job {
+            if matches!(job.start, Start::Asap) || job.begin_at == now {
+                return self.begin(node);
+            }
+            if job.begin_at < now {
+                self.finish(node, Event::Missed);
+            }
+        }
+        let radio = &mut self.radios[node];
+        match radio.mode {
+            Mode::Receive { from, until, channel }
+                if now < until && now.saturating_add(radio.profile.wake_us) >= from =>
+            {
+                if radio.phase == Phase::Off {
+                    let until = now + radio.profile.wake_us;
+                    return self.enter(node, Phase::Waking, until, RadioState::Idle);
+                }
+                radio.channel = channel;
+                if radio.phase != Phase::Listen {
+                    self.enter(node, Phase::Listen, NEVER, RadioState::Listen);
+                }
+            }
+            Mode::Receive { .. } | Mode::Off => {
+                if radio.phase != Phase::Off {
+                    self.enter(node, Phase::Off, NEVER, RadioState::Sleep);
+                }
+            }
+        }
+    }
+
+    /// Arms the timer of what is scheduled: a transmission, or the start or end of a receive mode.
+    fn arm_schedule(&mut self, node: usize) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        let mut at = NEVER;
+        if let Some(job) = radio.job.filter(|job| !job.begun && job.begin_at > now) {
+            at = job.begin_at;
+        }
+        if let Mode::Receive { from, until, .. } = radio.mode {
+            let wake = from.saturating_sub(radio.profile.wake_us);
+            if wake > now {
+                at = at.min(wake);
+            }
+            if until > now {
+                at = at.min(until);
+            }
+        }
+        if at != radio.schedule_at {
+            radio.schedule_at = at;
+            radio.schedule_generation = radio.schedule_generation.wrapping_add(1);
+            if at != NEVER {
+                self.queue.push(at, Class::Schedule, node as u32, radio.schedule_generation);
+            }
+        }
+    }
+
+    fn on_schedule(&mut self, node: usize) {
+        self.radios[node].schedule_at = NEVER;
+        if let Mode::Receive { until, .. } = self.radios[node].mode
+            && until <= self.now
+        {
+            self.radios[node].mode = Mode::Off;
+        }
+        if self.can_interrupt(node) {
+            let radio = &self.radios[node];
+            let due = radio.job.is_some_and(|job| job.begin_at <= self.now);
+            if due || radio.mode == Mode::Off {
+                self.abandon(node);
+            }
+            self.settle(node);
+        }
+        self.arm_schedule(node);
+    }
+
+    /// Whether a command may take over: the radio is off, or listening and not receiving a frame
+    /// that its filter takes.
+    fn can_interrupt(&self, node: usize) -> bool {
+        let radio = &self.radios[node];
+        match radio.phase {
+            Phase::Off => true,
+            Phase::Listen => radio.lock.is_none_or(|lock| !lock.mine),
+            _ => false,
+        }
+    }
+
+    /// Gives up the frame being received.
+    fn abandon(&mut self, node: usize) {
+        if let Some(lock) = self.radios[node].lock.take() {
+            self.radios[node].meter.change(self.now, RadioState::Listen);
+            self.fate(node, lock.from, Fate::Abandoned, lock.mine);
+        }
+    }
+
+    /// A timer of this class and generation fired.
+    pub(crate) fn dispatch(&mut self, class: Class, node: usize, generation: u32) {
+        let radio = &mut self.radios[node];
+        match class {
+            Class::Readout if generation == radio.readout_generation => self.on_readout(node),
+            Class::Schedule if generation == radio.schedule_generation => self.on_schedule(node),
+            Class::AirEnd | Class::Phase | Class::AirStart
+                if generation == radio.phase_generation =>
+            {
+                self.on_phase_end(node);
+            }
+            _ => {} // stale
+        }
+    }
+
+    fn on_phase_end(&mut self, node: usize) {
+        match self.radios[node].phase {
+            Phase::Waking | Phase::Readout => self.settle(node),
+            Phase::Access => self.on_access_end(node),
+            Phase::Turnaround => self.send_frame(node),
+            Phase::Air => self.on_sent(node),
+            Phase::AckWait => self.on_ack_missing(node),
+            Phase::AckTurnaround => self.send_ack(node),
+            Phase::AckAir => {
+                self.end_air(node, false);
+                self.settle(node);
+            }
+            Phase::Off | Phase::Listen => {}
+        }
+    }
+
+    /// Records what became of a frame of `from` at `node`.
+    fn fate(&mut self, node: usize, from: u32, fate: Fate, mine: bool) {
+        let counters = &mut self.counters[node];
+        counters.fates.0[fate as usize] += 1;
+        if mine {
+            counters.mine.0[fate as usize] += 1;
+        }
+        if self.observer.active() {
+            let sender = &self.radios[from as usize];
+            let start = sender.air.start;
+            let end = start + air_time(sender.sending().psdu_len()).as_micros();
+            self.observer.fate(self.now, node, from, start..end, fate, mine);
+        }
+    }
+
+    /// Whether a frame was on the air at `node`, or ended, since `since`.
+    fn channel_busy(&self, node: usize, since: u64) -> bool {
+        let radio = &self.radios[node];
+        if !self.hidden_terminals {
+            let (frames, last) = self.on_air[usize::from(radio.channel.number())];
+            return frames > 0 || last > since;
+        }
+        let mut energy = 0.0;
+        for signal in radio.signals.iter().filter(|s| s.channel == radio.channel) {
+            if signal.sensed {
+                return true;
+            }
+            energy += signal.mw;
+        }
+        radio.last_sensed > since || energy >= radio.cca_threshold_mw
+    }
+
+    /// Switches `node` off at once, as a reset does: a frame on the air is cut short, commands and
+    /// received frames are forgotten.
+    pub(crate) fn reset(&mut self, node: usize) {
+        if self.radios[node].air.active {
+            self.end_air(node, true);
+        }
+        self.abandon(node);
+        let radio = &mut self.radios[node];
+        radio.job = None;
+        radio.received = None;
+        radio.readout_until = 0;
+        radio.readout_generation = radio.readout_generation.wrapping_add(1);
+        radio.mode = Mode::Off;
+        self.enter(node, Phase::Off, NEVER, RadioState::Sleep);
+        self.arm_schedule(node);
+    }
+
+    fn tell(&mut self, node: usize, event: Event) {
+        self.upcalls.push(Upcall { node: node as u32, event });
+    }
+
+    fn channel_slot(&mut self, channel: Channel) -> &mut (u32, u64) {
+        &mut self.on_air[usize::from(channel.number())]
+    }
+
+    /// Time from the start of preparation to the preamble.
+    fn lead_us(&self, node: usize, access: Access) -> u64 {
+        let radio = &self.radios[node];
+        let p = &radio.profile;
+        let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
+        let sense = match access {
+            Access::Immediate => 0,
+            Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,
+        };
+        p.prepare_us + load + p.start_us + sense
+    }
+}

@@ -1,0 +1,87 @@
+//! A frame that arrived whole: address filter, automatic acknowledgement, readout.
+
+use super::air::pair;
+use super::{Core, SHR_US};
+use crate::queue::Class;
+use crate::radio::{Lock, Phase};
+use crate::stats::Fate;
+use kinglet_radio::{Ack, Event, FCS_LEN};
+use kinglet_time::Instant;
+
+/// The strength above the sensitivity at which the link quality indication reaches 255, in dB. LQI is
+/// the manufacturer's choice; this one is linear in the signal strength.
+const LQI_SPAN_DB: f32 = 40.0;
+
+impl Core {
+    /// The frame that `node` was locked on ended, with a right FCS.
+    pub(super) fn receive(&mut self, node: usize, lock: Lock) {
+        let from = lock.from as usize;
+        let header = self.radios[from].sending().header;
+        let radio = &mut self.radios[node];
+        if radio.phase == Phase::AckWait {
+            let expected = radio.outgoing.header.sequence;
+            if header.is_ack() && header.sequence == expected && expected.is_some() {
+                self.fate(node, lock.from, Fate::Delivered, lock.mine);
+                let ack = Ack::Received { frame_pending: header.frame_pending };
+                return self.finish_acked(node, ack);
+            }
+            return self.fate(node, lock.from, Fate::AwaitingAck, lock.mine);
+        }
+        let (accepted, unicast) = header.accepted_by(&radio.filter);
+        if radio.auto_ack && !accepted {
+            self.fate(node, lock.from, Fate::Filtered, lock.mine);
+            return self.resume(node);
+        }
+        self.fate(node, lock.from, Fate::Delivered, lock.mine);
+        let ack = header.sequence.filter(|_| unicast && header.wants_ack());
+        self.take_in(node, lock, ack.is_some());
+        match ack.filter(|_| self.radios[node].auto_ack) {
+            Some(sequence) => self.turn_to_ack(node, sequence),
+            None => self.settle(node),
+        }
+    }
+
+    /// Reception is over without a frame for this node: a command may be waiting.
+    pub(super) fn resume(&mut self, node: usize) {
+        if self.radios[node].phase == Phase::Listen {
+            self.settle(node);
+        }
+    }
+
+    /// Copies the frame and reports it, now or when it has been read out.
+    fn take_in(&mut self, node: usize, lock: Lock, wants_ack: bool) {
+        let now = self.now;
+        let (sender, radio) = pair(&mut self.radios, lock.from as usize, node);
+        radio.incoming.clone_from(sender.sending());
+        let psdu_len = radio.incoming.psdu_len();
+        let above = (lock.dbm - radio.sensitivity_dbm) / LQI_SPAN_DB;
+        let event = Event::Received {
+            sfd: Instant::from_micros(sender.air.start + SHR_US),
+            len: (psdu_len - FCS_LEN) as u8,
+            rssi_dbm: lock.dbm as i8,
+            lqi: (above * 255.0) as u8,
+            acked: wants_ack && radio.auto_ack,
+        };
+        let readout = radio.profile.readout_time(psdu_len).as_micros();
+        if readout == 0 {
+            return self.tell(node, event);
+        }
+        radio.received = Some(event);
+        radio.readout_until = now + readout;
+        radio.readout_generation = radio.readout_generation.wrapping_add(1);
+        let (until, generation) = (radio.readout_until, radio.readout_generation);
+        self.queue.push(until, Class::Readout, node as u32, generation);
+        self.observer.readout(now, until, node);
+    }
+
+    /// The received frame has left the buffer.
+    pub(super) fn on_readout(&mut self, node: usize) {
+        if let Some(event) = self.radios[node].received.take() {
+            self.tell(node, event);
+        }
+        if self.radios[node].phase == Phase::Readout {
+            // The phase's own timer is for the same instant and becomes stale here.
+            self.settle(node);
+        }
+    }
+}

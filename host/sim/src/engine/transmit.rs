@@ -1,0 +1,188 @@
+//! From a `Transmit` command to the air and to its one final event.
+
+use super::{Core, SHR_US};
+use crate::energy::RadioState;
+use crate::radio::{Job, NEVER, Phase};
+use kinglet_radio::{ACK_WAIT, Access, Ack, CCA, Event, Start, TURNAROUND, UNIT_BACKOFF};
+use kinglet_time::Instant;
+
+impl Core {
+    pub(super) fn submit_transmit(&mut self, node: usize, mut job: Job, frame: &[u8]) {
+        self.radios[node].outgoing.load(frame);
+        if let Start::At(sfd) = job.start {
+            let wake = match self.radios[node].phase {
+                Phase::Off => self.radios[node].profile.wake_us,
+                _ => 0,
+            };
+            let lead = SHR_US + self.lead_us(node, job.access) + wake;
+            // 0 (too early to be met) stands for "as soon as possible", so keep clear of it.
+            job.begin_at = sfd.as_micros().saturating_sub(lead).max(1);
+        }
+        self.radios[node].job = Some(job);
+        if job.begin_at < self.now && job.begin_at != 0 {
+            return self.finish(node, Event::Missed);
+        }
+        if job.begin_at <= self.now && self.can_interrupt(node) {
+            self.abandon(node);
+            self.settle(node);
+        }
+        self.arm_schedule(node);
+    }
+
+    /// Starts preparing the outstanding transmission.
+    pub(super) fn begin(&mut self, node: usize) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        let Some(job) = &mut radio.job else { return };
+        job.begun = true;
+        radio.channel = job.channel;
+        let p = &radio.profile;
+        let wake = if radio.phase == Phase::Off { p.wake_us } else { 0 };
+        let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
+        let mut ready_at = now + wake + p.prepare_us + load + p.start_us;
+        if let Start::At(sfd) = job.start {
+            let sense = match job.access {
+                Access::Immediate => 0,
+                Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,
+            };
+            let wanted = sfd.as_micros().saturating_sub(SHR_US + sense);
+            if ready_at > wanted {
+                // The radio went to sleep after the command had been planned.
+                return self.miss(node);
+            }
+            ready_at = wanted;
+        }
+        radio.ready_at = ready_at;
+        let end = match (job.access, job.start) {
+            (Access::Immediate, _) => {
+                radio.sense_at = NEVER;
+                ready_at
+            }
+            // Random backoff and a fixed start exclude each other: a scheduled transmission
+            // assesses the channel once.
+            (Access::Cca, _) | (Access::Csma(_), Start::At(_)) => {
+                radio.sense_at = ready_at;
+                ready_at + CCA.as_micros()
+            }
+            (Access::Csma(params), Start::Asap) => {
+                job.exponent = params.min_be.min(params.max_be);
+                let units = radio.csma_random.below(1 << job.exponent.min(8));
+                radio.sense_at = ready_at + u64::from(units) * UNIT_BACKOFF.as_micros();
+                radio.sense_at + CCA.as_micros()
+            }
+        };
+        self.observer.loading(now, node, ready_at);
+        if end == now {
+            // Nothing to copy and nothing to sense: straight to the air.
+            return self.send_frame(node);
+        }
+        self.enter(node, Phase::Access, end, RadioState::Ready);
+    }
+
+    fn miss(&mut self, node: usize) {
+        self.finish(node, Event::Missed);
+        self.settle(node);
+    }
+
+    /// Loading is over, or an assessment.
+    pub(super) fn on_access_end(&mut self, node: usize) {
+        let radio = &mut self.radios[node];
+        let Some(job) = radio.job else { return };
+        if radio.sense_at == NEVER {
+            return self.send_frame(node);
+        }
+        radio.meter.change(radio.sense_at, RadioState::Listen);
+        let sense_at = radio.sense_at;
+        let turnaround = radio.profile.cca_to_air_us;
+        let busy = self.channel_busy(node, sense_at);
+        self.counters[node].assessments += 1;
+        self.observer.assessed(self.now, node, sense_at, busy);
+        if !busy {
+            let until = self.now + turnaround;
+            return self.enter(node, Phase::Turnaround, until, RadioState::Ready);
+        }
+        self.counters[node].assessments_busy += 1;
+        match (job.access, job.start) {
+            (Access::Csma(params), Start::Asap) if job.attempts < params.max_backoffs => {
+                let radio = &mut self.radios[node];
+                let exponent = job.exponent.saturating_add(1).min(params.max_be);
+                let attempts = job.attempts + 1;
+                radio.job = Some(Job { exponent, attempts, ..job });
+                let units = radio.csma_random.below(1 << exponent.min(8));
+                radio.ready_at = self.now;
+                radio.sense_at = self.now + u64::from(units) * UNIT_BACKOFF.as_micros();
+                let until = radio.sense_at + CCA.as_micros();
+                self.enter(node, Phase::Access, until, RadioState::Ready);
+            }
+            _ => {
+                self.finish(node, Event::ChannelBusy);
+                self.settle(node);
+            }
+        }
+    }
+
+    /// The preamble of the commanded frame starts.
+    pub(super) fn send_frame(&mut self, node: usize) {
+        let Some(job) = self.radios[node].job else { return };
+        self.counters[node].frames_sent += 1;
+        let (weakest, strongest) = self.radios[node].profile.power_dbm;
+        self.radios[node].power_dbm = job.power_dbm.clamp(weakest, strongest);
+        self.start_air(node, false);
+    }
+
+    /// The commanded frame has left.
+    pub(super) fn on_sent(&mut self, node: usize) {
+        self.end_air(node, false);
+        let radio = &mut self.radios[node];
+        let Some(job) = radio.job else { return };
+        if job.ack && radio.ack_wait {
+            let until = self.now + ACK_WAIT.as_micros();
+            self.enter(node, Phase::AckWait, until, RadioState::Listen);
+        } else {
+            let sfd = Instant::from_micros(radio.air.start + SHR_US);
+            self.finish(node, Event::Transmitted { sfd, ack: Ack::NotAwaited });
+            self.settle(node);
+        }
+    }
+
+    /// macAckWaitDuration is over.
+    pub(super) fn on_ack_missing(&mut self, node: usize) {
+        self.abandon(node);
+        self.finish_acked(node, Ack::Missing);
+    }
+
+    /// The wait for the acknowledgement ended with `ack`.
+    pub(super) fn finish_acked(&mut self, node: usize, ack: Ack) {
+        let sfd = Instant::from_micros(self.radios[node].air.start + SHR_US);
+        self.finish(node, Event::Transmitted { sfd, ack });
+        self.settle(node);
+    }
+
+    /// Ends the outstanding transmission with its one final event.
+    pub(super) fn finish(&mut self, node: usize, event: Event) {
+        let counters = &mut self.counters[node];
+        match event {
+            Event::Transmitted { ack: Ack::Received { .. }, .. } => counters.acked += 1,
+            Event::Transmitted { ack: Ack::Missing, .. } => counters.ack_missing += 1,
+            Event::ChannelBusy => counters.channel_busy += 1,
+            Event::Missed => counters.missed += 1,
+            Event::Transmitted { .. } | Event::Received { .. } => {}
+        }
+        self.radios[node].job = None;
+        self.observer.finished(self.now, node, event);
+        self.tell(node, event);
+    }
+
+    /// The preamble of an automatic acknowledgement starts.
+    pub(super) fn send_ack(&mut self, node: usize) {
+        self.counters[node].acks_sent += 1;
+        self.start_air(node, true);
+    }
+
+    /// A frame that wants an acknowledgement has just ended.
+    pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8) {
+        self.radios[node].ack.load_ack(sequence);
+        let until = self.now + TURNAROUND.as_micros();
+        self.enter(node, Phase::AckTurnaround, until, RadioState::Ready);
+    }
+}

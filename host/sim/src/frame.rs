@@ -1,0 +1,205 @@
+//! As much of a MAC header as radio hardware looks at: frame type, acknowledgement request,
+//! sequence number and destination (IEEE 802.15.4-2015, 7.2), and the frame check sequence (7.2.10).
+
+use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU};
+
+/// Frame type 2: acknowledgement.
+const TYPE_ACK: u8 = 2;
+
+/// A frame on the air: a PSDU with its FCS.
+#[derive(Clone)]
+pub(crate) struct Psdu {
+    octets: [u8; MAX_PSDU],
+    len: u8,
+    pub(crate) header: Header,
+}
+
+/// The destination in a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Absent,
+    Short {
+        pan: u16,
+        address: u16,
+    },
+    /// Address octets as on the air, least significant first.
+    Extended {
+        pan: u16,
+        address: [u8; 8],
+    },
+}
+
+/// What the hardware reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) kind: u8,
+    pub(crate) ack_request: bool,
+    pub(crate) frame_pending: bool,
+    pub(crate) sequence: Option<u8>,
+    pub(crate) destination: Destination,
+}
+
+impl Psdu {
+    pub(crate) const EMPTY: Psdu = Psdu {
+        octets: [0; MAX_PSDU],
+        len: 0,
+        header: Header {
+            kind: 7,
+            ack_request: false,
+            frame_pending: false,
+            sequence: None,
+            destination: Destination::Absent,
+        },
+    };
+
+    /// Takes `frame` (1 to [`kinglet_radio::MAX_FRAME`] octets). The FCS is added by
+    /// [`Psdu::with_fcs`], and only when somebody looks at it.
+    pub(crate) fn load(&mut self, frame: &[u8]) {
+        self.octets[..frame.len()].copy_from_slice(frame);
+        self.len = (frame.len() + FCS_LEN) as u8;
+        self.header = Header::parse(frame);
+    }
+
+    /// The immediate acknowledgement of sequence number `sequence` (7.3.3).
+    pub(crate) fn load_ack(&mut self, sequence: u8) {
+        self.load(&[TYPE_ACK, 0, sequence]);
+    }
+
+    /// Octets of the PSDU, FCS included.
+    pub(crate) fn psdu_len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// The frame without its FCS.
+    pub(crate) fn frame(&self) -> &[u8] {
+        &self.octets[..usize::from(self.len).saturating_sub(FCS_LEN)]
+    }
+
+    /// The whole PSDU with a right FCS.
+    pub(crate) fn with_fcs(&self) -> ([u8; MAX_PSDU], usize) {
+        let mut octets = self.octets;
+        let end = self.frame().len();
+        octets[end..end + FCS_LEN].copy_from_slice(&fcs(self.frame()).to_le_bytes());
+        (octets, end + FCS_LEN)
+    }
+}
+
+impl Header {
+    /// Reads `frame`; a field that the octets end before counts as absent.
+    pub(crate) fn parse(frame: &[u8]) -> Header {
+        let mut header = Psdu::EMPTY.header;
+        let &[low, high, ref rest @ ..] = frame else { return header };
+        header.kind = low & 7;
+        header.frame_pending = low & 0x10 != 0;
+        header.ack_request = low & 0x20 != 0;
+        let compressed = low & 0x40 != 0;
+        let (destination, source) = ((high >> 2) & 3, (high >> 6) & 3);
+        let version_2015 = (high >> 4) & 3 == 2;
+        let mut at = rest;
+        if !(version_2015 && high & 1 != 0) {
+            let Some((&sequence, tail)) = at.split_first() else { return header };
+            header.sequence = Some(sequence);
+            at = tail;
+        }
+        // Table 7-2: when a frame of version 2 omits its destination PAN.
+        let no_pan =
+            version_2015 && compressed && (source == 0 || (source == 3 && destination == 3));
+        let mut pan = 0xFFFF;
+        if destination != 0 && !no_pan {
+            let Some((field, tail)) = at.split_first_chunk::<2>() else { return header };
+            pan = u16::from_le_bytes(*field);
+            at = tail;
+        }
+        header.destination = match destination {
+            2 => at.first_chunk::<2>().map_or(Destination::Absent, |a| Destination::Short {
+                pan,
+                address: u16::from_le_bytes(*a),
+            }),
+            3 => at
+                .first_chunk::<8>()
+                .map_or(Destination::Absent, |a| Destination::Extended { pan, address: *a }),
+            _ => Destination::Absent,
+        };
+        header
+    }
+
+    pub(crate) fn is_ack(&self) -> bool {
+        self.kind == TYPE_ACK
+    }
+
+    /// Whether a radio with address filter `filter` takes this frame (6.7.2), and whether it was
+    /// sent to this node alone.
+    pub(crate) fn accepted_by(&self, filter: &Filter) -> (bool, bool) {
+        let for_pan = |pan: u16| pan == 0xFFFF || pan == filter.pan_id;
+        match self.destination {
+            _ if self.is_ack() => (false, false),
+            Destination::Absent => (self.kind == 0, false),
+            Destination::Short { pan, address: 0xFFFF } => (for_pan(pan), false),
+            Destination::Short { pan, address } => {
+                let mine = for_pan(pan) && address == filter.short && address < 0xFFFE;
+                (mine, mine)
+            }
+            Destination::Extended { pan, address } => {
+                let mut own = filter.extended;
+                own.reverse();
+                let mine = for_pan(pan) && address == own;
+                (mine, mine)
+            }
+        }
+    }
+
+    /// Whether the receiver it names is to acknowledge it: data (1) and MAC command (3) frames.
+    pub(crate) fn wants_ack(&self) -> bool {
+        self.ack_request && (self.kind == 1 || self.kind == 3)
+    }
+}
+
+/// The 16-bit ITU-T CRC of `octets`: x^16 + x^12 + x^5 + 1, least significant bit first, initially 0.
+pub fn fcs(octets: &[u8]) -> u16 {
+    octets.iter().fold(0, |crc, &octet| {
+        let mut crc = crc ^ u16::from(octet);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x8408 } else { crc >> 1 };
+        }
+        crc
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILTER: Filter =
+        Filter { pan_id: 0xABCD, short: 0x0005, extended: [1, 2, 3, 4, 5, 6, 7, 8] };
+
+    #[test]
+    fn fcs_of_the_standards_example_acknowledgement() {
+        // IEEE 802.15.4-2006, 7.2.1.9: the acknowledgement 02 00 56 has the FCS E4 27 in bit order
+        // of transmission, that is 0x79E4 reversed per octet; the check value of this CRC
+        // (CRC-16/KERMIT) for "123456789" is 0x2189.
+        assert_eq!(fcs(b"123456789"), 0x2189);
+    }
+
+    #[test]
+    fn short_and_extended_destinations_are_matched() {
+        let short = Header::parse(&[0x61, 0x88, 9, 0xCD, 0xAB, 0x05, 0x00, 1, 0]);
+        assert_eq!(short.accepted_by(&FILTER), (true, true));
+        assert!(short.wants_ack() && short.sequence == Some(9));
+        let other = Header::parse(&[0x61, 0x88, 9, 0xCD, 0xAB, 0x06, 0x00, 1, 0]);
+        assert_eq!(other.accepted_by(&FILTER), (false, false));
+        let all = Header::parse(&[0x41, 0x88, 9, 0xCD, 0xAB, 0xFF, 0xFF, 1, 0]);
+        assert_eq!(all.accepted_by(&FILTER), (true, false));
+        let long = Header::parse(&[0x41, 0xCC, 9, 0xCD, 0xAB, 8, 7, 6, 5, 4, 3, 2, 1]);
+        assert_eq!(long.accepted_by(&FILTER), (true, true));
+        let foreign = Header::parse(&[0x41, 0x88, 9, 0xCE, 0xAB, 0x05, 0x00, 1, 0]);
+        assert_eq!(foreign.accepted_by(&FILTER), (false, false));
+    }
+
+    #[test]
+    fn octets_that_end_early_are_not_accepted() {
+        for len in 0..7 {
+            let cut = &[0x61, 0x88, 9, 0xCD, 0xAB, 0x05, 0x00][..len.min(6)];
+            assert_eq!(Header::parse(cut).accepted_by(&FILTER), (false, false));
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Who hears whom, how strongly, and what happens when frames overlap.
+//!
+//! Each node's neighbours are one stretch of a shared array (compressed sparse rows), so a
+//! transmission touches only the nodes that it reaches.
+
+use crate::ber::mw_from_dbm;
+use crate::rng::{Purpose, Stream, stream_seed};
+
+/// Where a node stands, in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    /// East.
+    pub x_m: f64,
+    /// North.
+    pub y_m: f64,
+}
+
+impl Position {
+    /// The distance to `other` in metres.
+    pub fn distance_m(self, other: Position) -> f64 {
+        let (dx, dy) = (self.x_m - other.x_m, self.y_m - other.y_m);
+        libm::sqrt(dx * dx + dy * dy)
+    }
+}
+
+/// How links come about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Connectivity {
+    /// Every node within `range_m` is heard, always equally strongly and whatever the output power.
+    UnitDisc {
+        /// Radius of reception in metres.
+        range_m: f64,
+        /// Radius within which a frame disturbs others without being heard or sensed, in metres;
+        /// `None`, or less than `range_m`, means `range_m`.
+        interference_range_m: Option<f64>,
+        /// Received power of every signal, in dBm.
+        rssi_dbm: f64,
+    },
+    /// Exactly these directed links.
+    LinkMatrix(Vec<MatrixLink>),
+    /// Log-distance path loss with log-normal shadowing, the same in both directions.
+    PathLoss(PathLoss),
+}
+
+/// One directed link of [`Connectivity::LinkMatrix`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MatrixLink {
+    /// Sender.
+    pub from: usize,
+    /// Receiver.
+    pub to: usize,
+    /// Packet reception ratio without interference, 0 to 1.
+    pub prr: f64,
+    /// Received power in dBm, whatever the output power.
+    pub rssi_dbm: f64,
+}
+
+/// Received power = output power - reference loss - 10 n log10(distance / 1 m) - shadowing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathLoss {
+    /// The exponent n.
+    pub exponent: f64,
+    /// Loss at one metre, in dB.
+    pub reference_loss_db: f64,
+    /// Standard deviation of the shadowing of a link, in dB; drawn once per pair of nodes.
+    pub shadowing_sigma_db: f64,
+}
+
+impl PathLoss {
+    /// 3GPP TR 38.901 indoor hotspot without line of sight, at 2.4 GHz:
+    /// 17.3 + 38.3 log10 d + 24.9 log10 f, sigma 8.03 dB (as used by OTNS2).
+    pub const INDOOR_NLOS: PathLoss =
+        PathLoss { exponent: 3.83, reference_loss_db: 26.77, shadowing_sigma_db: 8.03 };
+    /// 3GPP TR 38.901 indoor hotspot with line of sight, at 2.4 GHz:
+    /// 32.4 + 17.3 log10 d + 20 log10 f, sigma 3 dB (as used by OTNS2).
+    pub const INDOOR_LOS: PathLoss =
+        PathLoss { exponent: 1.73, reference_loss_db: 40.0, shadowing_sigma_db: 3.0 };
+
+    /// Mean loss over `distance_m` metres (at least 1 m), in dB.
+    pub fn mean_loss_db(&self, distance_m: f64) -> f64 {
+        self.reference_loss_db + 10.0 * self.exponent * libm::log10(distance_m.max(1.0))
+    }
+}
+
+/// What happens to frames that overlap at a receiver. Simulators disagree here, so every experiment
+/// names its choice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overlap {
+    /// Any overlap loses all frames involved (Cooja's unit disc).
+    Strict,
+    /// The receiver stays with the frame it locked on; each stretch of constant interference has the
+    /// bit error rate of its SINR (ns-3).
+    SinrBer,
+    /// The frame being received survives each interferer that is weaker by at least the threshold.
+    Capture {
+        /// Required distance in dB.
+        threshold_db: f64,
+        /// Whether the receiver leaves the frame it locked on for one that is stronger by at least
+        /// the threshold.
+        relock: bool,
+    },
+}
+
+/// The channel model of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediumConfig {
+    /// How links come about.
+    pub connectivity: Connectivity,
+    /// What overlapping does.
+    pub overlap: Overlap,
+    /// Noise power in dBm; used by [`Overlap::SinrBer`] only. Thermal noise in 2 MHz is -111 dBm,
+    /// to which a receiver adds its noise figure (AT86RF231: 6 dB).
+    pub noise_floor_dbm: f64,
+    /// Probability that a frame is lost at a receiver for no reason: injected on every link.
+    pub frame_loss: f64,
+    /// `false` is a control experiment: carrier sense hears every sender of the network, so hidden
+    /// terminals do not exist.
+    pub hidden_terminals: bool,
+}
+
+impl MediumConfig {
+    /// A unit disc of `range_m` metres at -60 dBm with strict overlap, and nothing injected.
+    pub fn unit_disc(range_m: f64) -> Self {
+        MediumConfig {
+            connectivity: Connectivity::UnitDisc {
+                range_m,
+                interference_range_m: None,
+                rssi_dbm: -60.0,
+            },
+            overlap: Overlap::Strict,
+            noise_floor_dbm: -105.0,
+            frame_loss: 0.0,
+            hidden_terminals: true,
+        }
+    }
+}
+
+/// A directed link as the hot path reads it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// Received power at an output power of 0 dBm, in milliwatts.
+    pub(crate) gain_mw: f64,
+    /// The same in dBm.
+    pub(crate) gain_dbm: f32,
+    /// Receiver.
+    pub(crate) to: u32,
+    /// Loss probability in units of 2^-32; `u32::MAX` means always.
+    pub(crate) loss: u32,
+    /// Disturbs, but can be neither received nor sensed.
+    pub(crate) interference_only: bool,
+    /// Cut by a fault: nothing arrives at all.
+    pub(crate) cut: bool,
+}
+
+/// All links.
+pub(crate) struct Links {
+    offsets: Vec<u32>,
+    links: Vec<Link>,
+    /// Whether output power changes what is received.
+    pub(crate) power_matters: bool,
+}
+
+/// A probability in units of 2^-32.
+fn threshold(probability: f64) -> u32 {
+    // A float-to-integer cast saturates, so 1.0 becomes `u32::MAX`.
+    (probability.clamp(0.0, 1.0) * 4_294_967_296.0) as u32
+}
+
+impl Links {
+    /// Links of nodes at `positions`. A path-loss link is kept while it is within 10 dB of the
+    /// receiver's sensitivity at the highest output power: weaker signals are a tenth of the weakest
+    /// frame that could be received and are ignored as interference.
+    pub(crate) fn build(
+        config: &MediumConfig,
+        seed: u64,
+        positions: &[Position],
+        sensitivity_dbm: f64,
+        max_power_dbm: f64,
+    ) -> Links {
+        let mut directed: Vec<(u32, Link)> = Vec::new();
+        let loss = |prr: f64| threshold(1.0 - prr * (1.0 - config.frame_loss));
+        let link = |to: usize, dbm: f64, prr: f64, interference_only: bool| Link {
+            gain_mw: mw_from_dbm(dbm),
+            gain_dbm: dbm as f32,
+            to: to as u32,
+            loss: loss(prr),
+            interference_only,
+            cut: false,
+        };
+        match &config.connectivity {
+            Connectivity::UnitDisc { range_m, interference_range_m, rssi_dbm } => {
+                let outer = interference_range_m.unwrap_or(*range_m).max(*range_m);
+                for_pairs(positions, outer, |a, b, distance| {
+                    let far = distance > *range_m;
+                    directed.push((a as u32, link(b, *rssi_dbm, 1.0, far)));
+                    directed.push((b as u32, link(a, *rssi_dbm, 1.0, far)));
+                });
+            }
+            Connectivity::LinkMatrix(matrix) => {
+                for entry in matrix {
+                    let one = link(entry.to, entry.rssi_dbm, entry.prr, false);
+                    directed.push((entry.from as u32, one));
+                }
+            }
+            Connectivity::PathLoss(model) => {
+                let weakest = sensitivity_dbm - 10.0;
+                // Shadowing of more than four sigma is cut off, so distance bounds the search.
+                let budget = max_power_dbm - weakest + 4.0 * model.shadowing_sigma_db;
+                let exponent = (budget - model.reference_loss_db) / (10.0 * model.exponent);
+                let outer = libm::pow(10.0, exponent).max(1.0);
+                for_pairs(positions, outer, |a, b, distance| {
+                    let pair = (a as u64) << 32 | b as u64;
+                    let mut stream = Stream::from_seed(stream_seed(seed, pair, Purpose::Shadowing));
+                    let shadow = model.shadowing_sigma_db * stream.normal().clamp(-4.0, 4.0);
+                    let gain = -(model.mean_loss_db(distance) + shadow);
+                    if gain + max_power_dbm >= weakest {
+                        directed.push((a as u32, link(b, gain, 1.0, false)));
+                        directed.push((b as u32, link(a, gain, 1.0, false)));
+                    }
+                });
+            }
+        }
+        let power_matters = matches!(config.connectivity, Connectivity::PathLoss(_));
+        Links::from_directed(positions.len(), directed, power_matters)
+    }
+
+    fn from_directed(nodes: usize, mut directed: Vec<(u32, Link)>, power_matters: bool) -> Links {
+        directed.sort_by_key(|(from, link)| (*from, link.to));
+        directed.dedup_by_key(|(from, link)| (*from, link.to));
+        let mut offsets = vec![0u32; nodes + 1];
+        for (from, _) in &directed {
+            offsets[*from as usize + 1] += 1;
+        }
+        for i in 0..nodes {
+            offsets[i + 1] += offsets[i];
+        }
+        let links = directed.into_iter().map(|(_, link)| link).collect();
+        Links { offsets, links, power_matters }
+    }
+
+    /// Indices of the links that leave `from`.
+    pub(crate) fn range(&self, from: usize) -> core::ops::Range<usize> {
+        self.offsets[from] as usize..self.offsets[from + 1] as usize
+    }
+
+    pub(crate) fn at(&self, index: usize) -> &Link {
+        &self.links[index]
+    }
+
+    /// The link from `from` to `to`, if there is one.
+    pub(crate) fn find(&mut self, from: usize, to: usize) -> Option<&mut Link> {
+        let range = self.range(from);
+        let row = &mut self.links[range];
+        let i = row.binary_search_by_key(&(to as u32), |link| link.to).ok()?;
+        Some(&mut row[i])
+    }
+
+    /// Cuts every link between a node for which `inside` holds and one for which it does not, and
+    /// restores all others.
+    pub(crate) fn partition(&mut self, inside: impl Fn(usize) -> bool) {
+        for from in 0..self.offsets.len() - 1 {
+            for link in
+                &mut self.links[self.offsets[from] as usize..self.offsets[from + 1] as usize]
+            {
+                link.cut = inside(from) != inside(link.to as usize);
+            }
+        }
+    }
+}
+
+impl Link {
+    pub(crate) fn set_loss(&mut self, probability: f64) {
+        self.loss = threshold(probability);
+    }
+}
+
+/// Calls `visit(a, b, distance)` for every pair `a < b` within `outer` metres, in order. Nodes are
+/// sorted into square cells of that size, so only nearby ones are compared.
+fn for_pairs(positions: &[Position], outer: f64, mut visit: impl FnMut(usize, usize, f64)) {
+    if outer.is_nan() || outer <= 0.0 {
+        return;
+    }
+    let cell = |p: Position| (libm::floor(p.x_m / outer) as i64, libm::floor(p.y_m / outer) as i64);
+    let mut cells: Vec<((i64, i64), usize)> =
+        positions.iter().enumerate().map(|(i, p)| (cell(*p), i)).collect();
+    cells.sort_unstable();
+    for (a, p) in positions.iter().enumerate() {
+        let (cx, cy) = cell(*p);
+        for dx in -1..=1 {
+            // The cells of one column are adjacent in the sorted list.
+            let low = cells.partition_point(|(c, _)| *c < (cx + dx, cy - 1));
+            let high = cells.partition_point(|(c, _)| *c <= (cx + dx, cy + 1));
+            for &(_, b) in &cells[low..high] {
+                let distance = p.distance_m(positions[b]);
+                if b > a && distance <= outer {
+                    visit(a, b, distance);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(n: usize, step_m: f64) -> Vec<Position> {
+        (0..n).map(|i| Position { x_m: i as f64 * step_m, y_m: 0.0 }).collect()
+    }
+
+    fn heard(links: &Links, from: usize) -> Vec<u32> {
+        links.range(from).map(|i| links.at(i).to).collect()
+    }
+
+    #[test]
+    fn a_line_in_a_unit_disc_hears_its_neighbours_only() {
+        let config = MediumConfig::unit_disc(10.0);
+        let links = Links::build(&config, 1, &line(5, 9.0), -101.0, 4.0);
+        assert_eq!(heard(&links, 0), [1]);
+        assert_eq!(heard(&links, 2), [1, 3]);
+    }
+
+    #[test]
+    fn interference_reaches_further_than_reception() {
+        let mut config = MediumConfig::unit_disc(10.0);
+        config.connectivity = Connectivity::UnitDisc {
+            range_m: 10.0,
+            interference_range_m: Some(20.0),
+            rssi_dbm: -60.0,
+        };
+        let links = Links::build(&config, 1, &line(5, 9.0), -101.0, 4.0);
+        assert_eq!(heard(&links, 0), [1, 2]);
+        let only: Vec<bool> = links.range(0).map(|i| links.at(i).interference_only).collect();
+        assert_eq!(only, [false, true]);
+    }
+
+    #[test]
+    fn cells_find_the_same_pairs_as_comparing_all() {
+        let mut random = Stream::from_seed(5);
+        let positions: Vec<Position> = (0..200)
+            .map(|_| Position { x_m: random.unit() * 100.0 - 50.0, y_m: random.unit() * 100.0 })
+            .collect();
+        let mut found = Vec::new();
+        for_pairs(&positions, 13.0, |a, b, _| found.push((a, b)));
+        found.sort_unstable();
+        let mut expected = Vec::new();
+        for a in 0..200 {
+            for b in a + 1..200 {
+                if positions[a].distance_m(positions[b]) <= 13.0 {
+                    expected.push((a, b));
+                }
+            }
+        }
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn shadowing_of_a_pair_does_not_depend_on_other_nodes() {
+        let mut config = MediumConfig::unit_disc(1.0);
+        config.connectivity = Connectivity::PathLoss(PathLoss::INDOOR_NLOS);
+        let small = Links::build(&config, 9, &line(3, 5.0), -101.0, 0.0);
+        let large = Links::build(&config, 9, &line(6, 5.0), -101.0, 0.0);
+        let gain = |l: &Links| l.range(0).map(|i| l.at(i).gain_dbm).take(2).collect::<Vec<_>>();
+        assert_eq!(gain(&small), gain(&large));
+    }
+
+    #[test]
+    fn a_partition_cuts_only_what_crosses_it() {
+        let config = MediumConfig::unit_disc(10.0);
+        let mut links = Links::build(&config, 1, &line(4, 9.0), -101.0, 4.0);
+        links.partition(|n| n < 2);
+        let cut = |l: &mut Links, a, b| l.find(a, b).is_some_and(|l| l.cut);
+        assert!(cut(&mut links, 1, 2) && cut(&mut links, 2, 1) && !cut(&mut links, 0, 1));
+        links.partition(|_| true);
+        assert!(!cut(&mut links, 1, 2));
+    }
+}

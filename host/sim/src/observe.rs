@@ -1,0 +1,147 @@
+//! What a run can write down while it happens: text trace, capture, timeline. Free when off.
+
+use crate::frame::Psdu;
+use crate::pcap::Pcap;
+use crate::stats::Fate;
+use crate::timeline::{Kind, Timeline};
+use kinglet_radio::{Ack, Channel, Event};
+use std::fmt;
+use std::io::Write;
+use std::ops::Range;
+
+/// One line per radio and medium event.
+pub enum Trace {
+    /// Collected in memory.
+    Memory(String),
+    /// Written as it happens. The first failure ends the trace.
+    Writer(Box<dyn Write + Send>),
+}
+
+/// Everything that watches.
+#[derive(Default)]
+pub(crate) struct Observer {
+    pub(crate) trace: Option<Trace>,
+    pub(crate) pcap: Option<Pcap>,
+    pub(crate) timeline: Option<Timeline>,
+}
+
+impl Observer {
+    /// Whether anybody watches.
+    pub(crate) fn active(&self) -> bool {
+        self.trace.is_some() || self.pcap.is_some() || self.timeline.is_some()
+    }
+
+    pub(crate) fn line(&mut self, now: u64, node: usize, what: fmt::Arguments<'_>) {
+        let (s, us) = (now / 1_000_000, now % 1_000_000);
+        match &mut self.trace {
+            None => {}
+            Some(Trace::Memory(text)) => {
+                use fmt::Write as _;
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{s}.{us:06} {node} {what}");
+            }
+            Some(Trace::Writer(out)) => {
+                if writeln!(out, "{s}.{us:06} {node} {what}").is_err() {
+                    self.trace = None;
+                }
+            }
+        }
+    }
+
+    fn interval(&mut self, node: usize, start: u64, end: u64, kind: Kind) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.add(node, start, end, kind);
+        }
+    }
+
+    /// A frame starts on the air.
+    #[allow(clippy::too_many_arguments, reason = "a flat record of one instant")]
+    pub(crate) fn started(
+        &mut self,
+        now: u64,
+        end: u64,
+        node: usize,
+        is_ack: bool,
+        channel: Channel,
+        power_dbm: i8,
+        psdu: &Psdu,
+    ) {
+        if !self.active() {
+            return;
+        }
+        let header = &psdu.header;
+        let (len, sequence) = (psdu.psdu_len(), header.sequence.unwrap_or(0));
+        let kind = if is_ack { "ack" } else { "frame" };
+        let destination = header.destination;
+        self.line(now, node, format_args!("air {kind} {len} seq {sequence} to {destination:x?}"));
+        if let Some(pcap) = &mut self.pcap {
+            let (octets, len) = psdu.with_fcs();
+            if pcap.frame(now, channel, power_dbm, &octets[..len]).is_err() {
+                self.pcap = None;
+            }
+        }
+        let ack = is_ack || header.is_ack();
+        self.interval(node, now, end, if ack { Kind::SendAck } else { Kind::Send });
+    }
+
+    /// What became of a frame at a receiver.
+    pub(crate) fn fate(
+        &mut self,
+        now: u64,
+        node: usize,
+        from: u32,
+        on_air: Range<u64>,
+        fate: Fate,
+        mine: bool,
+    ) {
+        let whose = if mine { "mine" } else { "other" };
+        self.line(now, node, format_args!("fate {} from {from} {whose}", fate.name()));
+        let kind = match fate {
+            Fate::Delivered => Kind::Receive,
+            Fate::Collision => Kind::Collision,
+            _ if mine => Kind::Lost,
+            _ => return,
+        };
+        self.interval(node, on_air.start, on_air.end, kind);
+    }
+
+    /// A frame is being loaded.
+    pub(crate) fn loading(&mut self, now: u64, node: usize, until: u64) {
+        if self.active() {
+            self.line(now, node, format_args!("load until {until}"));
+            self.interval(node, now, until, Kind::Load);
+        }
+    }
+
+    /// A received frame is being read out.
+    pub(crate) fn readout(&mut self, now: u64, until: u64, node: usize) {
+        if self.active() {
+            self.line(now, node, format_args!("readout until {until}"));
+            self.interval(node, now, until, Kind::Readout);
+        }
+    }
+
+    /// The channel has been assessed.
+    pub(crate) fn assessed(&mut self, now: u64, node: usize, since: u64, busy: bool) {
+        if self.active() {
+            self.line(now, node, format_args!("cca {}", if busy { "busy" } else { "clear" }));
+            self.interval(node, since, now, if busy { Kind::SenseBusy } else { Kind::Sense });
+        }
+    }
+
+    /// A transmission is over.
+    pub(crate) fn finished(&mut self, now: u64, node: usize, event: Event) {
+        if self.trace.is_none() {
+            return;
+        }
+        let word = match event {
+            Event::Transmitted { ack: Ack::Received { .. }, .. } => "acked",
+            Event::Transmitted { ack: Ack::Missing, .. } => "no-ack",
+            Event::Transmitted { ack: Ack::NotAwaited, .. } => "sent",
+            Event::ChannelBusy => "channel-busy",
+            Event::Missed => "missed",
+            Event::Received { .. } => "received",
+        };
+        self.line(now, node, format_args!("done {word}"));
+    }
+}

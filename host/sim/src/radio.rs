@@ -1,0 +1,209 @@
+//! One radio's state.
+
+use crate::energy::Meter;
+use crate::frame::Psdu;
+use crate::medium::Position;
+use crate::profile::{HostCost, RadioProfile};
+use crate::rng::Stream;
+use kinglet_radio::{Access, Capabilities, Channel, Event, Filter, Start};
+
+/// Never: no event is due.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// What a radio is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Off,
+    Waking,
+    /// Listening; receiving if `Radio::lock` is set.
+    Listen,
+    /// From the start of a transmission to the end of its clear channel assessment: state changes
+    /// and loading until `ready_at`, deaf backoff until `sense_at`, then sensing.
+    Access,
+    /// Between the assessment and the preamble.
+    Turnaround,
+    /// Sending.
+    Air,
+    /// Waiting for an acknowledgement; receiving if `Radio::lock` is set.
+    AckWait,
+    /// Between a received frame and its acknowledgement.
+    AckTurnaround,
+    /// Sending an acknowledgement.
+    AckAir,
+    /// Blocked until the received frame has left the shared buffer.
+    Readout,
+}
+
+/// The mode that holds while nothing is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Off,
+    Receive { from: u64, until: u64, channel: Channel },
+}
+
+/// The outstanding `Transmit` command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    pub(crate) start: Start,
+    pub(crate) access: Access,
+    pub(crate) channel: Channel,
+    pub(crate) power_dbm: i8,
+    pub(crate) ack: bool,
+    /// Preparation has begun.
+    pub(crate) begun: bool,
+    /// When preparation must begin to meet `Start::At`; 0 for `Start::Asap`.
+    pub(crate) begin_at: u64,
+    /// Backoff exponent and number of busy assessments of hardware CSMA-CA.
+    pub(crate) exponent: u8,
+    pub(crate) attempts: u8,
+}
+
+/// What this radio has on the air (meaningful while sending).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnAir {
+    pub(crate) start: u64,
+    pub(crate) channel: Channel,
+    /// The acknowledgement in `Radio::ack`, not the frame in `Radio::outgoing`.
+    pub(crate) is_ack: bool,
+    pub(crate) active: bool,
+}
+
+/// The frame that a radio is receiving.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock {
+    pub(crate) from: u32,
+    pub(crate) mw: f64,
+    pub(crate) dbm: f32,
+    /// Loss probability of the link, in units of 2^-32.
+    pub(crate) loss: u32,
+    /// Another frame overlapped.
+    pub(crate) interfered: bool,
+    /// It cannot survive.
+    pub(crate) corrupted: bool,
+    /// The filter will take it.
+    pub(crate) mine: bool,
+    /// Logarithm of the probability that all bits before `segment` were right.
+    pub(crate) ln_success: f64,
+    /// Start of the current stretch of constant interference.
+    pub(crate) segment: u64,
+}
+
+/// A frame on the air at one receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signal {
+    pub(crate) mw: f64,
+    pub(crate) dbm: f32,
+    pub(crate) from: u32,
+    pub(crate) channel: Channel,
+    /// Carrier sense notices it.
+    pub(crate) sensed: bool,
+}
+
+pub(crate) struct Radio {
+    pub(crate) phase: Phase,
+    pub(crate) phase_generation: u32,
+    pub(crate) schedule_generation: u32,
+    pub(crate) readout_generation: u32,
+    pub(crate) schedule_at: u64,
+    pub(crate) mode: Mode,
+    pub(crate) channel: Channel,
+    pub(crate) job: Option<Job>,
+    pub(crate) lock: Option<Lock>,
+    /// Everything on the air here, whether it can be received or not.
+    pub(crate) signals: Vec<Signal>,
+    /// When carrier sense last heard a frame end.
+    pub(crate) last_sensed: u64,
+    pub(crate) ready_at: u64,
+    pub(crate) sense_at: u64,
+    /// The power register: that of the last frame sent, also used for acknowledgements.
+    pub(crate) power_dbm: i8,
+    pub(crate) air: OnAir,
+    /// The received frame leaves the buffer at this time.
+    pub(crate) readout_until: u64,
+    pub(crate) received: Option<Event>,
+    pub(crate) meter: Meter,
+    pub(crate) auto_ack: bool,
+    pub(crate) ack_wait: bool,
+    pub(crate) sensitivity_dbm: f32,
+    pub(crate) cca_threshold_mw: f64,
+    pub(crate) cca_threshold_dbm: f32,
+    pub(crate) csma_random: Stream,
+    pub(crate) reception_random: Stream,
+    pub(crate) filter: Filter,
+    pub(crate) profile: RadioProfile,
+    pub(crate) outgoing: Psdu,
+    pub(crate) ack: Psdu,
+    pub(crate) incoming: Psdu,
+}
+
+/// A node of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeConfig {
+    /// Where it stands.
+    pub position: Position,
+    /// Its addresses, for the hardware's filter.
+    pub filter: Filter,
+    /// Its radio.
+    pub radio: RadioProfile,
+    /// Its CPU.
+    pub host: HostCost,
+    /// How much faster than true time its clock runs, in parts per million.
+    pub drift_ppm: i32,
+}
+
+impl Radio {
+    pub(crate) fn new(config: &NodeConfig, csma_random: Stream, reception_random: Stream) -> Self {
+        let profile = config.radio;
+        let capabilities = profile.capabilities();
+        Radio {
+            phase: Phase::Off,
+            phase_generation: 0,
+            schedule_generation: 0,
+            readout_generation: 0,
+            schedule_at: NEVER,
+            mode: Mode::Off,
+            channel: Channel::default(),
+            job: None,
+            lock: None,
+            signals: Vec::new(),
+            last_sensed: 0,
+            ready_at: 0,
+            sense_at: 0,
+            air: OnAir { start: 0, channel: Channel::default(), is_ack: false, active: false },
+            power_dbm: 0,
+            readout_until: 0,
+            received: None,
+            meter: Meter::NEW,
+            auto_ack: capabilities.contains(Capabilities::AUTO_ACK),
+            ack_wait: capabilities.contains(Capabilities::ACK_WAIT),
+            sensitivity_dbm: profile.sensitivity_dbm as f32,
+            cca_threshold_mw: crate::ber::mw_from_dbm(profile.cca_threshold_dbm),
+            cca_threshold_dbm: profile.cca_threshold_dbm as f32,
+            csma_random,
+            reception_random,
+            filter: config.filter,
+            profile,
+            outgoing: Psdu::EMPTY,
+            ack: Psdu::EMPTY,
+            incoming: Psdu::EMPTY,
+        }
+    }
+
+    /// What it has on the air.
+    pub(crate) fn sending(&self) -> &Psdu {
+        if self.air.is_ack { &self.ack } else { &self.outgoing }
+    }
+
+    /// The strongest and the summed power of all signals on this radio's channel but `from`'s.
+    pub(crate) fn interference(&self, from: u32) -> (f32, f64) {
+        let mut strongest = f32::NEG_INFINITY;
+        let mut sum = 0.0;
+        for signal in &self.signals {
+            if signal.from != from && signal.channel == self.channel {
+                strongest = strongest.max(signal.dbm);
+                sum += signal.mw;
+            }
+        }
+        (strongest, sum)
+    }
+}

@@ -1,0 +1,372 @@
+//! The event loop: devices on top of radios on top of the medium.
+
+use crate::clock::Clock;
+use crate::energy::Energy;
+use crate::engine::{Core, Upcall};
+use crate::host::{Host, Work};
+use crate::medium::MediumConfig;
+use crate::observe::Trace;
+use crate::pcap::Pcap;
+use crate::profile::HostCost;
+use crate::queue::Class;
+use crate::radio::{NEVER, NodeConfig};
+use crate::stats::Counters;
+use crate::timeline::Timeline;
+use kinglet_radio::{Command, Event, Filter};
+use kinglet_time::Instant;
+
+/// Commands that a device may give in a row; a MAC has one transmission outstanding and one mode.
+const COMMANDS_IN_A_ROW: u32 = 8;
+/// Deadlines that one device may have in a row at the same instant before it counts as stuck.
+const DEADLINES_IN_A_ROW: u32 = 10_000;
+
+/// What the engine drives: a stack together with its application. Sans-IO, as every layer of Kinglet.
+///
+/// All times are the device's own clock, which drifts from true time if its node says so.
+pub trait Device {
+    /// The radio reports `event`; `frame` holds the octets of a received frame and is empty
+    /// otherwise.
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]);
+
+    /// The next command for the radio with the frame to send, or `None`. Called until it gives
+    /// `None`, whenever anything happened to the device.
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])>;
+
+    /// When [`Device::handle_deadline`] wants to be called next.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// The deadline has passed.
+    fn handle_deadline(&mut self, now: Instant);
+}
+
+/// Something that happens to the network at a given time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The directed link loses this share of its frames, 0 to 1. No effect if there is no such link.
+    LinkLoss {
+        /// Sender.
+        from: usize,
+        /// Receiver.
+        to: usize,
+        /// Loss probability.
+        loss: f64,
+    },
+    /// Frames pass only between nodes of the same side. An empty set heals all partitions.
+    Partition(
+        /// The nodes of one side.
+        Vec<usize>,
+    ),
+}
+
+struct Slot<D> {
+    device: D,
+    clock: Clock,
+    /// When the pending deadline event fires; [`NEVER`] without one.
+    armed: u64,
+    generation: u32,
+    last_deadline: u64,
+    deadlines_in_a_row: u32,
+    host: Option<Box<Host>>,
+    cost: HostCost,
+}
+
+/// A network of devices.
+pub struct World<D> {
+    core: Core,
+    slots: Vec<Slot<D>>,
+    faults: Vec<Fault>,
+    events: u64,
+    seed: u64,
+}
+
+impl<D: Device> World<D> {
+    /// A network at time zero. Every device is polled once, in order, before the first event.
+    pub fn new(seed: u64, medium: &MediumConfig, nodes: Vec<(NodeConfig, D)>) -> World<D> {
+        let configs: Vec<NodeConfig> = nodes.iter().map(|(config, _)| *config).collect();
+        let slot = |(config, device): (NodeConfig, D)| Slot {
+            device,
+            clock: Clock::new(config.drift_ppm),
+            armed: NEVER,
+            generation: 0,
+            last_deadline: NEVER,
+            deadlines_in_a_row: 0,
+            host: Host::new(&config.host),
+            cost: config.host,
+        };
+        let mut world = World {
+            core: Core::new(seed, medium, &configs),
+            slots: nodes.into_iter().map(slot).collect(),
+            faults: Vec::new(),
+            events: 0,
+            seed,
+        };
+        for node in 0..world.slots.len() {
+            world.kick(node);
+        }
+        world
+    }
+
+    /// True time.
+    pub fn now(&self) -> Instant {
+        Instant::from_micros(self.core.now)
+    }
+
+    /// The root seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Events handled so far, stale ones included.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// When the next event is due (it may turn out to be stale).
+    pub fn next_event_at(&self) -> Option<Instant> {
+        self.core.queue.next_at().map(Instant::from_micros)
+    }
+
+    /// The device of `node`.
+    pub fn device(&self, node: usize) -> &D {
+        &self.slots[node].device
+    }
+
+    /// Changes the device of `node` from outside, at [`World::now`] of its own clock, and attends to
+    /// what it wants afterwards.
+    pub fn with_device<R>(&mut self, node: usize, f: impl FnOnce(&mut D, Instant) -> R) -> R {
+        let slot = &mut self.slots[node];
+        let local = slot.clock.local(self.core.now);
+        let result = f(&mut slot.device, local);
+        self.kick(node);
+        result
+    }
+
+    /// Polls the device of `node` and everything that follows at this instant.
+    pub fn kick(&mut self, node: usize) {
+        self.pump(node);
+        self.drain();
+    }
+
+    /// Handles all events up to and including `until`, which becomes the present.
+    pub fn run_until(&mut self, until: Instant) {
+        let until = until.as_micros();
+        while self.core.queue.next_at().is_some_and(|at| at <= until) {
+            self.step();
+        }
+        self.core.now = self.core.now.max(until);
+    }
+
+    /// Handles the next event. `false` if there is none.
+    pub fn step(&mut self) -> bool {
+        let Some(event) = self.core.queue.pop() else { return false };
+        debug_assert!(event.at >= self.core.now, "time never runs backwards");
+        self.core.now = event.at;
+        self.events += 1;
+        let node = event.node as usize;
+        match event.class() {
+            Class::Deadline => self.on_deadline(node, event.generation),
+            Class::Host => self.on_host(node, event.generation),
+            Class::Fault => self.on_fault(node),
+            class => self.core.dispatch(class, node, event.generation),
+        }
+        self.drain();
+        true
+    }
+
+    fn drain(&mut self) {
+        let mut next = 0;
+        while let Some(&upcall) = self.core.upcalls.get(next) {
+            next += 1;
+            self.deliver(upcall);
+        }
+        self.core.upcalls.clear();
+    }
+
+    fn deliver(&mut self, upcall: Upcall) {
+        let node = upcall.node as usize;
+        let slot = &mut self.slots[node];
+        let frame = match upcall.event {
+            Event::Received { .. } => self.core.radios[node].incoming.frame(),
+            _ => &[],
+        };
+        match &mut slot.host {
+            None => {
+                let local = slot.clock.local(self.core.now);
+                slot.device.handle_radio(local, slot.clock.event(upcall.event), frame);
+                self.pump(node);
+            }
+            Some(host) => match host.push(self.core.now, Work::Event(upcall.event), frame) {
+                Ok(Some(at)) => {
+                    self.core.queue.push(at, Class::Host, node as u32, host.generation);
+                }
+                Ok(None) => {}
+                Err(()) => self.core.counters[node].host_dropped += 1,
+            },
+        }
+    }
+
+    /// Takes what the device wants: commands, then its deadline.
+    fn pump(&mut self, node: usize) {
+        let slot = &mut self.slots[node];
+        let now = self.core.now;
+        let local = slot.clock.local(now);
+        for _ in 0..COMMANDS_IN_A_ROW {
+            let Some((command, frame)) = slot.device.poll_radio(local) else { break };
+            let command = slot.clock.command(command);
+            match &mut slot.host {
+                None => {
+                    // A refusal is counted; a device that breaks the contract loses its command.
+                    let _ = self.core.submit(node, command, frame);
+                }
+                Some(host) => {
+                    if let Ok(Some(at)) = host.push(now, Work::Command(command), frame) {
+                        self.core.queue.push(at, Class::Host, node as u32, host.generation);
+                    }
+                }
+            }
+        }
+        let due = slot.device.deadline().map_or(NEVER, |at| slot.clock.true_us(at).max(now));
+        // A later deadline than the armed one is found out when that fires: most deadlines move
+        // later all the time, and this way they cost nothing.
+        if due < slot.armed {
+            slot.armed = due;
+            slot.generation = slot.generation.wrapping_add(1);
+            self.core.queue.push(due, Class::Deadline, node as u32, slot.generation);
+        }
+    }
+
+    fn on_deadline(&mut self, node: usize, generation: u32) {
+        let slot = &mut self.slots[node];
+        if generation != slot.generation {
+            return;
+        }
+        slot.armed = NEVER;
+        if let Some(host) = slot.host.as_mut().filter(|host| host.busy()) {
+            host.deadline_waits = true;
+            return;
+        }
+        self.run_deadline(node);
+    }
+
+    fn run_deadline(&mut self, node: usize) {
+        let slot = &mut self.slots[node];
+        let now = self.core.now;
+        let local = slot.clock.local(now);
+        if slot.device.deadline().is_some_and(|at| at <= local) {
+            if slot.last_deadline == now {
+                slot.deadlines_in_a_row += 1;
+                assert!(
+                    slot.deadlines_in_a_row < DEADLINES_IN_A_ROW,
+                    "node {node} has a stale deadline: it stays due at {local:?}"
+                );
+            } else {
+                slot.last_deadline = now;
+                slot.deadlines_in_a_row = 0;
+            }
+            slot.device.handle_deadline(local);
+        }
+        self.pump(node);
+    }
+
+    fn on_host(&mut self, node: usize, generation: u32) {
+        let slot = &mut self.slots[node];
+        let Some(host) = slot.host.as_mut().filter(|host| host.generation == generation) else {
+            return;
+        };
+        let (done, next) = host.complete(self.core.now);
+        if let Some(at) = next {
+            self.core.queue.push(at, Class::Host, node as u32, generation);
+        }
+        let deadline = core::mem::take(&mut host.deadline_waits);
+        let Some(done) = done else { return };
+        match done.work {
+            Work::Event(event) => {
+                let local = slot.clock.local(self.core.now);
+                slot.device.handle_radio(local, slot.clock.event(event), done.frame());
+            }
+            Work::Command(command) => {
+                // As in `pump`.
+                let _ = self.core.submit(node, command, done.frame());
+            }
+        }
+        if deadline { self.run_deadline(node) } else { self.pump(node) }
+    }
+
+    /// Lets `fault` happen at `at` (not before now).
+    pub fn schedule_fault(&mut self, at: Instant, fault: Fault) {
+        let index = self.faults.len() as u32;
+        self.faults.push(fault);
+        let at = at.as_micros().max(self.core.now);
+        self.core.queue.push(at, Class::Fault, index, 0);
+    }
+
+    fn on_fault(&mut self, index: usize) {
+        match &self.faults[index] {
+            Fault::LinkLoss { from, to, loss } => {
+                if let Some(link) = self.core.links.find(*from, *to) {
+                    link.set_loss(*loss);
+                }
+            }
+            Fault::Partition(side) => self.core.links.partition(|node| side.contains(&node)),
+        }
+    }
+
+    /// Replaces the device of `node`, as a reboot does: its radio is switched off at once, a frame on
+    /// the air is cut short. Returns the old device.
+    pub fn reboot(&mut self, node: usize, device: D) -> D {
+        self.core.reset(node);
+        let slot = &mut self.slots[node];
+        let old = core::mem::replace(&mut slot.device, device);
+        slot.armed = NEVER;
+        slot.generation = slot.generation.wrapping_add(1);
+        if let Some(host) = &mut slot.host {
+            host.clear();
+        }
+        self.kick(node);
+        old
+    }
+
+    /// Sets the hardware address filter of `node`.
+    pub fn set_filter(&mut self, node: usize, filter: Filter) {
+        self.core.radios[node].filter = filter;
+    }
+
+    /// The radio counters of `node`.
+    pub fn counters(&self, node: usize) -> &Counters {
+        &self.core.counters[node]
+    }
+
+    /// Whether `node` is in the middle of receiving a frame (whose fate is open).
+    pub fn is_receiving(&self, node: usize) -> bool {
+        self.core.radios[node].lock.is_some()
+    }
+
+    /// Time and charge of `node` so far.
+    pub fn energy(&self, node: usize) -> Energy {
+        let radio = &self.core.radios[node];
+        let slot = &self.slots[node];
+        let times = radio.meter.until(self.core.now);
+        let active = slot.host.as_ref().map_or(0, |host| host.active_us);
+        Energy::new(self.core.now, times, &radio.profile.currents, active, &slot.cost)
+    }
+
+    /// Starts (or with `None` ends) the trace; returns the one before.
+    pub fn set_trace(&mut self, trace: Option<Trace>) -> Option<Trace> {
+        core::mem::replace(&mut self.core.observer.trace, trace)
+    }
+
+    /// Starts (or with `None` ends) the capture; returns the one before.
+    pub fn set_pcap(&mut self, pcap: Option<Pcap>) -> Option<Pcap> {
+        core::mem::replace(&mut self.core.observer.pcap, pcap)
+    }
+
+    /// Starts (or with `None` ends) the timeline; returns the one before.
+    pub fn set_timeline(&mut self, timeline: Option<Timeline>) -> Option<Timeline> {
+        core::mem::replace(&mut self.core.observer.timeline, timeline)
+    }
+}
