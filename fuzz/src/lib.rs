@@ -3,4 +3,7 @@
 //! `cargo +nightly fuzz run TARGET` fuzzes for as long as you let it; `cargo test` here feeds every
 //! target some thousand random inputs. A target may not panic on any input.
 
+pub mod files;
+pub mod input;
+pub mod layers;
 pub mod wire;

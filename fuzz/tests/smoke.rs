@@ -72,3 +72,27 @@ mod wire {
         feed(wire::tcp, &[&fixed, &[fixed.as_slice(), &options].concat()]);
     }
 }
+
+mod layers {
+    use super::feed;
+    use kinglet_fuzz::layers;
+
+    #[test]
+    fn mac_frames() {
+        // A data frame to node 1 that asks for an acknowledgement; a frame to send and its events.
+        let received = [3, 0, 12, 0x61, 0x88, 9, 0xcd, 0xab, 1, 0, 2, 0, 0x7a, 0x33, 6];
+        let sent = [0, 3 | 1 << 5, 4, 1, 2, 3, 4, 4, 14, 4, 1 | 2 << 3, 6, 4, 0x81];
+        feed(layers::mac_frames, &[&[0], &[3], &[15], &received, &sent]);
+    }
+}
+
+mod files {
+    use super::feed;
+    use kinglet_fuzz::files;
+
+    #[test]
+    fn scenario() {
+        let start = b"name = \"a\"\nduration_s = 1e3\nseed = 7\n[topology]\nhops = 3\n";
+        feed(files::scenario, &[start, b"[mac]\n", b"[[flows]]\nfrom = 0\n"]);
+    }
+}
