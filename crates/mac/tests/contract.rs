@@ -1,0 +1,176 @@
+//! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
+
+use kinglet_mac::{
+    Class, Config, Csma, Mac, Neighbour, Sizes, Slot, Submission, Token, TxRequest, TxState,
+};
+use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
+use kinglet_testkit::contract::{Subject, check};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::{Address, FrameType, PanId, Repr, Version};
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+
+const SLOTS: usize = 5;
+
+struct Plan;
+impl Sizes for Plan {
+    type Queue = [Slot; SLOTS];
+    type Neighbours = [Neighbour; 3];
+}
+
+/// A MAC whose radio is chosen by the seed.
+struct Device {
+    mac: Mac<Plan>,
+    accepted: usize,
+    reported: usize,
+}
+
+impl Device {
+    fn offer(&mut self, now: Instant, request: TxRequest, len: usize) -> bool {
+        let accepted = self.mac.enqueue(now, request, |room| len.min(room.len())).is_ok();
+        self.accepted += usize::from(accepted && len > 0);
+        accepted
+    }
+}
+
+fn request(dst: u16, class: Class) -> TxRequest {
+    TxRequest { dst: Address::Short(dst), ack: true, token: Token(u32::from(dst)), class }
+}
+
+/// A frame that is well-formed, damaged or noise.
+fn some_frame(random: &mut Pcg32) -> Vec<u8> {
+    let [kind, dst, src, sequence] = random.next_u32().to_le_bytes();
+    let mut frame = vec![0; MAX_FRAME];
+    random.fill_bytes(&mut frame);
+    if kind & 3 != 0 {
+        let repr = Repr {
+            frame_type: FrameType::Data,
+            version: Version::V2006,
+            ack_request: kind & 4 != 0,
+            frame_pending: false,
+            sequence: sequence & 7,
+            pan_id: PanId(0xabcd),
+            dst: if dst & 3 == 0 { Address::BROADCAST } else { Address::Short(1) },
+            src: Address::Short(u16::from(src & 7)),
+            filling: 0,
+        };
+        let repr = if kind & 24 == 24 { Repr::ack(sequence, false) } else { repr };
+        let len = repr.emit(&mut frame).expect("room");
+        frame.truncate(len + usize::from(dst & 31));
+    }
+    if kind & 0xe0 == 0 {
+        frame.truncate(usize::from(sequence) % MAX_FRAME);
+    }
+    frame
+}
+
+fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
+    let dice = random.next_u32();
+    let sfd = now - Duration::from_micros(u64::from(random.next_u32() % 5_000));
+    match dice % 8 {
+        0 => (Event::ChannelBusy, Vec::new()),
+        1 if dice & 0x700 == 0 => (Event::Missed, Vec::new()),
+        1..=3 => {
+            let ack = match dice >> 16 & 3 {
+                0 => Ack::Missing,
+                1 => Ack::NotAwaited,
+                _ => Ack::Received { frame_pending: false },
+            };
+            (Event::Transmitted { sfd, ack }, Vec::new())
+        }
+        _ => {
+            let frame = some_frame(random);
+            let len = frame.len() as u8;
+            (Event::Received { sfd, len, rssi_dbm: -70, lqi: 100, acked: false }, frame)
+        }
+    }
+}
+
+impl Subject for Device {
+    /// A mode, an acknowledgement or a frame for the radio, and the outcomes of all slots.
+    const DRAIN_BOUND: usize = 3 + SLOTS;
+
+    fn fresh(seed: u64) -> Self {
+        let bit = |n: u64, set| if seed >> n & 1 != 0 { set } else { Capabilities::NONE };
+        let capabilities = bit(0, Capabilities::AUTO_ACK)
+            | bit(1, Capabilities::ACK_WAIT)
+            | bit(2, Capabilities::CSMA)
+            | bit(3, Capabilities::SCHEDULED);
+        let config = Config {
+            short: 1,
+            csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
+            csma_params: CsmaParams { min_be: (seed % 4) as u8, ..Default::default() },
+            retry_delay_max: Duration::from_millis(seed % 3 * 40),
+            reserved_security: if seed.is_multiple_of(5) { 21 } else { 0 },
+            ..Config::DEFAULT
+        };
+        Device { mac: Mac::new(config, capabilities, seed), accepted: 0, reported: 0 }
+    }
+
+    fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
+        let dice = random.next_u32();
+        if dice & 3 == 0 {
+            let class = if dice & 4 == 0 { Class::Data } else { Class::Control };
+            let dst = [2, 3, 4, 0xffff][(dice >> 8 & 3) as usize];
+            let accepted = self.offer(now, request(dst, class), (dice >> 16 & 127) as usize);
+            return format!("enqueue {accepted}");
+        }
+        let (event, frame) = some_event(now, random);
+        format!("{event:?}: {:?}", self.mac.handle_radio(now, event, &frame))
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<String> {
+        if let Some(submission) = self.mac.poll_radio(now) {
+            return Some(format!("{submission:?}"));
+        }
+        let outcome = self.mac.poll_outcome(now)?;
+        self.reported += 1;
+        Some(format!("{outcome:?}"))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.mac.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.mac.handle_deadline(now);
+    }
+
+    fn observe(&self) -> String {
+        format!("{:?} {:?}", self.mac.info(), self.mac.stats())
+    }
+
+    fn refuse(&mut self, now: Instant) -> bool {
+        let refused = match self.mac.poll_radio(now) {
+            Some(Submission { command: Command::Transmit { access, .. }, .. }) => access,
+            _ => return false,
+        };
+        self.mac.radio_refused(now);
+        // An acknowledgement that is refused is too late, and its frame will be repeated.
+        refused != Access::Immediate
+    }
+
+    fn owed(&self) -> usize {
+        self.accepted - self.reported
+    }
+
+    fn occupancy(&self) -> Vec<(usize, usize)> {
+        // Every frame that was accepted and not reported holds a slot, and nothing else does.
+        assert_eq!(self.mac.info().slots_used, self.owed());
+        assert!(self.owed() > 0 || self.mac.info().tx == TxState::Idle);
+        vec![(self.mac.info().slots_used, SLOTS)]
+    }
+
+    fn offer_data(&mut self, now: Instant) -> Option<bool> {
+        Some(self.offer(now, request(2, Class::Data), 50))
+    }
+
+    fn offer_control(&mut self, now: Instant) -> Option<bool> {
+        Some(self.offer(now, request(2, Class::Control), 50))
+    }
+}
+
+#[test]
+fn the_mac_keeps_the_ten_laws() {
+    check::<Device>(128, 300);
+}
