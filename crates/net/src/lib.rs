@@ -1,1 +1,86 @@
-//! Placeholder until the first module lands.
+//! 6LoWPAN adaptation, IPv6, ICMPv6, UDP and forwarding: everything between the MAC and TCP,
+//! without I/O, clock or allocation.
+//!
+//! | part | state |
+//! |---|---|
+//! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers in-line |
+//! | IPv6 RFC 8200: input, output, extension headers, hop limit | done; Fragment header: discarded |
+//! | forwarding over static routes, host interface of a border router | done |
+//! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
+//! | UDP sockets | done |
+//! | neighbour discovery RFC 6775 | not yet: link addresses come from IIDs or a static table |
+//! | packets to oneself | not done: refused with `NoRoute` |
+//!
+//! # The canonical loop
+//!
+//! Frames from the MAC go to [`Net::handle_frame`]; a TCP packet for this node comes back as a
+//! [`Delivery`]. When the MAC has a free slot, [`Net::next_hop_of_pending`] says to whom the next
+//! frame goes, and [`Net::poll_frame`] writes it, right into that slot. Upper layers submit a
+//! header and a *reference* to their payload ([`Body::External`]); the payload is read through
+//! [`BodySource`] when its frame is written, so that frame is its only copy.
+//!
+//! ```
+//! use core::net::Ipv6Addr;
+//! use kinglet_net::{Config, FrameIn, FrameLimits, Net, NoBody, Small};
+//! use kinglet_time::Instant;
+//! use kinglet_wire::ieee802154::Address;
+//!
+//! let mut alice = Net::<Small, ()>::new(Config::new(Address::Short(1)));
+//! let mut bob = Net::<Small, ()>::new(Config::new(Address::Short(2)));
+//! let now = Instant::ZERO;
+//! let to: Ipv6Addr = "fe80::ff:fe00:2".parse().unwrap();
+//! alice.ping(now, to, 7, 1, b"are you there?").unwrap();
+//! let (limits, mut buf) = (FrameLimits { max_payload: 104 }, [0; 104]);
+//! let request = alice.poll_frame(now, limits, &NoBody, &mut buf).unwrap();
+//! let payload = &buf[..request.len];
+//! bob.handle_frame(now, FrameIn { src: Address::Short(1), dst: request.dst, payload }).unwrap();
+//! let reply = bob.poll_frame(now, limits, &NoBody, &mut buf).unwrap();
+//! let payload = &buf[..reply.len];
+//! alice.handle_frame(now, FrameIn { src: Address::Short(2), dst: reply.dst, payload }).unwrap();
+//! assert_eq!(alice.poll_echo_reply().map(|reply| reply.seq), Some(1));
+//! ```
+//!
+//! # Memory
+//!
+//! Whole packets live in the slots of one pool, each with one owner at a time: a reassembly, a
+//! [`Delivery`], an output queue or a UDP socket. What waits can never starve what it waits for:
+//! no packet is parked in a queue unless [`RESERVED`] slots stay free, unread datagrams hold at
+//! most half of the pool, and a reassembly leaves one slot for input that is not fragmented.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![deny(clippy::arithmetic_side_effects)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, reason = "tests compute with constants"))]
+
+#[cfg(test)]
+extern crate std;
+
+mod config;
+mod forward;
+mod icmp;
+mod input;
+mod mss;
+mod net;
+mod output;
+mod pool;
+mod queue;
+mod reassembly;
+mod stats;
+mod tables;
+mod udp;
+
+pub use config::{Config, Sizes, Small};
+pub use icmp::{EchoReply, ErrorReport};
+pub use input::{Delivery, FrameIn};
+pub use mss::{mss_for_frames, path_header_len};
+pub use net::{Info, Net};
+pub use output::{
+    Body, BodySource, Class, FrameLimits, FrameOut, NoBody, Outgoing, Queued, SendError, Stale,
+    Token,
+};
+pub use pool::{PacketHandle, RESERVED, Slot};
+pub use reassembly::Partial;
+pub use stats::{Discard, Stats};
+pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};
+pub use udp::{BindError, UdpDatagram, UdpError, UdpHandle, UdpSocket};

@@ -1,0 +1,94 @@
+//! What a node's network layer is told at its start, and how big its tables are.
+
+use crate::output::Queued;
+use crate::pool::Slot;
+use crate::reassembly::Partial;
+use crate::tables::{InterfaceAddress, Neighbour, Route};
+use crate::udp::UdpSocket;
+use kinglet_mem::Array;
+use kinglet_time::Duration;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::Context;
+
+/// Parameters; tables are filled by the `add_` methods of [`Net`](crate::Net).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The link address that the MAC puts into frames as their source. IIDs are elided relative to
+    /// it, so a wrong one makes every frame unreadable.
+    pub link: Address,
+    /// A second link address that the MAC also accepts frames for, or [`Address::None`].
+    pub alias: Address,
+    /// Whether packets for others are forwarded (RFC 8200, 2: a router).
+    pub forward: bool,
+    /// Hop limit of packets that originate here, 1 to 255.
+    pub hop_limit: u8,
+    /// How long a datagram may take to arrive, from its first fragment; RFC 4944, 5.3 allows up to
+    /// 60 s.
+    pub reassembly_timeout: Duration,
+    /// How many ICMPv6 errors may leave in a burst (RFC 4443, 2.4 (f): B).
+    pub icmp_error_burst: u8,
+    /// The time in which the right to one more error is earned (RFC 4443, 2.4 (f): 1/N).
+    pub icmp_error_interval: Duration,
+}
+
+impl Config {
+    /// A host with these defaults:
+    ///
+    /// * hop limit 64 (IANA's recommended default, RFC 1700; LOWPAN_IPHC elides it),
+    /// * reassembly within 5 s: a packet of 1280 octets takes some 14 frames; with every frame sent
+    ///   four times and a link-retry delay of up to 100 ms (TCPlp §7.1: 50 ms on average) that is
+    ///   14 · 4 · 50 ms ≈ 2.8 s, and a sender that needs longer has lost the packet by its RTO,
+    /// * ICMPv6 errors: 10 in a burst, 10 a second (RFC 4443, 2.4 (f), "a small/mid-size device").
+    pub const fn new(link: Address) -> Self {
+        Config {
+            link,
+            alias: Address::None,
+            forward: false,
+            hop_limit: 64,
+            reassembly_timeout: Duration::from_secs(5),
+            icmp_error_burst: 10,
+            icmp_error_interval: Duration::from_millis(100),
+        }
+    }
+}
+
+/// A memory plan: how long each table is.
+pub trait Sizes {
+    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received.
+    type Storage: Array<u8>;
+    /// Packet slots, 4 to 255.
+    type Packets: Array<Slot<Self::Storage>>;
+    /// Datagrams being reassembled at a time, at least 1.
+    type Reassembly: Array<Option<Partial>>;
+    /// Packets waiting for the radio (errors have two places of their own).
+    type Output: Array<Option<Queued>>;
+    /// Packets waiting for the host interface; length 0 if there is none.
+    type Host: Array<Option<Queued>>;
+    /// Own addresses beside the link-local ones.
+    type Addresses: Array<Option<InterfaceAddress>>;
+    /// Static routes.
+    type Routes: Array<Option<Route>>;
+    /// Static neighbours, for those whose IID does not tell the link address.
+    type Neighbours: Array<Option<Neighbour>>;
+    /// 6LoWPAN contexts, at most 16.
+    type Contexts: Array<Option<Context>>;
+    /// UDP sockets, at most 255.
+    type UdpSockets: Array<UdpSocket>;
+}
+
+/// The smallest plan that makes sense, for examples and tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Small;
+
+impl Sizes for Small {
+    type Storage = [u8; 1280];
+    type Packets = [Slot<Self::Storage>; 4];
+    type Reassembly = [Option<Partial>; 2];
+    type Output = [Option<Queued>; 4];
+    type Host = [Option<Queued>; 2];
+    type Addresses = [Option<InterfaceAddress>; 2];
+    type Routes = [Option<Route>; 4];
+    type Neighbours = [Option<Neighbour>; 2];
+    type Contexts = [Option<Context>; 2];
+    type UdpSockets = [UdpSocket; 2];
+}

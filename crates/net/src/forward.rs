@@ -1,0 +1,117 @@
+//! Packets for others, and the host interface of a border router.
+
+use crate::config::Sizes;
+use crate::input::{Arrival, Delivery, Fate, check_options};
+use crate::net::Net;
+use crate::output::{BodySource, Class};
+use crate::pool::{PacketHandle, RESERVED};
+use crate::stats::{Discard, bump};
+use crate::tables::Egress;
+use kinglet_time::Instant;
+use kinglet_wire::icmpv6::{Kind, unreachable};
+use kinglet_wire::ipv6::{
+    self, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
+};
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    pub(crate) fn forward(&mut self, handle: PacketHandle, header: &Header) -> Fate {
+        if is_link_local(header.src) || is_link_local(header.dst) || header.src.is_unspecified() {
+            return Fate::Drop(Discard::Scope);
+        }
+        // RFC 8200, 4: only Hop-by-Hop Options concern a node on the way.
+        if header.next_header == protocol::HOP_BY_HOP {
+            let packet = Packet::parse(self.pool.get(handle)).ok();
+            match packet.and_then(|packet| packet.extensions().next()) {
+                Some(Ok(Extension::HopByHop(options))) => {
+                    if let Err(fate) = check_options(options, header) {
+                        return fate;
+                    }
+                }
+                _ => return Fate::Drop(Discard::Extensions),
+            }
+        }
+        if header.hop_limit <= 1 {
+            return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
+        }
+        let Some(egress) = self.egress(header.dst) else {
+            let code = unreachable::NO_ROUTE;
+            return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+        };
+        if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
+            *hop_limit = hop_limit.saturating_sub(1);
+        }
+        match self.enqueue(handle, egress, Class::Data) {
+            Ok(()) => {
+                bump(&mut self.stats.forwarded);
+                Fate::Moved
+            }
+            Err(reason) => Fate::Drop(reason),
+        }
+    }
+
+    /// Takes a raw IPv6 packet from the host interface (a border router's TUN; MTU 1280).
+    ///
+    /// # Errors
+    /// Why it was discarded; also counted in [`Net::stats`].
+    pub fn handle_host_packet(
+        &mut self,
+        now: Instant,
+        packet: &[u8],
+    ) -> Result<Option<Delivery>, Discard> {
+        let result = self.host_input(now, packet);
+        if let Err(reason) = result {
+            self.stats.discard(reason);
+        }
+        result
+    }
+
+    fn host_input(&mut self, now: Instant, packet: &[u8]) -> Result<Option<Delivery>, Discard> {
+        // The host never waits for us, the radio does: its packets leave the reserve alone.
+        if self.pool.free() <= RESERVED {
+            return Err(Discard::NoBuffer);
+        }
+        let handle = self.store(packet).ok_or(Discard::NoBuffer)?;
+        let arrival = Arrival { broadcast: false };
+        if packet.len() > MIN_MTU && Header::read(packet).is_ok() {
+            bump(&mut self.stats.packets_in);
+            // 1280.
+            let too_big = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
+            return self.settle(now, handle, arrival, Fate::Report(Discard::TooBig, too_big));
+        }
+        self.input(now, handle, arrival)
+    }
+
+    /// Writes the next packet for the host interface to `buf` (1280 octets always suffice).
+    /// Nothing changes if `buf` is too short.
+    pub fn poll_host_packet(
+        &mut self,
+        _now: Instant,
+        source: &impl BodySource<X>,
+        buf: &mut [u8],
+    ) -> Option<usize> {
+        if let Some(queued) = self.host.front() {
+            let octets = self.pool.get(queued.packet);
+            let len = octets.len();
+            buf.get_mut(..len)?.copy_from_slice(octets);
+            let _ = self.host.pop();
+            self.release(queued.packet);
+            bump(&mut self.stats.packets_out);
+            return Some(len);
+        }
+        let external = self.external.as_ref().filter(|e| e.egress == Egress::Host)?;
+        let len = usize::from(external.total);
+        debug_assert!(len >= ipv6::HEADER_LEN, "submit made it");
+        let result = external.read(source, 0, buf.get_mut(..len)?);
+        self.external = None;
+        match result {
+            Ok(()) => {
+                bump(&mut self.stats.packets_out);
+                Some(len)
+            }
+            Err(_) => {
+                bump(&mut self.stats.stale);
+                None
+            }
+        }
+    }
+}

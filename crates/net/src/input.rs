@@ -1,0 +1,287 @@
+//! Frames and packets in: expansion, the checks of RFC 8200 on packets for this node, delivery.
+
+use crate::config::Sizes;
+use crate::net::Net;
+use crate::pool::PacketHandle;
+use crate::stats::{Discard, bump};
+use core::ops::Range;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::icmpv6::{Kind, parameter};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{Action, Extension, Fault, Header, Options, Packet, protocol};
+use kinglet_wire::sixlowpan::{self, Dispatch, Integrity};
+
+/// A frame's payload as it came from the MAC.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameIn<'a> {
+    /// Link source.
+    pub src: Address,
+    /// Link destination.
+    pub dst: Address,
+    /// What the MAC frame carried.
+    pub payload: &'a [u8],
+}
+
+/// A packet for an upper layer that is not part of this crate: TCP. Its slot belongs to the
+/// receiver until [`Net::release`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The slot.
+    pub packet: PacketHandle,
+    /// The IPv6 header.
+    pub header: Header,
+    /// Where the upper layer's octets are in [`Net::packet`].
+    pub upper: Range<usize>,
+    /// The upper layer's protocol number.
+    pub protocol: u8,
+}
+
+/// How a packet came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// In a link-layer broadcast.
+    pub(crate) broadcast: bool,
+}
+
+/// What a packet's processing came to.
+pub(crate) enum Fate {
+    /// For the upper layer; the slot goes along.
+    Deliver(Delivery),
+    /// Its slot was moved to a queue.
+    Moved,
+    /// Dealt with; the slot is free again.
+    Done,
+    /// Discarded.
+    Drop(Discard),
+    /// Discarded, and the sender is told.
+    Report(Discard, Kind),
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Takes a frame from the MAC.
+    ///
+    /// # Errors
+    /// Why it was discarded; also counted in [`Net::stats`].
+    pub fn handle_frame(
+        &mut self,
+        now: Instant,
+        frame: FrameIn<'_>,
+    ) -> Result<Option<Delivery>, Discard> {
+        bump(&mut self.stats.frames_in);
+        let result = self.dispatch(now, frame);
+        if let Err(reason) = result {
+            self.stats.discard(reason);
+        }
+        result
+    }
+
+    fn dispatch(&mut self, now: Instant, frame: FrameIn<'_>) -> Result<Option<Delivery>, Discard> {
+        let broadcast = frame.dst == Address::BROADCAST;
+        let own = frame.dst == self.config.link || frame.dst == self.config.alias;
+        if !broadcast && (!own || frame.dst == Address::None) {
+            return Err(Discard::NotOurFrame);
+        }
+        match Dispatch::of(frame.payload) {
+            Some(Dispatch::FirstFragment | Dispatch::NextFragment) => {
+                self.handle_fragment(now, frame)
+            }
+            Some(Dispatch::Iphc) => {
+                let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
+                match self.expand(packet, &frame) {
+                    Ok(()) => self.input(now, packet, Arrival { broadcast }),
+                    Err(reason) => {
+                        self.release(packet);
+                        Err(reason)
+                    }
+                }
+            }
+            Some(Dispatch::Ipv6) => {
+                let octets = frame.payload.get(1..).unwrap_or_default();
+                let packet = self.store(octets).ok_or(Discard::NoBuffer)?;
+                self.input(now, packet, Arrival { broadcast })
+            }
+            _ => Err(Discard::Dispatch),
+        }
+    }
+
+    fn expand(&mut self, packet: PacketHandle, frame: &FrameIn<'_>) -> Result<(), Discard> {
+        let storage = self.pool.storage_mut(packet);
+        let done = sixlowpan::decompress(
+            frame.payload,
+            frame.src,
+            frame.dst,
+            self.contexts.as_slice(),
+            None,
+            Integrity::None,
+            storage,
+        )
+        .map_err(|_| Discard::Compression)?;
+        let rest = frame.payload.get(done.consumed..).unwrap_or_default();
+        let len = done.written.saturating_add(rest.len());
+        let room = storage.get_mut(done.written..len).ok_or(Discard::TooBig)?;
+        room.copy_from_slice(rest);
+        self.pool.set_len(packet, len);
+        Ok(())
+    }
+
+    /// A slot with as much of `octets` as it can hold.
+    pub(crate) fn store(&mut self, octets: &[u8]) -> Option<PacketHandle> {
+        let packet = self.pool.alloc(0)?;
+        let storage = self.pool.storage_mut(packet);
+        let len = storage.len().min(octets.len());
+        if let (Some(to), Some(from)) = (storage.get_mut(..len), octets.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        self.pool.set_len(packet, octets.len());
+        Some(packet)
+    }
+
+    /// Takes a whole packet; errors are not counted here, but its slot has found its end.
+    pub(crate) fn input(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        arrival: Arrival,
+    ) -> Result<Option<Delivery>, Discard> {
+        bump(&mut self.stats.packets_in);
+        let fate = self.judge(now, packet, arrival);
+        self.settle(now, packet, arrival, fate)
+    }
+
+    pub(crate) fn settle(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        arrival: Arrival,
+        fate: Fate,
+    ) -> Result<Option<Delivery>, Discard> {
+        match fate {
+            Fate::Deliver(delivery) => {
+                bump(&mut self.stats.delivered);
+                return Ok(Some(delivery));
+            }
+            Fate::Moved => return Ok(None),
+            Fate::Report(reason, kind) => {
+                if !self.send_error(now, packet, arrival, kind) {
+                    self.release(packet);
+                }
+                return Err(reason);
+            }
+            Fate::Done => {}
+            Fate::Drop(reason) => {
+                self.release(packet);
+                return Err(reason);
+            }
+        }
+        self.release(packet);
+        Ok(None)
+    }
+
+    fn judge(&mut self, now: Instant, handle: PacketHandle, arrival: Arrival) -> Fate {
+        let Ok(packet) = Packet::parse(self.pool.get(handle)) else {
+            return Fate::Drop(Discard::Malformed);
+        };
+        let (header, len) = (*packet.header(), packet.octets().len());
+        self.pool.set_len(handle, len);
+        let Header { src, dst, .. } = header;
+        // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
+        // back unless routes form a loop.
+        let never = src.is_multicast() || src.is_loopback() || self.is_own(src);
+        if never || dst.is_loopback() || dst.is_unspecified() {
+            return Fate::Drop(Discard::Address);
+        }
+        if self.accepts(dst) {
+            self.local(now, handle, &header)
+        } else if dst.is_multicast() || arrival.broadcast || !self.config.forward {
+            Fate::Drop(Discard::NotForUs)
+        } else {
+            self.forward(handle, &header)
+        }
+    }
+
+    fn local(&mut self, now: Instant, handle: PacketHandle, header: &Header) -> Fate {
+        let (protocol, upper, field) = match self.walk(handle, header) {
+            Ok(upper) => upper,
+            Err(fate) => return fate,
+        };
+        match protocol {
+            protocol::TCP if header.dst.is_multicast() => Fate::Drop(Discard::Address),
+            protocol::TCP => {
+                let (packet, header) = (handle, *header);
+                Fate::Deliver(Delivery { packet, header, upper, protocol })
+            }
+            protocol::UDP => self.udp_input(handle, header, upper),
+            protocol::ICMPV6 => self.icmp_input(now, handle, header, upper),
+            protocol::NONE => Fate::Done,
+            _ => {
+                let code = parameter::NEXT_HEADER;
+                Fate::Report(Discard::Protocol, problem(code, field))
+            }
+        }
+    }
+
+    /// Goes through the extension headers of a packet for this node: the upper protocol, where it
+    /// is, and the offset of the field that names it.
+    fn walk(
+        &self,
+        handle: PacketHandle,
+        header: &Header,
+    ) -> Result<(u8, Range<usize>, usize), Fate> {
+        let Ok(packet) = Packet::parse(self.pool.get(handle)) else {
+            return Err(Fate::Drop(Discard::Malformed));
+        };
+        let mut chain = packet.extensions();
+        for extension in &mut chain {
+            match extension {
+                Ok(Extension::HopByHop(options) | Extension::Destination(options)) => {
+                    check_options(options, header)?;
+                }
+                // RFC 8200, 4.4: with no segments left, the header is ignored.
+                Ok(Extension::Routing { segments_left: 0, .. }) => {}
+                Ok(Extension::Routing { offset, .. }) => {
+                    let kind = problem(parameter::HEADER_FIELD, offset.saturating_add(2));
+                    return Err(Fate::Report(Discard::RoutingHeader, kind));
+                }
+                // A whole packet with a Fragment header is no fragment (RFC 6946).
+                Ok(Extension::Fragment { fragment_offset: 0, more: false, .. }) => {}
+                Ok(Extension::Fragment { .. }) => return Err(Fate::Drop(Discard::Ipv6Fragment)),
+                Err(fault) => return Err(fault_fate(fault)),
+            }
+        }
+        let upper = chain.offset()..packet.octets().len();
+        Ok((chain.next_header(), upper, chain.next_header_field()))
+    }
+}
+
+fn problem(code: u8, pointer: usize) -> Kind {
+    Kind::ParameterProblem { code, pointer: u32::try_from(pointer).unwrap_or(u32::MAX) }
+}
+
+fn fault_fate(fault: Fault) -> Fate {
+    match fault {
+        Fault::HopByHopNotFirst(field) => {
+            Fate::Report(Discard::Extensions, problem(parameter::NEXT_HEADER, field))
+        }
+        Fault::Truncated | Fault::TooMany => Fate::Drop(Discard::Extensions),
+    }
+}
+
+/// No option is implemented, so each is treated as unrecognised (RFC 8200, 4.2).
+pub(crate) fn check_options(options: Options<'_>, header: &Header) -> Result<(), Fate> {
+    for option in options {
+        let Ok(option) = option else { return Err(Fate::Drop(Discard::Options)) };
+        let report = problem(parameter::OPTION, option.offset);
+        match option.action() {
+            Action::Skip => {}
+            Action::Report => return Err(Fate::Report(Discard::Options, report)),
+            Action::ReportUnlessMulticast if !header.dst.is_multicast() => {
+                return Err(Fate::Report(Discard::Options, report));
+            }
+            Action::Discard | Action::ReportUnlessMulticast => {
+                return Err(Fate::Drop(Discard::Options));
+            }
+        }
+    }
+    Ok(())
+}

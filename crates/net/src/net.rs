@@ -1,0 +1,130 @@
+//! The layer's state, its clock and its self-description.
+
+use crate::config::{Config, Sizes};
+use crate::icmp::{EchoReply, ErrorReport};
+use crate::output::{Current, External, Queued};
+use crate::pool::{PacketHandle, Pool};
+use crate::queue::Queue;
+use crate::stats::Stats;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+
+/// Room for received echo replies and error reports that nobody has asked for yet; the oldest go.
+const REPORTS: usize = 4;
+/// Room for ICMPv6 errors on their way out.
+const CONTROL: usize = 2;
+
+/// The network layer of a node. `X` is what an upper layer calls its payload by
+/// ([`Body::External`](crate::Body::External)).
+#[derive(Debug)]
+pub struct Net<S: Sizes, X: Copy> {
+    pub(crate) config: Config,
+    pub(crate) pool: Pool<S::Packets, S::Storage>,
+    pub(crate) partials: S::Reassembly,
+    pub(crate) addresses: S::Addresses,
+    pub(crate) routes: S::Routes,
+    pub(crate) neighbours: S::Neighbours,
+    pub(crate) contexts: S::Contexts,
+    pub(crate) sockets: S::UdpSockets,
+    pub(crate) output: Queue<S::Output, Queued>,
+    pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
+    pub(crate) host: Queue<S::Host, Queued>,
+    pub(crate) external: Option<External<X>>,
+    pub(crate) current: Option<Current>,
+    /// Whether the last datagram begun was an external one: the queue is next.
+    pub(crate) external_was_last: bool,
+    pub(crate) next_token: u32,
+    pub(crate) echo_replies: Queue<[Option<EchoReply>; REPORTS], EchoReply>,
+    pub(crate) errors: Queue<[Option<ErrorReport>; REPORTS], ErrorReport>,
+    /// Tokens for ICMPv6 errors that were spent and are not earned back yet.
+    pub(crate) errors_spent: u8,
+    pub(crate) errors_since: Instant,
+    /// Received datagrams that the application has not read.
+    pub(crate) unread: u8,
+    pub(crate) stats: Stats,
+}
+
+/// How full the tables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Free packet slots.
+    pub free_packets: usize,
+    /// Reassemblies in progress.
+    pub reassemblies: usize,
+    /// Packets waiting for the radio, the one in progress not counted.
+    pub queued: usize,
+    /// Packets waiting for the host interface.
+    pub host_queued: usize,
+    /// Whether a packet with external payload waits or is in progress.
+    pub external: bool,
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// A layer with empty tables.
+    pub const fn new(config: Config) -> Self {
+        Net {
+            config,
+            pool: Pool::new(),
+            partials: S::Reassembly::EMPTY,
+            addresses: S::Addresses::EMPTY,
+            routes: S::Routes::EMPTY,
+            neighbours: S::Neighbours::EMPTY,
+            contexts: S::Contexts::EMPTY,
+            sockets: S::UdpSockets::EMPTY,
+            output: Queue::new(),
+            control: Queue::new(),
+            host: Queue::new(),
+            external: None,
+            current: None,
+            external_was_last: false,
+            next_token: 0,
+            echo_replies: Queue::new(),
+            errors: Queue::new(),
+            errors_spent: 0,
+            errors_since: Instant::ZERO,
+            unread: 0,
+            stats: Stats::new(),
+        }
+    }
+
+    /// The parameters.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The octets of a packet; empty if the handle was given back.
+    pub fn packet(&self, handle: PacketHandle) -> &[u8] {
+        self.pool.get(handle)
+    }
+
+    /// Gives the slot of a [`Delivery`](crate::Delivery) back. A second time does nothing.
+    pub fn release(&mut self, handle: PacketHandle) {
+        let _ = self.pool.release(handle);
+    }
+
+    /// When the next reassembly runs out of time. Nothing else here waits for a clock.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.partials.as_slice().iter().flatten().map(|partial| partial.expires).min()
+    }
+
+    /// Gives up reassemblies whose time is over.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        self.expire_reassemblies(now);
+    }
+
+    /// How full the tables are.
+    pub fn info(&self) -> Info {
+        Info {
+            free_packets: self.pool.free(),
+            reassemblies: self.partials.as_slice().iter().flatten().count(),
+            queued: self.output.len().saturating_add(self.control.len()),
+            host_queued: self.host.len(),
+            external: self.external.is_some(),
+        }
+    }
+
+    /// What passed and what was discarded.
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}

@@ -1,0 +1,470 @@
+//! Packets out: what upper layers submit, the queues, and the frames that the MAC pulls.
+//!
+//! One datagram at a time is cut into frames, so that its fragments follow each other. Packets in
+//! slots and the one packet with external payload take turns; ICMPv6 errors go first. A slot is
+//! free again when its last frame is written, whatever becomes of that frame.
+
+use crate::config::Sizes;
+use crate::net::Net;
+use crate::pool::{PacketHandle, RESERVED};
+use crate::stats::{Discard, bump};
+use crate::tables::Egress;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{self, Header, MIN_MTU};
+use kinglet_wire::sixlowpan::{self, FragmentHeader};
+
+/// The most header octets that an upper layer may submit: a TCP header with all its options.
+const MAX_UPPER: usize = 60;
+const MAX_HEAD: usize = ipv6::HEADER_LEN + MAX_UPPER;
+
+/// Payload behind the header octets of an [`Outgoing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<X> {
+    /// None.
+    None,
+    /// It stays with its owner, who finds it by `key` when a frame needs it.
+    External {
+        /// What the owner calls it.
+        key: X,
+        /// Its length in octets.
+        len: u16,
+    },
+}
+
+/// A packet of an upper layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a, X> {
+    /// Source address.
+    pub src: Ipv6Addr,
+    /// Destination address.
+    pub dst: Ipv6Addr,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Traffic Class: DSCP and ECN.
+    pub traffic_class: u8,
+    /// Flow Label, 20 bits.
+    pub flow_label: u32,
+    /// Protocol number of the upper layer.
+    pub protocol: u8,
+    /// The upper layer's header, at most 60 octets; it is copied.
+    pub upper: &'a [u8],
+    /// What follows it.
+    pub body: Body<X>,
+}
+
+/// Why a packet was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// More than 60 header octets, or more than 1280 octets in all.
+    TooLong,
+    /// No route, or no source address of the right scope.
+    NoRoute,
+    /// The packet with external payload before this one is not out yet ([`Net::can_submit`]).
+    Busy,
+    /// No packet slot free for this use.
+    NoBuffer,
+    /// The output queue is full.
+    QueueFull,
+    /// The socket is not bound.
+    NotBound,
+}
+
+/// External payload that no longer exists: its connection is gone, or the octets were acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale;
+
+/// The owner of external payload.
+pub trait BodySource<X> {
+    /// Fills `out` with the payload's octets from `offset` on. Never asked for octets beyond the
+    /// length that was submitted.
+    ///
+    /// # Errors
+    /// [`Stale`]: the rest of the packet is not sent.
+    fn read(&self, key: X, offset: usize, out: &mut [u8]) -> Result<(), Stale>;
+}
+
+/// For layers that submit no external payload.
+#[derive(Clone, Copy, Debug)]
+pub struct NoBody;
+
+impl<X> BodySource<X> for NoBody {
+    fn read(&self, _: X, _: usize, _: &mut [u8]) -> Result<(), Stale> {
+        Err(Stale)
+    }
+}
+
+/// Names the datagram that a frame is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token(pub u32);
+
+/// How a frame competes at the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Everything else.
+    Data,
+    /// ICMPv6 errors.
+    Control,
+}
+
+/// What the MAC can carry to [`Net::next_hop_of_pending`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameLimits {
+    /// Octets of payload in one frame; 60 are needed at the least.
+    pub max_payload: usize,
+}
+
+/// A frame's payload that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameOut {
+    /// Link destination.
+    pub dst: Address,
+    /// Whether an acknowledgement is asked for: for all but broadcasts.
+    pub ack: bool,
+    /// Octets written.
+    pub len: usize,
+    /// Names the datagram, for [`Net::handle_outcome`].
+    pub token: Token,
+    /// Control or data.
+    pub class: Class,
+}
+
+/// A packet in a slot that waits for its way out.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    pub(crate) packet: PacketHandle,
+    next_hop: Address,
+}
+
+/// A packet with its header here and its payload elsewhere.
+#[derive(Debug)]
+pub(crate) struct External<X> {
+    head: [u8; MAX_HEAD],
+    head_len: u8,
+    body: Body<X>,
+    pub(crate) total: u16,
+    pub(crate) egress: Egress,
+}
+
+impl<X: Copy> External<X> {
+    fn head(&self) -> &[u8] {
+        self.head.get(..usize::from(self.head_len)).unwrap_or_default()
+    }
+
+    /// Fills `out` with the packet's octets from `from` on.
+    pub(crate) fn read(
+        &self,
+        source: &impl BodySource<X>,
+        from: usize,
+        out: &mut [u8],
+    ) -> Result<(), Stale> {
+        let head = self.head().get(from..).unwrap_or_default();
+        let own = head.len().min(out.len());
+        let (Some(head), Some((first, rest))) = (head.get(..own), out.split_at_mut_checked(own))
+        else {
+            return Err(Stale);
+        };
+        first.copy_from_slice(head);
+        match self.body {
+            _ if rest.is_empty() => Ok(()),
+            Body::None => Err(Stale),
+            Body::External { key, .. } => {
+                let at = from.saturating_add(own).saturating_sub(usize::from(self.head_len));
+                source.read(key, at, rest)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Slot(PacketHandle),
+    External,
+}
+
+/// The datagram that is being cut into frames.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    origin: Origin,
+    next_hop: Address,
+    class: Class,
+    total: u16,
+    /// Octets of the uncompressed packet that are in written frames.
+    sent: u16,
+    token: u32,
+}
+
+/// Why a frame could not be written.
+enum Refusal {
+    Stale,
+    NoRoom,
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Whether [`Net::submit`] can take a packet: none with external payload is waiting or in
+    /// progress. Ask for a segment only then, and it is formed when it can leave.
+    pub const fn can_submit(&self) -> bool {
+        self.external.is_none()
+    }
+
+    /// Takes a packet of an upper layer: its header is copied, its payload is not.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was taken.
+    pub fn submit(&mut self, _now: Instant, packet: Outgoing<'_, X>) -> Result<(), SendError> {
+        if !self.can_submit() {
+            return Err(SendError::Busy);
+        }
+        let Outgoing { src, dst, hop_limit, traffic_class, flow_label, protocol, upper, body } =
+            packet;
+        let body_len = match body {
+            Body::None => 0,
+            Body::External { len, .. } => usize::from(len),
+        };
+        let payload = upper.len().saturating_add(body_len);
+        let total = payload.saturating_add(ipv6::HEADER_LEN);
+        if upper.len() > MAX_UPPER || total > MIN_MTU {
+            return Err(SendError::TooLong);
+        }
+        let egress = self.egress(dst).ok_or(SendError::NoRoute)?;
+        let payload_len = u16::try_from(payload).map_err(|_| SendError::TooLong)?;
+        let total = u16::try_from(total).map_err(|_| SendError::TooLong)?;
+        let mut head = [0; MAX_HEAD];
+        let next_header = protocol;
+        let header =
+            Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+        header.emit(&mut head).map_err(|_| SendError::TooLong)?;
+        let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
+        if let Some(room) = head.get_mut(ipv6::HEADER_LEN..head_len) {
+            room.copy_from_slice(upper);
+        }
+        let head_len = u8::try_from(head_len).map_err(|_| SendError::TooLong)?;
+        self.external = Some(External { head, head_len, body, total, egress });
+        Ok(())
+    }
+
+    /// Parks a packet in the queue of its way out; on an error its slot is still the caller's.
+    pub(crate) fn enqueue(
+        &mut self,
+        packet: PacketHandle,
+        egress: Egress,
+        class: Class,
+    ) -> Result<(), Discard> {
+        let keep = match class {
+            Class::Data => RESERVED,
+            Class::Control => 1,
+        };
+        if self.pool.free() < keep {
+            return Err(Discard::NoBuffer);
+        }
+        let taken = match (egress, class) {
+            (Egress::Host, _) => self.host.push(Queued { packet, next_hop: Address::None }),
+            (Egress::Radio(next_hop), Class::Data) => self.output.push(Queued { packet, next_hop }),
+            (Egress::Radio(next_hop), Class::Control) => {
+                self.control.push(Queued { packet, next_hop })
+            }
+        };
+        if taken { Ok(()) } else { Err(Discard::QueueFull) }
+    }
+
+    /// To whom the next frame of [`Net::poll_frame`] goes; `None` if there is none. Ask right
+    /// before polling: what is submitted or received in between may change the answer.
+    pub fn next_hop_of_pending(&self) -> Option<Address> {
+        match &self.current {
+            Some(current) => Some(current.next_hop),
+            None => self.choose().map(|chosen| chosen.next_hop),
+        }
+    }
+
+    /// What is next if nothing is in progress.
+    fn choose(&self) -> Option<Current> {
+        let slot = |queued: Queued, class| Current {
+            origin: Origin::Slot(queued.packet),
+            next_hop: queued.next_hop,
+            class,
+            total: u16::try_from(self.pool.get(queued.packet).len()).unwrap_or(u16::MAX),
+            sent: 0,
+            token: self.next_token,
+        };
+        if let Some(queued) = self.control.front() {
+            return Some(slot(queued, Class::Control));
+        }
+        let external = self.external.as_ref().and_then(|external| match external.egress {
+            Egress::Radio(next_hop) => Some(Current {
+                origin: Origin::External,
+                next_hop,
+                class: Class::Data,
+                total: external.total,
+                sent: 0,
+                token: self.next_token,
+            }),
+            Egress::Host => None,
+        });
+        let queued = self.output.front().map(|queued| slot(queued, Class::Data));
+        if self.external_was_last { queued.or(external) } else { external.or(queued) }
+    }
+
+    /// Makes what is next the datagram in progress.
+    fn begin(&mut self) -> Option<Current> {
+        if self.current.is_none() {
+            let chosen = self.choose()?;
+            match (chosen.origin, chosen.class) {
+                (Origin::External, _) => self.external_was_last = true,
+                (Origin::Slot(_), Class::Control) => {
+                    let _ = self.control.pop();
+                }
+                (Origin::Slot(_), Class::Data) => {
+                    self.external_was_last = false;
+                    let _ = self.output.pop();
+                }
+            }
+            self.next_token = self.next_token.wrapping_add(1);
+            self.current = Some(chosen);
+        }
+        self.current
+    }
+
+    fn end(&mut self) {
+        match self.current.take().map(|current| current.origin) {
+            Some(Origin::Slot(packet)) => self.release(packet),
+            Some(Origin::External) => self.external = None,
+            None => {}
+        }
+    }
+
+    /// Writes the payload of the next frame to `buf`, or says that there is none. Nothing changes
+    /// if `buf` is shorter than `limits.max_payload`, or that is too little for any frame.
+    pub fn poll_frame(
+        &mut self,
+        _now: Instant,
+        limits: FrameLimits,
+        source: &impl BodySource<X>,
+        buf: &mut [u8],
+    ) -> Option<FrameOut> {
+        let room = buf.get_mut(..limits.max_payload)?;
+        // Every round that does not return ends a datagram, and no more can wait.
+        let bound = self.output.len().saturating_add(self.control.len()).saturating_add(2);
+        for _ in 0..bound {
+            let current = self.begin()?;
+            match self.write_frame(&current, source, room) {
+                Ok((len, sent)) => {
+                    bump(&mut self.stats.frames_out);
+                    if sent >= current.total {
+                        bump(&mut self.stats.packets_out);
+                        self.end();
+                    } else {
+                        self.current = Some(Current { sent, ..current });
+                    }
+                    let Current { next_hop: dst, class, token, .. } = current;
+                    let ack = dst != Address::BROADCAST;
+                    return Some(FrameOut { dst, ack, len, token: Token(token), class });
+                }
+                Err(Refusal::NoRoom) => return None,
+                Err(Refusal::Stale) => {
+                    bump(&mut self.stats.stale);
+                    self.end();
+                }
+            }
+        }
+        None
+    }
+
+    /// Writes one frame; its length, and how much of the packet is sent after it.
+    fn write_frame(
+        &self,
+        current: &Current,
+        source: &impl BodySource<X>,
+        room: &mut [u8],
+    ) -> Result<(usize, u16), Refusal> {
+        if current.sent == 0 {
+            return self.write_first(current, source, room);
+        }
+        let offset = Some(current.sent);
+        let (head, space) =
+            room.split_at_mut_checked(FragmentHeader::NEXT_LEN).ok_or(Refusal::NoRoom)?;
+        let rest = usize::from(current.total.saturating_sub(current.sent));
+        let len = if rest <= space.len() { rest } else { space.len() & !7 };
+        if len == 0 {
+            return Err(Refusal::NoRoom);
+        }
+        fragment(current, offset).emit(head).map_err(|_| Refusal::NoRoom)?;
+        let space = space.get_mut(..len).ok_or(Refusal::NoRoom)?;
+        self.read(current, source, usize::from(current.sent), space)?;
+        // At most 1280.
+        Ok((FragmentHeader::NEXT_LEN.saturating_add(len), current.sent.saturating_add(len as u16)))
+    }
+
+    fn write_first(
+        &self,
+        current: &Current,
+        source: &impl BodySource<X>,
+        room: &mut [u8],
+    ) -> Result<(usize, u16), Refusal> {
+        let head = match current.origin {
+            Origin::Slot(packet) => self.pool.get(packet),
+            Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),
+        };
+        let (src, contexts) = (self.config.link, self.contexts.as_slice());
+        let done = match sixlowpan::compress(head, src, current.next_hop, contexts, room) {
+            Ok(done) => done,
+            Err(kinglet_wire::Error::NoRoom(_)) => return Err(Refusal::NoRoom),
+            // Not a packet at all: cannot be, but would block the queue.
+            Err(_) => return Err(Refusal::Stale),
+        };
+        let total = usize::from(current.total);
+        let whole = done.written.saturating_add(total.saturating_sub(done.covered));
+        if let Some(body) = room.get_mut(done.written..whole) {
+            self.read(current, source, done.covered, body)?;
+            return Ok((whole, current.total));
+        }
+        let start = FragmentHeader::FIRST_LEN.saturating_add(done.written);
+        let space = room.len().checked_sub(start).ok_or(Refusal::NoRoom)?;
+        // RFC 4944, 5.3: the next offset, in the uncompressed packet, is a multiple of eight.
+        let sent = done.covered.saturating_add(space) & !7;
+        let body = sent.checked_sub(done.covered).ok_or(Refusal::NoRoom)?;
+        let end = start.saturating_add(body);
+        room.copy_within(..done.written, FragmentHeader::FIRST_LEN);
+        fragment(current, None).emit(room).map_err(|_| Refusal::NoRoom)?;
+        let space = room.get_mut(start..end).ok_or(Refusal::NoRoom)?;
+        self.read(current, source, done.covered, space)?;
+        // At most 1280.
+        Ok((end, sent as u16))
+    }
+
+    fn read(
+        &self,
+        current: &Current,
+        source: &impl BodySource<X>,
+        from: usize,
+        out: &mut [u8],
+    ) -> Result<(), Refusal> {
+        match current.origin {
+            Origin::Slot(packet) => {
+                let end = from.saturating_add(out.len());
+                let octets = self.pool.get(packet).get(from..end).ok_or(Refusal::Stale)?;
+                out.copy_from_slice(octets);
+                Ok(())
+            }
+            Origin::External => {
+                let external = self.external.as_ref().ok_or(Refusal::Stale)?;
+                external.read(source, from, out).map_err(|Stale| Refusal::Stale)
+            }
+        }
+    }
+
+    /// Learns what became of a frame. A frame that was not delivered ends its datagram: the rest
+    /// would only waste the channel.
+    pub fn handle_outcome(&mut self, _now: Instant, token: Token, delivered: bool) {
+        if !delivered && self.current.as_ref().is_some_and(|current| current.token == token.0) {
+            bump(&mut self.stats.cancelled);
+            self.end();
+        }
+    }
+}
+
+fn fragment(current: &Current, offset: Option<u16>) -> FragmentHeader {
+    // Tags count up (RFC 4944, 5.3): the token's lower half.
+    FragmentHeader { size: current.total, tag: current.token as u16, offset }
+}

@@ -1,0 +1,155 @@
+//! Packet slots and their handles.
+//!
+//! Invariant: a slot is either on the free list (or never used yet) or has exactly one owner, who
+//! holds its handle.
+
+use core::marker::PhantomData;
+use kinglet_mem::{Array, Empty};
+
+/// How many slots stay free when a packet is parked in a queue: one for input that is not
+/// fragmented, one for a reassembly. Acknowledgements, whose arrival empties the queues, need no
+/// more than that.
+pub const RESERVED: usize = 2;
+
+/// Room for one packet.
+#[derive(Debug)]
+pub struct Slot<B> {
+    storage: B,
+    len: u16,
+    generation: u8,
+    used: bool,
+    /// The next free slot plus one; 0 ends the list.
+    next: u8,
+}
+
+impl<B: Array<u8>> Empty for Slot<B> {
+    const EMPTY: Self = Slot { storage: B::EMPTY, len: 0, generation: 0, used: false, next: 0 };
+}
+
+/// A packet slot that its holder owns until it gives it back. A copy that is kept longer is
+/// recognised and refers to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketHandle {
+    index: u8,
+    generation: u8,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pool<P, B> {
+    slots: P,
+    /// The first free slot plus one; 0 if there is none.
+    free_list: u8,
+    /// Slots from here on were never used.
+    fresh: u8,
+    used: u8,
+    storage: PhantomData<B>,
+}
+
+impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
+    pub(crate) const fn new() -> Self {
+        Pool { slots: P::EMPTY, free_list: 0, fresh: 0, used: 0, storage: PhantomData }
+    }
+
+    /// Slots that nobody owns.
+    pub(crate) fn free(&self) -> usize {
+        P::LEN.min(usize::from(u8::MAX)).saturating_sub(usize::from(self.used))
+    }
+
+    /// A slot, if `keep` others stay free. Its octets are whatever they were.
+    pub(crate) fn alloc(&mut self, keep: usize) -> Option<PacketHandle> {
+        if self.free() <= keep {
+            return None;
+        }
+        let index = match self.free_list.checked_sub(1) {
+            Some(index) => index,
+            None => {
+                let index = self.fresh;
+                self.fresh = self.fresh.saturating_add(1);
+                index
+            }
+        };
+        let slot = self.slots.as_mut_slice().get_mut(usize::from(index))?;
+        if self.free_list != 0 {
+            self.free_list = slot.next;
+        }
+        slot.used = true;
+        slot.len = 0;
+        self.used = self.used.saturating_add(1);
+        Some(PacketHandle { index, generation: slot.generation })
+    }
+
+    /// Gives a slot back; `false` if the handle is stale.
+    pub(crate) fn release(&mut self, handle: PacketHandle) -> bool {
+        let free_list = self.free_list;
+        let Some(slot) = self.slot_mut(handle) else { return false };
+        slot.used = false;
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.next = free_list;
+        self.free_list = handle.index.saturating_add(1);
+        self.used = self.used.saturating_sub(1);
+        true
+    }
+
+    fn slot_mut(&mut self, handle: PacketHandle) -> Option<&mut Slot<B>> {
+        self.slots
+            .as_mut_slice()
+            .get_mut(usize::from(handle.index))
+            .filter(|slot| slot.used && slot.generation == handle.generation)
+    }
+
+    /// The packet; empty if the handle is stale.
+    pub(crate) fn get(&self, handle: PacketHandle) -> &[u8] {
+        self.slots
+            .as_slice()
+            .get(usize::from(handle.index))
+            .filter(|slot| slot.used && slot.generation == handle.generation)
+            .and_then(|slot| slot.storage.as_slice().get(..usize::from(slot.len)))
+            .unwrap_or_default()
+    }
+
+    /// All octets of the slot, beyond the packet's end too; empty if the handle is stale.
+    pub(crate) fn storage_mut(&mut self, handle: PacketHandle) -> &mut [u8] {
+        self.slot_mut(handle).map(|slot| slot.storage.as_mut_slice()).unwrap_or_default()
+    }
+
+    /// Sets where the packet ends; no further than the slot does.
+    pub(crate) fn set_len(&mut self, handle: PacketHandle, len: usize) {
+        if let Some(slot) = self.slot_mut(handle) {
+            slot.len = u16::try_from(len.min(B::LEN)).unwrap_or(u16::MAX);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Tiny = Pool<[Slot<[u8; 8]>; 3], [u8; 8]>;
+
+    #[test]
+    fn slots_are_handed_out_once_and_come_back() {
+        let mut pool = Tiny::new();
+        let (a, b, c) = (pool.alloc(0).unwrap(), pool.alloc(0).unwrap(), pool.alloc(0).unwrap());
+        assert!(a != b && b != c && a != c);
+        assert_eq!((pool.alloc(0), pool.free()), (None, 0));
+        assert!(pool.release(b) && pool.release(a));
+        assert_eq!(pool.free(), 2);
+        assert_eq!(pool.alloc(2), None);
+        assert_eq!(pool.alloc(1).map(|handle| handle.index), Some(a.index));
+        assert_eq!(pool.alloc(0).map(|handle| handle.index), Some(b.index));
+    }
+
+    #[test]
+    fn a_stale_handle_refers_to_nothing() {
+        let mut pool = Tiny::new();
+        let old = pool.alloc(0).unwrap();
+        assert!(pool.release(old));
+        assert!(!pool.release(old));
+        let new = pool.alloc(0).unwrap();
+        pool.set_len(new, 5);
+        pool.set_len(old, 7);
+        assert_eq!((pool.get(new).len(), pool.get(old).len()), (5, 0));
+        assert!(pool.storage_mut(old).is_empty());
+        assert_eq!(pool.free(), 2);
+    }
+}

@@ -1,0 +1,329 @@
+//! Reassembly of 6LoWPAN fragments (RFC 4944, 5.3).
+//!
+//! A datagram is told by link source, link destination, tag and size. Fragments may come in any
+//! order; which 8-octet units have come is a bitmap, and so is where fragments began, which tells a
+//! repeated fragment from one that overlaps otherwise.
+//!
+//! A stray fragment cannot pin anything: a first fragment always finds a place, at the cost of the
+//! same sender's least recently continued datagram (a sender that begins a new one is done with
+//! the old one) or else anybody's. Subsequent fragments of unknown datagrams only take places that
+//! are free or the same sender's.
+
+use crate::config::Sizes;
+use crate::input::{Arrival, Delivery, FrameIn};
+use crate::net::Net;
+use crate::pool::PacketHandle;
+use crate::stats::{Discard, bump};
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{self, MIN_MTU};
+use kinglet_wire::sixlowpan::{self, Dispatch, FragmentHeader, Integrity, MAX_DECOMPRESSED};
+
+/// One bit for every 8-octet unit of the MTU: 160.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Units([u32; 5]);
+
+impl Units {
+    const NONE: Units = Units([0; 5]);
+
+    /// The units `from..to`; units from 160 on are not kept.
+    fn range(from: u16, to: u16) -> Units {
+        let mut units = Units::NONE;
+        for (word, start) in units.0.iter_mut().zip((0u16..).step_by(32)) {
+            // Bits at or above n within this word, for n clamped to 0..=32.
+            let above =
+                |n: u16| u32::MAX.checked_shl(u32::from(n.saturating_sub(start))).unwrap_or(0);
+            *word = above(from) & !above(to);
+        }
+        units
+    }
+
+    fn and(self, other: Units) -> Units {
+        let mut both = self;
+        for (word, other) in both.0.iter_mut().zip(other.0) {
+            *word &= other;
+        }
+        both
+    }
+
+    fn insert(&mut self, other: Units) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+    }
+
+    fn is_empty(self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+}
+
+/// A datagram of which some fragments have come.
+#[derive(Clone, Copy, Debug)]
+pub struct Partial {
+    src: Address,
+    dst: Address,
+    tag: u16,
+    size: u16,
+    packet: PacketHandle,
+    have: Units,
+    starts: Units,
+    /// Units still to come.
+    missing: u16,
+    touched: Instant,
+    pub(crate) expires: Instant,
+}
+
+/// A fragment whose place in the datagram is checked.
+struct Piece<'a> {
+    size: u16,
+    tag: u16,
+    first: bool,
+    /// Where `head`, then `tail` belong.
+    offset: u16,
+    end: u16,
+    head: &'a [u8],
+    tail: &'a [u8],
+}
+
+impl Piece<'_> {
+    fn units(&self) -> Units {
+        Units::range(self.offset / 8, self.end.div_ceil(8))
+    }
+
+    fn start(&self) -> Units {
+        Units::range(self.offset / 8, (self.offset / 8).saturating_add(1))
+    }
+
+    fn is_at(&self, octets: &[u8]) -> bool {
+        let there = octets.get(usize::from(self.offset)..usize::from(self.end));
+        there
+            .and_then(|there| there.split_at_checked(self.head.len()))
+            .is_some_and(|(head, tail)| head == self.head && tail == self.tail)
+    }
+
+    fn write(&self, octets: &mut [u8]) {
+        let room = octets.get_mut(usize::from(self.offset)..usize::from(self.end));
+        if let Some((head, tail)) = room.and_then(|r| r.split_at_mut_checked(self.head.len())) {
+            head.copy_from_slice(self.head);
+            tail.copy_from_slice(self.tail);
+        }
+    }
+}
+
+impl Partial {
+    fn is_of(&self, frame: &FrameIn<'_>, piece: &Piece<'_>) -> bool {
+        self.tag == piece.tag
+            && self.size == piece.size
+            && self.src == frame.src
+            && self.dst == frame.dst
+    }
+}
+
+/// What became of a piece.
+enum Step {
+    Waiting,
+    Duplicate,
+    Conflict,
+    Complete,
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    pub(crate) fn handle_fragment(
+        &mut self,
+        now: Instant,
+        frame: FrameIn<'_>,
+    ) -> Result<Option<Delivery>, Discard> {
+        let (header, rest) = FragmentHeader::parse(frame.payload).map_err(|_| Discard::Fragment)?;
+        if usize::from(header.size) < ipv6::HEADER_LEN {
+            return Err(Discard::Fragment);
+        }
+        if usize::from(header.size) > MIN_MTU.min(S::Storage::LEN) {
+            return Err(Discard::TooBig);
+        }
+        let mut expanded = [0; MAX_DECOMPRESSED];
+        let (head, tail) = match header.offset {
+            Some(_) => (&[][..], rest),
+            None => self.expand_first(&frame, header.size, rest, &mut expanded)?,
+        };
+        let offset = header.offset.unwrap_or(0);
+        let len = head.len().saturating_add(tail.len());
+        let end = u16::try_from(len).unwrap_or(u16::MAX).saturating_add(offset);
+        // RFC 4944, 5.3: all fragments but the last are multiples of eight octets.
+        if len == 0 || end > header.size || (end % 8 != 0 && end != header.size) {
+            return Err(Discard::Fragment);
+        }
+        let FragmentHeader { size, tag, .. } = header;
+        let first = header.offset.is_none();
+        let piece = Piece { size, tag, first, offset, end, head, tail };
+        self.handle_piece(now, &frame, &piece)
+    }
+
+    /// The uncompressed header (if it was compressed) and what follows it.
+    fn expand_first<'a>(
+        &self,
+        frame: &FrameIn<'a>,
+        size: u16,
+        rest: &'a [u8],
+        expanded: &'a mut [u8; MAX_DECOMPRESSED],
+    ) -> Result<(&'a [u8], &'a [u8]), Discard> {
+        match Dispatch::of(rest) {
+            Some(Dispatch::Ipv6) => Ok((&[], rest.get(1..).unwrap_or_default())),
+            Some(Dispatch::Iphc) => {
+                let done = sixlowpan::decompress(
+                    rest,
+                    frame.src,
+                    frame.dst,
+                    self.contexts.as_slice(),
+                    Some(size),
+                    Integrity::None,
+                    expanded,
+                )
+                .map_err(|_| Discard::Compression)?;
+                let head = expanded.get(..done.written).unwrap_or_default();
+                Ok((head, rest.get(done.consumed..).unwrap_or_default()))
+            }
+            _ => Err(Discard::Dispatch),
+        }
+    }
+
+    fn handle_piece(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        piece: &Piece<'_>,
+    ) -> Result<Option<Delivery>, Discard> {
+        let mut index = match self.find(frame, piece) {
+            Some(index) => index,
+            None => self.begin_reassembly(now, frame, piece)?,
+        };
+        let mut step = self.place(now, index, piece);
+        if let Step::Conflict = step {
+            // RFC 4944, 5.3: the fragments so far SHALL be discarded; a fresh reassembly may be
+            // commenced with the most recently received one. Fresh, it cannot conflict again.
+            bump(&mut self.stats.conflicting_fragments);
+            self.drop_partial(index);
+            index = self.begin_reassembly(now, frame, piece)?;
+            step = self.place(now, index, piece);
+        }
+        match step {
+            Step::Waiting | Step::Conflict => Ok(None),
+            Step::Duplicate => {
+                bump(&mut self.stats.duplicate_fragments);
+                Ok(None)
+            }
+            Step::Complete => {
+                let place = self.partials.as_mut_slice().get_mut(index);
+                let Some(partial) = place.and_then(Option::take) else { return Ok(None) };
+                self.pool.set_len(partial.packet, usize::from(partial.size));
+                let broadcast = frame.dst == Address::BROADCAST;
+                self.input(now, partial.packet, Arrival { broadcast })
+            }
+        }
+    }
+
+    fn find(&self, frame: &FrameIn<'_>, piece: &Piece<'_>) -> Option<usize> {
+        let partials = self.partials.as_slice();
+        partials.iter().position(|p| p.as_ref().is_some_and(|p| p.is_of(frame, piece)))
+    }
+
+    fn place(&mut self, now: Instant, index: usize, piece: &Piece<'_>) -> Step {
+        let partials = self.partials.as_mut_slice();
+        let Some(Some(partial)) = partials.get_mut(index) else { return Step::Waiting };
+        let (units, start) = (piece.units(), piece.start());
+        let octets = self.pool.storage_mut(partial.packet);
+        if !partial.have.and(units).is_empty() {
+            let same_extent = partial.have.and(units) == units
+                && partial.starts.and(units) == start
+                && (piece.end == piece.size || self::begins(partial, piece.end));
+            return if same_extent && piece.is_at(octets) {
+                Step::Duplicate
+            } else {
+                Step::Conflict
+            };
+        }
+        piece.write(octets);
+        partial.have.insert(units);
+        partial.starts.insert(start);
+        partial.touched = now;
+        let new = piece.end.div_ceil(8).saturating_sub(piece.offset / 8);
+        partial.missing = partial.missing.saturating_sub(new);
+        if partial.missing == 0 { Step::Complete } else { Step::Waiting }
+    }
+
+    /// Finds a place and a slot for a new datagram, or makes them.
+    fn begin_reassembly(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        piece: &Piece<'_>,
+    ) -> Result<usize, Discard> {
+        let free = |table: &[Option<Partial>]| table.iter().position(Option::is_none);
+        if free(self.partials.as_slice()).is_none() {
+            self.evict(frame.src, piece.first)?;
+        }
+        // One slot stays for input that is not fragmented.
+        let packet = match self.pool.alloc(1) {
+            Some(packet) => packet,
+            None => {
+                self.evict(frame.src, piece.first).map_err(|_| Discard::NoBuffer)?;
+                self.pool.alloc(1).ok_or(Discard::NoBuffer)?
+            }
+        };
+        let index = free(self.partials.as_slice());
+        let place = index.and_then(|index| self.partials.as_mut_slice().get_mut(index));
+        let (Some(index), Some(place)) = (index, place) else {
+            self.release(packet);
+            return Err(Discard::NoReassembly);
+        };
+        *place = Some(Partial {
+            src: frame.src,
+            dst: frame.dst,
+            tag: piece.tag,
+            size: piece.size,
+            packet,
+            have: Units::NONE,
+            starts: Units::NONE,
+            missing: piece.size.div_ceil(8),
+            touched: now,
+            expires: now + self.config.reassembly_timeout,
+        });
+        Ok(index)
+    }
+
+    fn evict(&mut self, src: Address, first: bool) -> Result<(), Discard> {
+        let partials = self.partials.as_slice().iter().enumerate();
+        let partials = partials.filter_map(|(index, partial)| Some((index, partial.as_ref()?)));
+        let victim = partials
+            .filter(|(_, partial)| first || partial.src == src)
+            .min_by_key(|(_, partial)| (partial.src != src, partial.touched));
+        let (index, _) = victim.ok_or(Discard::NoReassembly)?;
+        bump(&mut self.stats.evicted_reassemblies);
+        self.drop_partial(index);
+        Ok(())
+    }
+
+    fn drop_partial(&mut self, index: usize) {
+        let place = self.partials.as_mut_slice().get_mut(index);
+        if let Some(partial) = place.and_then(Option::take) {
+            self.release(partial.packet);
+        }
+    }
+
+    pub(crate) fn expire_reassemblies(&mut self, now: Instant) {
+        for index in 0..S::Reassembly::LEN {
+            let partial = self.partials.as_slice().get(index).copied().flatten();
+            if partial.is_some_and(|partial| partial.expires <= now) {
+                bump(&mut self.stats.expired_reassemblies);
+                self.drop_partial(index);
+            }
+        }
+    }
+}
+
+/// Whether a fragment that is there begins at octet `at`, or nothing is there: then one that ended
+/// at `at` cannot be told from a longer one, whose other units would be there.
+fn begins(partial: &Partial, at: u16) -> bool {
+    let unit = Units::range(at / 8, (at / 8).saturating_add(1));
+    partial.have.and(unit).is_empty() || !partial.starts.and(unit).is_empty()
+}

@@ -1,0 +1,183 @@
+//! Addresses, routes, neighbours and contexts: static tables and the questions asked of them.
+
+use crate::config::Sizes;
+use crate::net::Net;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{is_link_local, same_prefix};
+use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
+
+/// An address of this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress {
+    /// The address.
+    pub address: Ipv6Addr,
+    /// Its prefix length, 0 to 128; informative, no route follows from it.
+    pub prefix_len: u8,
+}
+
+/// Where packets of a route go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextHop {
+    /// To the neighbour with this link address.
+    Link(Address),
+    /// To the destination itself, which is a neighbour: its link address comes from the neighbour
+    /// table or its IID.
+    OnLink,
+    /// To the host interface of a border router.
+    Host,
+}
+
+/// A static route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The prefix.
+    pub prefix: Ipv6Addr,
+    /// Its length, 0 (default route) to 128.
+    pub prefix_len: u8,
+    /// Where to.
+    pub via: NextHop,
+}
+
+/// A neighbour whose link address does not follow from its IPv6 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// IPv6 address.
+    pub address: Ipv6Addr,
+    /// Link address.
+    pub link: Address,
+}
+
+/// The table has no free place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableFull;
+
+/// Which way out, resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Egress {
+    Radio(Address),
+    Host,
+}
+
+const LINK_LOCAL: u128 = 0xFE80 << 112;
+/// All nodes, interface-local and link-local scope (RFC 4291, 2.7.1).
+const ALL_NODES: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xFF01, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1)];
+
+fn insert<T>(table: &mut [Option<T>], item: T) -> Result<(), TableFull> {
+    let place = table.iter_mut().find(|place| place.is_none()).ok_or(TableFull)?;
+    *place = Some(item);
+    Ok(())
+}
+
+/// The link-local address of a link address (RFC 4944, 7).
+fn link_local(link: Address) -> Option<Ipv6Addr> {
+    derived_iid(link).map(|iid| Ipv6Addr::from_bits(LINK_LOCAL | u128::from(iid)))
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Adds an own address.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
+        insert(self.addresses.as_mut_slice(), address)
+    }
+
+    /// Adds a route, or replaces the one with the same prefix.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_route(&mut self, route: Route) -> Result<(), TableFull> {
+        let _ = self.remove_route(route.prefix, route.prefix_len);
+        insert(self.routes.as_mut_slice(), route)
+    }
+
+    /// Removes the route with this prefix; whether there was one.
+    pub fn remove_route(&mut self, prefix: Ipv6Addr, prefix_len: u8) -> bool {
+        let same = |route: &Route| {
+            route.prefix_len == prefix_len && same_prefix(route.prefix, prefix, prefix_len)
+        };
+        let place = self.routes.as_mut_slice().iter_mut().find(|r| r.as_ref().is_some_and(same));
+        place.and_then(Option::take).is_some()
+    }
+
+    /// Adds a neighbour.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_neighbour(&mut self, neighbour: Neighbour) -> Result<(), TableFull> {
+        insert(self.neighbours.as_mut_slice(), neighbour)
+    }
+
+    /// Sets 6LoWPAN context `id`; `None` forgets it. All nodes of a network need the same.
+    ///
+    /// # Errors
+    /// [`TableFull`] if the table does not reach to `id`, or `id` is above 15.
+    pub fn set_context(&mut self, id: u8, context: Option<Context>) -> Result<(), TableFull> {
+        let table = self.contexts.as_mut_slice();
+        let place = table.iter_mut().take(16).nth(usize::from(id)).ok_or(TableFull)?;
+        *place = context;
+        Ok(())
+    }
+
+    /// The 6LoWPAN contexts, by identifier.
+    pub fn contexts(&self) -> &[Option<Context>] {
+        self.contexts.as_slice()
+    }
+
+    /// Whether `address` is one of this node's unicast addresses.
+    pub fn is_own(&self, address: Ipv6Addr) -> bool {
+        if is_link_local(address) {
+            let own = |link| link_local(link) == Some(address);
+            if own(self.config.link) || own(self.config.alias) {
+                return true;
+            }
+        }
+        self.addresses.as_slice().iter().flatten().any(|own| own.address == address)
+    }
+
+    pub(crate) fn accepts(&self, dst: Ipv6Addr) -> bool {
+        if dst.is_multicast() { ALL_NODES.contains(&dst) } else { self.is_own(dst) }
+    }
+
+    /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
+    /// these the one that has the longest prefix in common with it (rule 8).
+    pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
+        // Multicast of link-local scope or less.
+        let narrow = dst.is_multicast() && (dst.to_bits() >> 112) & 0xF <= 2;
+        if narrow || is_link_local(dst) {
+            return link_local(self.config.link);
+        }
+        let common = |own: &Ipv6Addr| (own.to_bits() ^ dst.to_bits()).leading_zeros();
+        self.addresses.as_slice().iter().flatten().map(|own| own.address).max_by_key(common)
+    }
+
+    /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
+    /// route with the longest matching prefix.
+    pub(crate) fn egress(&self, dst: Ipv6Addr) -> Option<Egress> {
+        if dst.is_multicast() {
+            return Some(Egress::Radio(Address::BROADCAST));
+        }
+        if self.is_own(dst) {
+            return None;
+        }
+        if is_link_local(dst) {
+            return Some(Egress::Radio(self.resolve(dst)));
+        }
+        let matching = |route: &&Route| same_prefix(route.prefix, dst, route.prefix_len);
+        let routes = self.routes.as_slice().iter().flatten().filter(matching);
+        Some(match routes.max_by_key(|route| route.prefix_len)?.via {
+            NextHop::Link(link) => Egress::Radio(link),
+            NextHop::OnLink => Egress::Radio(self.resolve(dst)),
+            NextHop::Host => Egress::Host,
+        })
+    }
+
+    fn resolve(&self, dst: Ipv6Addr) -> Address {
+        let entries = self.neighbours.as_slice().iter().flatten();
+        let known = entries.clone().find(|entry| entry.address == dst);
+        known.map_or_else(|| link_address_of(dst), |entry| entry.link)
+    }
+}

@@ -1,0 +1,208 @@
+//! UDP sockets (RFC 768).
+
+use crate::config::Sizes;
+use crate::input::Fate;
+use crate::net::Net;
+use crate::output::SendError;
+use crate::pool::{PacketHandle, RESERVED};
+use crate::queue::Queue;
+use crate::stats::Discard;
+use core::net::Ipv6Addr;
+use core::ops::Range;
+use kinglet_mem::{Array, Empty};
+use kinglet_time::Instant;
+use kinglet_wire::icmpv6::{Kind, unreachable};
+use kinglet_wire::ipv6::{Header, protocol};
+use kinglet_wire::udp::{self, Datagram};
+
+/// Datagrams that a socket holds until they are read.
+const BACKLOG: usize = 4;
+/// The first ephemeral port: those of 0xF0B0 to 0xF0BF compress to four bits (RFC 6282, 4.3.1).
+const EPHEMERAL: Range<u16> = 0xF0B0..0xF100;
+
+/// A socket, by its place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpHandle(u8);
+
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    packet: PacketHandle,
+    src: Ipv6Addr,
+    dst: Ipv6Addr,
+    src_port: u16,
+    start: u16,
+}
+
+/// A place in the socket table.
+#[derive(Debug)]
+pub struct UdpSocket {
+    /// 0 if the place is free.
+    port: u16,
+    queue: Queue<[Option<Received>; BACKLOG], Received>,
+}
+
+impl Empty for UdpSocket {
+    const EMPTY: Self = UdpSocket { port: 0, queue: Queue::new() };
+}
+
+impl UdpSocket {
+    pub(crate) fn is_bound_to(&self, port: u16) -> bool {
+        self.port == port && port != 0
+    }
+}
+
+/// A datagram that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpDatagram {
+    /// Who sent it.
+    pub src: Ipv6Addr,
+    /// From which port.
+    pub src_port: u16,
+    /// Which of our addresses (or a multicast one) it was sent to.
+    pub dst: Ipv6Addr,
+    /// Octets of data, at the start of the buffer.
+    pub len: usize,
+}
+
+/// Why [`Net::udp_bind`] failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindError {
+    /// A socket has this port already, or no ephemeral port is left.
+    PortInUse,
+    /// No free place in the table.
+    TableFull,
+}
+
+/// Why [`Net::udp_recv`] failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpError {
+    /// The handle is of no bound socket.
+    NotBound,
+    /// The datagram is this long; it stays.
+    BufferTooShort(usize),
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Binds a socket to `port` on all own addresses; 0 chooses a port of 0xF0B0 to 0xF0FF, which
+    /// compress well.
+    ///
+    /// # Errors
+    /// [`BindError`]
+    pub fn udp_bind(&mut self, port: u16) -> Result<UdpHandle, BindError> {
+        let taken = |port: u16| self.sockets.as_slice().iter().any(|s| s.is_bound_to(port));
+        let port = match port {
+            0 => EPHEMERAL.into_iter().find(|&port| !taken(port)).ok_or(BindError::PortInUse)?,
+            port if taken(port) => return Err(BindError::PortInUse),
+            port => port,
+        };
+        let sockets = (0u8..=u8::MAX).zip(self.sockets.as_mut_slice());
+        let mut free = sockets.filter(|(_, socket)| socket.port == 0);
+        let (index, socket) = free.next().ok_or(BindError::TableFull)?;
+        socket.port = port;
+        Ok(UdpHandle(index))
+    }
+
+    /// The port of a socket, `None` if it is not bound.
+    pub fn udp_port(&self, socket: UdpHandle) -> Option<u16> {
+        let socket = self.sockets.as_slice().get(usize::from(socket.0))?;
+        (socket.port != 0).then_some(socket.port)
+    }
+
+    /// Closes a socket; what it had not read is gone.
+    pub fn udp_close(&mut self, socket: UdpHandle) {
+        // At most BACKLOG rounds.
+        while let Some(received) = self.pop_received(socket) {
+            self.release(received.packet);
+        }
+        if let Some(socket) = self.sockets.as_mut_slice().get_mut(usize::from(socket.0)) {
+            socket.port = 0;
+        }
+    }
+
+    fn pop_received(&mut self, socket: UdpHandle) -> Option<Received> {
+        let socket = self.sockets.as_mut_slice().get_mut(usize::from(socket.0))?;
+        let received = socket.queue.pop()?;
+        self.unread = self.unread.saturating_sub(1);
+        Some(received)
+    }
+
+    /// Sends `data` from `socket`; it is copied.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was sent.
+    pub fn udp_send(
+        &mut self,
+        _now: Instant,
+        socket: UdpHandle,
+        dst: Ipv6Addr,
+        dst_port: u16,
+        data: &[u8],
+    ) -> Result<(), SendError> {
+        let src_port = self.udp_port(socket).ok_or(SendError::NotBound)?;
+        let src = self.source_for(dst).ok_or(SendError::NoRoute)?;
+        let len = udp::HEADER_LEN.saturating_add(data.len());
+        let length = u16::try_from(len).map_err(|_| SendError::TooLong)?;
+        let header = udp::Header { src_port, dst_port, length, checksum: 0 };
+        self.send_packet(src, dst, protocol::UDP, len, |upper, pseudo| {
+            header.emit(upper)?;
+            if let Some(body) = upper.get_mut(udp::HEADER_LEN..) {
+                body.copy_from_slice(data);
+            }
+            udp::fill_checksum(upper, pseudo)
+        })
+    }
+
+    /// Reads the oldest datagram into `buf`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`UdpError`]; nothing was read.
+    pub fn udp_recv(
+        &mut self,
+        socket: UdpHandle,
+        buf: &mut [u8],
+    ) -> Result<Option<UdpDatagram>, UdpError> {
+        let place = self.sockets.as_slice().get(usize::from(socket.0));
+        let place = place.filter(|place| place.port != 0).ok_or(UdpError::NotBound)?;
+        let Some(Received { packet, src, dst, src_port, start }) = place.queue.front() else {
+            return Ok(None);
+        };
+        let data = self.pool.get(packet).get(usize::from(start)..).unwrap_or_default();
+        let len = data.len();
+        buf.get_mut(..len).ok_or(UdpError::BufferTooShort(len))?.copy_from_slice(data);
+        let _ = self.pop_received(socket);
+        self.release(packet);
+        Ok(Some(UdpDatagram { src, src_port, dst, len }))
+    }
+
+    pub(crate) fn udp_input(
+        &mut self,
+        packet: PacketHandle,
+        header: &Header,
+        upper: Range<usize>,
+    ) -> Fate {
+        let octets = self.pool.get(packet).get(upper.clone()).unwrap_or_default();
+        let pseudo = header.pseudo_header_sum(octets.len(), protocol::UDP);
+        let Ok(datagram) = Datagram::parse(octets, pseudo) else {
+            return Fate::Drop(Discard::Checksum);
+        };
+        let udp::Header { src_port, dst_port, .. } = datagram.header();
+        // Unread datagrams hold at most half of the slots, so that they cannot stop the rest.
+        let crowded =
+            usize::from(self.unread) >= S::Packets::LEN / 2 || self.pool.free() < RESERVED;
+        let sockets = self.sockets.as_mut_slice();
+        let Some(socket) = sockets.iter_mut().find(|s| s.is_bound_to(dst_port)) else {
+            let kind = Kind::DestinationUnreachable { code: unreachable::PORT };
+            return Fate::Report(Discard::Port, kind);
+        };
+        if crowded {
+            return Fate::Drop(Discard::NoBuffer);
+        }
+        let start = u16::try_from(upper.start.saturating_add(udp::HEADER_LEN)).unwrap_or(u16::MAX);
+        let Header { src, dst, .. } = *header;
+        if !socket.queue.push(Received { packet, src, dst, src_port, start }) {
+            return Fate::Drop(Discard::SocketFull);
+        }
+        self.unread = self.unread.saturating_add(1);
+        Fate::Moved
+    }
+}
