@@ -32,8 +32,9 @@ mod tests {
 
     #[test]
     fn the_example_of_the_standard_has_the_published_fcs() {
-        // 7.2.11: an acknowledgement with sequence number 0x56 as the worked example.
-        assert_eq!(fcs(&[0x02, 0x00, 0x56]).to_le_bytes(), [0x27, 0x9e]);
+        // 7.2.11 gives the bits of an acknowledgement in the order of transmission, 0100 0000
+        // 0000 0000 0101 0110, and of its FCS, 0010 0111 1001 1110; least significant bit first.
+        assert_eq!(fcs(&[0x02, 0x00, 0x6a]).to_le_bytes(), [0xe4, 0x79]);
     }
 
     #[test]
@@ -44,7 +45,7 @@ mod tests {
 
     #[test]
     fn one_flipped_bit_is_noticed() {
-        let mut psdu = [0x02, 0x00, 0x56, 0x27, 0x9e];
+        let mut psdu = [0x02, 0x00, 0x6a, 0xe4, 0x79];
         assert!(fcs_is_right(&psdu));
         for bit in 0..40 {
             psdu[bit / 8] ^= 1 << (bit % 8);

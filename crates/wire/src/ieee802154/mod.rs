@@ -13,6 +13,8 @@ mod fcs;
 mod frame;
 mod reader;
 mod repr;
+#[cfg(test)]
+mod tests;
 
 pub use fcs::{fcs, fcs_is_right};
 pub use frame::{AuxSecurity, Frame};
