@@ -10,7 +10,7 @@ use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{self, Kind, Message, parameter};
 use kinglet_wire::ipv6::{self, Header, MIN_MTU, Packet, protocol};
 
@@ -276,13 +276,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The token bucket: whether one more error may be sent now.
     fn earn_error(&mut self, now: Instant) -> bool {
         let interval = self.config.icmp_error_interval.as_micros().max(1);
-        let since = (now - self.errors_since).as_micros();
-        let earned = since / interval;
+        let since = now.checked_since(self.errors_since).unwrap_or_default().as_micros();
+        let earned = since.checked_div(interval).unwrap_or(0);
         let spent = u64::from(self.errors_spent).saturating_sub(earned);
         self.errors_spent = u8::try_from(spent).unwrap_or(u8::MAX);
         // Parts of an interval are kept, unless the bucket is full anyway.
-        let part = Duration::from_micros(since.checked_rem(interval).unwrap_or(0));
-        self.errors_since = if self.errors_spent == 0 { now } else { now - part };
+        let part = since.checked_rem(interval).filter(|_| self.errors_spent > 0).unwrap_or(0);
+        self.errors_since = Instant::from_micros(now.as_micros().saturating_sub(part));
         self.errors_spent < self.config.icmp_error_burst
     }
 

@@ -14,7 +14,7 @@
 //! # The canonical loop
 //!
 //! Frames from the MAC go to [`Net::handle_frame`]; a TCP packet for this node comes back as a
-//! [`Delivery`]. When the MAC has a free slot, [`Net::next_hop_of_pending`] says to whom the next
+//! [`Delivery`]. When the MAC has a free slot, [`Net::pending`] says to whom the next
 //! frame goes, and [`Net::poll_frame`] writes it, right into that slot. Upper layers submit a
 //! header and a *reference* to their payload ([`Body::External`]); the payload is read through
 //! [`BodySource`] when its frame is written, so that frame is its only copy.
@@ -76,8 +76,8 @@ pub use input::{Delivery, FrameIn};
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Info, Net};
 pub use output::{
-    Body, BodySource, Class, FrameLimits, FrameOut, NoBody, Outgoing, Queued, SendError, Stale,
-    Token,
+    Body, BodySource, Class, FrameLimits, FrameOut, NoBody, Outgoing, Pending, Queued, SendError,
+    Stale, Token,
 };
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use reassembly::Partial;

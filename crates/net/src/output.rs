@@ -109,11 +109,24 @@ pub enum Class {
     Control,
 }
 
-/// What the MAC can carry to [`Net::next_hop_of_pending`].
+/// What the MAC can carry to the destination of [`Net::pending`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameLimits {
     /// Octets of payload in one frame; 60 are needed at the least.
     pub max_payload: usize,
+}
+
+/// The next frame, before it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Link destination.
+    pub dst: Address,
+    /// Whether an acknowledgement is asked for: for all but broadcasts.
+    pub ack: bool,
+    /// Names the datagram, for [`Net::handle_outcome`].
+    pub token: Token,
+    /// Control or data.
+    pub class: Class,
 }
 
 /// A frame's payload that was written.
@@ -269,13 +282,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if taken { Ok(()) } else { Err(Discard::QueueFull) }
     }
 
-    /// To whom the next frame of [`Net::poll_frame`] goes; `None` if there is none. Ask right
-    /// before polling: what is submitted or received in between may change the answer.
-    pub fn next_hop_of_pending(&self) -> Option<Address> {
-        match &self.current {
-            Some(current) => Some(current.next_hop),
-            None => self.choose().map(|chosen| chosen.next_hop),
-        }
+    /// What the next frame of [`Net::poll_frame`] is; `None` if there is none. Ask right before
+    /// polling: what is submitted or received in between may change the answer.
+    pub fn pending(&self) -> Option<Pending> {
+        let next = self.current.or_else(|| self.choose())?;
+        let Current { next_hop: dst, class, token, .. } = next;
+        Some(Pending { dst, ack: dst != Address::BROADCAST, token: Token(token), class })
     }
 
     /// What is next if nothing is in progress.
@@ -334,8 +346,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Writes the payload of the next frame to `buf`, or says that there is none. Nothing changes
-    /// if `buf` is shorter than `limits.max_payload`, or that is too little for any frame.
+    /// Writes the payload of the next frame, the one that [`Net::pending`] describes, to `buf`.
+    /// `None` if there is none, or if its datagram has turned out stale and was dropped: ask
+    /// [`Net::pending`] again. Nothing changes if `buf` is shorter than `limits.max_payload`, or that
+    /// is too little for any frame.
     pub fn poll_frame(
         &mut self,
         _now: Instant,
@@ -344,31 +358,27 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         buf: &mut [u8],
     ) -> Option<FrameOut> {
         let room = buf.get_mut(..limits.max_payload)?;
-        // Every round that does not return ends a datagram, and no more can wait.
-        let bound = self.output.len().saturating_add(self.control.len()).saturating_add(2);
-        for _ in 0..bound {
-            let current = self.begin()?;
-            match self.write_frame(&current, source, room) {
-                Ok((len, sent)) => {
-                    bump(&mut self.stats.frames_out);
-                    if sent >= current.total {
-                        bump(&mut self.stats.packets_out);
-                        self.end();
-                    } else {
-                        self.current = Some(Current { sent, ..current });
-                    }
-                    let Current { next_hop: dst, class, token, .. } = current;
-                    let ack = dst != Address::BROADCAST;
-                    return Some(FrameOut { dst, ack, len, token: Token(token), class });
-                }
-                Err(Refusal::NoRoom) => return None,
-                Err(Refusal::Stale) => {
-                    bump(&mut self.stats.stale);
+        let current = self.begin()?;
+        match self.write_frame(&current, source, room) {
+            Ok((len, sent)) => {
+                bump(&mut self.stats.frames_out);
+                if sent >= current.total {
+                    bump(&mut self.stats.packets_out);
                     self.end();
+                } else {
+                    self.current = Some(Current { sent, ..current });
                 }
+                let Current { next_hop: dst, class, token, .. } = current;
+                let ack = dst != Address::BROADCAST;
+                Some(FrameOut { dst, ack, len, token: Token(token), class })
+            }
+            Err(Refusal::NoRoom) => None,
+            Err(Refusal::Stale) => {
+                bump(&mut self.stats.stale);
+                self.end();
+                None
             }
         }
-        None
     }
 
     /// Writes one frame; its length, and how much of the packet is sent after it.

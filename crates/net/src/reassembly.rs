@@ -235,7 +235,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !partial.have.and(units).is_empty() {
             let same_extent = partial.have.and(units) == units
                 && partial.starts.and(units) == start
-                && (piece.end == piece.size || self::begins(partial, piece.end));
+                && (piece.end == piece.size || begins(partial, piece.end));
             return if same_extent && piece.is_at(octets) {
                 Step::Duplicate
             } else {
