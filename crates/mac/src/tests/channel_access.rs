@@ -18,9 +18,7 @@ fn the_first_backoff_is_uniform_over_0_to_7_units() {
         put(&mut mac, T0, request(0)).unwrap();
         counts[usize::try_from(backoff_units(&mac, T0)).unwrap()] += 1;
     }
-    // Chi-square with 7 degrees of freedom: 24.3 is exceeded once in a thousand.
-    let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
-    assert!(chi < 24.3, "{counts:?}: {chi}");
+    assert_uniform(&counts);
 }
 
 #[test]
@@ -34,8 +32,7 @@ fn the_sequence_of_backoffs_of_one_device_is_uniform_too() {
         transmitted(&mut mac, now, Ack::Received { frame_pending: false });
         assert!(mac.poll_outcome(now).is_some());
     }
-    let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
-    assert!(chi < 24.3, "{counts:?}: {chi}");
+    assert_uniform(&counts);
 }
 
 #[test]

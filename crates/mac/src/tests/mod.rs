@@ -102,3 +102,10 @@ fn ack_frame(sequence: u8) -> [u8; 3] {
 fn sequence_of(frame: &[u8]) -> u8 {
     Frame::parse(frame).unwrap().sequence().unwrap()
 }
+
+/// Chi-square test with 7 degrees of freedom, where 24.3 is exceeded once in a thousand.
+fn assert_uniform(counts: &[u32; 8]) {
+    let expected = counts.iter().sum::<u32>() / 8;
+    let squares: u32 = counts.iter().map(|&count| count.abs_diff(expected).pow(2)).sum();
+    assert!(squares < expected * 24, "{counts:?}");
+}

@@ -36,8 +36,7 @@ fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
     assert!(waits.iter().all(|&wait| wait <= d.as_micros()));
     let mut counts = [0u32; 8];
     waits.iter().for_each(|&wait| counts[(wait * 8 / 40_001) as usize] += 1);
-    let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 500.0).powi(2) / 500.0).sum();
-    assert!(chi < 24.3, "{counts:?}: {chi}");
+    assert_uniform(&counts);
 }
 
 #[test]

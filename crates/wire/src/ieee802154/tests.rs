@@ -30,7 +30,9 @@ prop_compose! {
         let filling = if version == Version::V2015 && filling > 6 { filling } else { 0 };
         let [ack_request, frame_pending] = flags;
         let pan_id = PanId(pan_id);
-        Repr { frame_type, version, ack_request, frame_pending, sequence, pan_id, dst, src, filling }
+        Repr {
+            frame_type, version, ack_request, frame_pending, sequence, pan_id, dst, src, filling,
+        }
     }
 }
 
@@ -106,8 +108,8 @@ proptest! {
     /// Nearly right frames reach deeper than noise does.
     #[test]
     fn no_damage_to_a_frame_panics(
-        repr in repr(), at in 0usize..30, octet: u8, tail in prop::collection::vec(any::<u8>(), 0..40),
-        cut in 0usize..60,
+        repr in repr(), at in 0usize..30, octet: u8, cut in 0usize..60,
+        tail in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let mut octets = emitted(&repr, &tail);
         if let Some(place) = octets.get_mut(at) {
