@@ -1,0 +1,147 @@
+//! What an application or a node can set. Every default has its source.
+
+use kinglet_time::Duration;
+
+/// Settings of an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// 128-bit key of initial sequence numbers (RFC 6528), ephemeral ports (RFC 6056) and timestamp
+    /// offsets. Must differ from node to node and from boot to boot, and stay secret.
+    pub secret: [u8; 16],
+    /// First port for outgoing connections; the default range is IANA's dynamic ports (RFC 6335 §6).
+    pub ephemeral_first: u16,
+    /// Last port for outgoing connections, not before `ephemeral_first`.
+    pub ephemeral_last: u16,
+    /// How long TIME-WAIT lasts: 2 MSL. Default 60 s, as FreeBSD and Linux have it, not the 4
+    /// minutes of RFC 9293 §3.4.2: port and record are scarcer here than on the Internet of 1981.
+    pub time_wait: Duration,
+    /// Whether a segment for which there is no connection is answered with RST. Default true.
+    pub reset_unknown: bool,
+}
+
+impl Config {
+    /// The defaults with this secret.
+    pub const fn new(secret: [u8; 16]) -> Config {
+        Config {
+            secret,
+            ephemeral_first: 49152,
+            ephemeral_last: 65535,
+            time_wait: Duration::from_secs(60),
+            reset_unknown: true,
+        }
+    }
+}
+
+/// Keep-alive probes (RFC 9293 §3.8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence before the first probe. RFC 9293 wants at least two hours as a default.
+    pub idle: Duration,
+    /// Time between probes.
+    pub interval: Duration,
+    /// Unanswered probes after which the connection has timed out.
+    pub probes: u8,
+}
+
+/// Settings of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionConfig {
+    /// Largest segment in either direction, payload and options together, in octets: what is
+    /// announced in the MSS option and the bound on what is sent. Default 1220, which fits IPv6's
+    /// minimum MTU of 1280 (RFC 9293 §3.7.1). At least 64 is used.
+    pub mss: u16,
+    /// Octets of the send ring to use; 0 or more than there are: all.
+    pub send_buffer: usize,
+    /// Octets of the receive ring to use; 0 or more than there are: all.
+    pub receive_buffer: usize,
+    /// Offer or accept timestamps (RFC 7323). Default true: PAWS, and an RTT sample per ACK even
+    /// under loss, for 12 octets a segment.
+    pub timestamps: bool,
+    /// Offer or accept selective acknowledgments (RFC 2018). Default true.
+    pub sack: bool,
+    /// Nagle's algorithm (RFC 9293 §3.7.4). Default true.
+    pub nagle: bool,
+    /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293 §3.8.6.3
+    /// allows up to 500 ms. Zero: never delayed.
+    pub delayed_ack: Duration,
+    /// An acknowledgment is sent at least for every so many full-sized segments. Default 2
+    /// (RFC 9293 §3.8.6.3); 0 counts as 1.
+    pub ack_every: u8,
+    /// RTO before the first RTT sample. Default 1 s (RFC 6298 §2.1).
+    pub rto_initial: Duration,
+    /// Least distance between SRTT and RTO: RTO = SRTT + max(`rto_min`, 4·RTTVAR). Default 200 ms:
+    /// Linux bounds the variance term with TCP_RTO_MIN = 200 ms, and FreeBSD and TCPlp add a slop
+    /// of 200 ms, because a delayed acknowledgment must not look like a loss. RFC 6298 §2.4 would
+    /// bound RTO itself by 1 s.
+    pub rto_min: Duration,
+    /// Largest RTO. Default 60 s (RFC 6298 §2.5).
+    pub rto_max: Duration,
+    /// Retransmissions of the same data in a row after which the connection has timed out: R2 of
+    /// RFC 9293 §3.8.3. Default 12, as FreeBSD, TCPlp and lwIP.
+    pub max_retransmits: u8,
+    /// Retransmissions of a SYN or SYN-ACK. Default 7: with an initial RTO of 1 s that is 183 s, and
+    /// RFC 9293 §3.8.3 wants at least 3 minutes.
+    pub syn_retries: u8,
+    /// Time without an acknowledgment of outstanding data after which the connection has timed out
+    /// (RFC 9293 §3.9.1), measured when the retransmission timer expires; `None`: only
+    /// `max_retransmits` counts. Default `None`.
+    pub user_timeout: Option<Duration>,
+    /// Keep-alive. Default off (RFC 9293 §3.8.4).
+    pub keepalive: Option<KeepAlive>,
+    /// Initial window in segments, 1 to 10, bounded by RFC 6928's min(10·MSS, max(2·MSS, 14600)).
+    /// 0, the default: the 2 to 4 segments of RFC 5681 §3.1. RFC 9006 §3.3.3 advises constrained
+    /// nodes to stay under 10.
+    pub initial_window: u8,
+    /// How long FIN-WAIT-2 waits without progress from the peer before the connection is given up.
+    /// Default 60 s, Linux's and FreeBSD's (RFC 9293 has no such timer). Zero: for ever.
+    pub fin_wait_2: Duration,
+}
+
+impl ConnectionConfig {
+    /// The defaults.
+    pub const DEFAULT: ConnectionConfig = ConnectionConfig {
+        mss: 1220,
+        send_buffer: 0,
+        receive_buffer: 0,
+        timestamps: true,
+        sack: true,
+        nagle: true,
+        delayed_ack: Duration::from_millis(100),
+        ack_every: 2,
+        rto_initial: Duration::from_secs(1),
+        rto_min: Duration::from_millis(200),
+        rto_max: Duration::from_secs(60),
+        max_retransmits: 12,
+        syn_retries: 7,
+        user_timeout: None,
+        keepalive: None,
+        initial_window: 0,
+        fin_wait_2: Duration::from_secs(60),
+    };
+
+    /// The MSS in use: at least 64, so that full options leave room for data.
+    pub(crate) const fn own_mss(&self) -> u16 {
+        if self.mss < 64 { 64 } else { self.mss }
+    }
+}
+
+impl Default for ConnectionConfig {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Settings of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenConfig {
+    /// Connections that may wait: half-open ones and accepted-not-yet ones together. At least 1.
+    pub backlog: u8,
+    /// Settings of the connections that are accepted.
+    pub connection: ConnectionConfig,
+}
+
+impl Default for ListenConfig {
+    fn default() -> Self {
+        ListenConfig { backlog: 4, connection: ConnectionConfig::DEFAULT }
+    }
+}

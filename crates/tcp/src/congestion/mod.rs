@@ -1,0 +1,38 @@
+//! Congestion control as a trait, so that a study can bring its own; [`NewReno`] is the standard.
+
+mod new_reno;
+
+pub use new_reno::NewReno;
+
+/// What an acknowledgment tells a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acked {
+    /// Octets acknowledged for the first time, cumulatively.
+    pub octets: u32,
+    /// Whether the congestion window, not the application or the peer, held the sender back;
+    /// otherwise the window must not grow (RFC 9293 §3.8.1, RFC 7661 §1).
+    pub limited: bool,
+    /// Whether the lost data of a retransmission timeout is still being repaired.
+    pub after_timeout: bool,
+}
+
+/// A congestion controller. Windows are in octets. When to retransmit is decided elsewhere; a
+/// controller only says how much may be in flight.
+pub trait Controller {
+    /// The state of a new connection with this segment size and initial window, in octets.
+    fn new(mss: u32, initial_window: u32) -> Self;
+    /// cwnd.
+    fn window(&self) -> u32;
+    /// ssthresh.
+    fn slow_start_threshold(&self) -> u32;
+    /// New data was acknowledged outside of fast recovery.
+    fn on_ack(&mut self, acked: Acked);
+    /// Fast recovery begins with `flight` octets outstanding.
+    fn on_loss(&mut self, flight: u32);
+    /// Fast recovery ends with `flight` octets outstanding.
+    fn on_recovered(&mut self, flight: u32);
+    /// The retransmission timer expired; `first` unless for a repeated retransmission.
+    fn on_timeout(&mut self, flight: u32, first: bool);
+    /// Nothing was sent for longer than an RTO.
+    fn on_idle(&mut self);
+}

@@ -1,0 +1,548 @@
+//! SEGMENT ARRIVES (RFC 9293 §3.10.7): one function per numbered step, in order.
+//!
+//! Additions: RFC 7323 §5.3 (PAWS) in the first step, RFC 5961 in steps 2, 4 and 5, RFC 6675,
+//! 6582 and 5827 in step 5. Steps 3 (security) and 6 (URG) have nothing to do here: the urgent
+//! pointer is not offered to applications (RFC 6093 §6 advises against it).
+
+use super::{Acked, Agreed, Buffers, Connection, Phase, State};
+use crate::congestion::Controller;
+use crate::error::{ConnectionError, Discard};
+use crate::send::recovery::DUP_THRESH;
+use crate::seq::SeqNum;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::{Flags, Segment};
+
+/// A segment as the later steps see it: trimmed to the receive window.
+struct Trimmed<'a> {
+    seq: SeqNum,
+    payload: &'a [u8],
+    /// FIN is set, and what comes before it was not cut off.
+    fin: bool,
+}
+
+impl<C: Controller> Connection<C> {
+    /// Takes a segment whose checksum and ports are right.
+    ///
+    /// # Errors
+    /// Why it was dropped. The caller answers [`Discard::ResetNotExact`], [`Discard::SynInWindow`]
+    /// and [`Discard::AckTooOld`] with a challenge ACK if its rate limit allows (RFC 5961), and
+    /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED with RST.
+    pub(crate) fn handle_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment<'_>,
+        buffers: &mut Buffers<'_>,
+    ) -> Result<(), Discard> {
+        self.counters.segments_received = self.counters.segments_received.wrapping_add(1);
+        match self.state {
+            State::Closed | State::TimeWait => return Err(Discard::NoConnection),
+            State::SynSent => return self.syn_sent(now, segment, buffers),
+            _ => {}
+        }
+        self.touch_keepalive(now);
+        let trimmed = self.step_1_sequence_number(now, segment)?;
+        self.step_2_reset(segment)?;
+        self.step_4_syn(segment)?;
+        self.step_5_ack(now, segment)?;
+        self.step_7_text(now, &trimmed, buffers);
+        self.step_8_fin(now, &trimmed);
+        Ok(())
+    }
+
+    /// §3.10.7.3: SYN-SENT.
+    fn syn_sent(
+        &mut self,
+        now: Instant,
+        segment: &Segment<'_>,
+        buffers: &mut Buffers<'_>,
+    ) -> Result<(), Discard> {
+        let header = &segment.header;
+        let ack = SeqNum::new(header.ack);
+        let has_ack = header.flags.contains(Flags::ACK);
+        // First: the ACK bit. SND.UNA is ISS here, and only the SYN can have been sent.
+        if has_ack && (ack.at_or_before(self.snd.iss) || ack.after(self.snd.nxt)) {
+            return Err(Discard::AckUnsent);
+        }
+        // Second: the RST bit.
+        if header.flags.contains(Flags::RST) {
+            if !has_ack {
+                return Err(Discard::ResetUnproven);
+            }
+            self.finish(Some(ConnectionError::Refused));
+            return Ok(());
+        }
+        // Fourth: the SYN bit.
+        if !header.flags.contains(Flags::SYN) {
+            return Err(Discard::NoAck);
+        }
+        let options = &header.options;
+        let agreed = Agreed {
+            peer_mss: options.mss,
+            scale: options.window_scale,
+            sack: options.sack_permitted && self.params.offer_sack,
+            timestamp: options.timestamps.filter(|_| self.params.offer_timestamps).map(|t| t.val),
+        };
+        let irs = SeqNum::new(header.seq);
+        let syn_lost = self.tries > 0;
+        self.agree(now, irs, &agreed);
+        self.rcv.adv = self.receive_limit();
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        self.snd.wnd = u32::from(header.window);
+        self.snd.max_wnd = self.snd.wnd;
+        self.snd.wl1 = irs;
+        self.snd.wl2 = ack;
+        if !has_ack {
+            // Simultaneous open: the SYN goes out again, now with ACK.
+            self.state = State::SynReceived;
+            self.recovery.pending = true;
+            self.rtx.clear();
+            return Ok(());
+        }
+        self.measure(now, ack, segment);
+        self.snd.una = ack;
+        self.establish(now, syn_lost);
+        self.ack.now = true;
+        // "If there are other controls or text in the segment, continue at the sixth step."
+        let trimmed = Trimmed {
+            seq: irs.plus(1),
+            payload: segment.payload,
+            fin: header.flags.contains(Flags::FIN),
+        };
+        let trimmed = self.cut_at_window(trimmed);
+        self.step_7_text(now, &trimmed, buffers);
+        self.step_8_fin(now, &trimmed);
+        Ok(())
+    }
+
+    /// "First, check sequence number."
+    fn step_1_sequence_number<'a>(
+        &mut self,
+        now: Instant,
+        segment: &Segment<'a>,
+    ) -> Result<Trimmed<'a>, Discard> {
+        let header = &segment.header;
+        let mut seq = SeqNum::new(header.seq);
+        let mut len = segment.seq_len();
+        let reset = header.flags.contains(Flags::RST);
+        // In a simultaneous open the peer's SYN-ACK repeats its SYN, one before RCV.NXT. It is the
+        // acknowledgment that counts (Figure 7, line 6).
+        if self.state == State::SynReceived
+            && header.flags.contains(Flags::SYN)
+            && seq == self.rcv.irs
+        {
+            seq = seq.plus(1);
+            len = len.saturating_sub(1);
+        }
+        if let Some(paws) = &mut self.paws
+            && !reset
+        {
+            let Some(timestamps) = header.options.timestamps else {
+                return Err(Discard::NoTimestamp);
+            };
+            if paws.rejects(now, timestamps.val) {
+                self.ack.now = true;
+                return Err(Discard::Paws);
+            }
+        }
+        let wnd = self.rcv.adv.since(self.rcv.nxt);
+        let acceptable = match (len, wnd) {
+            // With a closed window ACKs and RSTs must still get through, and a probe's text is cut.
+            (_, 0) => seq == self.rcv.nxt,
+            (0, _) => seq.in_window(self.rcv.nxt, wnd),
+            _ => {
+                let last = seq.plus(len.saturating_sub(1));
+                seq.in_window(self.rcv.nxt, wnd)
+                    || last.in_window(self.rcv.nxt, wnd)
+                    // The segment covers the whole window.
+                    || (seq.before(self.rcv.nxt) && last.after(self.rcv.nxt))
+            }
+        };
+        if !acceptable {
+            if !reset {
+                self.ack.now = true;
+            }
+            return Err(Discard::OutsideWindow);
+        }
+        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps)
+            && !reset
+        {
+            paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
+        }
+        Ok(self.trim(seq, segment))
+    }
+
+    /// Cuts off what lies before RCV.NXT and beyond the window or a FIN that is known.
+    fn trim<'a>(&mut self, seq: SeqNum, segment: &Segment<'a>) -> Trimmed<'a> {
+        let mut seq = seq;
+        let mut payload = segment.payload;
+        let mut fin = segment.header.flags.contains(Flags::FIN);
+        let old = self.rcv.nxt.since(seq);
+        if old > 0 {
+            // Whatever was sent again, the peer has not seen its acknowledgment.
+            self.ack.now = true;
+            let cut = (old as usize).min(payload.len());
+            payload = payload.get(cut..).unwrap_or(&[]);
+            let past = old > u32::try_from(cut).unwrap_or(u32::MAX);
+            fin &= !past;
+            seq = self.rcv.nxt;
+        }
+        self.cut_at_window(Trimmed { seq, payload, fin })
+    }
+
+    fn cut_at_window<'a>(&mut self, segment: Trimmed<'a>) -> Trimmed<'a> {
+        let Trimmed { seq, mut payload, mut fin } = segment;
+        let mut room = self.rcv.adv.since(seq) as usize;
+        if let Some(end) = self.rcv.fin {
+            room = room.min(end.since(seq) as usize);
+        }
+        // The FIN takes a sequence number too and must be inside the window.
+        if payload.len() > room || (fin && payload.len() >= room && self.rcv.fin.is_none()) {
+            self.ack.now = true;
+            fin = false;
+        }
+        payload = payload.get(..payload.len().min(room)).unwrap_or(payload);
+        Trimmed { seq, payload, fin }
+    }
+
+    /// "Second, check the RST bit", as RFC 5961 §3.2 has it: only an exact one is believed.
+    fn step_2_reset(&mut self, segment: &Segment<'_>) -> Result<(), Discard> {
+        if !segment.header.flags.contains(Flags::RST) {
+            return Ok(());
+        }
+        if SeqNum::new(segment.header.seq) != self.rcv.nxt {
+            return Err(Discard::ResetNotExact);
+        }
+        // In CLOSING and LAST-ACK both sides had finished: no error for the application.
+        let error = match self.state {
+            State::Closing | State::LastAck => None,
+            State::SynReceived => Some(ConnectionError::Refused),
+            _ => Some(ConnectionError::Reset),
+        };
+        self.finish(error);
+        Ok(())
+    }
+
+    /// "Fourth, check the SYN bit" (RFC 5961 §4.2).
+    fn step_4_syn(&mut self, segment: &Segment<'_>) -> Result<(), Discard> {
+        let repeated =
+            self.state == State::SynReceived && SeqNum::new(segment.header.seq) == self.rcv.irs;
+        if segment.header.flags.contains(Flags::SYN) && !repeated {
+            return Err(Discard::SynInWindow);
+        }
+        Ok(())
+    }
+
+    /// "Fifth, check the ACK field."
+    fn step_5_ack(&mut self, now: Instant, segment: &Segment<'_>) -> Result<(), Discard> {
+        if self.state == State::Closed {
+            return Ok(());
+        }
+        let header = &segment.header;
+        if !header.flags.contains(Flags::ACK) {
+            if header.flags.contains(Flags::SYN) {
+                // The peer repeats its SYN of a simultaneous open: so do we, with ACK.
+                self.recovery.pending = true;
+            }
+            return Err(Discard::NoAck);
+        }
+        let ack = SeqNum::new(header.ack);
+        if self.state == State::SynReceived {
+            if ack.at_or_before(self.snd.una) || ack.after(self.snd.nxt) {
+                return Err(Discard::AckUnsent);
+            }
+            let syn_lost = self.tries > 0;
+            self.measure(now, ack, segment);
+            self.snd.una = self.snd.iss.plus(1);
+            self.establish(now, syn_lost);
+        }
+        if ack.after(self.snd.nxt) {
+            self.ack.now = true;
+            return Err(Discard::AckUnsent);
+        }
+        // RFC 5961 §5.2.
+        if ack.before(self.snd.una.minus(self.snd.max_wnd)) {
+            return Err(Discard::AckTooOld);
+        }
+        let newly_sacked = self.take_sack(segment, ack);
+        let window = self.take_window(segment, ack);
+        if ack.after(self.snd.una) {
+            self.new_ack(now, ack, segment);
+        } else if ack == self.snd.una && self.flight() > 0 {
+            let silent = segment.payload.is_empty()
+                && !header.flags.intersects(Flags::FIN | Flags::SYN)
+                && window == WindowChange::None;
+            if newly_sacked || (silent && !self.sack) {
+                self.duplicate_ack();
+            }
+        }
+        self.after_window(now, window);
+        Ok(())
+    }
+
+    /// Takes the SACK blocks (RFC 6675 §5) and answers whether any told something new.
+    fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum) -> bool {
+        if !self.sack {
+            return false;
+        }
+        let mut newly: u32 = 0;
+        let floor = ack.later(self.snd.una);
+        for block in segment.header.options.sack.as_slice() {
+            let (left, right) = (SeqNum::new(block.left), SeqNum::new(block.right));
+            // A block below is a D-SACK (RFC 2883); one beyond SND.NXT is nonsense.
+            if left.after(floor) && left.before(right) && right.at_or_before(self.snd.nxt) {
+                newly = newly.saturating_add(self.recovery.board.insert(left, right));
+            }
+        }
+        newly > 0
+    }
+
+    /// SND.WND, if the segment is not older than the last update.
+    fn take_window(&mut self, segment: &Segment<'_>, ack: SeqNum) -> WindowChange {
+        let seq = SeqNum::new(segment.header.seq);
+        let fresh =
+            self.snd.wl1.before(seq) || (self.snd.wl1 == seq && self.snd.wl2.at_or_before(ack));
+        if !fresh || ack.before(self.snd.una) {
+            return WindowChange::None;
+        }
+        let scaled = !segment.header.flags.contains(Flags::SYN);
+        let shift = if scaled { self.snd.scale } else { 0 };
+        let wnd = u32::from(segment.header.window) << shift.min(14);
+        let change = match (self.snd.wnd, wnd) {
+            (old, new) if old == new => WindowChange::None,
+            (0, _) => WindowChange::Opened,
+            _ => WindowChange::Other,
+        };
+        self.snd.wnd = wnd;
+        self.snd.max_wnd = self.snd.max_wnd.max(wnd);
+        self.snd.wl1 = seq;
+        self.snd.wl2 = ack;
+        change
+    }
+
+    /// What follows from the window once the acknowledgment was taken.
+    fn after_window(&mut self, now: Instant, change: WindowChange) {
+        if self.snd.wnd == 0 {
+            // RFC 9293 §3.8.6.1: as long as probes are answered the connection stays open.
+            self.tries = 0;
+            self.progress_at = now;
+            return;
+        }
+        self.probe = false;
+        if self.probing || change == WindowChange::Opened {
+            self.probing = false;
+            self.backoff = 0;
+            self.rtx.clear();
+            if self.flight() > 0 {
+                // The probe, and what the window was closed over, was not taken.
+                self.recovery.lost_edge = self.snd.nxt;
+                self.recovery.high_rxt = self.snd.una;
+                self.recovery.pending = true;
+            }
+        }
+    }
+
+    /// SND.UNA advances.
+    fn new_ack(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
+        let acked = ack.since(self.snd.una);
+        let flight_before = self.flight();
+        let limited = flight_before.saturating_add(u32::from(self.mss)) > self.cc.window();
+        self.measure(now, ack, segment);
+        self.snd.una = ack;
+        self.tx.acknowledge(ack);
+        self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
+        // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
+        // up for as long as every flight loses something.
+        self.backoff = 0;
+        self.tries = 0;
+        self.progress_at = now;
+        self.recovery.advance(ack);
+        self.recover(ack, acked, limited);
+        if self.flight() == 0 {
+            self.rtx.clear();
+        } else {
+            self.rtx.set(now + self.rto());
+        }
+        if self.fin_queued && ack == self.tx.end().plus(1) {
+            self.fin_acknowledged(now);
+        }
+    }
+
+    fn fin_acknowledged(&mut self, now: Instant) {
+        match self.state {
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                self.touch_fin_wait_2(now);
+            }
+            State::Closing => self.enter_time_wait(),
+            State::LastAck => self.finish(None),
+            _ => {}
+        }
+    }
+
+    /// The congestion window and recovery, after `acked` new octets up to `ack`.
+    fn recover(&mut self, ack: SeqNum, acked: u32, limited: bool) {
+        let mss = u32::from(self.mss);
+        let after_timeout = self.recovery.phase == Phase::Timeout;
+        let full = !ack.before(self.recovery.point);
+        if self.recovery.phase != Phase::Fast {
+            self.cc.on_ack(Acked { octets: acked, limited, after_timeout });
+            if after_timeout && full {
+                self.recovery.leave(ack);
+            }
+            return;
+        }
+        if full {
+            if !self.sack {
+                self.cc.on_recovered(self.flight());
+            }
+            self.recovery.leave(ack);
+        } else if self.sack {
+            // A partial acknowledgment that ends at something never sent again: it is lost too,
+            // even if too little above it is SACKed for IsLost (as RFC 6582 concludes).
+            self.recovery.pending = self.recovery.high_rxt.at_or_before(ack);
+        } else {
+            // RFC 6582 §3.2 step 3, partial acknowledgment: deflate, and send the next one again.
+            let deflated = self.recovery.inflation.saturating_sub(acked);
+            let back = if acked >= mss { mss } else { 0 };
+            self.recovery.inflation = deflated.saturating_add(back);
+            self.recovery.pending = true;
+        }
+    }
+
+    /// RFC 5681 §3.2 and RFC 6675 §5 steps 1 to 4.
+    fn duplicate_ack(&mut self) {
+        self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
+        let mss = u32::from(self.mss);
+        if self.snd.wnd == 0 {
+            // The answer to a window probe.
+            return;
+        }
+        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
+        match self.recovery.phase {
+            Phase::Timeout => {}
+            Phase::Fast if self.sack => {}
+            Phase::Fast => {
+                self.recovery.inflation = self.recovery.inflation.saturating_add(mss);
+            }
+            Phase::Open => {
+                // RFC 6582 §3.2 step 1: without SACK, duplicates of what a recovery has sent
+                // twice must not begin another one.
+                let allowed = self.sack || self.snd.una.after(self.recovery.point);
+                if allowed && (self.recovery.seems_lost(self.snd.una, mss) || self.early(mss)) {
+                    self.enter_recovery(mss);
+                }
+            }
+        }
+    }
+
+    /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
+    /// to send, three duplicates cannot come, so one less than is outstanding must do.
+    fn early(&self, mss: u32) -> bool {
+        let flight = self.flight();
+        let window_left = self.snd.wnd.saturating_sub(flight);
+        let can_send_new = self.unsent().min(window_left) > 0;
+        let segments = flight.div_ceil(mss.max(1));
+        if can_send_new || segments >= u32::from(DUP_THRESH).saturating_add(1) || segments < 2 {
+            return false;
+        }
+        if self.sack {
+            self.recovery.board.octets().saturating_add(mss) >= flight
+        } else {
+            u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
+        }
+    }
+
+    fn enter_recovery(&mut self, mss: u32) {
+        self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
+        let dups = self.recovery.dup_acks;
+        self.cc.on_loss(self.flight());
+        self.recovery.enter_fast(self.snd.una, self.snd.nxt);
+        if !self.sack {
+            self.recovery.inflation = mss.saturating_mul(u32::from(dups));
+        }
+        self.timed = None;
+    }
+
+    /// Takes an RTT sample: by timestamp (RFC 7323 §4.1), else by the timed segment.
+    fn measure(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
+        if let (Some(paws), Some(timestamps)) = (&self.paws, segment.header.options.timestamps) {
+            if let Some(rtt) = paws.rtt(now, timestamps.ecr) {
+                self.rtt.sample(rtt);
+            }
+        } else if let Some((end, sent_at)) = self.timed
+            && end.at_or_before(ack)
+        {
+            self.rtt.sample(now - sent_at);
+            self.timed = None;
+        }
+    }
+
+    /// "Seventh, process the segment text."
+    fn step_7_text(&mut self, now: Instant, segment: &Trimmed<'_>, buffers: &mut Buffers<'_>) {
+        if segment.payload.is_empty()
+            || !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+        {
+            return;
+        }
+        let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
+        self.rcv.mss = self.rcv.mss.max(len);
+        let offset = segment.seq.since(self.rcv.nxt);
+        let had_holes = self.rx.has_holes(self.rcv.nxt);
+        let advance =
+            self.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
+        self.rcv.nxt = self.rcv.nxt.plus(advance);
+        self.bytes_received = self.bytes_received.wrapping_add(u64::from(advance));
+        if advance > 0 {
+            self.touch_fin_wait_2(now);
+        }
+        let full = u32::from(self.rcv.mss);
+        let threshold = full.saturating_mul(u32::from(self.params.ack_every));
+        let delay = Duration::from_micros(u64::from(self.params.delayed_ack_us));
+        self.ack.received(now, advance, threshold, delay);
+        // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
+        // left holds no full segment, the peer can only wait for us (TCPlp §6.2).
+        if had_holes || advance == 0 || self.rcv.adv.since(self.rcv.nxt) < full {
+            self.ack.now = true;
+        }
+    }
+
+    /// "Eighth, check the FIN bit", remembered if text before it is missing.
+    fn step_8_fin(&mut self, now: Instant, segment: &Trimmed<'_>) {
+        if segment.fin && self.rcv.fin.is_none() && self.can_receive_fin() {
+            let len = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
+            self.rcv.fin = Some(segment.seq.plus(len));
+            self.ack.now = true;
+        }
+        if self.rcv.fin != Some(self.rcv.nxt) || !self.can_receive_fin() {
+            return;
+        }
+        self.rcv.nxt = self.rcv.nxt.plus(1);
+        self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
+        self.ack.now = true;
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(),
+            _ => {}
+        }
+        self.touch_keepalive(now);
+    }
+
+    fn can_receive_fin(&self) -> bool {
+        matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+    }
+
+    /// The endpoint moves the connection to its table of TIME-WAIT records.
+    fn enter_time_wait(&mut self) {
+        self.finish(None);
+        self.state = State::TimeWait;
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WindowChange {
+    None,
+    /// It was zero.
+    Opened,
+    Other,
+}

@@ -1,0 +1,515 @@
+//! One connection: the variables of RFC 9293 §3.3.1 and what the extensions add to them.
+//!
+//! A [`Connection`] knows neither addresses nor ports nor checksums, and it does not own its
+//! buffers: every call that touches octets brings them along as [`Buffers`].
+//!
+//! Invariants: SND.UNA ≤ SND.NXT, and SND.NXT never goes back (retransmission keeps its own
+//! place); the send ring holds the octets from SND.UNA on; the advertised right edge never
+//! retracts; whenever something is in flight, the retransmission timer runs or a retransmission
+//! is pending.
+
+mod input;
+mod output;
+mod state;
+mod timers;
+
+pub(crate) use output::Emission;
+pub use state::State;
+
+use crate::config::ConnectionConfig;
+use crate::congestion::{Acked, Controller};
+use crate::error::ConnectionError;
+use crate::info::{Counters, Info};
+use crate::paws::Paws;
+use crate::recv::ack::AckState;
+use crate::recv::buffer::ReceiveBuffer;
+use crate::rtt::{RttEstimator, micros_u32};
+use crate::send::buffer::SendBuffer;
+use crate::send::recovery::{Phase, Recovery};
+use crate::seq::SeqNum;
+use crate::timer::Timer;
+use kinglet_time::{Duration, Instant};
+
+/// Octets of a timestamps option in every segment (RFC 7323 appendix A).
+pub(crate) const TIMESTAMPS_LEN: u16 = 12;
+/// MSS of a peer that does not say (RFC 9293 §3.7.1, IPv6).
+pub(crate) const DEFAULT_PEER_MSS: u16 = 1220;
+/// Less would leave no room for data beside full options.
+const MIN_MSS: u16 = 64;
+
+/// The rings of a connection.
+pub(crate) struct Buffers<'a> {
+    pub(crate) receive: &'a mut [u8],
+    pub(crate) map: &'a mut [u8],
+}
+
+/// Send sequence variables.
+#[derive(Clone, Copy, Debug)]
+struct Send {
+    una: SeqNum,
+    /// After everything ever sent: SND.MAX of other stacks.
+    nxt: SeqNum,
+    wnd: u32,
+    /// Sequence and acknowledgment number of the last window update.
+    wl1: SeqNum,
+    wl2: SeqNum,
+    iss: SeqNum,
+    /// The largest window the peer has offered.
+    max_wnd: u32,
+    /// Snd.Wind.Shift
+    scale: u8,
+}
+
+/// Receive sequence variables.
+#[derive(Clone, Copy, Debug)]
+struct Receive {
+    nxt: SeqNum,
+    /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
+    adv: SeqNum,
+    irs: SeqNum,
+    /// Last.ACK.sent of RFC 7323.
+    last_ack_sent: SeqNum,
+    /// Where a FIN that came out of order stands.
+    fin: Option<SeqNum>,
+    /// Largest payload seen: the peer's notion of a full segment.
+    mss: u16,
+    /// Rcv.Wind.Shift
+    scale: u8,
+}
+
+/// The settings that matter after the connection was set up.
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    delayed_ack_us: u32,
+    user_timeout_ms: u32,
+    keep_idle_ms: u32,
+    keep_interval_ms: u32,
+    fin_wait_2_ms: u32,
+    own_mss: u16,
+    ack_every: u8,
+    max_retransmits: u8,
+    syn_retries: u8,
+    keep_probes: u8,
+    initial_window: u8,
+    nagle: bool,
+    offer_timestamps: bool,
+    offer_sack: bool,
+}
+
+fn millis_u32(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}
+
+impl Params {
+    fn new(config: &ConnectionConfig) -> Params {
+        let keep = config.keepalive;
+        Params {
+            delayed_ack_us: micros_u32(config.delayed_ack),
+            user_timeout_ms: config.user_timeout.map_or(0, millis_u32),
+            keep_idle_ms: keep.map_or(0, |k| millis_u32(k.idle)),
+            keep_interval_ms: keep.map_or(0, |k| millis_u32(k.interval)),
+            fin_wait_2_ms: millis_u32(config.fin_wait_2),
+            own_mss: config.own_mss(),
+            ack_every: config.ack_every.max(1),
+            max_retransmits: config.max_retransmits,
+            syn_retries: config.syn_retries,
+            keep_probes: keep.map_or(0, |k| k.probes),
+            initial_window: config.initial_window.min(10),
+            nagle: config.nagle,
+            offer_timestamps: config.timestamps,
+            offer_sack: config.sack,
+        }
+    }
+}
+
+/// What both sides' SYNs have agreed upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    /// MSS option of the peer.
+    pub(crate) peer_mss: Option<u16>,
+    /// The peer's shift, if both sides scale.
+    pub(crate) scale: Option<u8>,
+    pub(crate) sack: bool,
+    /// The peer's TSval, if both sides use timestamps.
+    pub(crate) timestamp: Option<u32>,
+}
+
+/// The numbers a passive open ends with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Established {
+    pub(crate) iss: SeqNum,
+    pub(crate) irs: SeqNum,
+    /// Right edge that the SYN-ACK has advertised.
+    pub(crate) adv: SeqNum,
+    /// Window of the peer's SYN, unscaled.
+    pub(crate) wnd: u32,
+    pub(crate) agreed: Agreed,
+    pub(crate) ts_offset: u32,
+    pub(crate) syn_lost: bool,
+    /// Round trip of the handshake, if it could be measured.
+    pub(crate) rtt: Option<Duration>,
+}
+
+/// A connection; `C` controls congestion.
+pub(crate) struct Connection<C> {
+    state: State,
+    error: Option<ConnectionError>,
+    /// The application has closed its side: a FIN follows the last octet of the send ring.
+    fin_queued: bool,
+    /// An RST is to be sent; only in CLOSED.
+    reset_pending: bool,
+    sack: bool,
+    /// The persist timer has expired.
+    probe: bool,
+    /// What is in flight beyond a closed window was sent as a probe.
+    probing: bool,
+    keep_probe: bool,
+    keep_sent: u8,
+    /// Doublings of the RTO.
+    backoff: u8,
+    /// Retransmissions in a row without a sign of life from the peer.
+    tries: u8,
+    /// Octets of payload in a full segment without SACK option.
+    mss: u16,
+    snd: Send,
+    rcv: Receive,
+    params: Params,
+    tx: SendBuffer,
+    rx: ReceiveBuffer,
+    rtt: RttEstimator,
+    cc: C,
+    recovery: Recovery,
+    ack: AckState,
+    paws: Option<Paws>,
+    ts_offset: u32,
+    /// The segment that is being timed, by its end, without timestamps.
+    timed: Option<(SeqNum, Instant)>,
+    /// Retransmission timer, or persist timer if nothing is in flight.
+    rtx: Timer,
+    /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
+    keep: Timer,
+    last_sent: Instant,
+    /// When SND.UNA last moved, or when the flight began.
+    progress_at: Instant,
+    bytes_acked: u64,
+    bytes_received: u64,
+    counters: Counters,
+}
+
+impl<C: Controller> Connection<C> {
+    /// An active open: SYN-SENT, the SYN to be polled.
+    pub(crate) fn connect(
+        now: Instant,
+        config: &ConnectionConfig,
+        iss: SeqNum,
+        ts_offset: u32,
+        send_capacity: usize,
+        receive_capacity: usize,
+    ) -> Self {
+        let params = Params::new(config);
+        let zero = SeqNum::new(0);
+        let scale = window_scale(receive_capacity);
+        let mss = params.own_mss;
+        Connection {
+            state: State::SynSent,
+            error: None,
+            fin_queued: false,
+            reset_pending: false,
+            sack: false,
+            probe: false,
+            probing: false,
+            keep_probe: false,
+            keep_sent: 0,
+            backoff: 0,
+            tries: 0,
+            mss,
+            snd: Send {
+                una: iss,
+                nxt: iss,
+                wnd: 0,
+                wl1: zero,
+                wl2: zero,
+                iss,
+                max_wnd: 0,
+                scale: 0,
+            },
+            rcv: Receive {
+                nxt: zero,
+                adv: zero,
+                irs: zero,
+                last_ack_sent: zero,
+                fin: None,
+                mss: 0,
+                scale,
+            },
+            tx: SendBuffer::new(iss.plus(1), send_capacity),
+            rx: ReceiveBuffer::new(zero, receive_capacity),
+            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
+            recovery: Recovery { pending: true, ..Recovery::new(iss) },
+            ack: AckState::NONE,
+            paws: None,
+            ts_offset,
+            timed: None,
+            rtx: Timer::OFF,
+            keep: Timer::OFF,
+            last_sent: now,
+            progress_at: now,
+            bytes_acked: 0,
+            bytes_received: 0,
+            counters: Counters::default(),
+            params,
+        }
+    }
+
+    /// A passive open whose handshake is complete: ESTABLISHED.
+    pub(crate) fn accept(
+        now: Instant,
+        config: &ConnectionConfig,
+        from: &Established,
+        send_capacity: usize,
+        receive_capacity: usize,
+    ) -> Self {
+        let mut conn =
+            Self::connect(now, config, from.iss, from.ts_offset, send_capacity, receive_capacity);
+        conn.agree(now, from.irs, &from.agreed);
+        conn.rcv.adv = from.adv;
+        conn.snd.nxt = from.iss.plus(1);
+        conn.snd.una = conn.snd.nxt;
+        conn.snd.wl1 = from.irs;
+        conn.snd.wl2 = conn.snd.una;
+        conn.snd.wnd = from.wnd;
+        conn.snd.max_wnd = from.wnd;
+        if let Some(rtt) = from.rtt {
+            conn.rtt.sample(rtt);
+        }
+        if from.syn_lost {
+            conn.rtt.syn_was_lost();
+        }
+        conn.establish(now, from.syn_lost);
+        conn
+    }
+
+    /// The peer's SYN is known: takes over its options.
+    fn agree(&mut self, now: Instant, irs: SeqNum, agreed: &Agreed) {
+        self.rcv.irs = irs;
+        self.rcv.nxt = irs.plus(1);
+        self.rcv.adv = self.rcv.nxt;
+        self.rcv.last_ack_sent = self.rcv.nxt;
+        self.rx.start_at(self.rcv.nxt);
+        match agreed.scale {
+            Some(shift) => self.snd.scale = shift,
+            None => self.rcv.scale = 0,
+        }
+        self.sack = agreed.sack;
+        self.paws = agreed.timestamp.map(|recent| Paws::new(self.ts_offset, recent, now));
+        let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
+        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        self.mss = self.params.own_mss.min(peer).saturating_sub(options);
+    }
+
+    /// Both SYNs are acknowledged.
+    fn establish(&mut self, now: Instant, syn_lost: bool) {
+        let mss = u32::from(self.mss);
+        // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
+        let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
+        self.cc = C::new(mss, initial);
+        self.recovery = Recovery::new(self.snd.una);
+        // Lets the first loss be repaired fast: `point` lies before SND.UNA.
+        self.recovery.point = self.snd.iss;
+        self.backoff = 0;
+        self.tries = 0;
+        self.rtx.clear();
+        self.progress_at = now;
+        self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
+        self.touch_keepalive(now);
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) fn error(&self) -> Option<ConnectionError> {
+        self.error
+    }
+
+    /// Whether no more segments will be exchanged in this connection's slot.
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.state, State::Closed | State::TimeWait) && !self.reset_pending
+    }
+
+    fn flight(&self) -> u32 {
+        self.snd.nxt.since(self.snd.una)
+    }
+
+    /// Octets not sent yet, the FIN not counted.
+    fn unsent(&self) -> u32 {
+        self.tx.end().since(self.snd.nxt)
+    }
+
+    /// A FIN is queued and has never been sent.
+    fn fin_unsent(&self) -> bool {
+        self.fin_queued && self.snd.nxt.at_or_before(self.tx.end())
+    }
+
+    fn rto(&self) -> Duration {
+        self.rtt.rto(self.backoff)
+    }
+
+    /// Ends the connection without a segment.
+    fn finish(&mut self, error: Option<ConnectionError>) {
+        self.state = State::Closed;
+        if self.error.is_none() {
+            self.error = error;
+        }
+        self.rtx.clear();
+        self.keep.clear();
+        self.ack = AckState::NONE;
+        self.recovery.pending = false;
+    }
+
+    pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {
+        self.tx.push(ring, data)
+    }
+
+    pub(crate) fn send_room(&self) -> usize {
+        if self.can_write() { self.tx.room() } else { 0 }
+    }
+
+    pub(crate) fn can_write(&self) -> bool {
+        !self.fin_queued
+            && matches!(
+                self.state,
+                State::SynSent | State::SynReceived | State::Established | State::CloseWait
+            )
+    }
+
+    pub(crate) fn fin_queued(&self) -> bool {
+        self.fin_queued
+    }
+
+    pub(crate) fn readable(&self) -> usize {
+        self.rx.readable() as usize
+    }
+
+    pub(crate) fn read(&mut self, ring: &[u8], out: &mut [u8]) -> usize {
+        self.rx.read(ring, out)
+    }
+
+    pub(crate) fn peek(&self, ring: &[u8], out: &mut [u8]) -> usize {
+        self.rx.peek(ring, out)
+    }
+
+    /// Whether the peer's FIN has been reached, so that nothing more can be read later.
+    pub(crate) fn at_end(&self) -> bool {
+        matches!(
+            self.state,
+            State::CloseWait | State::Closing | State::LastAck | State::TimeWait | State::Closed
+        )
+    }
+
+    pub(crate) fn payload<'a>(
+        &self,
+        ring: &'a [u8],
+        seq: SeqNum,
+        len: usize,
+    ) -> Option<(&'a [u8], &'a [u8])> {
+        self.tx.pieces(ring, seq, len)
+    }
+
+    /// The application closes its side (RFC 9293 §3.10.4).
+    pub(crate) fn close(&mut self) {
+        match self.state {
+            State::SynSent => self.finish(None),
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            _ => {}
+        }
+        self.fin_queued = true;
+    }
+
+    /// The application aborts (RFC 9293 §3.10.5).
+    pub(crate) fn abort(&mut self, error: ConnectionError) {
+        let synchronised = !matches!(self.state, State::Closed | State::SynSent | State::TimeWait);
+        self.finish(Some(error));
+        self.reset_pending = synchronised;
+    }
+
+    /// A destination-unreachable message about this connection: hard only while it is opening
+    /// (RFC 5461 §4, RFC 9293 §3.9.2.2).
+    pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
+        let ours = quoted.in_window(self.snd.una, self.flight());
+        if ours && matches!(self.state, State::SynSent | State::SynReceived) {
+            self.finish(Some(ConnectionError::Unreachable));
+        }
+    }
+
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.ack.now = true;
+    }
+
+    pub(crate) fn snd_nxt(&self) -> SeqNum {
+        self.snd.nxt
+    }
+
+    pub(crate) fn rcv_nxt(&self) -> SeqNum {
+        self.rcv.nxt
+    }
+
+    pub(crate) fn paws(&self) -> Option<Paws> {
+        self.paws
+    }
+
+    /// RCV.WND as a header would say it.
+    pub(crate) fn window_field(&self) -> u16 {
+        let wnd = self.rcv.adv.since(self.rcv.nxt);
+        // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
+        // retract the edge.
+        let slack = (1_u32 << self.rcv.scale.min(14)).saturating_sub(1);
+        u16::try_from(wnd.saturating_add(slack) >> self.rcv.scale.min(14)).unwrap_or(u16::MAX)
+    }
+
+    pub(crate) fn info(&self) -> Info {
+        Info {
+            state: self.state,
+            error: self.error,
+            cwnd: self.cc.window(),
+            ssthresh: self.cc.slow_start_threshold(),
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            rto: self.rto(),
+            last_rtt: self.rtt.last(),
+            snd_wnd: self.snd.wnd,
+            rcv_wnd: self.rcv.adv.since(self.rcv.nxt),
+            mss: u32::from(self.mss),
+            bytes_in_flight: self.flight(),
+            bytes_queued: self.tx.end().since(self.tx.start()),
+            bytes_acked: self.bytes_acked,
+            bytes_received: self.bytes_received,
+            counters: self.counters,
+        }
+    }
+}
+
+/// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
+pub(crate) fn window_scale(capacity: usize) -> u8 {
+    let mut shift: u8 = 0;
+    while shift < 14 && (capacity >> shift) > usize::from(u16::MAX) {
+        shift = shift.saturating_add(1);
+    }
+    shift
+}
+
+/// The initial window in octets: RFC 5681 §3.1 for 0 segments, else as many, within RFC 6928 §2.
+fn initial_window(mss: u32, segments: u8) -> u32 {
+    if segments > 0 {
+        let bound = mss.saturating_mul(2).max(14_600);
+        return mss.saturating_mul(u32::from(segments)).min(bound);
+    }
+    let segments = match mss {
+        0..=1095 => 4,
+        1096..=2190 => 3,
+        _ => 2,
+    };
+    mss.saturating_mul(segments)
+}

@@ -1,0 +1,283 @@
+//! What an application calls.
+
+use super::{Endpoint, Entry, Handle, Listener, Peer, Sizes, Slot};
+use crate::config::{ConnectionConfig, ListenConfig};
+use crate::conn::{Connection, State};
+use crate::error::{
+    ConnectError, ConnectionError, InvalidHandle, ListenError, RecvError, SendError,
+};
+use crate::info::Info;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+
+impl Handle {
+    pub(super) fn index(self) -> usize {
+        usize::from(self.index)
+    }
+}
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// Listens on `port`.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub fn listen(&mut self, port: u16, config: ListenConfig) -> Result<(), ListenError> {
+        if port == 0 {
+            return Err(ListenError::BadPort);
+        }
+        if self.find_listener(port).is_some() {
+            return Err(ListenError::InUse);
+        }
+        let free = self.listeners.as_mut_slice().iter_mut().find(|l| l.is_none());
+        *free.ok_or(ListenError::NoSlot)? = Some(Listener { port, config });
+        Ok(())
+    }
+
+    /// Stops listening on `port`. Connections that nobody has accepted are aborted.
+    pub fn unlisten(&mut self, port: u16) {
+        for listener in self.listeners.as_mut_slice() {
+            listener.take_if(|l| l.port == port);
+        }
+        for record in self.half_open.as_mut_slice() {
+            record.take_if(|r| r.local_port() == port);
+        }
+        for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {
+            if entry.local_port == port && !entry.accepted {
+                entry.conn.abort(ConnectionError::Aborted);
+                entry.accepted = true;
+                entry.closed = true;
+                entry.ready = true;
+            }
+        }
+    }
+
+    /// The connection to `port` that has been waiting longest, if any.
+    pub fn accept(&mut self, port: u16) -> Option<Handle> {
+        let newest = self.order;
+        let waiting = self.slots.as_mut_slice().iter_mut().enumerate().filter_map(|(i, slot)| {
+            let entry = slot.entry.as_mut()?;
+            (!entry.accepted && entry.local_port == port).then_some((i, slot.generation, entry))
+        });
+        // Ages, not numbers, are compared: the counter wraps.
+        let (index, generation, entry) =
+            waiting.max_by_key(|(_, _, entry)| newest.wrapping_sub(entry.order))?;
+        entry.accepted = true;
+        Some(Handle { index: u16::try_from(index).ok()?, generation })
+    }
+
+    /// Opens a connection to `port` of `peer` from an ephemeral port.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        peer: K,
+        port: u16,
+        config: ConnectionConfig,
+    ) -> Result<Handle, ConnectError> {
+        if port == 0 || !peer.is_unicast() {
+            return Err(ConnectError::BadAddress);
+        }
+        let local = self.ephemeral_port(&peer, port).ok_or(ConnectError::NoPort)?;
+        self.connect_from(now, peer, local, port, config)
+    }
+
+    /// Opens a connection to `port` of `peer` from the local port `local`.
+    ///
+    /// # Errors
+    /// Why it cannot be; [`ConnectError::NoPort`] if a connection, also one in TIME-WAIT, has the
+    /// same addresses and ports.
+    pub fn connect_from(
+        &mut self,
+        now: Instant,
+        peer: K,
+        local: u16,
+        port: u16,
+        config: ConnectionConfig,
+    ) -> Result<Handle, ConnectError> {
+        if port == 0 || local == 0 || !peer.is_unicast() {
+            return Err(ConnectError::BadAddress);
+        }
+        if self.slots.as_slice().iter().any(|s| s.matches(&peer, local, port))
+            || self.find_half_open(&peer, local, port).is_some()
+            || self.find_time_wait(&peer, local, port).is_some()
+        {
+            return Err(ConnectError::NoPort);
+        }
+        let iss = self.initial_sequence(now, &peer, local, port);
+        let offset = self.timestamp_offset(&peer, local, port);
+        let (send, receive) = Self::capacities(&config);
+        let conn = Connection::connect(now, &config, iss, offset, send, receive);
+        self.install((peer, local, port), conn, true).ok_or(ConnectError::NoSlot)
+    }
+
+    /// Puts a connection into a slot: an empty one, else one that its application has left.
+    pub(super) fn install(
+        &mut self,
+        (peer, local_port, remote_port): (K, u16, u16),
+        conn: Connection<S::Congestion>,
+        accepted: bool,
+    ) -> Option<Handle> {
+        let slots = self.slots.as_mut_slice();
+        let index = slots
+            .iter()
+            .position(|s| s.entry.is_none())
+            .or_else(|| slots.iter().position(Slot::is_available))?;
+        let slot = slots.get_mut(index)?;
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.map.as_mut_slice().fill(0);
+        self.order = self.order.wrapping_add(1);
+        slot.entry = Some(Entry {
+            peer,
+            local_port,
+            remote_port,
+            accepted,
+            closed: false,
+            ready: true,
+            order: self.order,
+            conn,
+        });
+        Some(Handle { index: u16::try_from(index).ok()?, generation: slot.generation })
+    }
+
+    pub(super) fn slot(&self, handle: Handle) -> Option<&Slot<K, S>> {
+        let slot = self.slots.as_slice().get(handle.index())?;
+        (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
+    }
+
+    fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
+        let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
+        (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
+    }
+
+    fn entry(&self, handle: Handle) -> Option<&Entry<K, S::Congestion>> {
+        self.slot(handle)?.entry.as_ref()
+    }
+
+    /// Queues as much of `data` as there is room for; 0 if there is none.
+    ///
+    /// # Errors
+    /// Why nothing will ever be taken.
+    pub fn send(&mut self, handle: Handle, data: &[u8]) -> Result<usize, SendError> {
+        let slot = self.slot_mut(handle).ok_or(SendError::InvalidHandle)?;
+        let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
+        if let Some(error) = entry.conn.error() {
+            return Err(SendError::Ended(error));
+        }
+        if !entry.conn.can_write() {
+            return Err(SendError::Closed);
+        }
+        entry.ready = true;
+        Ok(entry.conn.push(slot.send.as_mut_slice(), data))
+    }
+
+    /// Takes octets that have arrived in order. `Ok(0)`: the peer has closed and all is read (or
+    /// `out` is empty).
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn recv(&mut self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
+        let slot = self.slot_mut(handle).ok_or(RecvError::InvalidHandle)?;
+        let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;
+        let count = entry.conn.read(slot.receive.as_slice(), out);
+        entry.ready |= count > 0;
+        Self::received(entry, count, out.is_empty())
+    }
+
+    /// As [`Endpoint::recv`], but the octets stay.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn peek(&self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
+        let slot = self.slot(handle).ok_or(RecvError::InvalidHandle)?;
+        let entry = slot.entry.as_ref().ok_or(RecvError::InvalidHandle)?;
+        let count = entry.conn.peek(slot.receive.as_slice(), out);
+        Self::received(entry, count, out.is_empty())
+    }
+
+    fn received(
+        entry: &Entry<K, S::Congestion>,
+        count: usize,
+        asked_nothing: bool,
+    ) -> Result<usize, RecvError> {
+        if count > 0 || asked_nothing {
+            Ok(count)
+        } else if let Some(error) = entry.conn.error() {
+            Err(RecvError::Ended(error))
+        } else if entry.conn.at_end() {
+            Ok(0)
+        } else {
+            Err(RecvError::WouldBlock)
+        }
+    }
+
+    /// Closes this side: what is queued is sent, then FIN. Reading goes on until the peer closes,
+    /// and the handle stays valid until a new connection needs the slot of one that is over. An
+    /// application that will not read any more and does not trust the peer to close uses
+    /// [`Endpoint::abort`].
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn close(&mut self, handle: Handle) -> Result<(), InvalidHandle> {
+        let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
+        let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
+        if !entry.conn.fin_queued() {
+            entry.conn.close();
+        }
+        entry.closed = true;
+        entry.ready = true;
+        Ok(())
+    }
+
+    /// Ends the connection at once, with RST if the peer knows of it. The handle becomes invalid.
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn abort(&mut self, handle: Handle) -> Result<(), InvalidHandle> {
+        let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
+        let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
+        entry.conn.abort(ConnectionError::Aborted);
+        entry.closed = true;
+        entry.ready = true;
+        slot.generation = slot.generation.wrapping_add(1);
+        Ok(())
+    }
+
+    /// State of a connection; `None` for an invalid handle.
+    pub fn state(&self, handle: Handle) -> Option<State> {
+        self.entry(handle).map(|e| e.conn.state())
+    }
+
+    /// How many octets [`Endpoint::send`] would take now.
+    pub fn can_send(&self, handle: Handle) -> usize {
+        self.entry(handle).map_or(0, |e| e.conn.send_room())
+    }
+
+    /// How many octets [`Endpoint::recv`] could give now.
+    pub fn can_recv(&self, handle: Handle) -> usize {
+        self.entry(handle).map_or(0, |e| e.conn.readable())
+    }
+
+    /// The other end of a connection: peer, local port, remote port.
+    pub fn name(&self, handle: Handle) -> Option<(K, u16, u16)> {
+        self.entry(handle).map(|e| (e.peer, e.local_port, e.remote_port))
+    }
+
+    /// A snapshot of a connection; `None` for an invalid handle.
+    pub fn info(&self, handle: Handle) -> Option<Info> {
+        self.entry(handle).map(|e| e.conn.info())
+    }
+
+    /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be
+    /// delivered, quoting one with sequence number `seq`. Ends only connections that are still
+    /// opening, and only if the number is one in flight (RFC 5461 §4, RFC 5927 §4.1).
+    pub fn notify_unreachable(&mut self, peer: &K, local_port: u16, remote_port: u16, seq: u32) {
+        let mut slots = self.slots.as_mut_slice().iter_mut();
+        if let Some(slot) = slots.find(|s| s.matches(peer, local_port, remote_port))
+            && let Some(entry) = &mut slot.entry
+        {
+            entry.conn.unreachable(crate::SeqNum::new(seq));
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Listeners and half-open connections: small records, and no buffers until the handshake is done
+//! (RFC 9293 §3.10.7.2 and the SYN-RECEIVED part of §3.10.7.4 after a passive open).
+
+use super::{Endpoint, Peer, Sizes};
+use crate::config::{ConnectionConfig, ListenConfig};
+use crate::conn::{Agreed, Connection, Established, window_scale};
+use crate::error::Discard;
+use crate::paws::{Paws, timestamp};
+use crate::rtt::RttEstimator;
+use crate::seq::SeqNum;
+use crate::timer::Timer;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
+
+/// A port that is listened on.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener {
+    pub(super) port: u16,
+    pub(super) config: ListenConfig,
+}
+
+/// A SYN that was answered and whose SYN-ACK is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfOpen<K> {
+    peer: K,
+    local_port: u16,
+    remote_port: u16,
+    iss: SeqNum,
+    irs: SeqNum,
+    /// Window of the peer's SYN.
+    wnd: u16,
+    /// Window that the SYN-ACK offers.
+    offer: u16,
+    agreed: Agreed,
+    ts_offset: u32,
+    own_mss: u16,
+    own_scale: u8,
+    tries: u8,
+    max_tries: u8,
+    /// A SYN-ACK is to be sent.
+    pending: bool,
+    rtx: Timer,
+    rto: RttEstimator,
+    sent_at: Instant,
+}
+
+impl<K: Peer> HalfOpen<K> {
+    fn matches(&self, peer: &K, local: u16, remote: u16) -> bool {
+        self.local_port == local && self.remote_port == remote && self.peer == *peer
+    }
+
+    pub(super) fn local_port(&self) -> u16 {
+        self.local_port
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.rtx.deadline()
+    }
+
+    /// Answers `false` when the peer has not answered often enough.
+    pub(super) fn handle_deadline(&mut self, now: Instant) -> bool {
+        if self.rtx.is_due(now) {
+            self.rtx.clear();
+            if self.tries >= self.max_tries {
+                return false;
+            }
+            self.tries = self.tries.saturating_add(1);
+            self.pending = true;
+        }
+        true
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<(K, Header)> {
+        if !core::mem::take(&mut self.pending) {
+            return None;
+        }
+        self.rtx.set(now + self.rto.rto(self.tries));
+        self.sent_at = now;
+        let timestamps = self
+            .agreed
+            .timestamp
+            .map(|ecr| Timestamps { val: timestamp(self.ts_offset, now), ecr });
+        let header = Header {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.iss.value(),
+            ack: self.irs.plus(1).value(),
+            flags: Flags::SYN | Flags::ACK,
+            window: self.offer,
+            urgent: 0,
+            options: Options {
+                mss: Some(self.own_mss),
+                window_scale: self.agreed.scale.map(|_| self.own_scale),
+                sack_permitted: self.agreed.sack,
+                timestamps,
+                ..Options::NONE
+            },
+        };
+        Some((self.peer, header))
+    }
+
+    /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn).
+    fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
+        match (self.agreed.timestamp, segment.header.options.timestamps) {
+            (Some(recent), Some(ts)) => Paws::new(self.ts_offset, recent, now).rtt(now, ts.ecr),
+            _ => (self.tries == 0).then(|| now - self.sent_at),
+        }
+    }
+
+    fn established(&self, now: Instant, segment: &Segment<'_>) -> Established {
+        Established {
+            iss: self.iss,
+            irs: self.irs,
+            adv: self.irs.plus(1).plus(u32::from(self.offer)),
+            wnd: u32::from(self.wnd),
+            agreed: self.agreed,
+            ts_offset: self.ts_offset,
+            syn_lost: self.tries > 0,
+            rtt: self.rtt(now, segment),
+        }
+    }
+}
+
+/// Octets of a buffer to use: as many as are configured and there are.
+pub(super) fn capacity(configured: usize, available: usize) -> usize {
+    if configured == 0 { available } else { configured.min(available) }
+}
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// Send and receive capacity of a connection with this configuration.
+    pub(super) fn capacities(config: &ConnectionConfig) -> (usize, usize) {
+        let marks = S::ReceiveMap::LEN.saturating_mul(8);
+        (
+            capacity(config.send_buffer, S::SendBuffer::LEN),
+            capacity(config.receive_buffer, S::ReceiveBuffer::LEN.min(marks)),
+        )
+    }
+
+    pub(super) fn find_listener(&self, port: u16) -> Option<&Listener> {
+        self.listeners.as_slice().iter().flatten().find(|l| l.port == port)
+    }
+
+    pub(super) fn find_half_open(&self, peer: &K, local: u16, remote: u16) -> Option<usize> {
+        let table = self.half_open.as_slice();
+        table.iter().position(|r| r.as_ref().is_some_and(|r| r.matches(peer, local, remote)))
+    }
+
+    pub(super) fn poll_half_open(&mut self, now: Instant) -> Option<(K, Header)> {
+        self.half_open.as_mut_slice().iter_mut().flatten().find_map(|r| r.poll(now))
+    }
+
+    /// Connections of this port that nobody has accepted yet, and half-open ones.
+    fn waiting(&self, port: u16) -> usize {
+        let half_open = self.half_open.as_slice().iter().flatten();
+        let slots = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
+        half_open
+            .filter(|h| h.local_port == port)
+            .count()
+            .saturating_add(slots.filter(|e| !e.accepted && e.local_port == port).count())
+    }
+
+    /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED.
+    pub(super) fn for_listener(
+        &mut self,
+        now: Instant,
+        peer: K,
+        segment: &Segment<'_>,
+    ) -> Result<(), Discard> {
+        let header = &segment.header;
+        let listener = self.find_listener(header.dst_port).copied();
+        // First RST, second ACK, third SYN.
+        if header.flags.contains(Flags::RST) {
+            return Err(Discard::NoConnection);
+        }
+        let Some(listener) = listener.filter(|_| !header.flags.contains(Flags::ACK)) else {
+            self.reset_unknown(peer, segment);
+            return Err(Discard::NoConnection);
+        };
+        if !header.flags.contains(Flags::SYN) {
+            return Err(Discard::NoConnection);
+        }
+        if self.waiting(listener.port) >= usize::from(listener.config.backlog.max(1)) {
+            return Err(Discard::BacklogFull);
+        }
+        let record = self.half_open_for(now, peer, &listener.config.connection, segment);
+        let free = self.half_open.as_mut_slice().iter_mut().find(|r| r.is_none());
+        *free.ok_or(Discard::BacklogFull)? = Some(record);
+        Ok(())
+    }
+
+    fn half_open_for(
+        &self,
+        now: Instant,
+        peer: K,
+        config: &ConnectionConfig,
+        segment: &Segment<'_>,
+    ) -> HalfOpen<K> {
+        let header = &segment.header;
+        let (local_port, remote_port) = (header.dst_port, header.src_port);
+        let (_, receive) = Self::capacities(config);
+        let offer = u16::try_from(receive).unwrap_or(u16::MAX);
+        let options = &header.options;
+        HalfOpen {
+            peer,
+            local_port,
+            remote_port,
+            iss: self.initial_sequence(now, &peer, local_port, remote_port),
+            irs: SeqNum::new(header.seq),
+            wnd: header.window,
+            offer,
+            agreed: Agreed {
+                peer_mss: options.mss,
+                scale: options.window_scale,
+                sack: options.sack_permitted && config.sack,
+                timestamp: options.timestamps.filter(|_| config.timestamps).map(|t| t.val),
+            },
+            ts_offset: self.timestamp_offset(&peer, local_port, remote_port),
+            own_mss: config.own_mss(),
+            own_scale: window_scale(receive),
+            tries: 0,
+            max_tries: config.syn_retries,
+            pending: true,
+            rtx: Timer::OFF,
+            rto: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            sent_at: now,
+        }
+    }
+
+    /// §3.10.7.4 for SYN-RECEIVED after a passive open.
+    pub(super) fn for_half_open(
+        &mut self,
+        now: Instant,
+        index: usize,
+        segment: &Segment<'_>,
+    ) -> Result<(), Discard> {
+        let Some(slot) = self.half_open.as_mut_slice().get_mut(index) else {
+            return Err(Discard::NoConnection);
+        };
+        let record = slot.as_mut().ok_or(Discard::NoConnection)?;
+        let header = &segment.header;
+        let seq = SeqNum::new(header.seq);
+        let nxt = record.irs.plus(1);
+        if header.flags.contains(Flags::SYN) {
+            // The SYN once more: the SYN-ACK may be lost. Another SYN gets the same answer, which
+            // makes a peer that has rebooted send RST (RFC 5961 §4).
+            if seq == record.irs || self.challenge.allow(now, &mut self.stats) {
+                record.pending = true;
+            }
+            return if seq == record.irs { Ok(()) } else { Err(Discard::SynInWindow) };
+        }
+        let inside = seq.in_window(nxt, u32::from(record.offer).max(1));
+        if !inside {
+            return Err(Discard::OutsideWindow);
+        }
+        if header.flags.contains(Flags::RST) {
+            if seq != nxt {
+                return Err(Discard::ResetNotExact);
+            }
+            // "If this connection was initiated with a passive OPEN, return to LISTEN."
+            *slot = None;
+            return Ok(());
+        }
+        if !header.flags.contains(Flags::ACK) {
+            return Err(Discard::NoAck);
+        }
+        let record = *record;
+        if SeqNum::new(header.ack) != record.iss.plus(1) {
+            self.reset_unknown(record.peer, segment);
+            return Err(Discard::AckUnsent);
+        }
+        self.promote(now, index, &record, segment)
+    }
+
+    /// The handshake is complete: commits a slot with its buffers. Without a free slot nothing
+    /// happens, and the peer's next segment is the next chance.
+    fn promote(
+        &mut self,
+        now: Instant,
+        index: usize,
+        record: &HalfOpen<K>,
+        segment: &Segment<'_>,
+    ) -> Result<(), Discard> {
+        let Some(listener) = self.find_listener(record.local_port).copied() else {
+            self.drop_half_open(index);
+            self.reset_unknown(record.peer, segment);
+            return Err(Discard::NoConnection);
+        };
+        let config = &listener.config.connection;
+        let (send, receive) = Self::capacities(config);
+        let conn =
+            Connection::accept(now, config, &record.established(now, segment), send, receive);
+        let name = (record.peer, record.local_port, record.remote_port);
+        let handle = self.install(name, conn, false).ok_or(Discard::BacklogFull)?;
+        self.drop_half_open(index);
+        self.stats.established = self.stats.established.wrapping_add(1);
+        self.for_connection(now, handle.index(), segment)
+    }
+
+    fn drop_half_open(&mut self, index: usize) {
+        if let Some(slot) = self.half_open.as_mut_slice().get_mut(index) {
+            *slot = None;
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The endpoint: all connections of a node, demultiplexed by an opaque peer and two ports.
+
+mod api;
+mod isn;
+mod listener;
+mod poll;
+mod reply;
+mod time_wait;
+
+pub use listener::{HalfOpen, Listener};
+pub use time_wait::TimeWait;
+
+use crate::config::Config;
+use crate::congestion::Controller;
+use crate::conn::{Buffers, Connection, State};
+use crate::error::Discard;
+use crate::seq::SeqNum;
+use crate::stats::Stats;
+use core::hash::Hasher;
+use core::ops::Deref;
+use kinglet_mem::{Array, Empty};
+use kinglet_time::{Instant, earliest};
+use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
+use reply::{ChallengeLimit, Replies};
+
+/// Both ends' addresses, which TCP only compares, sums and hashes.
+pub trait Peer: Copy + Eq {
+    /// Ones' complement sum, not inverted, of the pseudo-header for a segment of `tcp_len` octets
+    /// (RFC 8200 §8.1), protocol number included.
+    fn pseudo_header_sum(&self, tcp_len: usize) -> u16;
+
+    /// Feeds both addresses to a keyed hash (RFC 6528 §3).
+    fn hash_into<H: Hasher>(&self, state: &mut H);
+
+    /// Whether both addresses are unicast; others are refused (RFC 9293 §3.9.2.3).
+    fn is_unicast(&self) -> bool {
+        true
+    }
+}
+
+/// How many of everything, and how large: a memory plan (see `kinglet_mem`).
+///
+/// ```
+/// use kinglet_tcp::{HalfOpen, Listener, Peer, Sizes, Slot, TimeWait, congestion::NewReno};
+/// struct Small;
+/// impl Sizes for Small {
+///     type Congestion = NewReno;
+///     type SendBuffer = [u8; 1848];
+///     type ReceiveBuffer = [u8; 1848];
+///     type ReceiveMap = [u8; 231]; // one bit for each octet of ReceiveBuffer
+///     type Connections<K: Peer> = [Slot<K, Self>; 2];
+///     type Listeners = [Option<Listener>; 1];
+///     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
+///     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 2];
+/// }
+/// ```
+pub trait Sizes: Sized {
+    /// Congestion control of every connection.
+    type Congestion: Controller;
+    /// Send ring of a connection.
+    type SendBuffer: Array<u8>;
+    /// Receive ring of a connection.
+    type ReceiveBuffer: Array<u8>;
+    /// Marks of a receive ring: one bit an octet. If it is shorter, less of the ring is used.
+    type ReceiveMap: Array<u8>;
+    /// Connections, open or being opened actively; at most 65,535.
+    type Connections<K: Peer>: Array<Slot<K, Self>>;
+    /// Listening ports.
+    type Listeners: Array<Option<Listener>>;
+    /// Passive handshakes under way.
+    type HalfOpen<K: Peer>: Array<Option<HalfOpen<K>>>;
+    /// Connections in TIME-WAIT.
+    type TimeWait<K: Peer>: Array<Option<TimeWait<K>>>;
+}
+
+/// Names a connection of an endpoint until its slot is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    index: u16,
+    generation: u16,
+}
+
+/// Names octets in the send ring of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayloadRef {
+    /// The connection; for an empty reference that of no connection.
+    pub handle: Handle,
+    /// Sequence number of the first octet.
+    pub seq: SeqNum,
+    /// How many octets; 0 for a segment without payload.
+    pub len: u16,
+}
+
+impl PayloadRef {
+    const NONE: PayloadRef = PayloadRef {
+        handle: Handle { index: u16::MAX, generation: 0 },
+        seq: SeqNum::new(0),
+        len: 0,
+    };
+}
+
+/// A TCP header as octets, 20 to 60 of them, checksum included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderBytes {
+    octets: [u8; MAX_HEADER_LEN],
+    len: u8,
+}
+
+impl Deref for HeaderBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.octets.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+}
+
+/// A segment on its way out: the header as octets, the payload by reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<K> {
+    /// Where it goes.
+    pub peer: K,
+    /// The header; its checksum covers pseudo-header, header and payload.
+    pub header: HeaderBytes,
+    /// The payload, to be copied with [`Endpoint::read_payload`] when it can leave.
+    pub payload: PayloadRef,
+}
+
+/// A connection with its names and what the application has done about it.
+struct Entry<K, C> {
+    peer: K,
+    local_port: u16,
+    remote_port: u16,
+    /// The application has the handle.
+    accepted: bool,
+    /// The application has called `close` or `abort`.
+    closed: bool,
+    /// Something has happened since `poll_packet` last found nothing to send.
+    ready: bool,
+    /// Order of completion, for `accept`.
+    order: u16,
+    conn: Connection<C>,
+}
+
+/// Room for a connection and its buffers.
+pub struct Slot<K: Peer, S: Sizes> {
+    entry: Option<Entry<K, S::Congestion>>,
+    generation: u16,
+    send: S::SendBuffer,
+    receive: S::ReceiveBuffer,
+    map: S::ReceiveMap,
+}
+
+impl<K: Peer, S: Sizes> Empty for Slot<K, S> {
+    const EMPTY: Self = Slot {
+        entry: None,
+        generation: 0,
+        send: S::SendBuffer::EMPTY,
+        receive: S::ReceiveBuffer::EMPTY,
+        map: S::ReceiveMap::EMPTY,
+    };
+}
+
+impl<K: Peer, S: Sizes> Slot<K, S> {
+    /// Free, or left behind by an application that has closed a connection which is over.
+    fn is_available(&self) -> bool {
+        self.entry.as_ref().is_none_or(|e| e.closed && e.conn.is_finished())
+    }
+
+    fn matches(&self, peer: &K, local_port: u16, remote_port: u16) -> bool {
+        self.entry.as_ref().is_some_and(|e| {
+            e.local_port == local_port
+                && e.remote_port == remote_port
+                && e.peer == *peer
+                && !matches!(e.conn.state(), State::Closed | State::TimeWait)
+        })
+    }
+}
+
+/// TCP for one node.
+pub struct Endpoint<K: Peer, S: Sizes> {
+    config: Config,
+    slots: S::Connections<K>,
+    listeners: S::Listeners,
+    half_open: S::HalfOpen<K>,
+    time_wait: S::TimeWait<K>,
+    replies: Replies<K>,
+    challenge: ChallengeLimit,
+    stats: Stats,
+    /// Where `poll_packet` goes on: connections take turns.
+    turn: u16,
+    /// Counts connections in the order in which they were established.
+    order: u16,
+    /// Counts ephemeral ports (RFC 6056 §3.3.3).
+    port_counter: u16,
+}
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// An endpoint without connections or listeners.
+    pub const fn new(config: Config) -> Self {
+        Endpoint {
+            config,
+            slots: <S::Connections<K> as Array<Slot<K, S>>>::EMPTY,
+            listeners: <S::Listeners as Array<Option<Listener>>>::EMPTY,
+            half_open: <S::HalfOpen<K> as Array<Option<HalfOpen<K>>>>::EMPTY,
+            time_wait: <S::TimeWait<K> as Array<Option<TimeWait<K>>>>::EMPTY,
+            replies: Replies::EMPTY,
+            challenge: ChallengeLimit::NEW,
+            stats: Stats::ZERO,
+            turn: 0,
+            order: 0,
+            port_counter: 0,
+        }
+    }
+
+    /// Takes a segment: header and payload as they came, without the IP header.
+    ///
+    /// # Errors
+    /// Why it was dropped; also counted in [`Stats`]. Answers, if any, are polled.
+    pub fn handle_packet(&mut self, now: Instant, peer: K, segment: &[u8]) -> Result<(), Discard> {
+        self.stats.received = self.stats.received.wrapping_add(1);
+        let result = self.take_packet(now, peer, segment);
+        if let Err(reason) = result {
+            self.stats.count(reason);
+        }
+        result
+    }
+
+    fn take_packet(&mut self, now: Instant, peer: K, octets: &[u8]) -> Result<(), Discard> {
+        if !peer.is_unicast() {
+            return Err(Discard::NotUnicast);
+        }
+        if !verify_checksum(octets, peer.pseudo_header_sum(octets.len())) {
+            return Err(Discard::Checksum);
+        }
+        let segment = Segment::parse(octets).map_err(|_| Discard::Malformed)?;
+        let (local, remote) = (segment.header.dst_port, segment.header.src_port);
+        let slots = self.slots.as_slice();
+        if let Some(index) = slots.iter().position(|s| s.matches(&peer, local, remote)) {
+            return self.for_connection(now, index, &segment);
+        }
+        if let Some(index) = self.find_half_open(&peer, local, remote) {
+            return self.for_half_open(now, index, &segment);
+        }
+        if let Some(index) = self.find_time_wait(&peer, local, remote)
+            && !self.for_time_wait(now, index, &segment)?
+        {
+            return Ok(());
+        }
+        self.for_listener(now, peer, &segment)
+    }
+
+    fn for_connection(
+        &mut self,
+        now: Instant,
+        index: usize,
+        segment: &Segment<'_>,
+    ) -> Result<(), Discard> {
+        let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
+        let entry = slot.entry.as_mut().ok_or(Discard::NoConnection)?;
+        let mut buffers =
+            Buffers { receive: slot.receive.as_mut_slice(), map: slot.map.as_mut_slice() };
+        entry.ready = true;
+        let before = entry.conn.state();
+        let result = entry.conn.handle_segment(now, segment, &mut buffers);
+        let peer = entry.peer;
+        match (result, before) {
+            (Err(Discard::ResetNotExact | Discard::SynInWindow | Discard::AckTooOld), _) => {
+                if self.challenge.allow(now, &mut self.stats) {
+                    entry.conn.acknowledge_now();
+                }
+            }
+            (Err(Discard::AckUnsent), State::SynSent | State::SynReceived) => {
+                self.reset_unknown(peer, segment);
+            }
+            _ => {}
+        }
+        self.after_input(now, index, before);
+        result
+    }
+
+    /// A connection that has just ended leaves its record, and its slot if nobody waits for it.
+    fn after_input(&mut self, now: Instant, index: usize, before: State) {
+        let Some(slot) = self.slots.as_mut_slice().get_mut(index) else { return };
+        let Some(entry) = &slot.entry else { return };
+        let state = entry.conn.state();
+        if matches!(before, State::SynSent | State::SynReceived)
+            && matches!(state, State::Established | State::FinWait1 | State::CloseWait)
+        {
+            self.stats.established = self.stats.established.wrapping_add(1);
+        }
+        if !entry.accepted && entry.conn.is_finished() && entry.conn.error().is_some() {
+            slot.entry = None;
+        } else if state == State::TimeWait && before != State::TimeWait {
+            let record = TimeWait::new(
+                now + self.config.time_wait,
+                (entry.peer, entry.local_port, entry.remote_port),
+                &entry.conn,
+            );
+            self.add_time_wait(record);
+        }
+    }
+
+    /// When [`Endpoint::handle_deadline`] wants to be called; `None` if no timer runs.
+    pub fn deadline(&self) -> Option<Instant> {
+        let conns = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
+        let deadline = conns.fold(None, |d, e| earliest(d, e.conn.deadline()));
+        let half_open = self.half_open.as_slice().iter().flatten();
+        let deadline = half_open.fold(deadline, |d, h| earliest(d, h.deadline()));
+        let time_wait = self.time_wait.as_slice().iter().flatten();
+        time_wait.fold(deadline, |d, t| earliest(d, Some(t.expires())))
+    }
+
+    /// Runs the timers that are due.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        for slot in self.slots.as_mut_slice() {
+            let Some(entry) = &mut slot.entry else { continue };
+            if entry.conn.deadline().is_some_and(|d| d <= now) {
+                entry.conn.handle_deadline(now);
+                entry.ready = true;
+                if !entry.accepted && entry.conn.is_finished() {
+                    slot.entry = None;
+                }
+            }
+        }
+        for record in self.half_open.as_mut_slice() {
+            if record.as_mut().is_some_and(|r| !r.handle_deadline(now)) {
+                *record = None;
+            }
+        }
+        for record in self.time_wait.as_mut_slice() {
+            if record.as_ref().is_some_and(|r| r.expires() <= now) {
+                *record = None;
+            }
+        }
+    }
+
+    /// Counters of the endpoint.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Answers a segment that belongs to nothing (RFC 9293 §3.10.7.1), if that is allowed.
+    fn reset_unknown(&mut self, peer: K, segment: &Segment<'_>) {
+        if self.config.reset_unknown && !segment.header.flags.contains(Flags::RST) {
+            self.replies.reset(peer, segment);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The way out: one segment at a time, connections in turn, answers to strangers first.
+
+use super::{Endpoint, Entry, Handle, HeaderBytes, Packet, PayloadRef, Peer, Sizes};
+use crate::conn::Emission;
+use crate::error::Stale;
+use crate::seq::SeqNum;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, Sum, set_checksum};
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// The next segment to send, or `None` until something happens. A segment that is handed out
+    /// counts as sent.
+    pub fn poll_packet(&mut self, now: Instant) -> Option<Packet<K>> {
+        if let Some(reply) = self.replies.pop() {
+            return Some(self.finish(reply.peer, &reply.header, PayloadRef::NONE, 0));
+        }
+        if let Some((peer, header)) = self.poll_half_open(now) {
+            return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
+        }
+        if let Some((peer, header)) = self.poll_time_wait(now) {
+            return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
+        }
+        let count = self.slots.as_slice().len();
+        for step in 0..count {
+            let turn = usize::from(self.turn).saturating_add(step);
+            let index = turn.checked_rem(count).unwrap_or(0);
+            if let Some((entry, emission)) = self.poll_slot(now, index) {
+                self.turn = u16::try_from(index).unwrap_or(0).wrapping_add(1);
+                return self.finish_emission(index, entry, emission);
+            }
+        }
+        None
+    }
+
+    fn poll_slot(&mut self, now: Instant, index: usize) -> Option<((K, u16, u16), Emission)> {
+        let slot = self.slots.as_mut_slice().get_mut(index)?;
+        let Entry { peer, local_port, remote_port, ready, conn, .. } = slot.entry.as_mut()?;
+        if !*ready {
+            return None;
+        }
+        let emission = conn.poll(now);
+        *ready = emission.is_some();
+        Some(((*peer, *local_port, *remote_port), emission?))
+    }
+
+    fn finish_emission(
+        &mut self,
+        index: usize,
+        (peer, local_port, remote_port): (K, u16, u16),
+        emission: Emission,
+    ) -> Option<Packet<K>> {
+        let header = Header { src_port: local_port, dst_port: remote_port, ..emission.header };
+        if emission.len == 0 {
+            return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
+        }
+        let slot = self.slots.as_slice().get(index)?;
+        let seq = SeqNum::new(header.seq);
+        let (head, tail) = slot.entry.as_ref()?.conn.payload(
+            slot.send.as_slice(),
+            seq,
+            usize::from(emission.len),
+        )?;
+        let mut sum = Sum::new(0);
+        sum.add(head);
+        sum.add(tail);
+        let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
+        let payload = PayloadRef { handle, seq, len: emission.len };
+        Some(self.finish(peer, &header, payload, sum.fold()))
+    }
+
+    /// Makes octets of a header and completes the checksum, given that of the payload.
+    fn finish(&mut self, peer: K, header: &Header, payload: PayloadRef, sum: u16) -> Packet<K> {
+        let mut octets = [0; MAX_HEADER_LEN];
+        // Options take at most 40 octets, so the longest header fits.
+        let len = header.emit(&mut octets).unwrap_or(0);
+        let total = len.saturating_add(usize::from(payload.len));
+        let mut all = Sum::new(sum);
+        all.add(&peer.pseudo_header_sum(total).to_be_bytes());
+        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), all.fold());
+        self.stats.sent = self.stats.sent.wrapping_add(1);
+        if header.flags.contains(Flags::RST) {
+            self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
+        }
+        let len = u8::try_from(len).unwrap_or(0);
+        Packet { peer, header: HeaderBytes { octets, len }, payload }
+    }
+
+    /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.
+    ///
+    /// # Errors
+    /// [`Stale`] if they have been acknowledged meanwhile, or the connection is gone, or `out`
+    /// reaches beyond the reference: then `out` is unchanged and the segment need not be sent.
+    pub fn read_payload(
+        &self,
+        payload: PayloadRef,
+        offset: usize,
+        out: &mut [u8],
+    ) -> Result<(), Stale> {
+        if offset.saturating_add(out.len()) > usize::from(payload.len) {
+            return Err(Stale);
+        }
+        let slot = self.slot(payload.handle).ok_or(Stale)?;
+        let entry = slot.entry.as_ref().ok_or(Stale)?;
+        let seq = payload.seq.plus(u32::try_from(offset).map_err(|_| Stale)?);
+        let (head, tail) = entry.conn.payload(slot.send.as_slice(), seq, out.len()).ok_or(Stale)?;
+        let (to_head, to_tail) = out.split_at_mut_checked(head.len()).ok_or(Stale)?;
+        to_head.copy_from_slice(head);
+        to_tail.copy_from_slice(tail);
+        Ok(())
+    }
+}

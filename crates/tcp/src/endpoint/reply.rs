@@ -1,0 +1,80 @@
+//! Answers to segments that belong to no connection, and the rate limit of challenge ACKs.
+
+use super::Peer;
+use crate::stats::Stats;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::{Flags, Header, Segment};
+
+/// Answers that may wait; more are dropped, which bounds what a scan can make us send.
+const REPLIES: usize = 4;
+
+/// Challenge ACKs in a period (RFC 5961 §7: 10 in 5 s).
+const CHALLENGES: u8 = 10;
+const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy)]
+pub(super) struct Reply<K> {
+    pub(super) peer: K,
+    pub(super) header: Header,
+}
+
+/// A short queue of answers.
+pub(super) struct Replies<K> {
+    slots: [Option<Reply<K>>; REPLIES],
+}
+
+impl<K: Peer> Replies<K> {
+    pub(super) const EMPTY: Self = Replies { slots: [const { None }; REPLIES] };
+
+    pub(super) fn pop(&mut self) -> Option<Reply<K>> {
+        self.slots.iter_mut().find_map(Option::take)
+    }
+
+    fn push(&mut self, reply: Reply<K>) {
+        if let Some(slot) = self.slots.iter_mut().find(|s| s.is_none()) {
+            *slot = Some(reply);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.1: the RST that looks as if it came from the connection the peer means.
+    pub(super) fn reset(&mut self, peer: K, segment: &Segment<'_>) {
+        let from = &segment.header;
+        let (seq, ack, flags) = if from.flags.contains(Flags::ACK) {
+            (from.ack, 0, Flags::RST)
+        } else {
+            (0, from.seq.wrapping_add(segment.seq_len()), Flags::RST | Flags::ACK)
+        };
+        let header = Header {
+            src_port: from.dst_port,
+            dst_port: from.src_port,
+            seq,
+            ack,
+            flags,
+            ..Header::default()
+        };
+        self.push(Reply { peer, header });
+    }
+}
+
+/// Counts challenge ACKs in the current period.
+pub(super) struct ChallengeLimit {
+    since: Instant,
+    used: u8,
+}
+
+impl ChallengeLimit {
+    pub(super) const NEW: Self = ChallengeLimit { since: Instant::ZERO, used: 0 };
+
+    pub(super) fn allow(&mut self, now: Instant, stats: &mut Stats) -> bool {
+        if now - self.since >= CHALLENGE_PERIOD {
+            *self = ChallengeLimit { since: now, used: 0 };
+        }
+        if self.used >= CHALLENGES {
+            stats.challenge_acks_limited = stats.challenge_acks_limited.wrapping_add(1);
+            return false;
+        }
+        self.used = self.used.saturating_add(1);
+        stats.challenge_acks = stats.challenge_acks.wrapping_add(1);
+        true
+    }
+}

@@ -1,0 +1,146 @@
+//! TIME-WAIT as a small record (RFC 9293 §3.10.7.4, RFC 1337, RFC 6191).
+
+use super::{Endpoint, Peer, Sizes};
+use crate::congestion::Controller;
+use crate::conn::Connection;
+use crate::error::Discard;
+use crate::paws::Paws;
+use crate::seq::SeqNum;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
+
+/// What is remembered of a connection in TIME-WAIT.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeWait<K> {
+    peer: K,
+    local_port: u16,
+    remote_port: u16,
+    window: u16,
+    snd_nxt: SeqNum,
+    rcv_nxt: SeqNum,
+    paws: Option<Paws>,
+    expires: Instant,
+    ack_now: bool,
+}
+
+impl<K: Peer> TimeWait<K> {
+    pub(super) fn new<C: Controller>(
+        expires: Instant,
+        (peer, local_port, remote_port): (K, u16, u16),
+        conn: &Connection<C>,
+    ) -> Self {
+        TimeWait {
+            peer,
+            local_port,
+            remote_port,
+            window: conn.window_field(),
+            snd_nxt: conn.snd_nxt(),
+            rcv_nxt: conn.rcv_nxt(),
+            paws: conn.paws(),
+            expires,
+            // The FIN that has brought it here is not acknowledged yet.
+            ack_now: true,
+        }
+    }
+
+    pub(super) fn expires(&self) -> Instant {
+        self.expires
+    }
+
+    /// RFC 9293 MAY-2 with RFC 6191: a SYN that is provably newer may open the name again.
+    fn allows(&self, segment: &Segment<'_>) -> bool {
+        let newer_time = match (self.paws, segment.header.options.timestamps) {
+            (Some(paws), Some(ts)) => SeqNum::new(ts.val).after(SeqNum::new(paws.recent())),
+            _ => false,
+        };
+        newer_time || SeqNum::new(segment.header.seq).after(self.rcv_nxt)
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<(K, Header)> {
+        if !core::mem::take(&mut self.ack_now) {
+            return None;
+        }
+        let timestamps =
+            self.paws.map(|paws| Timestamps { val: paws.clock(now), ecr: paws.recent() });
+        let header = Header {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.snd_nxt.value(),
+            ack: self.rcv_nxt.value(),
+            flags: Flags::ACK,
+            window: self.window,
+            options: Options { timestamps, ..Options::NONE },
+            ..Header::default()
+        };
+        Some((self.peer, header))
+    }
+}
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    pub(super) fn find_time_wait(&self, peer: &K, local: u16, remote: u16) -> Option<usize> {
+        self.time_wait.as_slice().iter().position(|record| {
+            record.as_ref().is_some_and(|r| {
+                r.local_port == local && r.remote_port == remote && r.peer == *peer
+            })
+        })
+    }
+
+    /// Takes a free record, or the one that would expire first.
+    pub(super) fn add_time_wait(&mut self, record: TimeWait<K>) {
+        let slot = self
+            .time_wait
+            .as_mut_slice()
+            .iter_mut()
+            .min_by_key(|slot| slot.as_ref().map_or(Instant::ZERO, |r| r.expires));
+        if let Some(slot) = slot {
+            *slot = Some(record);
+        }
+    }
+
+    /// A segment for a connection in TIME-WAIT; `Ok(true)` if it may open the name again.
+    pub(super) fn for_time_wait(
+        &mut self,
+        now: Instant,
+        index: usize,
+        segment: &Segment<'_>,
+    ) -> Result<bool, Discard> {
+        let listening = self.find_listener(segment.header.dst_port).is_some();
+        let Some(slot) = self.time_wait.as_mut_slice().get_mut(index) else { return Ok(true) };
+        let Some(record) = slot else { return Ok(true) };
+        let flags = segment.header.flags;
+        if flags.contains(Flags::RST) {
+            // RFC 1337 §3 fix (F1): TIME-WAIT is not ended by RST.
+            return Err(Discard::OutsideWindow);
+        }
+        if flags.contains(Flags::SYN) {
+            if listening && !flags.contains(Flags::ACK) && record.allows(segment) {
+                *slot = None;
+                return Ok(true);
+            }
+            if self.challenge.allow(now, &mut self.stats) {
+                record.ack_now = true;
+            }
+            return Err(Discard::SynInWindow);
+        }
+        if flags.contains(Flags::FIN) {
+            // "Acknowledge it, and restart the 2 MSL timeout."
+            record.expires = now + self.config.time_wait;
+            record.ack_now = true;
+            return Ok(false);
+        }
+        let exact = SeqNum::new(segment.header.seq) == record.rcv_nxt;
+        // A pure ACK in order needs no answer; two ends in TIME-WAIT would answer each other.
+        if segment.payload.is_empty() && exact {
+            return Ok(false);
+        }
+        if self.challenge.allow(now, &mut self.stats) {
+            record.ack_now = true;
+        }
+        Err(Discard::OutsideWindow)
+    }
+
+    pub(super) fn poll_time_wait(&mut self, now: Instant) -> Option<(K, Header)> {
+        self.time_wait.as_mut_slice().iter_mut().flatten().find_map(|r| r.poll(now))
+    }
+}

@@ -1,0 +1,132 @@
+//! Errors in three families: misuse of an operation, why a connection ended, why input was dropped.
+
+use core::fmt;
+
+/// Why a connection ended before its time. Sticky: every later call reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionError {
+    /// The peer reset the connection.
+    Reset,
+    /// The peer refused it: RST in answer to SYN.
+    Refused,
+    /// Retransmissions, the user timeout or keep-alive probes ended without an answer.
+    TimedOut,
+    /// The application aborted it.
+    Aborted,
+    /// The network reported the destination unreachable while the connection was being opened.
+    Unreachable,
+}
+
+/// Why [`crate::Endpoint::send`] took nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// The handle is not, or no longer, that of a connection.
+    InvalidHandle,
+    /// The application has closed its side.
+    Closed,
+    /// The connection has ended.
+    Ended(ConnectionError),
+}
+
+/// Why [`crate::Endpoint::recv`] gave nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecvError {
+    /// The handle is not, or no longer, that of a connection.
+    InvalidHandle,
+    /// Nothing has arrived yet.
+    WouldBlock,
+    /// The connection has ended, and all that had arrived has been read.
+    Ended(ConnectionError),
+}
+
+/// Why [`crate::Endpoint::connect`] failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// Every connection slot is in use.
+    NoSlot,
+    /// Every ephemeral port towards this peer and port is in use.
+    NoPort,
+    /// The peer is not unicast, or the port is zero.
+    BadAddress,
+}
+
+/// Why [`crate::Endpoint::listen`] failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenError {
+    /// Somebody listens on the port already.
+    InUse,
+    /// Every listener slot is in use.
+    NoSlot,
+    /// Port zero.
+    BadPort,
+}
+
+/// The handle is not, or no longer, that of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidHandle;
+
+/// The octets a payload reference names are no longer in the send ring: they have been
+/// acknowledged, or the connection is gone. What was going to carry them can be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale;
+
+/// Why a segment was dropped; counted in [`crate::Stats::discards`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Discard {
+    /// The header ends early or an option's length is impossible.
+    Malformed,
+    /// The checksum is wrong.
+    Checksum,
+    /// The peer's address is not unicast.
+    NotUnicast,
+    /// No connection and no listener; answered with RST if that is allowed.
+    NoConnection,
+    /// The listener's backlog or the table of half-open connections is full.
+    BacklogFull,
+    /// Step 1 of RFC 9293 §3.10.7.4: no octet is inside the receive window.
+    OutsideWindow,
+    /// RFC 7323 §5.3: the timestamp is older than the last one.
+    Paws,
+    /// RFC 7323 §3.2: timestamps were agreed upon, and the segment has none.
+    NoTimestamp,
+    /// RFC 5961 §3: RST inside the window, but not exactly at RCV.NXT.
+    ResetNotExact,
+    /// RFC 5961 §4: SYN in a synchronised state.
+    SynInWindow,
+    /// Step 5: the ACK bit is off.
+    NoAck,
+    /// RFC 5961 §5: the acknowledgment number is too old.
+    AckTooOld,
+    /// The acknowledgment is for something not yet sent.
+    AckUnsent,
+    /// RST without a valid acknowledgment in SYN-SENT.
+    ResetUnproven,
+}
+
+impl Discard {
+    /// How many variants there are.
+    pub const COUNT: usize = 14;
+}
+
+macro_rules! display_as_debug {
+    ($($error:ty),+) => {$(
+        impl fmt::Display for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self, f)
+            }
+        }
+        impl core::error::Error for $error {}
+    )+};
+}
+
+display_as_debug!(
+    ConnectionError,
+    SendError,
+    RecvError,
+    ConnectError,
+    ListenError,
+    InvalidHandle,
+    Stale,
+    Discard
+);

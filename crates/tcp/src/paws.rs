@@ -1,0 +1,66 @@
+//! Timestamps and protection against wrapped sequence numbers (RFC 7323 §3 to §5).
+
+use crate::seq::SeqNum;
+use kinglet_time::{Duration, Instant};
+
+/// RFC 7323 §5.5: after 24 days of silence TS.Recent says nothing.
+const STALE: Duration = Duration::from_secs(24 * 24 * 3600);
+
+/// Timestamp state of a connection that has agreed upon the option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paws {
+    /// Added to the clock, so that TSval does not tell the time since boot (RFC 7323 §7.1).
+    offset: u32,
+    recent: u32,
+    recent_at: Instant,
+}
+
+impl Paws {
+    pub(crate) fn new(offset: u32, recent: u32, now: Instant) -> Self {
+        Paws { offset, recent, recent_at: now }
+    }
+
+    pub(crate) fn recent(&self) -> u32 {
+        self.recent
+    }
+
+    pub(crate) fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    /// TSval: milliseconds, RFC 7323 §5.4's fastest recommended clock.
+    pub(crate) fn clock(&self, now: Instant) -> u32 {
+        timestamp(self.offset, now)
+    }
+
+    /// The round trip that an echoed timestamp measures; `None` for nonsense.
+    pub(crate) fn rtt(&self, now: Instant, ecr: u32) -> Option<Duration> {
+        let elapsed_ms = self.clock(now).wrapping_sub(ecr);
+        // Longer than ten minutes is an echo of something we never sent.
+        (elapsed_ms < 600_000).then(|| Duration::from_millis(u64::from(elapsed_ms)))
+    }
+
+    /// §5.3 R1: whether a segment with this TSval is an old duplicate.
+    pub(crate) fn rejects(&self, now: Instant, val: u32) -> bool {
+        SeqNum::new(val).before(SeqNum::new(self.recent)) && now - self.recent_at < STALE
+    }
+
+    /// §4.3: remembers TSval of a segment that the last acknowledgment sent is inside or after.
+    pub(crate) fn update(&mut self, now: Instant, val: u32, seq: SeqNum, last_ack_sent: SeqNum) {
+        let newer = !SeqNum::new(val).before(SeqNum::new(self.recent)) || self.rejects_nothing(now);
+        if newer && seq.at_or_before(last_ack_sent) {
+            self.recent = val;
+            self.recent_at = now;
+        }
+    }
+
+    fn rejects_nothing(&self, now: Instant) -> bool {
+        now - self.recent_at >= STALE
+    }
+}
+
+/// The timestamp clock in milliseconds, shifted by `offset`.
+pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
+    let [_, _, _, _, a, b, c, d] = now.as_millis().to_be_bytes();
+    u32::from_be_bytes([a, b, c, d]).wrapping_add(offset)
+}

@@ -1,0 +1,40 @@
+//! When to acknowledge (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+
+use crate::timer::Timer;
+use kinglet_time::{Duration, Instant};
+
+/// What is owed to the peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckState {
+    /// An acknowledgment is to be sent now.
+    pub(crate) now: bool,
+    /// Octets received since the last acknowledgment.
+    unacked: u32,
+    pub(crate) timer: Timer,
+}
+
+impl AckState {
+    pub(crate) const NONE: AckState = AckState { now: false, unacked: 0, timer: Timer::OFF };
+
+    /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
+    pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
+        self.unacked = self.unacked.saturating_add(octets);
+        if self.unacked >= threshold || delay == Duration::ZERO {
+            self.now = true;
+        } else if !self.timer.is_set() {
+            self.timer.set(now + delay);
+        }
+    }
+
+    pub(crate) fn handle_deadline(&mut self, now: Instant) {
+        if self.timer.is_due(now) {
+            self.timer.clear();
+            self.now = true;
+        }
+    }
+
+    /// A segment that carries the acknowledgment has been formed.
+    pub(crate) fn sent(&mut self) {
+        *self = AckState::NONE;
+    }
+}

@@ -1,0 +1,217 @@
+//! The receive ring: in-order octets wait for the application, and behind them out-of-order octets
+//! wait in place, marked in a bitmap (design of TCPlp §4.3.2). Any octet inside the window is kept,
+//! with any number of holes. The bitmap is the truth; the few blocks remembered here only order
+//! the SACK option by recency (RFC 2018 §4).
+
+use super::bitmap;
+use crate::seq::SeqNum;
+use kinglet_wire::tcp::{MAX_SACK_BLOCKS, SackBlock, SackBlocks};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Block {
+    left: SeqNum,
+    right: SeqNum,
+}
+
+/// Where the octets of the receive ring are. Ring and bitmap belong to the connection's slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiveBuffer {
+    capacity: u32,
+    /// Place of the first octet the application has not read, below `capacity`.
+    head: u32,
+    /// Octets in order and unread.
+    readable: u32,
+    /// Blocks that arrived out of order, the most recent first; `left == right` marks the unused.
+    blocks: [Block; MAX_SACK_BLOCKS],
+    /// After the highest octet that arrived; RCV.NXT if nothing is out of order.
+    highest: SeqNum,
+}
+
+impl ReceiveBuffer {
+    pub(crate) fn new(nxt: SeqNum, capacity: usize) -> Self {
+        ReceiveBuffer {
+            capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
+            head: 0,
+            readable: 0,
+            blocks: [Block::default(); MAX_SACK_BLOCKS],
+            highest: nxt,
+        }
+    }
+
+    /// The peer's SYN has told where its sequence numbers start.
+    pub(crate) fn start_at(&mut self, nxt: SeqNum) {
+        self.highest = nxt;
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    pub(crate) fn readable(&self) -> u32 {
+        self.readable
+    }
+
+    pub(crate) fn free(&self) -> u32 {
+        self.capacity.saturating_sub(self.readable)
+    }
+
+    pub(crate) fn has_holes(&self, nxt: SeqNum) -> bool {
+        nxt.before(self.highest)
+    }
+
+    /// Stores `data`, whose first octet is `offset` after RCV.NXT, and answers by how much RCV.NXT
+    /// advances. What exceeds the free space is cut off.
+    pub(crate) fn insert(
+        &mut self,
+        ring: &mut [u8],
+        map: &mut [u8],
+        nxt: SeqNum,
+        offset: u32,
+        data: &[u8],
+    ) -> u32 {
+        let room = self.free().saturating_sub(offset) as usize;
+        let data = data.get(..data.len().min(room)).unwrap_or(&[]);
+        let count = u32::try_from(data.len()).unwrap_or(0);
+        if count == 0 {
+            return 0;
+        }
+        let at = self.index(self.readable.saturating_add(offset));
+        let first = data.len().min((self.capacity as usize).saturating_sub(at));
+        let (head, tail) = data.split_at_checked(first).unwrap_or((data, &[]));
+        if let Some(out) = ring.get_mut(at..at.saturating_add(head.len())) {
+            out.copy_from_slice(head);
+        }
+        if let Some(out) = ring.get_mut(..tail.len()) {
+            out.copy_from_slice(tail);
+        }
+        if offset > 0 {
+            self.mark(map, offset, count, true);
+            self.highest = self.highest.later(nxt.plus(offset).plus(count));
+            self.remember(map, nxt, offset, count);
+            return 0;
+        }
+        self.advance(map, nxt, count)
+    }
+
+    /// `count` octets have arrived in order: takes up what was waiting behind them.
+    fn advance(&mut self, map: &mut [u8], nxt: SeqNum, count: u32) -> u32 {
+        let mut total = count;
+        if self.has_holes(nxt) {
+            let known = self.highest.since(nxt);
+            total = self.run_end(map, count.min(known), known).max(count);
+            self.mark(map, 0, total.min(known), false);
+            let now = nxt.plus(total);
+            for block in &mut self.blocks {
+                if block.left.before(now) {
+                    *block = Block::default();
+                }
+            }
+        }
+        self.readable = self.readable.saturating_add(total);
+        self.highest = self.highest.later(nxt.plus(total));
+        total
+    }
+
+    /// Sets or clears the marks of the octets `offset..offset+count` after RCV.NXT.
+    fn mark(&self, map: &mut [u8], offset: u32, count: u32, value: bool) {
+        let from = self.index(self.readable.saturating_add(offset));
+        let to = from.saturating_add(count as usize);
+        let capacity = self.capacity as usize;
+        bitmap::fill(map, from, to.min(capacity), value);
+        bitmap::fill(map, 0, to.saturating_sub(capacity), value);
+    }
+
+    /// The end of the run of marked octets from `offset` on, as an offset, at most `limit`.
+    fn run_end(&self, map: &[u8], offset: u32, limit: u32) -> u32 {
+        let span = limit.saturating_sub(offset) as usize;
+        let from = self.index(self.readable.saturating_add(offset));
+        let capacity = self.capacity as usize;
+        let to = from.saturating_add(span);
+        let end = bitmap::find(map, from, to.min(capacity), false);
+        let wrapped = to.saturating_sub(capacity);
+        let mut run = end.saturating_sub(from);
+        if end == capacity && wrapped > 0 {
+            run = run.saturating_add(bitmap::find(map, 0, wrapped, false));
+        }
+        offset.saturating_add(u32::try_from(run).unwrap_or(0))
+    }
+
+    /// The start of the run of marked octets that ends before `offset`, as an offset.
+    fn run_begin(&self, map: &[u8], offset: u32) -> u32 {
+        let to = self.index(self.readable.saturating_add(offset));
+        let first = to.saturating_sub(offset as usize);
+        let mut start = bitmap::run_start(map, first, to);
+        let mut run = to.saturating_sub(start);
+        // The offset reaches back over the end of the ring.
+        let wrapped = (offset as usize).saturating_sub(to);
+        if start == 0 && wrapped > 0 {
+            let capacity = self.capacity as usize;
+            start = bitmap::run_start(map, capacity.saturating_sub(wrapped), capacity);
+            run = run.saturating_add(capacity.saturating_sub(start));
+        }
+        offset.saturating_sub(u32::try_from(run).unwrap_or(0))
+    }
+
+    /// Puts the block around the octets just stored at the front of the list.
+    fn remember(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
+        let left = nxt.plus(self.run_begin(map, offset));
+        let known = self.highest.since(nxt);
+        let right = nxt.plus(self.run_end(map, offset.saturating_add(count), known));
+        let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
+        // Blocks that the new one has swallowed go; the oldest goes if there is no room.
+        let others = self
+            .blocks
+            .iter()
+            .filter(|b| b.left != b.right && (b.right.before(left) || right.before(b.left)));
+        let all = core::iter::once(Block { left, right }).chain(others.copied());
+        for (slot, block) in blocks.iter_mut().zip(all) {
+            *slot = block;
+        }
+        self.blocks = blocks;
+    }
+
+    /// The blocks of the SACK option, the most recent first.
+    pub(crate) fn sack_blocks(&self) -> SackBlocks {
+        let mut out = SackBlocks::EMPTY;
+        for block in self.blocks.iter().filter(|b| b.left != b.right) {
+            out.push(SackBlock { left: block.left.value(), right: block.right.value() });
+        }
+        out
+    }
+
+    /// Moves up to `out.len()` octets to the application.
+    pub(crate) fn read(&mut self, ring: &[u8], out: &mut [u8]) -> usize {
+        let count = self.peek(ring, out);
+        self.head = u32::try_from(self.index(u32::try_from(count).unwrap_or(0))).unwrap_or(0);
+        self.readable = self.readable.saturating_sub(u32::try_from(count).unwrap_or(0));
+        count
+    }
+
+    /// Copies up to `out.len()` octets and leaves them.
+    pub(crate) fn peek(&self, ring: &[u8], out: &mut [u8]) -> usize {
+        let count = out.len().min(self.readable as usize);
+        let at = self.head as usize;
+        let first = count.min((self.capacity as usize).saturating_sub(at));
+        let Some((head, tail)) = out.get_mut(..count).and_then(|o| o.split_at_mut_checked(first))
+        else {
+            return 0;
+        };
+        if let Some(from) = ring.get(at..at.saturating_add(head.len())) {
+            head.copy_from_slice(from);
+        }
+        if let Some(from) = ring.get(..tail.len()) {
+            tail.copy_from_slice(from);
+        }
+        count
+    }
+
+    /// The place of the octet `offset` after the first unread; `offset` is at most `capacity`.
+    fn index(&self, offset: u32) -> usize {
+        let place = self.head.saturating_add(offset);
+        if place >= self.capacity {
+            place.saturating_sub(self.capacity) as usize
+        } else {
+            place as usize
+        }
+    }
+}

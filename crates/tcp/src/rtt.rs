@@ -1,0 +1,90 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use kinglet_time::Duration;
+
+/// SRTT, RTTVAR and the RTO that follows from them, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttEstimator {
+    srtt_us: u32,
+    rttvar_us: u32,
+    last_us: u32,
+    initial_us: u32,
+    min_us: u32,
+    max_us: u32,
+    measured: bool,
+}
+
+/// Saturates at 71 minutes, far above any RTO.
+pub(crate) fn micros_u32(duration: Duration) -> u32 {
+    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
+}
+
+fn duration(us: u32) -> Duration {
+    Duration::from_micros(u64::from(us))
+}
+
+impl RttEstimator {
+    pub(crate) fn new(initial: Duration, min: Duration, max: Duration) -> Self {
+        RttEstimator {
+            srtt_us: 0,
+            rttvar_us: 0,
+            last_us: 0,
+            initial_us: micros_u32(initial),
+            min_us: micros_u32(min),
+            max_us: micros_u32(max),
+            measured: false,
+        }
+    }
+
+    /// Takes a measurement (§2.2, §2.3).
+    pub(crate) fn sample(&mut self, rtt: Duration) {
+        let r = micros_u32(rtt);
+        self.last_us = r;
+        if self.measured {
+            // RTTVAR before SRTT: beta = 1/4, alpha = 1/8.
+            let error = self.srtt_us.abs_diff(r);
+            self.rttvar_us = weighted(self.rttvar_us, 3, error, 2);
+            self.srtt_us = weighted(self.srtt_us, 7, r, 3);
+        } else {
+            self.srtt_us = r;
+            self.rttvar_us = r / 2;
+            self.measured = true;
+        }
+    }
+
+    /// §5.7: the SYN was lost and no sample exists, so data starts with an RTO of 3 s.
+    pub(crate) fn syn_was_lost(&mut self) {
+        if !self.measured {
+            self.initial_us = self.initial_us.max(3_000_000);
+        }
+    }
+
+    /// The RTO doubled `backoff` times (§5.5), never above the maximum.
+    pub(crate) fn rto(&self, backoff: u8) -> Duration {
+        let base = if self.measured {
+            self.srtt_us.saturating_add(self.rttvar_us.saturating_mul(4).max(self.min_us))
+        } else {
+            self.initial_us
+        };
+        let doubled = u64::from(base).checked_shl(u32::from(backoff.min(16))).unwrap_or(u64::MAX);
+        Duration::from_micros(doubled.min(u64::from(self.max_us)))
+    }
+
+    pub(crate) fn srtt(&self) -> Duration {
+        duration(self.srtt_us)
+    }
+
+    pub(crate) fn rttvar(&self) -> Duration {
+        duration(self.rttvar_us)
+    }
+
+    pub(crate) fn last(&self) -> Duration {
+        duration(self.last_us)
+    }
+}
+
+/// `(old * weight + new) / 2^shift`, in 64 bits so that nothing overflows.
+fn weighted(old: u32, weight: u32, new: u32, shift: u32) -> u32 {
+    let sum = u64::from(old).saturating_mul(u64::from(weight)).saturating_add(u64::from(new));
+    u32::try_from(sum >> shift).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,74 @@
+//! Sequence numbers (RFC 9293 §3.4): 32 bits, modulo 2^32.
+//!
+//! There is no `Ord` on purpose: order modulo 2^32 is not transitive, so a sort or a `max` that the
+//! standard library would offer could be wrong without notice.
+
+use core::fmt;
+
+/// A sequence number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SeqNum(u32);
+
+impl SeqNum {
+    /// The sequence number with this value.
+    pub const fn new(value: u32) -> SeqNum {
+        SeqNum(value)
+    }
+
+    /// The value as it stands in a header.
+    pub const fn value(self) -> u32 {
+        self.0
+    }
+
+    /// The number `octets` later.
+    pub const fn plus(self, octets: u32) -> SeqNum {
+        SeqNum(self.0.wrapping_add(octets))
+    }
+
+    /// The number `octets` earlier.
+    pub const fn minus(self, octets: u32) -> SeqNum {
+        SeqNum(self.0.wrapping_sub(octets))
+    }
+
+    /// Whether `self` comes before `other`; they are taken to be less than 2^31 apart.
+    pub const fn before(self, other: SeqNum) -> bool {
+        // The sign of the difference modulo 2^32 is its top bit.
+        self.0.wrapping_sub(other.0) >> 31 == 1
+    }
+
+    /// Whether `self` comes after `other`.
+    pub const fn after(self, other: SeqNum) -> bool {
+        other.before(self)
+    }
+
+    /// Whether `self` is `other` or comes before it.
+    pub const fn at_or_before(self, other: SeqNum) -> bool {
+        !other.before(self)
+    }
+
+    /// Octets from `earlier` to `self`; zero if `earlier` is in fact later.
+    pub const fn since(self, earlier: SeqNum) -> u32 {
+        if self.before(earlier) { 0 } else { self.0.wrapping_sub(earlier.0) }
+    }
+
+    /// The earlier of the two.
+    pub const fn earlier(self, other: SeqNum) -> SeqNum {
+        if self.before(other) { self } else { other }
+    }
+
+    /// The later of the two.
+    pub const fn later(self, other: SeqNum) -> SeqNum {
+        if self.before(other) { other } else { self }
+    }
+
+    /// Whether `self` is one of the `len` numbers from `start` on.
+    pub const fn in_window(self, start: SeqNum, len: u32) -> bool {
+        self.0.wrapping_sub(start.0) < len
+    }
+}
+
+impl fmt::Debug for SeqNum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

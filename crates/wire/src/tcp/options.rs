@@ -1,0 +1,240 @@
+//! TCP options: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018).
+
+use super::MAX_OPTIONS_LEN;
+use crate::Error;
+
+/// SACK blocks that fit beside nothing else (RFC 2018 §3).
+pub const MAX_SACK_BLOCKS: usize = 4;
+
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+/// The largest shift (RFC 7323 §2.3); larger ones are read as this.
+const MAX_WINDOW_SCALE: u8 = 14;
+
+/// A block of octets that arrived out of order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlock {
+    /// Sequence number of the first octet.
+    pub left: u32,
+    /// Sequence number after the last octet.
+    pub right: u32,
+}
+
+/// Up to four SACK blocks, the most recent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; MAX_SACK_BLOCKS],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// No blocks.
+    pub const EMPTY: SackBlocks =
+        SackBlocks { blocks: [SackBlock { left: 0, right: 0 }; MAX_SACK_BLOCKS], len: 0 };
+
+    /// Appends a block and answers whether there was room.
+    pub fn push(&mut self, block: SackBlock) -> bool {
+        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        *slot = block;
+        self.len = self.len.saturating_add(1);
+        true
+    }
+
+    /// Forgets the blocks after the first `len`.
+    pub fn truncate(&mut self, len: usize) {
+        let len = u8::try_from(len).unwrap_or(u8::MAX);
+        self.len = self.len.min(len);
+        for slot in self.blocks.iter_mut().skip(usize::from(self.len)) {
+            *slot = SackBlock::default();
+        }
+    }
+
+    /// The blocks in the order of the option.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        self.blocks.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Whether there are none, and so no option.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The two values of a timestamps option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub val: u32,
+    /// TSecr: the peer's clock, echoed; meaningful with ACK.
+    pub ecr: u32,
+}
+
+/// The options of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Maximum segment size; only on SYN.
+    pub mss: Option<u16>,
+    /// Window scale shift, 0 to 14; only on SYN.
+    pub window_scale: Option<u8>,
+    /// SACK permitted; only on SYN.
+    pub sack_permitted: bool,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks. Those for which the 40 octets do not suffice are not emitted.
+    pub sack: SackBlocks,
+}
+
+impl Options {
+    /// No options.
+    pub const NONE: Options = Options {
+        mss: None,
+        window_scale: None,
+        sack_permitted: false,
+        timestamps: None,
+        sack: SackBlocks::EMPTY,
+    };
+
+    /// Octets of the options other than SACK blocks, padded to whole words.
+    const fn base_len(&self) -> usize {
+        let mut len: usize = 0;
+        if self.mss.is_some() {
+            len = len.saturating_add(4);
+        }
+        if self.timestamps.is_some() {
+            len = len.saturating_add(12);
+        } else if self.sack_permitted {
+            len = len.saturating_add(4);
+        }
+        if self.window_scale.is_some() {
+            len = len.saturating_add(4);
+        }
+        len
+    }
+
+    /// How many of the SACK blocks fit beside the other options.
+    const fn emitted_blocks(&self) -> usize {
+        // base_len() <= 20, and each block takes 8 octets after NOP, NOP, kind and length.
+        let room = MAX_OPTIONS_LEN.saturating_sub(self.base_len()).saturating_sub(4) / 8;
+        let have = self.sack.len as usize;
+        if have < room { have } else { room }
+    }
+
+    /// Octets on the wire, a multiple of four, at most 40.
+    pub const fn len(&self) -> usize {
+        let blocks = self.emitted_blocks();
+        let sack = if blocks == 0 { 0 } else { blocks.saturating_mul(8).saturating_add(4) };
+        self.base_len().saturating_add(sack)
+    }
+
+    /// Whether nothing would be written.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn parse(octets: &[u8]) -> Result<Options, Error> {
+        let mut options = Options::NONE;
+        let mut rest = octets;
+        // Each round consumes at least one of at most 40 octets.
+        while let Some((&kind, tail)) = rest.split_first() {
+            match kind {
+                END => break,
+                NOP => rest = tail,
+                _ => {
+                    let Some(&len) = tail.first() else {
+                        return Err(Error::Invalid("TCP option length"));
+                    };
+                    let split = rest.split_at_checked(usize::from(len)).filter(|_| len >= 2);
+                    let Some((option, tail)) = split else {
+                        return Err(Error::Invalid("TCP option length"));
+                    };
+                    options.take(kind, option.get(2..).unwrap_or(&[]));
+                    rest = tail;
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// Takes one option; with a length that is wrong for its kind it is as good as unknown.
+    fn take(&mut self, kind: u8, value: &[u8]) {
+        match (kind, value) {
+            (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),
+            (WINDOW_SCALE, &[shift]) => self.window_scale = Some(shift.min(MAX_WINDOW_SCALE)),
+            (SACK_PERMITTED, &[]) => self.sack_permitted = true,
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
+                self.timestamps = Some(Timestamps {
+                    val: u32::from_be_bytes([a, b, c, d]),
+                    ecr: u32::from_be_bytes([e, f, g, h]),
+                });
+            }
+            (SACK, blocks) if blocks.len().is_multiple_of(8) => {
+                self.sack = SackBlocks::EMPTY;
+                for block in blocks.chunks_exact(8) {
+                    if let &[a, b, c, d, e, f, g, h] = block {
+                        self.sack.push(SackBlock {
+                            left: u32::from_be_bytes([a, b, c, d]),
+                            right: u32::from_be_bytes([e, f, g, h]),
+                        });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the options into `out`, which has [`Options::len`] octets.
+    pub(super) fn emit(&self, out: &mut [u8]) {
+        let mut writer = Writer { rest: out };
+        if let Some(mss) = self.mss {
+            writer.put(&[MSS, 4]);
+            writer.put(&mss.to_be_bytes());
+        }
+        if self.sack_permitted {
+            if self.timestamps.is_none() {
+                writer.put(&[NOP, NOP]);
+            }
+            writer.put(&[SACK_PERMITTED, 2]);
+        } else if self.timestamps.is_some() {
+            writer.put(&[NOP, NOP]);
+        }
+        if let Some(Timestamps { val, ecr }) = self.timestamps {
+            writer.put(&[TIMESTAMPS, 10]);
+            writer.put(&val.to_be_bytes());
+            writer.put(&ecr.to_be_bytes());
+        }
+        if let Some(shift) = self.window_scale {
+            writer.put(&[NOP, WINDOW_SCALE, 3, shift]);
+        }
+        let blocks = self.emitted_blocks();
+        if blocks > 0 {
+            // At most four blocks: the length is at most 34.
+            let len = u8::try_from(blocks.saturating_mul(8).saturating_add(2)).unwrap_or(2);
+            writer.put(&[NOP, NOP, SACK, len]);
+            for block in self.sack.as_slice().iter().take(blocks) {
+                writer.put(&block.left.to_be_bytes());
+                writer.put(&block.right.to_be_bytes());
+            }
+        }
+    }
+}
+
+/// Writes front to back; what does not fit is left out, which `Options::len` rules out.
+struct Writer<'a> {
+    rest: &'a mut [u8],
+}
+
+impl Writer<'_> {
+    fn put(&mut self, octets: &[u8]) {
+        if let Some((head, tail)) =
+            core::mem::take(&mut self.rest).split_at_mut_checked(octets.len())
+        {
+            head.copy_from_slice(octets);
+            self.rest = tail;
+        }
+    }
+}
