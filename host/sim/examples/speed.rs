@@ -97,7 +97,7 @@ fn main() {
             acked: 0,
         };
         let config = NodeConfig {
-            position: Position { x_m: i as f64 / 2.0 * 100.0 + (i % 2) as f64 * 5.0, y_m: 0.0 },
+            position: Position { x_m: (i / 2) as f64 * 100.0 + (i % 2) as f64 * 5.0, y_m: 0.0 },
             filter: Filter { pan_id: 0xABCD, short: i as u16, extended: [0; 8] },
             radio: AT86RF233,
             host: HostCost::NONE,

@@ -13,6 +13,50 @@
 //! Time is integer microseconds. Events are totally ordered by (time, class, sequence), so a run is a
 //! function of its configuration and its seed.
 //!
+//! ```
+//! use kinglet_radio::{Access, Ack, Channel, Command, Event, Filter, Start};
+//! use kinglet_sim::medium::{MediumConfig, Position};
+//! use kinglet_sim::profile::{AT86RF233, HostCost};
+//! use kinglet_sim::{Device, NodeConfig, World};
+//! use kinglet_time::Instant;
+//!
+//! /// Listens, and sends one frame if it has one.
+//! struct Once { frame: Option<Vec<u8>>, sent: Vec<u8>, listening: bool, told: Vec<Event> }
+//! impl Device for Once {
+//!     fn handle_radio(&mut self, _: Instant, event: Event, _: &[u8]) { self.told.push(event) }
+//!     fn poll_radio(&mut self, _: Instant) -> Option<(Command, &[u8])> {
+//!         let (start, channel) = (Start::Asap, Channel::default());
+//!         if !std::mem::replace(&mut self.listening, true) {
+//!             return Some((Command::Receive { start, until: None, channel }, &[]));
+//!         }
+//!         self.sent = self.frame.take()?;
+//!         let access = Access::Cca;
+//!         let send = Command::Transmit { start, access, channel, power_dbm: 0, ack: true };
+//!         Some((send, &self.sent))
+//!     }
+//!     fn deadline(&self) -> Option<Instant> { None }
+//!     fn handle_deadline(&mut self, _: Instant) {}
+//! }
+//!
+//! let once = |frame| Once { frame, sent: vec![], listening: false, told: vec![] };
+//! let place = |short, x_m| NodeConfig {
+//!     position: Position { x_m, y_m: 0.0 },
+//!     filter: Filter { pan_id: 0xABCD, short, extended: [0; 8] },
+//!     radio: AT86RF233,
+//!     host: HostCost::NONE,
+//!     drift_ppm: 0,
+//! };
+//! let frame = vec![0x61, 0x88, 7, 0xCD, 0xAB, 1, 0, 0, 0];
+//! let nodes = vec![(place(0, 0.0), once(None)), (place(1, 5.0), once(None))];
+//! let mut world = World::new(42, &MediumConfig::unit_disc(10.0), nodes);
+//! world.run_until(Instant::from_millis(1)); // both listen now
+//! world.with_device(0, |device, _| device.frame = Some(frame));
+//! world.run_until(Instant::from_millis(10));
+//! assert!(matches!(world.device(0).told[..],
+//!     [Event::Transmitted { ack: Ack::Received { .. }, .. }]));
+//! assert!(matches!(world.device(1).told[..], [Event::Received { acked: true, .. }]));
+//! ```
+//!
 //! Not modelled: signal propagation delay (0.1 us over 30 m), interference from other systems,
 //! enhanced acknowledgements, oscillator offset between symbols.
 

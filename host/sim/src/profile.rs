@@ -54,8 +54,8 @@ pub struct RadioProfile {
     pub sensitivity_dbm: f64,
     /// Energy at or above this makes the channel busy, in dBm.
     pub cca_threshold_dbm: f64,
-    /// Weakest and strongest output power, in dBm.
-    pub power_dbm: (i8, i8),
+    /// The output powers that can be set, in dBm.
+    pub power_steps_dbm: &'static [i8],
     /// Supply currents.
     pub currents: Currents,
 }
@@ -84,7 +84,8 @@ pub const AT86RF233: RadioProfile = RadioProfile {
     sensitivity_dbm: -101.0,
     // The most that IEEE 802.15.4-2006, 6.9.9 allows: 10 dB above the sensitivity.
     cca_threshold_dbm: -91.0,
-    power_dbm: (-17, 4),
+    // TX_PWR 0x0f to 0x00 (RIOT, at86rf2xx_getset.c).
+    power_steps_dbm: &[-17, -12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4],
     // Data sheet 8351B: DEEP_SLEEP 0.02 uA, TRX_OFF 300 uA, RX_ON 11.8 mA, BUSY_TX 13.8 mA at
     // +4 dBm, which is used at every power (as Energest does). PLL_ON: the sheet's figure was not
     // available; RX_ON is an upper bound.
@@ -113,7 +114,8 @@ pub const NRF52840: RadioProfile = RadioProfile {
     // OTNS's figure; the sheet's text was not available.
     sensitivity_dbm: -100.0,
     cca_threshold_dbm: -75.0,
-    power_dbm: (-20, 8),
+    // TXPOWER register (product specification, RADIO).
+    power_steps_dbm: &[-40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 7, 8],
     // Product specification, DC/DC at 3 V: RX 6.53 mA, TX 0 dBm 6.40 mA. A disabled radio draws
     // nothing of its own; the ramp counts as RX.
     currents: Currents {
@@ -140,6 +142,17 @@ impl RadioProfile {
     /// Time to read a PSDU of `psdu_len` octets out: command, length, PSDU and LQI.
     pub const fn readout_time(&self, psdu_len: usize) -> Duration {
         self.spi_time(3 + psdu_len)
+    }
+
+    /// The step nearest to `power_dbm`, the lower one of two; 0 dBm if there are no steps.
+    pub fn nearest_power(&self, power_dbm: i8) -> i8 {
+        let steps = self.power_steps_dbm.iter().copied();
+        steps.min_by_key(|step| step.abs_diff(power_dbm)).unwrap_or(0)
+    }
+
+    /// The highest output power, in dBm.
+    pub fn max_power_dbm(&self) -> i8 {
+        self.power_steps_dbm.iter().copied().max().unwrap_or(0)
     }
 
     /// Whether the buffer can hold only one frame, received or to be sent.
@@ -269,6 +282,14 @@ mod tests {
     fn ram_radios_copy_nothing() {
         assert_eq!(frame_time(&NRF52840, 127, 3).load, Duration::ZERO);
         assert_eq!(NRF52840.readout_time(127), Duration::ZERO);
+    }
+
+    #[test]
+    fn power_is_rounded_to_the_nearest_step() {
+        assert_eq!(AT86RF233.nearest_power(-9), -8);
+        assert_eq!(AT86RF233.nearest_power(-22), -17);
+        assert_eq!(AT86RF233.nearest_power(20), 4);
+        assert_eq!(AT86RF233.max_power_dbm(), 4);
     }
 
     #[test]

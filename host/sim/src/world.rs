@@ -164,7 +164,7 @@ impl<D: Device> World<D> {
     /// Handles the next event. `false` if there is none.
     pub fn step(&mut self) -> bool {
         let Some(event) = self.core.queue.pop() else { return false };
-        debug_assert!(event.at >= self.core.now, "time never runs backwards");
+        assert!(event.at >= self.core.now, "time never runs backwards");
         self.core.now = event.at;
         self.events += 1;
         let node = event.node as usize;

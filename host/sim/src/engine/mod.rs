@@ -52,7 +52,7 @@ impl Core {
     pub(crate) fn new(seed: u64, medium: &MediumConfig, nodes: &[NodeConfig]) -> Core {
         let positions: Vec<_> = nodes.iter().map(|n| n.position).collect();
         let sensitivity = nodes.iter().map(|n| n.radio.sensitivity_dbm).fold(0.0, f64::min);
-        let power = nodes.iter().map(|n| f64::from(n.radio.power_dbm.1)).fold(0.0, f64::max);
+        let power = nodes.iter().map(|n| f64::from(n.radio.max_power_dbm())).fold(0.0, f64::max);
         let radios = nodes.iter().enumerate().map(|(i, config)| {
             let of = |purpose| stream(seed, i as u64, purpose);
             Radio::new(config, of(Purpose::Csma), of(Purpose::Reception))
@@ -238,7 +238,8 @@ impl Core {
         let radio = &self.radios[node];
         match radio.phase {
             Phase::Off => true,
-            Phase::Listen => radio.lock.is_none_or(|lock| !lock.mine),
+            // Without a filter in hardware, every frame counts as one for this node.
+            Phase::Listen => radio.lock.is_none_or(|lock| !lock.mine && radio.auto_ack),
             _ => false,
         }
     }

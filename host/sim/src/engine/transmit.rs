@@ -125,8 +125,8 @@ impl Core {
     pub(super) fn send_frame(&mut self, node: usize) {
         let Some(job) = self.radios[node].job else { return };
         self.counters[node].frames_sent += 1;
-        let (weakest, strongest) = self.radios[node].profile.power_dbm;
-        self.radios[node].power_dbm = job.power_dbm.clamp(weakest, strongest);
+        let radio = &mut self.radios[node];
+        radio.power_dbm = radio.profile.nearest_power(job.power_dbm);
         self.start_air(node, false);
     }
 

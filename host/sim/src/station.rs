@@ -1,0 +1,119 @@
+//! What stands on a node of the network: the firmware's stack, its applications, and on a border
+//! router possibly a wire to a host.
+
+use crate::wire::Wire;
+use crate::world::Device;
+use kinglet::{Node, Profile};
+use kinglet_radio::{Command, Event};
+use kinglet_time::{Instant, earliest};
+
+/// Rounds in which stack and applications may hand work to each other at one instant. Applications
+/// that never come to rest are a bug, and this is the fuse.
+const ROUNDS: u32 = 64;
+
+/// An application on a node. Like every layer it is driven: it never blocks, sleeps or reads a clock.
+pub trait App<P: Profile>: Send {
+    /// Looks at its sockets and does what can be done now. Called when something may have changed;
+    /// must be harmless when nothing has. Returns whether it did something, so that it is asked
+    /// again.
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool;
+
+    /// When it wants to be polled even if nothing happens.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Itself, so that whoever runs the simulation can look at its results.
+    fn as_any(&self) -> &dyn core::any::Any;
+}
+
+/// A node's stack with its applications.
+pub struct Station<P: Profile> {
+    node: Box<Node<P>>,
+    apps: Vec<Box<dyn App<P>>>,
+    wire: Option<Box<Wire<P>>>,
+}
+
+impl<P: Profile> Station<P> {
+    /// A station with these applications.
+    pub fn new(node: Box<Node<P>>, apps: Vec<Box<dyn App<P>>>) -> Self {
+        Station { node, apps, wire: None }
+    }
+
+    /// Joins the host interface of this node to a wired host.
+    pub fn with_wire(mut self, wire: Wire<P>) -> Self {
+        self.wire = Some(Box::new(wire));
+        self
+    }
+
+    /// The stack.
+    pub fn node(&self) -> &Node<P> {
+        &self.node
+    }
+
+    /// The stack, to be changed; see [`World::with_device`](crate::World::with_device).
+    pub fn node_mut(&mut self) -> &mut Node<P> {
+        &mut self.node
+    }
+
+    /// The wired host, if there is one.
+    pub fn wire(&self) -> Option<&Wire<P>> {
+        self.wire.as_deref()
+    }
+
+    /// The first application of this type.
+    pub fn app<A: 'static>(&self) -> Option<&A> {
+        self.apps.iter().find_map(|app| app.as_any().downcast_ref())
+    }
+
+    /// Lets applications and wire work until nothing changes.
+    pub fn settle(&mut self, now: Instant) {
+        for _ in 0..ROUNDS {
+            let mut busy = poll_apps(&mut self.apps, now, &mut self.node);
+            if let Some(wire) = &mut self.wire {
+                busy |= wire.exchange(now, &mut self.node);
+            }
+            if !busy {
+                return;
+            }
+        }
+    }
+}
+
+/// Polls every application once; whether any of them did something.
+pub(crate) fn poll_apps<P: Profile>(
+    apps: &mut [Box<dyn App<P>>],
+    now: Instant,
+    node: &mut Node<P>,
+) -> bool {
+    apps.iter_mut().fold(false, |busy, app| app.poll(now, node) | busy)
+}
+
+/// The earliest deadline among applications.
+pub(crate) fn apps_deadline<P: Profile>(apps: &[Box<dyn App<P>>]) -> Option<Instant> {
+    apps.iter().fold(None, |soonest, app| earliest(soonest, app.deadline()))
+}
+
+impl<P: Profile> Device for Station<P> {
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
+        self.node.handle_radio(now, event, frame);
+        // Only what was received can change anything for those above the stack.
+        if matches!(event, Event::Received { .. }) {
+            self.settle(now);
+        }
+    }
+
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        self.node.poll_radio(now).map(|submission| (submission.command, submission.frame))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let above = earliest(self.node.deadline(), apps_deadline(&self.apps));
+        earliest(above, self.wire.as_ref().and_then(|wire| wire.deadline()))
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        if self.node.deadline().is_some_and(|at| at <= now) {
+            self.node.handle_deadline(now);
+        }
+        self.settle(now);
+    }
+}

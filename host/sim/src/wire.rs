@@ -1,0 +1,147 @@
+//! A wire between a border router and a host, on which packets can be lost, duplicated and overtaken.
+//!
+//! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of the
+//! stack. The host runs the same stack without a radio.
+
+use crate::rng::Stream;
+use crate::station::{App, apps_deadline, poll_apps};
+use kinglet::{Node, Profile};
+use kinglet_time::{Duration, Instant, earliest};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The longest packet on the wire: the IPv6 minimum MTU.
+const MTU: usize = 1280;
+
+/// What the wire does to packets; probabilities from 0 to 1, both directions alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WireConfig {
+    /// Time that a packet takes.
+    pub delay: Duration,
+    /// Chance that it is lost.
+    pub loss: f64,
+    /// Chance that it arrives twice.
+    pub duplicate: f64,
+    /// Chance that it is held back by up to `reorder_delay` more, so that others overtake it.
+    pub reorder: f64,
+    /// Longest time that a packet is held back.
+    pub reorder_delay: Duration,
+}
+
+/// What became of the packets on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WireStats {
+    /// Packets put on the wire.
+    pub sent: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets that arrived once more.
+    pub duplicated: u64,
+    /// Packets held back.
+    pub held_back: u64,
+}
+
+/// Which way a packet goes; ordered so that packets are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    ToHost,
+    ToMesh,
+}
+
+/// A packet on the wire, ordered by arrival and then by sending.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Packet {
+    at: Instant,
+    sequence: u64,
+    way: Way,
+    octets: Vec<u8>,
+}
+
+/// The wire and the host at its end.
+pub struct Wire<P: Profile> {
+    host: Box<Node<P>>,
+    apps: Vec<Box<dyn App<P>>>,
+    config: WireConfig,
+    random: Stream,
+    packets: BinaryHeap<Reverse<Packet>>,
+    sequence: u64,
+    stats: WireStats,
+}
+
+impl<P: Profile> Wire<P> {
+    /// A wire to `host` with these applications.
+    pub fn new(
+        host: Box<Node<P>>,
+        apps: Vec<Box<dyn App<P>>>,
+        config: WireConfig,
+        random: Stream,
+    ) -> Self {
+        let (packets, stats) = (BinaryHeap::new(), WireStats::default());
+        Wire { host, apps, config, random, packets, sequence: 0, stats }
+    }
+
+    /// The first application of this type on the host.
+    pub fn app<A: 'static>(&self) -> Option<&A> {
+        self.apps.iter().find_map(|app| app.as_any().downcast_ref())
+    }
+
+    /// What became of the packets.
+    pub fn stats(&self) -> &WireStats {
+        &self.stats
+    }
+
+    /// When something is due on the wire or at the host.
+    pub fn deadline(&self) -> Option<Instant> {
+        let arrival = self.packets.peek().map(|Reverse(packet)| packet.at);
+        earliest(arrival, earliest(self.host.deadline(), apps_deadline(&self.apps)))
+    }
+
+    /// Moves what is due between `router` and the host; whether anything moved.
+    pub(crate) fn exchange(&mut self, now: Instant, router: &mut Node<P>) -> bool {
+        let mut busy = false;
+        if self.host.deadline().is_some_and(|at| at <= now) {
+            self.host.handle_deadline(now);
+            busy = true;
+        }
+        while self.packets.peek().is_some_and(|Reverse(packet)| packet.at <= now) {
+            let Some(Reverse(packet)) = self.packets.pop() else { break };
+            match packet.way {
+                Way::ToHost => self.host.handle_host_packet(now, &packet.octets),
+                Way::ToMesh => router.handle_host_packet(now, &packet.octets),
+            }
+            busy = true;
+        }
+        busy |= poll_apps(&mut self.apps, now, &mut self.host);
+        let mut buf = [0; MTU];
+        while let Some(len) = router.poll_host_packet(now, &mut buf) {
+            self.put(now, Way::ToHost, &buf[..len]);
+            busy = true;
+        }
+        while let Some(len) = self.host.poll_host_packet(now, &mut buf) {
+            self.put(now, Way::ToMesh, &buf[..len]);
+            busy = true;
+        }
+        busy
+    }
+
+    fn put(&mut self, now: Instant, way: Way, octets: &[u8]) {
+        self.stats.sent += 1;
+        if self.random.chance(self.config.loss) {
+            self.stats.lost += 1;
+            return;
+        }
+        let copies = if self.random.chance(self.config.duplicate) { 2 } else { 1 };
+        self.stats.duplicated += copies - 1;
+        for _ in 0..copies {
+            let mut at = now + self.config.delay;
+            if self.random.chance(self.config.reorder) {
+                self.stats.held_back += 1;
+                let longest = self.config.reorder_delay.as_micros() as f64;
+                at += Duration::from_micros((self.random.unit() * longest) as u64);
+            }
+            self.sequence += 1;
+            let packet = Packet { at, sequence: self.sequence, way, octets: octets.to_vec() };
+            self.packets.push(Reverse(packet));
+        }
+    }
+}
