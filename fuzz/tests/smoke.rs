@@ -84,6 +84,17 @@ mod layers {
         let sent = [0, 3 | 1 << 5, 4, 1, 2, 3, 4, 4, 14, 4, 1 | 2 << 3, 6, 4, 0x81];
         feed(layers::mac_frames, &[&[0], &[3], &[15], &received, &sent]);
     }
+
+    #[test]
+    fn net_frames() {
+        // UDP in one frame, a first and a next fragment, an uncompressed packet from the host.
+        let udp = [0x40, 30, 0x7e, 0x33, 0xf3, 0x11, 1, 2, 3, 4];
+        let first = [0x40, 20, 0xc0, 0x60, 0, 9, 0x7a, 0x33, 17];
+        let next = [0x40, 20, 0xe0, 0x60, 0, 9, 6, 1, 2, 3, 4, 5, 6, 7, 8];
+        let send = [0x42, 200, 0x44, 70, 0x44, 70, 0x44, 70];
+        let host = [[1, 100, 0x60, 0, 0, 0, 0, 60, 17, 64].as_slice(), &[0xfd; 32]].concat();
+        feed(layers::net_frames, &[&udp, &first, &next, &send, &host, &[0x4b, 20]]);
+    }
 }
 
 mod files {

@@ -1,4 +1,4 @@
-//! Whole layers, driven by arbitrary calls with arbitrary bytes.
+//! The MAC: radio events and calls in any order.
 
 use crate::input::Input;
 use kinglet_mac::{Class, Config, Csma, Mac, Neighbour, Sizes, Slot, Token, TxRequest};

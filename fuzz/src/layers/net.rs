@@ -1,0 +1,145 @@
+//! The network layer: frames, host packets, sockets and time in any order.
+
+use crate::input::Input;
+use kinglet_net::{
+    Body, BodySource, Config, FrameIn, FrameLimits, InterfaceAddress, Net, NextHop, Outgoing,
+    PacketHandle, Route, Small, Stale, UdpHandle,
+};
+use kinglet_time::Duration;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::Context;
+use std::net::Ipv6Addr;
+
+const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0);
+const OWN: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0xff, 0xfe00, 1);
+const UDP_PORT: u16 = 0xf0b1;
+const TCP: u8 = 6;
+/// Frames of the longest packet when each carries as little as the fuzzer lets it.
+const DRAIN: usize = 1_000;
+
+/// Payload that is there, or no longer.
+struct Source {
+    stale: bool,
+}
+
+impl BodySource<u8> for Source {
+    fn read(&self, key: u8, _offset: usize, out: &mut [u8]) -> Result<(), Stale> {
+        out.fill(key);
+        if self.stale { Err(Stale) } else { Ok(()) }
+    }
+}
+
+/// A router with an address, a context, a route to its host, and a socket.
+fn router() -> (Net<Small, u8>, UdpHandle) {
+    let config = Config { forward: true, ..Config::new(Address::Short(1)) };
+    let mut net = Net::<Small, u8>::new(config);
+    net.add_address(InterfaceAddress { address: OWN, prefix_len: 64 }).expect("a free place");
+    let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
+    net.add_route(route).expect("a free place");
+    net.set_context(0, Some(Context { prefix: PREFIX, len: 64 })).expect("a free place");
+    let socket = net.udp_bind(UDP_PORT).expect("a free socket");
+    (net, socket)
+}
+
+/// The network layer: whatever happens, in the end every packet slot is free again.
+pub fn net_frames(data: &[u8]) {
+    let (mut net, socket) = router();
+    let slots = net.info().free_packets;
+    let mut input = Input::new(data);
+    let mut held: Vec<PacketHandle> = Vec::new();
+    while let Some(call) = input.octet() {
+        let now = input.now();
+        let peer = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, u16::from(call >> 5));
+        let dst = if call & 16 == 0 { peer } else { OWN };
+        match call % 8 {
+            0 => {
+                let src = Address::Short(u16::from(call >> 5));
+                let dst = if call & 8 == 0 { Address::Short(1) } else { Address::BROADCAST };
+                let payload = input.octets();
+                if let Ok(Some(delivery)) = net.handle_frame(now, FrameIn { src, dst, payload }) {
+                    assert!(net.packet(delivery.packet).get(delivery.upper).is_some());
+                    held.push(delivery.packet);
+                }
+            }
+            1 => {
+                if let Ok(Some(delivery)) = net.handle_host_packet(now, input.octets()) {
+                    held.push(delivery.packet);
+                }
+            }
+            2 => {
+                let _ = net.udp_send(now, socket, dst, UDP_PORT, input.octets());
+            }
+            3 if call & 8 == 0 => {
+                let _ = net.ping(now, dst, 1, 2, input.octets());
+            }
+            3 => {
+                let (upper, len) = (input.octets(), input.word());
+                let body = if len == 0 { Body::None } else { Body::External { key: 7, len } };
+                let (hop_limit, traffic_class, flow_label) = (call, call, u32::from(len));
+                let (src, protocol) = (OWN, TCP);
+                let packet = Outgoing {
+                    src,
+                    dst,
+                    hop_limit,
+                    traffic_class,
+                    flow_label,
+                    protocol,
+                    upper,
+                    body,
+                };
+                let _ = net.submit(now, packet);
+            }
+            4 => {
+                write_frame(&mut net, &mut input, call);
+            }
+            5 if call & 8 == 0 => held.drain(..).for_each(|packet| net.release(packet)),
+            5 => {
+                let mut buf = [0; 64];
+                std::hint::black_box(net.udp_recv(socket, &mut buf).is_ok());
+            }
+            6 if call & 8 == 0 => {
+                let now = input.skip_to(net.deadline().unwrap_or(now));
+                net.handle_deadline(now);
+                assert!(net.deadline().is_none_or(|next| next > now), "no stale deadline");
+            }
+            6 => {
+                let source = Source { stale: call & 16 != 0 };
+                let _ = net.poll_host_packet(now, &source, &mut [0; 1280]);
+                std::hint::black_box((net.poll_echo_reply(), net.poll_error()));
+            }
+            _ => {
+                input.later();
+            }
+        }
+    }
+    held.drain(..).for_each(|packet| net.release(packet));
+    settle(&mut net, socket, &input);
+    assert_eq!(net.info().free_packets, slots, "a packet slot is lost");
+}
+
+/// Writes one frame and says, as a MAC would, what became of it.
+fn write_frame(net: &mut Net<Small, u8>, input: &mut Input<'_>, call: u8) {
+    let now = input.now();
+    let limits = FrameLimits { max_payload: usize::from(input.octet().unwrap_or(0) % 126) };
+    let source = Source { stale: call & 8 != 0 };
+    if let Some(frame) = net.poll_frame(now, limits, &source, &mut [0; 125]) {
+        assert!(frame.len <= limits.max_payload);
+        net.handle_outcome(now, frame.token, call & 16 == 0);
+    }
+}
+
+/// Empties every queue and lets every reassembly run out of time.
+fn settle(net: &mut Net<Small, u8>, socket: UdpHandle, input: &Input<'_>) {
+    let (now, source) = (input.now(), Source { stale: false });
+    let limits = FrameLimits { max_payload: 100 };
+    let more = |net: &Net<Small, u8>| net.pending().is_some();
+    let frames = (0..DRAIN).take_while(|_| {
+        let _ = net.poll_frame(now, limits, &source, &mut [0; 125]);
+        more(net)
+    });
+    assert!(frames.count() < DRAIN, "draining ends");
+    while net.poll_host_packet(now, &source, &mut [0; 1280]).is_some() {}
+    while let Ok(Some(_)) = net.udp_recv(socket, &mut [0; 1280]) {}
+    net.handle_deadline(now + Duration::from_secs(3_600));
+    assert_eq!(net.deadline(), None);
+}
