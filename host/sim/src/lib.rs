@@ -7,6 +7,7 @@
 //! | [`profile`] | radios and hosts as data, with sources; the time of one frame by parts |
 //! | [`energy`], [`stats`] | time and charge per state; what became of every frame |
 //! | [`observe`], [`pcap`], [`timeline`] | text trace, captures, intervals for a frame timeline |
+//! | [`station`], [`wire`] | the real stack with its applications; a faulty wire to a host |
 //! | [`rng`] | one root seed, one stream per (node, purpose) |
 //! | [`ber`] | bit errors of O-QPSK |
 //!
@@ -75,10 +76,14 @@ pub mod profile;
 mod queue;
 mod radio;
 pub mod rng;
+pub mod station;
 pub mod stats;
 pub mod timeline;
+pub mod wire;
 pub mod world;
 
 pub use frame::fcs;
 pub use radio::NodeConfig;
+pub use station::{App, Station};
+pub use wire::{Wire, WireConfig};
 pub use world::{Device, Fault, World};

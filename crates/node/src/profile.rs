@@ -1,0 +1,112 @@
+//! Memory plans: how many of everything a node has.
+//!
+//! A plan implements the `Sizes` traits of the three layers, and that makes it a [`Profile`]. Copy
+//! one of these and change its lengths to make your own.
+
+use kinglet_mac as mac;
+use kinglet_net as net;
+use kinglet_tcp as tcp;
+use kinglet_tcp::Peer;
+use kinglet_tcp::congestion::NewReno;
+
+/// A memory plan for a whole node.
+pub trait Profile: mac::Sizes + net::Sizes + tcp::Sizes {}
+
+impl<T: mac::Sizes + net::Sizes + tcp::Sizes> Profile for T {}
+
+/// A leaf with 32 KiB of RAM: two connections with the four-segment buffers of TCPlp §6.2 (1848
+/// octets, rounded up to 2 KiB).
+#[derive(Clone, Copy, Debug)]
+pub struct Mote;
+
+/// A node that relays for others: more packets, more neighbours, the same two connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Router;
+
+/// A relay with an interface to a host beside its radio.
+#[derive(Clone, Copy, Debug)]
+pub struct BorderRouter;
+
+/// Implements the three `Sizes` traits for a plan from its lengths.
+macro_rules! plan {
+    ($name:ident {
+        frames: $frames:literal, neighbours: $neighbours:literal, packets: $packets:literal,
+        reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
+        routes: $routes:literal, udp: $udp:literal, connections: $connections:literal,
+        buffer: $buffer:literal, half_open: $half_open:literal, listeners: $listeners:literal,
+    }) => {
+        impl mac::Sizes for $name {
+            type Queue = [mac::Slot; $frames];
+            type Neighbours = [mac::Neighbour; $neighbours];
+        }
+
+        impl net::Sizes for $name {
+            type Storage = [u8; 1280];
+            type Packets = [net::Slot<Self::Storage>; $packets];
+            type Reassembly = [Option<net::Partial>; $reassemblies];
+            type Output = [Option<net::Queued>; $output];
+            type Host = [Option<net::Queued>; $host];
+            type Addresses = [Option<net::InterfaceAddress>; 2];
+            type Routes = [Option<net::Route>; $routes];
+            type Neighbours = [Option<net::Neighbour>; 2];
+            type Contexts = [Option<kinglet_wire::sixlowpan::Context>; 4];
+            type UdpSockets = [net::UdpSocket; $udp];
+        }
+
+        impl tcp::Sizes for $name {
+            type Congestion = NewReno;
+            type SendBuffer = [u8; $buffer];
+            type ReceiveBuffer = [u8; $buffer];
+            type ReceiveMap = [u8; $buffer / 8];
+            type Connections<K: Peer> = [tcp::Slot<K, Self>; $connections];
+            type Listeners = [Option<tcp::Listener>; $listeners];
+            type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; $half_open];
+            type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; $half_open];
+        }
+    };
+}
+
+plan!(Mote {
+    frames: 3,
+    neighbours: 4,
+    packets: 5,
+    reassemblies: 2,
+    output: 3,
+    host: 0,
+    routes: 4,
+    udp: 2,
+    connections: 2,
+    buffer: 2048,
+    half_open: 2,
+    listeners: 2,
+});
+
+plan!(Router {
+    frames: 4,
+    neighbours: 16,
+    packets: 12,
+    reassemblies: 4,
+    output: 10,
+    host: 0,
+    routes: 16,
+    udp: 2,
+    connections: 2,
+    buffer: 2048,
+    half_open: 2,
+    listeners: 2,
+});
+
+plan!(BorderRouter {
+    frames: 4,
+    neighbours: 32,
+    packets: 32,
+    reassemblies: 8,
+    output: 28,
+    host: 16,
+    routes: 64,
+    udp: 4,
+    connections: 4,
+    buffer: 4096,
+    half_open: 4,
+    listeners: 2,
+});

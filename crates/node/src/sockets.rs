@@ -1,0 +1,64 @@
+//! Byte streams and datagrams by handle.
+//!
+//! Datagrams, echo requests, addresses and routes are [`Node::net`]'s own interface. TCP needs a word
+//! from the network layer for one thing only, the local address of a connection; everything else is
+//! [`Node::tcp`]'s.
+
+use crate::node::Node;
+use crate::peer::AddressPair;
+use crate::profile::Profile;
+use core::fmt;
+use core::net::Ipv6Addr;
+use kinglet_net::Net;
+use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, PayloadRef};
+use kinglet_time::Instant;
+
+/// Why a connection could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// No own address can reach the destination.
+    NoSourceAddress,
+    /// TCP has refused.
+    Tcp(tcp::ConnectError),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectError::NoSourceAddress => {
+                f.write_str("no own address can reach the destination")
+            }
+            ConnectError::Tcp(error) => write!(f, "TCP refused: {error:?}"),
+        }
+    }
+}
+
+impl core::error::Error for ConnectError {}
+
+impl<P: Profile> Node<P> {
+    /// Opens a connection to `port` at `remote`; progress shows in the state of the handle.
+    ///
+    /// # Errors
+    /// [`ConnectError`]; nothing was sent.
+    pub fn tcp_connect(
+        &mut self,
+        now: Instant,
+        remote: Ipv6Addr,
+        port: u16,
+        config: ConnectionConfig,
+    ) -> Result<Handle, ConnectError> {
+        let local = self.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
+        let peer = AddressPair { local, remote };
+        self.tcp.connect(now, peer, port, config).map_err(ConnectError::Tcp)
+    }
+
+    /// TCP: listeners, connections, their data and their state.
+    pub const fn tcp(&mut self) -> &mut Endpoint<AddressPair, P> {
+        &mut self.tcp
+    }
+
+    /// The network layer: addresses, routes, datagrams, echo requests.
+    pub const fn net(&mut self) -> &mut Net<P, PayloadRef> {
+        &mut self.net
+    }
+}
