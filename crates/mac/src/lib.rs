@@ -75,6 +75,6 @@ mod transmit;
 pub use config::{Config, ConfigError, Csma};
 pub use link::{Link, Neighbour};
 pub use mac::{Info, Mac, Sizes, Submission, TxState};
-pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
+pub use queue::{Class, TxResult, Outcome, QueueFull, Slot, Token, TxRequest};
 pub use receive::{Discard, Indication};
 pub use stats::Stats;

@@ -84,7 +84,8 @@ pub struct Mac<S: Sizes> {
     pub(crate) tx: TxState,
     pub(crate) attempt: Attempt,
     pub(crate) outstanding: Outstanding,
-    /// The SFD of an acknowledgement for the head that was reported before its `Transmitted`.
+    /// The SFD of an acknowledgement for the head that was reported before its `Transmitted`; one
+    /// from before the transmission counts for nothing.
     pub(crate) early_ack: Option<Instant>,
     pub(crate) owed_ack: OwedAck,
     pub(crate) stats: Stats,

@@ -41,7 +41,7 @@ pub struct QueueFull;
 
 /// How the sending of a frame ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub enum TxResult {
     /// Acknowledged, or sent if no acknowledgement was asked for.
     Delivered,
     /// macMaxFrameRetries + 1 transmissions, none acknowledged. The frame may have arrived.
@@ -60,7 +60,7 @@ pub struct Outcome {
     /// From the [`TxRequest`].
     pub dst: Address,
     /// How it ended.
-    pub result: Delivery,
+    pub result: TxResult,
     /// How often it was on the air, 0 to 8.
     pub transmissions: u8,
 }
@@ -74,7 +74,7 @@ pub struct Slot {
     pub(crate) ack: bool,
     pub(crate) token: Token,
     pub(crate) transmissions: u8,
-    pub(crate) result: Delivery,
+    pub(crate) result: TxResult,
 }
 
 impl Slot {
@@ -93,7 +93,7 @@ impl Empty for Slot {
         ack: false,
         token: Token(0),
         transmissions: 0,
-        result: Delivery::Delivered,
+        result: TxResult::Delivered,
     };
 }
 
@@ -154,7 +154,7 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     /// Ends the sending of the head.
-    pub(crate) fn finish(&mut self, result: Delivery) {
+    pub(crate) fn finish(&mut self, result: TxResult) {
         if let Some(slot) = self.head_mut() {
             slot.result = result;
             self.done = self.done.saturating_add(1);

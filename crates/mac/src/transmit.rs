@@ -2,7 +2,7 @@
 
 use crate::csma::Attempt;
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
-use crate::queue::Delivery;
+use crate::queue::TxResult;
 use crate::receive::Discard;
 use crate::stats::count;
 use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, FCS_LEN, OCTET, Start};
@@ -37,7 +37,6 @@ impl<S: Sizes> Mac<S> {
         let slot = self.queue.head()?;
         self.tx = TxState::Submitted;
         self.outstanding = Outstanding::Head;
-        self.early_ack = None;
         let command = Command::Transmit {
             start: Start::Asap,
             access,
@@ -63,11 +62,11 @@ impl<S: Sizes> Mac<S> {
         count(&mut self.stats.transmissions);
         let frame_end = end_of_frame(sfd, slot.octets().len());
         match ack {
-            _ if !slot.ack => self.finish_head(now, Delivery::Delivered),
-            Ack::Received { .. } => self.finish_head(now, Delivery::Delivered),
+            _ if !slot.ack => self.finish_head(now, TxResult::Delivered),
+            Ack::Received { .. } => self.finish_head(now, TxResult::Delivered),
             Ack::Missing => self.handle_ack_missing(now),
             Ack::NotAwaited if self.early_ack.is_some_and(|at| at > sfd) => {
-                self.finish_head(now, Delivery::Delivered);
+                self.finish_head(now, TxResult::Delivered);
             }
             Ack::NotAwaited => {
                 self.tx = TxState::AwaitAck { since: sfd, until: frame_end + ACK_WAIT };
@@ -91,7 +90,7 @@ impl<S: Sizes> Mac<S> {
                 self.attempt = attempt;
                 self.start_attempt(now, Duration::ZERO);
             }
-            None => self.finish_head(now, Delivery::ChannelAccessFailure),
+            None => self.finish_head(now, TxResult::ChannelAccessFailure),
         }
         Ok(())
     }
@@ -101,7 +100,7 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_not_sent);
             return Ok(());
         }
-        self.finish_head(now, Delivery::Missed);
+        self.finish_head(now, TxResult::Missed);
         Ok(())
     }
 
@@ -111,7 +110,7 @@ impl<S: Sizes> Mac<S> {
         let fits = self.queue.head().is_some_and(|slot| slot.ack && slot.sequence == sequence);
         match self.tx {
             TxState::AwaitAck { since, .. } if fits && sfd > since => {
-                self.finish_head(now, Delivery::Delivered);
+                self.finish_head(now, TxResult::Delivered);
                 true
             }
             // Some drivers report what they received before what they sent.
@@ -128,7 +127,7 @@ impl<S: Sizes> Mac<S> {
         count(&mut self.stats.ack_missing);
         let transmissions = self.queue.head().map_or(0, |slot| slot.transmissions);
         if transmissions > self.config.max_frame_retries {
-            return self.finish_head(now, Delivery::NoAck);
+            return self.finish_head(now, TxResult::NoAck);
         }
         count(&mut self.stats.retries);
         // Hidden terminals that have collided would collide again after CSMA backoff alone, which
@@ -139,15 +138,15 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Gives the head its outcome and turns to the next frame.
-    fn finish_head(&mut self, now: Instant, result: Delivery) {
+    fn finish_head(&mut self, now: Instant, result: TxResult) {
         count(match result {
-            Delivery::Delivered => &mut self.stats.delivered,
-            Delivery::NoAck => &mut self.stats.no_ack,
-            Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
-            Delivery::Missed => &mut self.stats.missed,
+            TxResult::Delivered => &mut self.stats.delivered,
+            TxResult::NoAck => &mut self.stats.no_ack,
+            TxResult::ChannelAccessFailure => &mut self.stats.channel_access_failure,
+            TxResult::Missed => &mut self.stats.missed,
         });
         if let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) {
-            let acknowledged = result == Delivery::Delivered;
+            let acknowledged = result == TxResult::Delivered;
             self.neighbours.sent(now, slot.dst, slot.transmissions, acknowledged);
         }
         self.queue.finish(result);

@@ -48,7 +48,7 @@ fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_frame
             assert!(matches!(command, Command::Transmit { access: Access::Cca, .. }));
             assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &[]), Ok(None));
         }
-        let result = Delivery::ChannelAccessFailure;
+        let result = TxResult::ChannelAccessFailure;
         let outcome = Outcome { token: Token(9), dst: PEER, result, transmissions: 0 };
         assert_eq!(mac.poll_outcome(now), Some(outcome));
         assert_eq!((mac.poll_outcome(now), mac.deadline(), mac.is_idle()), (None, None, true));
@@ -65,7 +65,7 @@ fn configured_csma_parameters_are_used() {
     submitted(&mut mac, &mut now);
     mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
     let outcome = mac.poll_outcome(now).unwrap();
-    assert_eq!(outcome.result, Delivery::ChannelAccessFailure);
+    assert_eq!(outcome.result, TxResult::ChannelAccessFailure);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
     assert_eq!(params, CsmaParams::default());
     // The radio has tried macMaxCsmaBackoffs + 1 times when it says busy.
     mac.handle_radio(T0, Event::ChannelBusy, &[]).unwrap();
-    assert_eq!(mac.poll_outcome(T0).unwrap().result, Delivery::ChannelAccessFailure);
+    assert_eq!(mac.poll_outcome(T0).unwrap().result, TxResult::ChannelAccessFailure);
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn a_missed_start_is_reported() {
     put(&mut mac, now, request(1)).unwrap();
     submitted(&mut mac, &mut now);
     mac.handle_radio(now, Event::Missed, &[]).unwrap();
-    assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::Missed);
+    assert_eq!(mac.poll_outcome(now).unwrap().result, TxResult::Missed);
 }
 
 #[test]

@@ -78,6 +78,15 @@ fn the_least_recently_used_neighbour_gives_way() {
 }
 
 #[test]
+fn nobody_gives_way_while_there_is_room_even_at_time_zero() {
+    let mut mac = mac(config(), all(), 1);
+    for source in [2, 3, 4] {
+        receive(&mut mac, Instant::ZERO, &data_frame(Address::Short(source), ME, 1, true)).unwrap();
+    }
+    assert!([2, 3, 4].iter().all(|&short| mac.link(Address::Short(short)).is_some()));
+}
+
+#[test]
 fn signal_strength_and_quality_are_averaged() {
     let mut mac = mac(config(), all(), 1);
     let mut hear = |sequence, rssi_dbm, lqi| {

@@ -13,7 +13,7 @@ fn a_frame_is_sent_four_times_by_default_and_then_has_one_outcome() {
         frames.push(submitted(&mut mac, &mut now).1);
         transmitted(&mut mac, now, Ack::Missing);
     }
-    let outcome = Outcome { token: Token(5), dst: PEER, result: Delivery::NoAck, transmissions: 4 };
+    let outcome = Outcome { token: Token(5), dst: PEER, result: TxResult::NoAck, transmissions: 4 };
     assert_eq!(mac.poll_outcome(now), Some(outcome));
     assert_eq!((mac.poll_outcome(now), mac.deadline()), (None, None));
     assert!(frames.windows(2).all(|pair| pair[0] == pair[1]), "retries repeat the same octets");
@@ -107,7 +107,7 @@ fn broadcast_is_neither_acknowledged_nor_repeated() {
         assert!(!Frame::parse(&frame).unwrap().ack_request());
         transmitted(&mut mac, now, Ack::NotAwaited);
         let outcome = mac.poll_outcome(now).unwrap();
-        assert_eq!((outcome.result, outcome.transmissions), (Delivery::Delivered, 1));
+        assert_eq!((outcome.result, outcome.transmissions), (TxResult::Delivered, 1));
         assert_eq!(mac.link(Address::BROADCAST), None, "nothing is learnt about a link");
     }
 }
@@ -142,7 +142,7 @@ fn without_ack_wait_only_an_acknowledgement_with_the_right_number_counts() {
     assert_eq!(receive(&mut mac, later, &other), Err(Discard::UnawaitedAck));
     assert_eq!(mac.poll_outcome(later), None);
     assert_eq!(receive(&mut mac, later, &ack_frame(sequence)), Ok(None));
-    assert_eq!(mac.poll_outcome(later).unwrap().result, Delivery::Delivered);
+    assert_eq!(mac.poll_outcome(later).unwrap().result, TxResult::Delivered);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_acknowledgement_that_is_reported_before_its_transmission_counts() {
     assert_eq!(mac.poll_outcome(ack_sfd), None, "not before the radio says that it was sent");
     let event = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
     mac.handle_radio(ack_sfd, event, &[]).unwrap();
-    assert_eq!(mac.poll_outcome(ack_sfd).unwrap().result, Delivery::Delivered);
+    assert_eq!(mac.poll_outcome(ack_sfd).unwrap().result, TxResult::Delivered);
 }
 
 #[test]
@@ -173,4 +173,24 @@ fn etx_counts_transmissions_per_delivered_frame() {
     let link = mac.link(PEER).unwrap();
     assert_eq!(link.etx_x128(), Some(2 * 128));
     assert_eq!((link.delivered, link.lost, link.transmissions), (100, 0, 200));
+}
+
+#[test]
+fn an_acknowledgement_from_before_the_transmission_is_not_its_own() {
+    let (mut mac, mut now) = (mac(config(), Capabilities::AUTO_ACK, 1), T0);
+    put(&mut mac, now, request(1)).unwrap();
+    let (_, frame) = submitted(&mut mac, &mut now);
+    transmitted(&mut mac, now, Ack::NotAwaited);
+    let ack = ack_frame(sequence_of(&frame));
+    assert_eq!(receive(&mut mac, now, &ack), Err(Discard::UnawaitedAck));
+    assert_eq!(mac.poll_outcome(now), None);
+}
+
+#[test]
+fn an_acknowledgement_of_a_frame_that_asked_for_none_is_not_awaited() {
+    let (mut mac, mut now) = (mac(config(), Capabilities::NONE, 1), T0);
+    put(&mut mac, now, TxRequest { ack: false, ..request(1) }).unwrap();
+    let (_, frame) = submitted(&mut mac, &mut now);
+    let ack = ack_frame(sequence_of(&frame));
+    assert_eq!(receive(&mut mac, now, &ack), Err(Discard::UnawaitedAck));
 }
