@@ -51,9 +51,20 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
-#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 #![deny(clippy::arithmetic_side_effects)]
-#![cfg_attr(test, allow(clippy::arithmetic_side_effects, reason = "tests compute with constants"))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        reason = "tests compute with constants"
+    )
+)]
 
 #[cfg(test)]
 extern crate std;
@@ -75,6 +86,6 @@ mod transmit;
 pub use config::{Config, ConfigError, Csma};
 pub use link::{Link, Neighbour};
 pub use mac::{Info, Mac, Sizes, Submission, TxState};
-pub use queue::{Class, TxResult, Outcome, QueueFull, Slot, Token, TxRequest};
+pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
 pub use receive::{Discard, Indication};
 pub use stats::Stats;

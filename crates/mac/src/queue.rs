@@ -41,7 +41,7 @@ pub struct QueueFull;
 
 /// How the sending of a frame ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TxResult {
+pub enum Delivery {
     /// Acknowledged, or sent if no acknowledgement was asked for.
     Delivered,
     /// macMaxFrameRetries + 1 transmissions, none acknowledged. The frame may have arrived.
@@ -60,7 +60,7 @@ pub struct Outcome {
     /// From the [`TxRequest`].
     pub dst: Address,
     /// How it ended.
-    pub result: TxResult,
+    pub result: Delivery,
     /// How often it was on the air, 0 to 8.
     pub transmissions: u8,
 }
@@ -74,7 +74,7 @@ pub struct Slot {
     pub(crate) ack: bool,
     pub(crate) token: Token,
     pub(crate) transmissions: u8,
-    pub(crate) result: TxResult,
+    pub(crate) result: Delivery,
 }
 
 impl Slot {
@@ -93,7 +93,7 @@ impl Empty for Slot {
         ack: false,
         token: Token(0),
         transmissions: 0,
-        result: TxResult::Delivered,
+        result: Delivery::Delivered,
     };
 }
 
@@ -108,7 +108,12 @@ pub(crate) struct Queue<A: Array<Slot>> {
 
 impl<A: Array<Slot>> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Queue { slots: A::EMPTY, first: 0, used: 0, done: 0 }
+        Queue {
+            slots: A::EMPTY,
+            first: 0,
+            used: 0,
+            done: 0,
+        }
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -154,7 +159,7 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     /// Ends the sending of the head.
-    pub(crate) fn finish(&mut self, result: TxResult) {
+    pub(crate) fn finish(&mut self, result: Delivery) {
         if let Some(slot) = self.head_mut() {
             slot.result = result;
             self.done = self.done.saturating_add(1);
@@ -167,14 +172,28 @@ impl<A: Array<Slot>> Queue<A> {
             return None;
         }
         let slot = self.slots.as_slice().get(self.first)?;
-        let &Slot { token, dst, result, transmissions, .. } = slot;
+        let &Slot {
+            token,
+            dst,
+            result,
+            transmissions,
+            ..
+        } = slot;
         self.first = self.index(1);
         self.done = self.done.saturating_sub(1);
         self.used = self.used.saturating_sub(1);
-        Some(Outcome { token, dst, result, transmissions })
+        Some(Outcome {
+            token,
+            dst,
+            result,
+            transmissions,
+        })
     }
 
     fn index(&self, offset: usize) -> usize {
-        self.first.saturating_add(offset).checked_rem(A::LEN).unwrap_or(0)
+        self.first
+            .saturating_add(offset)
+            .checked_rem(A::LEN)
+            .unwrap_or(0)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::csma::Attempt;
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
-use crate::queue::TxResult;
+use crate::queue::Delivery;
 use crate::receive::Discard;
 use crate::stats::count;
 use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, FCS_LEN, OCTET, Start};
@@ -22,7 +22,11 @@ impl<S: Sizes> Mac<S> {
             false => self.attempt.backoff(&mut self.random),
         };
         let until = now + extra + backoff;
-        self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
+        self.tx = if until > now {
+            TxState::Backoff { until }
+        } else {
+            TxState::Ready
+        };
     }
 
     /// The head for the radio, if its backoff is over.
@@ -44,7 +48,10 @@ impl<S: Sizes> Mac<S> {
             power_dbm: self.config.power_dbm,
             ack: slot.ack && self.capabilities.contains(Capabilities::ACK_WAIT),
         };
-        Some(Submission { command, frame: slot.octets() })
+        Some(Submission {
+            command,
+            frame: slot.octets(),
+        })
     }
 
     pub(crate) fn handle_transmitted(
@@ -57,19 +64,24 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_sent);
             return Ok(());
         }
-        let Some(slot) = self.queue.head_mut() else { return Err(self.unexpected()) };
+        let Some(slot) = self.queue.head_mut() else {
+            return Err(self.unexpected());
+        };
         slot.transmissions = slot.transmissions.saturating_add(1);
         count(&mut self.stats.transmissions);
         let frame_end = end_of_frame(sfd, slot.octets().len());
         match ack {
-            _ if !slot.ack => self.finish_head(now, TxResult::Delivered),
-            Ack::Received { .. } => self.finish_head(now, TxResult::Delivered),
+            _ if !slot.ack => self.finish_head(now, Delivery::Delivered),
+            Ack::Received { .. } => self.finish_head(now, Delivery::Delivered),
             Ack::Missing => self.handle_ack_missing(now),
             Ack::NotAwaited if self.early_ack.is_some_and(|at| at > sfd) => {
-                self.finish_head(now, TxResult::Delivered);
+                self.finish_head(now, Delivery::Delivered);
             }
             Ack::NotAwaited => {
-                self.tx = TxState::AwaitAck { since: sfd, until: frame_end + ACK_WAIT };
+                self.tx = TxState::AwaitAck {
+                    since: sfd,
+                    until: frame_end + ACK_WAIT,
+                };
             }
         }
         Ok(())
@@ -90,7 +102,7 @@ impl<S: Sizes> Mac<S> {
                 self.attempt = attempt;
                 self.start_attempt(now, Duration::ZERO);
             }
-            None => self.finish_head(now, TxResult::ChannelAccessFailure),
+            None => self.finish_head(now, Delivery::ChannelAccessFailure),
         }
         Ok(())
     }
@@ -100,17 +112,20 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_not_sent);
             return Ok(());
         }
-        self.finish_head(now, TxResult::Missed);
+        self.finish_head(now, Delivery::Missed);
         Ok(())
     }
 
     /// Takes an acknowledgement with this sequence number whose SFD ended at `sfd`, and tells
     /// whether it was awaited.
     pub(crate) fn handle_ack(&mut self, now: Instant, sfd: Instant, sequence: u8) -> bool {
-        let fits = self.queue.head().is_some_and(|slot| slot.ack && slot.sequence == sequence);
+        let fits = self
+            .queue
+            .head()
+            .is_some_and(|slot| slot.ack && slot.sequence == sequence);
         match self.tx {
             TxState::AwaitAck { since, .. } if fits && sfd > since => {
-                self.finish_head(now, TxResult::Delivered);
+                self.finish_head(now, Delivery::Delivered);
                 true
             }
             // Some drivers report what they received before what they sent.
@@ -127,7 +142,7 @@ impl<S: Sizes> Mac<S> {
         count(&mut self.stats.ack_missing);
         let transmissions = self.queue.head().map_or(0, |slot| slot.transmissions);
         if transmissions > self.config.max_frame_retries {
-            return self.finish_head(now, TxResult::NoAck);
+            return self.finish_head(now, Delivery::NoAck);
         }
         count(&mut self.stats.retries);
         // Hidden terminals that have collided would collide again after CSMA backoff alone, which
@@ -138,16 +153,21 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Gives the head its outcome and turns to the next frame.
-    fn finish_head(&mut self, now: Instant, result: TxResult) {
+    fn finish_head(&mut self, now: Instant, result: Delivery) {
         count(match result {
-            TxResult::Delivered => &mut self.stats.delivered,
-            TxResult::NoAck => &mut self.stats.no_ack,
-            TxResult::ChannelAccessFailure => &mut self.stats.channel_access_failure,
-            TxResult::Missed => &mut self.stats.missed,
+            Delivery::Delivered => &mut self.stats.delivered,
+            Delivery::NoAck => &mut self.stats.no_ack,
+            Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
+            Delivery::Missed => &mut self.stats.missed,
         });
-        if let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) {
-            let acknowledged = result == TxResult::Delivered;
-            self.neighbours.sent(now, slot.dst, slot.transmissions, acknowledged);
+        if let Some(slot) = self
+            .queue
+            .head()
+            .filter(|slot| slot.ack && slot.transmissions > 0)
+        {
+            let acknowledged = result == Delivery::Delivered;
+            self.neighbours
+                .sent(now, slot.dst, slot.transmissions, acknowledged);
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;
