@@ -21,10 +21,7 @@ pub(crate) struct OwedAck {
 }
 
 impl OwedAck {
-    pub(crate) const NONE: OwedAck = OwedAck {
-        frame: [0; ACK_PSDU - FCS_LEN],
-        received: None,
-    };
+    pub(crate) const NONE: OwedAck = OwedAck { frame: [0; ACK_PSDU - FCS_LEN], received: None };
 
     pub(crate) const fn frame(&self) -> &[u8] {
         &self.frame
@@ -41,9 +38,7 @@ impl<S: Sizes> Mac<S> {
         // While the radio has another frame to send it cannot take this one, and afterwards it is
         // too late: the sender will repeat.
         let possible = self.outstanding == Outstanding::None
-            && Repr::ack(sequence, false)
-                .emit(&mut self.owed_ack.frame)
-                .is_ok();
+            && Repr::ack(sequence, false).emit(&mut self.owed_ack.frame).is_ok();
         let before = match possible {
             true => self.owed_ack.received.replace(end_of_frame(sfd, len)),
             false => Some(sfd),
@@ -69,12 +64,6 @@ impl<S: Sizes> Mac<S> {
         };
         let (channel, power_dbm) = (self.config.channel, self.config.power_dbm);
         let access = Access::Immediate;
-        Some(Command::Transmit {
-            start,
-            access,
-            channel,
-            power_dbm,
-            ack: false,
-        })
+        Some(Command::Transmit { start, access, channel, power_dbm, ack: false })
     }
 }

@@ -71,11 +71,7 @@ impl Config {
         channel: DEFAULT_CHANNEL,
         power_dbm: 0,
         csma: Csma::Software,
-        csma_params: CsmaParams {
-            min_be: 3,
-            max_be: 5,
-            max_backoffs: 4,
-        },
+        csma_params: CsmaParams { min_be: 3, max_be: 5, max_backoffs: 4 },
         max_frame_retries: 3,
         retry_delay_max: Duration::ZERO,
         reserved_security: 0,
@@ -94,11 +90,7 @@ impl Config {
         if reserved != 0 && (reserved < Repr::MIN_FILLING || reserved > Repr::MAX_FILLING) {
             return Err(ConfigError::ReservedSecurity);
         }
-        let CsmaParams {
-            min_be,
-            max_be,
-            max_backoffs,
-        } = self.csma_params;
+        let CsmaParams { min_be, max_be, max_backoffs } = self.csma_params;
         if max_be < 3 || max_be > 8 || min_be > max_be || max_backoffs > 5 {
             return Err(ConfigError::CsmaParams);
         }
@@ -124,11 +116,7 @@ impl Config {
     /// The address that frames of this device carry as their source.
     pub const fn source(&self) -> Address {
         let short = Address::Short(self.short);
-        if short.is_unicast() {
-            short
-        } else {
-            Address::Extended(self.extended)
-        }
+        if short.is_unicast() { short } else { Address::Extended(self.extended) }
     }
 }
 

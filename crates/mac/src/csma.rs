@@ -14,10 +14,7 @@ pub(crate) struct Attempt {
 impl Attempt {
     /// Step 1: NB = 0, BE = macMinBE.
     pub(crate) const fn new(params: &CsmaParams) -> Self {
-        Attempt {
-            nb: 0,
-            be: params.min_be,
-        }
+        Attempt { nb: 0, be: params.min_be }
     }
 
     /// Step 2: 0 to 2^BE - 1 unit backoff periods.

@@ -51,20 +51,9 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![deny(clippy::arithmetic_side_effects)]
-#![cfg_attr(
-    test,
-    allow(
-        clippy::arithmetic_side_effects,
-        reason = "tests compute with constants"
-    )
-)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, reason = "tests compute with constants"))]
 
 #[cfg(test)]
 extern crate std;

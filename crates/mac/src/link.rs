@@ -44,19 +44,13 @@ impl Link {
     }
 
     fn sent(&mut self, transmissions: u8, acknowledged: bool) {
-        let counter = if acknowledged {
-            &mut self.delivered
-        } else {
-            &mut self.lost
-        };
+        let counter = if acknowledged { &mut self.delivered } else { &mut self.lost };
         *counter = counter.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(u32::from(transmissions));
         // A lost frame has to be sent again from scratch by somebody: it counts twice its
         // transmissions. (Any finite figure is a choice here; RFC 6551 does not make it.)
         let cost = if acknowledged { 1u16 } else { 2 };
-        let sample = u16::from(transmissions)
-            .saturating_mul(128)
-            .saturating_mul(cost);
+        let sample = u16::from(transmissions).saturating_mul(128).saturating_mul(cost);
         let average = match self.etx_x128 {
             None => i32::from(sample),
             Some(old) => towards(i32::from(old), i32::from(sample)),
@@ -70,10 +64,7 @@ impl Link {
         let lqi = i32::from(lqi).saturating_mul(16);
         let (rssi, lqi) = match self.rssi_x16 {
             None => (rssi, lqi),
-            Some(old) => (
-                towards(i32::from(old), rssi),
-                towards(i32::from(self.lqi_x16), lqi),
-            ),
+            Some(old) => (towards(i32::from(old), rssi), towards(i32::from(self.lqi_x16), lqi)),
         };
         self.rssi_x16 = i16::try_from(rssi).ok();
         self.lqi_x16 = u16::try_from(lqi).unwrap_or(u16::MAX);
@@ -105,12 +96,7 @@ impl Neighbour {
             received: 0,
             duplicates: 0,
         };
-        Neighbour {
-            address,
-            last_used,
-            link,
-            last_sequence: LastSequence::NONE,
-        }
+        Neighbour { address, last_used, link, last_sequence: LastSequence::NONE }
     }
 }
 
@@ -127,11 +113,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
     }
 
     pub(crate) fn link(&self, address: Address) -> Option<&Link> {
-        let known = self
-            .0
-            .as_slice()
-            .iter()
-            .find(|neighbour| neighbour.address == address)?;
+        let known = self.0.as_slice().iter().find(|neighbour| neighbour.address == address)?;
         (!address.is_empty()).then_some(&known.link)
     }
 
@@ -159,9 +141,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
     /// most two passes over the table.
     fn entry(&mut self, now: Instant, address: Address) -> Option<&mut Neighbour> {
         let table = self.0.as_mut_slice();
-        let known = table
-            .iter()
-            .position(|neighbour| neighbour.address == address);
+        let known = table.iter().position(|neighbour| neighbour.address == address);
         let index = match known {
             Some(index) => index,
             None => {

@@ -119,17 +119,8 @@ impl<S: Sizes> Mac<S> {
 
     /// The filter to set in the radio before the first command.
     pub const fn filter(&self) -> Filter {
-        let Config {
-            pan_id,
-            short,
-            extended,
-            ..
-        } = self.config;
-        Filter {
-            pan_id: pan_id.0,
-            short,
-            extended,
-        }
+        let Config { pan_id, short, extended, .. } = self.config;
+        Filter { pan_id: pan_id.0, short, extended }
     }
 
     /// Octets of payload that fit into one frame to `dst`.
@@ -153,12 +144,7 @@ impl<S: Sizes> Mac<S> {
         request: TxRequest,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<(), QueueFull> {
-        let TxRequest {
-            dst,
-            ack,
-            token,
-            class,
-        } = request;
+        let TxRequest { dst, ack, token, class } = request;
         let ack = ack && dst.is_unicast();
         let header = self.header(dst, ack);
         let full = !self.queue.can_accept(class);
@@ -200,13 +186,7 @@ impl<S: Sizes> Mac<S> {
         frame: &[u8],
     ) -> Result<Option<Indication>, Discard> {
         match event {
-            Event::Received {
-                sfd,
-                len,
-                rssi_dbm,
-                lqi,
-                acked: _,
-            } => {
+            Event::Received { sfd, len, rssi_dbm, lqi, acked: _ } => {
                 let octets = frame.get(..usize::from(len)).unwrap_or(frame);
                 self.handle_received(now, sfd, octets, rssi_dbm, lqi)
             }
@@ -223,24 +203,14 @@ impl<S: Sizes> Mac<S> {
         if !self.listening {
             self.listening = true;
             let channel = self.config.channel;
-            let command = Command::Receive {
-                start: Start::Asap,
-                until: None,
-                channel,
-            };
-            return Some(Submission {
-                command,
-                frame: &[],
-            });
+            let command = Command::Receive { start: Start::Asap, until: None, channel };
+            return Some(Submission { command, frame: &[] });
         }
         if self.outstanding != Outstanding::None {
             return None;
         }
         match self.take_owed_ack(now) {
-            Some(command) => Some(Submission {
-                command,
-                frame: self.owed_ack.frame(),
-            }),
+            Some(command) => Some(Submission { command, frame: self.owed_ack.frame() }),
             None => self.poll_head(),
         }
     }
@@ -305,11 +275,7 @@ impl<S: Sizes> Mac<S> {
     /// A snapshot for diagnosis.
     pub fn info(&self) -> Info {
         let retry_delay_max = self.config.retry_delay_max;
-        Info {
-            slots_used: self.queue.used(),
-            tx: self.tx,
-            retry_delay_max,
-        }
+        Info { slots_used: self.queue.used(), tx: self.tx, retry_delay_max }
     }
 
     /// The counters.
@@ -328,11 +294,7 @@ impl<S: Sizes> Mac<S> {
             frame_type: FrameType::Data,
             // Version 1, because version 0 ends at aMaxMACSafePayloadSize (102 octets of payload);
             // version 2 only where an information element needs it.
-            version: if filling == 0 {
-                Version::V2006
-            } else {
-                Version::V2015
-            },
+            version: if filling == 0 { Version::V2006 } else { Version::V2015 },
             ack_request,
             frame_pending: false,
             sequence: self.sequence,

@@ -108,12 +108,7 @@ pub(crate) struct Queue<A: Array<Slot>> {
 
 impl<A: Array<Slot>> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Queue {
-            slots: A::EMPTY,
-            first: 0,
-            used: 0,
-            done: 0,
-        }
+        Queue { slots: A::EMPTY, first: 0, used: 0, done: 0 }
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -172,28 +167,14 @@ impl<A: Array<Slot>> Queue<A> {
             return None;
         }
         let slot = self.slots.as_slice().get(self.first)?;
-        let &Slot {
-            token,
-            dst,
-            result,
-            transmissions,
-            ..
-        } = slot;
+        let &Slot { token, dst, result, transmissions, .. } = slot;
         self.first = self.index(1);
         self.done = self.done.saturating_sub(1);
         self.used = self.used.saturating_sub(1);
-        Some(Outcome {
-            token,
-            dst,
-            result,
-            transmissions,
-        })
+        Some(Outcome { token, dst, result, transmissions })
     }
 
     fn index(&self, offset: usize) -> usize {
-        self.first
-            .saturating_add(offset)
-            .checked_rem(A::LEN)
-            .unwrap_or(0)
+        self.first.saturating_add(offset).checked_rem(A::LEN).unwrap_or(0)
     }
 }

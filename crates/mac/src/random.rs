@@ -15,24 +15,17 @@ impl Random {
     const STREAM: u64 = 0x0a02_bdbf_7bb3_c0a7;
 
     pub(crate) const fn new(seed: u64) -> Self {
-        Random {
-            seed,
-            generator: None,
-        }
+        Random { seed, generator: None }
     }
 
     fn next_u32(&mut self) -> u32 {
         let seed = self.seed;
-        self.generator
-            .get_or_insert_with(|| Pcg32::new(seed, Self::STREAM))
-            .next_u32()
+        self.generator.get_or_insert_with(|| Pcg32::new(seed, Self::STREAM)).next_u32()
     }
 
     /// Uniform in 0..2^`bits`, for `bits` up to 31.
     pub(crate) fn bits(&mut self, bits: u8) -> u32 {
-        let mask = 1u32
-            .checked_shl(u32::from(bits))
-            .map_or(u32::MAX, |n| n.saturating_sub(1));
+        let mask = 1u32.checked_shl(u32::from(bits)).map_or(u32::MAX, |n| n.saturating_sub(1));
         self.next_u32() & mask
     }
 

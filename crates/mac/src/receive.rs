@@ -79,22 +79,13 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<Option<Indication>, Discard> {
         let frame = Frame::parse(octets).map_err(Discard::Malformed)?;
         if frame.frame_type() == FrameType::Ack {
-            let awaited = frame
-                .sequence()
-                .is_some_and(|n| self.handle_ack(now, sfd, n));
-            return if awaited {
-                Ok(None)
-            } else {
-                Err(Discard::UnawaitedAck)
-            };
+            let awaited = frame.sequence().is_some_and(|n| self.handle_ack(now, sfd, n));
+            return if awaited { Ok(None) } else { Err(Discard::UnawaitedAck) };
         }
         // A radio with a filter of its own may be promiscuous, or filter less than this.
         self.filter_frame(&frame)?;
         let in_software = !self.capabilities.contains(Capabilities::AUTO_ACK);
-        if let Some(sequence) = frame
-            .sequence()
-            .filter(|_| in_software && wants_ack(&frame))
-        {
+        if let Some(sequence) = frame.sequence().filter(|_| in_software && wants_ack(&frame)) {
             self.owe_ack(sfd, octets.len(), sequence);
         }
         if frame.security().is_some() {
@@ -108,13 +99,7 @@ impl<S: Sizes> Mac<S> {
             self.reject_duplicate(now, src, frame.sequence(), rssi_dbm, lqi)?;
         }
         let payload = frame.payload_range();
-        Ok(Some(Indication {
-            src,
-            dst,
-            payload,
-            rssi_dbm,
-            lqi,
-        }))
+        Ok(Some(Indication { src, dst, payload, rssi_dbm, lqi }))
     }
 
     /// The third level of filtering, for a device that is not PAN coordinator. Beacons pass, which

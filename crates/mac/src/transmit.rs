@@ -22,11 +22,7 @@ impl<S: Sizes> Mac<S> {
             false => self.attempt.backoff(&mut self.random),
         };
         let until = now + extra + backoff;
-        self.tx = if until > now {
-            TxState::Backoff { until }
-        } else {
-            TxState::Ready
-        };
+        self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
     }
 
     /// The head for the radio, if its backoff is over.
@@ -48,10 +44,7 @@ impl<S: Sizes> Mac<S> {
             power_dbm: self.config.power_dbm,
             ack: slot.ack && self.capabilities.contains(Capabilities::ACK_WAIT),
         };
-        Some(Submission {
-            command,
-            frame: slot.octets(),
-        })
+        Some(Submission { command, frame: slot.octets() })
     }
 
     pub(crate) fn handle_transmitted(
@@ -78,10 +71,7 @@ impl<S: Sizes> Mac<S> {
                 self.finish_head(now, Delivery::Delivered);
             }
             Ack::NotAwaited => {
-                self.tx = TxState::AwaitAck {
-                    since: sfd,
-                    until: frame_end + ACK_WAIT,
-                };
+                self.tx = TxState::AwaitAck { since: sfd, until: frame_end + ACK_WAIT };
             }
         }
         Ok(())
@@ -119,10 +109,7 @@ impl<S: Sizes> Mac<S> {
     /// Takes an acknowledgement with this sequence number whose SFD ended at `sfd`, and tells
     /// whether it was awaited.
     pub(crate) fn handle_ack(&mut self, now: Instant, sfd: Instant, sequence: u8) -> bool {
-        let fits = self
-            .queue
-            .head()
-            .is_some_and(|slot| slot.ack && slot.sequence == sequence);
+        let fits = self.queue.head().is_some_and(|slot| slot.ack && slot.sequence == sequence);
         match self.tx {
             TxState::AwaitAck { since, .. } if fits && sfd > since => {
                 self.finish_head(now, Delivery::Delivered);
@@ -160,14 +147,9 @@ impl<S: Sizes> Mac<S> {
             Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
             Delivery::Missed => &mut self.stats.missed,
         });
-        if let Some(slot) = self
-            .queue
-            .head()
-            .filter(|slot| slot.ack && slot.transmissions > 0)
-        {
+        if let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) {
             let acknowledged = result == Delivery::Delivered;
-            self.neighbours
-                .sent(now, slot.dst, slot.transmissions, acknowledged);
+            self.neighbours.sent(now, slot.dst, slot.transmissions, acknowledged);
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;

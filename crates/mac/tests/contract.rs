@@ -27,22 +27,14 @@ struct Device {
 
 impl Device {
     fn offer(&mut self, now: Instant, request: TxRequest, len: usize) -> bool {
-        let accepted = self
-            .mac
-            .enqueue(now, request, |room| len.min(room.len()))
-            .is_ok();
+        let accepted = self.mac.enqueue(now, request, |room| len.min(room.len())).is_ok();
         self.accepted += usize::from(accepted && len > 0);
         accepted
     }
 }
 
 fn request(dst: u16, class: Class) -> TxRequest {
-    TxRequest {
-        dst: Address::Short(dst),
-        ack: true,
-        token: Token(u32::from(dst)),
-        class,
-    }
+    TxRequest { dst: Address::Short(dst), ack: true, token: Token(u32::from(dst)), class }
 }
 
 /// A frame that is well-formed, damaged or noise.
@@ -58,19 +50,11 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
             frame_pending: false,
             sequence: sequence & 7,
             pan_id: PanId(0xabcd),
-            dst: if dst & 3 == 0 {
-                Address::BROADCAST
-            } else {
-                Address::Short(1)
-            },
+            dst: if dst & 3 == 0 { Address::BROADCAST } else { Address::Short(1) },
             src: Address::Short(u16::from(src & 7)),
             filling: 0,
         };
-        let repr = if kind & 24 == 24 {
-            Repr::ack(sequence, false)
-        } else {
-            repr
-        };
+        let repr = if kind & 24 == 24 { Repr::ack(sequence, false) } else { repr };
         let len = repr.emit(&mut frame).expect("room");
         frame.truncate(len + usize::from(dst & 31));
     }
@@ -90,25 +74,14 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
             let ack = match dice >> 16 & 3 {
                 0 => Ack::Missing,
                 1 => Ack::NotAwaited,
-                _ => Ack::Received {
-                    frame_pending: false,
-                },
+                _ => Ack::Received { frame_pending: false },
             };
             (Event::Transmitted { sfd, ack }, Vec::new())
         }
         _ => {
             let frame = some_frame(random);
             let len = frame.len() as u8;
-            (
-                Event::Received {
-                    sfd,
-                    len,
-                    rssi_dbm: -70,
-                    lqi: 100,
-                    acked: false,
-                },
-                frame,
-            )
+            (Event::Received { sfd, len, rssi_dbm: -70, lqi: 100, acked: false }, frame)
         }
     }
 }
@@ -119,11 +92,7 @@ impl Subject for Device {
 
     fn fresh(seed: u64) -> Self {
         let bit = |n: u64, set| {
-            if seed >> n & 1 != 0 {
-                set
-            } else {
-                Capabilities::NONE
-            }
+            if seed >> n & 1 != 0 { set } else { Capabilities::NONE }
         };
         let capabilities = bit(0, Capabilities::AUTO_ACK)
             | bit(1, Capabilities::ACK_WAIT)
@@ -131,34 +100,19 @@ impl Subject for Device {
             | bit(3, Capabilities::SCHEDULED);
         let config = Config {
             short: 1,
-            csma: if seed >> 4 & 1 != 0 {
-                Csma::Hardware
-            } else {
-                Csma::Software
-            },
-            csma_params: CsmaParams {
-                min_be: (seed % 4) as u8,
-                ..Default::default()
-            },
+            csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
+            csma_params: CsmaParams { min_be: (seed % 4) as u8, ..Default::default() },
             retry_delay_max: Duration::from_millis(seed % 3 * 40),
             reserved_security: if seed.is_multiple_of(5) { 21 } else { 0 },
             ..Config::DEFAULT
         };
-        Device {
-            mac: Mac::new(config, capabilities, seed),
-            accepted: 0,
-            reported: 0,
-        }
+        Device { mac: Mac::new(config, capabilities, seed), accepted: 0, reported: 0 }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
         let dice = random.next_u32();
         if dice & 3 == 0 {
-            let class = if dice & 4 == 0 {
-                Class::Data
-            } else {
-                Class::Control
-            };
+            let class = if dice & 4 == 0 { Class::Data } else { Class::Control };
             let dst = [2, 3, 4, 0xffff][(dice >> 8 & 3) as usize];
             let accepted = self.offer(now, request(dst, class), (dice >> 16 & 127) as usize);
             return format!("enqueue {accepted}");
@@ -190,10 +144,7 @@ impl Subject for Device {
 
     fn refuse(&mut self, now: Instant) -> bool {
         let refused = match self.mac.poll_radio(now) {
-            Some(Submission {
-                command: Command::Transmit { access, .. },
-                ..
-            }) => access,
+            Some(Submission { command: Command::Transmit { access, .. }, .. }) => access,
             _ => return false,
         };
         self.mac.radio_refused(now);

@@ -38,14 +38,7 @@ impl Pair {
         let macs = [1, 2].map(|n: u16| Mac::new(config(n), capabilities, seed + u64::from(n)));
         let (received, outcomes) = (Vec::new(), Vec::new());
         let random = Pcg32::new(seed, 1);
-        Pair {
-            macs,
-            capabilities,
-            random,
-            now: Instant::ZERO,
-            received,
-            outcomes,
-        }
+        Pair { macs, capabilities, random, now: Instant::ZERO, received, outcomes }
     }
 
     fn lost(&mut self) -> bool {
@@ -68,34 +61,20 @@ impl Pair {
         if ack {
             // Radios that wait for acknowledgements also send them, in this test.
             let acked = arrived && !self.lost();
-            result = if acked {
-                Ack::Received {
-                    frame_pending: false,
-                }
-            } else {
-                Ack::Missing
-            };
+            result = if acked { Ack::Received { frame_pending: false } } else { Ack::Missing };
         }
         if arrived {
             self.deliver(1 - from, sfd, &frame);
         }
         self.now += if ack { ACK_WAIT } else { Duration::ZERO };
         let event = Event::Transmitted { sfd, ack: result };
-        self.macs[from]
-            .handle_radio(self.now, event, &[])
-            .expect("submitted");
+        self.macs[from].handle_radio(self.now, event, &[]).expect("submitted");
         true
     }
 
     fn deliver(&mut self, to: usize, sfd: Instant, frame: &[u8]) {
         let acked = self.capabilities.contains(Capabilities::AUTO_ACK);
-        let event = Event::Received {
-            sfd,
-            len: frame.len() as u8,
-            rssi_dbm: -70,
-            lqi: 99,
-            acked,
-        };
+        let event = Event::Received { sfd, len: frame.len() as u8, rssi_dbm: -70, lqi: 99, acked };
         if let Ok(Some(indication)) = self.macs[to].handle_radio(self.now, event, frame) {
             let payload = frame[indication.payload].try_into().expect("four octets");
             self.received.push(u32::from_be_bytes(payload));
@@ -107,19 +86,12 @@ impl Pair {
         while (self.outcomes.len() as u32) < frames {
             if next < frames && self.macs[0].can_accept(Class::Data) {
                 let (dst, token) = (Address::Short(2), Token(next));
-                let request = TxRequest {
-                    dst,
-                    ack: true,
-                    token,
-                    class: Class::Data,
-                };
+                let request = TxRequest { dst, ack: true, token, class: Class::Data };
                 let write = |room: &mut [u8]| {
                     room[..4].copy_from_slice(&next.to_be_bytes());
                     4
                 };
-                self.macs[0]
-                    .enqueue(self.now, request, write)
-                    .expect("can_accept");
+                self.macs[0].enqueue(self.now, request, write).expect("can_accept");
                 next += 1;
             }
             // The receiver's acknowledgement cannot wait for the sender's next frame.
@@ -147,29 +119,18 @@ fn what_is_reported_delivered_arrives_once_and_in_order() {
         for seed in 0..20 {
             let mut pair = Pair::new(capabilities, csma, seed);
             pair.run(500);
-            assert!(
-                pair.received.windows(2).all(|w| w[0] < w[1]),
-                "repeated or out of order"
-            );
+            assert!(pair.received.windows(2).all(|w| w[0] < w[1]), "repeated or out of order");
             let tokens: Vec<u32> = pair.outcomes.iter().map(|outcome| outcome.0).collect();
             assert_eq!(tokens, (0..500).collect::<Vec<_>>());
             for (token, result) in &pair.outcomes {
                 let arrived = pair.received.binary_search(token).is_ok();
-                assert!(
-                    arrived || *result == Delivery::NoAck,
-                    "{token} was lost silently"
-                );
+                assert!(arrived || *result == Delivery::NoAck, "{token} was lost silently");
             }
             // One transmission in 1 / (0.75 * 0.75) works; four fail in 3.7 % of frames.
             let delivered = pair.macs[0].stats().delivered;
             assert!((450..500).contains(&delivered), "{delivered} of 500");
-            let etx = pair.macs[0]
-                .link(Address::Short(2))
-                .and_then(|link| link.etx_x128());
-            assert!(
-                etx.is_some_and(|etx| (128..=8 * 128).contains(&etx)),
-                "{etx:?}"
-            );
+            let etx = pair.macs[0].link(Address::Short(2)).and_then(|link| link.etx_x128());
+            assert!(etx.is_some_and(|etx| (128..=8 * 128).contains(&etx)), "{etx:?}");
         }
     }
 }

@@ -8,11 +8,7 @@ const ME: Address = Address::Short(1);
 #[test]
 fn a_radio_that_acknowledges_is_left_to_it() {
     let mut mac = mac(config(), all(), 1);
-    assert!(
-        receive(&mut mac, T0, &data_frame(PEER, ME, 3, true))
-            .unwrap()
-            .is_some()
-    );
+    assert!(receive(&mut mac, T0, &data_frame(PEER, ME, 3, true)).unwrap().is_some());
     assert_eq!(mac.poll_radio(T0), None);
 }
 
@@ -24,10 +20,7 @@ fn the_mac_acknowledges_12_symbols_after_the_end_where_the_radio_does_not() {
     let end = T0 + OCTET * (u32::try_from(frame.len()).unwrap() + 3);
     let submission = mac.poll_radio(end).unwrap();
     assert_eq!(submission.frame, ack_frame(3));
-    let Command::Transmit {
-        start, access, ack, ..
-    } = submission.command
-    else {
+    let Command::Transmit { start, access, ack, .. } = submission.command else {
         panic!("{:?}", submission.command);
     };
     // Five octets of preamble and SFD after the turnaround.
@@ -35,11 +28,7 @@ fn the_mac_acknowledges_12_symbols_after_the_end_where_the_radio_does_not() {
     assert_eq!((access, ack), (Access::Immediate, false));
     transmitted(&mut mac, end, Ack::NotAwaited);
     assert_eq!(mac.stats().acks_sent, 1);
-    assert_eq!(
-        mac.poll_outcome(end),
-        None,
-        "an acknowledgement has no outcome"
-    );
+    assert_eq!(mac.poll_outcome(end), None, "an acknowledgement has no outcome");
 }
 
 #[test]
@@ -47,29 +36,13 @@ fn without_scheduling_the_acknowledgement_goes_as_soon_as_possible() {
     let mut mac = mac(config(), Capabilities::NONE, 1);
     receive(&mut mac, T0, &data_frame(PEER, ME, 3, true)).unwrap();
     let command = mac.poll_radio(T0).unwrap().command;
-    assert!(matches!(
-        command,
-        Command::Transmit {
-            start: Start::Asap,
-            ..
-        }
-    ));
+    assert!(matches!(command, Command::Transmit { start: Start::Asap, .. }));
 }
 
 #[test]
 fn an_acknowledgement_goes_before_a_frame_that_is_ready() {
-    let csma_params = kinglet_radio::CsmaParams {
-        min_be: 0,
-        ..Default::default()
-    };
-    let mut mac = mac(
-        Config {
-            csma_params,
-            ..config()
-        },
-        Capabilities::NONE,
-        1,
-    );
+    let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
+    let mut mac = mac(Config { csma_params, ..config() }, Capabilities::NONE, 1);
     put(&mut mac, T0, request(1)).unwrap();
     receive(&mut mac, T0, &data_frame(PEER, ME, 3, true)).unwrap();
     assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3));
@@ -91,11 +64,7 @@ fn an_acknowledgement_is_not_owed_while_another_frame_leaves() {
     let (mut mac, mut now) = (mac(config(), Capabilities::NONE, 1), T0);
     put(&mut mac, now, request(1)).unwrap();
     submitted(&mut mac, &mut now);
-    assert!(
-        receive(&mut mac, now, &data_frame(PEER, ME, 3, true))
-            .unwrap()
-            .is_some()
-    );
+    assert!(receive(&mut mac, now, &data_frame(PEER, ME, 3, true)).unwrap().is_some());
     assert_eq!(mac.poll_radio(now), None);
     transmitted(&mut mac, now, Ack::NotAwaited);
     assert_eq!(mac.poll_radio(now), None);
@@ -115,12 +84,8 @@ fn only_frames_for_this_device_that_ask_for_it_are_acknowledged() {
         let _ = receive(&mut mac, T0, &frame);
         assert_eq!(mac.poll_radio(T0), None);
     }
-    receive(
-        &mut mac,
-        T0,
-        &data_frame(PEER, Address::Extended(config().extended), 5, true),
-    )
-    .unwrap();
+    receive(&mut mac, T0, &data_frame(PEER, Address::Extended(config().extended), 5, true))
+        .unwrap();
     assert!(mac.poll_radio(T0).is_some());
 }
 

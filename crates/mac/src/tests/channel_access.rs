@@ -6,11 +6,7 @@ use kinglet_radio::{CsmaParams, UNIT_BACKOFF};
 /// How many unit backoffs the MAC waits from `now`.
 fn backoff_units(mac: &TestMac, now: Instant) -> u64 {
     let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
-    assert_eq!(
-        wait.as_micros() % UNIT_BACKOFF.as_micros(),
-        0,
-        "backoffs are whole units"
-    );
+    assert_eq!(wait.as_micros() % UNIT_BACKOFF.as_micros(), 0, "backoffs are whole units");
     wait.as_micros() / UNIT_BACKOFF.as_micros()
 }
 
@@ -33,13 +29,7 @@ fn the_sequence_of_backoffs_of_one_device_is_uniform_too() {
         put(&mut mac, now, request(token)).unwrap();
         counts[usize::try_from(backoff_units(&mac, now)).unwrap()] += 1;
         submitted(&mut mac, &mut now);
-        transmitted(
-            &mut mac,
-            now,
-            Ack::Received {
-                frame_pending: false,
-            },
-        );
+        transmitted(&mut mac, now, Ack::Received { frame_pending: false });
         assert!(mac.poll_outcome(now).is_some());
     }
     assert_uniform(&counts);
@@ -55,53 +45,21 @@ fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_frame
             longest[nb] = backoff_units(&mac, now).max(longest[nb]);
             assert_eq!(mac.poll_outcome(now), None);
             let (command, _) = submitted(&mut mac, &mut now);
-            assert!(matches!(
-                command,
-                Command::Transmit {
-                    access: Access::Cca,
-                    ..
-                }
-            ));
+            assert!(matches!(command, Command::Transmit { access: Access::Cca, .. }));
             assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &[]), Ok(None));
         }
         let result = Delivery::ChannelAccessFailure;
-        let outcome = Outcome {
-            token: Token(9),
-            dst: PEER,
-            result,
-            transmissions: 0,
-        };
+        let outcome = Outcome { token: Token(9), dst: PEER, result, transmissions: 0 };
         assert_eq!(mac.poll_outcome(now), Some(outcome));
-        assert_eq!(
-            (mac.poll_outcome(now), mac.deadline(), mac.is_idle()),
-            (None, None, true)
-        );
+        assert_eq!((mac.poll_outcome(now), mac.deadline(), mac.is_idle()), (None, None, true));
     }
-    assert_eq!(
-        longest,
-        [7, 15, 31, 31, 31],
-        "2^BE - 1 with BE = 3, 4, 5, 5, 5"
-    );
+    assert_eq!(longest, [7, 15, 31, 31, 31], "2^BE - 1 with BE = 3, 4, 5, 5, 5");
 }
 
 #[test]
 fn configured_csma_parameters_are_used() {
-    let csma_params = CsmaParams {
-        min_be: 0,
-        max_be: 3,
-        max_backoffs: 0,
-    };
-    let (mut mac, mut now) = (
-        mac(
-            Config {
-                csma_params,
-                ..config()
-            },
-            all(),
-            1,
-        ),
-        T0,
-    );
+    let csma_params = CsmaParams { min_be: 0, max_be: 3, max_backoffs: 0 };
+    let (mut mac, mut now) = (mac(Config { csma_params, ..config() }, all(), 1), T0);
     put(&mut mac, now, request(0)).unwrap();
     assert_eq!(mac.deadline(), None, "2^0 - 1 units: no backoff at all");
     submitted(&mut mac, &mut now);
@@ -114,10 +72,7 @@ fn configured_csma_parameters_are_used() {
 fn the_radio_keeps_listening_during_software_backoff() {
     let mut mac = mac(config(), all(), 3);
     put(&mut mac, T0, request(0)).unwrap();
-    assert!(
-        mac.deadline().is_some_and(|at| at > T0),
-        "seed 3 draws a backoff"
-    );
+    assert!(mac.deadline().is_some_and(|at| at > T0), "seed 3 draws a backoff");
     assert_eq!(mac.poll_radio(T0), None, "no command replaces listening");
     let frame = data_frame(PEER, Address::Short(1), 7, true);
     assert!(receive(&mut mac, T0, &frame).unwrap().is_some());
@@ -125,57 +80,27 @@ fn the_radio_keeps_listening_during_software_backoff() {
 
 #[test]
 fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
-    let mut mac = mac(
-        Config {
-            csma: Csma::Hardware,
-            ..config()
-        },
-        all(),
-        3,
-    );
+    let mut mac = mac(Config { csma: Csma::Hardware, ..config() }, all(), 3);
     put(&mut mac, T0, request(1)).unwrap();
     assert_eq!(mac.deadline(), None);
     let command = mac.poll_radio(T0).unwrap().command;
-    let Command::Transmit {
-        access: Access::Csma(params),
-        ack: true,
-        ..
-    } = command
-    else {
+    let Command::Transmit { access: Access::Csma(params), ack: true, .. } = command else {
         panic!("{command:?}");
     };
     assert_eq!(params, CsmaParams::default());
     // The radio has tried macMaxCsmaBackoffs + 1 times when it says busy.
     mac.handle_radio(T0, Event::ChannelBusy, &[]).unwrap();
-    assert_eq!(
-        mac.poll_outcome(T0).unwrap().result,
-        Delivery::ChannelAccessFailure
-    );
+    assert_eq!(mac.poll_outcome(T0).unwrap().result, Delivery::ChannelAccessFailure);
 }
 
 #[test]
 fn hardware_csma_without_the_capability_is_done_in_software() {
     let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
-    let (mut mac, mut now) = (
-        mac(
-            Config {
-                csma: Csma::Hardware,
-                ..config()
-            },
-            capabilities,
-            3,
-        ),
-        T0,
-    );
+    let (mut mac, mut now) =
+        (mac(Config { csma: Csma::Hardware, ..config() }, capabilities, 3), T0);
     put(&mut mac, now, request(1)).unwrap();
     let (command, _) = submitted(&mut mac, &mut now);
-    assert!(matches!(
-        command,
-        Command::Transmit {
-            access: Access::Cca,
-            ..
-        }
-    ));
+    assert!(matches!(command, Command::Transmit { access: Access::Cca, .. }));
 }
 
 #[test]
@@ -186,21 +111,11 @@ fn a_refused_command_is_submitted_again_after_a_backoff_and_costs_no_attempt() {
         let (_, frame) = submitted(&mut mac, &mut now);
         assert!(frame.ends_with(b"data"));
         mac.radio_refused(now);
-        assert_eq!(
-            mac.poll_radio(now),
-            None,
-            "a busy driver is not asked again at once"
-        );
+        assert_eq!(mac.poll_radio(now), None, "a busy driver is not asked again at once");
         assert!(mac.deadline().is_some_and(|at| at >= now + UNIT_BACKOFF));
     }
     submitted(&mut mac, &mut now);
-    transmitted(
-        &mut mac,
-        now,
-        Ack::Received {
-            frame_pending: false,
-        },
-    );
+    transmitted(&mut mac, now, Ack::Received { frame_pending: false });
     assert_eq!(mac.poll_outcome(now).unwrap().transmissions, 1);
     assert_eq!(mac.stats().refused, 20);
 }

@@ -32,35 +32,19 @@ fn all() -> Capabilities {
 }
 
 fn config() -> Config {
-    Config {
-        short: 1,
-        extended: [2, 0, 0, 0, 0, 0, 0, 1],
-        ..Config::DEFAULT
-    }
+    Config { short: 1, extended: [2, 0, 0, 0, 0, 0, 0, 1], ..Config::DEFAULT }
 }
 
 /// A MAC whose radio listens already.
 fn mac(config: Config, capabilities: Capabilities, seed: u64) -> TestMac {
     let mut mac = Mac::new(config, capabilities, seed);
     let first = mac.poll_radio(T0).map(|submission| submission.command);
-    assert!(matches!(
-        first,
-        Some(Command::Receive {
-            start: Start::Asap,
-            until: None,
-            ..
-        })
-    ));
+    assert!(matches!(first, Some(Command::Receive { start: Start::Asap, until: None, .. })));
     mac
 }
 
 fn request(token: u32) -> TxRequest {
-    TxRequest {
-        dst: PEER,
-        ack: true,
-        token: Token(token),
-        class: Class::Data,
-    }
+    TxRequest { dst: PEER, ack: true, token: Token(token), class: Class::Data }
 }
 
 fn put(mac: &mut TestMac, now: Instant, request: TxRequest) -> Result<(), QueueFull> {
@@ -81,10 +65,7 @@ fn submitted(mac: &mut TestMac, now: &mut Instant) -> (Command, Vec<u8>) {
 }
 
 fn transmitted(mac: &mut TestMac, now: Instant, ack: Ack) {
-    assert_eq!(
-        mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]),
-        Ok(None)
-    );
+    assert_eq!(mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]), Ok(None));
 }
 
 /// A data frame from `src`.
@@ -108,13 +89,7 @@ fn data_frame(src: Address, dst: Address, sequence: u8, ack_request: bool) -> Ve
 
 fn receive(mac: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Option<Indication>, Discard> {
     let len = u8::try_from(frame.len()).unwrap();
-    let event = Event::Received {
-        sfd: now,
-        len,
-        rssi_dbm: -60,
-        lqi: 200,
-        acked: false,
-    };
+    let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: false };
     mac.handle_radio(now, event, frame)
 }
 
@@ -131,9 +106,6 @@ fn sequence_of(frame: &[u8]) -> u8 {
 /// Chi-square test with 7 degrees of freedom, where 24.3 is exceeded once in a thousand.
 fn assert_uniform(counts: &[u32; 8]) {
     let expected = counts.iter().sum::<u32>() / 8;
-    let squares: u32 = counts
-        .iter()
-        .map(|&count| count.abs_diff(expected).pow(2))
-        .sum();
+    let squares: u32 = counts.iter().map(|&count| count.abs_diff(expected).pow(2)).sum();
     assert!(squares < expected * 24, "{counts:?}");
 }

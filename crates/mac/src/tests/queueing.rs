@@ -11,24 +11,9 @@ fn one_slot_is_kept_for_control_frames() {
     }
     assert!(!mac.can_accept(Class::Data) && mac.can_accept(Class::Control));
     assert_eq!(put(&mut mac, T0, request(3)), Err(QueueFull));
-    put(
-        &mut mac,
-        T0,
-        TxRequest {
-            class: Class::Control,
-            ..request(4)
-        },
-    )
-    .unwrap();
+    put(&mut mac, T0, TxRequest { class: Class::Control, ..request(4) }).unwrap();
     assert!(!mac.can_accept(Class::Control));
-    let full = mac.enqueue(
-        T0,
-        TxRequest {
-            class: Class::Control,
-            ..request(5)
-        },
-        |_| panic!(),
-    );
+    let full = mac.enqueue(T0, TxRequest { class: Class::Control, ..request(5) }, |_| panic!());
     assert_eq!(full, Err(QueueFull));
     assert_eq!((mac.stats().enqueued, mac.stats().queue_full), (4, 2));
 }
@@ -43,13 +28,7 @@ fn every_frame_has_exactly_one_outcome_in_order_even_if_fetched_late() {
         }
         for _ in 0..3 {
             submitted(&mut mac, &mut now);
-            transmitted(
-                &mut mac,
-                now,
-                Ack::Received {
-                    frame_pending: false,
-                },
-            );
+            transmitted(&mut mac, now, Ack::Received { frame_pending: false });
         }
         assert!(!mac.can_accept(Class::Data), "outcomes hold their slots");
         outcomes.extend(core::iter::from_fn(|| mac.poll_outcome(now)).map(|o| o.token.0));
@@ -69,10 +48,7 @@ fn a_fill_that_writes_nothing_queues_nothing() {
 fn the_frame_has_its_header_and_the_payload_where_fill_wrote_it() {
     let (mut mac, mut now) = (mac(config(), all(), 1), T0);
     let room = mac.max_payload(PEER);
-    assert_eq!(
-        room, 116,
-        "125 octets without FCS, 9 of header with two short addresses"
-    );
+    assert_eq!(room, 116, "125 octets without FCS, 9 of header with two short addresses");
     let fill = |octets: &mut [u8]| {
         assert_eq!(octets.len(), room);
         octets.fill(0xee);
@@ -80,30 +56,16 @@ fn the_frame_has_its_header_and_the_payload_where_fill_wrote_it() {
     };
     mac.enqueue(now, request(1), fill).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
-    assert_eq!(
-        frame.len(),
-        MAX_FRAME,
-        "what fill claims beyond the room does not count"
-    );
+    assert_eq!(frame.len(), MAX_FRAME, "what fill claims beyond the room does not count");
     let view = Frame::parse(&frame).unwrap();
     assert_eq!((view.src(), view.dst()), (Address::Short(1), PEER));
-    assert_eq!(
-        (view.dst_pan(), view.ack_request()),
-        (Some(PanId(0xabcd)), true)
-    );
+    assert_eq!((view.dst_pan(), view.ack_request()), (Some(PanId(0xabcd)), true));
     assert_eq!(view.payload(), [0xee; 116]);
 }
 
 #[test]
 fn a_device_without_short_address_uses_its_extended_one() {
-    let mac = mac(
-        Config {
-            short: 0xffff,
-            ..config()
-        },
-        all(),
-        1,
-    );
+    let mac = mac(Config { short: 0xffff, ..config() }, all(), 1);
     assert_eq!(mac.max_payload(PEER), 110);
     assert_eq!(mac.max_payload(Address::Extended([1; 8])), 104);
 }
@@ -111,10 +73,7 @@ fn a_device_without_short_address_uses_its_extended_one() {
 #[test]
 fn reserved_octets_are_on_the_air_and_do_not_reach_the_receiver() {
     for reserved in 7..=100 {
-        let config = Config {
-            reserved_security: reserved,
-            ..config()
-        };
+        let config = Config { reserved_security: reserved, ..config() };
         assert_eq!(config.check(), Ok(()));
         let (mut sender, mut now) = (mac(config, all(), 1), T0);
         assert_eq!(sender.max_payload(PEER), 116 - usize::from(reserved));
@@ -130,60 +89,27 @@ fn reserved_octets_are_on_the_air_and_do_not_reach_the_receiver() {
 #[test]
 fn impossible_configurations_are_named_and_clamped() {
     for reserved in [1, 6, 101] {
-        let wrong = Config {
-            reserved_security: reserved,
-            ..config()
-        };
+        let wrong = Config { reserved_security: reserved, ..config() };
         assert_eq!(wrong.check(), Err(ConfigError::ReservedSecurity));
     }
-    let wrong = Config {
-        reserved_security: 3,
-        max_frame_retries: 9,
-        ..config()
-    };
+    let wrong = Config { reserved_security: 3, max_frame_retries: 9, ..config() };
     let mac = mac(wrong, all(), 1);
+    assert_eq!((mac.config().reserved_security, mac.config().max_frame_retries), (7, 7));
     assert_eq!(
-        (
-            mac.config().reserved_security,
-            mac.config().max_frame_retries
-        ),
-        (7, 7)
-    );
-    assert_eq!(
-        Config {
-            max_frame_retries: 8,
-            ..config()
-        }
-        .check(),
+        Config { max_frame_retries: 8, ..config() }.check(),
         Err(ConfigError::MaxFrameRetries)
     );
-    let csma_params = kinglet_radio::CsmaParams {
-        min_be: 6,
-        ..Default::default()
-    };
-    assert_eq!(
-        Config {
-            csma_params,
-            ..config()
-        }
-        .check(),
-        Err(ConfigError::CsmaParams)
-    );
+    let csma_params = kinglet_radio::CsmaParams { min_be: 6, ..Default::default() };
+    assert_eq!(Config { csma_params, ..config() }.check(), Err(ConfigError::CsmaParams));
     assert_eq!(Config::DEFAULT.check(), Ok(()));
 }
 
 #[test]
 fn events_without_a_command_change_nothing() {
     let mut mac = mac(config(), all(), 1);
-    let transmitted = Event::Transmitted {
-        sfd: T0,
-        ack: Ack::Missing,
-    };
+    let transmitted = Event::Transmitted { sfd: T0, ack: Ack::Missing };
     for event in [transmitted, Event::ChannelBusy, Event::Missed] {
-        assert_eq!(
-            mac.handle_radio(T0, event, &[]),
-            Err(Discard::UnexpectedEvent)
-        );
+        assert_eq!(mac.handle_radio(T0, event, &[]), Err(Discard::UnexpectedEvent));
     }
     assert!(mac.is_idle());
     put(&mut mac, T0, request(1)).unwrap();
@@ -208,18 +134,8 @@ fn sequence_numbers_advance_by_one_per_frame() {
     for token in 0..300 {
         put(&mut mac, now, request(token)).unwrap();
         numbers.push(sequence_of(&submitted(&mut mac, &mut now).1));
-        transmitted(
-            &mut mac,
-            now,
-            Ack::Received {
-                frame_pending: false,
-            },
-        );
+        transmitted(&mut mac, now, Ack::Received { frame_pending: false });
         mac.poll_outcome(now).unwrap();
     }
-    assert!(
-        numbers
-            .windows(2)
-            .all(|pair| pair[1] == pair[0].wrapping_add(1))
-    );
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)));
 }

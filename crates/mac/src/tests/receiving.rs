@@ -26,43 +26,19 @@ fn frames_for_another_destination_are_dropped_whatever_the_radio_filters() {
             data_frame(PEER, Address::None, 3, false),
             other_pan,
         ] {
-            assert_eq!(
-                receive(&mut mac, T0, &frame),
-                Err(Discard::OtherDestination)
-            );
+            assert_eq!(receive(&mut mac, T0, &frame), Err(Discard::OtherDestination));
         }
-        assert_eq!(
-            mac.link(PEER),
-            None,
-            "an overheard frame is no reason to forget a neighbour"
-        );
+        assert_eq!(mac.link(PEER), None, "an overheard frame is no reason to forget a neighbour");
         assert_eq!(mac.stats().discarded_other_destination, 4);
     }
 }
 
 #[test]
 fn a_device_without_short_address_does_not_answer_to_one() {
-    let mut mac = mac(
-        Config {
-            short: 0xfffe,
-            ..config()
-        },
-        all(),
-        1,
-    );
+    let mut mac = mac(Config { short: 0xfffe, ..config() }, all(), 1);
     let frame = data_frame(PEER, Address::Short(0xfffe), 1, true);
-    assert_eq!(
-        receive(&mut mac, T0, &frame),
-        Err(Discard::OtherDestination)
-    );
-    assert!(
-        receive(
-            &mut mac,
-            T0,
-            &data_frame(PEER, Address::BROADCAST, 2, false)
-        )
-        .is_ok()
-    );
+    assert_eq!(receive(&mut mac, T0, &frame), Err(Discard::OtherDestination));
+    assert!(receive(&mut mac, T0, &data_frame(PEER, Address::BROADCAST, 2, false)).is_ok());
 }
 
 #[test]
@@ -80,10 +56,7 @@ fn a_repetition_is_dropped_until_its_number_may_be_in_use_again() {
     let frame = data_frame(PEER, ME, 1, true);
     let lifetime = config().duplicate_lifetime;
     assert!(receive(&mut mac, T0, &frame).is_ok());
-    assert_eq!(
-        receive(&mut mac, T0 + lifetime, &frame),
-        Err(Discard::Duplicate)
-    );
+    assert_eq!(receive(&mut mac, T0 + lifetime, &frame), Err(Discard::Duplicate));
     let late = T0 + lifetime * 2 + Duration::from_micros(1);
     assert!(receive(&mut mac, late, &frame).is_ok());
     assert!(receive(&mut mac, late, &data_frame(PEER, ME, 2, true)).is_ok());
@@ -108,18 +81,9 @@ fn the_least_recently_used_neighbour_gives_way() {
 fn nobody_gives_way_while_there_is_room_even_at_time_zero() {
     let mut mac = mac(config(), all(), 1);
     for source in [2, 3, 4] {
-        receive(
-            &mut mac,
-            Instant::ZERO,
-            &data_frame(Address::Short(source), ME, 1, true),
-        )
-        .unwrap();
+        receive(&mut mac, Instant::ZERO, &data_frame(Address::Short(source), ME, 1, true)).unwrap();
     }
-    assert!(
-        [2, 3, 4]
-            .iter()
-            .all(|&short| mac.link(Address::Short(short)).is_some())
-    );
+    assert!([2, 3, 4].iter().all(|&short| mac.link(Address::Short(short)).is_some()));
 }
 
 #[test]
@@ -128,27 +92,15 @@ fn signal_strength_and_quality_are_averaged() {
     let mut hear = |sequence, rssi_dbm, lqi| {
         let frame = data_frame(PEER, ME, sequence, true);
         let len = frame.len() as u8;
-        let event = Event::Received {
-            sfd: T0,
-            len,
-            rssi_dbm,
-            lqi,
-            acked: true,
-        };
+        let event = Event::Received { sfd: T0, len, rssi_dbm, lqi, acked: true };
         mac.handle_radio(T0, event, &frame).unwrap();
         let link = mac.link(PEER).unwrap();
         (link.rssi_dbm().unwrap(), link.lqi().unwrap())
     };
     assert_eq!(hear(0, -80, 100), (-80, 100));
     assert_eq!(hear(1, -64, 180), (-78, 110), "an eighth of the way");
-    let settled = (2..100)
-        .map(|sequence| hear(sequence, -64, 180))
-        .last()
-        .unwrap();
-    assert!(
-        (-65..=-64).contains(&settled.0) && (179..=180).contains(&settled.1),
-        "{settled:?}"
-    );
+    let settled = (2..100).map(|sequence| hear(sequence, -64, 180)).last().unwrap();
+    assert!((-65..=-64).contains(&settled.0) && (179..=180).contains(&settled.1), "{settled:?}");
 }
 
 #[test]
@@ -161,27 +113,15 @@ fn secured_frames_beacons_commands_and_noise_are_discarded_by_name() {
     let mut command = data_frame(PEER, ME, 2, true);
     command[0] = command[0] & !7 | 3;
     assert_eq!(receive(&mut mac, T0, &command), Err(Discard::NotData));
-    assert!(matches!(
-        receive(&mut mac, T0, &[1, 2]),
-        Err(Discard::Malformed(_))
-    ));
-    assert!(matches!(
-        receive(&mut mac, T0, &[]),
-        Err(Discard::Malformed(_))
-    ));
+    assert!(matches!(receive(&mut mac, T0, &[1, 2]), Err(Discard::Malformed(_))));
+    assert!(matches!(receive(&mut mac, T0, &[]), Err(Discard::Malformed(_))));
 }
 
 #[test]
 fn a_length_beyond_the_octets_is_no_danger() {
     let mut mac = mac(config(), all(), 1);
     let frame = data_frame(PEER, ME, 1, true);
-    let event = Event::Received {
-        sfd: T0,
-        len: 255,
-        rssi_dbm: 0,
-        lqi: 0,
-        acked: true,
-    };
+    let event = Event::Received { sfd: T0, len: 255, rssi_dbm: 0, lqi: 0, acked: true };
     let indication = mac.handle_radio(T0, event, &frame).unwrap().unwrap();
     assert_eq!(&frame[indication.payload], b"abc");
 }

@@ -13,33 +13,18 @@ fn a_frame_is_sent_four_times_by_default_and_then_has_one_outcome() {
         frames.push(submitted(&mut mac, &mut now).1);
         transmitted(&mut mac, now, Ack::Missing);
     }
-    let outcome = Outcome {
-        token: Token(5),
-        dst: PEER,
-        result: Delivery::NoAck,
-        transmissions: 4,
-    };
+    let outcome = Outcome { token: Token(5), dst: PEER, result: Delivery::NoAck, transmissions: 4 };
     assert_eq!(mac.poll_outcome(now), Some(outcome));
     assert_eq!((mac.poll_outcome(now), mac.deadline()), (None, None));
-    assert!(
-        frames.windows(2).all(|pair| pair[0] == pair[1]),
-        "retries repeat the same octets"
-    );
+    assert!(frames.windows(2).all(|pair| pair[0] == pair[1]), "retries repeat the same octets");
     assert_eq!((mac.stats().transmissions, mac.stats().retries), (4, 3));
 }
 
 #[test]
 fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
     let d = Duration::from_millis(40);
-    let csma_params = kinglet_radio::CsmaParams {
-        min_be: 0,
-        ..Default::default()
-    };
-    let config = Config {
-        retry_delay_max: d,
-        csma_params,
-        ..config()
-    };
+    let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
+    let config = Config { retry_delay_max: d, csma_params, ..config() };
     let mut waits: Vec<u64> = Vec::new();
     for seed in 0..4_000 {
         let (mut mac, mut now) = (mac(config, all(), seed), T0);
@@ -50,9 +35,7 @@ fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
     }
     assert!(waits.iter().all(|&wait| wait <= d.as_micros()));
     let mut counts = [0u32; 8];
-    waits
-        .iter()
-        .for_each(|&wait| counts[(wait * 8 / 40_001) as usize] += 1);
+    waits.iter().for_each(|&wait| counts[(wait * 8 / 40_001) as usize] += 1);
     assert_uniform(&counts);
 }
 
@@ -68,10 +51,7 @@ fn both_ends_of_the_delay_range_are_reached() {
 
 #[test]
 fn a_busy_channel_and_a_first_transmission_wait_for_no_retry_delay() {
-    let config = Config {
-        retry_delay_max: Duration::from_secs(60),
-        ..config()
-    };
+    let config = Config { retry_delay_max: Duration::from_secs(60), ..config() };
     for seed in 0..50 {
         let (mut mac, mut now) = (mac(config, all(), seed), T0);
         put(&mut mac, now, request(0)).unwrap();
@@ -121,29 +101,14 @@ fn the_delay_can_be_changed_while_running() {
 fn broadcast_is_neither_acknowledged_nor_repeated() {
     for capabilities in [all(), Capabilities::NONE] {
         let (mut mac, mut now) = (mac(config(), capabilities, 1), T0);
-        put(
-            &mut mac,
-            now,
-            TxRequest {
-                dst: Address::BROADCAST,
-                ..request(1)
-            },
-        )
-        .unwrap();
+        put(&mut mac, now, TxRequest { dst: Address::BROADCAST, ..request(1) }).unwrap();
         let (command, frame) = submitted(&mut mac, &mut now);
         assert!(matches!(command, Command::Transmit { ack: false, .. }));
         assert!(!Frame::parse(&frame).unwrap().ack_request());
         transmitted(&mut mac, now, Ack::NotAwaited);
         let outcome = mac.poll_outcome(now).unwrap();
-        assert_eq!(
-            (outcome.result, outcome.transmissions),
-            (Delivery::Delivered, 1)
-        );
-        assert_eq!(
-            mac.link(Address::BROADCAST),
-            None,
-            "nothing is learnt about a link"
-        );
+        assert_eq!((outcome.result, outcome.transmissions), (Delivery::Delivered, 1));
+        assert_eq!(mac.link(Address::BROADCAST), None, "nothing is learnt about a link");
     }
 }
 
@@ -152,10 +117,7 @@ fn without_ack_wait_the_mac_waits_54_symbols_after_the_end_of_the_frame() {
     let (mut mac, mut now) = (mac(config(), Capabilities::AUTO_ACK, 1), T0);
     put(&mut mac, now, request(1)).unwrap();
     let (command, frame) = submitted(&mut mac, &mut now);
-    assert!(
-        matches!(command, Command::Transmit { ack: false, .. }),
-        "the radio does not wait"
-    );
+    assert!(matches!(command, Command::Transmit { ack: false, .. }), "the radio does not wait");
     transmitted(&mut mac, now, Ack::NotAwaited);
     // PHR, frame and FCS follow the SFD.
     let end = now + OCTET * (u32::try_from(frame.len()).unwrap() + 3);
@@ -172,14 +134,7 @@ fn without_ack_wait_only_an_acknowledgement_with_the_right_number_counts() {
     let (_, frame) = submitted(&mut mac, &mut now);
     let sequence = sequence_of(&frame);
     // Somebody else's, with the same number, before our frame was on the air.
-    assert_eq!(
-        receive(
-            &mut mac,
-            now - Duration::from_micros(1),
-            &ack_frame(sequence)
-        ),
-        Ok(None)
-    );
+    assert_eq!(receive(&mut mac, now - Duration::from_micros(1), &ack_frame(sequence)), Ok(None));
     transmitted(&mut mac, now, Ack::NotAwaited);
     assert_eq!(mac.poll_outcome(now), None);
     let later = now + Duration::from_millis(1);
@@ -196,24 +151,11 @@ fn an_acknowledgement_that_is_reported_before_its_transmission_counts() {
     put(&mut mac, now, request(1)).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
     let ack_sfd = now + Duration::from_millis(1);
-    assert_eq!(
-        receive(&mut mac, ack_sfd, &ack_frame(sequence_of(&frame))),
-        Ok(None)
-    );
-    assert_eq!(
-        mac.poll_outcome(ack_sfd),
-        None,
-        "not before the radio says that it was sent"
-    );
-    let event = Event::Transmitted {
-        sfd: now,
-        ack: Ack::NotAwaited,
-    };
+    assert_eq!(receive(&mut mac, ack_sfd, &ack_frame(sequence_of(&frame))), Ok(None));
+    assert_eq!(mac.poll_outcome(ack_sfd), None, "not before the radio says that it was sent");
+    let event = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
     mac.handle_radio(ack_sfd, event, &[]).unwrap();
-    assert_eq!(
-        mac.poll_outcome(ack_sfd).unwrap().result,
-        Delivery::Delivered
-    );
+    assert_eq!(mac.poll_outcome(ack_sfd).unwrap().result, Delivery::Delivered);
 }
 
 #[test]
@@ -225,21 +167,12 @@ fn etx_counts_transmissions_per_delivered_frame() {
         submitted(&mut mac, &mut now);
         transmitted(&mut mac, now, Ack::Missing);
         submitted(&mut mac, &mut now);
-        transmitted(
-            &mut mac,
-            now,
-            Ack::Received {
-                frame_pending: false,
-            },
-        );
+        transmitted(&mut mac, now, Ack::Received { frame_pending: false });
         assert_eq!(mac.poll_outcome(now).unwrap().transmissions, 2);
     }
     let link = mac.link(PEER).unwrap();
     assert_eq!(link.etx_x128(), Some(2 * 128));
-    assert_eq!(
-        (link.delivered, link.lost, link.transmissions),
-        (100, 0, 200)
-    );
+    assert_eq!((link.delivered, link.lost, link.transmissions), (100, 0, 200));
 }
 
 #[test]
@@ -256,15 +189,7 @@ fn an_acknowledgement_from_before_the_transmission_is_not_its_own() {
 #[test]
 fn an_acknowledgement_of_a_frame_that_asked_for_none_is_not_awaited() {
     let (mut mac, mut now) = (mac(config(), Capabilities::NONE, 1), T0);
-    put(
-        &mut mac,
-        now,
-        TxRequest {
-            ack: false,
-            ..request(1)
-        },
-    )
-    .unwrap();
+    put(&mut mac, now, TxRequest { ack: false, ..request(1) }).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
     let ack = ack_frame(sequence_of(&frame));
     assert_eq!(receive(&mut mac, now, &ack), Err(Discard::UnawaitedAck));
