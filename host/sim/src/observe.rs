@@ -33,18 +33,16 @@ impl Observer {
 
     pub(crate) fn line(&mut self, now: u64, node: usize, what: fmt::Arguments<'_>) {
         let (s, us) = (now / 1_000_000, now % 1_000_000);
-        match &mut self.trace {
-            None => {}
+        let written = match &mut self.trace {
+            None => true,
             Some(Trace::Memory(text)) => {
                 use fmt::Write as _;
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "{s}.{us:06} {node} {what}");
+                writeln!(text, "{s}.{us:06} {node} {what}").is_ok()
             }
-            Some(Trace::Writer(out)) => {
-                if writeln!(out, "{s}.{us:06} {node} {what}").is_err() {
-                    self.trace = None;
-                }
-            }
+            Some(Trace::Writer(out)) => writeln!(out, "{s}.{us:06} {node} {what}").is_ok(),
+        };
+        if !written {
+            self.trace = None;
         }
     }
 

@@ -59,9 +59,15 @@ impl<P: Profile> Station<P> {
         self.wire.as_deref()
     }
 
-    /// The first application of this type.
-    pub fn app<A: 'static>(&self) -> Option<&A> {
-        self.apps.iter().find_map(|app| app.as_any().downcast_ref())
+    /// Application number `index`, if it is an `A`.
+    pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
+        self.apps.get(index)?.as_any().downcast_ref()
+    }
+
+    /// Adds an application; its number.
+    pub fn add_app(&mut self, app: Box<dyn App<P>>) -> usize {
+        self.apps.push(app);
+        self.apps.len() - 1
     }
 
     /// Lets applications and wire work until nothing changes.

@@ -80,9 +80,9 @@ impl<P: Profile> Wire<P> {
         Wire { host, apps, config, random, packets, sequence: 0, stats }
     }
 
-    /// The first application of this type on the host.
-    pub fn app<A: 'static>(&self) -> Option<&A> {
-        self.apps.iter().find_map(|app| app.as_any().downcast_ref())
+    /// Application number `index` of the host, if it is an `A`.
+    pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
+        self.apps.get(index)?.as_any().downcast_ref()
     }
 
     /// What became of the packets.

@@ -33,8 +33,7 @@ fn capture() -> Vec<u8> {
     world.set_pcap(Some(Pcap::new(Box::new(shared.clone())).unwrap()));
     run(&mut world, 2_000_000);
     world.set_pcap(None);
-    let octets = shared.0.lock().unwrap().clone();
-    octets
+    Arc::into_inner(shared.0).unwrap().into_inner().unwrap()
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn hardware_csma_sends_on_a_clear_channel() {
     // Apart from 0 to 7 backoff periods it takes what an assessment alone takes.
     let base = 1_000 + 17 + 62 + 128 + 192 + air_time(60).as_micros() + 192 + 352;
     let extra = told.at - base;
-    assert!(extra % 320 == 0 && extra <= 7 * 320, "{extra}");
+    assert!(extra.is_multiple_of(320) && extra <= 7 * 320, "{extra}");
 }
 
 #[test]
