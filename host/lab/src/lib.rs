@@ -1,2 +1,29 @@
-//! Scenarios.
+//! The laboratory: published results about TCP over IEEE 802.15.4 as experiments that anyone can
+//! repeat.
+//!
+//! * [`scenario`] — what is simulated, from TOML or from code
+//! * [`run`] — one simulation
+//! * [`experiment`] — sweeps over scenarios and seeds, with the paper's figures and bounds
+//! * [`claims`] — what the paper says, checked against what was measured
+//! * [`report`], [`output`] — HTML, tables, JSON
+//!
+//! ```
+//! use kinglet_lab::scenario::Scenario;
+//! let text = "[topology]\nline = { hops = 3 }\n\n[mac]\nretry_dely_ms = 40\n";
+//! let error = Scenario::from_toml("mine.toml", text).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "mine.toml:5:1: mac.retry_dely_ms: unknown key; did you mean `retry_delay_ms`?"
+//! );
+//! ```
+
+pub mod chart;
+pub mod claims;
+pub mod experiment;
+pub mod layout;
+pub mod output;
+mod radio;
+pub mod report;
+pub mod run;
 pub mod scenario;
+pub mod stats;

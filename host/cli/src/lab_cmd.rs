@@ -1,0 +1,230 @@
+//! `kinglet lab`: run experiments, list them, check claims.
+
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, write};
+use crate::progress::Progress;
+use clap::{Args, Subcommand};
+use kinglet_lab::claims::{self, Verdict};
+use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
+use kinglet_lab::{output, report};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run experiments, compare with paper and bound, write a report
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// List the experiments
+    List,
+    /// Run experiments and print what holds; fails if a claim that should hold does not
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  kinglet lab run tcplp-hops
+  kinglet lab run tcplp-mss tcplp-buffer --seeds 10 --out results
+  kinglet lab run tcplp-retry-delay --quick --json > results.json
+
+Without --json, DIR (kinglet-out) receives report.html, results.json and results.csv.
+With --json, results go to standard output, and files are written only if --out is given.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  kinglet lab check                  every experiment, in full
+  kinglet lab check --quick          a first look
+  kinglet lab check tcplp-hops tcplp-mss --seeds 10";
+
+/// How much, and how.
+#[derive(Args)]
+struct Amount {
+    /// Simulations per point, with seeds 1, 2, …  [default: 5, quick: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    seeds: Option<u32>,
+    /// Threads  [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    jobs: Option<u16>,
+    /// Shorter simulations (60 s instead of 300 s) and fewer seeds
+    #[arg(long)]
+    quick: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// Which experiments (see `kinglet lab list`), or `all`
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    amount: Amount,
+    /// Results as JSON on standard output instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Directory for report.html, results.json and results.csv
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// Which experiments  [default: all]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    amount: Amount,
+    /// Results as JSON on standard output instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where files go unless told otherwise.
+pub(crate) const DEFAULT_OUT: &str = "kinglet-out";
+
+pub(crate) fn run(command: Command) -> Result<Code, Failure> {
+    match command {
+        Command::List => Ok(list()),
+        Command::Run(args) => run_experiments(&args),
+        Command::Check(args) => check(&args),
+    }
+}
+
+fn list() -> Code {
+    for experiment in experiment::all() {
+        println!("{:<18} {} ({})", experiment.id, experiment.title, experiment.source);
+    }
+    Code::Success
+}
+
+fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
+    let experiments = select(&args.ids)?;
+    let (outcome, verdicts) = measure(&experiments, &args.amount)?;
+    if args.json {
+        print!("{}", output::json(&outcome.experiments, &verdicts));
+    } else {
+        print_tables(&outcome, &verdicts);
+    }
+    let default = (!args.json).then(|| PathBuf::from(DEFAULT_OUT));
+    if let Some(dir) = args.out.clone().or(default) {
+        let command = repeat_command(&args.ids, &args.amount);
+        let page = write_files(&dir, &command, &outcome, &verdicts)?;
+        eprintln!("report: {}", page.display());
+    }
+    Ok(verdict_code(&outcome, &verdicts))
+}
+
+fn check(args: &CheckArgs) -> Result<Code, Failure> {
+    let experiments = select(&args.ids)?;
+    let (outcome, verdicts) = measure(&experiments, &args.amount)?;
+    if args.json {
+        print!("{}", output::json(&outcome.experiments, &verdicts));
+    } else {
+        print!("{}", output::verdicts(&verdicts));
+        println!("\n{}", summary(&verdicts));
+    }
+    Ok(verdict_code(&outcome, &verdicts))
+}
+
+/// The experiments with these ids, each once; all of them for none or `all`.
+fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
+    if ids.is_empty() || ids.iter().any(|id| id == "all") {
+        return Ok(experiment::all().iter().collect());
+    }
+    let mut selected: Vec<&'static Experiment> = Vec::new();
+    for id in ids {
+        let Some(found) = experiment::find(id) else {
+            let known: Vec<&str> = experiment::all().iter().map(|e| e.id).collect();
+            let hint = match kinglet_lab::scenario::nearest(id, &known) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("known are {}", known.join(", ")),
+            };
+            return Err(Failure::usage(format!("no experiment is called {id}; {hint}")));
+        };
+        if !selected.iter().any(|e| e.id == found.id) {
+            selected.push(found);
+        }
+    }
+    Ok(selected)
+}
+
+fn measure(
+    experiments: &[&'static Experiment],
+    amount: &Amount,
+) -> Result<(Outcome, Vec<Verdict>), Failure> {
+    let effort = if amount.quick { Effort::Quick } else { Effort::Full };
+    let seeds = amount.seeds.unwrap_or(effort.default_seeds());
+    run_plans(experiments, effort, seeds, amount.jobs.map_or(0, usize::from))
+}
+
+/// Runs plans with a progress bar and checks the claims.
+pub(crate) fn run_plans(
+    experiments: &[&'static Experiment],
+    effort: Effort,
+    seeds: u32,
+    jobs: usize,
+) -> Result<(Outcome, Vec<Verdict>), Failure> {
+    let progress = Progress::new();
+    let update = |done, planned| progress.update(done, planned);
+    let cancel = cancel_on_ctrl_c();
+    let config = Config { effort, seeds, jobs, cancel, progress: &update };
+    let outcome = experiment::run(experiments, config)
+        .map_err(|e| Failure { code: code_of(&e.error), message: e.to_string() })?;
+    drop(progress);
+    let verdicts = claims::check(&outcome.experiments);
+    Ok((outcome, verdicts))
+}
+
+pub(crate) fn print_tables(outcome: &Outcome, verdicts: &[Verdict]) {
+    print!("{}", output::comparison(&outcome.experiments));
+    println!();
+    print!("{}", output::verdicts(verdicts));
+    println!("\n{}", summary(verdicts));
+}
+
+fn summary(verdicts: &[Verdict]) -> String {
+    let held = verdicts.iter().filter(|v| v.holds == Some(true)).count();
+    let failed = verdicts.iter().filter(|v| v.is_failure()).count();
+    let known = verdicts.len() - held - failed;
+    format!("{held} claims hold, {failed} do not and should, {known} known not to or not tested")
+}
+
+/// Writes report.html, results.json and results.csv; gives the report's path.
+pub(crate) fn write_files(
+    dir: &Path,
+    command: &str,
+    outcome: &Outcome,
+    verdicts: &[Verdict],
+) -> Result<PathBuf, Failure> {
+    std::fs::create_dir_all(dir).map_err(|e| Failure::io(dir, &e))?;
+    write(&dir.join("results.json"), &output::json(&outcome.experiments, verdicts))?;
+    write(&dir.join("results.csv"), &output::csv(&outcome.experiments))?;
+    let header = report::Header {
+        command,
+        version: env!("CARGO_PKG_VERSION"),
+        interrupted: outcome.interrupted,
+    };
+    let page = dir.join("report.html");
+    write(&page, &report::html(&header, &outcome.experiments, verdicts))?;
+    Ok(page)
+}
+
+fn repeat_command(ids: &[String], amount: &Amount) -> String {
+    let mut command = format!("kinglet lab run {}", ids.join(" "));
+    if amount.quick {
+        command.push_str(" --quick");
+    }
+    if let Some(seeds) = amount.seeds {
+        command.push_str(&format!(" --seeds {seeds}"));
+    }
+    command
+}
+
+/// Claims are judged only on complete runs.
+pub(crate) fn verdict_code(outcome: &Outcome, verdicts: &[Verdict]) -> Code {
+    if outcome.interrupted || cancel_on_ctrl_c().load(Ordering::Relaxed) {
+        Code::Interrupted
+    } else if verdicts.iter().any(Verdict::is_failure) {
+        Code::ClaimFailed
+    } else {
+        Code::Success
+    }
+}

@@ -1,0 +1,91 @@
+//! `kinglet sim`: one scenario, once.
+
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of};
+use kinglet_lab::run::{self, Options, RunResult};
+use kinglet_lab::scenario::Scenario;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  kinglet sim host/lab/scenarios/annotated.toml
+  kinglet sim mine.toml --seed 7 --pcap mine.pcap --trace mine.txt
+  kinglet sim mine.toml --json | jq '.flows[0].goodput_kbps'
+
+The keys of a scenario file are described in host/lab/SCENARIO.md.
+The same file and seed give the same simulation, event by event.")]
+pub(crate) struct Args {
+    /// The scenario
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Root of all randomness, instead of the file's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write every frame on the air to a capture file
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Write the event trace to a text file
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Results as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Args) -> Result<Code, Failure> {
+    let scenario = Scenario::from_file(&args.file)?;
+    let cancel = cancel_on_ctrl_c();
+    let options =
+        Options { pcap: args.pcap, trace: args.trace, cancel: Some(cancel), ..Options::default() };
+    let seed = args.seed.unwrap_or(scenario.seed);
+    let result = run::run(&scenario, seed, &options)
+        .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&result)
+            .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
+        println!("{text}");
+    } else {
+        print(&scenario, seed, &result);
+    }
+    let stopped = cancel.load(Ordering::Relaxed);
+    Ok(if stopped { Code::Interrupted } else { Code::Success })
+}
+
+fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
+    println!("{}, seed {seed}", scenario.name);
+    println!(
+        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n",
+        result.sim_seconds,
+        result.wall_seconds,
+        result.sim_seconds / result.wall_seconds.max(1e-9),
+        result.events
+    );
+    println!("flow            from    to   kb/s     bytes  retrans  loss %  RTT ms  intact");
+    for flow in &result.flows {
+        let rtt = flow.rtt_ms.map_or_else(|| "–".to_owned(), |ms| format!("{ms:.1}"));
+        println!(
+            "{:<14} {:>5} {:>5} {:>6.1} {:>9} {:>8} {:>7.2} {rtt:>7}  {}",
+            flow.kind,
+            flow.from,
+            flow.to,
+            flow.goodput_kbps,
+            flow.bytes,
+            flow.retransmissions,
+            flow.segment_loss * 100.0,
+            if flow.intact { "yes" } else { "NO" }
+        );
+    }
+    println!("\nnode    frames  failed  queue drops  radio on %  energy mJ");
+    for node in &result.nodes {
+        println!(
+            "{:>4} {:>9} {:>7} {:>12} {:>11.2} {:>10.1}",
+            node.id,
+            node.frames_sent,
+            node.frames_failed,
+            node.queue_drops,
+            node.duty_cycle * 100.0,
+            node.energy_mj
+        );
+    }
+}

@@ -1,0 +1,391 @@
+//! A small HTTP/1.1 server: what a mote with a web page needs, and two endpoints to measure with.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /` | a page about the node |
+//! | `GET /bytes/N` | N octets of the known stream, N up to 100,000,000 |
+//! | `PUT` or `POST /upload` | length and SHA-256 of the body |
+//!
+//! Keep-alive, `Expect: 100-continue` and `HEAD` are understood; chunked bodies are refused with 411.
+
+use super::fill;
+use core::any::Any;
+use core::fmt::Write;
+use kinglet::tcp::{Handle, ListenConfig};
+use kinglet::time::Instant;
+use kinglet::{Node, Profile};
+use kinglet_sim::App;
+use sha2::{Digest, Sha256};
+
+/// Longest request head.
+const MAX_HEAD: usize = 1024;
+/// Most header fields of a request.
+const MAX_FIELDS: usize = 32;
+/// Octets moved between connection and socket at a time.
+const CHUNK: usize = 512;
+/// Largest `/bytes/N`.
+const MAX_BYTES: u64 = 100_000_000;
+
+/// What is still to be sent: text, then octets of the known stream.
+#[derive(Default)]
+struct Answer {
+    text: Vec<u8>,
+    text_sent: usize,
+    stream: u64,
+    stream_sent: u64,
+}
+
+impl Answer {
+    fn is_sent(&self) -> bool {
+        self.text_sent == self.text.len() && self.stream_sent == self.stream
+    }
+}
+
+/// Where a connection stands.
+enum Stage {
+    /// Collecting a request head.
+    Head,
+    /// Hashing a body with so many octets to come.
+    Body { left: u64, total: u64, hash: Sha256 },
+    /// Waiting for the answer to leave; then the connection ends.
+    Last,
+}
+
+struct Connection {
+    handle: Handle,
+    stage: Stage,
+    head: Vec<u8>,
+    answer: Answer,
+    /// Nothing more can be done.
+    over: bool,
+}
+
+/// The server.
+pub struct HttpServer {
+    port: u16,
+    name: String,
+    config: ListenConfig,
+    listening: bool,
+    connections: Vec<Connection>,
+    served: u64,
+    sent: u64,
+    received: u64,
+}
+
+impl HttpServer {
+    /// A server on `port` whose page says `name`.
+    pub fn new(port: u16, name: String, config: ListenConfig) -> Self {
+        HttpServer {
+            port,
+            name,
+            config,
+            listening: false,
+            connections: Vec::new(),
+            served: 0,
+            sent: 0,
+            received: 0,
+        }
+    }
+
+    /// Requests answered.
+    pub fn served(&self) -> u64 {
+        self.served
+    }
+
+    /// Octets written to sockets.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Octets read from sockets.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Connections open now.
+    pub fn open(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn page(&self, now: Instant) -> String {
+        let mut page = String::new();
+        // Writing to a String cannot fail.
+        let _ = write!(
+            page,
+            "<!doctype html><title>{name}</title><h1>{name}</h1>\
+             <p>This page comes from a mote, over TCP end to end.\
+             <ul><li>up for {up} s<li>{served} requests served before this one\
+             <li>{open} connections open</ul>\
+             <p>Try <a href=/bytes/10000>/bytes/10000</a>, or PUT something to /upload.\n",
+            name = self.name,
+            up = now.as_micros() / 1_000_000,
+            served = self.served,
+            open = self.connections.len(),
+        );
+        page
+    }
+
+    /// Answers the request head `head`, which ends at a blank line.
+    fn respond(&mut self, now: Instant, connection: &mut Connection, head: &[u8]) {
+        let request = match Request::parse(head) {
+            Ok(request) => request,
+            Err(status) => return connection.refuse(status),
+        };
+        connection.stage = if request.keep_alive { Stage::Head } else { Stage::Last };
+        let stream = request.path.strip_prefix("/bytes/").map(str::parse::<u64>);
+        match (request.method, request.path, stream) {
+            ("GET" | "HEAD", "/", _) => {
+                connection.answer_text("200 OK", "text/html", &self.page(now), &request);
+            }
+            ("GET" | "HEAD", _, Some(Ok(len))) if len <= MAX_BYTES => {
+                connection.answer_head("200 OK", "application/octet-stream", len, &request);
+                connection.answer.stream = if request.method == "HEAD" { 0 } else { len };
+            }
+            ("PUT" | "POST", "/upload", _) => match request.content_length {
+                None => return connection.refuse("411 Length Required"),
+                Some(total) => {
+                    if request.expects_continue {
+                        connection.answer.text.extend(b"HTTP/1.1 100 Continue\r\n\r\n");
+                    }
+                    connection.stage = Stage::Body { left: total, total, hash: Sha256::new() };
+                }
+            },
+            ("GET" | "HEAD", ..) => {
+                connection.answer_text("404 Not Found", "text/plain", "not here\n", &request);
+            }
+            _ => return connection.refuse("405 Method Not Allowed"),
+        }
+        self.served += 1;
+    }
+
+    /// Reads what has arrived and answers it; whether anything happened.
+    fn read<P: Profile>(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection,
+        node: &mut Node<P>,
+    ) -> bool {
+        let mut chunk = [0; CHUNK];
+        // One request at a time: the next head is read when the answer has left.
+        let waits = matches!(connection.stage, Stage::Last)
+            || (matches!(connection.stage, Stage::Head) && !connection.answer.is_sent());
+        if waits {
+            return false;
+        }
+        let len = match node.tcp().recv(connection.handle, &mut chunk) {
+            Ok(0) => {
+                connection.stage = Stage::Last;
+                return true;
+            }
+            Ok(len) => len,
+            Err(kinglet::tcp::RecvError::WouldBlock) => return false,
+            Err(_) => {
+                connection.over = true;
+                return true;
+            }
+        };
+        self.received += len as u64;
+        self.take(now, connection, &chunk[..len]);
+        true
+    }
+
+    fn take(&mut self, now: Instant, connection: &mut Connection, octets: &[u8]) {
+        let mut rest = octets;
+        if matches!(connection.stage, Stage::Head) {
+            connection.head.extend(rest);
+            rest = &[];
+            if let Some(end) = find_end(&connection.head) {
+                let all = std::mem::take(&mut connection.head);
+                self.respond(now, connection, &all[..end]);
+                if let Stage::Body { .. } = connection.stage {
+                    connection.hash(&all[end..]);
+                } else {
+                    connection.head = all[end..].to_vec();
+                }
+            } else if connection.head.len() > MAX_HEAD {
+                connection.refuse("431 Request Header Fields Too Large");
+            }
+        }
+        if matches!(connection.stage, Stage::Body { .. }) {
+            connection.hash(rest);
+        }
+    }
+
+    fn write<P: Profile>(&mut self, connection: &mut Connection, node: &mut Node<P>) -> bool {
+        let answer = &mut connection.answer;
+        let mut busy = false;
+        while !answer.is_sent() {
+            let mut chunk = [0; CHUNK];
+            let text = &answer.text[answer.text_sent..];
+            let len = if text.is_empty() {
+                let len = CHUNK.min((answer.stream - answer.stream_sent) as usize);
+                fill(answer.stream_sent, &mut chunk[..len]);
+                len
+            } else {
+                let len = text.len().min(CHUNK);
+                chunk[..len].copy_from_slice(&text[..len]);
+                len
+            };
+            let taken = node.tcp().send(connection.handle, &chunk[..len]).unwrap_or(0);
+            if taken == 0 {
+                return busy;
+            }
+            if text.is_empty() {
+                answer.stream_sent += taken as u64;
+            } else {
+                answer.text_sent += taken;
+            }
+            self.sent += taken as u64;
+            busy = true;
+        }
+        if matches!(connection.stage, Stage::Last) {
+            connection.over = true;
+            return true;
+        }
+        if busy {
+            *answer = Answer::default();
+        }
+        busy
+    }
+}
+
+impl Connection {
+    fn refuse(&mut self, status: &str) {
+        self.answer.text.extend(
+            format!(
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{status}\n",
+                status.len() + 1
+            )
+            .bytes(),
+        );
+        self.stage = Stage::Last;
+    }
+
+    fn answer_head(&mut self, status: &str, kind: &str, len: u64, request: &Request<'_>) {
+        let connection = if request.keep_alive { "keep-alive" } else { "close" };
+        self.answer.text.extend(
+            format!(
+                "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n\
+                 Connection: {connection}\r\n\r\n"
+            )
+            .bytes(),
+        );
+    }
+
+    fn answer_text(&mut self, status: &str, kind: &str, text: &str, request: &Request<'_>) {
+        self.answer_head(status, kind, text.len() as u64, request);
+        if request.method != "HEAD" {
+            self.answer.text.extend(text.bytes());
+        }
+    }
+
+    /// Takes octets of a body; its answer, if these were the last.
+    fn hash(&mut self, octets: &[u8]) {
+        let Stage::Body { left, total, hash } = &mut self.stage else { return };
+        let len = octets.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+        hash.update(&octets[..len]);
+        *left -= len as u64;
+        if *left > 0 {
+            return;
+        }
+        let digest = hash.finalize_reset();
+        let mut text = format!("{total} ");
+        for octet in digest {
+            let _ = write!(text, "{octet:02x}");
+        }
+        text.push('\n');
+        self.answer.text.extend(
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\
+                 Connection: close\r\n\r\n{text}",
+                text.len()
+            )
+            .bytes(),
+        );
+        self.stage = Stage::Last;
+    }
+}
+
+/// What of a request head matters here.
+struct Request<'a> {
+    method: &'a str,
+    path: &'a str,
+    content_length: Option<u64>,
+    keep_alive: bool,
+    expects_continue: bool,
+}
+
+impl<'a> Request<'a> {
+    /// Reads a head; on failure the status to answer with.
+    fn parse(head: &'a [u8]) -> Result<Self, &'static str> {
+        const BAD: &str = "400 Bad Request";
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut parsed = httparse::Request::new(&mut fields);
+        match parsed.parse(head) {
+            Ok(httparse::Status::Complete(_)) => {}
+            _ => return Err(BAD),
+        }
+        let mut request = Request {
+            method: parsed.method.ok_or(BAD)?,
+            path: parsed.path.ok_or(BAD)?,
+            content_length: None,
+            keep_alive: parsed.version == Some(1),
+            expects_continue: false,
+        };
+        for field in parsed.headers {
+            let value = core::str::from_utf8(field.value).map_err(|_| BAD)?.trim();
+            if field.name.eq_ignore_ascii_case("content-length") {
+                request.content_length = Some(value.parse().map_err(|_| BAD)?);
+            } else if field.name.eq_ignore_ascii_case("connection") {
+                request.keep_alive &= !value.eq_ignore_ascii_case("close");
+            } else if field.name.eq_ignore_ascii_case("expect") {
+                request.expects_continue = value.eq_ignore_ascii_case("100-continue");
+            } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+                return Err("411 Length Required");
+            }
+        }
+        Ok(request)
+    }
+}
+
+/// Where a request head ends, if it does: after its first blank line.
+fn find_end(octets: &[u8]) -> Option<usize> {
+    octets.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
+}
+
+impl<P: Profile> App<P> for HttpServer {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        if !self.listening {
+            self.listening = node.tcp().listen(self.port, self.config).is_ok();
+        }
+        let mut busy = false;
+        while let Some(handle) = node.tcp().accept(self.port) {
+            let (stage, answer) = (Stage::Head, Answer::default());
+            let head = Vec::new();
+            self.connections.push(Connection { handle, stage, head, answer, over: false });
+            busy = true;
+        }
+        let mut connections = std::mem::take(&mut self.connections);
+        for connection in &mut connections {
+            busy |= self.read(now, connection, node);
+            busy |= self.write(connection, node);
+        }
+        connections.retain(|connection| {
+            if connection.over {
+                // Half closed on our side; the rest of the shutdown is TCP's business.
+                let _ = node.tcp().close(connection.handle);
+            }
+            !connection.over
+        });
+        self.connections = connections;
+        busy
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        (!self.listening).then_some(Instant::ZERO)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

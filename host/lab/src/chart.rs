@@ -1,0 +1,152 @@
+//! What a report draws, without saying how.
+
+use crate::experiment::Row;
+use crate::run::{Activity, CwndSample};
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub enum Figure {
+    /// Curves over an abscissa.
+    Lines(Lines),
+    /// Stacked horizontal bars.
+    Bars(Bars),
+    /// A congestion window over time.
+    Cwnd(Cwnd),
+    /// What each radio did.
+    Timeline(Timeline),
+}
+
+/// Curves over an abscissa.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    /// Heading.
+    pub title: String,
+    /// With unit.
+    pub x_label: String,
+    /// With unit.
+    pub y_label: String,
+    /// In drawing order.
+    pub series: Vec<Series>,
+}
+
+/// A curve.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// In the legend.
+    pub name: String,
+    /// How it looks.
+    pub style: Style,
+    /// (x, y, half-width of the interval).
+    pub points: Vec<(f64, f64, Option<f64>)>,
+}
+
+/// How a curve looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Solid with markers and intervals: measured here.
+    Measured,
+    /// Dashed: a bound or a model.
+    Computed,
+    /// Crosses: the paper's figures.
+    Paper,
+}
+
+/// Stacked horizontal bars.
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// Heading.
+    pub title: String,
+    /// Of the abscissa.
+    pub unit: String,
+    /// Names of the parts, the same for every bar.
+    pub parts: Vec<String>,
+    /// Name and parts of each bar.
+    pub bars: Vec<(String, Vec<f64>)>,
+    /// Single marks, such as the paper's figure: name and value.
+    pub marks: Vec<(String, f64)>,
+}
+
+/// A congestion window over time.
+#[derive(Clone, Debug)]
+pub struct Cwnd {
+    /// Heading.
+    pub title: String,
+    /// In order of time.
+    pub samples: Vec<CwndSample>,
+    /// Send buffer in octets: more window than this is of no use.
+    pub buffer: f64,
+    /// Seconds shown.
+    pub range_s: (f64, f64),
+}
+
+/// What each radio did.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// Heading.
+    pub title: String,
+    /// Number of lanes.
+    pub nodes: usize,
+    /// In any order.
+    pub activity: Vec<Activity>,
+    /// Microseconds shown.
+    pub range_us: (u64, u64),
+}
+
+/// Curves of `metric`, one per series of `rows`, with bound and the paper's figures where given.
+pub fn curves(rows: &[Row], metric: &str, title: &str, x_label: &str) -> Option<Figure> {
+    let rows: Vec<&Row> = rows.iter().filter(|r| r.metric == metric).collect();
+    let unit = &rows.first()?.unit;
+    let mut names: Vec<&str> = Vec::new();
+    for row in &rows {
+        if !names.contains(&row.series) {
+            names.push(row.series);
+        }
+    }
+    let mut series: Vec<Series> = Vec::new();
+    for name in &names {
+        let points =
+            rows.iter().filter(|r| r.series == *name).map(|r| (r.x, r.mean, r.ci95)).collect();
+        series.push(Series { name: (*name).to_owned(), style: Style::Measured, points });
+    }
+    let mut extra = |suffix: &str, style, value: fn(&Row) -> Option<f64>| {
+        for name in &names {
+            let mine = rows.iter().filter(|r| r.series == *name);
+            let points: Vec<_> = mine.filter_map(|r| Some((r.x, value(r)?, None))).collect();
+            let known = series.iter().any(|s| s.style == style && s.points == points);
+            if !points.is_empty() && !known {
+                let name = match names.len() {
+                    1 => suffix.to_owned(),
+                    _ => format!("{suffix}, {name}"),
+                };
+                series.push(Series { name, style, points });
+            }
+        }
+    };
+    extra("bound", Style::Computed, |r| r.bound);
+    extra("paper", Style::Paper, |r| r.paper);
+    Some(Figure::Lines(Lines {
+        title: title.to_owned(),
+        x_label: x_label.to_owned(),
+        y_label: format!("{}, {unit}", metric.replace('_', " ")),
+        series,
+    }))
+}
+
+/// Adds another metric's rows to curves as computed (dashed) series.
+pub fn overlay(figure: &mut Figure, rows: &[Row], metric: &str, name: &str) {
+    let Figure::Lines(lines) = figure else { return };
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|r| r.metric == metric) {
+        if !names.contains(&row.series) {
+            names.push(row.series);
+        }
+    }
+    for series in names {
+        let mine = rows.iter().filter(|r| r.metric == metric && r.series == series);
+        lines.series.push(Series {
+            name: format!("{name}, {series}"),
+            style: Style::Computed,
+            points: mine.map(|r| (r.x, r.mean, None)).collect(),
+        });
+    }
+}

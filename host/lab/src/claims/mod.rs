@@ -1,0 +1,206 @@
+//! What papers say, tested against what was measured.
+//!
+//! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
+
+mod tests_of;
+
+use crate::experiment::{ExperimentResult, Results, Row};
+use serde::{Deserialize, Serialize};
+
+/// A statement of a paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Stable name.
+    pub id: String,
+    /// The experiment that tests it.
+    pub experiment: String,
+    /// Its place in the paper.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What is claimed.
+    pub statement: String,
+    /// Unit of the compared quantity.
+    pub unit: String,
+    /// The paper's figure for it, if it prints one.
+    pub paper: Option<f64>,
+    /// Whether it should hold here.
+    #[serde(default = "yes")]
+    pub expected: bool,
+    /// Whether anything is measured for it.
+    #[serde(default = "yes")]
+    pub tested: bool,
+    /// Why not, if it is not expected to hold.
+    #[serde(default)]
+    pub reason: String,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    claim: Vec<Claim>,
+}
+
+/// All claims, in the order of the file.
+///
+/// # Panics
+/// Never: the file is part of the program and a test parses it.
+pub fn all() -> Vec<Claim> {
+    let file: Result<File, _> = toml::from_str(include_str!("../../claims.toml"));
+    file.expect("claims.toml is tested").claim
+}
+
+/// The outcome of a check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Which claim.
+    pub id: String,
+    /// Which experiment tested it.
+    pub experiment: String,
+    /// The paper's figure.
+    pub paper: Option<f64>,
+    /// Ours.
+    pub ours: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+    /// Whether it holds; null if nothing was measured for it.
+    pub holds: Option<bool>,
+    /// What was compared, and why it does not hold if it does not.
+    pub reason: String,
+    /// What the paper claims.
+    #[serde(skip)]
+    pub statement: String,
+    /// Where.
+    #[serde(skip)]
+    pub place: String,
+    /// Whether not holding is a failure.
+    #[serde(skip)]
+    pub expected: bool,
+}
+
+impl Verdict {
+    /// A claim that should hold does not, or could not be tested.
+    pub fn is_failure(&self) -> bool {
+        self.expected && self.holds != Some(true)
+    }
+}
+
+/// What a test of a claim found.
+struct Finding {
+    ours: f64,
+    holds: bool,
+    compared: String,
+}
+
+/// Tests every claim whose experiment is among `results`.
+pub fn check(results: Results<'_>) -> Vec<Verdict> {
+    let ran = |claim: &Claim| results.iter().any(|r| r.id == claim.experiment);
+    all().into_iter().filter(ran).map(|claim| verdict(claim, results)).collect()
+}
+
+fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
+    let rows = results.iter().find(|r| r.id == claim.experiment).map(Table);
+    let finding = match (rows, claim.tested) {
+        (Some(table), true) => tests_of::test_of(&claim.id).and_then(|test| test(&table)),
+        _ => None,
+    };
+    let (ours, holds, mut reason) = match finding {
+        Some(f) => (Some(f.ours), Some(f.holds), f.compared),
+        None if claim.tested => (None, None, "points are missing".to_owned()),
+        None => (None, None, String::new()),
+    };
+    if holds != Some(true) && !claim.reason.is_empty() {
+        let separator = if reason.is_empty() { "" } else { ". " };
+        reason = format!("{reason}{separator}{}", claim.reason);
+    }
+    Verdict {
+        id: claim.id,
+        experiment: claim.experiment,
+        paper: claim.paper,
+        ours,
+        unit: claim.unit,
+        holds,
+        reason,
+        statement: claim.statement,
+        place: claim.place,
+        expected: claim.expected,
+    }
+}
+
+/// The rows of one experiment, by label and metric.
+struct Table<'a>(&'a ExperimentResult);
+
+impl Table<'_> {
+    fn row(&self, label: &str, metric: &str) -> Option<&Row> {
+        self.0.rows.iter().find(|r| r.label == label && r.metric == metric)
+    }
+
+    fn mean(&self, label: &str, metric: &str) -> Option<f64> {
+        self.row(label, metric).map(|r| r.mean)
+    }
+
+    fn all<'b>(&'b self, metric: &'b str) -> impl Iterator<Item = &'b Row> {
+        self.0.rows.iter().filter(move |r| r.metric == metric)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_claim_names_an_experiment_and_has_a_test_or_a_reason() {
+        let mut ids = BTreeSet::new();
+        for claim in all() {
+            assert!(ids.insert(claim.id.clone()), "{} twice", claim.id);
+            assert!(experiment::find(&claim.experiment).is_some(), "{}", claim.id);
+            assert_eq!(tests_of::test_of(&claim.id).is_some(), claim.tested, "{}", claim.id);
+            assert_eq!(claim.expected, claim.reason.is_empty(), "{}: reason", claim.id);
+        }
+    }
+
+    #[test]
+    fn every_experiment_tests_a_claim() {
+        let claims = all();
+        for experiment in experiment::all() {
+            assert!(claims.iter().any(|c| c.experiment == experiment.id), "{}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn a_claim_without_points_is_a_failure_and_not_a_pass() {
+        let empty =
+            ExperimentResult { id: "tcplp-mss", rows: Vec::new(), samples: Vec::new(), seeds: 0 };
+        let verdicts = check(&[empty]);
+        assert_eq!(verdicts.len(), 2);
+        assert!(verdicts.iter().all(|v| v.holds.is_none() && v.is_failure()));
+    }
+
+    #[test]
+    fn claims_are_tested_with_both_outcomes() {
+        let row = |frames: u32, kbps: f64| Row {
+            label: format!("mss_frames={frames}"),
+            x: f64::from(frames),
+            metric: "goodput".to_owned(),
+            unit: "kb/s".to_owned(),
+            mean: kbps,
+            ci95: None,
+            bound: None,
+            paper: None,
+            series: "uplink",
+        };
+        let verdict = |curve: [f64; 8]| {
+            let rows = (1..).zip(curve).map(|(f, g)| row(f, g)).collect();
+            let result = ExperimentResult { id: "tcplp-mss", rows, samples: Vec::new(), seeds: 1 };
+            check(&[result]).into_iter().find(|v| v.id == "tcplp.fig3a.mss").expect("listed").holds
+        };
+        assert_eq!(verdict([30., 50., 65., 72., 76., 78., 79., 80.]), Some(true));
+        assert_eq!(verdict([30., 35., 40., 45., 50., 60., 70., 80.]), Some(false));
+    }
+}

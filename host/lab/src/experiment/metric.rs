@@ -1,0 +1,133 @@
+//! What can be read off a finished simulation.
+
+use crate::run::{FlowResult, RunResult};
+use crate::scenario::Scenario;
+
+/// A quantity measured in every run of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Application octets that arrived per second, kb/s.
+    Goodput,
+    /// TCP segments lost in spite of link retries, %.
+    SegmentLoss,
+    /// Mean round-trip time sample, ms.
+    Rtt,
+    /// Data frames put on the air by all nodes, retries included.
+    Frames,
+    /// The same per kilobyte (1000 octets) that arrived.
+    FramesPerKb,
+    /// Entries into fast recovery.
+    FastRetransmissions,
+    /// Expiries of the retransmission timer.
+    Timeouts,
+    /// Share of time with the congestion window at or above the send buffer, %.
+    CwndFull,
+    /// Largest segment, octets.
+    Mss,
+}
+
+impl Metric {
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::Goodput => "goodput",
+            Metric::SegmentLoss => "segment_loss",
+            Metric::Rtt => "rtt",
+            Metric::Frames => "frames",
+            Metric::FramesPerKb => "frames_per_kb",
+            Metric::FastRetransmissions => "fast_retransmissions",
+            Metric::Timeouts => "timeouts",
+            Metric::CwndFull => "cwnd_full",
+            Metric::Mss => "mss",
+        }
+    }
+
+    /// Unit in results.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Metric::Goodput => "kb/s",
+            Metric::SegmentLoss | Metric::CwndFull => "%",
+            Metric::Rtt => "ms",
+            Metric::Frames => "frames",
+            Metric::FramesPerKb => "frames/kB",
+            Metric::FastRetransmissions | Metric::Timeouts => "events",
+            Metric::Mss => "B",
+        }
+    }
+
+    /// The value in one run; `None` if the run has no first flow or no sample.
+    pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+        let flow = run.flows.first()?;
+        let frames = || run.nodes.iter().map(|n| n.frames_sent).sum::<u64>() as f64;
+        match self {
+            Metric::Goodput => Some(flow.goodput_kbps),
+            Metric::SegmentLoss => Some(flow.segment_loss * 100.0),
+            Metric::Rtt => flow.rtt_ms,
+            Metric::Frames => Some(frames()),
+            Metric::FramesPerKb => (flow.bytes > 0).then(|| frames() * 1_000.0 / flow.bytes as f64),
+            Metric::FastRetransmissions => Some(flow.fast_retransmissions as f64),
+            Metric::Timeouts => Some(flow.timeouts as f64),
+            Metric::CwndFull => cwnd_full(scenario, flow, run),
+            Metric::Mss => Some(f64::from(flow.mss)),
+        }
+    }
+}
+
+/// Share of the observed time (after slow start has had a second) with a full window, in per cent.
+/// A sample holds until the next one.
+fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<f64> {
+    let buffer = scenario.tcp.send_buffer.bytes(flow.mss as usize) as f64;
+    let start = scenario.flows.first()?.start_s + 1.0;
+    let samples: Vec<_> = run.cwnd.iter().filter(|s| s.flow == 0 && s.at_s >= start).collect();
+    let (mut full, mut all) = (0.0, 0.0);
+    for pair in samples.windows(2) {
+        let span = pair[1].at_s - pair[0].at_s;
+        all += span;
+        if f64::from(pair[0].cwnd) >= buffer {
+            full += span;
+        }
+    }
+    (all > 0.0).then(|| full / all * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{CwndSample, NodeResult};
+    use crate::scenario::Flow;
+
+    fn scenario() -> Scenario {
+        Scenario { flows: vec![Flow::bulk(1, 0)], ..Scenario::default() }
+    }
+
+    #[test]
+    fn frames_are_summed_over_nodes_and_related_to_what_arrived() {
+        let run = RunResult {
+            flows: vec![FlowResult { bytes: 2_000, ..FlowResult::default() }],
+            nodes: vec![
+                NodeResult { frames_sent: 10, ..NodeResult::default() },
+                NodeResult { frames_sent: 20, ..NodeResult::default() },
+            ],
+            ..RunResult::default()
+        };
+        assert_eq!(Metric::Frames.value(&scenario(), &run), Some(30.0));
+        assert_eq!(Metric::FramesPerKb.value(&scenario(), &run), Some(15.0));
+    }
+
+    #[test]
+    fn the_window_is_full_for_the_share_of_time_that_it_is() {
+        let sample = |at_s, cwnd| CwndSample { flow: 0, at_s, cwnd, ssthresh: 0 };
+        let run = RunResult {
+            flows: vec![FlowResult { mss: 100, ..FlowResult::default() }],
+            // Buffer: 4 segments of 100. The sample before two seconds does not count.
+            cwnd: vec![sample(0.5, 1), sample(2.0, 400), sample(5.0, 100), sample(6.0, 400)],
+            ..RunResult::default()
+        };
+        assert_eq!(Metric::CwndFull.value(&scenario(), &run), Some(75.0));
+    }
+
+    #[test]
+    fn a_run_without_flows_has_no_values() {
+        assert_eq!(Metric::Goodput.value(&scenario(), &RunResult::default()), None);
+    }
+}

@@ -1,0 +1,260 @@
+//! Published results as experiments: what is varied, what is measured, what the paper says.
+//!
+//! One file per experiment. A *plan* lists points: a label, an abscissa and a scenario. Every point
+//! is simulated with several seeds ([`runner`]); each metric becomes a [`Row`] with mean and 95 %
+//! interval. `refine` then adds what is computed from them: bounds, model predictions, the paper's
+//! figures.
+
+mod metric;
+mod runner;
+mod tcplp_bound;
+mod tcplp_buffer;
+mod tcplp_cwnd;
+mod tcplp_frame_time;
+mod tcplp_headers;
+mod tcplp_hops;
+mod tcplp_model;
+mod tcplp_mss;
+mod tcplp_retry_delay;
+
+pub use metric::Metric;
+pub use runner::{Config, LabError, Outcome, Results, run};
+
+use crate::chart::Figure;
+use crate::run::RunResult;
+use crate::scenario::Scenario;
+use serde::Serialize;
+
+/// How much is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// For a first look: short simulations.
+    Quick,
+    /// For the record.
+    Full,
+}
+
+impl Effort {
+    /// Seeds per point unless the user says otherwise.
+    pub const fn default_seeds(self) -> u32 {
+        match self {
+            Effort::Quick => 2,
+            Effort::Full => 5,
+        }
+    }
+
+    /// Simulated seconds of a bulk transfer. A minute is some hundred segments even over four hops.
+    pub const fn seconds(self) -> f64 {
+        match self {
+            Effort::Quick => 60.0,
+            Effort::Full => 300.0,
+        }
+    }
+}
+
+/// A published result and how it is reproduced.
+pub struct Experiment {
+    /// Its name on the command line and its folder under `experiments/`.
+    pub id: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// Where the paper has it.
+    pub source: &'static str,
+    /// What is to be found out.
+    pub question: &'static str,
+    /// How.
+    pub method: &'static str,
+    /// Why the answer could be wrong or not transferable.
+    pub threats: &'static [&'static str],
+    /// What is simulated; empty for pure calculation.
+    pub plan: fn(Effort) -> Vec<Point>,
+    /// Adds computed rows, bounds and the paper's figures to the measured ones.
+    pub refine: fn(&mut Rows),
+    /// What is drawn.
+    pub figures: fn(&ExperimentResult) -> Vec<Figure>,
+}
+
+/// One simulation point: simulated once per seed.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Unique in its experiment, such as `d_ms=40` or `d_ms=40 hops=1`.
+    pub label: String,
+    /// The curve it belongs to.
+    pub series: &'static str,
+    /// Its place on that curve.
+    pub x: f64,
+    /// What is simulated.
+    pub scenario: Scenario,
+    /// What is measured.
+    pub metrics: &'static [Metric],
+    /// Record radio activity between these instants (seconds) with the first seed.
+    pub timeline_s: Option<(f64, f64)>,
+}
+
+/// One line of the results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The point's label.
+    pub label: String,
+    /// The abscissa.
+    pub x: f64,
+    /// What was measured or computed.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Mean over seeds, or the computed value.
+    pub mean: f64,
+    /// Half-width of the 95 % interval; null with one seed or for computed values.
+    pub ci95: Option<f64>,
+    /// A bound that cannot be exceeded, or the ideal.
+    pub bound: Option<f64>,
+    /// What the paper gives.
+    pub paper: Option<f64>,
+    /// The curve it belongs to.
+    #[serde(skip)]
+    pub series: &'static str,
+}
+
+/// The rows of an experiment while they are completed.
+#[derive(Clone, Debug, Default)]
+pub struct Rows(pub Vec<Row>);
+
+impl Rows {
+    /// The row with this label and metric.
+    pub fn get(&self, label: &str, metric: &str) -> Option<&Row> {
+        self.0.iter().find(|r| r.label == label && r.metric == metric)
+    }
+
+    /// Its mean.
+    pub fn mean(&self, label: &str, metric: &str) -> Option<f64> {
+        self.get(label, metric).map(|r| r.mean)
+    }
+
+    /// Adds a computed value.
+    pub fn compute(
+        &mut self,
+        label: &str,
+        series: &'static str,
+        x: f64,
+        (metric, unit): (&str, &str),
+        value: f64,
+    ) -> &mut Row {
+        self.0.push(Row {
+            label: label.to_owned(),
+            x,
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
+            mean: value,
+            ci95: None,
+            bound: None,
+            paper: None,
+            series,
+        });
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+
+    /// Sets the paper's figure for a row, if that row is there.
+    pub fn paper(&mut self, label: &str, metric: &str, value: f64) {
+        let row = self.0.iter_mut().find(|r| r.label == label && r.metric == metric);
+        if let Some(row) = row {
+            row.paper = Some(value);
+        }
+    }
+
+    /// Sets the bound of every row of `metric` for which `bound` gives one.
+    pub fn bound(&mut self, metric: &str, bound: impl Fn(&Row) -> Option<f64>) {
+        for row in self.0.iter_mut().filter(|r| r.metric == metric) {
+            row.bound = bound(row);
+        }
+    }
+}
+
+/// What an experiment gave.
+#[derive(Clone, Debug)]
+pub struct ExperimentResult {
+    /// Which.
+    pub id: &'static str,
+    /// Measured and computed rows, in the order of the plan.
+    pub rows: Vec<Row>,
+    /// The first seed's run of every point, for traces and timelines.
+    pub samples: Vec<(Point, RunResult)>,
+    /// Seeds that were finished for every point.
+    pub seeds: u32,
+}
+
+/// All experiments, in the order in which the paper tells its story.
+pub fn all() -> &'static [Experiment] {
+    static ALL: [Experiment; 9] = [
+        tcplp_frame_time::EXPERIMENT,
+        tcplp_headers::EXPERIMENT,
+        tcplp_mss::EXPERIMENT,
+        tcplp_buffer::EXPERIMENT,
+        tcplp_bound::EXPERIMENT,
+        tcplp_retry_delay::EXPERIMENT,
+        tcplp_hops::EXPERIMENT,
+        tcplp_cwnd::EXPERIMENT,
+        tcplp_model::EXPERIMENT,
+    ];
+    &ALL
+}
+
+/// The experiment with this id.
+pub fn find(id: &str) -> Option<&'static Experiment> {
+    all().iter().find(|e| e.id == id)
+}
+
+/// No simulation: everything is computed.
+fn nothing_to_simulate(_: Effort) -> Vec<Point> {
+    Vec::new()
+}
+
+/// A bulk transfer along a line of `hops`, with TCPlp's parameters of §7 and the given retry delay.
+fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
+    let mut scenario = Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M);
+    scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
+    scenario.duration_s = effort.seconds();
+    scenario.mac.retry_delay_ms = retry_delay_ms;
+    scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];
+    scenario
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn labels_are_unique_in_each_plan() {
+        for experiment in all() {
+            for effort in [Effort::Quick, Effort::Full] {
+                let plan = (experiment.plan)(effort);
+                let labels: BTreeSet<&str> = plan.iter().map(|p| p.label.as_str()).collect();
+                assert_eq!(labels.len(), plan.len(), "{}", experiment.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_planned_flow_has_a_route_both_ways() {
+        for experiment in all() {
+            for point in (experiment.plan)(Effort::Quick) {
+                let routes = point.scenario.routes();
+                let hops = point.scenario.nodes.len() - 1;
+                assert!(routes.len() >= 2 * hops, "{} {}", experiment.id, point.label);
+            }
+        }
+    }
+
+    #[test]
+    fn every_experiment_is_described_in_its_folder() {
+        for experiment in all() {
+            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+            let path = format!("{root}/{}/README.md", experiment.id);
+            let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+            for heading in ["## Question", "## Method", "## Result", "## Threats to validity"] {
+                assert!(text.contains(heading), "{path} lacks {heading}");
+            }
+        }
+    }
+}

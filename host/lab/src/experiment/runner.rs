@@ -1,0 +1,164 @@
+//! Runs plans: every (point, seed) is one job, jobs run in parallel, results keep the plan's order.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
+use crate::run::{self, Options, RunError, RunResult};
+use crate::stats::Estimate;
+use rayon::prelude::*;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What to run, and how.
+#[derive(Clone, Copy)]
+pub struct Config<'a> {
+    /// Length of the simulations.
+    pub effort: Effort,
+    /// Seeds per point, at least 1. They are 1, 2, 3, …
+    pub seeds: u32,
+    /// Threads; 0 = one per core.
+    pub jobs: usize,
+    /// Jobs that have not begun when this becomes true are left out.
+    pub cancel: &'a AtomicBool,
+    /// Called with (finished, planned) jobs, from any thread.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// In the order asked for.
+    pub experiments: Vec<ExperimentResult>,
+    /// Cancelled before the end: points without a finished seed are missing.
+    pub interrupted: bool,
+}
+
+/// Results by experiment, for the checks of claims.
+pub type Results<'a> = &'a [ExperimentResult];
+
+/// A simulation failed.
+#[derive(Debug)]
+pub struct LabError {
+    /// In which experiment.
+    pub experiment: &'static str,
+    /// At which point.
+    pub label: String,
+    /// With which seed.
+    pub seed: u64,
+    /// Why.
+    pub error: RunError,
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LabError { experiment, label, seed, error } = self;
+        write!(f, "{experiment}, point {label}, seed {seed}: {error}")
+    }
+}
+
+impl std::error::Error for LabError {}
+
+/// A job's place in the plan, and its result.
+type Job = (usize, usize, u64);
+
+/// Runs `experiments` and completes their rows.
+///
+/// # Errors
+/// The first simulation (in plan order) that could not be done.
+pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Outcome, LabError> {
+    let plans: Vec<Vec<Point>> = experiments.iter().map(|e| (e.plan)(config.effort)).collect();
+    let jobs: Vec<Job> = plans
+        .iter()
+        .enumerate()
+        .flat_map(|(e, plan)| {
+            let seeds = config.seeds.max(1);
+            (0..plan.len()).flat_map(move |p| (1..=u64::from(seeds)).map(move |s| (e, p, s)))
+        })
+        .collect();
+    let finished = simulate(experiments, &plans, &jobs, config)?;
+    let interrupted = finished.iter().any(Option::is_none);
+    let mut runs: Vec<Vec<Vec<RunResult>>> =
+        plans.iter().map(|plan| plan.iter().map(|_| Vec::new()).collect()).collect();
+    for ((e, p, _), result) in jobs.into_iter().zip(finished) {
+        runs[e][p].extend(result);
+    }
+    let collected = experiments.iter().zip(plans).zip(runs);
+    let experiments = collected.map(|((e, plan), runs)| complete(e, plan, runs)).collect();
+    Ok(Outcome { experiments, interrupted })
+}
+
+fn simulate(
+    experiments: &[&'static Experiment],
+    plans: &[Vec<Point>],
+    jobs: &[Job],
+    config: Config<'_>,
+) -> Result<Vec<Option<RunResult>>, LabError> {
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    let one = |job: &Job| {
+        if config.cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let (e, p, seed) = *job;
+        let point = &plans[e][p];
+        let options = Options {
+            timeline_s: point.timeline_s.filter(|_| seed == 1),
+            cwnd: point.metrics.contains(&Metric::CwndFull),
+            cancel: Some(config.cancel),
+            ..Options::default()
+        };
+        let result = run::run(&point.scenario, seed, &options);
+        (config.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
+        match result {
+            // A run cut short by the cancellation is not a result.
+            Ok(_) if config.cancel.load(Ordering::Relaxed) => Ok(None),
+            Ok(result) => Ok(Some(result)),
+            Err(error) => Err(LabError {
+                experiment: experiments[e].id,
+                label: point.label.clone(),
+                seed,
+                error,
+            }),
+        }
+    };
+    let all = || jobs.par_iter().map(one).collect::<Vec<_>>();
+    let results = match rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build() {
+        Ok(pool) => pool.install(all),
+        Err(_) => all(),
+    };
+    results.into_iter().collect()
+}
+
+fn complete(
+    experiment: &'static Experiment,
+    plan: Vec<Point>,
+    runs: Vec<Vec<RunResult>>,
+) -> ExperimentResult {
+    let mut rows = Rows::default();
+    let mut samples = Vec::new();
+    let mut seeds = runs.iter().map(Vec::len).min().unwrap_or(0);
+    for (point, runs) in plan.into_iter().zip(runs) {
+        for metric in point.metrics {
+            let values: Vec<f64> =
+                runs.iter().filter_map(|r| metric.value(&point.scenario, r)).collect();
+            if let Some(estimate) = Estimate::from_values(&values) {
+                rows.0.push(measured(&point, *metric, estimate));
+            }
+        }
+        seeds = seeds.min(runs.len());
+        samples.extend(runs.into_iter().next().map(|run| (point, run)));
+    }
+    (experiment.refine)(&mut rows);
+    ExperimentResult { id: experiment.id, rows: rows.0, samples, seeds: seeds as u32 }
+}
+
+fn measured(point: &Point, metric: Metric, estimate: Estimate) -> Row {
+    Row {
+        label: point.label.clone(),
+        x: point.x,
+        metric: metric.name().to_owned(),
+        unit: metric.unit().to_owned(),
+        mean: estimate.mean,
+        ci95: estimate.ci95,
+        bound: None,
+        paper: None,
+        series: point.series,
+    }
+}

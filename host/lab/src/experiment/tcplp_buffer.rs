@@ -1,0 +1,64 @@
+//! Fig. 3b: goodput by buffer size.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use crate::chart::{Figure, curves};
+use crate::layout::{Format, bound};
+use crate::scenario::{Buffer, Flow, Mac, RadioProfile};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-buffer",
+    title: "Goodput by buffer size",
+    source: "TCPlp Fig. 3b, §6.2",
+    question: "How many segments of buffer fill one hop, and what does delaying acknowledgements cost \
+               a sender that can have only one segment in flight?",
+    method: "Bulk transfer over one hop, segments of five frames. Uplink: the send buffer takes 1 to 8 \
+             segments, the receive buffer eight. Downlink: the other way round. Overlap model: strict.",
+    threats: &[
+        "The delayed acknowledgement's timer (100 ms, FreeBSD's default) decides the uplink figure at \
+         one segment.",
+        "Without CPU cost our round trip is shorter than the paper's, so fewer segments fill it.",
+    ],
+    plan,
+    refine,
+    figures,
+};
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (series, suffix, down) in [("uplink", "", false), ("downlink", " downlink", true)] {
+        for segments in 1..=8u16 {
+            let mut scenario = line_scenario(effort, 1, 0);
+            let (varied, other) = (Buffer::Segments(segments), Buffer::Segments(8));
+            scenario.tcp.send_buffer = if down { other } else { varied };
+            scenario.tcp.receive_buffer = if down { varied } else { other };
+            if down {
+                scenario.flows = vec![Flow::bulk(0, 1)];
+            }
+            points.push(Point {
+                label: format!("buffer_segments={segments}{suffix}"),
+                series,
+                x: f64::from(segments),
+                scenario,
+                metrics: &[Metric::Goodput, Metric::Rtt, Metric::SegmentLoss],
+                timeline_s: None,
+            });
+        }
+    }
+    points
+}
+
+fn refine(rows: &mut Rows) {
+    let mac = Mac::default();
+    let format = Format::one_hop(&mac, true);
+    let best = bound(RadioProfile::At86rf233, &mac, format, format.mss_for_frames(5), 2).kbps;
+    rows.bound("goodput", |_| Some(best));
+    rows.paper("buffer_segments=1", "rtt", 130.0);
+    rows.paper("buffer_segments=1 downlink", "rtt", 70.0);
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "buffer, segments";
+    let goodput = curves(&result.rows, "goodput", "Goodput over one hop", x);
+    let rtt = curves(&result.rows, "rtt", "Round-trip time of segments", x);
+    [goodput, rtt].into_iter().flatten().collect()
+}

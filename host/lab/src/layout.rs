@@ -1,0 +1,235 @@
+//! How a TCP segment spreads over link frames, and what that costs on the air: the arithmetic behind
+//! Table 5, Fig. 4b and every goodput bound.
+
+use crate::radio;
+use crate::scenario::{Mac, RadioProfile};
+
+/// Octets of the PSDU (IEEE 802.15.4-2015, aMaxPHYPacketSize).
+pub const MAX_PSDU: usize = 127;
+/// First fragment header (RFC 4944 §5.3).
+pub const FRAG1: usize = 4;
+/// Subsequent fragment header (RFC 4944 §5.3).
+pub const FRAGN: usize = 5;
+/// Uncompressed IPv6 header (RFC 8200 §3): fragment offsets count it.
+pub const IPV6: usize = 40;
+/// TCP header without options (RFC 9293 §3.1).
+pub const TCP: usize = 20;
+/// Timestamps option with the two octets of padding that align it (RFC 7323 appendix A).
+pub const TIMESTAMPS: usize = 12;
+/// Frame control, sequence number, one PAN id and the FCS: a data frame without addresses.
+const MAC_FIXED: usize = 2 + 1 + 2 + 2;
+
+/// An address mode of the link layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// 16 bits.
+    Short,
+    /// 64 bits.
+    Extended,
+}
+
+/// Header octets of a data frame with PAN id compression, FCS included.
+pub const fn mac_header(addresses: Addresses) -> usize {
+    match addresses {
+        Addresses::Short => MAC_FIXED + 2 + 2,
+        Addresses::Extended => MAC_FIXED + 8 + 8,
+    }
+}
+
+/// Header sizes of a flow over one hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Link header and FCS.
+    pub mac: usize,
+    /// Octets kept free for link security.
+    pub security: usize,
+    /// Compressed IPv6 header: IPHC and what it carries inline, next header included.
+    pub iphc: usize,
+    /// TCP header with options.
+    pub tcp: usize,
+}
+
+/// One link frame of a segment, by parts, in octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Link header, FCS and security.
+    pub l2: usize,
+    /// Fragment header and compressed IPv6 header.
+    pub l3: usize,
+    /// TCP header.
+    pub l4: usize,
+    /// Application octets.
+    pub payload: usize,
+}
+
+impl Frame {
+    /// Octets of the PSDU.
+    pub const fn psdu(&self) -> usize {
+        self.l2 + self.l3 + self.l4 + self.payload
+    }
+
+    /// Octets of the longest PSDU that this one leaves unused.
+    pub const fn unused(&self) -> usize {
+        MAX_PSDU - self.psdu()
+    }
+}
+
+impl Format {
+    /// The format of a flow between neighbours: extended addresses, from which IPHC derives both
+    /// interface identifiers, so that only its two octets and the next header remain (RFC 6282 §3.1).
+    pub fn one_hop(mac: &Mac, timestamps: bool) -> Self {
+        Format {
+            mac: mac_header(Addresses::Extended),
+            security: mac.reserved_security_bytes.into(),
+            iphc: 3,
+            tcp: TCP + if timestamps { TIMESTAMPS } else { 0 },
+        }
+    }
+
+    const fn room(&self) -> usize {
+        MAX_PSDU.saturating_sub(self.mac + self.security)
+    }
+
+    /// Application octets in the first of several fragments: fragments but the last cover a multiple
+    /// of eight octets of the *uncompressed* packet (RFC 4944 §5.3).
+    const fn first_fragment(&self) -> usize {
+        let covered = (self.room().saturating_sub(FRAG1 + self.iphc) + IPV6) / 8 * 8;
+        covered.saturating_sub(IPV6 + self.tcp)
+    }
+
+    const fn middle_fragment(&self) -> usize {
+        self.room().saturating_sub(FRAGN) / 8 * 8
+    }
+
+    /// The most application octets that fit into `frames` frames (1 or more).
+    pub const fn mss_for_frames(&self, frames: usize) -> usize {
+        if frames <= 1 {
+            return self.room().saturating_sub(self.iphc + self.tcp);
+        }
+        let last = self.room().saturating_sub(FRAGN);
+        self.first_fragment() + (frames - 2) * self.middle_fragment() + last
+    }
+
+    /// The frames of a segment with `payload` octets.
+    pub fn frames(&self, payload: usize) -> Vec<Frame> {
+        let l2 = self.mac + self.security;
+        if payload <= self.mss_for_frames(1) {
+            return vec![Frame { l2, l3: self.iphc, l4: self.tcp, payload }];
+        }
+        let first = self.first_fragment();
+        let mut frames = vec![Frame { l2, l3: FRAG1 + self.iphc, l4: self.tcp, payload: first }];
+        let mut left = payload.saturating_sub(first);
+        // Each round takes at least eight octets unless nothing fits at all.
+        while left > 0 && self.middle_fragment() > 0 {
+            let fits_last = left <= self.room().saturating_sub(FRAGN);
+            let part = if fits_last { left } else { self.middle_fragment() };
+            frames.push(Frame { l2, l3: FRAGN, l4: 0, payload: part });
+            left -= part;
+        }
+        frames
+    }
+}
+
+/// The best goodput that one hop admits, and where the time goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// Octets per segment.
+    pub mss: usize,
+    /// The bound, kb/s.
+    pub kbps: f64,
+    /// The same if TCP headers had no octets, kb/s.
+    pub kbps_without_tcp_headers: f64,
+    /// Time per segment by cause, in microseconds.
+    pub parts: [(&'static str, f64); 6],
+}
+
+/// The bound for segments of `mss` octets: every frame takes what the radio needs for it with mean
+/// backoff on a clear channel, and every `ack_every`-th segment costs an acknowledgement. Nothing is
+/// lost and no processor takes time.
+pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_every: u8) -> Bound {
+    let octet_us = 32.0;
+    let frames = format.frames(mss);
+    let time = |psdu: usize| radio::frame_us(profile, psdu, mac.min_be);
+    let on_air: f64 = frames.iter().map(|f| f.psdu() as f64 * octet_us).sum();
+    let radio: f64 = frames.iter().map(|f| time(f.psdu())).sum::<f64>() - on_air;
+    let octets =
+        |part: fn(&Frame) -> usize| frames.iter().map(part).sum::<usize>() as f64 * octet_us;
+    let ack_psdu: usize = format.frames(0).iter().map(Frame::psdu).sum();
+    let acks = time(ack_psdu) / f64::from(ack_every.max(1));
+    let parts = [
+        ("payload at 250 kb/s", octets(|f| f.payload)),
+        ("radio: copy, CSMA, turnaround, ACK", radio),
+        ("TCP acknowledgements", acks),
+        ("link headers and security", octets(|f| f.l2)),
+        ("6LoWPAN and IPv6 headers", octets(|f| f.l3)),
+        ("TCP header", octets(|f| f.l4)),
+    ];
+    let total: f64 = parts.iter().map(|(_, us)| us).sum();
+    let bits = (mss * 8) as f64;
+    // Without TCP headers there would be neither their octets nor the header in acknowledgements.
+    let header = format.tcp as f64 * octet_us * (1.0 + 1.0 / f64::from(ack_every.max(1)));
+    Bound {
+        mss,
+        kbps: bits / total * 1e3,
+        kbps_without_tcp_headers: bits / (total - header) * 1e3,
+        parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn link_headers_span_the_range_of_table_5() {
+        assert_eq!(mac_header(Addresses::Short), 11);
+        assert_eq!(mac_header(Addresses::Extended), 23);
+    }
+
+    #[test]
+    fn frames_carry_exactly_the_payload_and_never_exceed_the_psdu() {
+        for security in [0, 10, 21] {
+            let mac = Mac { reserved_security_bytes: security, ..Mac::default() };
+            let format = Format::one_hop(&mac, true);
+            for payload in 0..1_200 {
+                let frames = format.frames(payload);
+                assert_eq!(frames.iter().map(|f| f.payload).sum::<usize>(), payload);
+                assert!(frames.iter().all(|f| f.psdu() <= MAX_PSDU));
+            }
+        }
+    }
+
+    #[test]
+    fn the_mss_of_n_frames_fills_n_frames_and_one_more_octet_does_not_fit() {
+        let format = Format::one_hop(&Mac::default(), true);
+        for frames in 1..=8 {
+            let mss = format.mss_for_frames(frames);
+            assert_eq!(format.frames(mss).len(), frames);
+            assert_eq!(format.frames(mss + 1).len(), frames + 1);
+        }
+    }
+
+    #[test]
+    fn offsets_of_later_fragments_are_multiples_of_eight() {
+        let format = Format::one_hop(&Mac::default(), true);
+        let frames = format.frames(format.mss_for_frames(5));
+        let mut offset = IPV6 + format.tcp;
+        for frame in &frames[..frames.len() - 1] {
+            offset += frame.payload;
+            assert_eq!(offset % 8, 0);
+        }
+    }
+
+    #[test]
+    fn the_parts_of_the_bound_sum_to_its_time() {
+        let mac = Mac::default();
+        let format = Format::one_hop(&mac, true);
+        let mss = format.mss_for_frames(5);
+        let bound = bound(RadioProfile::At86rf233, &mac, format, mss, 2);
+        let total: f64 = bound.parts.iter().map(|(_, us)| us).sum();
+        assert!((bound.kbps - (mss * 8) as f64 / total * 1e3).abs() < 1e-9);
+        assert!(
+            bound.kbps < bound.kbps_without_tcp_headers && bound.kbps_without_tcp_headers < 250.0
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! Results as JSON, CSV and text tables.
+
+use crate::claims::Verdict;
+use crate::experiment::{ExperimentResult, Row, find};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The results file: experiments with their rows, claims with their verdicts.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    experiments: Vec<ExperimentRows<'a>>,
+    claims: &'a [Verdict],
+}
+
+#[derive(Serialize)]
+struct ExperimentRows<'a> {
+    id: &'a str,
+    rows: &'a [Row],
+}
+
+/// JSON of all results, indented, ending in a newline. Values that are not numbers become null.
+pub fn json(results: &[ExperimentResult], claims: &[Verdict]) -> String {
+    let experiments = results.iter().map(|r| ExperimentRows { id: r.id, rows: &r.rows }).collect();
+    let document = Document { experiments, claims };
+    // Plain structs of strings and numbers serialise without fail.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// One line per row.
+pub fn csv(results: &[ExperimentResult]) -> String {
+    let mut text = "experiment,label,x,metric,unit,mean,ci95,bound,paper\n".to_owned();
+    let optional = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
+    for result in results {
+        for row in &result.rows {
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{},{},{},{},{},{},{},{},{}",
+                result.id,
+                quote(&row.label),
+                row.x,
+                row.metric,
+                row.unit,
+                row.mean,
+                optional(row.ci95),
+                optional(row.bound),
+                optional(row.paper)
+            );
+        }
+    }
+    text
+}
+
+fn quote(field: &str) -> String {
+    if field.contains([',', '"', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+/// A number with about three significant digits.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        _ if !value.is_finite() => "–".to_owned(),
+        _ if value == 0.0 => "0".to_owned(),
+        _ if size >= 1_000.0 => format!("{value:.0}"),
+        _ if size >= 10.0 => format!("{value:.1}"),
+        _ if size >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// Mean with interval.
+pub fn with_interval(row: &Row) -> String {
+    match row.ci95 {
+        Some(half) => format!("{} ± {}", short(row.mean), short(half)),
+        None => short(row.mean),
+    }
+}
+
+/// The rows that can be compared with a bound or the paper, as a text table per experiment.
+pub fn comparison(results: &[ExperimentResult]) -> String {
+    let mut text = String::new();
+    for result in results {
+        let title = find(result.id).map_or("", |e| e.title);
+        let _ = writeln!(text, "\n{} — {title}", result.id);
+        let compared =
+            result.rows.iter().filter(|r| r.paper.is_some() || r.bound.is_some()).collect();
+        text.push_str(&rows_table(compared));
+    }
+    text
+}
+
+fn rows_table(rows: Vec<&Row>) -> String {
+    let head = ["point", "metric", "paper", "bound", "ours"];
+    let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
+    let body = rows
+        .into_iter()
+        .map(|row| {
+            vec![
+                row.label.clone(),
+                format!("{}, {}", row.metric.replace('_', " "), row.unit),
+                optional(row.paper),
+                optional(row.bound),
+                with_interval(row),
+            ]
+        })
+        .collect();
+    table(&head, body, 2)
+}
+
+/// Paper, ours and verdict of every claim as a text table.
+pub fn verdicts(verdicts: &[Verdict]) -> String {
+    let head = ["claim", "unit", "paper", "ours", "holds?", ""];
+    let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
+    let body = verdicts
+        .iter()
+        .map(|v| {
+            let holds = match (v.holds, v.expected) {
+                (Some(true), _) => "yes",
+                (Some(false), true) => "NO",
+                (None, true) => "NOT TESTED",
+                (Some(false), false) => "no (known)",
+                (None, false) => "not tested",
+            };
+            let row = [&v.id, &v.unit, &optional(v.paper), &optional(v.ours)];
+            let mut row: Vec<String> = row.into_iter().cloned().collect();
+            row.push(holds.to_owned());
+            row.push(v.reason.clone());
+            row
+        })
+        .collect();
+    table(&head, body, 2)
+}
+
+/// A text table; columns from `numbers_from` on are aligned right, except a last one without head.
+fn table(head: &[&str], body: Vec<Vec<String>>, numbers_from: usize) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|h| h.chars().count()).collect();
+    for row in &body {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    let head: Vec<String> = head.iter().map(|h| (*h).to_owned()).collect();
+    let rule: Vec<String> = widths
+        .iter()
+        .zip(&head)
+        .map(|(w, h)| "─".repeat(if h.is_empty() { 0 } else { *w }))
+        .collect();
+    for row in [&head, &rule].into_iter().chain(&body) {
+        let mut line = String::from(" ");
+        for (index, cell) in row.iter().enumerate() {
+            let free = head[index].is_empty();
+            let pad = if free { 0 } else { widths[index].saturating_sub(cell.chars().count()) };
+            let (left, right) = if index >= numbers_from && !free { (pad, 0) } else { (0, pad) };
+            line.extend([&" ".repeat(1 + left), cell.as_str(), &" ".repeat(right)]);
+            line.push(' ');
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn result() -> ExperimentResult {
+        let row = Row {
+            label: "hops=3, \"a\"".to_owned(),
+            x: 3.0,
+            metric: "goodput".to_owned(),
+            unit: "kb/s".to_owned(),
+            mean: 19.5,
+            ci95: Some(0.25),
+            bound: None,
+            paper: Some(19.5),
+            series: "measured",
+        };
+        ExperimentResult { id: "tcplp-hops", rows: vec![row], samples: Vec::new(), seeds: 2 }
+    }
+
+    fn claim() -> Verdict {
+        Verdict {
+            id: "a.b".to_owned(),
+            experiment: "tcplp-hops".to_owned(),
+            paper: None,
+            ours: Some(1.0),
+            unit: "ratio".to_owned(),
+            holds: Some(false),
+            reason: "because".to_owned(),
+            statement: "hidden".to_owned(),
+            place: "§1".to_owned(),
+            expected: true,
+        }
+    }
+
+    #[test]
+    fn the_json_has_exactly_the_agreed_keys_in_order() {
+        let text = json(&[result()], &[claim()]);
+        let value: Value = serde_json::from_str(&text).expect("valid JSON");
+        let keys = |v: &Value| v.as_object().expect("object").keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&value), ["experiments", "claims"]);
+        assert_eq!(keys(&value["experiments"][0]), ["id", "rows"]);
+        let row = ["label", "x", "metric", "unit", "mean", "ci95", "bound", "paper"];
+        assert_eq!(keys(&value["experiments"][0]["rows"][0]), row);
+        assert!(value["experiments"][0]["rows"][0]["bound"].is_null());
+        let claim = ["id", "experiment", "paper", "ours", "unit", "holds", "reason"];
+        assert_eq!(keys(&value["claims"][0]), claim);
+        assert_eq!(value["claims"][0]["holds"], Value::Bool(false));
+    }
+
+    #[test]
+    fn csv_quotes_what_needs_it() {
+        let text = csv(&[result()]);
+        assert!(text.contains("tcplp-hops,\"hops=3, \"\"a\"\"\",3,goodput,kb/s,19.5,0.25,,19.5\n"));
+    }
+
+    #[test]
+    fn numbers_keep_about_three_digits() {
+        for (value, text) in
+            [(0.0, "0"), (0.01234, "0.0123"), (0.5, "0.50"), (19.54, "19.5"), (1234.5, "1234")]
+        {
+            assert_eq!(short(value), text);
+        }
+        assert_eq!(short(f64::INFINITY), "–");
+    }
+
+    #[test]
+    fn a_failed_claim_stands_out_in_the_table() {
+        let text = verdicts(&[claim()]);
+        assert!(text.contains("NO") && text.contains("because"));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+    }
+}

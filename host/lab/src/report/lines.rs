@@ -1,0 +1,140 @@
+//! Curves with intervals, and congestion windows over time.
+
+use super::draw::{Axis, COLOURS, abscissa, open, ordinate};
+use super::escape;
+use crate::chart::{Cwnd, Lines, Series, Style};
+use crate::output::short;
+use std::fmt::Write;
+
+const SIZE: (f64, f64) = (560.0, 320.0);
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 546.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 276.0;
+
+/// Curves over an abscissa.
+pub(super) fn draw(page: &mut String, lines: &Lines) {
+    let points = || lines.series.iter().flat_map(|s| &s.points);
+    let tops = points().map(|(_, y, ci)| y + ci.unwrap_or(0.0));
+    let y = Axis::from_zero(tops, (BOTTOM, TOP));
+    let x = x_axis(points().map(|p| p.0));
+    open(page, &lines.title, SIZE, "");
+    ordinate(page, &y, LEFT, RIGHT, &lines.y_label);
+    abscissa(page, &x, BOTTOM, &lines.x_label);
+    let colours = colours(&lines.series);
+    for (series, colour) in lines.series.iter().zip(&colours) {
+        curve(page, series, *colour, &x, &y);
+    }
+    page.push_str("</svg>\n<ul class=\"legend\">\n");
+    for (series, colour) in lines.series.iter().zip(&colours) {
+        let key = match series.style {
+            Style::Measured => format!("<i class=\"b{colour}\"></i>"),
+            Style::Computed => format!("<i class=\"dash d{colour}\"></i>"),
+            Style::Paper => format!("<i class=\"cross t{colour}\">×</i>"),
+        };
+        let _ = writeln!(page, "<li>{key}{}</li>", escape(&series.name));
+    }
+    page.push_str("</ul></figure>\n");
+}
+
+/// From the first to the last point with a margin, or from zero if that is near.
+fn x_axis(values: impl Iterator<Item = f64> + Clone) -> Axis {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    let high = values.fold(f64::NEG_INFINITY, f64::max);
+    if !low.is_finite() || high <= low {
+        let middle = if low.is_finite() { low } else { 0.0 };
+        return Axis { low: middle - 1.0, high: middle + 1.0, pixels: (LEFT, RIGHT) };
+    }
+    let margin = (high - low) * 0.04;
+    Axis { low: low - margin, high: high + margin, pixels: (LEFT, RIGHT) }
+}
+
+/// A colour per series; bounds, models and paper marks take that of the curve they belong to, which
+/// is the one whose name theirs ends in, or the first.
+fn colours(series: &[Series]) -> Vec<usize> {
+    let measured: Vec<&str> =
+        series.iter().filter(|s| s.style == Style::Measured).map(|s| s.name.as_str()).collect();
+    let of = |s: &Series| match s.style {
+        Style::Measured => measured.iter().position(|m| *m == s.name),
+        _ => measured.iter().position(|m| s.name.ends_with(&format!(", {m}"))),
+    };
+    series.iter().map(|s| of(s).unwrap_or(0) % COLOURS).collect()
+}
+
+fn curve(page: &mut String, series: &Series, colour: usize, x: &Axis, y: &Axis) {
+    let finite = series.points.iter().filter(|(a, b, _)| a.is_finite() && b.is_finite());
+    let points: Vec<_> = finite.copied().collect();
+    if series.style != Style::Paper {
+        let path: Vec<String> =
+            points.iter().map(|p| format!("{:.1},{:.1}", x.at(p.0), y.at(p.1))).collect();
+        let dash = if series.style == Style::Computed { " dash" } else { "" };
+        let path = path.join(" ");
+        let _ = writeln!(page, "<polyline class=\"line{dash} c{colour}\" points=\"{path}\"/>");
+    }
+    for (px, py, ci) in points {
+        let (cx, cy) = (x.at(px), y.at(py));
+        let interval = ci.map_or_else(String::new, |ci| format!(" ± {}", short(ci)));
+        let tip = escape(&format!("{}: {}{interval} at {}", series.name, short(py), short(px)));
+        match series.style {
+            Style::Measured => {
+                if let Some(ci) = ci.filter(|ci| *ci > 0.0) {
+                    let (low, high) = (y.at((py - ci).max(0.0)), y.at(py + ci));
+                    let _ = writeln!(
+                        page,
+                        "<path class=\"ci c{colour}\" d=\"M{cx:.1} {low:.1}V{high:.1}M{:.1} \
+                         {low:.1}h8M{:.1} {high:.1}h8\"/>",
+                        cx - 4.0,
+                        cx - 4.0
+                    );
+                }
+                let _ = writeln!(
+                    page,
+                    "<circle class=\"f{colour}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.6\" \
+                     data-tip=\"{tip}\"><title>{tip}</title></circle>"
+                );
+            }
+            Style::Paper => {
+                let _ = writeln!(
+                    page,
+                    "<path class=\"paper c{colour}\" d=\"M{:.1} {:.1}l10 10m0 -10l-10 10\" \
+                     data-tip=\"{tip}\"><title>{tip}</title></path>",
+                    cx - 5.0,
+                    cy - 5.0
+                );
+            }
+            Style::Computed => {}
+        }
+    }
+}
+
+/// The most samples drawn: more than pixels would not be seen.
+const MAX_SAMPLES: usize = 4_000;
+
+/// A congestion window over time, as steps.
+pub(super) fn cwnd(page: &mut String, cwnd: &Cwnd) {
+    let (from, to) = cwnd.range_s;
+    let inside: Vec<_> = cwnd.samples.iter().filter(|s| (from..=to).contains(&s.at_s)).collect();
+    // The window grows past the buffer without use; as in the paper it is cut there.
+    let top = cwnd.buffer;
+    let y = Axis::from_zero([top * 1.1].into_iter(), (200.0, TOP));
+    let x = Axis { low: from, high: to.max(from + 1e-6), pixels: (LEFT, 1_090.0) };
+    open(page, &cwnd.title, (1_104.0, 244.0), "wide");
+    ordinate(page, &y, LEFT, 1_090.0, "congestion window, octets (cut at the send buffer)");
+    abscissa(page, &x, 200.0, "time, s");
+    let limit = y.at(top);
+    let _ = writeln!(
+        page,
+        "<line class=\"line dash c3\" x1=\"{LEFT}\" x2=\"1090\" y1=\"{limit:.1}\" y2=\"{limit:.1}\"/>"
+    );
+    let every = inside.len().div_ceil(MAX_SAMPLES).max(1);
+    let mut path = String::new();
+    for (index, sample) in inside.iter().step_by(every).enumerate() {
+        let (px, py) = (x.at(sample.at_s), y.at(f64::from(sample.cwnd).min(top)));
+        let _ = match index {
+            0 => write!(path, "M{px:.1} {py:.1}"),
+            _ => write!(path, "H{px:.1}V{py:.1}"),
+        };
+    }
+    let _ = writeln!(page, "<path class=\"line c0\" d=\"{path}\"/>");
+    page.push_str("</svg></figure>\n");
+}

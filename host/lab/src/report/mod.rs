@@ -1,0 +1,194 @@
+//! One HTML page with everything: no network, no library, light and dark.
+
+mod draw;
+mod lines;
+mod timeline;
+
+use crate::chart::Figure;
+use crate::claims::Verdict;
+use crate::experiment::{ExperimentResult, Row, find};
+use crate::output::{short, with_interval};
+use std::fmt::Write;
+
+/// Facts for the head of the page.
+pub struct Header<'a> {
+    /// The command that made it, for repeating.
+    pub command: &'a str,
+    /// Version of this program.
+    pub version: &'a str,
+    /// Whether it was stopped before the end.
+    pub interrupted: bool,
+}
+
+/// The page. Same results, same bytes.
+pub fn html(header: &Header<'_>, results: &[ExperimentResult], claims: &[Verdict]) -> String {
+    let mut page = String::with_capacity(256 * 1024);
+    page.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    page.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    page.push_str("<title>Kinglet lab report</title>\n<style>\n");
+    page.push_str(include_str!("style.css"));
+    page.push_str("</style>\n</head>\n<body>\n");
+    head(&mut page, header, results, claims);
+    page.push_str("<main>\n");
+    claims_section(&mut page, claims);
+    for result in results {
+        experiment_section(&mut page, result);
+    }
+    page.push_str("</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n");
+    page.push_str(include_str!("script.js"));
+    page.push_str("</script>\n</body>\n</html>\n");
+    page
+}
+
+/// Text for element content and quoted attributes.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // Control characters have no place in HTML text.
+            c if c.is_control() && c != '\n' && c != '\t' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn head(page: &mut String, header: &Header<'_>, results: &[ExperimentResult], claims: &[Verdict]) {
+    let held = claims.iter().filter(|c| c.holds == Some(true)).count();
+    let failed = claims.iter().filter(|c| c.is_failure()).count();
+    let known = claims.len() - held - failed;
+    page.push_str("<header><div class=\"wrap\">\n<p class=\"eyebrow\">Kinglet lab</p>\n");
+    page.push_str("<h1>TCP over IEEE 802.15.4: paper, bound and this stack</h1>\n");
+    let _ = writeln!(
+        page,
+        "<p class=\"meta\">Version {} · made by <code>{}</code> · same version and seeds, same \
+         page</p>",
+        escape(header.version),
+        escape(header.command)
+    );
+    if header.interrupted {
+        page.push_str("<p class=\"warn\">Stopped before the end: points may be missing.</p>\n");
+    }
+    page.push_str("<ul class=\"tiles\">\n");
+    for (number, text, class) in [
+        (held, "claims hold", "good"),
+        (failed, "do not, and should", if failed == 0 { "" } else { "bad" }),
+        (known, "known not to hold, or not tested", ""),
+        (results.len(), "experiments", ""),
+    ] {
+        let _ = writeln!(page, "<li class=\"{class}\"><b>{number}</b> {text}</li>");
+    }
+    page.push_str("</ul>\n<nav aria-label=\"Experiments\">\n<a href=\"#claims\">Claims</a>\n");
+    for result in results {
+        let title = find(result.id).map_or(result.id, |e| e.title);
+        let id = escape(result.id);
+        let _ = writeln!(page, "<a href=\"#{id}\">{}</a>", escape(title));
+    }
+    page.push_str("</nav>\n</div></header>\n");
+}
+
+fn claims_section(page: &mut String, claims: &[Verdict]) {
+    if claims.is_empty() {
+        return;
+    }
+    page.push_str("<section id=\"claims\"><h2>Claims</h2>\n<div class=\"scroll\"><table>\n");
+    page.push_str("<thead><tr><th scope=\"col\">Claim</th><th scope=\"col\">Where</th>");
+    page.push_str(
+        "<th scope=\"col\" class=\"n\">Paper</th><th scope=\"col\" class=\"n\">Ours</th>",
+    );
+    page.push_str(
+        "<th scope=\"col\">Unit</th><th scope=\"col\">Holds?</th></tr></thead>\n<tbody>\n",
+    );
+    let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
+    for claim in claims {
+        let (class, word) = match (claim.holds, claim.expected) {
+            (Some(true), _) => ("good", "yes"),
+            (Some(false), true) => ("bad", "no"),
+            (Some(false), false) => ("known", "no, known"),
+            (None, true) => ("bad", "not tested"),
+            (None, false) => ("known", "not tested"),
+        };
+        let _ = writeln!(
+            page,
+            "<tr><td>{}<small><code>{}</code> {}</small></td><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td>{}</td><td><span class=\"badge {class}\">{word}</span></td></tr>",
+            escape(&claim.statement),
+            escape(&claim.id),
+            escape(&claim.reason),
+            escape(&claim.place),
+            optional(claim.paper),
+            optional(claim.ours),
+            escape(&claim.unit),
+        );
+    }
+    page.push_str("</tbody></table></div></section>\n");
+}
+
+fn experiment_section(page: &mut String, result: &ExperimentResult) {
+    let Some(experiment) = find(result.id) else { return };
+    let id = escape(result.id);
+    let _ = writeln!(page, "<section id=\"{id}\"><h2>{}</h2>", escape(experiment.title));
+    let seeds = match (experiment.plan)(crate::experiment::Effort::Quick).is_empty() {
+        true => "computed".to_owned(),
+        false => format!("{} seeds per point", result.seeds),
+    };
+    let _ = writeln!(
+        page,
+        "<p class=\"meta\">{} · <code>{id}</code> · {seeds}</p>\n<p class=\"lead\">{}</p>\n\
+         <p>{}</p>\n<div class=\"figures\">",
+        escape(experiment.source),
+        escape(experiment.question),
+        escape(experiment.method)
+    );
+    for (index, figure) in (experiment.figures)(result).iter().enumerate() {
+        let name = format!("{id}-{index}");
+        match figure {
+            Figure::Lines(lines) => lines::draw(page, lines),
+            Figure::Bars(bars) => draw::bars(page, bars),
+            Figure::Cwnd(cwnd) => lines::cwnd(page, cwnd),
+            Figure::Timeline(timeline) => timeline::draw(page, timeline, &name),
+        }
+    }
+    page.push_str("</div>\n");
+    rows_table(page, &result.rows);
+    page.push_str("<h3>Threats to validity</h3>\n<ul>\n");
+    for threat in experiment.threats {
+        let _ = writeln!(page, "<li>{}</li>", escape(threat));
+    }
+    page.push_str("</ul>\n</section>\n");
+}
+
+fn rows_table(page: &mut String, rows: &[Row]) {
+    let _ = write!(
+        page,
+        "<details><summary>All {} values</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
+         <th scope=\"col\">Point</th><th scope=\"col\">Metric</th><th scope=\"col\" class=\"n\">Paper\
+         </th><th scope=\"col\" class=\"n\">Bound</th><th scope=\"col\" class=\"n\">Ours (95 %)</th>\
+         <th scope=\"col\">Unit</th></tr></thead>\n<tbody>\n",
+        rows.len()
+    );
+    let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
+    for row in rows {
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td>{}</td></tr>",
+            escape(&row.label),
+            escape(&row.metric.replace('_', " ")),
+            optional(row.paper),
+            optional(row.bound),
+            with_interval(row),
+            escape(&row.unit)
+        );
+    }
+    page.push_str("</tbody></table></div></details>\n");
+}
+
+#[cfg(test)]
+mod tests;

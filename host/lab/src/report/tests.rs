@@ -1,0 +1,109 @@
+use super::*;
+use crate::experiment::Rows;
+use crate::run::{Activity, ActivityKind, CwndSample, FlowResult, RunResult};
+
+const HEADER: Header<'static> =
+    Header { command: "kinglet lab run <b>", version: "0.1.0", interrupted: false };
+
+/// A result with the given label in every place that a label can reach.
+fn result(label: &str) -> ExperimentResult {
+    let experiment = find("tcplp-retry-delay").expect("listed");
+    let mut rows = Rows::default();
+    for (metric, unit) in [("goodput", "kb/s"), ("segment_loss", "%"), ("rtt", "ms")] {
+        for x in [0.0, 40.0] {
+            rows.compute(label, "3 hops", x, (metric, unit), x + 1.0).ci95 = Some(0.5);
+        }
+    }
+    let mut point = (experiment.plan)(crate::experiment::Effort::Quick).remove(0);
+    label.clone_into(&mut point.label);
+    let activity = Activity {
+        node: 1,
+        peer: Some(0),
+        from_us: 20_000_000,
+        to_us: 20_004_000,
+        kind: ActivityKind::Transmit,
+        octets: 127,
+    };
+    let sample = CwndSample { flow: 0, at_s: 1.0, cwnd: 924, ssthresh: 924 };
+    let run = RunResult {
+        timeline: vec![activity],
+        cwnd: vec![sample],
+        flows: vec![FlowResult { mss: 462, ..FlowResult::default() }],
+        ..RunResult::default()
+    };
+    ExperimentResult {
+        id: "tcplp-retry-delay",
+        rows: rows.0,
+        samples: vec![(point, run)],
+        seeds: 1,
+    }
+}
+
+/// Every element that is opened is closed, in order; good enough to catch broken nesting.
+fn assert_balanced(page: &str) {
+    const VOID: [&str; 2] = ["meta", "!DOCTYPE"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('<') {
+        let tag = &rest[start + 1..];
+        let end = tag.find('>').expect("every tag ends");
+        let (tag, after) = (&tag[..end], &tag[end + 1..]);
+        rest = after;
+        let name = tag.trim_start_matches('/').split([' ', '\n', '/']).next().expect("a name");
+        if let Some(closing) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closing.trim()), "closing {closing}");
+        } else if !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+            if name == "script" || name == "style" {
+                rest = &after[after.find(&format!("</{name}")).expect("it is closed")..];
+            }
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+#[test]
+fn nothing_from_outside_reaches_the_page_unescaped() {
+    let page = html(&HEADER, &[result("<script>alert(1)</script>\"'&")], &[]);
+    assert!(!page.contains("<script>alert") && !page.contains("<b>kinglet"));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+    assert!(page.contains("kinglet lab run &lt;b&gt;"));
+}
+
+#[test]
+fn the_page_is_balanced_and_complete() {
+    let page = html(&HEADER, &[result("d_ms=0")], &crate::claims::check(&[result("d_ms=0")]));
+    assert_balanced(&page);
+    for part in ["<polyline", "class=\"wide timeline\"", "id=\"claims\"", "Threats to validity"] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn the_page_needs_no_network() {
+    let page = html(&HEADER, &[result("d_ms=0")], &[]);
+    let links = page.matches("http").count();
+    // The only address is the name of the SVG namespace, which is not fetched.
+    assert_eq!(links, page.matches("http://www.w3.org/2000/svg").count());
+    assert!(!page.contains(" src=") && !page.contains("@import") && !page.contains("url("));
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes() {
+    let page = || html(&HEADER, &[result("d_ms=0")], &[]);
+    assert_eq!(page(), page());
+}
+
+#[test]
+fn an_empty_result_is_still_a_page() {
+    for experiment in crate::experiment::all() {
+        let empty =
+            ExperimentResult { id: experiment.id, rows: Vec::new(), samples: Vec::new(), seeds: 0 };
+        assert_balanced(&html(&HEADER, &[empty], &[]));
+    }
+}
+
+#[test]
+fn control_characters_do_not_survive() {
+    assert_eq!(escape("a\u{0}b\u{1b}[1m"), "a\u{fffd}b\u{fffd}[1m");
+}

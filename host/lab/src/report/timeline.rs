@@ -1,0 +1,57 @@
+//! Lanes of radio activity that can be zoomed and inspected.
+
+use super::escape;
+use crate::chart::Timeline;
+use crate::run::{Activity, ActivityKind};
+use std::fmt::Write;
+
+/// The page stays usable with this many intervals; a window of half a second has some hundred.
+const MAX_INTERVALS: usize = 20_000;
+
+/// The data for the script, an empty canvas for it, and a table for those who cannot see it.
+pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
+    let (from, to) = timeline.range_us;
+    let inside = |a: &&Activity| a.to_us >= from && a.from_us <= to;
+    let mut intervals: Vec<&Activity> = timeline.activity.iter().filter(inside).collect();
+    intervals.sort_by_key(|a| (a.from_us, a.node));
+    intervals.truncate(MAX_INTERVALS);
+    let _ = writeln!(
+        page,
+        "<figure class=\"wide timeline\" id=\"t-{name}\"><figcaption>{}</figcaption>\n\
+         <p class=\"hint\">Wheel or <kbd>+</kbd> <kbd>−</kbd> zooms, drag or <kbd>←</kbd> \
+         <kbd>→</kbd> moves, double click shows all.</p>\n\
+         <svg class=\"lanes\" tabindex=\"0\" role=\"img\" aria-label=\"Radio activity of {} nodes \
+         from {:.3} to {:.3} s\" data-nodes=\"{}\" data-from=\"{from}\" data-to=\"{to}\"></svg>",
+        escape(&timeline.title),
+        timeline.nodes,
+        from as f64 / 1e6,
+        to as f64 / 1e6,
+        timeline.nodes
+    );
+    page.push_str("<ul class=\"legend\">");
+    for (class, text) in [
+        ("tx", "sends data"),
+        ("ack", "sends acknowledgement"),
+        ("rx", "receives"),
+        ("col", "hears a collision"),
+    ] {
+        let _ = write!(page, "<li><i class=\"k-{class}\"></i>{text}</li>");
+    }
+    page.push_str("</ul>\n<script type=\"application/json\">[");
+    for (index, a) in intervals.iter().enumerate() {
+        let kind = match a.kind {
+            ActivityKind::Transmit => "tx",
+            ActivityKind::Ack => "ack",
+            ActivityKind::Receive => "rx",
+            ActivityKind::Collision => "col",
+        };
+        let comma = if index == 0 { "" } else { "," };
+        let peer = a.peer.map_or(-1, i64::from);
+        let _ = write!(
+            page,
+            "{comma}[{},{},{},\"{kind}\",{peer},{}]",
+            a.node, a.from_us, a.to_us, a.octets
+        );
+    }
+    page.push_str("]</script></figure>\n");
+}
