@@ -34,7 +34,7 @@ pub mod parameter {
 /// What a message says; its body (echo data or the quoted packet) follows the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Type 1; the code is one of [`unreachable`]'s.
+    /// Type 1; the code is one of [`mod@unreachable`]'s.
     DestinationUnreachable {
         /// The code.
         code: u8,
