@@ -75,13 +75,15 @@ impl Frame {
 }
 
 impl Format {
-    /// The format of a flow between neighbours: extended addresses, from which IPHC derives both
-    /// interface identifiers, so that only its two octets and the next header remain (RFC 6282 §3.1).
-    pub fn one_hop(mac: &Mac, timestamps: bool) -> Self {
+    /// The format of a flow of the lab: short link addresses, and the longest compressed IPv6 header
+    /// that a hop of its path may need: IPHC's two octets, traffic class (ECN), next header, hop
+    /// limit and two octets for each interface identifier (RFC 6282 §3.1), as
+    /// [`kinglet_net::path_header_len`] computes it.
+    pub fn of(mac: &Mac, timestamps: bool) -> Self {
         Format {
-            mac: mac_header(Addresses::Extended),
+            mac: mac_header(Addresses::Short),
             security: mac.reserved_security_bytes.into(),
-            iphc: 3,
+            iphc: 2 + 1 + 1 + 1 + 2 + 2,
             tcp: TCP + if timestamps { TIMESTAMPS } else { 0 },
         }
     }
@@ -190,7 +192,7 @@ mod tests {
     fn frames_carry_exactly_the_payload_and_never_exceed_the_psdu() {
         for security in [0, 10, 21] {
             let mac = Mac { reserved_security_bytes: security, ..Mac::default() };
-            let format = Format::one_hop(&mac, true);
+            let format = Format::of(&mac, true);
             for payload in 0..1_200 {
                 let frames = format.frames(payload);
                 assert_eq!(frames.iter().map(|f| f.payload).sum::<usize>(), payload);
@@ -201,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_mss_of_n_frames_fills_n_frames_and_one_more_octet_does_not_fit() {
-        let format = Format::one_hop(&Mac::default(), true);
+        let format = Format::of(&Mac::default(), true);
         for frames in 1..=8 {
             let mss = format.mss_for_frames(frames);
             assert_eq!(format.frames(mss).len(), frames);
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn offsets_of_later_fragments_are_multiples_of_eight() {
-        let format = Format::one_hop(&Mac::default(), true);
+        let format = Format::of(&Mac::default(), true);
         let frames = format.frames(format.mss_for_frames(5));
         let mut offset = IPV6 + format.tcp;
         for frame in &frames[..frames.len() - 1] {
@@ -223,7 +225,7 @@ mod tests {
     #[test]
     fn the_parts_of_the_bound_sum_to_its_time() {
         let mac = Mac::default();
-        let format = Format::one_hop(&mac, true);
+        let format = Format::of(&mac, true);
         let mss = format.mss_for_frames(5);
         let bound = bound(RadioProfile::At86rf233, &mac, format, mss, 2);
         let total: f64 = bound.parts.iter().map(|(_, us)| us).sum();

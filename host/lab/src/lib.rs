@@ -17,11 +17,14 @@
 //! );
 //! ```
 
+pub mod apps;
+pub mod build;
 pub mod chart;
 pub mod claims;
 pub mod experiment;
 pub mod layout;
 pub mod output;
+pub mod plan;
 mod radio;
 pub mod report;
 pub mod run;

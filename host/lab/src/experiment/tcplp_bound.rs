@@ -47,7 +47,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn one_hop_bound() -> Bound {
     let mac = Mac::default();
-    let format = Format::one_hop(&mac, true);
+    let format = Format::of(&mac, true);
     bound(RadioProfile::At86rf233, &mac, format, format.mss_for_frames(5), 2)
 }
 

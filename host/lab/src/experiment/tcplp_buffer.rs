@@ -49,7 +49,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn refine(rows: &mut Rows) {
     let mac = Mac::default();
-    let format = Format::one_hop(&mac, true);
+    let format = Format::of(&mac, true);
     let best = bound(RadioProfile::At86rf233, &mac, format, format.mss_for_frames(5), 2).kbps;
     rows.bound("goodput", |_| Some(best));
     rows.paper("buffer_segments=1", "rtt", 130.0);

@@ -74,7 +74,7 @@ fn refine(rows: &mut Rows) {
         }
     }
     let mac = crate::scenario::Mac::default();
-    let format = crate::layout::Format::one_hop(&mac, true);
+    let format = crate::layout::Format::of(&mac, true);
     let frame = format.frames(format.mss_for_frames(1));
     let headers: usize = frame.iter().map(|f| f.l3 + f.l4).sum();
     let payload: usize = frame.iter().map(|f| f.payload).sum();

@@ -56,7 +56,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn refine(rows: &mut Rows) {
     let mac = Mac::default();
-    let format = Format::one_hop(&mac, true);
+    let format = Format::of(&mac, true);
     rows.bound("goodput", |row| {
         let mss = format.mss_for_frames(row.x as usize);
         Some(bound(RadioProfile::At86rf233, &mac, format, mss, 2).kbps)

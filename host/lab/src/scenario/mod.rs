@@ -271,18 +271,18 @@ pub struct Mac {
 }
 
 impl Default for Mac {
-    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4). Retries and reserved octets are TCPlp's:
-    /// its port of OpenThread makes 10 attempts per direct frame, and its frames of 127 octets
-    /// carry a MIC-32 and a 6-octet auxiliary header (ENC-MIC-32, key id mode 1).
+    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4) and retries (3). The reserved octets are the
+    /// most with which five frames carry TCPlp's 462 octets; `docs/decisions/0002` has the
+    /// arithmetic.
     fn default() -> Self {
         Mac {
             min_be: 3,
             max_be: 5,
             max_csma_backoffs: 4,
-            max_frame_retries: 9,
+            max_frame_retries: 3,
             retry_delay_ms: 0,
             csma: Csma::Software,
-            reserved_security_bytes: 10,
+            reserved_security_bytes: 7,
         }
     }
 }
@@ -321,17 +321,17 @@ pub struct Tcp {
 
 impl Default for Tcp {
     /// MSS and buffers as in TCPlp §6.2 and §7 (five frames, four segments); FreeBSD's delayed
-    /// acknowledgement of 100 ms and every second segment, which TCPlp inherits; RFC 6298's minimum
-    /// RTO of one second; Nagle on as RFC 9293 wants it; timestamps and SACK as TCPlp.
+    /// acknowledgement of 100 ms and every second segment, which TCPlp inherits; FreeBSD's and
+    /// TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC 9293 wants it; timestamps and SACK as TCPlp.
     fn default() -> Self {
         Tcp {
-            mss: Mss::Frames(5),
+            mss: Mss::Bytes(462),
             send_buffer: Buffer::Segments(4),
             receive_buffer: Buffer::Segments(4),
             ack_delay_ms: 100,
             ack_every: 2,
             nagle: true,
-            min_rto_ms: 1_000,
+            min_rto_ms: 200,
             timestamps: true,
             sack: true,
         }

@@ -1,0 +1,302 @@
+//! From a scenario to a network that can run: addresses, routes, applications.
+
+use crate::apps::bulk::{BulkSender, BulkSink};
+use crate::apps::http::HttpServer;
+use crate::apps::udp::{UdpSender, UdpSink};
+use crate::layout::{Format, TIMESTAMPS};
+use crate::plan::{BUFFER, LabPlan};
+use crate::scenario::{
+    self, Buffer, Csma, Flow, FlowKind, Mss, NodeId, Overlap, Propagation, RadioProfile, Role,
+    Scenario,
+};
+use core::net::Ipv6Addr;
+use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::radio::{Channel, CsmaParams};
+use kinglet::tcp::{ConnectionConfig, ListenConfig};
+use kinglet::time::{Duration, Instant};
+use kinglet::wire::ieee802154::Address;
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Config, Node};
+use kinglet_mac as mac;
+use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
+use kinglet_sim::profile::{AT86RF233, HostCost, NRF52840, RadioProfile as SimRadio};
+use kinglet_sim::rng::{Purpose, stream};
+use kinglet_sim::{App, NodeConfig, Station, World};
+
+/// A network of the lab.
+pub type Network = World<Station<LabPlan>>;
+
+/// The mesh's prefix, 64 bits: a unique local address (RFC 4193) that spells "kinglt".
+pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
+/// Received power on a unit disc, in dBm; it decides nothing there.
+const DISC_RSSI_DBM: f64 = -60.0;
+/// First port of the flows' receivers; flow number i listens on the i-th.
+const FIRST_PORT: u16 = 5001;
+
+/// Where an application of a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its node.
+    pub node: NodeId,
+    /// Its number on that node.
+    pub app: usize,
+}
+
+/// The ends of a flow: who sends (or serves), and who receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Sender or server.
+    pub from: Place,
+    /// Receiver; the server itself for a server.
+    pub to: Place,
+}
+
+/// The address of `node` in the mesh: its short address as interface identifier (RFC 4944 §6).
+pub fn address_of(node: NodeId) -> Ipv6Addr {
+    with_short(MESH_PREFIX, node)
+}
+
+fn with_short(prefix: Ipv6Addr, node: NodeId) -> Ipv6Addr {
+    let [a, b, c, d, ..] = prefix.segments();
+    Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, short_of(node))
+}
+
+/// The short address of `node`; counted from 1, because 0 is what an unset one looks like.
+fn short_of(node: NodeId) -> u16 {
+    (node + 1) as u16
+}
+
+/// The MSS of a scenario in octets: the largest TCP payload, options not counted.
+pub fn payload_of(scenario: &Scenario) -> u16 {
+    match scenario.tcp.mss {
+        Mss::Bytes(bytes) => bytes,
+        Mss::Frames(frames) => {
+            let format = Format::of(&scenario.mac, scenario.tcp.timestamps);
+            format.mss_for_frames(usize::from(frames)) as u16
+        }
+    }
+}
+
+/// TCP settings of a scenario, with buffers of their own if given.
+fn connection(
+    scenario: &Scenario,
+    send: Option<Buffer>,
+    receive: Option<Buffer>,
+) -> ConnectionConfig {
+    let tcp = &scenario.tcp;
+    let payload = usize::from(payload_of(scenario));
+    // The stack's MSS counts options with the payload (RFC 9293 §3.7.1, RFC 6691).
+    let options = if tcp.timestamps { TIMESTAMPS } else { 0 };
+    let bytes = |buffer: Buffer| buffer.bytes(payload).clamp(1, BUFFER);
+    ConnectionConfig {
+        mss: (payload + options) as u16,
+        send_buffer: bytes(send.unwrap_or(tcp.send_buffer)),
+        receive_buffer: bytes(receive.unwrap_or(tcp.receive_buffer)),
+        timestamps: tcp.timestamps,
+        sack: tcp.sack,
+        nagle: tcp.nagle,
+        delayed_ack: Duration::from_millis(u64::from(tcp.ack_delay_ms)),
+        ack_every: tcp.ack_every,
+        rto_min: Duration::from_millis(u64::from(tcp.min_rto_ms)),
+        ..ConnectionConfig::DEFAULT
+    }
+}
+
+fn listen(connection: ConnectionConfig) -> ListenConfig {
+    ListenConfig { backlog: 12, connection }
+}
+
+/// The radio profile that a scenario names.
+pub fn radio_of(scenario: &Scenario) -> SimRadio {
+    match scenario.radio.profile {
+        RadioProfile::At86rf233 => AT86RF233,
+        RadioProfile::Nrf52840 => NRF52840,
+    }
+}
+
+fn medium_of(scenario: &Scenario) -> MediumConfig {
+    let medium = &scenario.medium;
+    let mut noise_floor_dbm = -105.0; // -111 dBm thermal in 2 MHz and a noise figure of 6 dB
+    let connectivity = match &medium.propagation {
+        Propagation::UnitDisc { range_m, interference_range_m } => Connectivity::UnitDisc {
+            range_m: *range_m,
+            interference_range_m: Some(*interference_range_m),
+            rssi_dbm: DISC_RSSI_DBM,
+        },
+        Propagation::LinkMatrix { links } => Connectivity::LinkMatrix(
+            links.iter().flat_map(|link| both_ways(link).into_iter().flatten()).collect(),
+        ),
+        Propagation::PathLoss {
+            exponent,
+            reference_loss_db,
+            shadowing_db,
+            noise_floor_dbm: floor,
+        } => {
+            noise_floor_dbm = *floor;
+            Connectivity::PathLoss(PathLoss {
+                exponent: *exponent,
+                reference_loss_db: *reference_loss_db,
+                shadowing_sigma_db: *shadowing_db,
+            })
+        }
+    };
+    MediumConfig {
+        connectivity,
+        overlap: match medium.overlap {
+            Overlap::Strict => medium::Overlap::Strict,
+            Overlap::SinrBer => medium::Overlap::SinrBer,
+            // Co-channel rejection of 3 dB, as Cooja has it for CC2420-class radios.
+            Overlap::Capture => medium::Overlap::Capture { threshold_db: 3.0, relock: true },
+        },
+        noise_floor_dbm,
+        frame_loss: medium.frame_loss,
+        hidden_terminals: medium.hidden_terminals,
+    }
+}
+
+fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
+    let one = |from: NodeId, to: NodeId| MatrixLink {
+        from: from as usize,
+        to: to as usize,
+        prr: 1.0 - link.loss,
+        rssi_dbm: link.rssi_dbm,
+    };
+    let back = link.symmetric.then(|| one(link.to, link.from));
+    [Some(one(link.from, link.to)), back]
+}
+
+fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
+    let config = &scenario.mac;
+    mac::Config {
+        short: short_of(node),
+        channel: Channel::new(scenario.radio.channel).unwrap_or_default(),
+        power_dbm: scenario.radio.tx_power_dbm as i8,
+        csma: match config.csma {
+            Csma::Software => mac::Csma::Software,
+            Csma::Hardware => mac::Csma::Hardware,
+        },
+        csma_params: CsmaParams {
+            min_be: config.min_be,
+            max_be: config.max_be,
+            max_backoffs: config.max_csma_backoffs,
+        },
+        max_frame_retries: config.max_frame_retries,
+        retry_delay_max: Duration::from_millis(u64::from(config.retry_delay_ms)),
+        reserved_security: config.reserved_security_bytes,
+        ..mac::Config::DEFAULT
+    }
+}
+
+/// The stack of `node`, without applications.
+fn stack(
+    scenario: &Scenario,
+    node: NodeId,
+    seed: u64,
+    routes: &[scenario::Route],
+) -> Box<Node<LabPlan>> {
+    let mut random = stream(seed, u64::from(node), Purpose::Device);
+    let mut secret = [0; 16];
+    for four in secret.chunks_exact_mut(4) {
+        four.copy_from_slice(&random.bits().to_le_bytes());
+    }
+    let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
+    let mut config = Config::new(short_of(node), [0; 8], seed, secret);
+    config.mac = mac_of(scenario, node);
+    config.net.link = config.mac.source();
+    let place = &scenario.nodes[node as usize];
+    config.net.forward = place.role != Role::Leaf;
+    let mut stack = Box::new(Node::new(config, radio_of(scenario).capabilities()));
+    let net = stack.net();
+    let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
+    net.add_address(own).expect("the plan has room for an address");
+    let context = Context { prefix: MESH_PREFIX, len: 64 };
+    net.set_context(0, Some(context)).expect("the plan has room for a context");
+    let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
+    for route in routes.iter().filter(|route| route.node == node) {
+        let (prefix, via) = (address_of(route.destination), next(route.next_hop));
+        net.add_route(Route { prefix, prefix_len: 128, via }).expect("checked with the scenario");
+    }
+    stack
+}
+
+/// The default routes that lead out of the mesh: at the border router to its host, elsewhere towards
+/// the border router.
+fn add_default_route(
+    scenario: &Scenario,
+    node: NodeId,
+    routes: &[scenario::Route],
+    stack: &mut Node<LabPlan>,
+) {
+    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+    let Some(border) = border.map(|index| index as NodeId) else { return };
+    let towards = routes.iter().find(|route| route.node == node && route.destination == border);
+    let via = match towards {
+        _ if node == border => NextHop::Host,
+        Some(route) => NextHop::Link(Address::Short(short_of(route.next_hop))),
+        None => return,
+    };
+    let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via };
+    stack.net().add_route(route).expect("the plan has room for a default route");
+}
+
+/// Builds the network of `scenario` for one run with `seed`.
+pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
+    let routes = scenario.routes();
+    let mut apps: Vec<Vec<Box<dyn App<LabPlan>>>> = Vec::new();
+    apps.resize_with(scenario.nodes.len(), Vec::new);
+    let mut place = |node: NodeId, app: Box<dyn App<LabPlan>>| {
+        let list = &mut apps[node as usize];
+        list.push(app);
+        Place { node, app: list.len() - 1 }
+    };
+    let flows = scenario.flows.iter().zip(FIRST_PORT..);
+    let ends = flows.map(|(flow, port)| add_flow(scenario, flow, port, &mut place)).collect();
+    let nodes = (0..).zip(apps).map(|(node, apps)| {
+        let mut stack = stack(scenario, node, seed, &routes);
+        add_default_route(scenario, node, &routes, &mut stack);
+        let place = &scenario.nodes[node as usize];
+        let config = NodeConfig {
+            position: Position { x_m: place.x_m, y_m: place.y_m },
+            filter: stack.filter(),
+            radio: radio_of(scenario),
+            host: HostCost {
+                per_frame: Duration::from_micros(u64::from(scenario.radio.host_cost.micros())),
+                ..HostCost::NONE
+            },
+            drift_ppm: 0,
+        };
+        (config, Station::new(stack, apps))
+    });
+    let nodes = nodes.collect();
+    (World::new(seed, &medium_of(scenario), nodes), ends)
+}
+
+fn add_flow(
+    scenario: &Scenario,
+    flow: &Flow,
+    port: u16,
+    place: &mut impl FnMut(NodeId, Box<dyn App<LabPlan>>) -> Place,
+) -> Ends {
+    let start = Instant::from_micros((flow.start_s * 1e6) as u64);
+    match flow.kind {
+        FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer } => {
+            let config = connection(scenario, send_buffer, receive_buffer);
+            let sender = BulkSender::new((address_of(to), port), start, bytes, config).recording();
+            let from = place(from, Box::new(sender));
+            Ends { from, to: place(to, Box::new(BulkSink::new(port, listen(config)))) }
+        }
+        FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
+            let period = Duration::from_millis(u64::from(period_ms));
+            let payload_len = usize::from(payload_bytes);
+            let sender = UdpSender::new((address_of(to), port), start, period, payload_len);
+            let from = place(from, Box::new(sender));
+            Ends { from, to: place(to, Box::new(UdpSink::new(port))) }
+        }
+        FlowKind::HttpServer { node, port } => {
+            let config = connection(scenario, None, None);
+            let server = HttpServer::new(port, format!("Mote {node}"), listen(config));
+            let server = place(node, Box::new(server));
+            Ends { from: server, to: server }
+        }
+    }
+}
