@@ -1,6 +1,7 @@
 //! The host CPU: frames wait for it, one piece of work at a time.
 
 use crate::profile::HostCost;
+use crate::queue::next_generation;
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use std::collections::VecDeque;
 
@@ -85,7 +86,7 @@ impl Host {
     /// Forgets all work, as a reset does.
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
-        self.generation = self.generation.wrapping_add(1);
+        self.generation = next_generation(self.generation);
         self.deadline_waits = false;
     }
 

@@ -8,7 +8,7 @@ use crate::medium::MediumConfig;
 use crate::observe::Trace;
 use crate::pcap::Pcap;
 use crate::profile::HostCost;
-use crate::queue::Class;
+use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig};
 use crate::stats::Counters;
 use crate::timeline::Timeline;
@@ -164,15 +164,15 @@ impl<D: Device> World<D> {
     /// Handles the next event. `false` if there is none.
     pub fn step(&mut self) -> bool {
         let Some(event) = self.core.queue.pop() else { return false };
-        assert!(event.at >= self.core.now, "time never runs backwards");
-        self.core.now = event.at;
+        assert!(event.at() >= self.core.now, "time never runs backwards");
+        self.core.now = event.at();
         self.events += 1;
-        let node = event.node as usize;
+        let node = event.node() as usize;
         match event.class() {
-            Class::Deadline => self.on_deadline(node, event.generation),
-            Class::Host => self.on_host(node, event.generation),
+            Class::Deadline => self.on_deadline(node, event.generation()),
+            Class::Host => self.on_host(node, event.generation()),
             Class::Fault => self.on_fault(node),
-            class => self.core.dispatch(class, node, event.generation),
+            class => self.core.dispatch(class, node, event.generation()),
         }
         self.drain();
         true
@@ -235,7 +235,7 @@ impl<D: Device> World<D> {
         // later all the time, and this way they cost nothing.
         if due < slot.armed {
             slot.armed = due;
-            slot.generation = slot.generation.wrapping_add(1);
+            slot.generation = next_generation(slot.generation);
             self.core.queue.push(due, Class::Deadline, node as u32, slot.generation);
         }
     }
@@ -323,7 +323,7 @@ impl<D: Device> World<D> {
         let slot = &mut self.slots[node];
         let old = core::mem::replace(&mut slot.device, device);
         slot.armed = NEVER;
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = next_generation(slot.generation);
         if let Some(host) = &mut slot.host {
             host.clear();
         }

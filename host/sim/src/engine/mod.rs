@@ -14,7 +14,7 @@ mod transmit;
 use crate::energy::RadioState;
 use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
-use crate::queue::{Class, Queue};
+use crate::queue::{Class, MAX_NODES, Queue, next_generation};
 use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio};
 use crate::rng::{Purpose, stream};
 use crate::stats::{Counters, Fate};
@@ -50,6 +50,7 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(seed: u64, medium: &MediumConfig, nodes: &[NodeConfig]) -> Core {
+        assert!(nodes.len() <= MAX_NODES, "a run has at most {MAX_NODES} nodes");
         let positions: Vec<_> = nodes.iter().map(|n| n.position).collect();
         let sensitivity = nodes.iter().map(|n| n.radio.sensitivity_dbm).fold(0.0, f64::min);
         let power = nodes.iter().map(|n| f64::from(n.radio.max_power_dbm())).fold(0.0, f64::max);
@@ -137,7 +138,7 @@ impl Core {
         let now = self.now;
         let radio = &mut self.radios[node];
         radio.phase = phase;
-        radio.phase_generation = radio.phase_generation.wrapping_add(1);
+        radio.phase_generation = next_generation(radio.phase_generation);
         radio.meter.change(now, state);
         if until != NEVER {
             let class = match phase {
@@ -207,7 +208,7 @@ impl Core {
         }
         if at != radio.schedule_at {
             radio.schedule_at = at;
-            radio.schedule_generation = radio.schedule_generation.wrapping_add(1);
+            radio.schedule_generation = next_generation(radio.schedule_generation);
             if at != NEVER {
                 self.queue.push(at, Class::Schedule, node as u32, radio.schedule_generation);
             }
@@ -326,7 +327,7 @@ impl Core {
         radio.job = None;
         radio.received = None;
         radio.readout_until = 0;
-        radio.readout_generation = radio.readout_generation.wrapping_add(1);
+        radio.readout_generation = next_generation(radio.readout_generation);
         radio.mode = Mode::Off;
         self.enter(node, Phase::Off, NEVER, RadioState::Sleep);
         self.arm_schedule(node);

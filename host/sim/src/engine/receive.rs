@@ -2,7 +2,7 @@
 
 use super::air::pair;
 use super::{Core, SHR_US};
-use crate::queue::Class;
+use crate::queue::{Class, next_generation};
 use crate::radio::{Lock, Phase};
 use crate::stats::Fate;
 use kinglet_radio::{Ack, Event, FCS_LEN};
@@ -68,7 +68,7 @@ impl Core {
         }
         radio.received = Some(event);
         radio.readout_until = now + readout;
-        radio.readout_generation = radio.readout_generation.wrapping_add(1);
+        radio.readout_generation = next_generation(radio.readout_generation);
         let (until, generation) = (radio.readout_until, radio.readout_generation);
         self.queue.push(until, Class::Readout, node as u32, generation);
         self.observer.readout(now, until, node);
