@@ -95,6 +95,15 @@ mod layers {
         let host = [[1, 100, 0x60, 0, 0, 0, 0, 60, 17, 64].as_slice(), &[0xfd; 32]].concat();
         feed(layers::net_frames, &[&udp, &first, &next, &send, &host, &[0x4b, 20]]);
     }
+
+    #[test]
+    fn tcp_segments() {
+        // Connect, SYN out, SYN-ACK in; data out and in; close. And a passive open.
+        let active =
+            [200, 0x0b, 6, 1, 0x12, 0, 1, 200, 0, 0, 6, 4, 90, 1, 2, 3, 4, 5, 6, 6, 1, 0x10];
+        let passive = [200, 9, 0x02, 5, 0, 200, 0, 0, 6, 1, 0x10, 0, 1, 200, 0, 0, 3, 6, 4, 90];
+        feed(layers::tcp_segments, &[&active, &passive, &active[..10], &passive[..16]]);
+    }
 }
 
 mod files {

@@ -2,6 +2,8 @@
 
 mod mac;
 mod net;
+mod tcp;
 
 pub use mac::mac_frames;
 pub use net::net_frames;
+pub use tcp::tcp_segments;
