@@ -92,8 +92,10 @@ pub struct ConnectionConfig {
     /// 0, the default: the 2 to 4 segments of RFC 5681 §3.1. RFC 9006 §3.3.3 advises constrained
     /// nodes to stay under 10.
     pub initial_window: u8,
-    /// How long FIN-WAIT-2 waits without progress from the peer before the connection is given up.
-    /// Default 60 s, Linux's and FreeBSD's (RFC 9293 has no such timer). Zero: for ever.
+    /// How long FIN-WAIT-2 waits without text from the peer before the connection is given up.
+    /// RFC 9293 has no such timer; Linux and FreeBSD wait 60 s, but only when the application no
+    /// longer reads. Here it may still read, so the default is 180 s: three times the largest RTO,
+    /// so that a peer in deep back-off is not cut off. Zero: for ever.
     pub fin_wait_2: Duration,
 }
 
@@ -116,7 +118,7 @@ impl ConnectionConfig {
         user_timeout: None,
         keepalive: None,
         initial_window: 0,
-        fin_wait_2: Duration::from_secs(60),
+        fin_wait_2: Duration::from_secs(180),
     };
 
     /// The MSS in use: at least 64, so that full options leave room for data.

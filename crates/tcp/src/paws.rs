@@ -24,10 +24,6 @@ impl Paws {
         self.recent
     }
 
-    pub(crate) fn offset(&self) -> u32 {
-        self.offset
-    }
-
     /// TSval: milliseconds, RFC 7323 §5.4's fastest recommended clock.
     pub(crate) fn clock(&self, now: Instant) -> u32 {
         timestamp(self.offset, now)

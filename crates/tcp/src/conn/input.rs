@@ -157,16 +157,18 @@ impl<C: Controller> Connection<C> {
                     || (seq.before(self.rcv.nxt) && last.after(self.rcv.nxt))
             }
         };
-        if !acceptable {
-            if !reset {
-                self.ack.now = true;
-            }
-            return Err(Discard::OutsideWindow);
-        }
-        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps)
+        // The last segment once more, because its acknowledgment was lost: as Linux does, its
+        // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
+        let last_again = len > 0 && seq.plus(len) == self.rcv.last_ack_sent;
+        if (acceptable || last_again)
             && !reset
+            && let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps)
         {
             paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
+        }
+        if !acceptable {
+            self.ack.now |= !reset;
+            return Err(Discard::OutsideWindow);
         }
         Ok(self.trim(seq, segment))
     }
@@ -347,6 +349,7 @@ impl<C: Controller> Connection<C> {
         let flight_before = self.flight();
         let limited = flight_before.saturating_add(u32::from(self.mss)) > self.cc.window();
         self.measure(now, ack, segment);
+        self.retransmitted_at.clear();
         self.snd.una = ack;
         self.tx.acknowledge(ack);
         self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
@@ -464,9 +467,14 @@ impl<C: Controller> Connection<C> {
     }
 
     /// Takes an RTT sample: by timestamp (RFC 7323 §4.1), else by the timed segment.
+    ///
+    /// An echo from before the last retransmission is not taken: if acknowledgments were lost, the
+    /// peer drops the retransmission as a duplicate and still echoes the first transmission (§5.3
+    /// R2 comes before R3), which would make a sample of the whole time spent in back-off.
     fn measure(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
         if let (Some(paws), Some(timestamps)) = (&self.paws, segment.header.options.timestamps) {
-            if let Some(rtt) = paws.rtt(now, timestamps.ecr) {
+            let ambiguous = |rtt| self.retransmitted_at.deadline().is_some_and(|at| now - at < rtt);
+            if let Some(rtt) = paws.rtt(now, timestamps.ecr).filter(|rtt| !ambiguous(*rtt)) {
                 self.rtt.sample(rtt);
             }
         } else if let Some((end, sent_at)) = self.timed
@@ -492,9 +500,7 @@ impl<C: Controller> Connection<C> {
             self.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         self.bytes_received = self.bytes_received.wrapping_add(u64::from(advance));
-        if advance > 0 {
-            self.touch_fin_wait_2(now);
-        }
+        self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);
         let threshold = full.saturating_mul(u32::from(self.params.ack_every));
         let delay = Duration::from_micros(u64::from(self.params.delayed_ack_us));

@@ -184,6 +184,8 @@ pub(crate) struct Connection<C> {
     ts_offset: u32,
     /// The segment that is being timed, by its end, without timestamps.
     timed: Option<(SeqNum, Instant)>,
+    /// When something was last retransmitted, since SND.UNA last moved.
+    retransmitted_at: Timer,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
@@ -251,6 +253,7 @@ impl<C: Controller> Connection<C> {
             paws: None,
             ts_offset,
             timed: None,
+            retransmitted_at: Timer::OFF,
             rtx: Timer::OFF,
             keep: Timer::OFF,
             last_sent: now,
@@ -320,6 +323,7 @@ impl<C: Controller> Connection<C> {
         self.backoff = 0;
         self.tries = 0;
         self.rtx.clear();
+        self.retransmitted_at.clear();
         self.progress_at = now;
         self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
         self.touch_keepalive(now);

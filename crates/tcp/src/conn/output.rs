@@ -61,6 +61,9 @@ impl<C: Controller> Connection<C> {
             self.snd.nxt = self.snd.iss.plus(1);
             self.timed = Some((self.snd.nxt, now));
             self.progress_at = now;
+        } else {
+            self.timed = None;
+            self.retransmitted_at.set(now);
         }
         self.rtx.set(now + self.rto());
         let (timestamps, sack, scale) = if answering {
@@ -151,10 +154,10 @@ impl<C: Controller> Connection<C> {
         let cwnd = self.cc.window().saturating_add(self.recovery.inflation);
         let allowed = cwnd.saturating_sub(pipe);
         // RFC 6675 §5 step C; a window of less than a segment lets one segment out when idle.
-        if allowed >= mss || pipe == 0 {
-            if let Some((seq, end)) = self.recovery.next_lost(nxt, mss) {
-                return Some(self.again(seq, end, room));
-            }
+        if (allowed >= mss || pipe == 0)
+            && let Some((seq, end)) = self.recovery.next_lost(nxt, mss)
+        {
+            return Some(self.again(seq, end, room));
         }
         if let Some(stretch) = self.new_stretch(now, allowed, room) {
             return Some(stretch);
@@ -253,7 +256,7 @@ impl<C: Controller> Connection<C> {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
         if again {
-            self.note_retransmission(end);
+            self.note_retransmission(now, end);
         } else if self.flight() == 0 {
             self.progress_at = now;
         }
@@ -278,9 +281,10 @@ impl<C: Controller> Connection<C> {
         Emission { header, len: u16::try_from(len).unwrap_or(0) }
     }
 
-    fn note_retransmission(&mut self, end: SeqNum) {
+    fn note_retransmission(&mut self, now: Instant, end: SeqNum) {
         // Karn: what is sent twice cannot be timed.
         self.timed = None;
+        self.retransmitted_at.set(now);
         self.recovery.pending = false;
         let counter = match self.recovery.phase {
             Phase::Timeout => &mut self.counters.timeout_retransmits,

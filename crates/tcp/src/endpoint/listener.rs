@@ -102,9 +102,13 @@ impl<K: Peer> HalfOpen<K> {
 
     /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn).
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
+        let longest = now - self.sent_at;
         match (self.agreed.timestamp, segment.header.options.timestamps) {
-            (Some(recent), Some(ts)) => Paws::new(self.ts_offset, recent, now).rtt(now, ts.ecr),
-            _ => (self.tries == 0).then(|| now - self.sent_at),
+            (Some(recent), Some(ts)) => {
+                // An echo of an earlier SYN-ACK would measure the back-off (see `measure`).
+                Paws::new(self.ts_offset, recent, now).rtt(now, ts.ecr).filter(|r| *r <= longest)
+            }
+            _ => (self.tries == 0).then_some(longest),
         }
     }
 
@@ -244,10 +248,18 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if header.flags.contains(Flags::SYN) {
             // The SYN once more: the SYN-ACK may be lost. Another SYN gets the same answer, which
             // makes a peer that has rebooted send RST (RFC 5961 §4).
-            if seq == record.irs || self.challenge.allow(now, &mut self.stats) {
+            if seq == record.irs {
+                // What is echoed must be the SYN that is answered, or it would measure back-off.
+                if let (Some(recent), Some(ts)) =
+                    (&mut record.agreed.timestamp, header.options.timestamps)
+                {
+                    *recent = ts.val;
+                }
                 record.pending = true;
+                return Ok(());
             }
-            return if seq == record.irs { Ok(()) } else { Err(Discard::SynInWindow) };
+            record.pending |= self.challenge.allow(now, &mut self.stats);
+            return Err(Discard::SynInWindow);
         }
         let inside = seq.in_window(nxt, u32::from(record.offer).max(1));
         if !inside {

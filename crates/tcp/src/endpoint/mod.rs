@@ -262,16 +262,17 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let before = entry.conn.state();
         let result = entry.conn.handle_segment(now, segment, &mut buffers);
         let peer = entry.peer;
-        match (result, before) {
-            (Err(Discard::ResetNotExact | Discard::SynInWindow | Discard::AckTooOld), _) => {
-                if self.challenge.allow(now, &mut self.stats) {
-                    entry.conn.acknowledge_now();
-                }
-            }
-            (Err(Discard::AckUnsent), State::SynSent | State::SynReceived) => {
-                self.reset_unknown(peer, segment);
-            }
-            _ => {}
+        // RFC 5961: what may be an attacker's guess is answered with a challenge, within limits.
+        let suspicious = matches!(
+            result,
+            Err(Discard::ResetNotExact | Discard::SynInWindow | Discard::AckTooOld)
+        );
+        if suspicious && self.challenge.allow(now, &mut self.stats) {
+            entry.conn.acknowledge_now();
+        }
+        let opening = matches!(before, State::SynSent | State::SynReceived);
+        if opening && result == Err(Discard::AckUnsent) {
+            self.reset_unknown(peer, segment);
         }
         self.after_input(now, index, before);
         result

@@ -6,7 +6,8 @@ use crate::error::Stale;
 use crate::seq::SeqNum;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
-use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, Sum, set_checksum};
+use kinglet_wire::checksum::{Accumulator, add};
+use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, set_checksum};
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next segment to send, or `None` until something happens. A segment that is handed out
@@ -61,12 +62,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             seq,
             usize::from(emission.len),
         )?;
-        let mut sum = Sum::new(0);
-        sum.add(head);
-        sum.add(tail);
+        let mut sum = Accumulator::new(0);
+        sum.push(head);
+        sum.push(tail);
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
         let payload = PayloadRef { handle, seq, len: emission.len };
-        Some(self.finish(peer, &header, payload, sum.fold()))
+        Some(self.finish(peer, &header, payload, sum.sum()))
     }
 
     /// Makes octets of a header and completes the checksum, given that of the payload.
@@ -75,9 +76,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         // Options take at most 40 octets, so the longest header fits.
         let len = header.emit(&mut octets).unwrap_or(0);
         let total = len.saturating_add(usize::from(payload.len));
-        let mut all = Sum::new(sum);
-        all.add(&peer.pseudo_header_sum(total).to_be_bytes());
-        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), all.fold());
+        let sum = add(sum, peer.pseudo_header_sum(total));
+        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), sum);
         self.stats.sent = self.stats.sent.wrapping_add(1);
         if header.flags.contains(Flags::RST) {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);

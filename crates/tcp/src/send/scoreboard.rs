@@ -26,10 +26,6 @@ impl Scoreboard {
         self.ranges.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }

@@ -1,6 +1,7 @@
 //! Two endpoints and a link between them that loses, delays, reorders and duplicates, driven by a
 //! seeded generator, so that every failure repeats.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(unreachable_pub, reason = "a module of several test programs")]
 #![allow(clippy::arithmetic_side_effects, reason = "tests compute with constants")]
 
 use kinglet_tcp::congestion::NewReno;

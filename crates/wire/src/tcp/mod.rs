@@ -5,12 +5,11 @@
 //! of the IP version below, of which only the ones' complement sum is passed in.
 
 mod options;
-mod sum;
 
 pub use options::{MAX_SACK_BLOCKS, Options, SackBlock, SackBlocks, Timestamps};
-pub use sum::Sum;
 
 use crate::Error;
+use crate::checksum::{self, Accumulator};
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
@@ -216,18 +215,18 @@ impl<'a> Segment<'a> {
 /// Whether the checksum of a whole segment is right, given the pseudo-header's ones' complement
 /// sum, not inverted (RFC 9293 §3.1).
 pub fn verify_checksum(segment: &[u8], pseudo_header_sum: u16) -> bool {
-    let mut sum = Sum::new(pseudo_header_sum);
-    sum.add(segment);
-    sum.fold() == 0xffff
+    let mut sum = Accumulator::new(pseudo_header_sum);
+    sum.push(segment);
+    sum.sum() == 0xffff
 }
 
 /// Completes `sum`, which covers pseudo-header and payload, with an emitted `header` whose
 /// checksum field is zero, and writes the checksum there. A header under 20 octets is left alone.
 pub fn set_checksum(header: &mut [u8], payload_and_pseudo_header: u16) {
-    let mut sum = Sum::new(payload_and_pseudo_header);
-    sum.add(header);
+    let mut sum = Accumulator::new(payload_and_pseudo_header);
+    sum.push(header);
     if let Some(field) = header.get_mut(16..18) {
-        field.copy_from_slice(&(!sum.fold()).to_be_bytes());
+        field.copy_from_slice(&checksum::field(sum.sum()).to_be_bytes());
     }
 }
 
