@@ -36,7 +36,7 @@ pub enum Connectivity {
         /// Received power of every signal, in dBm.
         rssi_dbm: f64,
     },
-    /// Exactly these directed links.
+    /// Exactly these directed links, between different nodes of the run.
     LinkMatrix(Vec<MatrixLink>),
     /// Log-distance path loss with log-normal shadowing, the same in both directions.
     PathLoss(PathLoss),
@@ -102,6 +102,9 @@ pub enum Overlap {
 }
 
 /// The channel model of a run.
+///
+/// Without [`Overlap::SinrBer`] noise is a step: a frame at or above the receiver's sensitivity is
+/// received unless it overlaps or the link loses it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediumConfig {
     /// How links come about.
@@ -167,7 +170,8 @@ fn threshold(probability: f64) -> u32 {
 }
 
 impl Links {
-    /// Links of nodes at `positions`. A path-loss link is kept while it is within 10 dB of the
+    /// Links of nodes at `positions`. Panics if a link matrix names a node that does not exist, or
+    /// a link from a node to itself. A path-loss link is kept while it is within 10 dB of the
     /// receiver's sensitivity at the highest output power: weaker signals are a tenth of the weakest
     /// frame that could be received and are ignored as interference.
     pub(crate) fn build(
@@ -198,6 +202,8 @@ impl Links {
             }
             Connectivity::LinkMatrix(matrix) => {
                 for entry in matrix {
+                    let known = entry.from.max(entry.to) < positions.len();
+                    assert!(known && entry.from != entry.to, "not a link of this run: {entry:?}");
                     let one = link(entry.to, entry.rssi_dbm, entry.prr, false);
                     directed.push((entry.from as u32, one));
                 }
@@ -288,8 +294,10 @@ fn for_pairs(positions: &[Position], outer: f64, mut visit: impl FnMut(usize, us
         let (cx, cy) = cell(*p);
         for dx in -1..=1 {
             // The cells of one column are adjacent in the sorted list.
-            let low = cells.partition_point(|(c, _)| *c < (cx + dx, cy - 1));
-            let high = cells.partition_point(|(c, _)| *c <= (cx + dx, cy + 1));
+            let low =
+                cells.partition_point(|(c, _)| *c < (cx.saturating_add(dx), cy.saturating_sub(1)));
+            let high =
+                cells.partition_point(|(c, _)| *c <= (cx.saturating_add(dx), cy.saturating_add(1)));
             for &(_, b) in &cells[low..high] {
                 let distance = p.distance_m(positions[b]);
                 if b > a && distance <= outer {

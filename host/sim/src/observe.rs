@@ -119,9 +119,12 @@ impl Observer {
         }
     }
 
-    /// The channel has been assessed.
-    pub(crate) fn assessed(&mut self, now: u64, node: usize, since: u64, busy: bool) {
+    /// The channel has been assessed since `since`, after a backoff that began at `ready`.
+    pub(crate) fn assessed(&mut self, now: u64, node: usize, ready: u64, since: u64, busy: bool) {
         if self.active() {
+            if since > ready {
+                self.interval(node, ready, since, Kind::Backoff);
+            }
             self.line(now, node, format_args!("cca {}", if busy { "busy" } else { "clear" }));
             self.interval(node, since, now, if busy { Kind::SenseBusy } else { Kind::Sense });
         }

@@ -7,6 +7,8 @@ use kinglet_time::Instant;
 pub enum Kind {
     /// Loaded a frame.
     Load,
+    /// Backed off in hardware, deaf.
+    Backoff,
     /// Assessed the channel and found it clear.
     Sense,
     /// Assessed the channel and found it busy.

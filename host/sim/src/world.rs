@@ -81,6 +81,9 @@ pub struct World<D> {
 
 impl<D: Device> World<D> {
     /// A network at time zero. Every device is polled once, in order, before the first event.
+    ///
+    /// # Panics
+    /// If there are more than 2^20 nodes, or a link matrix names a link that cannot be.
     pub fn new(seed: u64, medium: &MediumConfig, nodes: Vec<(NodeConfig, D)>) -> World<D> {
         let configs: Vec<NodeConfig> = nodes.iter().map(|(config, _)| *config).collect();
         let slot = |(config, device): (NodeConfig, D)| Slot {

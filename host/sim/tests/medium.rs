@@ -259,6 +259,19 @@ fn every_frame_has_one_fate_at_every_receiver() {
     }
 }
 
+#[test]
+fn every_frame_arrives_at_every_neighbour_once() {
+    let medium = MediumConfig::unit_disc(1_000.0);
+    let mut world = random_traffic(3, 12, &medium, 2);
+    run(&mut world, 5_000_000);
+    let sent = |n| world.counters(n).frames_sent + world.counters(n).acks_sent;
+    let arrived = |n| world.counters(n).arrived;
+    let all: u64 = (0..12).map(sent).sum();
+    assert!(all > 500, "{all}");
+    assert_eq!((0..12).map(arrived).sum::<u64>(), 11 * all);
+    assert_eq!(arrived(12), sent(13), "the two far nodes hear only each other");
+}
+
 fn trace_of(world: &mut World<Script>) -> String {
     world.set_trace(Some(Trace::Memory(String::new())));
     run(world, 3_000_000);

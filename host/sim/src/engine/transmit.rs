@@ -92,11 +92,11 @@ impl Core {
             return self.send_frame(node);
         }
         radio.meter.change(radio.sense_at, RadioState::Listen);
-        let sense_at = radio.sense_at;
+        let (ready_at, sense_at) = (radio.ready_at, radio.sense_at);
         let turnaround = radio.profile.cca_to_air_us;
         let busy = self.channel_busy(node, sense_at);
         self.counters[node].assessments += 1;
-        self.observer.assessed(self.now, node, sense_at, busy);
+        self.observer.assessed(self.now, node, ready_at, sense_at, busy);
         if !busy {
             let until = self.now + turnaround;
             return self.enter(node, Phase::Turnaround, until, RadioState::Ready);
