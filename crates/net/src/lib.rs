@@ -4,7 +4,7 @@
 //! | part | state |
 //! |---|---|
 //! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers in-line |
-//! | IPv6 RFC 8200: input, output, extension headers, hop limit | done; Fragment header: discarded |
+//! | IPv6 RFC 8200: input, output, extension headers, hop limit | done; Fragment header: refused |
 //! | forwarding over static routes, host interface of a border router | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
 //! | UDP sockets | done |

@@ -348,8 +348,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Writes the payload of the next frame, the one that [`Net::pending`] describes, to `buf`.
     /// `None` if there is none, or if its datagram has turned out stale and was dropped: ask
-    /// [`Net::pending`] again. Nothing changes if `buf` is shorter than `limits.max_payload`, or that
-    /// is too little for any frame.
+    /// [`Net::pending`] again. Nothing changes if `buf` is shorter than `limits.max_payload`, or
+    /// that is too little for any frame.
     pub fn poll_frame(
         &mut self,
         _now: Instant,

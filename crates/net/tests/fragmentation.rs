@@ -2,7 +2,9 @@
 
 mod common;
 use common::*;
-use kinglet_net::{Body, Discard, FrameLimits, Outgoing, SendError, mss_for_frames};
+use kinglet_net::{
+    Body, Discard, FrameLimits, NextHop, Outgoing, SendError, mss_for_frames, path_header_len,
+};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
@@ -357,4 +359,27 @@ fn traffic_class_and_flow_label_reach_the_other_end() {
     let deliveries = carry(&mut sender, 1, &mut receiver);
     let Header { traffic_class, flow_label, .. } = deliveries[0].header;
     assert_eq!((traffic_class, flow_label), (0xBB, 0x54321));
+}
+
+#[test]
+fn the_header_of_the_worst_hop_is_what_a_forwarder_writes() {
+    let contexts = node(1).contexts().to_vec();
+    // IPHC 2, ECN 1, next header 1, hop limit 1, two 16-bit addresses.
+    assert_eq!(path_header_len(global(1), global(9), &contexts), Ok(9));
+    assert_eq!(path_header_len(global(1), global(9), &[]), Ok(2 + 3 + 32));
+    let mut forwarder = router(5);
+    forwarder.add_route(route(global(0), 64, NextHop::Link(Address::Short(6)))).unwrap();
+    let mut octets = packet(global(1), global(9), protocol::TCP, &[0; 20]);
+    // ECT(0), and a hop limit that is not elided after this hop.
+    octets[1] = 0x20;
+    octets[7] = 60;
+    hear(&mut forwarder, NOW, 4, Address::Short(5), &plain(&octets)).unwrap();
+    assert_eq!(poll(&mut forwarder, LIMITS).unwrap().0.len, 9 + 20);
+}
+
+#[test]
+fn contexts_beyond_the_table_are_refused() {
+    let mut node = node(1);
+    assert!(node.set_context(1, None).is_ok());
+    assert!(node.set_context(2, None).is_err());
 }

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use core::net::Ipv6Addr;
-use kinglet_net::Discard;
+use kinglet_net::{Config, Discard, InterfaceAddress, NextHop};
 use kinglet_time::Duration;
 use kinglet_wire::icmpv6::{self, Kind};
 use kinglet_wire::ieee802154::Address;
@@ -203,4 +203,34 @@ fn addresses_that_may_not_occur_are_refused() {
     // TCP is never multicast (RFC 9293, 3.9.2.3; pitfalls 013, 066, 094).
     let octets = packet(global(1), ALL_NODES, protocol::TCP, &[0; 20]);
     assert_eq!(give(&mut node(2), &octets), Err(Discard::Address));
+}
+
+#[test]
+fn both_link_addresses_of_a_node_are_its_own() {
+    let alias = Address::Extended([0, 0x12, 0x4B, 0, 0, 0, 0, 7]);
+    let config = Config { alias, ..Config::new(Address::Short(2)) };
+    let mut asked = bare(config, 2);
+    asked.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
+    let by_alias: Ipv6Addr = "fe80::212:4b00:0:7".parse().unwrap();
+    let mut sender = node(1);
+    sender.ping(NOW, by_alias, 1, 1, &[]).unwrap();
+    let (out, frame) = poll(&mut sender, LIMITS).unwrap();
+    // The link address follows from the IID, so the destination is elided.
+    assert_eq!((out.dst, out.ack), (alias, true));
+    hear(&mut asked, NOW, 1, alias, &frame).unwrap();
+    carry(&mut asked, 2, &mut sender);
+    assert_eq!(sender.poll_echo_reply().map(|reply| reply.src), Some(by_alias));
+}
+
+#[test]
+fn sources_have_the_scope_and_the_longest_prefix_of_the_destination() {
+    let mut node = node(1);
+    let other: Ipv6Addr = "2001:db9::1".parse().unwrap();
+    node.add_address(InterfaceAddress { address: other, prefix_len: 64 }).unwrap();
+    let source = |dst: &str| node.source_for(dst.parse().unwrap());
+    assert_eq!(source("2001:db8::5"), Some(global(1)));
+    assert_eq!(source("2001:db9:1::5"), Some(other));
+    assert_eq!(source("fe80::5"), Some(local(1)));
+    assert_eq!(source("ff02::1"), Some(local(1)));
+    assert!(source("ff05::1").is_some_and(|src| src != local(1)));
 }

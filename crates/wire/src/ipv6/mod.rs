@@ -238,7 +238,9 @@ mod tests {
         }
 
         #[test]
-        fn no_octets_panic(octets in prop::collection::vec(any::<u8>(), 0..120), plain in any::<bool>()) {
+        fn no_octets_panic(
+            octets in prop::collection::vec(any::<u8>(), 0..120), plain in any::<bool>(),
+        ) {
             let mut octets = octets;
             if plain && octets.len() > HEADER_LEN {
                 octets[0] = 0x60;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::ieee802154::Address;
-use crate::ipv6::{HEADER_LEN, Header, protocol};
+use crate::ipv6::{HEADER_LEN, Header, is_link_local, protocol, same_prefix};
 use crate::{Error, udp};
 use core::net::Ipv6Addr;
 use proptest::prelude::*;
@@ -284,7 +284,9 @@ proptest! {
     }
 
     #[test]
-    fn a_short_output_buffer_is_an_error((packet, src, dst, contexts, _) in cases(), len in 0usize..60) {
+    fn a_short_output_buffer_is_an_error(
+        (packet, src, dst, contexts, _) in cases(), len in 0usize..60,
+    ) {
         let needed = squeeze(&packet, src, dst, &contexts);
         let mut out = std::vec![0; len];
         match compress(&packet, src, dst, &contexts, &mut out) {
@@ -322,23 +324,72 @@ proptest! {
     }
 
     #[test]
-    fn smoltcp_reads_what_we_compress((packet, src, dst, contexts, data) in cases()) {
-        // It knows no link address `None` and mishandles contexts shorter than the prefix.
-        let plain: &[Option<Context>] = &[];
-        let _ = contexts;
-        let mut frame = squeeze(&packet, src, dst, plain);
+    fn smoltcp_reads_what_we_compress(
+        (packet, src, dst, mut contexts, data) in cases(), with_contexts in any::<bool>(),
+    ) {
+        // It knows contexts of 64 bits only, and no gaps between them.
+        for context in &mut contexts {
+            context.get_or_insert(Context { prefix: ip("2001:db8:9::"), len: 64 }).len = 64;
+        }
+        contexts.truncate(if with_contexts { 16 } else { 0 });
+        let prefix = |context: &Option<Context>| {
+            let octets = context.unwrap().prefix.octets();
+            smoltcp::wire::SixlowpanAddressContext(*octets.first_chunk().unwrap())
+        };
+        let theirs: Vec<_> = contexts.iter().map(prefix).collect();
+        let mut frame = squeeze(&packet, src, dst, &contexts);
+        // Not there: multicast with a context, context 0 by default, and the ff:fe00 in the IIDs of
+        // 16-bit addresses with a context.
+        let (cid, sac, dac) = (frame[1] & 0x80 != 0, frame[1] & 0x40 != 0, frame[1] & 0x04 != 0);
+        let (sam, m, dam) = (frame[1] >> 4 & 3, frame[1] & 0x08 != 0, frame[1] & 3);
+        prop_assume!(!sac || sam == 0 || cid && sam != 2);
+        prop_assume!(!dac || cid && dam != 2 && !m);
         let header = Header::read(&packet).unwrap();
         frame.extend_from_slice(&packet[packet.len() - data..]);
-        let link = |address| match address {
-            Address::None => None,
-            Address::Short(s) => Some(smoltcp::wire::Ieee802154Address::Short(s.to_be_bytes())),
-            Address::Extended(e) => Some(smoltcp::wire::Ieee802154Address::Extended(e)),
-        };
         let view = smoltcp::wire::SixlowpanIphcPacket::new_checked(&frame[..]).unwrap();
-        let repr =
-            smoltcp::wire::SixlowpanIphcRepr::parse(&view, link(src), link(dst), &[]).unwrap();
+        let (ll_src, ll_dst) = (smoltcp_link(src), smoltcp_link(dst));
+        let repr = smoltcp::wire::SixlowpanIphcRepr::parse(&view, ll_src, ll_dst, &theirs).unwrap();
         prop_assert_eq!(repr.src_addr, header.src);
         prop_assert_eq!(repr.dst_addr, header.dst);
         prop_assert_eq!(repr.hop_limit, header.hop_limit);
+    }
+
+    #[test]
+    fn we_read_what_smoltcp_compresses((packet, src, dst, _, _) in cases()) {
+        let header = Header::read(&packet).unwrap();
+        // It takes all of fe80::/10 for fe80::/64.
+        let plain = |address: Ipv6Addr| {
+            !is_link_local(address) || same_prefix(address, ip("fe80::"), 64)
+        };
+        prop_assume!(plain(header.src) && plain(header.dst));
+        let repr = smoltcp::wire::SixlowpanIphcRepr {
+            src_addr: header.src,
+            ll_src_addr: smoltcp_link(src),
+            dst_addr: header.dst,
+            ll_dst_addr: smoltcp_link(dst),
+            next_header: smoltcp::wire::SixlowpanNextHeader::Uncompressed(
+                smoltcp::wire::IpProtocol::Tcp,
+            ),
+            hop_limit: header.hop_limit,
+            ecn: None,
+            dscp: None,
+            flow_label: None,
+        };
+        let mut octets = std::vec![0; repr.buffer_len()];
+        let mut view = smoltcp::wire::SixlowpanIphcPacket::new_unchecked(&mut octets[..]);
+        repr.emit(&mut view);
+        let expanded = Header::read(&expand(&octets, src, dst, &[]).unwrap()).unwrap();
+        prop_assert_eq!(expanded.src, header.src);
+        // Its multicast forms lose bits.
+        prop_assert!(expanded.dst == header.dst || header.dst.is_multicast());
+        prop_assert_eq!((expanded.hop_limit, expanded.next_header), (header.hop_limit, 6));
+    }
+}
+
+fn smoltcp_link(address: Address) -> Option<smoltcp::wire::Ieee802154Address> {
+    match address {
+        Address::None => None,
+        Address::Short(s) => Some(smoltcp::wire::Ieee802154Address::Short(s.to_be_bytes())),
+        Address::Extended(e) => Some(smoltcp::wire::Ieee802154Address::Extended(e)),
     }
 }
