@@ -165,6 +165,7 @@ impl<S: Sizes> Mac<S> {
         slot.ack = ack;
         slot.token = token;
         slot.transmissions = 0;
+        slot.attempts = 0;
         self.queue.push();
         self.sequence = self.sequence.wrapping_add(1);
         count(&mut self.stats.enqueued);

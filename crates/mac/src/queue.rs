@@ -44,9 +44,10 @@ pub struct QueueFull;
 pub enum Delivery {
     /// Acknowledged, or sent if no acknowledgement was asked for.
     Delivered,
-    /// macMaxFrameRetries + 1 transmissions, none acknowledged. The frame may have arrived.
+    /// All attempts have failed, the last one for want of an acknowledgement. The frame may have
+    /// arrived.
     NoAck,
-    /// The channel was busy macMaxCsmaBackoffs + 1 times in one attempt.
+    /// All attempts have failed, in the last one the channel was busy macMaxCsmaBackoffs + 1 times.
     ChannelAccessFailure,
     /// The radio could not start in time.
     Missed,
@@ -74,6 +75,7 @@ pub struct Slot {
     pub(crate) ack: bool,
     pub(crate) token: Token,
     pub(crate) transmissions: u8,
+    pub(crate) attempts: u8,
     pub(crate) result: Delivery,
 }
 
@@ -93,6 +95,7 @@ impl Empty for Slot {
         ack: false,
         token: Token(0),
         transmissions: 0,
+        attempts: 0,
         result: Delivery::Delivered,
     };
 }

@@ -92,7 +92,7 @@ impl<S: Sizes> Mac<S> {
                 self.attempt = attempt;
                 self.start_attempt(now, Duration::ZERO);
             }
-            None => self.finish_head(now, Delivery::ChannelAccessFailure),
+            None => self.attempt_failed(now, Delivery::ChannelAccessFailure),
         }
         Ok(())
     }
@@ -127,14 +127,25 @@ impl<S: Sizes> Mac<S> {
     /// The last transmission of the head stays without acknowledgement.
     pub(crate) fn handle_ack_missing(&mut self, now: Instant) {
         count(&mut self.stats.ack_missing);
-        let transmissions = self.queue.head().map_or(0, |slot| slot.transmissions);
-        if transmissions > self.config.max_frame_retries {
-            return self.finish_head(now, Delivery::NoAck);
+        self.attempt_failed(now, Delivery::NoAck);
+    }
+
+    /// The attempt to send the head has failed for this reason: another one, or the end.
+    fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
+        let retries = self.config.max_frame_retries;
+        let Some(slot) = self.queue.head_mut() else { return };
+        slot.attempts = slot.attempts.saturating_add(1);
+        if !slot.ack || slot.attempts > retries {
+            return self.finish_head(now, reason);
         }
         count(&mut self.stats.retries);
-        // Hidden terminals that have collided would collide again after CSMA backoff alone, which
-        // is shorter than a frame; this delay spreads their retries (TCPlp §7.1).
-        let delay = self.random.up_to(self.config.retry_delay_max);
+        let delay = match reason {
+            // Hidden terminals that have collided would collide again after CSMA backoff alone,
+            // which is shorter than a frame; this delay spreads their retries (TCPlp §7.1).
+            Delivery::NoAck => self.random.up_to(self.config.retry_delay_max),
+            // Nobody was hidden: the channel was heard to be busy, and CSMA-CA has waited already.
+            _ => Duration::ZERO,
+        };
         self.attempt = Attempt::new(&self.config.csma_params);
         self.start_attempt(now, delay);
     }

@@ -36,10 +36,11 @@ fn the_sequence_of_backoffs_of_one_device_is_uniform_too() {
 }
 
 #[test]
-fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_frame() {
+fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_attempt() {
     let mut longest = [0; 5];
     for seed in 0..2_000 {
-        let (mut mac, mut now) = (mac(config(), all(), seed), T0);
+        let once = Config { max_frame_retries: 0, ..config() };
+        let (mut mac, mut now) = (mac(once, all(), seed), T0);
         put(&mut mac, now, request(9)).unwrap();
         for nb in 0..5 {
             longest[nb] = backoff_units(&mac, now).max(longest[nb]);
@@ -59,13 +60,32 @@ fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_frame
 #[test]
 fn configured_csma_parameters_are_used() {
     let csma_params = CsmaParams { min_be: 0, max_be: 3, max_backoffs: 0 };
-    let (mut mac, mut now) = (mac(Config { csma_params, ..config() }, all(), 1), T0);
+    let once = Config { csma_params, max_frame_retries: 0, ..config() };
+    let (mut mac, mut now) = (mac(once, all(), 1), T0);
     put(&mut mac, now, request(0)).unwrap();
     assert_eq!(mac.deadline(), None, "2^0 - 1 units: no backoff at all");
     submitted(&mut mac, &mut now);
     mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
     let outcome = mac.poll_outcome(now).unwrap();
     assert_eq!(outcome.result, Delivery::ChannelAccessFailure);
+}
+
+#[test]
+fn a_channel_that_cannot_be_won_costs_an_attempt_but_no_retry_delay() {
+    let retry_delay_max = Duration::from_secs(1);
+    let (mut mac, mut now) = (mac(Config { retry_delay_max, ..config() }, all(), 4), T0);
+    put(&mut mac, now, request(9)).unwrap();
+    let attempts = u32::from(config().max_frame_retries) + 1;
+    for _ in 0..attempts * 5 {
+        assert_eq!(mac.poll_outcome(now), None);
+        let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
+        assert!(wait <= UNIT_BACKOFF * 31, "CSMA backoff alone, not {wait:?}");
+        submitted(&mut mac, &mut now);
+        mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+    }
+    let outcome = mac.poll_outcome(now).unwrap();
+    assert_eq!((outcome.result, outcome.transmissions), (Delivery::ChannelAccessFailure, 0));
+    assert_eq!(mac.stats().retries, attempts - 1);
 }
 
 #[test]
@@ -80,7 +100,8 @@ fn the_radio_keeps_listening_during_software_backoff() {
 
 #[test]
 fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
-    let mut mac = mac(Config { csma: Csma::Hardware, ..config() }, all(), 3);
+    let once = Config { csma: Csma::Hardware, max_frame_retries: 0, ..config() };
+    let mut mac = mac(once, all(), 3);
     put(&mut mac, T0, request(1)).unwrap();
     assert_eq!(mac.deadline(), None);
     let command = mac.poll_radio(T0).unwrap().command;
