@@ -178,7 +178,7 @@ impl Default for Medium {
     fn default() -> Self {
         Medium {
             propagation: Propagation::UnitDisc { range_m: 10.0, interference_range_m: 10.0 },
-            overlap: Overlap::Strict,
+            overlap: Overlap::SinrBer,
             hidden_terminals: true,
             frame_loss: 0.0,
         }
@@ -271,15 +271,15 @@ pub struct Mac {
 }
 
 impl Default for Mac {
-    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4) and retries (3). The reserved octets are the
-    /// most with which five frames carry TCPlp's 462 octets; `docs/decisions/0002` has the
-    /// arithmetic.
+    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4). Retries: the most that the table allows, as
+    /// TCPlp's port of OpenThread makes 10 attempts. The reserved octets are the most with which
+    /// five frames carry TCPlp's 462 octets; `docs/decisions/0002` has the arithmetic.
     fn default() -> Self {
         Mac {
             min_be: 3,
             max_be: 5,
             max_csma_backoffs: 4,
-            max_frame_retries: 3,
+            max_frame_retries: 7,
             retry_delay_ms: 0,
             csma: Csma::Software,
             reserved_security_bytes: 7,
@@ -311,7 +311,8 @@ pub struct Tcp {
     pub ack_every: u8,
     /// Nagle's algorithm.
     pub nagle: bool,
-    /// Lower bound of the retransmission timeout in milliseconds.
+    /// Least distance of the retransmission timeout from the smoothed round-trip time, in
+    /// milliseconds.
     pub min_rto_ms: u32,
     /// Timestamps option.
     pub timestamps: bool,
@@ -320,7 +321,7 @@ pub struct Tcp {
 }
 
 impl Default for Tcp {
-    /// MSS and buffers as in TCPlp §6.2 and §7 (five frames, four segments); FreeBSD's delayed
+    /// MSS and buffers as in TCPlp §6.2 and §7 (462 octets, four segments); FreeBSD's delayed
     /// acknowledgement of 100 ms and every second segment, which TCPlp inherits; FreeBSD's and
     /// TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC 9293 wants it; timestamps and SACK as TCPlp.
     fn default() -> Self {
