@@ -58,19 +58,7 @@ pub fn mac_frames(data: &[u8]) {
                 let event = if call & 8 == 0 { Event::ChannelBusy } else { Event::Missed };
                 let _ = mac.handle_radio(now, event, &[]);
             }
-            3 => {
-                let payload = input.octets();
-                let dst = Address::Short(u16::from(call >> 5));
-                let class = if call & 8 == 0 { Class::Data } else { Class::Control };
-                let request = TxRequest { dst, ack: call & 16 == 0, token: Token(7), class };
-                let filled = mac.enqueue(now, request, |room| {
-                    let len = room.len().min(payload.len());
-                    room[..len].copy_from_slice(&payload[..len]);
-                    // A length beyond the room is a caller's mistake that must not be fatal.
-                    payload.len()
-                });
-                accepted += usize::from(filled.is_ok());
-            }
+            3 => accepted += usize::from(enqueue(&mut mac, &mut input, call)),
             4 => {
                 // One transmission or acknowledgement, one mode: more would be a busy loop.
                 let submissions = (0..4).take_while(|_| mac.poll_radio(now).is_some()).count();
@@ -93,4 +81,19 @@ pub fn mac_frames(data: &[u8]) {
         }
         assert!(ended <= accepted, "an outcome for a frame that was never accepted");
     }
+}
+
+/// Queues a frame; whether there was room.
+fn enqueue(mac: &mut Mac<MacPlan>, input: &mut Input<'_>, call: u8) -> bool {
+    let payload = input.octets();
+    let dst = Address::Short(u16::from(call >> 5));
+    let class = if call & 8 == 0 { Class::Data } else { Class::Control };
+    let request = TxRequest { dst, ack: call & 16 == 0, token: Token(7), class };
+    let filled = mac.enqueue(input.now(), request, |room| {
+        let len = room.len().min(payload.len());
+        room[..len].copy_from_slice(&payload[..len]);
+        // A length beyond the room is a caller's mistake that must not be fatal.
+        payload.len()
+    });
+    filled.is_ok()
 }

@@ -72,23 +72,7 @@ pub fn net_frames(data: &[u8]) {
             3 if call & 8 == 0 => {
                 let _ = net.ping(now, dst, 1, 2, input.octets());
             }
-            3 => {
-                let (upper, len) = (input.octets(), input.word());
-                let body = if len == 0 { Body::None } else { Body::External { key: 7, len } };
-                let (hop_limit, traffic_class, flow_label) = (call, call, u32::from(len));
-                let (src, protocol) = (OWN, TCP);
-                let packet = Outgoing {
-                    src,
-                    dst,
-                    hop_limit,
-                    traffic_class,
-                    flow_label,
-                    protocol,
-                    upper,
-                    body,
-                };
-                let _ = net.submit(now, packet);
-            }
+            3 => submit(&mut net, &mut input, call, dst),
             4 => {
                 write_frame(&mut net, &mut input, call);
             }
@@ -115,6 +99,16 @@ pub fn net_frames(data: &[u8]) {
     held.drain(..).for_each(|packet| net.release(packet));
     settle(&mut net, socket, &input);
     assert_eq!(net.info().free_packets, slots, "a packet slot is lost");
+}
+
+/// Submits a packet of an upper layer, with or without payload that stays outside.
+fn submit(net: &mut Net<Small, u8>, input: &mut Input<'_>, call: u8, dst: Ipv6Addr) {
+    let (upper, len) = (input.octets(), input.word());
+    let body = if len == 0 { Body::None } else { Body::External { key: 7, len } };
+    let (hop_limit, traffic_class, flow_label) = (call, call, u32::from(len));
+    let (src, protocol) = (OWN, TCP);
+    let packet = Outgoing { src, dst, hop_limit, traffic_class, flow_label, protocol, upper, body };
+    let _ = net.submit(input.now(), packet);
 }
 
 /// Writes one frame and says, as a MAC would, what became of it.

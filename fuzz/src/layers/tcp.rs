@@ -7,9 +7,8 @@ use kinglet_tcp::{
     Sizes, Slot, TimeWait,
 };
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::{
-    Flags, Header, MIN_HEADER_LEN, Segment, Sum, set_checksum, verify_checksum,
-};
+use kinglet_wire::checksum;
+use kinglet_wire::tcp::{Flags, Header, MIN_HEADER_LEN, Segment, set_checksum, verify_checksum};
 use std::hash::Hasher;
 
 const BUFFER: usize = 512;
@@ -183,9 +182,9 @@ impl World {
         segment.extend(options);
         segment[12] += (options.len() as u8) << 2;
         segment.extend(input.octets());
-        let mut sum = Sum::new(peer.pseudo_header_sum(segment.len()));
-        sum.add(&segment[MIN_HEADER_LEN..]);
-        set_checksum(&mut segment[..MIN_HEADER_LEN], sum.fold());
+        let payload = checksum::sum(&segment[MIN_HEADER_LEN..]);
+        let sum = checksum::add(peer.pseudo_header_sum(segment.len()), payload);
+        set_checksum(&mut segment[..MIN_HEADER_LEN], sum);
         segment
     }
 }
