@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use core::net::Ipv6Addr;
-use kinglet_net::{Config, Discard, Neighbour, NextHop, TableFull};
+use kinglet_net::{Config, Discard, Neighbour, NextHop, RESERVED, SendError, TableFull};
 use kinglet_wire::icmpv6::{Kind, Message};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, Packet, protocol};
@@ -275,4 +275,19 @@ fn pitfalls_004_006_007_048_parked_packets_never_starve_what_would_unpark_them()
     node.udp_close(socket);
     node.handle_deadline(NOW + node.config().reassembly_timeout);
     assert_eq!(node.info().free_packets, PACKETS);
+}
+
+#[test]
+fn packets_are_parked_only_while_the_reserve_stays_free() {
+    let mut node = middle();
+    for _ in 0..PACKETS - RESERVED - 1 {
+        let held = plain(&tcp_to(global(2)));
+        assert!(hear(&mut node, NOW, 1, Address::Short(2), &held).unwrap().is_some());
+    }
+    let through = plain(&tcp_to(global(3)));
+    assert_eq!(hear(&mut node, NOW, 1, Address::Short(2), &through), Ok(None));
+    assert_eq!(node.info().free_packets, RESERVED);
+    let heard = hear(&mut node, NOW, 1, Address::Short(2), &through);
+    assert_eq!(heard, Err(Discard::NoBuffer));
+    assert_eq!(node.ping(NOW, global(3), 0, 0, &[]), Err(SendError::NoBuffer));
 }

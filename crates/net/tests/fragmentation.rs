@@ -183,8 +183,11 @@ fn a_fragment_that_overlaps_otherwise_discards_what_was_there() {
         frame[4] += 1;
         frame
     };
+    // The same octets in other portions conflict as well: size or offset differ.
+    let merged = |frames: &[Vec<u8>]| [&frames[1][..], &frames[2][5..]].concat();
+    let shorter = |frames: &[Vec<u8>]| frames[1][..5 + 16].to_vec();
     type Conflict<'a> = &'a dyn Fn(&[Vec<u8>]) -> Vec<u8>;
-    let conflicts: [Conflict; 3] = [&changed, &longer, &later];
+    let conflicts: [Conflict; 5] = [&changed, &longer, &later, &merged, &shorter];
     for conflict in conflicts {
         let mut receiver = node(2);
         let frames = segment_frames(0, 451, 104);
@@ -382,4 +385,18 @@ fn contexts_beyond_the_table_are_refused() {
     let mut node = node(1);
     assert!(node.set_context(1, None).is_ok());
     assert!(node.set_context(2, None).is_err());
+}
+
+#[test]
+fn a_reassembly_leaves_the_last_slot_to_what_is_not_fragmented() {
+    let mut receiver = node(2);
+    let ack = plain(&packet(global(1), global(2), protocol::TCP, &[0; 20]));
+    let mut next = |frame: &[u8]| hear(&mut receiver, NOW, 1, Address::Short(2), frame);
+    // An upper layer that holds on to what it got.
+    for _ in 1..PACKETS {
+        assert!(next(&ack).unwrap().is_some());
+    }
+    assert_eq!(next(&segment_frames(0, 451, 104)[0]), Err(Discard::NoBuffer));
+    assert!(next(&ack).unwrap().is_some());
+    assert_eq!(next(&ack), Err(Discard::NoBuffer));
 }

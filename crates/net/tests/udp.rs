@@ -124,3 +124,15 @@ fn closing_a_socket_frees_what_it_had_not_read() {
     b.udp_close(to);
     assert_eq!(b.info().free_packets, PACKETS);
 }
+
+#[test]
+fn unread_datagrams_of_all_sockets_hold_at_most_half_of_the_slots() {
+    let (mut a, from, mut b, _) = pair();
+    b.udp_bind(9).unwrap();
+    for port in [5683, 9, 5683, 9, 5683, 9, 5683, 9] {
+        a.udp_send(NOW, from, global(2), port, b"unread").unwrap();
+        carry(&mut a, 1, &mut b);
+    }
+    assert_eq!(b.info().free_packets, PACKETS / 2);
+    assert_eq!(b.stats().discarded(Discard::NoBuffer), 4);
+}

@@ -179,6 +179,24 @@ fn reserved_forms_and_unknown_contexts_are_refused() {
 }
 
 #[test]
+fn a_multicast_prefix_longer_than_64_bits_does_not_fit_its_form() {
+    let contexts = [Some(Context { prefix: ip("2001:db8:1:2::"), len: 80 })];
+    let frame = [0x7B, 0x4C, 6, 0x38, 0, 0x12, 0x34, 0x56, 0x78];
+    let expanded = expand(&frame, EUI_A, EUI_B, &contexts);
+    assert_eq!(expanded, Err(Error::Invalid("context prefix length")));
+}
+
+#[test]
+fn a_udp_length_that_disagrees_with_the_packet_is_carried_in_line() {
+    let mut packet = udp_packet(0xF0B1, 0xF0BF, b"coap");
+    packet[HEADER_LEN + 5] -= 1;
+    let mut frame = squeeze(&packet, EUI_A, EUI_B, &[]);
+    assert_eq!(frame, [0x7A, 0x33, 17]);
+    frame.extend_from_slice(&packet[HEADER_LEN..]);
+    assert_eq!(expand(&frame, EUI_A, EUI_B, &[]), Ok(packet));
+}
+
+#[test]
 fn fragment_headers_have_the_layout_of_rfc_4944_figures_4_and_5() {
     let first = FragmentHeader { size: 0x512, tag: 0xABCD, offset: None };
     let next = FragmentHeader { size: 0x512, tag: 0xABCD, offset: Some(0x68) };
