@@ -60,3 +60,50 @@ pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
     let [_, _, _, _, a, b, c, d] = now.as_millis().to_be_bytes();
     u32::from_be_bytes([a, b, c, d]).wrapping_add(offset)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T0: Instant = Instant::from_secs(100);
+
+    fn seq(n: u32) -> SeqNum {
+        SeqNum::new(n)
+    }
+
+    #[test]
+    fn older_timestamps_are_rejected_modulo_2_to_the_32() {
+        let paws = Paws::new(0, 5, T0);
+        assert!(paws.rejects(T0, 4) && paws.rejects(T0, u32::MAX));
+        assert!(!paws.rejects(T0, 5) && !paws.rejects(T0, 6) && !paws.rejects(T0, 0x8000_0000));
+    }
+
+    #[test]
+    fn after_24_days_of_silence_anything_is_accepted() {
+        let mut paws = Paws::new(0, 5, T0);
+        let later = T0 + Duration::from_secs(25 * 24 * 3600);
+        assert!(!paws.rejects(later, 4));
+        paws.update(later, 4, seq(0), seq(0));
+        assert_eq!(paws.recent(), 4);
+    }
+
+    #[test]
+    fn only_segments_that_the_last_ack_reaches_update_ts_recent() {
+        let mut paws = Paws::new(0, 5, T0);
+        paws.update(T0, 9, seq(101), seq(100));
+        assert_eq!(paws.recent(), 5, "out of order");
+        paws.update(T0, 9, seq(100), seq(100));
+        assert_eq!(paws.recent(), 9);
+        paws.update(T0, 8, seq(100), seq(100));
+        assert_eq!(paws.recent(), 9, "older");
+    }
+
+    #[test]
+    fn an_echo_measures_the_round_trip_and_nonsense_does_not() {
+        let paws = Paws::new(1234, 0, T0);
+        let sent = paws.clock(T0);
+        let now = T0 + Duration::from_millis(75);
+        assert_eq!(paws.rtt(now, sent), Some(Duration::from_millis(75)));
+        assert_eq!(paws.rtt(now, paws.clock(now).wrapping_add(1)), None, "from the future");
+    }
+}

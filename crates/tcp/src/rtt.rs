@@ -88,3 +88,60 @@ fn weighted(old: u32, weight: u32, new: u32, shift: u32) -> u32 {
     let sum = u64::from(old).saturating_mul(u64::from(weight)).saturating_add(u64::from(new));
     u32::try_from(sum >> shift).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(MS * 1000, MS * 200, MS * 60_000)
+    }
+
+    #[test]
+    fn the_first_sample_sets_srtt_and_half_of_it_as_rttvar() {
+        let mut e = estimator();
+        assert_eq!(e.rto(0), MS * 1000);
+        e.sample(MS * 400);
+        assert_eq!((e.srtt(), e.rttvar(), e.rto(0)), (MS * 400, MS * 200, MS * 1200));
+    }
+
+    #[test]
+    fn later_samples_are_smoothed_with_the_gains_of_rfc_6298() {
+        let mut e = estimator();
+        e.sample(MS * 400);
+        e.sample(MS * 800);
+        // RTTVAR = 3/4 * 200 + 1/4 * |400 - 800|, SRTT = 7/8 * 400 + 1/8 * 800.
+        assert_eq!((e.rttvar(), e.srtt()), (MS * 250, MS * 450));
+    }
+
+    #[test]
+    fn the_rto_keeps_its_distance_from_srtt_and_doubles_up_to_the_maximum() {
+        let mut e = estimator();
+        for _ in 0..100 {
+            e.sample(MS * 80);
+        }
+        assert_eq!(e.rto(0), MS * 280);
+        assert_eq!((e.rto(1), e.rto(3)), (MS * 560, MS * 2240));
+        assert_eq!((e.rto(8), e.rto(255)), (MS * 60_000, MS * 60_000));
+    }
+
+    #[test]
+    fn after_a_lost_syn_data_starts_with_three_seconds_unless_there_is_a_sample() {
+        let mut e = estimator();
+        e.syn_was_lost();
+        assert_eq!(e.rto(0), MS * 3000);
+        e.sample(MS * 10);
+        assert_eq!(e.rto(0), MS * 210);
+    }
+
+    #[test]
+    fn hostile_samples_saturate() {
+        let mut e = estimator();
+        e.sample(Duration::MAX);
+        e.sample(Duration::ZERO);
+        e.sample(Duration::MAX);
+        assert_eq!(e.rto(0), MS * 60_000);
+    }
+}

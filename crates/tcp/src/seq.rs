@@ -72,3 +72,27 @@ impl fmt::Debug for SeqNum {
         write!(f, "{}", self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn order_holds_across_the_wrap() {
+        let (a, b) = (SeqNum::new(u32::MAX), SeqNum::new(3));
+        assert!(a.before(b) && b.after(a) && a.at_or_before(a) && !a.before(a));
+        assert_eq!((b.since(a), a.since(b)), (4, 0));
+        assert_eq!((a.earlier(b), a.later(b)), (a, b));
+        assert!(b.in_window(a, 5) && !b.in_window(a, 4) && !a.in_window(a, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn distances_undo_themselves(start: u32, len in 1u32..0x7fff_ffff) {
+            let (a, b) = (SeqNum::new(start), SeqNum::new(start).plus(len));
+            prop_assert!(a.before(b) && !b.before(a));
+            prop_assert_eq!((b.since(a), b.minus(len)), (len, a));
+        }
+    }
+}

@@ -76,3 +76,63 @@ impl Controller for NewReno {
         self.cwnd = self.cwnd.min(self.initial_window);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn acked(octets: u32) -> Acked {
+        Acked { octets, limited: true, after_timeout: false }
+    }
+
+    #[test]
+    fn slow_start_grows_by_what_is_acknowledged_but_two_segments_at_most() {
+        let mut cc = NewReno::new(100, 400);
+        cc.on_ack(acked(50));
+        assert_eq!(cc.window(), 450);
+        cc.on_ack(acked(1000));
+        assert_eq!(cc.window(), 650);
+        cc.on_ack(Acked { after_timeout: true, ..acked(1000) });
+        assert_eq!(cc.window(), 750);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let mut cc = NewReno::new(100, 400);
+        cc.on_ack(Acked { limited: false, ..acked(100) });
+        assert_eq!(cc.window(), 400);
+    }
+
+    #[test]
+    fn congestion_avoidance_grows_by_a_segment_per_window() {
+        let mut cc = NewReno::new(100, 400);
+        cc.on_loss(800);
+        assert_eq!((cc.window(), cc.slow_start_threshold()), (400, 400));
+        for _ in 0..3 {
+            cc.on_ack(acked(100));
+        }
+        assert_eq!(cc.window(), 400);
+        cc.on_ack(acked(100));
+        assert_eq!(cc.window(), 500);
+    }
+
+    #[test]
+    fn the_threshold_is_half_of_the_flight_but_two_segments_at_least() {
+        let mut cc = NewReno::new(100, 400);
+        cc.on_timeout(250, true);
+        assert_eq!((cc.window(), cc.slow_start_threshold()), (100, 200));
+        cc.on_timeout(1000, false);
+        assert_eq!(cc.slow_start_threshold(), 200, "a repeated timeout does not move it");
+        cc.on_loss(1000);
+        cc.on_recovered(100);
+        assert_eq!(cc.window(), 200, "no burst after recovery");
+    }
+
+    #[test]
+    fn idle_time_brings_the_window_back_to_the_initial_one() {
+        let mut cc = NewReno::new(100, 400);
+        cc.on_ack(acked(200));
+        cc.on_idle();
+        assert_eq!(cc.window(), 400);
+    }
+}

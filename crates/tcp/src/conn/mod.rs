@@ -286,9 +286,6 @@ impl<C: Controller> Connection<C> {
         if let Some(rtt) = from.rtt {
             conn.rtt.sample(rtt);
         }
-        if from.syn_lost {
-            conn.rtt.syn_was_lost();
-        }
         conn.establish(now, from.syn_lost);
         conn
     }
@@ -314,6 +311,9 @@ impl<C: Controller> Connection<C> {
     /// Both SYNs are acknowledged.
     fn establish(&mut self, now: Instant, syn_lost: bool) {
         let mss = u32::from(self.mss);
+        if syn_lost {
+            self.rtt.syn_was_lost();
+        }
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
         let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
         self.cc = C::new(mss, initial);

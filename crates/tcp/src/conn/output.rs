@@ -153,6 +153,10 @@ impl<C: Controller> Connection<C> {
         let pipe = self.recovery.pipe(una, nxt, mss).saturating_sub(self.limited_transmit(mss));
         let cwnd = self.cc.window().saturating_add(self.recovery.inflation);
         let allowed = cwnd.saturating_sub(pipe);
+        // Into a closed window goes nothing but probes.
+        if self.snd.wnd == 0 {
+            return self.new_stretch(now, allowed, room);
+        }
         // RFC 6675 §5 step C; a window of less than a segment lets one segment out when idle.
         if (allowed >= mss || pipe == 0)
             && let Some((seq, end)) = self.recovery.next_lost(nxt, mss)

@@ -61,7 +61,6 @@ impl<C: Controller> Connection<C> {
         self.backoff = self.backoff.saturating_add(1);
         self.recovery.pending = true;
         self.timed = None;
-        self.rtt.syn_was_lost();
     }
 
     fn on_keep_timer(&mut self, now: Instant) {

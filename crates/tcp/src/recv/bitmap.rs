@@ -66,3 +66,40 @@ pub(crate) fn run_start(map: &[u8], from: usize, to: usize) -> usize {
     }
     end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const BITS: usize = 83;
+
+    fn as_bools(map: &[u8]) -> Vec<bool> {
+        (0..map.len() * 8).map(|i| map[i / 8] >> (i % 8) & 1 == 1).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn runs_agree_with_a_vector_of_bools(
+            fills in proptest::collection::vec((0..BITS, 0..BITS, any::<bool>()), 0..20),
+            from in 0..BITS, len in 0..BITS,
+        ) {
+            let mut map = [0_u8; BITS.div_ceil(8)];
+            let mut naive = [false; BITS];
+            for (a, b, value) in fills {
+                let (a, b) = (a.min(b), a.max(b));
+                fill(&mut map, a, b, value);
+                naive[a..b].fill(value);
+            }
+            prop_assert_eq!(&as_bools(&map)[..BITS], &naive[..]);
+            let to = (from + len).min(BITS);
+            for value in [true, false] {
+                let want = (from..to).find(|i| naive[*i] == value).unwrap_or(to);
+                prop_assert_eq!(find(&map, from, to, value), want);
+            }
+            let want = (from..to).rev().find(|i| !naive[*i]).map_or(from, |i| i + 1);
+            prop_assert_eq!(run_start(&map, from, to), want.min(to));
+        }
+    }
+}

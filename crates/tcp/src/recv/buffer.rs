@@ -215,3 +215,81 @@ impl ReceiveBuffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    /// What the ring must do, octet by octet.
+    struct Naive {
+        octets: Vec<Option<u8>>,
+        nxt: usize,
+        read: usize,
+    }
+
+    fn octet(i: usize) -> u8 {
+        (i * 7 % 251) as u8
+    }
+
+    proptest! {
+        /// Any order of arrivals and reads gives what a map of octets gives, and the SACK blocks
+        /// are true, maximal, distinct and led by the latest arrival.
+        #[test]
+        fn reassembly_agrees_with_a_map_of_octets(
+            capacity in 1usize..70,
+            start: u32,
+            steps in proptest::collection::vec((0usize..80, 1usize..40, 0usize..40), 1..60),
+        ) {
+            let mut ring = vec![0; capacity];
+            let mut map = vec![0; capacity.div_ceil(8)];
+            let mut nxt = SeqNum::new(start);
+            let mut buffer = ReceiveBuffer::new(nxt, capacity);
+            let mut naive = Naive { octets: vec![None; 10_000], nxt: 0, read: 0 };
+            for (offset, len, read) in steps {
+                let data: Vec<u8> = (0..len).map(|i| octet(naive.nxt + offset + i)).collect();
+                let end = naive.read + capacity;
+                let advance = buffer.insert(&mut ring, &mut map, nxt, offset as u32, &data);
+                for (i, value) in data.iter().enumerate() {
+                    if naive.nxt + offset + i < end {
+                        naive.octets[naive.nxt + offset + i] = Some(*value);
+                    }
+                }
+                let arrived = naive.nxt + offset;
+                let stored = arrived < end;
+                let before = naive.nxt;
+                while naive.octets[naive.nxt].is_some() {
+                    naive.nxt += 1;
+                }
+                prop_assert_eq!(advance as usize, naive.nxt - before);
+                nxt = nxt.plus(advance);
+                let at = |i: usize| SeqNum::new(start).plus(i as u32).value();
+                let position = |seq: u32| SeqNum::new(seq).since(SeqNum::new(start)) as usize;
+                let blocks = buffer.sack_blocks();
+                for (n, b) in blocks.as_slice().iter().enumerate() {
+                    let (l, r) = (position(b.left), position(b.right));
+                    prop_assert!(l > naive.nxt && l < r);
+                    prop_assert!((l..r).all(|i| naive.octets[i].is_some()));
+                    prop_assert!(naive.octets[l - 1].is_none() && naive.octets[r].is_none());
+                    prop_assert!(blocks.as_slice()[..n].iter().all(|o| o.left != b.left));
+                }
+                if stored && arrived > naive.nxt {
+                    let first = blocks.as_slice()[0];
+                    prop_assert!(first.left <= at(arrived) || first.left > first.right);
+                    prop_assert!(position(first.left) <= arrived && arrived < position(first.right));
+                }
+                let holes = naive.octets[naive.nxt..].iter().any(Option::is_some);
+                prop_assert_eq!(buffer.has_holes(nxt), holes);
+                let mut out = vec![0; read];
+                let count = buffer.read(&ring, &mut out);
+                prop_assert_eq!(count, read.min(naive.nxt - naive.read));
+                for (i, value) in out[..count].iter().enumerate() {
+                    prop_assert_eq!(*value, octet(naive.read + i));
+                }
+                naive.read += count;
+            }
+        }
+    }
+}

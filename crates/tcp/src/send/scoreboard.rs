@@ -127,3 +127,72 @@ fn put(out: &mut [Range], count: &mut usize, range: Range) {
         *count = count.saturating_add(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    fn seq(base: u32, i: usize) -> SeqNum {
+        SeqNum::new(base).plus(i as u32)
+    }
+
+    proptest! {
+        /// With few enough ranges the board knows exactly what a map of octets knows.
+        #[test]
+        fn the_board_agrees_with_a_map_of_octets(
+            base: u32,
+            // Blocks of ten leave at most six ranges in 120 octets.
+            blocks in proptest::collection::vec((0usize..12, 1usize..4), 0..20),
+            una in 0usize..60,
+            from in 0usize..120,
+        ) {
+            let mut board = Scoreboard::default();
+            let mut naive = vec![false; 200];
+            for (left, len) in blocks {
+                let (l, r) = (left * 10, (left + len).min(12) * 10);
+                let fresh = naive[l..r].iter().filter(|held| !**held).count();
+                naive[l..r].fill(true);
+                prop_assert_eq!(board.insert(seq(base, l), seq(base, r)) as usize, fresh);
+            }
+            naive[..una].fill(false);
+            board.advance(seq(base, una));
+            let held: Vec<usize> = (0..200).filter(|i| naive[*i]).collect();
+            prop_assert_eq!(board.octets() as usize, held.len());
+            prop_assert_eq!(board.highest(), held.last().map(|i| seq(base, i + 1)));
+            let from = from.max(una);
+            let start = (from..200).find(|i| !naive[*i]).unwrap();
+            let end = (start..150).find(|i| naive[*i]).unwrap_or(150);
+            let want = (start < 150).then(|| (seq(base, start), seq(base, end)));
+            prop_assert_eq!(board.gap(seq(base, from), seq(base, 150)), want);
+            let above = held.iter().filter(|i| **i >= from).count();
+            prop_assert_eq!(board.above(seq(base, from)).0 as usize, above);
+        }
+
+        /// However many ranges a peer invents, what the board claims was reported.
+        #[test]
+        fn a_full_board_never_claims_too_much(
+            base: u32,
+            blocks in proptest::collection::vec((0usize..300, 1usize..9), 0..60),
+        ) {
+            let mut board = Scoreboard::default();
+            let mut naive = vec![false; 400];
+            for (left, len) in blocks {
+                naive[left..left + len].fill(true);
+                board.insert(seq(base, left), seq(base, left + len));
+                let mut from = seq(base, 0);
+                let mut gaps = vec![true; 400];
+                while let Some((start, end)) = board.gap(from, seq(base, 400)) {
+                    let (l, r) = (start.since(seq(base, 0)), end.since(seq(base, 0)));
+                    gaps[l as usize..r as usize].fill(false);
+                    from = end;
+                }
+                for i in 0..400 {
+                    prop_assert!(!gaps[i] || naive[i], "claims {} to have arrived", i);
+                }
+            }
+        }
+    }
+}

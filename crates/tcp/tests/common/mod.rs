@@ -4,6 +4,8 @@
 #![allow(unreachable_pub, reason = "a module of several test programs")]
 #![allow(clippy::arithmetic_side_effects, reason = "tests compute with constants")]
 
+pub mod script;
+
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant, earliest};

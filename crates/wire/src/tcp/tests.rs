@@ -1,1 +1,127 @@
 use super::*;
+use std::vec;
+use std::vec::Vec;
+
+/// A SYN of Linux: MSS 1460, SACK permitted, timestamps, NOP, window scale 7.
+const SYN: [u8; 40] = [
+    0xd9, 0x02, 0x00, 0x50, 0x12, 0x34, 0x56, 0x78, 0, 0, 0, 0, 0xa0, 0x02, 0xfa, 0xf0, 0, 0, 0, 0,
+    0x02, 0x04, 0x05, 0xb4, 0x04, 0x02, 0x08, 0x0a, 0x00, 0x11, 0x22, 0x33, 0, 0, 0, 0, 0x01, 0x03,
+    0x03, 0x07,
+];
+
+fn syn() -> Header {
+    Header {
+        src_port: 55554,
+        dst_port: 80,
+        seq: 0x1234_5678,
+        ack: 0,
+        flags: Flags::SYN,
+        window: 64240,
+        urgent: 0,
+        options: Options {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps { val: 0x0011_2233, ecr: 0 }),
+            sack: SackBlocks::EMPTY,
+        },
+    }
+}
+
+/// Puts `options` behind a bare header.
+fn with_options(options: &[u8]) -> Vec<u8> {
+    let mut octets = vec![0; 20];
+    octets[12] = ((20 + options.len()) / 4 << 4) as u8;
+    octets.extend_from_slice(options);
+    octets
+}
+
+#[test]
+fn a_syn_of_linux_is_read_and_written_octet_by_octet() {
+    let segment = Segment::parse(&SYN).unwrap();
+    assert_eq!((segment.header, segment.payload), (syn(), &[][..]));
+    assert_eq!(segment.seq_len(), 1);
+    let mut out = [0; 60];
+    assert_eq!(syn().emit(&mut out), Ok(40));
+    assert_eq!(out[..40], SYN);
+}
+
+#[test]
+fn a_buffer_that_is_too_short_is_left_alone() {
+    let mut out = [7; 39];
+    assert_eq!(syn().emit(&mut out), Err(Error::NoRoom("TCP header")));
+    assert_eq!(out, [7; 39]);
+}
+
+#[test]
+fn unknown_options_are_skipped_and_an_end_ends() {
+    let octets = with_options(&[254, 4, 9, 9, 1, 2, 4, 1, 0, 0, 3, 7]);
+    let options = Segment::parse(&octets).unwrap().header.options;
+    assert_eq!(options, Options { mss: Some(0x0100), ..Options::NONE });
+}
+
+#[test]
+fn known_options_of_a_wrong_length_are_skipped() {
+    let octets = with_options(&[2, 3, 5, 3, 4, 7, 7, 5, 9, 0, 0, 0, 0, 0, 0, 0, 3, 3, 2, 0]);
+    let options = Segment::parse(&octets).unwrap().header.options;
+    assert_eq!(options, Options { window_scale: Some(2), ..Options::NONE });
+}
+
+#[test]
+fn an_option_length_that_cannot_be_refuses_the_segment() {
+    for options in [[254, 0, 0, 0], [254, 1, 0, 0], [254, 5, 0, 0], [1, 1, 1, 2]] {
+        let octets = with_options(&options);
+        assert_eq!(Segment::parse(&octets), Err(Error::Invalid("TCP option length")));
+    }
+}
+
+#[test]
+fn window_scales_above_14_are_read_as_14() {
+    let octets = with_options(&[3, 3, 200, 0]);
+    assert_eq!(Segment::parse(&octets).unwrap().header.options.window_scale, Some(14));
+}
+
+#[test]
+fn short_headers_are_refused() {
+    assert_eq!(Segment::parse(&SYN[..19]), Err(Error::Truncated("TCP header")));
+    assert_eq!(Segment::parse(&SYN[..39]), Err(Error::Truncated("TCP options")));
+    let mut octets = SYN;
+    octets[12] = 0x40;
+    assert_eq!(Segment::parse(&octets), Err(Error::Invalid("TCP data offset")));
+}
+
+#[test]
+fn sack_blocks_that_do_not_fit_beside_other_options_are_left_out() {
+    let mut options = Options::NONE;
+    for i in 0..5 {
+        let pushed = options.sack.push(SackBlock { left: i * 10, right: i * 10 + 5 });
+        assert_eq!(pushed, i < 4);
+    }
+    assert_eq!(options.len(), 36);
+    options.timestamps = Some(Timestamps { val: 1, ecr: 2 });
+    assert_eq!(options.len(), 40);
+    let header = Header { options, ..Header::default() };
+    let mut out = [0; 60];
+    let len = header.emit(&mut out).unwrap();
+    let read = Segment::parse(&out[..len]).unwrap().header.options;
+    assert_eq!(read.sack.as_slice(), &options.sack.as_slice()[..3]);
+}
+
+#[test]
+fn a_checksum_over_pieces_verifies_over_the_whole() {
+    let mut octets = SYN.to_vec();
+    set_checksum(&mut octets, 0x1234);
+    assert!(verify_checksum(&octets, 0x1234));
+    assert!(!verify_checksum(&octets, 0x1235));
+    octets[5] ^= 0x10;
+    assert!(!verify_checksum(&octets, 0x1234));
+}
+
+#[test]
+fn reserved_bits_are_ignored_and_ae_is_read() {
+    let mut octets = SYN;
+    octets[12] |= 0x0f;
+    let flags = Segment::parse(&octets).unwrap().header.flags;
+    assert_eq!(flags, Flags::SYN | Flags::AE);
+    assert_eq!(std::format!("{flags:?}"), "Se");
+}

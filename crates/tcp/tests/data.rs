@@ -1,0 +1,676 @@
+//! Sending, acknowledging and windows, segment by segment; many tests bear the name of a pitfall
+//! that another stack fell into.
+
+mod common;
+use common::script::*;
+use common::*;
+use kinglet_tcp::*;
+use kinglet_time::Duration;
+use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn with_sack() -> (ConnectionConfig, Options) {
+    (
+        ConnectionConfig { sack: true, ..plain() },
+        Options { sack_permitted: true, ..Options::NONE },
+    )
+}
+
+fn seqs(segments: &[Got]) -> Vec<u32> {
+    segments.iter().map(|g| g.seq).collect()
+}
+
+#[test]
+fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928() {
+    for (mss, configured, want) in [(100, 0, 4), (1200, 0, 3), (100, 1, 1), (100, 10, 10)] {
+        let config = ConnectionConfig {
+            mss,
+            initial_window: configured,
+            send_buffer: 8000,
+            ..plain()
+        };
+        let options = Options { mss: Some(mss), ..Options::NONE };
+        let (mut s, handle) = Script::server(config, options);
+        s.window = 60_000;
+        s.give(ACK, 1, 1, b"").unwrap();
+        s.ep.send(handle, &[1; 8000]).unwrap();
+        assert_eq!(s.take_all().len(), want, "mss {mss}, configured {configured}");
+    }
+}
+
+#[test]
+fn after_a_lost_syn_the_initial_window_is_one_segment() {
+    let mut s = Script::new();
+    let handle = s.connecting(plain());
+    s.wait(MS * 1500);
+    s.give(SYN | ACK, 0, 1, b"").unwrap();
+    s.take_all();
+    s.ep.send(handle, &[1; 800]).unwrap();
+    assert_eq!(s.take_all().len(), 1);
+}
+
+#[test]
+fn slow_start_counts_octets_up_to_two_segments_an_ack() {
+    let (mut s, handle) = Script::server(ConnectionConfig { mss: 100, ..plain() }, Options::NONE);
+    s.window = 60_000;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[1; 1600]).unwrap();
+    assert_eq!(s.take_all().len(), 4);
+    // An ACK of one octet must not open the window by a segment (RFC 3465).
+    s.give(ACK, 1, 2, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().cwnd, 401);
+    s.take_all();
+    s.give(ACK, 1, 401, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().cwnd, 601, "399 octets, but L is 2 SMSS");
+}
+
+#[test]
+fn congestion_control_uses_the_effective_mss() {
+    let config = ConnectionConfig { mss: 500, timestamps: true, ..plain() };
+    let ts = Some(Timestamps { val: 1, ecr: 0 });
+    let options = Options { mss: Some(200), timestamps: ts, ..Options::NONE };
+    let (mut s, handle) = Script::server(config, options);
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.mss, info.cwnd), (188, 4 * 188));
+    s.ep.send(handle, &[1; 1000]).unwrap();
+    let first = s.take().unwrap();
+    assert_eq!(first.payload.len(), 188);
+    assert_eq!(first.header.header_len() + first.payload.len(), 220, "MSS counts options");
+}
+
+#[test]
+fn the_window_of_a_syn_is_never_scaled() {
+    let options = Options { window_scale: Some(7), ..Options::NONE };
+    let (mut s, handle) = Script::server(plain(), options);
+    // The ACK that completed the handshake had a window of 1000, scaled.
+    assert_eq!(s.ep.info(handle).unwrap().snd_wnd, 1000 << 7);
+    // And in an active open the SYN-ACK's is taken as it stands.
+    let (s2, handle) = Script::client(plain(), options);
+    assert_eq!(s2.ep.info(handle).unwrap().snd_wnd, 1000);
+    s.silent();
+}
+
+#[test]
+fn nagle_holds_back_what_is_small_while_something_is_in_flight() {
+    for nagle in [true, false] {
+        let (mut s, handle) = Script::server(ConnectionConfig { nagle, ..plain() }, Options::NONE);
+        s.ep.send(handle, b"one").unwrap();
+        assert_eq!(s.take().unwrap().payload, b"one");
+        s.ep.send(handle, b"two").unwrap();
+        if nagle {
+            s.silent();
+            s.ep.send(handle, b"three").unwrap();
+            s.silent();
+            s.give(ACK, 1, 4, b"").unwrap();
+            assert_eq!(s.take().unwrap().payload, b"twothree");
+        } else {
+            assert_eq!(s.take().unwrap().payload, b"two");
+        }
+    }
+}
+
+#[test]
+fn the_sender_avoids_silly_windows() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 1000]).unwrap();
+    assert_eq!(s.take_all().len(), 4);
+    // 30 octets of window beyond what is in flight: not worth a segment.
+    s.window = 30;
+    s.give(ACK, 1, 401, b"").unwrap();
+    s.silent();
+    s.window = 100;
+    s.give(ACK, 1, 401, b"").unwrap();
+    assert_eq!(s.take().unwrap().payload.len(), 100);
+}
+
+#[test]
+fn a_small_window_is_used_after_the_override_timeout() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 1000]).unwrap();
+    s.take_all();
+    s.window = 30;
+    s.give(ACK, 1, 401, b"").unwrap();
+    let sent = s.wait(Duration::from_secs(2));
+    assert_eq!((sent[0].seq, sent[0].payload.len()), (401, 30));
+}
+
+#[test]
+fn the_receiver_avoids_silly_windows_and_never_retracts_its_edge() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    let mut edge = 801;
+    let mut seq = 1;
+    for round in 0..60 {
+        let mut buf = [0; 20];
+        let _ = s.ep.recv(handle, &mut buf[..1 + round % 20]);
+        for got in s.take_all() {
+            let new = got.ack + u32::from(got.header.window);
+            assert!(new >= edge, "the edge went back");
+            assert!(new == edge || new - edge >= 100, "a silly step of {}", new - edge);
+            edge = new;
+        }
+        let len = (edge - seq).min(90);
+        if s.give(ACK, seq, 1, &vec![9; len as usize]).is_ok() {
+            seq += len;
+        }
+    }
+    assert!(edge > 801);
+}
+
+#[test]
+fn window_updates_tell_of_a_window_that_was_closed() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    for i in 0..8 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+    }
+    let acks = s.take_all();
+    assert_eq!(acks.last().unwrap().header.window, 0);
+    let mut buf = [0; 99];
+    s.ep.recv(handle, &mut buf).unwrap();
+    s.silent();
+    s.ep.recv(handle, &mut buf[..1]).unwrap();
+    assert_eq!(s.take().unwrap().header.window, 100);
+}
+
+#[test]
+fn a_zero_window_is_probed_and_the_probe_counts_as_sent() {
+    let config = ConnectionConfig { nagle: false, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.window = 0;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[5; 250]).unwrap();
+    s.silent();
+    let probes = s.wait(Duration::from_secs(1));
+    assert_eq!((probes.len(), probes[0].payload.len(), probes[0].seq), (1, 1, 1));
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 1);
+    // The peer does not take it: the same octet again, ever more slowly, for as long as it answers.
+    let mut gaps = Vec::new();
+    let mut last = probes[0].at;
+    for _ in 0..40 {
+        s.give(ACK, 1, 1, b"").unwrap();
+        let probes = s.wait(Duration::from_secs(61));
+        assert!(!probes.is_empty());
+        assert!(probes.iter().all(|p| p.seq == 1 && p.payload.len() == 1));
+        gaps.push(probes[0].at - last);
+        last = probes[probes.len() - 1].at;
+    }
+    assert!(gaps[1] > gaps[0]);
+    assert_eq!(s.ep.info(handle).unwrap().error, None);
+    // The peer takes the probe and opens.
+    s.window = 1000;
+    s.give(ACK, 1, 2, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [2, 102, 202]);
+}
+
+#[test]
+fn a_window_that_opens_sends_the_refused_probe_again_at_once() {
+    let config = ConnectionConfig { nagle: false, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.window = 0;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[5; 250]).unwrap();
+    assert_eq!(s.wait(Duration::from_secs(1)).len(), 1);
+    s.window = 1000;
+    s.give(ACK, 1, 1, b"").unwrap();
+    let sent = s.take_all();
+    assert_eq!(seqs(&sent), [1, 101, 201]);
+    assert_eq!(sent[0].payload.len(), 100, "filled up with new data");
+    assert_eq!(s.ep.info(handle).unwrap().counters.timeouts, 0);
+}
+
+#[test]
+fn a_probe_that_is_not_answered_ends_the_connection_after_all() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.window = 0;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, b"x").unwrap();
+    s.wait(Duration::from_secs(2000));
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::TimedOut));
+}
+
+#[test]
+fn a_window_shrunk_to_zero_under_data_in_flight_does_not_stall_for_ever() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    assert_eq!(s.take_all().len(), 4);
+    s.window = 0;
+    s.give(ACK, 1, 101, b"").unwrap();
+    // What was in flight is now a probe, and no sign of congestion.
+    let before = s.ep.info(handle).unwrap();
+    let probes = s.wait(Duration::from_secs(3));
+    assert!(!probes.is_empty());
+    assert!(probes.iter().all(|p| p.seq == 101 && p.payload.len() == 1));
+    assert_eq!(s.ep.info(handle).unwrap().ssthresh, before.ssthresh);
+    s.window = 1000;
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [101, 201, 301]);
+    s.give(ACK, 1, 401, b"").unwrap();
+    assert_eq!(s.ep.deadline(), None);
+}
+
+#[test]
+fn a_zero_window_on_a_partial_ack_keeps_the_retransmission_timer() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    s.wait(Duration::from_secs(1));
+    s.window = 0;
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert!(s.ep.deadline().is_some());
+    assert!(!s.wait(Duration::from_secs(5)).is_empty());
+}
+
+#[test]
+fn a_probe_into_our_closed_window_is_acknowledged_and_its_ack_is_taken() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    for i in 0..8 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+    }
+    s.ep.send(handle, b"data").unwrap();
+    s.take_all();
+    s.give(ACK, 801, 5, b"x").unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!((ack.ack, ack.header.window), (801, 0));
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 0);
+}
+
+#[test]
+fn acks_are_delayed_until_the_second_full_segment_or_the_timeout() {
+    let config = ConnectionConfig { delayed_ack: MS * 100, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    s.silent();
+    s.give(ACK, 101, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 201);
+    s.give(ACK, 201, 1, &[1; 100]).unwrap();
+    let from = s.now;
+    let acks = s.wait(MS * 500);
+    assert_eq!((acks.len(), acks[0].at - from), (1, MS * 100));
+    // Data going out takes the acknowledgment along.
+    s.give(ACK, 301, 1, &[1; 100]).unwrap();
+    s.ep.send(handle, b"answer").unwrap();
+    assert_eq!(s.take().unwrap().ack, 401);
+    assert!(s.wait(MS * 150).is_empty(), "the ACK was sent already");
+}
+
+#[test]
+fn acks_are_immediate_out_of_order_when_a_gap_is_filled_and_when_the_buffer_is_full() {
+    let config = ConnectionConfig { delayed_ack: MS * 100, ack_every: 9, ..plain() };
+    let (mut s, _) = Script::server(config, Options::NONE);
+    s.give(ACK, 101, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 1);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 201);
+    for i in 2..7 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+        s.silent();
+    }
+    s.give(ACK, 701, 1, &[1; 100]).unwrap();
+    let full = s.take().unwrap();
+    assert_eq!((full.ack, full.header.window), (801, 0));
+}
+
+#[test]
+fn an_ack_is_not_marked_sent_before_it_is_polled() {
+    let (mut s, _) = Script::server(plain(), Options::NONE);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    // The radio is busy for ten seconds; nobody polls.
+    s.now += Duration::from_secs(10);
+    s.ep.handle_deadline(s.now);
+    s.give(ACK, 101, 1, &[1; 100]).unwrap();
+    let acks = s.take_all();
+    assert_eq!(acks.len(), 1, "merged");
+    assert_eq!(acks[0].ack, 201);
+}
+
+#[test]
+fn sack_blocks_tell_the_most_recent_first() {
+    let (config, options) = with_sack();
+    let (mut s, _) = Script::server(config, options);
+    let isn = s.isn;
+    let block = |l: u32, r: u32| SackBlock { left: isn.wrapping_add(l), right: isn.wrapping_add(r) };
+    s.give(ACK, 201, 1, &[1; 100]).unwrap();
+    s.take();
+    s.give(ACK, 401, 1, &[1; 100]).unwrap();
+    s.take();
+    s.give(ACK, 601, 1, &[1; 100]).unwrap();
+    let ack = s.take().unwrap();
+    let want = [block(601, 701), block(401, 501), block(201, 301)];
+    assert_eq!(ack.header.options.sack.as_slice(), want);
+    // A block that joins two of them.
+    s.give(ACK, 301, 1, &[1; 100]).unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!(ack.header.options.sack.as_slice(), [block(201, 501), block(601, 701)]);
+    s.give(ACK, 1, 1, &[1; 200]).unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!((ack.ack, ack.header.options.sack.as_slice()), (501, &[block(601, 701)][..]));
+}
+
+#[test]
+fn a_receive_buffer_filled_entirely_out_of_order_is_reassembled() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    let stream: Vec<u8> = (0..800).map(|i| octet(0, i)).collect();
+    for i in (0..800).rev() {
+        s.give(ACK, 1 + i as u32, 1, &stream[i..=i]).unwrap();
+    }
+    assert_eq!(s.take_all().last().unwrap().ack, 801);
+    assert_eq!(s.read(handle), stream);
+}
+
+#[test]
+fn a_fin_out_of_order_is_remembered_and_text_after_it_is_refused() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.give(FIN | ACK, 101, 1, &[2; 50]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    // Text beyond the FIN, whatever its sender thinks.
+    s.give(ACK, 151, 1, &[3; 50]).unwrap();
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::CloseWait));
+    assert_eq!(s.take_all().last().unwrap().ack, 152);
+    assert_eq!(s.read(handle), [vec![1; 100], vec![2; 50]].concat());
+    assert_eq!(s.ep.recv(handle, &mut [0; 1]), Ok(0));
+    assert!(s.give(ACK, 152, 1, b"late").is_ok());
+    assert_eq!(s.ep.can_recv(handle), 0);
+}
+
+#[test]
+fn a_fin_that_is_cut_off_at_the_window_edge_is_not_accepted() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.give(FIN | ACK, 1, 1, &[1; 900]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    assert_eq!(s.read(handle).len(), 800);
+    s.take_all();
+    s.give(FIN | ACK, 801, 1, &[1; 100]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::CloseWait));
+}
+
+#[test]
+fn three_duplicates_make_a_fast_retransmission_and_limited_transmit_comes_before() {
+    for sack in [true, false] {
+        let options = Options { sack_permitted: sack, ..Options::NONE };
+        let (mut s, handle) = Script::server(ConnectionConfig { sack, ..plain() }, options);
+        s.window = 60_000;
+        s.give(ACK, 1, 1, b"").unwrap();
+        s.ep.send(handle, &[1; 1600]).unwrap();
+        assert_eq!(seqs(&s.take_all()), [1, 101, 201, 301]);
+        let theirs = s.theirs;
+        let dup = |s: &mut Script, n: u32| {
+            if sack {
+                s.options.sack = Default::default();
+                let (left, right) = (theirs.wrapping_add(101), theirs.wrapping_add(101 + n * 100));
+                s.options.sack.push(SackBlock { left, right });
+            }
+            s.give(ACK, 1, 1, b"").unwrap();
+            seqs(&s.take_all())
+        };
+        assert_eq!(dup(&mut s, 1), [401], "limited transmit");
+        assert_eq!(dup(&mut s, 2), [501], "limited transmit");
+        assert_eq!(dup(&mut s, 3), [1], "fast retransmission");
+        let info = s.ep.info(handle).unwrap();
+        assert_eq!((info.ssthresh, info.counters.fast_recoveries), (300, 1));
+        s.options.sack = Default::default();
+        s.give(ACK, 1, 601, b"").unwrap();
+        assert!(!s.take_all().is_empty());
+        assert_eq!(s.ep.info(handle).unwrap().counters.timeouts, 0);
+    }
+}
+
+#[test]
+fn a_new_reno_partial_ack_sends_the_next_hole_and_stays_in_recovery() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.window = 60_000;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[1; 600]).unwrap();
+    s.take_all();
+    for _ in 0..3 {
+        s.give(ACK, 1, 1, b"").unwrap();
+    }
+    assert_eq!(s.take().unwrap().seq, 1);
+    s.take_all();
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert_eq!(s.take().unwrap().seq, 101);
+    s.take_all();
+    s.give(ACK, 1, 201, b"").unwrap();
+    assert_eq!(s.take().unwrap().seq, 201);
+    assert_eq!(s.ep.info(handle).unwrap().counters.fast_recoveries, 1);
+}
+
+#[test]
+fn early_retransmit_needs_one_duplicate_less_than_is_outstanding() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    s.ep.send(handle, &[1; 200]).unwrap();
+    assert_eq!(s.take_all().len(), 2);
+    let (left, right) = (s.theirs.wrapping_add(101), s.theirs.wrapping_add(201));
+    s.options.sack.push(SackBlock { left, right });
+    s.give(ACK, 1, 1, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [1]);
+}
+
+#[test]
+fn a_fast_retransmission_asked_for_while_nobody_polls_is_not_lost() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    for _ in 0..3 {
+        s.give(ACK, 1, 1, b"").unwrap();
+    }
+    // The radio has no free buffer for a while; even the timer expires meanwhile.
+    s.now += Duration::from_secs(5);
+    s.ep.handle_deadline(s.now);
+    s.ep.handle_deadline(s.now);
+    assert_eq!(s.take().unwrap().seq, 1);
+    assert!(s.ep.deadline().is_some());
+}
+
+#[test]
+fn a_lone_fin_is_retransmitted_until_it_is_acknowledged() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.close(handle).unwrap();
+    assert!(s.take().unwrap().is(FIN));
+    for _ in 0..5 {
+        // Duplicates ask for a fast retransmission, and the timer stays.
+        s.give(ACK, 1, 1, b"").unwrap();
+        s.take_all();
+        assert!(s.ep.deadline().is_some());
+    }
+    let again = s.wait(Duration::from_secs(2));
+    assert!(again[0].is(FIN) && again[0].seq == 1);
+    s.give(ACK, 1, 2, b"").unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::FinWait2));
+}
+
+#[test]
+fn after_a_timeout_pure_acks_and_rsts_still_carry_snd_max() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    let again = s.wait(MS * 1100);
+    assert_eq!(seqs(&again), [1]);
+    s.give(ACK, 1, 1, b"data").unwrap();
+    assert_eq!(s.take().unwrap().seq, 401);
+    s.ep.abort(handle).unwrap();
+    assert_eq!(s.take().unwrap().seq, 401);
+}
+
+#[test]
+fn a_timeout_halves_once_and_then_goes_back_in_slow_start() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    assert_eq!(seqs(&s.wait(MS * 8000)), [1, 1, 1], "1 s, 2 s and 4 s");
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.cwnd, info.ssthresh), (100, 200));
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [101, 201]);
+    assert_eq!(s.ep.info(handle).unwrap().rto, Duration::from_secs(1), "back-off is over");
+    s.give(ACK, 1, 401, b"").unwrap();
+    assert_eq!(s.ep.deadline(), None);
+}
+
+#[test]
+fn a_timeout_with_sack_sends_only_what_is_missing() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    let at = |o: u32| s.theirs.wrapping_add(o);
+    let block = SackBlock { left: at(201), right: at(301) };
+    s.options.sack.push(block);
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.take_all();
+    s.options.sack = Default::default();
+    assert_eq!(seqs(&s.wait(MS * 1100)), [1]);
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [101, 301]);
+}
+
+#[test]
+fn a_peer_that_reneges_gets_everything_again() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    let at = |o: u32| s.theirs.wrapping_add(o);
+    let block = SackBlock { left: at(101), right: at(401) };
+    s.options.sack.push(block);
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.take_all();
+    s.options.sack = Default::default();
+    // It acknowledges the first segment only: what it had SACKed is gone.
+    s.give(ACK, 1, 101, b"").unwrap();
+    let mut again = Vec::new();
+    for next in [201, 301, 401] {
+        again.extend(seqs(&s.wait(MS * 1500)));
+        s.give(ACK, 1, next, b"").unwrap();
+    }
+    for missing in [101, 201, 301] {
+        assert!(again.contains(&missing), "{missing} was not sent again");
+    }
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 0);
+}
+
+#[test]
+fn retransmissions_end_the_connection_with_a_sticky_error() {
+    let config = ConnectionConfig { max_retransmits: 3, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.ep.send(handle, b"x").unwrap();
+    let sent = s.wait(Duration::from_secs(100));
+    assert_eq!(sent.iter().filter(|g| g.payload == b"x").count(), 4);
+    assert!(sent.last().unwrap().is(RST));
+    for _ in 0..2 {
+        assert_eq!(s.ep.send(handle, b"y"), Err(SendError::Ended(ConnectionError::TimedOut)));
+    }
+}
+
+#[test]
+fn the_user_timeout_ends_the_connection() {
+    let config = ConnectionConfig { user_timeout: Some(Duration::from_secs(10)), ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.ep.send(handle, b"x").unwrap();
+    s.wait(Duration::from_secs(6));
+    assert_eq!(s.ep.info(handle).unwrap().error, None);
+    s.wait(Duration::from_secs(10));
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::TimedOut));
+}
+
+#[test]
+fn keep_alive_is_off_by_default_and_ends_a_dead_connection_when_on() {
+    let (s, _) = Script::server(plain(), Options::NONE);
+    assert_eq!(s.ep.deadline(), None);
+    let idle = Duration::from_secs(60);
+    let keepalive = KeepAlive { idle, interval: Duration::from_secs(5), probes: 3 };
+    let config = ConnectionConfig { keepalive: Some(keepalive), ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    let probes = s.wait(Duration::from_secs(61));
+    assert_eq!((probes.len(), probes[0].seq, probes[0].payload.len()), (1, 0, 0));
+    s.give(ACK, 1, 1, b"").unwrap();
+    assert!(s.wait(Duration::from_secs(59)).is_empty(), "an answer starts it over");
+    let sent = s.wait(Duration::from_secs(60));
+    assert_eq!(sent.len(), 4);
+    assert!(sent[3].is(RST));
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::TimedOut));
+}
+
+#[test]
+fn fin_wait_2_times_out_after_close() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.close(handle).unwrap();
+    s.take();
+    s.give(ACK, 1, 2, b"").unwrap();
+    s.wait(Duration::from_secs(170));
+    s.give(ACK, 1, 2, b"progress").unwrap();
+    s.wait(Duration::from_secs(170));
+    assert_eq!(s.ep.state(handle), Some(State::FinWait2));
+    s.wait(Duration::from_secs(20));
+    assert_eq!(s.ep.state(handle), Some(State::Closed));
+}
+
+#[test]
+fn an_old_timestamp_is_rejected_by_paws_and_a_missing_one_too() {
+    let ts = |val| Some(Timestamps { val, ecr: 0 });
+    let config = ConnectionConfig { timestamps: true, ..plain() };
+    let (mut s, handle) = Script::server(config, Options { timestamps: ts(1000), ..Options::NONE });
+    s.options.timestamps = ts(2000);
+    s.give(ACK, 1, 1, b"new").unwrap();
+    assert_eq!(s.take().unwrap().header.options.timestamps.unwrap().ecr, 2000);
+    s.options.timestamps = ts(1999);
+    assert_eq!(s.give(ACK, 4, 1, b"old"), Err(Discard::Paws));
+    assert_eq!(s.take().unwrap().ack, 4);
+    s.options.timestamps = None;
+    assert_eq!(s.give(ACK, 4, 1, b"none"), Err(Discard::NoTimestamp));
+    s.silent();
+    // RST needs no timestamp (RFC 7323 §3.2).
+    s.give(RST, 4, 0, b"").unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::Closed));
+}
+
+#[test]
+fn a_payload_reference_goes_stale_when_it_is_acknowledged_or_the_connection_is_gone() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    let data: Vec<u8> = (0..100).collect();
+    s.ep.send(handle, &data).unwrap();
+    let packet = s.ep.poll_packet(s.now).unwrap();
+    let mut out = [0; 40];
+    // Fragment by fragment, as 6LoWPAN reads it.
+    for offset in [0, 40, 60] {
+        s.ep.read_payload(packet.payload, offset, &mut out).unwrap();
+        assert_eq!(out, data[offset..offset + 40]);
+    }
+    assert_eq!(s.ep.read_payload(packet.payload, 61, &mut out), Err(Stale));
+    s.give(ACK, 1, 51, b"").unwrap();
+    assert_eq!(s.ep.read_payload(packet.payload, 0, &mut out), Err(Stale));
+    assert_eq!(s.ep.read_payload(packet.payload, 60, &mut out), Ok(()));
+    s.ep.abort(handle).unwrap();
+    assert_eq!(s.ep.read_payload(packet.payload, 60, &mut out), Err(Stale));
+}
+
+#[test]
+fn connections_take_turns() {
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig { backlog: 3, connection: plain() }).unwrap();
+    let mut handles = Vec::new();
+    for port in 1..4 {
+        s.remote = port;
+        s.give(SYN, 0, 0, b"").unwrap();
+        s.theirs = s.take().unwrap().header.seq;
+        s.give(ACK, 1, 1, b"").unwrap();
+        handles.push(s.ep.accept(80).unwrap());
+    }
+    for handle in handles {
+        s.ep.send(handle, &[0; 300]).unwrap();
+    }
+    let ports: Vec<u16> = s.take_all().iter().map(|g| g.header.dst_port).collect();
+    assert_eq!(ports, [1, 2, 3, 1, 2, 3, 1, 2, 3]);
+}
+
+#[test]
+fn a_wrong_checksum_and_broken_options_are_dropped_and_counted() {
+    let (mut s, _) = Script::server(plain(), Options::NONE);
+    let mut octets = s.octets(ACK, 1, 1, b"data");
+    octets[21] ^= 1;
+    assert_eq!(s.ep.handle_packet(s.now, s.peer, &octets), Err(Discard::Checksum));
+    assert_eq!(s.ep.stats().discards(Discard::Checksum), 1);
+    s.silent();
+}
