@@ -29,4 +29,5 @@ mod radio;
 pub mod report;
 pub mod run;
 pub mod scenario;
+mod simulation;
 pub mod stats;

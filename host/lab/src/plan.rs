@@ -9,6 +9,15 @@ use kinglet_mac as mac;
 /// (Fig. 3a). Scenarios use as much of it as they say.
 pub const BUFFER: usize = 4096;
 
+/// Sockets of a node: one to send from and several to receive at.
+pub const UDP_SOCKETS: usize = 8;
+/// Static routes of a node, the default route included.
+pub const ROUTES: usize = 64;
+/// TCP connections of a node. Ten at once for a web server, and two to spare.
+pub const CONNECTIONS: usize = 12;
+/// Ports of a node that accept connections.
+pub const LISTENERS: usize = 4;
+
 /// The plan of every simulated node: a border router's tables with larger buffers, so that one type
 /// of node can play every role and experiments can vary windows at run time.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +35,10 @@ impl net::Sizes for LabPlan {
     type Output = [Option<net::Queued>; 20];
     type Host = [Option<net::Queued>; 16];
     type Addresses = [Option<net::InterfaceAddress>; 2];
-    type Routes = [Option<net::Route>; 64];
+    type Routes = [Option<net::Route>; ROUTES];
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type UdpSockets = [net::UdpSocket; 2];
+    type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
 }
 
 impl tcp::Sizes for LabPlan {
@@ -37,9 +46,8 @@ impl tcp::Sizes for LabPlan {
     type SendBuffer = [u8; BUFFER];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
-    // Ten at once for a web server, and two to spare.
-    type Connections<K: Peer> = [tcp::Slot<K, Self>; 12];
-    type Listeners = [Option<tcp::Listener>; 4];
+    type Connections<K: Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
+    type Listeners = [Option<tcp::Listener>; LISTENERS];
     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 12];
     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 12];
 }

@@ -1,6 +1,7 @@
 //! One simulation of a scenario: what goes in beside it, and what comes out.
 
 use crate::scenario::{NodeId, Scenario};
+use crate::simulation::simulate;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -128,16 +129,12 @@ pub enum ActivityKind {
 pub struct Activity {
     /// Whose radio.
     pub node: NodeId,
-    /// The other side, if it is one node.
-    pub peer: Option<NodeId>,
     /// Start in microseconds.
     pub from_us: u64,
     /// End in microseconds.
     pub to_us: u64,
     /// What it does.
     pub kind: ActivityKind,
-    /// Octets of the PSDU.
-    pub octets: u16,
 }
 
 /// A simulation that cannot be done.
@@ -173,6 +170,5 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError`]
 pub fn run(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<RunResult, RunError> {
-    let _ = (seed, options);
-    Err(RunError::Unsupported(format!("\"{}\": the simulator is not connected", scenario.name)))
+    simulate(scenario, seed, options)
 }

@@ -12,7 +12,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "How many segments of buffer fill one hop, and what does delaying acknowledgements cost \
                a sender that can have only one segment in flight?",
     method: "Bulk transfer over one hop, segments of five frames. Uplink: the send buffer takes 1 to 8 \
-             segments, the receive buffer eight. Downlink: the other way round. Overlap model: strict.",
+             segments, the receive buffer eight. Downlink: the other way round. Overlap model: sinr-ber.",
     threats: &[
         "The delayed acknowledgement's timer (100 ms, FreeBSD's default) decides the uplink figure at \
          one segment.",

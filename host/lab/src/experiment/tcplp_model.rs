@@ -11,7 +11,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                the square-root model fail where windows are small?",
     method: "Bulk transfer over one and three hops for several d; each model is evaluated with the \
              measured mean round-trip time and segment loss. The l of Equation 4 is solved for where \
-             losses are frequent enough (0.5 %). Overlap model: strict.",
+             losses are frequent enough (0.5 %). Overlap model: sinr-ber.",
     threats: &[
         "Means are put into equations that are not linear.",
         "The round-trip time that TCP samples includes delayed acknowledgements.",

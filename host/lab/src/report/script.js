@@ -42,11 +42,10 @@
         add(svg, "rect", { class: "lane", x: LEFT, y: y + 3, width: RIGHT - LEFT, height: LANE - 8, rx: 3 });
         add(svg, "text", { class: "name", x: LEFT - 8, y: y + 21, "text-anchor": "end" }, "node " + n);
       }
-      for (const [node, start, end, kind, peer, octets] of data) {
+      for (const [node, start, end, kind] of data) {
         if (end < from || start > to) continue;
         const left = Math.max(LEFT, at(start)), right = Math.min(RIGHT, at(end));
-        const other = peer < 0 ? "" : (kind === "rx" || kind === "col" ? " from node " : " to node ") + peer;
-        const text = "node " + node + " " + words[kind] + other + ", " + octets + " octets, " +
+        const text = "node " + node + " " + words[kind] + ", " +
           (start / 1e6).toFixed(6) + " s, " + ((end - start) / 1e3).toFixed(2) + " ms";
         add(svg, "rect", {
           class: "k-" + kind, x: left, y: TOP + node * LANE + 5, rx: 1.5,

@@ -16,14 +16,8 @@ fn result(label: &str) -> ExperimentResult {
     }
     let mut point = (experiment.plan)(crate::experiment::Effort::Quick).remove(0);
     label.clone_into(&mut point.label);
-    let activity = Activity {
-        node: 1,
-        peer: Some(0),
-        from_us: 20_000_000,
-        to_us: 20_004_000,
-        kind: ActivityKind::Transmit,
-        octets: 127,
-    };
+    let activity =
+        Activity { node: 1, from_us: 20_000_000, to_us: 20_004_000, kind: ActivityKind::Transmit };
     let sample = CwndSample { flow: 0, at_s: 1.0, cwnd: 924, ssthresh: 924 };
     let run = RunResult {
         timeline: vec![activity],

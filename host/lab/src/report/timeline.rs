@@ -46,12 +46,7 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
             ActivityKind::Collision => "col",
         };
         let comma = if index == 0 { "" } else { "," };
-        let peer = a.peer.map_or(-1, i64::from);
-        let _ = write!(
-            page,
-            "{comma}[{},{},{},\"{kind}\",{peer},{}]",
-            a.node, a.from_us, a.to_us, a.octets
-        );
+        let _ = write!(page, "{comma}[{},{},{},\"{kind}\"]", a.node, a.from_us, a.to_us);
     }
     page.push_str("]</script></figure>\n");
 }

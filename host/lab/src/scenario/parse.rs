@@ -133,22 +133,28 @@ fn mac(table: Option<Reader<'_>>) -> Result<Mac> {
         min_be: t.integer("min_be", 0..=max_be, u64::from(d.min_be).min(max_be))? as u8,
         max_be: max_be as u8,
         max_csma_backoffs: t.integer("max_csma_backoffs", 0..=5, d.max_csma_backoffs.into())? as u8,
-        max_frame_retries: t.integer("max_frame_retries", 0..=30, d.max_frame_retries.into())?
-            as u8,
+        max_frame_retries: t.integer("max_frame_retries", 0..=7, d.max_frame_retries.into())? as u8,
         retry_delay_ms: t.integer("retry_delay_ms", 0..=10_000, d.retry_delay_ms.into())? as u32,
         csma: t.choice(
             "csma",
             &[("software", Csma::Software), ("hardware", Csma::Hardware)],
             d.csma,
         )?,
-        reserved_security_bytes: t.integer(
-            "reserved_security_bytes",
-            0..=30,
-            d.reserved_security_bytes.into(),
-        )? as u8,
+        reserved_security_bytes: reserved(&mut t, d.reserved_security_bytes)?,
     };
     t.finish()?;
     Ok(mac)
+}
+
+/// The MAC fills reserved octets with an element of its own, which takes 7 at least.
+fn reserved(t: &mut Reader<'_>, default: u8) -> Result<u8> {
+    let key = "reserved_security_bytes";
+    match t.integer(key, 0..=60, default.into())? {
+        octets @ 1..=6 => {
+            Err(t.error_at(key, format!("{octets} is too little; allowed are 0 and 7 to 60")))
+        }
+        octets => Ok(octets as u8),
+    }
 }
 
 fn tcp(table: Option<Reader<'_>>) -> Result<Tcp> {
@@ -386,7 +392,7 @@ fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
 fn datagrams(t: &mut Reader<'_>) -> Result<(u32, u16)> {
     let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
     // IPv6's minimum MTU of 1280 minus the IPv6 and UDP headers.
-    let payload_bytes = t.integer("payload_bytes", 1..=1_232, 80)? as u16;
+    let payload_bytes = t.integer("payload_bytes", 4..=1_232, 80)? as u16;
     Ok((period_ms, payload_bytes))
 }
 
