@@ -1,6 +1,6 @@
 //! `kinglet` without arguments: a first look that takes about a minute.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say};
 use crate::lab_cmd::{DEFAULT_OUT, print_tables, run_plans, write_files};
 use kinglet_lab::experiment::{self, Effort, Experiment};
 use kinglet_lab::run::{self, Options};
@@ -21,19 +21,17 @@ pub(crate) fn run() -> Result<Code, Failure> {
     print_tables(&outcome, &verdicts);
     let dir = Path::new(DEFAULT_OUT);
     let page = write_files(dir, "kinglet", &outcome, &verdicts)?;
-    println!("\nreport   {}", page.display());
+    say(&format!("\nreport   {}\n", page.display()));
     if outcome.interrupted || cancel_on_ctrl_c().load(Ordering::Relaxed) {
         return Ok(Code::Interrupted);
     }
     let pcap = dir.join("three-hops.pcap");
     capture(&experiments, &pcap)?;
-    println!("capture  {} (opens in Wireshark)", pcap.display());
-    println!(
-        "\nNext:\n  \
+    say(&format!("capture  {} (opens in Wireshark)\n", pcap.display()));
+    say("\nNext:\n  \
          kinglet lab run all                                  every experiment, in full\n  \
          kinglet sim host/lab/scenarios/annotated.toml        a scenario of your own\n  \
-         kinglet gateway host/lab/scenarios/web.toml          curl a mote from this machine"
-    );
+         kinglet gateway host/lab/scenarios/web.toml          curl a mote from this machine\n");
     // The demonstration shows; `lab check` judges.
     Ok(Code::Success)
 }

@@ -2,6 +2,7 @@
 
 use kinglet_lab::run::RunError;
 use kinglet_lab::scenario::ScenarioError;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +63,11 @@ pub(crate) fn code_of(error: &RunError) -> Code {
 /// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|e| Failure::io(path, &e))
+}
+
+/// Prints to standard output. Whoever reads it may have read enough (`| head`): not an error.
+pub(crate) fn say(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);

@@ -1,6 +1,6 @@
 //! `kinglet lab`: run experiments, list them, check claims.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, write};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, write};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::claims::{self, Verdict};
@@ -90,7 +90,7 @@ pub(crate) fn run(command: Command) -> Result<Code, Failure> {
 
 fn list() -> Code {
     for experiment in experiment::all() {
-        println!("{:<18} {} ({})", experiment.id, experiment.title, experiment.source);
+        say(&format!("{:<18} {} ({})\n", experiment.id, experiment.title, experiment.source));
     }
     Code::Success
 }
@@ -99,7 +99,7 @@ fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
     let experiments = select(&args.ids)?;
     let (outcome, verdicts) = measure(&experiments, &args.amount)?;
     if args.json {
-        print!("{}", output::json(&outcome.experiments, &verdicts));
+        say(&output::json(&outcome.experiments, &verdicts));
     } else {
         print_tables(&outcome, &verdicts);
     }
@@ -116,10 +116,10 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     let experiments = select(&args.ids)?;
     let (outcome, verdicts) = measure(&experiments, &args.amount)?;
     if args.json {
-        print!("{}", output::json(&outcome.experiments, &verdicts));
+        say(&output::json(&outcome.experiments, &verdicts));
     } else {
-        print!("{}", output::verdicts(&verdicts));
-        println!("\n{}", summary(&verdicts));
+        say(&output::verdicts(&verdicts));
+        say(&format!("\n{}\n", summary(&verdicts)));
     }
     Ok(verdict_code(&outcome, &verdicts))
 }
@@ -174,10 +174,10 @@ pub(crate) fn run_plans(
 }
 
 pub(crate) fn print_tables(outcome: &Outcome, verdicts: &[Verdict]) {
-    print!("{}", output::comparison(&outcome.experiments));
-    println!();
-    print!("{}", output::verdicts(verdicts));
-    println!("\n{}", summary(verdicts));
+    say(&output::comparison(&outcome.experiments));
+    say("\n");
+    say(&output::verdicts(verdicts));
+    say(&format!("\n{}\n", summary(verdicts)));
 }
 
 fn summary(verdicts: &[Verdict]) -> String {

@@ -1,6 +1,6 @@
 //! `kinglet sim`: one scenario, once.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     if args.json {
         let text = serde_json::to_string_pretty(&result)
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
-        println!("{text}");
+        say(&format!("{text}\n"));
     } else {
         print(&scenario, seed, &result);
     }
@@ -53,19 +53,19 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
 }
 
 fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
-    println!("{}, seed {seed}", scenario.name);
-    println!(
-        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n",
+    say(&format!("{}, seed {seed}\n", scenario.name));
+    say(&format!(
+        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n\n",
         result.sim_seconds,
         result.wall_seconds,
         result.sim_seconds / result.wall_seconds.max(1e-9),
         result.events
-    );
-    println!("flow            from    to   kb/s     bytes  retrans  loss %  RTT ms  intact");
+    ));
+    say("flow            from    to   kb/s     bytes  retrans  loss %  RTT ms  intact\n");
     for flow in &result.flows {
         let rtt = flow.rtt_ms.map_or_else(|| "–".to_owned(), |ms| format!("{ms:.1}"));
-        println!(
-            "{:<14} {:>5} {:>5} {:>6.1} {:>9} {:>8} {:>7.2} {rtt:>7}  {}",
+        say(&format!(
+            "{:<14} {:>5} {:>5} {:>6.1} {:>9} {:>8} {:>7.2} {rtt:>7}  {}\n",
             flow.kind,
             flow.from,
             flow.to,
@@ -74,18 +74,18 @@ fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
             flow.retransmissions,
             flow.segment_loss * 100.0,
             if flow.intact { "yes" } else { "NO" }
-        );
+        ));
     }
-    println!("\nnode    frames  failed  queue drops  radio on %  energy mJ");
+    say("\nnode    frames  failed  queue drops  radio on %  energy mJ\n");
     for node in &result.nodes {
-        println!(
-            "{:>4} {:>9} {:>7} {:>12} {:>11.2} {:>10.1}",
+        say(&format!(
+            "{:>4} {:>9} {:>7} {:>12} {:>11.2} {:>10.1}\n",
             node.id,
             node.frames_sent,
             node.frames_failed,
             node.queue_drops,
             node.duty_cycle * 100.0,
             node.energy_mj
-        );
+        ));
     }
 }

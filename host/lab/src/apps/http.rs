@@ -110,13 +110,13 @@ impl HttpServer {
     fn page(&self, now: Instant) -> String {
         let mut page = String::new();
         // Writing to a String cannot fail.
-        let _ = write!(
+        let _ = writeln!(
             page,
             "<!doctype html><title>{name}</title><h1>{name}</h1>\
              <p>This page comes from a mote, over TCP end to end.\
              <ul><li>up for {up} s<li>{served} requests served before this one\
              <li>{open} connections open</ul>\
-             <p>Try <a href=/bytes/10000>/bytes/10000</a>, or PUT something to /upload.\n",
+             <p>Try <a href=/bytes/10000>/bytes/10000</a>, or PUT something to /upload.",
             name = self.name,
             up = now.as_micros() / 1_000_000,
             served = self.served,

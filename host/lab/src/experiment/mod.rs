@@ -1,7 +1,7 @@
 //! Published results as experiments: what is varied, what is measured, what the paper says.
 //!
 //! One file per experiment. A *plan* lists points: a label, an abscissa and a scenario. Every point
-//! is simulated with several seeds ([`runner`]); each metric becomes a [`Row`] with mean and 95 %
+//! is simulated with several seeds ([`run`]); each metric becomes a [`Row`] with mean and 95 %
 //! interval. `refine` then adds what is computed from them: bounds, model predictions, the paper's
 //! figures.
 

@@ -19,7 +19,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              sensitivity strict and capture.",
     threats: &[
         "In the line every node hears exactly its neighbours; the testbed's links were not so sharp.",
-        "How overlapping frames fare decides how much hidden terminals cost: compare the three models.",
+        "How overlapping frames fare decides how much hidden terminals cost: compare the models. On a \
+         unit disc all signals are equally strong, so capture is the same as strict.",
         "The control changes carrier sense only; acknowledgements still meet data now and then.",
     ],
     plan,

@@ -271,8 +271,8 @@ pub struct Mac {
 }
 
 impl Default for Mac {
-    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4). Retries: the most that the table allows, as
-    /// TCPlp's port of OpenThread makes 10 attempts. The reserved octets are the most with which
+    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4). Retries: the most that the table allows,
+    /// as TCPlp's port of OpenThread makes 10 attempts. The reserved octets are the most with which
     /// five frames carry TCPlp's 462 octets; `docs/decisions/0002` has the arithmetic.
     fn default() -> Self {
         Mac {
@@ -323,7 +323,8 @@ pub struct Tcp {
 impl Default for Tcp {
     /// MSS and buffers as in TCPlp §6.2 and §7 (462 octets, four segments); FreeBSD's delayed
     /// acknowledgement of 100 ms and every second segment, which TCPlp inherits; FreeBSD's and
-    /// TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC 9293 wants it; timestamps and SACK as TCPlp.
+    /// TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC 9293 wants it;
+    /// timestamps and SACK as TCPlp.
     fn default() -> Self {
         Tcp {
             mss: Mss::Bytes(462),
