@@ -1,4 +1,74 @@
-//! TCP alone: no addresses, no IP, no radio, no clock, no heap.
+//! A full-scale TCP (RFC 9293) for microcontrollers. It knows no addresses, no IP, no radio and no
+//! clock, and it has no heap: the caller brings time and octets.
+//!
+//! | done | later | deliberately not |
+//! |---|---|---|
+//! | all states, half close, simultaneous open and close | RACK-TLP, PRR, F-RTO, undo | urgent data for applications (RFC 6093) |
+//! | RFC 6298 RTO, RFC 7323 timestamps, PAWS, window scale | CUBIC, ECN | SYN cookies: half-open records are small and bounded |
+//! | SACK both ways (RFC 2018, 6675), New Reno (6582), limited transmit (3042), early retransmit (5827), ABC (3465) | Fast Open | |
+//! | delayed ACK, Nagle, silly-window avoidance, persist, keep-alive, user timeout | path MTU discovery | |
+//! | RFC 5961 challenge ACKs, RFC 6528 ISNs, RFC 6056 ports, RFC 1337 | | |
+//!
+//! **Zero-copy send.** [`Endpoint::poll_packet`] hands out a header, whose checksum is right, and a
+//! [`PayloadRef`]. The payload stays in the send ring until [`Endpoint::read_payload`] copies it,
+//! fragment by fragment, to where it leaves. **In-place reassembly.** Out-of-order octets wait in
+//! the receive ring itself, marked in a bitmap; none inside the window is ever dropped.
+//!
+//! The loop of a caller:
+//!
+//! ```
+//! use kinglet_tcp::{congestion::NewReno, *};
+//! use kinglet_time::{Duration, Instant};
+//!
+//! /// What TCP knows of addresses.
+//! #[derive(Clone, Copy, PartialEq, Eq)]
+//! struct Wire;
+//! impl Peer for Wire {
+//!     fn pseudo_header_sum(&self, tcp_len: usize) -> u16 { tcp_len as u16 + 6 }
+//!     fn hash_into<H: core::hash::Hasher>(&self, _: &mut H) {}
+//! }
+//!
+//! struct Plan;
+//! impl Sizes for Plan {
+//!     type Congestion = NewReno;
+//!     type SendBuffer = [u8; 1024];
+//!     type ReceiveBuffer = [u8; 1024];
+//!     type ReceiveMap = [u8; 128];
+//!     type Connections<K: Peer> = [Slot<K, Self>; 1];
+//!     type Listeners = [Option<Listener>; 1];
+//!     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
+//!     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+//! }
+//!
+//! let mut ends: [Endpoint<Wire, Plan>; 2] =
+//!     [Endpoint::new(Config::new([1; 16])), Endpoint::new(Config::new([2; 16]))];
+//! let mut now = Instant::ZERO;
+//! ends[1].listen(80, ListenConfig::default()).unwrap();
+//! let client = ends[0].connect(now, Wire, 80, ConnectionConfig::default()).unwrap();
+//! ends[0].send(client, b"hello").unwrap();
+//! let mut server = None;
+//! for _ in 0..20 {
+//!     for side in 0..2 {
+//!         while let Some(packet) = ends[side].poll_packet(now) {
+//!             let mut segment = packet.header.to_vec();
+//!             let start = segment.len();
+//!             segment.resize(start + usize::from(packet.payload.len), 0);
+//!             if packet.payload.len > 0 {
+//!                 ends[side].read_payload(packet.payload, 0, &mut segment[start..]).unwrap();
+//!             }
+//!             let _ = ends[1 - side].handle_packet(now, packet.peer, &segment);
+//!         }
+//!         if ends[side].deadline().is_some_and(|d| d <= now) {
+//!             ends[side].handle_deadline(now);
+//!         }
+//!     }
+//!     server = server.or_else(|| ends[1].accept(80));
+//!     now += Duration::from_millis(10);
+//! }
+//! let mut data = [0; 5];
+//! assert_eq!(ends[1].recv(server.unwrap(), &mut data), Ok(5));
+//! assert_eq!(&data, b"hello");
+//! ```
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -11,10 +11,7 @@ use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 const MS: Duration = Duration::from_millis(1);
 
 fn with_sack() -> (ConnectionConfig, Options) {
-    (
-        ConnectionConfig { sack: true, ..plain() },
-        Options { sack_permitted: true, ..Options::NONE },
-    )
+    (ConnectionConfig { sack: true, ..plain() }, Options { sack_permitted: true, ..Options::NONE })
 }
 
 fn seqs(segments: &[Got]) -> Vec<u32> {
@@ -24,12 +21,8 @@ fn seqs(segments: &[Got]) -> Vec<u32> {
 #[test]
 fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928() {
     for (mss, configured, want) in [(100, 0, 4), (1200, 0, 3), (100, 1, 1), (100, 10, 10)] {
-        let config = ConnectionConfig {
-            mss,
-            initial_window: configured,
-            send_buffer: 8000,
-            ..plain()
-        };
+        let config =
+            ConnectionConfig { mss, initial_window: configured, send_buffer: 8000, ..plain() };
         let options = Options { mss: Some(mss), ..Options::NONE };
         let (mut s, handle) = Script::server(config, options);
         s.window = 60_000;
@@ -328,7 +321,8 @@ fn sack_blocks_tell_the_most_recent_first() {
     let (config, options) = with_sack();
     let (mut s, _) = Script::server(config, options);
     let isn = s.isn;
-    let block = |l: u32, r: u32| SackBlock { left: isn.wrapping_add(l), right: isn.wrapping_add(r) };
+    let block =
+        |l: u32, r: u32| SackBlock { left: isn.wrapping_add(l), right: isn.wrapping_add(r) };
     s.give(ACK, 201, 1, &[1; 100]).unwrap();
     s.take();
     s.give(ACK, 401, 1, &[1; 100]).unwrap();

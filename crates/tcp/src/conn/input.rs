@@ -431,8 +431,13 @@ impl<C: Controller> Connection<C> {
                 // RFC 6582 §3.2 step 1: without SACK, duplicates of what a recovery has sent
                 // twice must not begin another one.
                 let allowed = self.sack || self.snd.una.after(self.recovery.point);
-                if allowed && (self.recovery.seems_lost(self.snd.una, mss) || self.early(mss)) {
+                if allowed && self.recovery.seems_lost(self.snd.una, mss) {
                     self.enter_recovery(mss);
+                } else if allowed && self.early(mss) {
+                    self.enter_recovery(mss);
+                    // IsLost would not say so with so few above.
+                    let highest = self.recovery.board.highest().unwrap_or(self.snd.una);
+                    self.recovery.lost_edge = highest;
                 }
             }
         }
@@ -440,18 +445,24 @@ impl<C: Controller> Connection<C> {
 
     /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
     /// to send, three duplicates cannot come, so one less than is outstanding must do.
+    ///
+    /// One step further than the RFC, for windows of a few segments: if the peer holds the very
+    /// last octet and more than one segment, no later acknowledgment can tell more, and what is
+    /// missing below is taken for lost, however many segments that is.
     fn early(&self, mss: u32) -> bool {
         let flight = self.flight();
         let window_left = self.snd.wnd.saturating_sub(flight);
-        let can_send_new = self.unsent().min(window_left) > 0;
-        let segments = flight.div_ceil(mss.max(1));
-        if can_send_new || segments >= u32::from(DUP_THRESH).saturating_add(1) || segments < 2 {
+        if self.unsent().min(window_left) > 0 {
             return false;
         }
+        let segments = flight.div_ceil(mss.max(1));
+        let few = segments >= 2 && segments <= u32::from(DUP_THRESH);
         if self.sack {
-            self.recovery.board.octets().saturating_add(mss) >= flight
+            let held = self.recovery.board.octets();
+            let to_the_end = self.recovery.board.highest() == Some(self.snd.nxt);
+            (few && held.saturating_add(mss) >= flight) || (to_the_end && held > mss)
         } else {
-            u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
+            few && u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
         }
     }
 

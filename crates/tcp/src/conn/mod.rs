@@ -517,3 +517,24 @@ fn initial_window(mss: u32, segments: u8) -> u32 {
     };
     mss.saturating_mul(segments)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::NewReno;
+
+    #[test]
+    fn a_connection_without_buffers_is_no_larger_than_tcplps() {
+        let size = size_of::<Connection<NewReno>>();
+        std::println!("{size}");
+        assert!(size <= 536, "TCPlp's TCB has 536 octets on a 32-bit machine, this one {size}");
+    }
+
+    #[test]
+    fn a_window_is_scaled_only_as_far_as_needed() {
+        for (capacity, shift) in [(0, 0), (65_535, 0), (65_536, 1), (131_071, 1), (1 << 20, 5)] {
+            assert_eq!(window_scale(capacity), shift);
+        }
+        assert_eq!(window_scale(usize::MAX), 14);
+    }
+}

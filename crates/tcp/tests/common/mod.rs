@@ -73,6 +73,9 @@ struct Flying {
     octets: Vec<u8>,
 }
 
+/// Whether to drop a segment, from its sender, its ordinal there and its octets.
+type Filter = Box<dyn FnMut(usize, usize, &[u8]) -> bool>;
+
 pub struct Net {
     pub now: Instant,
     pub ends: [Box<Ep>; 2],
@@ -80,8 +83,8 @@ pub struct Net {
     flying: [VecDeque<Flying>; 2],
     busy_until: [Instant; 2],
     rng: Pcg64Mcg,
-    /// Drops segments on purpose: (sender, ordinal of its segment, octets).
-    pub filter: Option<Box<dyn FnMut(usize, usize, &[u8]) -> bool>>,
+    /// Drops segments on purpose.
+    pub filter: Option<Filter>,
     pub sent: [usize; 2],
     /// Everything that was sent: (time, sender, octets).
     pub log: Vec<(Instant, usize, Vec<u8>)>,

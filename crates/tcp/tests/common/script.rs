@@ -120,9 +120,8 @@ impl Script {
         header.emit(&mut octets).unwrap();
         let header_len = octets.len();
         octets.extend_from_slice(payload);
-        let mut sum = kinglet_wire::checksum::Accumulator::new(
-            self.peer.pseudo_header_sum(octets.len()),
-        );
+        let mut sum =
+            kinglet_wire::checksum::Accumulator::new(self.peer.pseudo_header_sum(octets.len()));
         sum.push(payload);
         // The header has an even length, so the order of the parts does not matter.
         set_checksum(&mut octets[..header_len], sum.sum());
@@ -130,7 +129,13 @@ impl Script {
     }
 
     /// Hands a segment in.
-    pub fn give(&mut self, flags: Flags, seq: u32, ack: u32, payload: &[u8]) -> Result<(), Discard> {
+    pub fn give(
+        &mut self,
+        flags: Flags,
+        seq: u32,
+        ack: u32,
+        payload: &[u8],
+    ) -> Result<(), Discard> {
         let octets = self.octets(flags, seq, ack, payload);
         self.ep.handle_packet(self.now, self.peer, &octets)
     }

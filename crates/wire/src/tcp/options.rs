@@ -117,7 +117,7 @@ impl Options {
     }
 
     /// How many of the SACK blocks fit beside the other options.
-    const fn emitted_blocks(&self) -> usize {
+    pub(super) const fn emitted_blocks(&self) -> usize {
         // base_len() <= 20, and each block takes 8 octets after NOP, NOP, kind and length.
         let room = MAX_OPTIONS_LEN.saturating_sub(self.base_len()).saturating_sub(4) / 8;
         let have = self.sack.len as usize;

@@ -31,7 +31,7 @@ fn syn() -> Header {
 /// Puts `options` behind a bare header.
 fn with_options(options: &[u8]) -> Vec<u8> {
     let mut octets = vec![0; 20];
-    octets[12] = ((20 + options.len()) / 4 << 4) as u8;
+    octets[12] = (((20 + options.len()) / 4) << 4) as u8;
     octets.extend_from_slice(options);
     octets
 }
@@ -124,4 +124,111 @@ fn reserved_bits_are_ignored_and_ae_is_read() {
     let flags = Segment::parse(&octets).unwrap().header.flags;
     assert_eq!(flags, Flags::SYN | Flags::AE);
     assert_eq!(std::format!("{flags:?}"), "Se");
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::*;
+    use smoltcp::wire as smol;
+
+    fn options() -> impl Strategy<Value = Options> {
+        let sack = proptest::collection::vec((any::<u32>(), any::<u32>()), 0..4);
+        let timestamps = proptest::option::of((any::<u32>(), any::<u32>()));
+        let scale = proptest::option::of(0u8..15);
+        (any::<Option<u16>>(), scale, any::<bool>(), timestamps, sack).prop_map(
+            |(mss, window_scale, sack_permitted, timestamps, blocks)| {
+                let timestamps = timestamps.map(|(val, ecr)| Timestamps { val, ecr });
+                let mut options =
+                    Options { mss, window_scale, sack_permitted, timestamps, ..Options::NONE };
+                for (left, right) in blocks {
+                    options.sack.push(SackBlock { left, right });
+                }
+                let fit = options.emitted_blocks();
+                options.sack.truncate(fit);
+                options
+            },
+        )
+    }
+
+    fn header() -> impl Strategy<Value = Header> {
+        let numbers = (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>());
+        (1u16.., 1u16.., numbers, 0u16..512, options()).prop_map(
+            |(src_port, dst_port, (seq, ack, window, urgent), flags, options)| Header {
+                src_port,
+                dst_port,
+                seq,
+                ack,
+                flags: Flags::from_bits(flags),
+                window,
+                urgent,
+                options,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_header_survives_being_written_and_read(
+            header in header(),
+            payload in proptest::collection::vec(any::<u8>(), 0..50),
+        ) {
+            let mut octets = vec![0xee; header.header_len()];
+            prop_assert_eq!(header.emit(&mut octets), Ok(header.header_len()));
+            octets.extend_from_slice(&payload);
+            let segment = Segment::parse(&octets).unwrap();
+            prop_assert_eq!(segment.header, header);
+            prop_assert_eq!(segment.payload, &payload[..]);
+        }
+
+        #[test]
+        fn no_octets_panic(octets in proptest::collection::vec(any::<u8>(), 0..120), sum: u16) {
+            let _ = verify_checksum(&octets, sum);
+            if let Ok(segment) = Segment::parse(&octets) {
+                let mut out = [0; MAX_HEADER_LEN];
+                prop_assert!(segment.header.emit(&mut out).is_ok());
+            }
+        }
+
+        /// The header as smoltcp reads it.
+        #[test]
+        fn smoltcp_reads_the_same(header in header()) {
+            let mut octets = vec![0; header.header_len()];
+            header.emit(&mut octets).unwrap();
+            let packet = smol::TcpPacket::new_checked(&octets[..]).unwrap();
+            prop_assert_eq!(packet.src_port(), header.src_port);
+            prop_assert_eq!(packet.dst_port(), header.dst_port);
+            prop_assert_eq!(packet.seq_number().0 as u32, header.seq);
+            prop_assert_eq!(packet.ack_number().0 as u32, header.ack);
+            prop_assert_eq!(packet.window_len(), header.window);
+            prop_assert_eq!(packet.urgent_at(), header.urgent);
+            prop_assert_eq!(packet.syn(), header.flags.contains(Flags::SYN));
+            prop_assert_eq!(packet.fin(), header.flags.contains(Flags::FIN));
+            prop_assert_eq!(packet.cwr(), header.flags.contains(Flags::CWR));
+            let mut rest = packet.options();
+            let mut read = Options::NONE;
+            while !rest.is_empty() {
+                let (next, option) = smol::TcpOption::parse(rest).unwrap();
+                match option {
+                    smol::TcpOption::EndOfList => break,
+                    smol::TcpOption::MaxSegmentSize(mss) => read.mss = Some(mss),
+                    smol::TcpOption::WindowScale(shift) => read.window_scale = Some(shift),
+                    smol::TcpOption::SackPermitted => read.sack_permitted = true,
+                    smol::TcpOption::SackRange(blocks) => {
+                        for (left, right) in blocks.into_iter().flatten() {
+                            read.sack.push(SackBlock { left, right });
+                        }
+                    }
+                    smol::TcpOption::TimeStamp { tsval, tsecr } => {
+                        read.timestamps = Some(Timestamps { val: tsval, ecr: tsecr });
+                    }
+                    _ => {}
+                }
+                rest = next;
+            }
+            // smoltcp reads three blocks at most.
+            let mut want = header.options;
+            want.sack.truncate(3);
+            prop_assert_eq!(read, want);
+        }
+    }
 }
