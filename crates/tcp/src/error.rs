@@ -107,6 +107,20 @@ pub enum Discard {
 impl Discard {
     /// How many variants there are.
     pub const COUNT: usize = 14;
+
+    /// Whether the answer to a segment without text is an ACK that a rate limit may withhold:
+    /// challenge ACKs (RFC 5961 §7), and answers to ACKs, with which two confused ends could
+    /// otherwise answer each other for ever.
+    pub(crate) const fn is_challenged(self) -> bool {
+        matches!(
+            self,
+            Discard::ResetNotExact
+                | Discard::SynInWindow
+                | Discard::AckTooOld
+                | Discard::AckUnsent
+                | Discard::OutsideWindow
+        )
+    }
 }
 
 macro_rules! display_as_debug {

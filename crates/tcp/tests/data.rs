@@ -668,3 +668,19 @@ fn a_wrong_checksum_and_broken_options_are_dropped_and_counted() {
     assert_eq!(s.ep.stats().discards(Discard::Checksum), 1);
     s.silent();
 }
+
+#[test]
+fn a_window_that_closes_and_opens_in_fast_recovery_sends_everything_once() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    for _ in 0..3 {
+        s.give(ACK, 1, 1, b"").unwrap();
+    }
+    assert_eq!(seqs(&s.take_all()), [1]);
+    for window in [0, 1000] {
+        s.window = window;
+        s.give(ACK, 1, 1, b"").unwrap();
+    }
+    assert_eq!(seqs(&s.take_all()), [1, 101, 201, 301]);
+}

@@ -24,9 +24,9 @@ impl<C: Controller> Connection<C> {
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
-    /// Why it was dropped. The caller answers [`Discard::ResetNotExact`], [`Discard::SynInWindow`]
-    /// and [`Discard::AckTooOld`] with a challenge ACK if its rate limit allows (RFC 5961), and
-    /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED with RST.
+    /// Why it was dropped. What has to be answered with an ACK without limit (text sent again, old
+    /// timestamps) is; the rest is the caller's: see [`Discard::is_challenged`], and
+    /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED is answered with RST.
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
@@ -39,8 +39,8 @@ impl<C: Controller> Connection<C> {
             State::SynSent => return self.syn_sent(now, segment, buffers),
             _ => {}
         }
-        self.touch_keepalive(now);
         let trimmed = self.step_1_sequence_number(now, segment)?;
+        self.touch_keepalive(now);
         self.step_2_reset(segment)?;
         self.step_4_syn(segment)?;
         self.step_5_ack(now, segment)?;
@@ -167,7 +167,7 @@ impl<C: Controller> Connection<C> {
             paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
         }
         if !acceptable {
-            self.ack.now |= !reset;
+            self.ack.now |= !reset && len > 0;
             return Err(Discard::OutsideWindow);
         }
         Ok(self.trim(seq, segment))
@@ -258,7 +258,6 @@ impl<C: Controller> Connection<C> {
             self.establish(now, syn_lost);
         }
         if ack.after(self.snd.nxt) {
-            self.ack.now = true;
             return Err(Discard::AckUnsent);
         }
         // RFC 5961 §5.2.

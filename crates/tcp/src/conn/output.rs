@@ -296,8 +296,10 @@ impl<C: Controller> Connection<C> {
             Phase::Open => &mut self.counters.probes,
         };
         *counter = counter.wrapping_add(1);
-        // RFC 6582 counts by window inflation and has no HighRxt.
-        if self.sack || self.recovery.phase != Phase::Fast {
+        // RFC 6582 counts by window inflation and has no HighRxt, unless a window that has opened
+        // again has declared everything lost.
+        let resending = self.recovery.high_rxt.before(self.recovery.lost_edge);
+        if self.sack || self.recovery.phase != Phase::Fast || resending {
             self.recovery.high_rxt = self.recovery.high_rxt.later(end);
         }
     }

@@ -69,7 +69,7 @@ pub trait Sizes: Sized {
     type Listeners: Array<Option<Listener>>;
     /// Passive handshakes under way.
     type HalfOpen<K: Peer>: Array<Option<HalfOpen<K>>>;
-    /// Connections in TIME-WAIT.
+    /// Connections in TIME-WAIT; at least one, or the last FIN of a peer is never acknowledged.
     type TimeWait<K: Peer>: Array<Option<TimeWait<K>>>;
 }
 
@@ -262,17 +262,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let before = entry.conn.state();
         let result = entry.conn.handle_segment(now, segment, &mut buffers);
         let peer = entry.peer;
-        // RFC 5961: what may be an attacker's guess is answered with a challenge, within limits.
-        let suspicious = matches!(
-            result,
-            Err(Discard::ResetNotExact | Discard::SynInWindow | Discard::AckTooOld)
-        );
-        if suspicious && self.challenge.allow(now, &mut self.stats) {
-            entry.conn.acknowledge_now();
-        }
         let opening = matches!(before, State::SynSent | State::SynReceived);
+        let stray_reset =
+            result == Err(Discard::OutsideWindow) && segment.header.flags.contains(Flags::RST);
+        let challenged = result.is_err_and(Discard::is_challenged) && !stray_reset;
         if opening && result == Err(Discard::AckUnsent) {
             self.reset_unknown(peer, segment);
+        } else if challenged && self.challenge.allow(now, &mut self.stats) {
+            entry.conn.acknowledge_now();
         }
         self.after_input(now, index, before);
         result

@@ -132,7 +132,6 @@ fn put(out: &mut [Range], count: &mut usize, range: Range) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::vec;
     use std::vec::Vec;
 
     fn seq(base: u32, i: usize) -> SeqNum {
@@ -150,7 +149,7 @@ mod tests {
             from in 0usize..120,
         ) {
             let mut board = Scoreboard::default();
-            let mut naive = vec![false; 200];
+            let mut naive = [false; 200];
             for (left, len) in blocks {
                 let (l, r) = (left * 10, (left + len).min(12) * 10);
                 let fresh = naive[l..r].iter().filter(|held| !**held).count();
@@ -178,12 +177,12 @@ mod tests {
             blocks in proptest::collection::vec((0usize..300, 1usize..9), 0..60),
         ) {
             let mut board = Scoreboard::default();
-            let mut naive = vec![false; 400];
+            let mut naive = [false; 400];
             for (left, len) in blocks {
                 naive[left..left + len].fill(true);
                 board.insert(seq(base, left), seq(base, left + len));
                 let mut from = seq(base, 0);
-                let mut gaps = vec![true; 400];
+                let mut gaps = [true; 400];
                 while let Some((start, end)) = board.gap(from, seq(base, 400)) {
                     let (l, r) = (start.since(seq(base, 0)), end.since(seq(base, 0)));
                     gaps[l as usize..r as usize].fill(false);
