@@ -33,22 +33,23 @@ pub struct Config {
     pub csma: Csma,
     /// How CSMA-CA is run.
     pub csma_params: CsmaParams,
-    /// macMaxFrameRetries, 0 to 7: attempts after the first, when the acknowledgement was missing *or
-    /// the channel could not be won*. The standard gives a frame up after one channel access failure;
-    /// OpenThread, and so the paper's system, does not, and on a channel that is busy with frames of
-    /// 4 ms that difference is one segment in ten. Frames that ask for no acknowledgement have one
-    /// attempt. The standard's default is 3 (Table 8-94).
+    /// macMaxFrameRetries, 0 to 7: attempts after the first, when the acknowledgement was missing
+    /// *or the channel could not be won*. The standard gives a frame up after one channel
+    /// access failure; OpenThread, and so the paper's system, does not, and on a channel that
+    /// is busy with frames of 4 ms that difference is one segment in ten. Frames that ask for
+    /// no acknowledgement have one attempt. The standard's default is 3 (Table 8-94).
     pub max_frame_retries: u8,
-    /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to this,
-    /// in addition to CSMA backoff. The standard has no such delay, hence zero by default.
+    /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to
+    /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
+    /// default.
     pub retry_delay_max: Duration,
     /// Octets of each frame kept for link security that is not there yet: 0, or 7 to 100. They are
     /// on the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
     /// frames.
     pub reserved_security: u8,
-    /// How long after a frame another one from the same source with the same sequence number counts
-    /// as its repetition. Must be longer than a peer's retries take and shorter than a peer's
-    /// restart.
+    /// How long after a frame another one from the same source with the same sequence number
+    /// counts as its repetition. Must be longer than a peer's retries take and shorter than a
+    /// peer's restart.
     pub duplicate_lifetime: Duration,
 }
 

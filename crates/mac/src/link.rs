@@ -14,7 +14,8 @@ pub struct Link {
     lqi_x16: u16,
     /// Frames to it that asked for an acknowledgement and got one.
     pub delivered: u32,
-    /// Frames to it that asked for an acknowledgement and got none, whatever the number of retries.
+    /// Frames to it that asked for an acknowledgement and got none, whatever the number of
+    /// retries.
     pub lost: u32,
     /// Transmissions of frames that asked for an acknowledgement.
     pub transmissions: u32,

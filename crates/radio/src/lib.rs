@@ -9,14 +9,16 @@
 //!
 //! # Rules for drivers
 //!
-//! * `Receive` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the mode, ends
-//!   with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or [`Event::Missed`], and the
-//!   radio then returns by itself to the mode that held before (or that was submitted meanwhile).
+//! * `Receive` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the mode,
+//!   ends with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or [`Event::Missed`], and
+//!   the radio then returns by itself to the mode that held before (or that was submitted
+//!   meanwhile).
 //! * A frame in these interfaces is the PSDU without its two FCS octets: the radio appends and
 //!   checks the FCS, and frames with a wrong FCS are not reported.
 //! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
 //!   waits until reception (and its acknowledgement, if the radio sends it) has ended.
-//! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing changes.
+//! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
+//!   changes.
 //!
 //! ```
 //! use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
@@ -118,7 +120,8 @@ pub struct CsmaParams {
     pub min_be: u8,
     /// macMaxBE, 3 to 8; default 5.
     pub max_be: u8,
-    /// macMaxCsmaBackoffs, 0 to 5: how many busy assessments after the first are tolerated; default 4.
+    /// macMaxCsmaBackoffs, 0 to 5: how many busy assessments after the first are tolerated;
+    /// default 4.
     pub max_backoffs: u8,
 }
 

@@ -10,8 +10,8 @@
 //! | [`tcp`] | TCP (RFC 9293) and its options |
 //! | [`checksum`] | the Internet checksum (RFC 1071) |
 //!
-//! Each format has a *view* (`parse(&[u8]) -> Result<View, Error>`, then infallible accessors) and a
-//! *repr*, a plain struct with `buffer_len()` and `emit(&mut [u8])`.
+//! Each format has a *view* (`parse(&[u8]) -> Result<View, Error>`, then infallible accessors) and
+//! a *repr*, a plain struct with `buffer_len()` and `emit(&mut [u8])`.
 
 #![no_std]
 #![forbid(unsafe_code)]

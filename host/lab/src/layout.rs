@@ -1,5 +1,5 @@
-//! How a TCP segment spreads over link frames, and what that costs on the air: the arithmetic behind
-//! Table 5, Fig. 4b and every goodput bound.
+//! How a TCP segment spreads over link frames, and what that costs on the air: the arithmetic
+//! behind Table 5, Fig. 4b and every goodput bound.
 
 use crate::radio;
 use crate::scenario::{Mac, RadioProfile};
@@ -75,9 +75,9 @@ impl Frame {
 }
 
 impl Format {
-    /// The format of a flow of the lab: short link addresses, and the longest compressed IPv6 header
-    /// that a hop of its path may need: IPHC's two octets, traffic class (ECN), next header, hop
-    /// limit and two octets for each interface identifier (RFC 6282 §3.1), as
+    /// The format of a flow of the lab: short link addresses, and the longest compressed IPv6
+    /// header that a hop of its path may need: IPHC's two octets, traffic class (ECN), next
+    /// header, hop limit and two octets for each interface identifier (RFC 6282 §3.1), as
     /// [`kinglet_net::path_header_len`] computes it.
     pub fn of(mac: &Mac, timestamps: bool) -> Self {
         Format {
@@ -92,8 +92,8 @@ impl Format {
         MAX_PSDU.saturating_sub(self.mac + self.security)
     }
 
-    /// Application octets in the first of several fragments: fragments but the last cover a multiple
-    /// of eight octets of the *uncompressed* packet (RFC 4944 §5.3).
+    /// Application octets in the first of several fragments: fragments but the last cover a
+    /// multiple of eight octets of the *uncompressed* packet (RFC 4944 §5.3).
     const fn first_fragment(&self) -> usize {
         let covered = (self.room().saturating_sub(FRAG1 + self.iphc) + IPV6) / 8 * 8;
         covered.saturating_sub(IPV6 + self.tcp)
@@ -146,8 +146,8 @@ pub struct Bound {
 }
 
 /// The bound for segments of `mss` octets: every frame takes what the radio needs for it with mean
-/// backoff on a clear channel, and every `ack_every`-th segment costs an acknowledgement. Nothing is
-/// lost and no processor takes time.
+/// backoff on a clear channel, and every `ack_every`-th segment costs an acknowledgement. Nothing
+/// is lost and no processor takes time.
 pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_every: u8) -> Bound {
     let octet_us = 32.0;
     let frames = format.frames(mss);

@@ -34,8 +34,8 @@ impl RadioTimes {
         self.0.iter().sum()
     }
 
-    /// The share of time in which the radio is neither asleep nor idle, 0 to 1: what Energest counts
-    /// as LISTEN plus TRANSMIT, frame loading included.
+    /// The share of time in which the radio is neither asleep nor idle, 0 to 1: what Energest
+    /// counts as LISTEN plus TRANSMIT, frame loading included.
     pub fn duty_cycle(&self) -> f64 {
         let off = self.of(RadioState::Sleep) + self.of(RadioState::Idle);
         let total = self.total();
@@ -71,7 +71,8 @@ impl Meter {
     pub(crate) const NEW: Meter =
         Meter { state: RadioState::Sleep, since: 0, times: RadioTimes([0; 6]) };
 
-    /// From `at` on the radio is in `state`; `at` may be earlier than now, not than the last change.
+    /// From `at` on the radio is in `state`; `at` may be earlier than now, not than the last
+    /// change.
     pub(crate) fn change(&mut self, at: u64, state: RadioState) {
         debug_assert!(at >= self.since, "states change in order of time");
         self.times.0[self.state as usize] += at.saturating_sub(self.since);

@@ -1,5 +1,6 @@
 //! As much of a MAC header as radio hardware looks at: frame type, acknowledgement request,
-//! sequence number and destination (IEEE 802.15.4-2015, 7.2), and the frame check sequence (7.2.10).
+//! sequence number and destination (IEEE 802.15.4-2015, 7.2), and the frame check sequence
+//! (7.2.10).
 
 use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU};
 
@@ -154,7 +155,8 @@ impl Header {
     }
 }
 
-/// The 16-bit ITU-T CRC of `octets`: x^16 + x^12 + x^5 + 1, least significant bit first, initially 0.
+/// The 16-bit ITU-T CRC of `octets`: x^16 + x^12 + x^5 + 1, least significant bit first, initially
+/// 0.
 pub fn fcs(octets: &[u8]) -> u16 {
     octets.iter().fold(0, |crc, &octet| {
         let mut crc = crc ^ u16::from(octet);

@@ -11,8 +11,8 @@
 //! | [`rng`] | one root seed, one stream per (node, purpose) |
 //! | [`ber`] | bit errors of O-QPSK |
 //!
-//! Time is integer microseconds. Events are totally ordered by (time, class, sequence), so a run is a
-//! function of its configuration and its seed.
+//! Time is integer microseconds. Events are totally ordered by (time, class, sequence), so a run is
+//! a function of its configuration and its seed.
 //!
 //! ```
 //! use kinglet_radio::{Access, Ack, Channel, Command, Event, Filter, Start};

@@ -88,8 +88,8 @@ impl PathLoss {
 pub enum Overlap {
     /// Any overlap loses all frames involved (Cooja's unit disc).
     Strict,
-    /// The receiver stays with the frame it locked on; each stretch of constant interference has the
-    /// bit error rate of its SINR (ns-3).
+    /// The receiver stays with the frame it locked on; each stretch of constant interference has
+    /// the bit error rate of its SINR (ns-3).
     SinrBer,
     /// The frame being received survives each interferer that is weaker by at least the threshold.
     Capture {
@@ -172,8 +172,8 @@ fn threshold(probability: f64) -> u32 {
 impl Links {
     /// Links of nodes at `positions`. Panics if a link matrix names a node that does not exist, or
     /// a link from a node to itself. A path-loss link is kept while it is within 10 dB of the
-    /// receiver's sensitivity at the highest output power: weaker signals are a tenth of the weakest
-    /// frame that could be received and are ignored as interference.
+    /// receiver's sensitivity at the highest output power: weaker signals are a tenth of the
+    /// weakest frame that could be received and are ignored as interference.
     pub(crate) fn build(
         config: &MediumConfig,
         seed: u64,

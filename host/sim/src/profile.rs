@@ -219,8 +219,8 @@ impl FrameTime {
 /// The parts of sending one unicast frame of `psdu_len` octets (FCS included, at most 127) with
 /// software backoff at `min_be` (macMinBE, 3 by default) and one hardware CCA on a clear channel.
 ///
-/// From data sheet and standard alone. TCPlp measured 7.2 ms for 127 octets (§6.3); the difference is
-/// software on that board.
+/// From data sheet and standard alone. TCPlp measured 7.2 ms for 127 octets (§6.3); the difference
+/// is software on that board.
 pub fn frame_time(profile: &RadioProfile, psdu_len: usize, min_be: u8) -> FrameTime {
     let mean_units = (1u64 << min_be.min(8)) - 1;
     FrameTime {
@@ -252,12 +252,13 @@ impl HostCost {
     pub const NONE: HostCost = HostCost { per_frame: Duration::ZERO, active_ua: 0, sleep_ua: 0 };
 }
 
-/// **Fitted**, not measured: about 2 ms a frame make up the difference between TCPlp's bound and its
-/// 75 kb/s over one hop (§6.3: 10.6 ms per segment of five frames). Any result computed with it says
-/// nothing about that difference.
+/// **Fitted**, not measured: about 2 ms a frame make up the difference between TCPlp's bound and
+/// its 75 kb/s over one hop (§6.3: 10.6 ms per segment of five frames). Any result computed with it
+/// says nothing about that difference.
 pub const FITTED_TCPLP_HOST_COST: HostCost = HostCost {
     per_frame: Duration::from_millis(2),
-    // SAMD21 data sheet: 3.4 mA at 48 MHz, 3.3 V. Standby current: no verified figure, counted as 0.
+    // SAMD21 data sheet: 3.4 mA at 48 MHz, 3.3 V. Standby current: no verified figure, counted as
+    // 0.
     active_ua: 3_400,
     sleep_ua: 0,
 };

@@ -11,7 +11,8 @@ use kinglet_time::{Instant, earliest};
 /// that never come to rest are a bug, and this is the fuse.
 const ROUNDS: u32 = 64;
 
-/// An application on a node. Like every layer it is driven: it never blocks, sleeps or reads a clock.
+/// An application on a node. Like every layer it is driven: it never blocks, sleeps or reads a
+/// clock.
 pub trait App<P: Profile>: Send {
     /// Looks at its sockets and does what can be done now. Called when something may have changed;
     /// must be harmless when nothing has. Returns whether it did something, so that it is asked

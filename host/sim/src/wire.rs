@@ -1,7 +1,8 @@
-//! A wire between a border router and a host, on which packets can be lost, duplicated and overtaken.
+//! A wire between a border router and a host, on which packets can be lost, duplicated and
+//! overtaken.
 //!
-//! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of the
-//! stack. The host runs the same stack without a radio.
+//! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of
+//! the stack. The host runs the same stack without a radio.
 
 use crate::rng::Stream;
 use crate::station::{App, apps_deadline, poll_apps};

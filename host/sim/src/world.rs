@@ -20,7 +20,8 @@ const COMMANDS_IN_A_ROW: u32 = 8;
 /// Deadlines that one device may have in a row at the same instant before it counts as stuck.
 const DEADLINES_IN_A_ROW: u32 = 10_000;
 
-/// What the engine drives: a stack together with its application. Sans-IO, as every layer of Kinglet.
+/// What the engine drives: a stack together with its application. Sans-IO, as every layer of
+/// Kinglet.
 ///
 /// All times are the device's own clock, which drifts from true time if its node says so.
 pub trait Device {
@@ -42,7 +43,8 @@ pub trait Device {
 /// Something that happens to the network at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The directed link loses this share of its frames, 0 to 1. No effect if there is no such link.
+    /// The directed link loses this share of its frames, 0 to 1. No effect if there is no such
+    /// link.
     LinkLoss {
         /// Sender.
         from: usize,
@@ -139,8 +141,8 @@ impl<D: Device> World<D> {
         &self.slots[node].device
     }
 
-    /// Changes the device of `node` from outside, at [`World::now`] of its own clock, and attends to
-    /// what it wants afterwards.
+    /// Changes the device of `node` from outside, at [`World::now`] of its own clock, and attends
+    /// to what it wants afterwards.
     pub fn with_device<R>(&mut self, node: usize, f: impl FnOnce(&mut D, Instant) -> R) -> R {
         let slot = &mut self.slots[node];
         let local = slot.clock.local(self.core.now);
@@ -319,8 +321,8 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// Replaces the device of `node`, as a reboot does: its radio is switched off at once, a frame on
-    /// the air is cut short. Returns the old device.
+    /// Replaces the device of `node`, as a reboot does: its radio is switched off at once, a frame
+    /// on the air is cut short. Returns the old device.
     pub fn reboot(&mut self, node: usize, device: D) -> D {
         self.core.reset(node);
         let slot = &mut self.slots[node];

@@ -131,8 +131,8 @@ fn hardware_backoff_is_deaf() {
 
 #[test]
 fn an_unread_frame_blocks_the_shared_buffer() {
-    // Two senders, one after the other; the second preamble starts 50 us after the first frame ends,
-    // within the 130 us that it takes to read the first one.
+    // Two senders, one after the other; the second preamble starts 50 us after the first frame
+    // ends, within the 130 us that it takes to read the first one.
     let first = || {
         Script::listening().send(
             10_000,
@@ -255,8 +255,8 @@ fn a_second_transmission_is_refused_and_the_first_goes_on() {
 
 #[test]
 fn hardware_csma_gives_up_after_its_attempts() {
-    // Two neighbours keep the channel occupied: each sends frame after frame to nobody, and the gaps
-    // in which one loads lie within the frames of the other.
+    // Two neighbours keep the channel occupied: each sends frame after frame to nobody, and the
+    // gaps in which one loads lie within the frames of the other.
     let jammer = |source: u16, from: u64| {
         (0..60u64).fold(Script::listening(), |script, i| {
             let frame = data(9, source, i as u8, 127);

@@ -6,7 +6,8 @@
 //! | `GET /bytes/N` | N octets of the known stream, N up to 100,000,000 |
 //! | `PUT` or `POST /upload` | length and SHA-256 of the body |
 //!
-//! Keep-alive, `Expect: 100-continue` and `HEAD` are understood; chunked bodies are refused with 411.
+//! Keep-alive, `Expect: 100-continue` and `HEAD` are understood; chunked bodies are refused with
+//! 411.
 
 use super::fill;
 use core::any::Any;

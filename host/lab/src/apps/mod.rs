@@ -4,8 +4,8 @@ pub mod bulk;
 pub mod http;
 pub mod udp;
 
-/// Octet `at` of the stream that bulk transfers carry. Its period of 251 octets, a prime, divides no
-/// segment, frame or buffer size, so data in the wrong place does not look right.
+/// Octet `at` of the stream that bulk transfers carry. Its period of 251 octets, a prime, divides
+/// no segment, frame or buffer size, so data in the wrong place does not look right.
 pub fn pattern(at: u64) -> u8 {
     (at % 251) as u8
 }

@@ -8,8 +8,8 @@ use crate::stats::Fate;
 use kinglet_radio::{Ack, Event, FCS_LEN};
 use kinglet_time::Instant;
 
-/// The strength above the sensitivity at which the link quality indication reaches 255, in dB. LQI is
-/// the manufacturer's choice; this one is linear in the signal strength.
+/// The strength above the sensitivity at which the link quality indication reaches 255, in dB. LQI
+/// is the manufacturer's choice; this one is linear in the signal strength.
 const LQI_SPAN_DB: f32 = 40.0;
 
 impl Core {
