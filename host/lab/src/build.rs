@@ -28,6 +28,9 @@ pub type Network = World<Station<LabPlan>>;
 
 /// The mesh's prefix, 64 bits: a unique local address (RFC 4193) that spells "kinglt".
 pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
+/// The host behind the border router: where the gateway's TUN device ends. Outside of the mesh's 64
+/// bits, so that motes send to it by way of the border router.
+pub const HOST_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
 /// Received power on a unit disc, in dBm; it decides nothing there.
 const DISC_RSSI_DBM: f64 = -60.0;
 /// First port of the flows' receivers; flow number i listens on the i-th.
@@ -211,6 +214,9 @@ fn stack(
     net.add_address(own).expect("the plan has room for an address");
     let context = Context { prefix: MESH_PREFIX, len: 64 };
     net.set_context(0, Some(context)).expect("the plan has room for a context");
+    // All bits of the host's address: headers to and from it need not carry any of them.
+    let host = Context { prefix: HOST_ADDRESS, len: 128 };
+    net.set_context(1, Some(host)).expect("the plan has room for two contexts");
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
     for route in routes.iter().filter(|route| route.node == node) {
         let (prefix, via) = (address_of(route.destination), next(route.next_hop));
@@ -219,8 +225,8 @@ fn stack(
     stack
 }
 
-/// The default routes that lead out of the mesh: at the border router to its host, elsewhere towards
-/// the border router.
+/// The default routes that lead out of the mesh: at the border router to its host, elsewhere
+/// towards the border router.
 fn add_default_route(
     scenario: &Scenario,
     node: NodeId,
