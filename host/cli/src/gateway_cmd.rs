@@ -1,14 +1,19 @@
 //! `kinglet gateway`: a simulated network behind a TUN device.
 
 use crate::exit::{Code, Failure};
+use kinglet_gateway::show::Output;
+use kinglet_gateway::{GatewayError, Options};
 use kinglet_lab::scenario::Scenario;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  kinglet gateway host/lab/scenarios/web.toml
-and then, in another terminal, the ping and curl commands that it prints.")]
+Examples:
+  sudo kinglet gateway examples/gateway.toml
+  unshare -rn kinglet gateway examples/gateway.toml     no root, in a network of its own
+and then, in another terminal, the ping and curl commands that it prints.
+
+Ctrl-C ends it with exit code 0.")]
 pub(crate) struct Args {
     /// The scenario; its border router is connected to this machine
     #[arg(value_name = "SCENARIO.toml")]
@@ -16,13 +21,24 @@ pub(crate) struct Args {
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
+    /// One JSON object per line: what answers, counters every second, the summary
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, tun } = args;
+    let Args { file, tun, json } = args;
     let scenario = Scenario::from_file(&file)?;
-    Err(Failure::usage(format!(
-        "this build cannot bridge \"{}\" to {tun}: the gateway is not connected",
-        scenario.name
-    )))
+    let output = if json { Output::Json } else { Output::Text };
+    match kinglet_gateway::run(&scenario, &Options { tun, output }) {
+        Ok(()) => Ok(Code::Success),
+        Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
+    }
+}
+
+fn code_of(error: &GatewayError) -> Code {
+    match error {
+        GatewayError::NoBorderRouter { .. } | GatewayError::Unsupported(_) => Code::Usage,
+        GatewayError::Tun(_) | GatewayError::Io(_) => Code::Io,
+    }
 }

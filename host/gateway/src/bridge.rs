@@ -1,21 +1,30 @@
 //! The bridge loop: a network in virtual time on one side, a TUN device in real time on the other.
 //!
 //! Virtual time follows the wall clock one to one. The loop sleeps until the network's next event,
-//! a packet from the host, the next report, or Ctrl-C, whichever comes first. If the machine is too
-//! slow for the network the lag is reported instead of hidden.
-
-use std::io;
-use std::time::{Duration as WallDuration, Instant as WallInstant};
-
-use kinglet_time::Instant;
-use tun_rs::AsyncDevice;
+//! a packet from the host, the next report, or the signal to stop, whichever comes first. If the
+//! machine is too slow for the network, the loop stays responsive and the lag is reported instead of
+//! hidden.
 
 use crate::tun::MTU;
+use core::future::Future;
+use kinglet_time::{Duration, Instant};
+use serde::Serialize;
+use std::io;
+use std::time::Duration as WallDuration;
+use tokio::time::Instant as WallInstant;
+
+/// Virtual time between two looks for packets to the host; a fraction of the air time of a frame
+/// (4 ms), so that even a network that catches up cannot overflow its host queue in between.
+const SLICE: Duration = Duration::from_millis(1);
+/// Longest time spent catching up before signals, packets and reports get their turn.
+const BUDGET: WallDuration = WallDuration::from_millis(50);
 
 /// What the bridge needs of a network: time that can be driven, and a border router.
 pub trait Network {
-    /// Runs every event up to `now`.
-    fn run_until(&mut self, now: Instant);
+    /// The present.
+    fn now(&self) -> Instant;
+    /// Runs every event up to `until`, which becomes the present.
+    fn run_until(&mut self, until: Instant);
     /// When the next event is due; pure.
     fn next_event(&self) -> Option<Instant>;
     /// An IPv6 packet from the host for the border router.
@@ -24,8 +33,34 @@ pub trait Network {
     fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize>;
 }
 
+/// What the bridge needs of the host: a place to take packets from and to give packets to.
+#[allow(async_fn_in_trait, reason = "the bridge runs on one thread")]
+pub trait HostLink {
+    /// Waits for a packet from the host and writes it to `buf`. Nothing is lost if the future is
+    /// dropped before it is ready.
+    ///
+    /// # Errors
+    /// The link is broken.
+    async fn recv(&self, buf: &mut [u8]) -> io::Result<usize>;
+    /// Gives a packet to the host.
+    ///
+    /// # Errors
+    /// The host does not take this packet.
+    async fn send(&self, packet: &[u8]) -> io::Result<()>;
+}
+
+impl HostLink for tun_rs::AsyncDevice {
+    async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        tun_rs::AsyncDevice::recv(self, buf).await
+    }
+
+    async fn send(&self, packet: &[u8]) -> io::Result<()> {
+        tun_rs::AsyncDevice::send(self, packet).await.map(|_| ())
+    }
+}
+
 /// What crossed the bridge so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BridgeStats {
     /// Packets from the host into the network.
     pub packets_in: u64,
@@ -35,79 +70,86 @@ pub struct BridgeStats {
     pub packets_out: u64,
     /// Their octets.
     pub octets_out: u64,
-    /// Packets that the kernel did not take.
+    /// Packets that the host did not take.
     pub refused: u64,
-    /// The largest lag of virtual behind real time, in milliseconds.
+    /// How far virtual time is behind real time now, in milliseconds.
+    pub lag_ms: u64,
+    /// The largest lag so far, in milliseconds.
     pub lag_ms_max: u64,
 }
 
-/// Called once per report interval with the state of things.
+/// Someone who looks at the bridge from time to time.
 pub trait Observer<N: Network> {
-    /// Shows `network` and `stats` at virtual time `now`.
-    fn report(&mut self, now: Instant, network: &N, stats: &BridgeStats);
+    /// Called once per report interval.
+    fn report(&mut self, network: &mut N, stats: &BridgeStats);
 }
 
-/// Bridges until Ctrl-C or a TUN error.
+/// Bridges until `stop` is ready or the link breaks.
 ///
 /// # Errors
-/// An I/O error of the TUN device or of installing the signal handler.
+/// The error of the link's `recv`.
 pub async fn run<N: Network>(
     network: &mut N,
-    tun: &AsyncDevice,
+    link: &impl HostLink,
     report_every: WallDuration,
     observer: &mut impl Observer<N>,
+    stop: impl Future<Output = ()>,
 ) -> io::Result<BridgeStats> {
-    let start = WallInstant::now();
+    let clock = Clock { start: WallInstant::now(), offset: network.now() };
     let mut stats = BridgeStats::default();
     let mut buf = [0u8; MTU as usize];
     let mut reports = tokio::time::interval(report_every);
-    let interrupt = tokio::signal::ctrl_c();
-    tokio::pin!(interrupt);
+    reports.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    tokio::pin!(stop);
     loop {
-        let now = virtual_now(start);
-        network.run_until(now);
-        forward_to_host(network, tun, &mut buf, &mut stats).await;
-        let lag = virtual_now(start) - now;
-        stats.lag_ms_max = stats.lag_ms_max.max(lag.as_millis());
-
-        let wake = network.next_event().map(|at| start + WallDuration::from_micros(at.as_micros()));
+        advance(network, link, &clock, &mut stats).await;
+        let wake = network.next_event().map(|at| clock.wall(at));
         tokio::select! {
             biased;
-            done = &mut interrupt => return done.map(|()| stats),
-            received = tun.recv(&mut buf) => {
+            () = &mut stop => return Ok(stats),
+            _ = reports.tick() => observer.report(network, &stats),
+            received = link.recv(&mut buf) => {
                 let len = received?;
                 stats.packets_in += 1;
                 stats.octets_in += len as u64;
-                network.run_until(virtual_now(start));
-                network.handle_host_packet(&buf[..len]);
+                // The packet arrives now, not at the event before.
+                advance(network, link, &clock, &mut stats).await;
+                network.handle_host_packet(buf.get(..len).unwrap_or_default());
             }
             () = sleep_until(wake) => {}
-            _ = reports.tick() => observer.report(now, network, &stats),
         }
     }
 }
 
-fn virtual_now(start: WallInstant) -> Instant {
-    Instant::from_micros(u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX))
-}
-
-async fn sleep_until(wake: Option<WallInstant>) {
-    match wake {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn forward_to_host<N: Network>(
-    network: &mut N,
-    tun: &AsyncDevice,
-    buf: &mut [u8],
+/// Runs the network up to the present, or as far as the budget allows.
+async fn advance(
+    network: &mut impl Network,
+    link: &impl HostLink,
+    clock: &Clock,
     stats: &mut BridgeStats,
 ) {
-    while let Some(len) = network.poll_host_packet(buf) {
+    let began = std::time::Instant::now();
+    let target = clock.virtual_now();
+    forward_to_host(network, link, stats).await;
+    while network.now() < target && began.elapsed() < BUDGET {
+        let busy = network.next_event().unwrap_or(target).max(network.now() + SLICE);
+        network.run_until(busy.min(target));
+        forward_to_host(network, link, stats).await;
+    }
+    stats.lag_ms = (clock.virtual_now() - network.now()).as_millis();
+    stats.lag_ms_max = stats.lag_ms_max.max(stats.lag_ms);
+}
+
+async fn forward_to_host(
+    network: &mut impl Network,
+    link: &impl HostLink,
+    stats: &mut BridgeStats,
+) {
+    let mut buf = [0u8; MTU as usize];
+    while let Some(len) = network.poll_host_packet(&mut buf) {
         // A refused packet is a lost packet: TCP on both ends copes, and the count says it happened.
-        match tun.send(&buf[..len]).await {
-            Ok(_) => {
+        match link.send(buf.get(..len).unwrap_or_default()).await {
+            Ok(()) => {
                 stats.packets_out += 1;
                 stats.octets_out += len as u64;
             }
@@ -115,3 +157,31 @@ async fn forward_to_host<N: Network>(
         }
     }
 }
+
+/// The relation of the two times.
+struct Clock {
+    start: WallInstant,
+    /// Virtual time at `start`.
+    offset: Instant,
+}
+
+impl Clock {
+    fn virtual_now(&self) -> Instant {
+        let micros = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.offset + Duration::from_micros(micros)
+    }
+
+    fn wall(&self, at: Instant) -> WallInstant {
+        self.start + WallDuration::from_micros((at - self.offset).as_micros())
+    }
+}
+
+async fn sleep_until(wake: Option<WallInstant>) {
+    match wake {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,119 @@
-//! Placeholder until the first module lands.
+//! A simulated 802.15.4 network behind a Linux TUN device, in real time: `ping`, `curl` and anything
+//! else that speaks TCP/IPv6 on this machine talk to simulated motes, end to end, with the kernel's
+//! own TCP on one side and Kinglet's on the other.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`bridge`] | the loop that ties virtual to real time and moves packets |
+//! | [`network`] | a network of the lab as the bridge sees it |
+//! | [`tun`] | the TUN device, and what to do without the right to create one |
+//! | [`show`] | announcement, counters, summary |
+
+pub mod bridge;
+pub mod network;
+pub mod show;
+pub mod tun;
+
+use kinglet_lab::build::HOST_ADDRESS;
+use kinglet_lab::scenario::Scenario;
+use network::Mesh;
+use show::{Output, Screen};
+use std::fmt;
+use std::io;
+use tokio::signal::unix::{SignalKind, signal};
+use tun::{TunConfig, TunError};
+
+/// Prefix length of the host's address: spans the mesh's /64 and the host's own, so that the kernel
+/// sends packets for the whole mesh to the device without a further route.
+pub const PREFIX_LEN: u8 = 48;
+
+/// What can be chosen beside the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Name of the TUN device, at most 15 characters.
+    pub tun: String,
+    /// How to talk.
+    pub output: Output,
+}
+
+/// Why the gateway did not run, or no longer does.
+#[derive(Debug)]
+pub enum GatewayError {
+    /// The scenario has no node with the role `border-router`.
+    NoBorderRouter {
+        /// The scenario's name.
+        scenario: String,
+    },
+    /// The scenario asks for something that the gateway cannot do.
+    Unsupported(&'static str),
+    /// The device could not be made.
+    Tun(TunError),
+    /// The device, the runtime or the signal handlers failed.
+    Io(io::Error),
+}
+
+impl fmt::Display for GatewayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GatewayError::NoBorderRouter { scenario } => write!(
+                f,
+                "the scenario \"{scenario}\" has no border router, which the host could be \
+                 connected to: give one [[node]] `role = \"border-router\"`"
+            ),
+            GatewayError::Unsupported(what) => write!(f, "the gateway cannot do {what}"),
+            GatewayError::Tun(error) => error.fmt(f),
+            GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for GatewayError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            GatewayError::Tun(error) => Some(error),
+            GatewayError::Io(error) => Some(error),
+            GatewayError::NoBorderRouter { .. } | GatewayError::Unsupported(_) => None,
+        }
+    }
+}
+
+impl From<io::Error> for GatewayError {
+    fn from(error: io::Error) -> Self {
+        GatewayError::Io(error)
+    }
+}
+
+/// Runs `scenario` behind a TUN device until SIGINT (Ctrl-C) or SIGTERM; that end is a success. The
+/// scenario's duration does not matter here, its seed does.
+///
+/// # Errors
+/// [`GatewayError`]
+pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
+    if !scenario.faults.is_empty() {
+        return Err(GatewayError::Unsupported("[[fault]]: use `kinglet sim` for that"));
+    }
+    let mut mesh = Mesh::new(scenario)
+        .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(&scenario.name, &mut mesh, options))
+}
+
+async fn serve(name: &str, mesh: &mut Mesh, options: &Options) -> Result<(), GatewayError> {
+    // Before the first word, so that a signal right after it ends cleanly.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let config =
+        TunConfig { name: options.tun.clone(), address: HOST_ADDRESS, prefix_len: PREFIX_LEN };
+    let device = tun::create(&config).map_err(GatewayError::Tun)?;
+    let mut screen = Screen::new(options.output);
+    screen.ready(name, mesh, &config);
+    let stop = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    let stats = bridge::run(mesh, &device, screen.interval(), &mut screen, stop).await?;
+    screen.summary(mesh, &stats);
+    Ok(())
+}

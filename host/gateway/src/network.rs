@@ -1,0 +1,169 @@
+//! A simulated network of the lab with its border router, and what can be seen of it from outside.
+
+use crate::bridge;
+use core::net::Ipv6Addr;
+use kinglet::net::Discard;
+use kinglet_lab::apps::http::HttpServer;
+use kinglet_lab::build::{self, Network, address_of};
+use kinglet_lab::scenario::{FlowKind, NodeId, Role, Scenario};
+use kinglet_time::Instant;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A web server of the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Where it runs.
+    pub node: NodeId,
+    /// Its TCP port.
+    pub port: u16,
+    /// Its number among the applications of the node.
+    app: usize,
+}
+
+/// A mote and its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mote {
+    /// Its number in the scenario.
+    pub node: NodeId,
+    /// Its address.
+    pub address: Ipv6Addr,
+    /// Radio hops from the border router; 0 for the border router itself.
+    pub hops: usize,
+}
+
+/// Counters of a node since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NodeCounters {
+    /// Its number.
+    pub node: NodeId,
+    /// Frames put on the air, retries included, acknowledgements not.
+    pub frames: u64,
+    /// Of these, repetitions for want of an acknowledgement.
+    pub retries: u64,
+    /// Frames given up: no acknowledgement after the last retry, or never a clear channel.
+    pub lost: u64,
+    /// Packets dropped for want of queue space or buffers.
+    pub drops: u64,
+    /// HTTP requests answered.
+    pub served: u64,
+    /// HTTP connections open now.
+    pub open: u64,
+}
+
+/// A lab network that has a border router.
+pub struct Mesh {
+    world: Network,
+    border: usize,
+    motes: Vec<Mote>,
+    servers: Vec<Server>,
+}
+
+impl Mesh {
+    /// Builds the network of `scenario`; `None` if it has no border router.
+    pub fn new(scenario: &Scenario) -> Option<Self> {
+        let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter)?;
+        let (world, ends) = build::network(scenario, scenario.seed);
+        let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
+            let FlowKind::HttpServer { node, port } = flow.kind else { return None };
+            Some(Server { node, port, app: ends.from.app })
+        });
+        let servers = servers.collect();
+        let motes = reachable(scenario, border as NodeId);
+        Some(Mesh { world, border, motes, servers })
+    }
+
+    /// Every node that can be reached from outside, by number.
+    pub fn motes(&self) -> &[Mote] {
+        &self.motes
+    }
+
+    /// The web servers, in the order of the scenario.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.world.nodes()
+    }
+
+    /// The counters of every node. Looking changes nothing.
+    pub fn counters(&mut self) -> Vec<NodeCounters> {
+        (0..self.world.nodes()).map(|node| self.counters_of(node)).collect()
+    }
+
+    fn counters_of(&mut self, node: usize) -> NodeCounters {
+        let mine = self.servers.iter().filter(|server| server.node as usize == node);
+        let apps: Vec<usize> = mine.map(|server| server.app).collect();
+        self.world.with_device(node, |station, _| {
+            let mut counters = NodeCounters { node: node as NodeId, ..NodeCounters::default() };
+            for app in apps {
+                if let Some(server) = station.app::<HttpServer>(app) {
+                    counters.served += server.served();
+                    counters.open += server.open() as u64;
+                }
+            }
+            let mac = station.node().mac().stats();
+            counters.frames = mac.transmissions.into();
+            counters.retries = mac.retries.into();
+            counters.lost = [mac.no_ack, mac.channel_access_failure, mac.missed]
+                .map(u64::from)
+                .iter()
+                .sum();
+            let net = station.node_mut().net().stats();
+            let full = [Discard::NoBuffer, Discard::QueueFull, Discard::NoReassembly];
+            counters.drops = full.map(|reason| u64::from(net.discarded(reason))).iter().sum();
+            counters
+        })
+    }
+}
+
+/// The nodes with a route from the border router, and the border router itself.
+fn reachable(scenario: &Scenario, border: NodeId) -> Vec<Mote> {
+    let routes = scenario.routes();
+    let hop: BTreeMap<_, _> = routes.iter().map(|r| ((r.node, r.destination), r.next_hop)).collect();
+    let nodes = 0..scenario.nodes.len() as NodeId;
+    let mote = |node| {
+        let mut at = border;
+        let mut hops = 0;
+        // Routes are shortest paths, so no path is longer than the number of nodes.
+        while at != node {
+            at = *hop.get(&(at, node))?;
+            hops += 1;
+        }
+        Some(Mote { node, address: address_of(node), hops })
+    };
+    nodes.filter_map(mote).collect()
+}
+
+impl bridge::Network for Mesh {
+    fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        self.world.run_until(until);
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        self.world.next_event_at()
+    }
+
+    fn handle_host_packet(&mut self, packet: &[u8]) {
+        self.world.with_device(self.border, |station, now| {
+            station.node_mut().handle_host_packet(now, packet);
+            // It may be for an application on the border router itself.
+            station.settle(now);
+        });
+    }
+
+    fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
+        self.world.with_device(self.border, |station, now| {
+            station.node_mut().poll_host_packet(now, buf)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
+
+use crate::bridge::{BridgeStats, Network as _, Observer};
+use crate::network::{Mesh, NodeCounters};
+use crate::tun::{MTU, TunConfig};
+use core::net::Ipv6Addr;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _, stderr, stdout};
+use std::time::Duration;
+
+/// Octets of the transfers that the announcement proposes: half a minute at one hop.
+const TRANSFER: u32 = 200_000;
+/// Most nodes in the table of a terminal; the busiest are shown.
+const ROWS: usize = 16;
+
+/// How the gateway talks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// For people: a table that refreshes itself on a terminal, else a line every few seconds.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// The reporter of the bridge.
+pub(crate) struct Screen {
+    output: Output,
+    /// The refreshing table, on a terminal.
+    table: Option<ProgressBar>,
+    last: BridgeStats,
+}
+
+/// One JSON line of counters.
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'static str,
+    seconds: f64,
+    #[serde(flatten)]
+    bridge: &'a BridgeStats,
+    nodes: Vec<NodeCounters>,
+}
+
+#[derive(Serialize)]
+struct ReadyNode {
+    node: u32,
+    hops: usize,
+    address: Ipv6Addr,
+    http: Vec<u16>,
+}
+
+#[derive(Serialize)]
+struct Ready<'a> {
+    event: &'static str,
+    tun: &'a str,
+    host: Ipv6Addr,
+    nodes: Vec<ReadyNode>,
+}
+
+/// Prints without caring whether anyone reads it: the bridge goes on when a pipe is closed.
+fn say(text: &str) {
+    let mut out = stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+fn json(value: &impl Serialize) {
+    // Counters and addresses always have a JSON form.
+    if let Ok(line) = serde_json::to_string(value) {
+        say(&format!("{line}\n"));
+    }
+}
+
+impl Screen {
+    pub(crate) fn new(output: Output) -> Self {
+        let table = (output == Output::Text && stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.with_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| {
+                ProgressStyle::default_spinner()
+            }))
+        });
+        Screen { output, table, last: BridgeStats::default() }
+    }
+
+    /// How often counters are shown.
+    pub(crate) fn interval(&self) -> Duration {
+        Duration::from_secs(if self.table.is_some() || self.output == Output::Json { 1 } else { 5 })
+    }
+
+    /// Says what answers where; the device is up by now.
+    pub(crate) fn ready(&self, name: &str, mesh: &Mesh, tun: &TunConfig) {
+        match self.output {
+            Output::Text => say(&announcement(name, mesh, tun)),
+            Output::Json => {
+                let nodes = mesh.motes().iter().map(|mote| ReadyNode {
+                    node: mote.node,
+                    hops: mote.hops,
+                    address: mote.address,
+                    http: ports_of(mesh, mote.node),
+                });
+                let nodes = nodes.collect();
+                json(&Ready { event: "ready", tun: &tun.name, host: tun.address, nodes });
+            }
+        }
+    }
+
+    /// Says what it came to.
+    pub(crate) fn summary(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+        if let Some(table) = self.table.take() {
+            table.finish_and_clear();
+        }
+        match self.output {
+            Output::Text => say(&format!(
+                "\nstopped after {:.1} s\n{}",
+                seconds(mesh),
+                table(&mesh.counters(), stats, usize::MAX)
+            )),
+            Output::Json => self.line("summary", mesh, stats),
+        }
+    }
+
+    fn line(&self, event: &'static str, mesh: &mut Mesh, stats: &BridgeStats) {
+        let nodes = mesh.counters();
+        json(&Line { event, seconds: seconds(mesh), bridge: stats, nodes });
+    }
+}
+
+impl Observer<Mesh> for Screen {
+    fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+        match (self.output, &self.table) {
+            (Output::Json, _) => self.line("counters", mesh, stats),
+            (Output::Text, Some(bar)) => bar.set_message(table(&mesh.counters(), stats, ROWS)),
+            // Silence says that nothing happened.
+            (Output::Text, None) if self.last.packets_in == stats.packets_in => {}
+            (Output::Text, None) => {
+                say(&format!("{:8.1} s  {}\n", seconds(mesh), totals(&mesh.counters(), stats)));
+            }
+        }
+        self.last = *stats;
+    }
+}
+
+fn seconds(mesh: &Mesh) -> f64 {
+    mesh.now().as_micros() as f64 / 1e6
+}
+
+fn ports_of(mesh: &Mesh, node: u32) -> Vec<u16> {
+    mesh.servers().iter().filter(|server| server.node == node).map(|server| server.port).collect()
+}
+
+/// One line with the sums over all nodes.
+fn totals(nodes: &[NodeCounters], stats: &BridgeStats) -> String {
+    let sum = |of: fn(&NodeCounters) -> u64| nodes.iter().map(of).sum::<u64>();
+    format!(
+        "in {} packets, {} octets; out {}, {}; frames {}, retries {}, lost {}, dropped {}; \
+         HTTP {} served, {} open; lag {} ms",
+        stats.packets_in,
+        stats.octets_in,
+        stats.packets_out,
+        stats.octets_out,
+        sum(|n| n.frames),
+        sum(|n| n.retries),
+        sum(|n| n.lost),
+        sum(|n| n.drops),
+        sum(|n| n.served),
+        sum(|n| n.open),
+        stats.lag_ms
+    )
+}
+
+/// The bridge's line and one line for each of the `rows` busiest nodes.
+fn table(nodes: &[NodeCounters], stats: &BridgeStats, rows: usize) -> String {
+    let mut text = format!(
+        "host to mesh {} packets, {} octets; mesh to host {}, {}; refused {}; \
+         lag {} ms, at most {} ms\n\
+         node   frames  retries   lost  dropped  HTTP served  open",
+        stats.packets_in,
+        stats.octets_in,
+        stats.packets_out,
+        stats.octets_out,
+        stats.refused,
+        stats.lag_ms,
+        stats.lag_ms_max
+    );
+    let mut shown: Vec<&NodeCounters> = nodes.iter().collect();
+    shown.sort_by_key(|n| std::cmp::Reverse(n.frames));
+    shown.truncate(rows);
+    shown.sort_by_key(|n| n.node);
+    for n in &shown {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n{:>4} {:>8} {:>8} {:>6} {:>8} {:>12} {:>5}",
+            n.node, n.frames, n.retries, n.lost, n.drops, n.served, n.open
+        );
+    }
+    if shown.len() < nodes.len() {
+        let _ = write!(text, "\n… and {} quieter nodes", nodes.len() - shown.len());
+    }
+    text.push('\n');
+    text
+}
+
+/// What is where, and commands to paste.
+fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
+    let TunConfig { name: device, address, prefix_len } = tun;
+    let mut text = format!(
+        "{name}: {} nodes in real time behind the TUN device {device}\n\
+         this machine is {address}/{prefix_len} there, MTU {MTU}\n\n\
+         node  hops  address                           answers\n",
+        mesh.nodes()
+    );
+    for mote in mesh.motes() {
+        let mut answers = String::from("ping");
+        for port in ports_of(mesh, mote.node) {
+            let _ = write!(answers, ", HTTP on port {port}");
+        }
+        if mote.hops == 0 {
+            answers.push_str(" (border router)");
+        }
+        let address = mote.address.to_string();
+        let _ = writeln!(text, "{:>4} {:>5}  {address:<32}  {answers}", mote.node, mote.hops);
+    }
+    text.push_str("\nfrom another terminal:\n");
+    for mote in mesh.motes().iter().filter(|mote| mote.hops > 0) {
+        for port in ports_of(mesh, mote.node) {
+            let _ = write!(text, "{}", commands(mote.address, port));
+        }
+    }
+    text.push_str("\nCtrl-C ends it.\nready\n");
+    text
+}
+
+fn commands(address: Ipv6Addr, port: u16) -> String {
+    let port = if port == 80 { String::new() } else { format!(":{port}") };
+    let base = format!("http://[{address}]{port}");
+    format!(
+        "  ping -6 -c 3 {address}\n  \
+         curl -g '{base}/'\n  \
+         curl -g '{base}/bytes/{TRANSFER}' | sha256sum\n  \
+         head -c {TRANSFER} /dev/urandom | curl -g -T - -H 'Content-Length: {TRANSFER}' \
+         -H 'Transfer-Encoding:' '{base}/upload'\n"
+    )
+}
+
+#[cfg(test)]
+mod tests;
