@@ -94,8 +94,9 @@ pub struct ConnectionConfig {
     pub initial_window: u8,
     /// How long FIN-WAIT-2 waits without text from the peer before the connection is given up.
     /// RFC 9293 has no such timer; Linux and FreeBSD wait 60 s, but only when the application no
-    /// longer reads. Here it may still read, so the default is 180 s: three times the largest RTO,
-    /// so that a peer in deep back-off is not cut off. Zero: for ever.
+    /// longer reads. Here it may still read, so the default is 600 s: a peer whose segments are all
+    /// lost backs off by up to 60 s each time and gives up itself after about as long. Zero: for
+    /// ever.
     pub fin_wait_2: Duration,
 }
 
@@ -118,7 +119,7 @@ impl ConnectionConfig {
         user_timeout: None,
         keepalive: None,
         initial_window: 0,
-        fin_wait_2: Duration::from_secs(180),
+        fin_wait_2: Duration::from_secs(600),
     };
 
     /// The MSS in use: at least 64, so that full options leave room for data.

@@ -1,0 +1,148 @@
+//! The endpoint keeps the ten laws of a layer, whatever segments come and in whatever order it is
+//! called.
+
+mod common;
+use common::*;
+use kinglet_tcp::*;
+use kinglet_testkit::contract::{Subject, check};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::checksum;
+use kinglet_wire::tcp::{Flags, Header, Options, SackBlock, Timestamps, set_checksum};
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+
+/// An endpoint, and an attacker who sees all that it sends.
+struct World {
+    ep: Box<Ep>,
+    config: ConnectionConfig,
+    handles: Vec<Handle>,
+    last: Header,
+}
+
+impl World {
+    /// A segment near the last one that was sent, or a new SYN, or noise.
+    fn segment(&self, random: &mut Pcg32) -> Vec<u8> {
+        let [a, b, c, d] = random.next_u32().to_le_bytes();
+        if a & 31 == 0 {
+            let mut noise = vec![0; usize::from(b)];
+            random.fill_bytes(&mut noise);
+            return noise;
+        }
+        let near = |base: u32, by: u8| base.wrapping_add(u32::from(by)).wrapping_sub(60);
+        let mut options = Options::NONE;
+        if b & 1 == 0 {
+            let val = random.next_u32() >> 20;
+            options.timestamps = Some(Timestamps { val, ecr: 0 });
+        }
+        if b & 6 == 0 {
+            let left = near(self.last.seq, d);
+            options.sack.push(SackBlock { left, right: left.wrapping_add(u32::from(c)) });
+            options.sack_permitted = true;
+        }
+        let exact = b & 8 == 0;
+        let flags = match a & 7 {
+            0 => Flags::from_bits(random.next_u32() as u16),
+            1 => Flags::SYN,
+            2 => Flags::FIN | Flags::ACK,
+            _ => Flags::ACK,
+        };
+        let header = Header {
+            src_port: if self.last.dst_port == 0 { 9 } else { self.last.dst_port },
+            dst_port: if self.last.src_port == 0 { 80 } else { self.last.src_port },
+            seq: if exact { self.last.ack } else { near(self.last.ack, c) },
+            ack: if exact { self.last.seq.wrapping_add(1) } else { near(self.last.seq, d) },
+            flags,
+            window: if b & 0x70 == 0 { 0 } else { u16::from(b) * 8 },
+            urgent: 0,
+            options,
+        };
+        let mut octets = vec![0; header.header_len()];
+        header.emit(&mut octets).unwrap();
+        let payload = vec![d; if b & 0x80 == 0 { 0 } else { usize::from(c) }];
+        let total = octets.len() + payload.len();
+        let sum = checksum::add(checksum::sum(&payload), Pair(1, 2).pseudo_header_sum(total));
+        set_checksum(&mut octets, sum);
+        octets.extend_from_slice(&payload);
+        octets
+    }
+}
+
+impl Subject for World {
+    /// Three rings of 700 octets, in the worst case an octet a segment, and the small tables.
+    const DRAIN_BOUND: usize = 3 * 700 + 32;
+
+    fn fresh(seed: u64) -> Self {
+        let keepalive =
+            KeepAlive { idle: Duration::from_secs(7), interval: Duration::from_secs(1), probes: 3 };
+        let config = ConnectionConfig {
+            mss: 64 + (seed % 300) as u16,
+            send_buffer: 700,
+            receive_buffer: 700,
+            sack: seed & 1 == 0,
+            timestamps: seed & 2 == 0,
+            nagle: seed & 4 == 0,
+            keepalive: (seed & 8 == 0).then_some(keepalive),
+            ..Default::default()
+        };
+        let mut ep = endpoint(seed as u8);
+        ep.listen(80, ListenConfig { backlog: 2, connection: config }).unwrap();
+        World { ep, config, handles: Vec::new(), last: Header::default() }
+    }
+
+    fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
+        let dice = random.next_u32();
+        let handle = self.handles.last().copied();
+        match (dice & 15, handle) {
+            (0, _) => {
+                let connected = self.ep.connect(now, Pair(1, 2), 9, self.config);
+                self.handles.extend(connected);
+                format!("connect {connected:?}")
+            }
+            (1, _) => {
+                let accepted = self.ep.accept(80);
+                self.handles.extend(accepted);
+                format!("accept {accepted:?}")
+            }
+            (2 | 3, Some(h)) => format!("send {:?}", self.ep.send(h, &[1; 333])),
+            (4, Some(h)) => format!("recv {:?}", self.ep.recv(h, &mut [0; 99])),
+            (5, Some(h)) if dice & 0x70 == 0 => format!("close {:?}", self.ep.close(h)),
+            (5, Some(h)) if dice & 0x70 == 0x10 => {
+                self.handles.pop();
+                format!("abort {:?}", self.ep.abort(h))
+            }
+            _ => {
+                let octets = self.segment(random);
+                format!("{:?}", self.ep.handle_packet(now, Pair(1, 2), &octets))
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<String> {
+        let packet = self.ep.poll_packet(now)?;
+        let mut payload = vec![0; usize::from(packet.payload.len)];
+        if !payload.is_empty() {
+            self.ep.read_payload(packet.payload, 0, &mut payload).expect("fresh");
+        }
+        let segment = kinglet_wire::tcp::Segment::parse(&packet.header).expect("well-formed");
+        self.last = segment.header;
+        Some(format!("{:?} {payload:?}", segment.header))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.ep.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.ep.handle_deadline(now);
+    }
+
+    fn observe(&self) -> String {
+        let infos: Vec<_> = self.handles.iter().map(|h| self.ep.info(*h)).collect();
+        format!("{:?} {infos:?}", self.ep.stats())
+    }
+}
+
+#[test]
+fn the_endpoint_keeps_the_ten_laws() {
+    check::<World>(64, 300);
+}

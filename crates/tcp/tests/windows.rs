@@ -1,0 +1,350 @@
+//! Windows, probes, acknowledgments and reassembly, segment by segment; many tests bear the name
+//! of a pitfall that another stack fell into.
+
+mod common;
+use common::script::*;
+use common::*;
+use kinglet_tcp::*;
+use kinglet_time::Duration;
+use kinglet_wire::tcp::{Options, SackBlock};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn with_sack() -> (ConnectionConfig, Options) {
+    (ConnectionConfig { sack: true, ..plain() }, Options { sack_permitted: true, ..Options::NONE })
+}
+
+fn seqs(segments: &[Got]) -> Vec<u32> {
+    segments.iter().map(|g| g.seq).collect()
+}
+
+#[test]
+fn the_window_of_a_syn_is_never_scaled() {
+    let options = Options { window_scale: Some(7), ..Options::NONE };
+    let (mut s, handle) = Script::server(plain(), options);
+    // The ACK that completed the handshake had a window of 1000, scaled.
+    assert_eq!(s.ep.info(handle).unwrap().snd_wnd, 1000 << 7);
+    // And in an active open the SYN-ACK's is taken as it stands.
+    let (s2, handle) = Script::client(plain(), options);
+    assert_eq!(s2.ep.info(handle).unwrap().snd_wnd, 1000);
+    s.silent();
+}
+
+#[test]
+fn nagle_holds_back_what_is_small_while_something_is_in_flight() {
+    for nagle in [true, false] {
+        let (mut s, handle) = Script::server(ConnectionConfig { nagle, ..plain() }, Options::NONE);
+        s.ep.send(handle, b"one").unwrap();
+        assert_eq!(s.take().unwrap().payload, b"one");
+        s.ep.send(handle, b"two").unwrap();
+        if nagle {
+            s.silent();
+            s.ep.send(handle, b"three").unwrap();
+            s.silent();
+            s.give(ACK, 1, 4, b"").unwrap();
+            assert_eq!(s.take().unwrap().payload, b"twothree");
+        } else {
+            assert_eq!(s.take().unwrap().payload, b"two");
+        }
+    }
+}
+
+#[test]
+fn the_sender_avoids_silly_windows() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 1000]).unwrap();
+    assert_eq!(s.take_all().len(), 4);
+    // 30 octets of window beyond what is in flight: not worth a segment.
+    s.window = 30;
+    s.give(ACK, 1, 401, b"").unwrap();
+    s.silent();
+    s.window = 100;
+    s.give(ACK, 1, 401, b"").unwrap();
+    assert_eq!(s.take().unwrap().payload.len(), 100);
+}
+
+#[test]
+fn a_small_window_is_used_after_the_override_timeout() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 1000]).unwrap();
+    s.take_all();
+    s.window = 30;
+    s.give(ACK, 1, 401, b"").unwrap();
+    let sent = s.wait(Duration::from_secs(2));
+    assert_eq!((sent[0].seq, sent[0].payload.len()), (401, 30));
+}
+
+#[test]
+fn the_receiver_avoids_silly_windows_and_never_retracts_its_edge() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    let mut edge = 801;
+    let mut seq = 1;
+    for round in 0..60 {
+        let mut buf = [0; 20];
+        let _ = s.ep.recv(handle, &mut buf[..1 + round % 20]);
+        for got in s.take_all() {
+            let new = got.ack + u32::from(got.header.window);
+            assert!(new >= edge, "the edge went back");
+            assert!(new == edge || new - edge >= 100, "a silly step of {}", new - edge);
+            edge = new;
+        }
+        let len = (edge - seq).min(90);
+        if s.give(ACK, seq, 1, &vec![9; len as usize]).is_ok() {
+            seq += len;
+        }
+    }
+    assert!(edge > 801);
+}
+
+#[test]
+fn window_updates_tell_of_a_window_that_was_closed() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    for i in 0..8 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+    }
+    let acks = s.take_all();
+    assert_eq!(acks.last().unwrap().header.window, 0);
+    let mut buf = [0; 99];
+    s.ep.recv(handle, &mut buf).unwrap();
+    s.silent();
+    s.ep.recv(handle, &mut buf[..1]).unwrap();
+    assert_eq!(s.take().unwrap().header.window, 100);
+}
+
+#[test]
+fn a_zero_window_is_probed_and_the_probe_counts_as_sent() {
+    let config = ConnectionConfig { nagle: false, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.window = 0;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[5; 250]).unwrap();
+    s.silent();
+    let probes = s.wait(Duration::from_secs(1));
+    assert_eq!((probes.len(), probes[0].payload.len(), probes[0].seq), (1, 1, 1));
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 1);
+    // The peer does not take it: the same octet again, ever more slowly, for as long as it answers.
+    let mut gaps = Vec::new();
+    let mut last = probes[0].at;
+    for _ in 0..40 {
+        s.give(ACK, 1, 1, b"").unwrap();
+        let probes = s.wait(Duration::from_secs(61));
+        assert!(!probes.is_empty());
+        assert!(probes.iter().all(|p| p.seq == 1 && p.payload.len() == 1));
+        gaps.push(probes[0].at - last);
+        last = probes[probes.len() - 1].at;
+    }
+    assert!(gaps[1] > gaps[0]);
+    assert_eq!(s.ep.info(handle).unwrap().error, None);
+    // The peer takes the probe and opens.
+    s.window = 1000;
+    s.give(ACK, 1, 2, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [2, 102, 202]);
+}
+
+#[test]
+fn a_window_that_opens_sends_the_refused_probe_again_at_once() {
+    let config = ConnectionConfig { nagle: false, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.window = 0;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[5; 250]).unwrap();
+    assert_eq!(s.wait(Duration::from_secs(1)).len(), 1);
+    s.window = 1000;
+    s.give(ACK, 1, 1, b"").unwrap();
+    let sent = s.take_all();
+    assert_eq!(seqs(&sent), [1, 101, 201]);
+    assert_eq!(sent[0].payload.len(), 100, "filled up with new data");
+    assert_eq!(s.ep.info(handle).unwrap().counters.timeouts, 0);
+}
+
+#[test]
+fn a_probe_that_is_not_answered_ends_the_connection_after_all() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.window = 0;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, b"x").unwrap();
+    s.wait(Duration::from_secs(2000));
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::TimedOut));
+}
+
+#[test]
+fn a_window_shrunk_to_zero_under_data_in_flight_does_not_stall_for_ever() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    assert_eq!(s.take_all().len(), 4);
+    s.window = 0;
+    s.give(ACK, 1, 101, b"").unwrap();
+    // What was in flight is now a probe, and no sign of congestion.
+    let before = s.ep.info(handle).unwrap();
+    let probes = s.wait(Duration::from_secs(3));
+    assert!(!probes.is_empty());
+    assert!(probes.iter().all(|p| p.seq == 101 && p.payload.len() == 1));
+    assert_eq!(s.ep.info(handle).unwrap().ssthresh, before.ssthresh);
+    s.window = 1000;
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [101, 201, 301]);
+    s.give(ACK, 1, 401, b"").unwrap();
+    assert_eq!(s.ep.deadline(), None);
+}
+
+#[test]
+fn a_zero_window_on_a_partial_ack_keeps_the_retransmission_timer() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    s.wait(Duration::from_secs(1));
+    s.window = 0;
+    s.give(ACK, 1, 101, b"").unwrap();
+    assert!(s.ep.deadline().is_some());
+    assert!(!s.wait(Duration::from_secs(5)).is_empty());
+}
+
+#[test]
+fn a_probe_into_our_closed_window_is_acknowledged_and_its_ack_is_taken() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    for i in 0..8 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+    }
+    s.ep.send(handle, b"data").unwrap();
+    s.take_all();
+    s.give(ACK, 801, 5, b"x").unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!((ack.ack, ack.header.window), (801, 0));
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 0);
+}
+
+#[test]
+fn acks_are_delayed_until_the_second_full_segment_or_the_timeout() {
+    let config = ConnectionConfig { delayed_ack: MS * 100, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    s.silent();
+    s.give(ACK, 101, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 201);
+    s.give(ACK, 201, 1, &[1; 100]).unwrap();
+    let from = s.now;
+    let acks = s.wait(MS * 500);
+    assert_eq!((acks.len(), acks[0].at - from), (1, MS * 100));
+    // Data going out takes the acknowledgment along.
+    s.give(ACK, 301, 1, &[1; 100]).unwrap();
+    s.ep.send(handle, b"answer").unwrap();
+    assert_eq!(s.take().unwrap().ack, 401);
+    assert!(s.wait(MS * 150).is_empty(), "the ACK was sent already");
+}
+
+#[test]
+fn acks_are_immediate_out_of_order_when_a_gap_is_filled_and_when_the_buffer_is_full() {
+    let config = ConnectionConfig { delayed_ack: MS * 100, ack_every: 9, ..plain() };
+    let (mut s, _) = Script::server(config, Options::NONE);
+    s.give(ACK, 101, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 1);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 201);
+    for i in 2..7 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+        s.silent();
+    }
+    s.give(ACK, 701, 1, &[1; 100]).unwrap();
+    let full = s.take().unwrap();
+    assert_eq!((full.ack, full.header.window), (801, 0));
+}
+
+#[test]
+fn sack_blocks_tell_the_most_recent_first() {
+    let (config, options) = with_sack();
+    let (mut s, _) = Script::server(config, options);
+    let isn = s.isn;
+    let block =
+        |l: u32, r: u32| SackBlock { left: isn.wrapping_add(l), right: isn.wrapping_add(r) };
+    s.give(ACK, 201, 1, &[1; 100]).unwrap();
+    s.take();
+    s.give(ACK, 401, 1, &[1; 100]).unwrap();
+    s.take();
+    s.give(ACK, 601, 1, &[1; 100]).unwrap();
+    let ack = s.take().unwrap();
+    let want = [block(601, 701), block(401, 501), block(201, 301)];
+    assert_eq!(ack.header.options.sack.as_slice(), want);
+    // A block that joins two of them.
+    s.give(ACK, 301, 1, &[1; 100]).unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!(ack.header.options.sack.as_slice(), [block(201, 501), block(601, 701)]);
+    s.give(ACK, 1, 1, &[1; 200]).unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!((ack.ack, ack.header.options.sack.as_slice()), (501, &[block(601, 701)][..]));
+}
+
+#[test]
+fn a_receive_buffer_filled_entirely_out_of_order_is_reassembled() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    let stream: Vec<u8> = (0..800).map(|i| octet(0, i)).collect();
+    for i in (0..800).rev() {
+        s.give(ACK, 1 + i as u32, 1, &stream[i..=i]).unwrap();
+    }
+    assert_eq!(s.take_all().last().unwrap().ack, 801);
+    assert_eq!(s.read(handle), stream);
+}
+
+#[test]
+fn a_fin_out_of_order_is_remembered_and_text_after_it_is_refused() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.give(FIN | ACK, 101, 1, &[2; 50]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    // Text beyond the FIN, whatever its sender thinks.
+    s.give(ACK, 151, 1, &[3; 50]).unwrap();
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::CloseWait));
+    assert_eq!(s.take_all().last().unwrap().ack, 152);
+    assert_eq!(s.read(handle), [vec![1; 100], vec![2; 50]].concat());
+    assert_eq!(s.ep.recv(handle, &mut [0; 1]), Ok(0));
+    assert!(s.give(ACK, 152, 1, b"late").is_ok());
+    assert_eq!(s.ep.can_recv(handle), 0);
+}
+
+#[test]
+fn a_fin_that_is_cut_off_at_the_window_edge_is_not_accepted() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.give(FIN | ACK, 1, 1, &[1; 900]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    assert_eq!(s.read(handle).len(), 800);
+    s.take_all();
+    s.give(FIN | ACK, 801, 1, &[1; 100]).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::CloseWait));
+}
+
+#[test]
+fn a_lone_fin_is_retransmitted_until_it_is_acknowledged() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.close(handle).unwrap();
+    assert!(s.take().unwrap().is(FIN));
+    for _ in 0..5 {
+        // Duplicates ask for a fast retransmission, and the timer stays.
+        s.give(ACK, 1, 1, b"").unwrap();
+        s.take_all();
+        assert!(s.ep.deadline().is_some());
+    }
+    let again = s.wait(Duration::from_secs(2));
+    assert!(again[0].is(FIN) && again[0].seq == 1);
+    s.give(ACK, 1, 2, b"").unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::FinWait2));
+}
+
+#[test]
+fn a_payload_reference_goes_stale_when_it_is_acknowledged_or_the_connection_is_gone() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    let data: Vec<u8> = (0..100).collect();
+    s.ep.send(handle, &data).unwrap();
+    let packet = s.ep.poll_packet(s.now).unwrap();
+    let mut out = [0; 40];
+    // Fragment by fragment, as 6LoWPAN reads it.
+    for offset in [0, 40, 60] {
+        s.ep.read_payload(packet.payload, offset, &mut out).unwrap();
+        assert_eq!(out, data[offset..offset + 40]);
+    }
+    assert_eq!(s.ep.read_payload(packet.payload, 61, &mut out), Err(Stale));
+    s.give(ACK, 1, 51, b"").unwrap();
+    assert_eq!(s.ep.read_payload(packet.payload, 0, &mut out), Err(Stale));
+    assert_eq!(s.ep.read_payload(packet.payload, 60, &mut out), Ok(()));
+    s.ep.abort(handle).unwrap();
+    assert_eq!(s.ep.read_payload(packet.payload, 60, &mut out), Err(Stale));
+}
