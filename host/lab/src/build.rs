@@ -11,7 +11,7 @@ use crate::scenario::{
 };
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
-use kinglet::radio::{Channel, CsmaParams};
+use kinglet::radio::{Capabilities, Channel, CsmaParams};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
@@ -20,8 +20,8 @@ use kinglet::{Config, Node};
 use kinglet_mac as mac;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
 use kinglet_sim::profile::{AT86RF233, HostCost, NRF52840, RadioProfile as SimRadio};
-use kinglet_sim::rng::{Purpose, stream};
-use kinglet_sim::{App, NodeConfig, Station, World};
+use kinglet_sim::rng::{Purpose, Stream, stream};
+use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 
 /// A network of the lab.
 pub type Network = World<Station<LabPlan>>;
@@ -33,6 +33,10 @@ pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 
 pub const HOST_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
 /// Received power on a unit disc, in dBm; it decides nothing there.
 const DISC_RSSI_DBM: f64 = -60.0;
+/// macShortAddress of a device that has none.
+const NO_SHORT: u16 = 0xfffe;
+/// The host's EUI-64: locally administered.
+const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
 /// First port of the flows' receivers; flow number i listens on the i-th.
 const FIRST_PORT: u16 = 5001;
 
@@ -43,6 +47,19 @@ pub struct Place {
     pub node: NodeId,
     /// Its number on that node.
     pub app: usize,
+}
+
+/// The application at `place`, if it is an `A`.
+pub fn app_at<A: 'static>(network: &Network, place: Place) -> Option<&A> {
+    if (place.node as usize) < network.nodes() {
+        return network.device(place.node as usize).app(place.app);
+    }
+    wire_of(network).and_then(|wire| wire.app(place.app))
+}
+
+/// The wire to the host, if there is one.
+pub fn wire_of(network: &Network) -> Option<&Wire<LabPlan>> {
+    (0..network.nodes()).find_map(|node| network.device(node).wire())
 }
 
 /// The ends of a flow: who sends (or serves), and who receives.
@@ -57,6 +74,11 @@ pub struct Ends {
 /// The address of `node` in the mesh: its short address as interface identifier (RFC 4944 §6).
 pub fn address_of(node: NodeId) -> Ipv6Addr {
     with_short(MESH_PREFIX, node)
+}
+
+/// The address of `node`, which may be the host.
+fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
+    if node == scenario.host() { HOST_ADDRESS } else { address_of(node) }
 }
 
 fn with_short(prefix: Ipv6Addr, node: NodeId) -> Ipv6Addr {
@@ -198,10 +220,7 @@ fn stack(
     routes: &[scenario::Route],
 ) -> Box<Node<LabPlan>> {
     let mut random = stream(seed, u64::from(node), Purpose::Device);
-    let mut secret = [0; 16];
-    for four in secret.chunks_exact_mut(4) {
-        four.copy_from_slice(&random.bits().to_le_bytes());
-    }
+    let secret = secret(&mut random);
     let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
     let mut config = Config::new(short_of(node), [0; 8], seed, secret);
     config.mac = mac_of(scenario, node);
@@ -223,6 +242,43 @@ fn stack(
         net.add_route(Route { prefix, prefix_len: 128, via }).expect("checked with the scenario");
     }
     stack
+}
+
+/// The wire to a host with these applications. The host runs the same stack, without a radio.
+fn wire_to_host(
+    scenario: &Scenario,
+    wire: &scenario::Wire,
+    seed: u64,
+    apps: Vec<Box<dyn App<LabPlan>>>,
+) -> Wire<LabPlan> {
+    let node = u64::from(scenario.host());
+    let mut random = stream(seed, node, Purpose::Device);
+    let secret = secret(&mut random);
+    let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
+    let mut host = Box::new(Node::new(config, Capabilities::NONE));
+    let net = host.net();
+    let own = InterfaceAddress { address: HOST_ADDRESS, prefix_len: 64 };
+    net.add_address(own).expect("the plan has room for an address");
+    let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
+    net.add_route(everything).expect("the plan has room for a default route");
+    let milliseconds = |ms: u32| Duration::from_millis(u64::from(ms));
+    let config = WireConfig {
+        delay: milliseconds(wire.delay_ms),
+        loss: wire.loss,
+        duplicate: wire.duplicate,
+        reorder: wire.reorder,
+        reorder_delay: milliseconds(wire.reorder_delay_ms),
+    };
+    Wire::new(host, apps, config, stream(seed, node, Purpose::Fault))
+}
+
+/// A node's secret for sequence numbers and ports.
+fn secret(random: &mut Stream) -> [u8; 16] {
+    let mut secret = [0; 16];
+    for four in secret.chunks_exact_mut(4) {
+        four.copy_from_slice(&random.bits().to_le_bytes());
+    }
+    secret
 }
 
 /// The default routes that lead out of the mesh: at the border router to its host, elsewhere
@@ -249,7 +305,8 @@ fn add_default_route(
 pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     let routes = scenario.routes();
     let mut apps: Vec<Vec<Box<dyn App<LabPlan>>>> = Vec::new();
-    apps.resize_with(scenario.nodes.len(), Vec::new);
+    // One more for the host.
+    apps.resize_with(scenario.nodes.len() + 1, Vec::new);
     let mut place = |node: NodeId, app: Box<dyn App<LabPlan>>| {
         let list = &mut apps[node as usize];
         list.push(app);
@@ -257,6 +314,8 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     };
     let flows = scenario.flows.iter().zip(FIRST_PORT..);
     let ends = flows.map(|(flow, port)| add_flow(scenario, flow, port, &mut place)).collect();
+    let host_apps = apps.pop().unwrap_or_default();
+    let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));
     let nodes = (0..).zip(apps).map(|(node, apps)| {
         let mut stack = stack(scenario, node, seed, &routes);
         add_default_route(scenario, node, &routes, &mut stack);
@@ -271,7 +330,9 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
             },
             drift_ppm: 0,
         };
-        (config, Station::new(stack, apps))
+        let station = Station::new(stack, apps);
+        let wire = if place.role == Role::BorderRouter { wire.take() } else { None };
+        (config, wire.into_iter().fold(station, Station::with_wire))
     });
     let nodes = nodes.collect();
     (World::new(seed, &medium_of(scenario), nodes), ends)
@@ -287,14 +348,16 @@ fn add_flow(
     match flow.kind {
         FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer } => {
             let config = connection(scenario, send_buffer, receive_buffer);
-            let sender = BulkSender::new((address_of(to), port), start, bytes, config).recording();
+            let sender =
+                BulkSender::new((address_in(scenario, to), port), start, bytes, config).recording();
             let from = place(from, Box::new(sender));
             Ends { from, to: place(to, Box::new(BulkSink::new(port, listen(config)))) }
         }
         FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
             let period = Duration::from_millis(u64::from(period_ms));
             let payload_len = usize::from(payload_bytes);
-            let sender = UdpSender::new((address_of(to), port), start, period, payload_len);
+            let sender =
+                UdpSender::new((address_in(scenario, to), port), start, period, payload_len);
             let from = place(from, Box::new(sender));
             Ends { from, to: place(to, Box::new(UdpSink::new(port))) }
         }

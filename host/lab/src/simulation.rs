@@ -2,7 +2,7 @@
 
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::udp::{UdpSender, UdpSink};
-use crate::build::{Ends, Network, network, payload_of};
+use crate::build::{Ends, Network, app_at, network, payload_of};
 use crate::plan::{BUFFER, CONNECTIONS, LISTENERS, ROUTES, UDP_SOCKETS};
 use crate::run::{
     Activity, ActivityKind, CwndSample, FlowResult, NodeResult, Options, RunError, RunResult,
@@ -59,10 +59,6 @@ pub(crate) fn simulate(
 
 /// Refuses what cannot be simulated, rather than leaving it out.
 fn check(scenario: &Scenario) -> Result<(), RunError> {
-    let unsupported = |what: String| Err(RunError::Unsupported(what));
-    if let Some(fault) = scenario.faults.iter().find(|f| !matches!(f, Fault::Partition { .. })) {
-        return unsupported(format!("the fault {fault:?}"));
-    }
     let payload = usize::from(payload_of(scenario));
     let tcp = &scenario.tcp;
     let mut buffers = vec![tcp.send_buffer, tcp.receive_buffer];
@@ -73,10 +69,10 @@ fn check(scenario: &Scenario) -> Result<(), RunError> {
     }
     let largest = buffers.iter().map(|b| b.bytes(payload)).max().unwrap_or(0);
     if largest > BUFFER {
-        return unsupported(format!(
+        return Err(RunError::Unsupported(format!(
             "a TCP buffer of {largest} octets; {BUFFER} are possible, which is {} segments",
             BUFFER / payload.max(1)
-        ));
+        )));
     }
     check_tables(scenario)
 }
@@ -119,11 +115,10 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
 
 fn add_faults(world: &mut Network, scenario: &Scenario) {
     for fault in &scenario.faults {
-        if let Fault::Partition { nodes, from_s, to_s } = fault {
-            let side = nodes.iter().map(|n| *n as usize).collect();
-            world.schedule_fault(instant(*from_s), kinglet_sim::Fault::Partition(side));
-            world.schedule_fault(instant(*to_s), kinglet_sim::Fault::Partition(Vec::new()));
-        }
+        let Fault::Partition { nodes, from_s, to_s } = fault;
+        let side = nodes.iter().map(|n| *n as usize).collect();
+        world.schedule_fault(instant(*from_s), kinglet_sim::Fault::Partition(side));
+        world.schedule_fault(instant(*to_s), kinglet_sim::Fault::Partition(Vec::new()));
     }
 }
 
@@ -160,7 +155,7 @@ fn advance(world: &mut Network, end: Instant, options: &Options<'_>) {
 }
 
 fn sender(world: &Network, ends: Ends) -> Option<&BulkSender> {
-    world.device(ends.from.node as usize).app(ends.from.app)
+    app_at(world, ends.from)
 }
 
 fn flow_result(
@@ -171,18 +166,17 @@ fn flow_result(
     sim_seconds: f64,
 ) -> FlowResult {
     let (from, to) = (ends.from.node, ends.to.node);
-    let receiver = world.device(to as usize);
     match kind {
         FlowKind::TcpBulk { bytes, .. } => {
             let base = FlowResult { kind: "tcp-bulk", from, to, ..FlowResult::default() };
-            let sink = receiver.app::<BulkSink>(ends.to.app);
+            let sink = app_at::<BulkSink>(world, ends.to);
             let (Some(sender), Some(sink)) = (sender(world, ends), sink) else { return base };
             bulk_result(base, sender, sink, *bytes, start_s, sim_seconds)
         }
         FlowKind::UdpPeriodic { .. } => {
             let base = FlowResult { kind: "udp-periodic", from, to, ..FlowResult::default() };
-            let sender = world.device(from as usize).app::<UdpSender>(ends.from.app);
-            let sink = receiver.app::<UdpSink>(ends.to.app);
+            let sender = app_at::<UdpSender>(world, ends.from);
+            let sink = app_at::<UdpSink>(world, ends.to);
             let (Some(sender), Some(sink)) = (sender, sink) else { return base };
             let sent = u64::from(sender.sent()) + u64::from(sender.refused());
             let received = u64::from(sink.received());

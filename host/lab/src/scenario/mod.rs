@@ -35,6 +35,9 @@ pub struct Scenario {
     pub tcp: Tcp,
     /// Who is where.
     pub nodes: Vec<NodePlace>,
+    /// The wire to a host behind the border router, if there is one. The host's number is the one
+    /// after the last node's.
+    pub wire: Option<Wire>,
     /// The applications.
     pub flows: Vec<Flow>,
     /// What goes wrong on purpose.
@@ -53,6 +56,7 @@ impl Default for Scenario {
             mac: Mac::default(),
             tcp: Tcp::default(),
             nodes: topology::line(1, LINE_SPACING_M),
+            wire: None,
             flows: Vec::new(),
             faults: Vec::new(),
         }
@@ -94,6 +98,11 @@ impl Scenario {
     pub fn on_grid(mut self, columns: u32, rows: u32, spacing_m: f64) -> Self {
         self.nodes = topology::grid(columns, rows, spacing_m);
         self
+    }
+
+    /// The number of the host behind the border router, whether there is one or not.
+    pub fn host(&self) -> NodeId {
+        self.nodes.len() as NodeId
     }
 
     /// Static routes for every flow, both ways, and between the border router and all nodes:
@@ -444,33 +453,24 @@ impl Flow {
     }
 }
 
+/// A wire between the border router and a host, and what it does to IP packets, both ways alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wire {
+    /// Time that a packet takes, in milliseconds.
+    pub delay_ms: u32,
+    /// Probability that a packet is lost, 0 to 1.
+    pub loss: f64,
+    /// Probability that it arrives twice, 0 to 1.
+    pub duplicate: f64,
+    /// Probability that it is held back, so that later ones overtake it, 0 to 1.
+    pub reorder: f64,
+    /// Longest time that it is held back, in milliseconds; the time is uniformly random.
+    pub reorder_delay_ms: u32,
+}
+
 /// Something that goes wrong on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// IP packets that arrive at a node's network layer for itself vanish with this probability.
-    PacketLoss {
-        /// 0 to 1.
-        probability: f64,
-    },
-    /// They are held back for `delay_ms` with this probability, so that later ones overtake them.
-    PacketReorder {
-        /// 0 to 1.
-        probability: f64,
-        /// Time held back.
-        delay_ms: u32,
-    },
-    /// They arrive twice with this probability.
-    PacketDuplicate {
-        /// 0 to 1.
-        probability: f64,
-    },
-    /// A node restarts and forgets everything.
-    Reboot {
-        /// Which.
-        node: NodeId,
-        /// When, in seconds.
-        at_s: f64,
-    },
     /// Two groups of nodes do not hear each other for a while.
     Partition {
         /// Nodes cut off from all others.

@@ -92,7 +92,10 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
     let mut pairs = BTreeSet::new();
     let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter);
     let border = border.map(|i| i as NodeId);
+    // Packets for the host leave the mesh at the border router.
+    let inside = |node: NodeId| if node == scenario.host() { border.unwrap_or(node) } else { node };
     let mut add = |a: NodeId, b: NodeId| {
+        let (a, b) = (inside(a), inside(b));
         if a != b {
             pairs.insert((a, b));
             pairs.insert((b, a));
