@@ -5,10 +5,11 @@ use kinglet_time::Duration;
 /// Settings of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// 128-bit key of initial sequence numbers (RFC 6528), ephemeral ports (RFC 6056) and timestamp
-    /// offsets. Must differ from node to node and from boot to boot, and stay secret.
+    /// 128-bit key of initial sequence numbers (RFC 6528), ephemeral ports (RFC 6056) and
+    /// timestamp offsets. Must differ from node to node and from boot to boot, and stay secret.
     pub secret: [u8; 16],
-    /// First port for outgoing connections; the default range is IANA's dynamic ports (RFC 6335 §6).
+    /// First port for outgoing connections; the default range is IANA's dynamic ports
+    /// (RFC 6335 §6).
     pub ephemeral_first: u16,
     /// Last port for outgoing connections, not before `ephemeral_first`.
     pub ephemeral_last: u16,
@@ -79,8 +80,8 @@ pub struct ConnectionConfig {
     /// Retransmissions of the same data in a row after which the connection has timed out: R2 of
     /// RFC 9293 §3.8.3. Default 12, as FreeBSD, TCPlp and lwIP.
     pub max_retransmits: u8,
-    /// Retransmissions of a SYN or SYN-ACK. Default 7: with an initial RTO of 1 s that is 183 s, and
-    /// RFC 9293 §3.8.3 wants at least 3 minutes.
+    /// Retransmissions of a SYN or SYN-ACK. Default 7: with an initial RTO of 1 s that is 183 s,
+    /// and RFC 9293 §3.8.3 wants at least 3 minutes.
     pub syn_retries: u8,
     /// Time without an acknowledgment of outstanding data after which the connection has timed out
     /// (RFC 9293 §3.9.1), measured when the retransmission timer expires; `None`: only

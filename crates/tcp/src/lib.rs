@@ -1,13 +1,19 @@
 //! A full-scale TCP (RFC 9293) for microcontrollers. It knows no addresses, no IP, no radio and no
 //! clock, and it has no heap: the caller brings time and octets.
 //!
-//! | done | later | deliberately not |
-//! |---|---|---|
-//! | all states, half close, simultaneous open and close | RACK-TLP, PRR, F-RTO, undo | urgent data for applications (RFC 6093) |
-//! | RFC 6298 RTO, RFC 7323 timestamps, PAWS, window scale | CUBIC, ECN | SYN cookies: half-open records are small and bounded |
-//! | SACK both ways (RFC 2018, 6675), New Reno (6582), limited transmit (3042), early retransmit (5827), ABC (3465) | Fast Open | |
-//! | delayed ACK, Nagle, silly-window avoidance, persist, keep-alive, user timeout | path MTU discovery | |
-//! | RFC 5961 challenge ACKs, RFC 6528 ISNs, RFC 6056 ports, RFC 1337 | | |
+//! | done | |
+//! |---|---|
+//! | RFC 9293 | all states, half close, simultaneous open and close, silly-window avoidance |
+//! | RFC 6298, 7323 | RTO, timestamps, PAWS, window scale |
+//! | RFC 2018, 6675 | SACK received and sent, pipe, rescue retransmission |
+//! | RFC 5681, 6582, 3465 | slow start, congestion avoidance, New Reno, byte counting |
+//! | RFC 3042, 5827 | limited transmit, early retransmit |
+//! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
+//! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
+//!
+//! Later: RACK-TLP, PRR, F-RTO and undo, CUBIC, ECN, Fast Open, path MTU discovery. Deliberately
+//! not: urgent data for applications (RFC 6093), and SYN cookies, because half-open records are
+//! small and bounded.
 //!
 //! **Zero-copy send.** [`Endpoint::poll_packet`] hands out a header, whose checksum is right, and a
 //! [`PayloadRef`]. The payload stays in the send ring until [`Endpoint::read_payload`] copies it,

@@ -511,7 +511,7 @@ fn near() -> impl Strategy<Value = Near> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(500))]
 
     /// No octets and no order of segments and timers can panic, and polling always ends.
     #[test]

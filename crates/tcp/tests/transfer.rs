@@ -147,7 +147,7 @@ fn any_config() -> impl Strategy<Value = ConnectionConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(400))]
 
     /// Whatever the link does and however large the buffers are, both streams arrive whole.
     #[test]

@@ -1,5 +1,6 @@
 //! Numbers that an attacker off the path must not guess: initial sequence numbers (RFC 6528),
-//! timestamp offsets (RFC 7323 §7.1) and ephemeral ports (RFC 6056 §3.3.3), all from one keyed hash.
+//! timestamp offsets (RFC 7323 §7.1) and ephemeral ports (RFC 6056 §3.3.3), all from one keyed
+//! hash.
 
 use super::{Endpoint, Peer, Sizes};
 use crate::seq::SeqNum;

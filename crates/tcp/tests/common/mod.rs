@@ -320,3 +320,8 @@ pub fn transfer(
     }
     handles
 }
+
+/// So many cases of a property, and no file of failures: the seed is in the output.
+pub fn cases(count: u32) -> proptest::test_runner::Config {
+    proptest::test_runner::Config { cases: count, failure_persistence: None, ..Default::default() }
+}
