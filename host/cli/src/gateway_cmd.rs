@@ -10,8 +10,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   sudo kinglet gateway examples/gateway.toml
-  unshare -rn kinglet gateway examples/gateway.toml     no root, in a network of its own
 and then, in another terminal, the ping and curl commands that it prints.
+
+Without root, in a network of its own:
+  unshare -rn bash
+  kinglet gateway examples/gateway.toml 2>/dev/null &
 
 Ctrl-C ends it with exit code 0.")]
 pub(crate) struct Args {
@@ -38,7 +41,9 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
 
 fn code_of(error: &GatewayError) -> Code {
     match error {
-        GatewayError::NoBorderRouter { .. } | GatewayError::Unsupported(_) => Code::Usage,
+        GatewayError::NoBorderRouter { .. }
+        | GatewayError::Unsupported(_)
+        | GatewayError::BadName(_) => Code::Usage,
         GatewayError::Tun(_) | GatewayError::Io(_) => Code::Io,
     }
 }

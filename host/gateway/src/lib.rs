@@ -45,7 +45,9 @@ pub enum GatewayError {
         scenario: String,
     },
     /// The scenario asks for something that the gateway cannot do.
-    Unsupported(&'static str),
+    Unsupported(String),
+    /// This cannot be the name of a network device.
+    BadName(String),
     /// The device could not be made.
     Tun(TunError),
     /// The device, the runtime or the signal handlers failed.
@@ -60,7 +62,14 @@ impl fmt::Display for GatewayError {
                 "the scenario \"{scenario}\" has no border router, which the host could be \
                  connected to: give one [[node]] `role = \"border-router\"`"
             ),
-            GatewayError::Unsupported(what) => write!(f, "the gateway cannot do {what}"),
+            GatewayError::Unsupported(what) => {
+                write!(f, "the gateway cannot run this scenario: {what}")
+            }
+            GatewayError::BadName(name) => write!(
+                f,
+                "\"{name}\" is not a name for a network device: 1 to {} letters, digits, `-`, `_`, `.`",
+                tun::MAX_NAME
+            ),
             GatewayError::Tun(error) => error.fmt(f),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
         }
@@ -72,7 +81,9 @@ impl std::error::Error for GatewayError {
         match self {
             GatewayError::Tun(error) => Some(error),
             GatewayError::Io(error) => Some(error),
-            GatewayError::NoBorderRouter { .. } | GatewayError::Unsupported(_) => None,
+            GatewayError::NoBorderRouter { .. }
+            | GatewayError::Unsupported(_)
+            | GatewayError::BadName(_) => None,
         }
     }
 }
@@ -89,11 +100,10 @@ impl From<io::Error> for GatewayError {
 /// # Errors
 /// [`GatewayError`]
 pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
-    if !scenario.faults.is_empty() {
-        return Err(GatewayError::Unsupported("[[fault]]: use `kinglet sim` for that"));
+    if !tun::is_name(&options.tun) {
+        return Err(GatewayError::BadName(options.tun.clone()));
     }
-    let mut mesh = Mesh::new(scenario)
-        .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
+    let mut mesh = Mesh::new(scenario)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(&scenario.name, &mut mesh, options))
 }

@@ -1,10 +1,12 @@
 //! A simulated network of the lab with its border router, and what can be seen of it from outside.
 
+use crate::GatewayError;
 use crate::bridge;
 use core::net::Ipv6Addr;
 use kinglet::net::Discard;
 use kinglet_lab::apps::http::HttpServer;
-use kinglet_lab::build::{self, Network, address_of};
+use kinglet_lab::build::{Network, address_of};
+use kinglet_lab::run::prepare;
 use kinglet_lab::scenario::{FlowKind, NodeId, Role, Scenario};
 use kinglet_time::Instant;
 use serde::Serialize;
@@ -60,17 +62,27 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Builds the network of `scenario`; `None` if it has no border router.
-    pub fn new(scenario: &Scenario) -> Option<Self> {
-        let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter)?;
-        let (world, ends) = build::network(scenario, scenario.seed);
+    /// Builds the network of `scenario`.
+    ///
+    /// # Errors
+    /// [`GatewayError::NoBorderRouter`], [`GatewayError::Unsupported`]
+    pub fn new(scenario: &Scenario) -> Result<Self, GatewayError> {
+        if scenario.wire.is_some() {
+            let what = "a simulated [wire]: this machine takes the place of its host";
+            return Err(GatewayError::Unsupported(what.to_owned()));
+        }
+        let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter);
+        let border = border
+            .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
+        let (world, ends) = prepare(scenario, scenario.seed)
+            .map_err(|error| GatewayError::Unsupported(error.to_string()))?;
         let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
             let FlowKind::HttpServer { node, port } = flow.kind else { return None };
             Some(Server { node, port, app: ends.from.app })
         });
         let servers = servers.collect();
         let motes = reachable(scenario, border as NodeId);
-        Some(Mesh { world, border, motes, servers })
+        Ok(Mesh { world, border, motes, servers })
     }
 
     /// Every node that can be reached from outside, by number.
@@ -107,10 +119,8 @@ impl Mesh {
             let mac = station.node().mac().stats();
             counters.frames = mac.transmissions.into();
             counters.retries = mac.retries.into();
-            counters.lost = [mac.no_ack, mac.channel_access_failure, mac.missed]
-                .map(u64::from)
-                .iter()
-                .sum();
+            counters.lost =
+                [mac.no_ack, mac.channel_access_failure, mac.missed].map(u64::from).iter().sum();
             let net = station.node_mut().net().stats();
             let full = [Discard::NoBuffer, Discard::QueueFull, Discard::NoReassembly];
             counters.drops = full.map(|reason| u64::from(net.discarded(reason))).iter().sum();
@@ -122,7 +132,8 @@ impl Mesh {
 /// The nodes with a route from the border router, and the border router itself.
 fn reachable(scenario: &Scenario, border: NodeId) -> Vec<Mote> {
     let routes = scenario.routes();
-    let hop: BTreeMap<_, _> = routes.iter().map(|r| ((r.node, r.destination), r.next_hop)).collect();
+    let hop: BTreeMap<_, _> =
+        routes.iter().map(|r| ((r.node, r.destination), r.next_hop)).collect();
     let nodes = 0..scenario.nodes.len() as NodeId;
     let mote = |node| {
         let mut at = border;
@@ -159,9 +170,8 @@ impl bridge::Network for Mesh {
     }
 
     fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
-        self.world.with_device(self.border, |station, now| {
-            station.node_mut().poll_host_packet(now, buf)
-        })
+        self.world
+            .with_device(self.border, |station, now| station.node_mut().poll_host_packet(now, buf))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Network as _, Observer};
-use crate::network::{Mesh, NodeCounters};
+use crate::network::{Mesh, Mote, NodeCounters, Server};
 use crate::tun::{MTU, TunConfig};
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -75,9 +75,10 @@ impl Screen {
     pub(crate) fn new(output: Output) -> Self {
         let table = (output == Output::Text && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.with_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| {
-                ProgressStyle::default_spinner()
-            }))
+            bar.with_style(
+                ProgressStyle::with_template("{msg}")
+                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+            )
         });
         Screen { output, table, last: BridgeStats::default() }
     }
@@ -221,14 +222,29 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
         let address = mote.address.to_string();
         let _ = writeln!(text, "{:>4} {:>5}  {address:<32}  {answers}", mote.node, mote.hops);
     }
-    text.push_str("\nfrom another terminal:\n");
-    for mote in mesh.motes().iter().filter(|mote| mote.hops > 0) {
-        for port in ports_of(mesh, mote.node) {
-            let _ = write!(text, "{}", commands(mote.address, port));
-        }
+    let silent = mesh.nodes() - mesh.motes().len();
+    if silent > 0 {
+        let _ = writeln!(text, "      and {silent} without a route: nodes without a server here");
+    }
+    text.push_str("\nfrom another terminal, for example:\n");
+    for (mote, port) in proposals(mesh) {
+        let Mote { node, address, hops } = mote;
+        let _ = write!(text, "  # mote {node}, radio hops: {hops}\n{}", commands(address, port));
     }
     text.push_str("\nCtrl-C ends it.\nready\n");
     text
+}
+
+/// The servers to try: the nearest and the farthest.
+fn proposals(mesh: &Mesh) -> Vec<(Mote, u16)> {
+    let mote = |server: &Server| mesh.motes().iter().find(|mote| mote.node == server.node).copied();
+    let servers = mesh.servers().iter().filter_map(|server| Some((mote(server)?, server.port)));
+    let mut servers: Vec<_> = servers.collect();
+    servers.sort_by_key(|(mote, _)| mote.hops);
+    if servers.len() > 2 {
+        servers.drain(1..servers.len() - 1);
+    }
+    servers
 }
 
 fn commands(address: Ipv6Addr, port: u16) -> String {
@@ -238,8 +254,7 @@ fn commands(address: Ipv6Addr, port: u16) -> String {
         "  ping -6 -c 3 {address}\n  \
          curl -g '{base}/'\n  \
          curl -g '{base}/bytes/{TRANSFER}' | sha256sum\n  \
-         head -c {TRANSFER} /dev/urandom | curl -g -T - -H 'Content-Length: {TRANSFER}' \
-         -H 'Transfer-Encoding:' '{base}/upload'\n"
+         curl -g -T FILE '{base}/upload'\n"
     )
 }
 

@@ -10,10 +10,13 @@ use tun_rs::{AsyncDevice, DeviceBuilder};
 /// the 6LoWPAN MTU (RFC 4944 §4), so that no host ever has to discover it.
 pub const MTU: u16 = 1280;
 
+/// Longest name of a Linux network device (IFNAMSIZ less the final zero).
+pub const MAX_NAME: usize = 15;
+
 /// How the host's end of the bridge is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunConfig {
-    /// Interface name, at most 15 characters.
+    /// Interface name; see [`is_name`].
     pub name: String,
     /// The host's own address on it.
     pub address: Ipv6Addr,
@@ -35,25 +38,40 @@ impl fmt::Display for TunError {
         match self.cause.kind() {
             io::ErrorKind::PermissionDenied => write!(
                 f,
-                "creating a network device needs the CAP_NET_ADMIN capability. Either\n  \
-                 run inside a network namespace of your own, no root needed:\n    \
-                 unshare -rn bash -c 'ip link set lo up; exec bash'   # then start the gateway in it\n  \
-                 or give the capability to the program once:\n    \
-                 sudo setcap cap_net_admin+ep \"$(command -v kinglet)\""
+                "it takes the capability CAP_NET_ADMIN. Either start the gateway in a network of \
+                 your own, no root needed:\n  \
+                 unshare -rn bash    # then, in this shell: kinglet gateway SCENARIO.toml &\n\
+                 or give the program the capability, once:\n  \
+                 sudo setcap cap_net_admin+ep '{}'",
+                program()
             ),
             io::ErrorKind::NotFound => write!(
                 f,
-                "/dev/net/tun is missing: load the kernel module with `sudo modprobe tun`"
+                "/dev/net/tun is missing: load the kernel's module with `sudo modprobe tun`"
             ),
             _ => write!(f, "if the name is taken, choose another one with --tun NAME"),
         }
     }
 }
 
+/// Where this program is, for commands to paste.
+fn program() -> String {
+    std::env::current_exe().map_or("kinglet".to_owned(), |path| path.display().to_string())
+}
+
 impl std::error::Error for TunError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.cause)
     }
+}
+
+/// Whether `name` can name a device. Narrower than what the kernel takes, so that it means the same
+/// to every tool.
+pub fn is_name(name: &str) -> bool {
+    let usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=MAX_NAME).contains(&name.len())
+        && name.chars().all(usable)
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// Creates the device, gives it its address and brings it up. It disappears with the process.
@@ -73,13 +91,30 @@ pub fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
 mod tests {
     use super::*;
 
+    fn text_for(kind: io::ErrorKind) -> String {
+        TunError { name: "kinglet0".into(), cause: io::Error::from(kind) }.to_string()
+    }
+
     #[test]
     fn a_refusal_names_the_command_that_gives_the_right() {
-        let refused = TunError {
-            name: "kinglet0".into(),
-            cause: io::Error::from(io::ErrorKind::PermissionDenied),
-        };
-        let text = refused.to_string();
-        assert!(text.contains("unshare -rn") && text.contains("setcap"), "{text}");
+        let text = text_for(io::ErrorKind::PermissionDenied);
+        assert!(text.contains("\n  unshare -rn bash "), "{text}");
+        assert!(text.contains("\n  sudo setcap cap_net_admin+ep '/"), "{text}");
+    }
+
+    #[test]
+    fn other_failures_say_what_to_try() {
+        assert!(text_for(io::ErrorKind::NotFound).contains("modprobe tun"));
+        assert!(text_for(io::ErrorKind::ResourceBusy).contains("--tun NAME"));
+    }
+
+    #[test]
+    fn names_are_what_the_kernel_takes_as_they_are() {
+        for name in ["kinglet0", "a", "tun-mesh_1.5", "fifteen-letters"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", "sixteen-letters-", "a/b", "a b", "tun%d", "..", "ä"] {
+            assert!(!is_name(name), "{name}");
+        }
     }
 }

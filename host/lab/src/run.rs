@@ -1,7 +1,8 @@
 //! One simulation of a scenario: what goes in beside it, and what comes out.
 
+use crate::build::{Ends, Network};
 use crate::scenario::{NodeId, Scenario};
-use crate::simulation::simulate;
+use crate::simulation;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -164,11 +165,20 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+/// Builds the network of `scenario` for one run with `seed`, its faults scheduled, for those who
+/// drive time themselves.
+///
+/// # Errors
+/// [`RunError::Unsupported`]
+pub fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
+    simulation::prepare(scenario, seed)
+}
+
 /// Simulates `scenario` with `seed`. Same scenario, same seed: same result to the last bit, wall
 /// clock excepted.
 ///
 /// # Errors
 /// [`RunError`]
 pub fn run(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<RunResult, RunError> {
-    simulate(scenario, seed, options)
+    simulation::simulate(scenario, seed, options)
 }

@@ -34,9 +34,7 @@ pub(crate) fn simulate(
     seed: u64,
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
-    check(scenario)?;
-    let (mut world, ends) = network(scenario, seed);
-    add_faults(&mut world, scenario);
+    let (mut world, ends) = prepare(scenario, seed)?;
     observe(&mut world, options)?;
     let clock = std::time::Instant::now();
     advance(&mut world, instant(scenario.duration_s), options);
@@ -55,6 +53,13 @@ pub(crate) fn simulate(
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
         timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
     })
+}
+
+pub(crate) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
+    check(scenario)?;
+    let (mut world, ends) = network(scenario, seed);
+    add_faults(&mut world, scenario);
+    Ok((world, ends))
 }
 
 /// Refuses what cannot be simulated, rather than leaving it out.

@@ -1,0 +1,198 @@
+use super::*;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+/// A network that returns every packet after a while and has an event every `period`.
+struct Echo {
+    now: Instant,
+    delay: Duration,
+    period: Duration,
+    /// What waits to be returned, and when.
+    waiting: VecDeque<(Instant, Vec<u8>)>,
+    /// When events were run.
+    events: Vec<Instant>,
+    /// Real time that a millisecond of virtual time costs.
+    cost: WallDuration,
+}
+
+impl Echo {
+    fn new() -> Self {
+        Echo {
+            now: Instant::from_secs(5),
+            delay: Duration::from_millis(10),
+            period: Duration::from_secs(1),
+            waiting: VecDeque::new(),
+            events: Vec::new(),
+            cost: WallDuration::ZERO,
+        }
+    }
+
+    fn next_tick(&self) -> Instant {
+        self.events.last().copied().unwrap_or(Instant::from_secs(5)) + self.period
+    }
+}
+
+impl Network for Echo {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        assert!(until >= self.now, "time never runs backwards");
+        std::thread::sleep(self.cost * (until - self.now).as_millis() as u32);
+        while self.next_tick() <= until {
+            self.events.push(self.next_tick());
+        }
+        self.now = until;
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let packet = self.waiting.front().map(|(at, _)| *at);
+        Some(packet.map_or(self.next_tick(), |at| at.min(self.next_tick())))
+    }
+
+    fn handle_host_packet(&mut self, packet: &[u8]) {
+        self.waiting.push_back((self.now + self.delay, packet.to_vec()));
+    }
+
+    fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
+        if self.waiting.front()?.0 > self.now {
+            return None;
+        }
+        let (_, packet) = self.waiting.pop_front()?;
+        buf[..packet.len()].copy_from_slice(&packet);
+        Some(packet.len())
+    }
+}
+
+/// A host that sends packets at given times, in milliseconds, and notes when some come back.
+struct Host {
+    start: WallInstant,
+    to_send: RefCell<VecDeque<(u64, Vec<u8>)>>,
+    taken: RefCell<Vec<(u64, Vec<u8>)>>,
+    refuses: Cell<bool>,
+    /// The link breaks instead of falling silent.
+    breaks: bool,
+}
+
+impl Host {
+    fn new(to_send: &[(u64, &[u8])]) -> Self {
+        Host {
+            start: WallInstant::now(),
+            to_send: RefCell::new(to_send.iter().map(|(at, p)| (*at, p.to_vec())).collect()),
+            taken: RefCell::default(),
+            refuses: Cell::new(false),
+            breaks: false,
+        }
+    }
+}
+
+impl HostLink for Host {
+    async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let Some(at) = self.to_send.borrow().front().map(|(at, _)| *at) else {
+            if self.breaks {
+                return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+            }
+            return std::future::pending().await;
+        };
+        tokio::time::sleep_until(self.start + WallDuration::from_millis(at)).await;
+        let (_, packet) = self.to_send.borrow_mut().pop_front().unwrap();
+        buf[..packet.len()].copy_from_slice(&packet);
+        Ok(packet.len())
+    }
+
+    async fn send(&self, packet: &[u8]) -> io::Result<()> {
+        if self.refuses.get() {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        let at = self.start.elapsed().as_millis() as u64;
+        self.taken.borrow_mut().push((at, packet.to_vec()));
+        Ok(())
+    }
+}
+
+/// Notes the statistics that it is shown.
+#[derive(Default)]
+struct Notes(Vec<BridgeStats>);
+
+impl Observer<Echo> for Notes {
+    fn report(&mut self, _: &mut Echo, stats: &BridgeStats) {
+        self.0.push(*stats);
+    }
+}
+
+const SECOND: WallDuration = WallDuration::from_secs(1);
+
+async fn bridge_for(
+    network: &mut Echo,
+    host: &Host,
+    notes: &mut Notes,
+    millis: u64,
+) -> io::Result<BridgeStats> {
+    let stop = tokio::time::sleep(WallDuration::from_millis(millis));
+    run(network, host, SECOND, notes, stop).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn packets_cross_both_ways_in_order_and_take_as_long_as_the_network_says() {
+    let (mut network, mut notes) = (Echo::new(), Notes::default());
+    let host = Host::new(&[(100, b"first"), (100, b"second"), (250, b"third one")]);
+    let stats = bridge_for(&mut network, &host, &mut notes, 400).await.unwrap();
+    let taken = host.taken.into_inner();
+    let packets: Vec<&[u8]> = taken.iter().map(|(_, packet)| packet.as_slice()).collect();
+    assert_eq!(packets, [b"first".as_slice(), b"second", b"third one"]);
+    for ((at, _), due) in taken.iter().zip([110, 110, 260]) {
+        // Timers of the runtime have a granularity of a millisecond.
+        assert!((due..=due + 2).contains(at), "came at {at} ms, due at {due} ms");
+    }
+    assert_eq!((stats.packets_in, stats.octets_in), (3, 20));
+    assert_eq!((stats.packets_out, stats.octets_out), (3, 20));
+    assert_eq!(stats.refused, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn virtual_time_follows_the_wall_clock_from_where_the_network_stands() {
+    let (mut network, host, mut notes) = (Echo::new(), Host::new(&[]), Notes::default());
+    network.period = Duration::from_millis(7);
+    bridge_for(&mut network, &host, &mut notes, 1000).await.unwrap();
+    let elapsed = (network.now - Instant::from_secs(5)).as_millis();
+    assert!((992..=1000).contains(&elapsed), "{elapsed} ms");
+    assert!((141..=142).contains(&network.events.len()), "one event every 7 ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_packets_are_counted_and_the_bridge_goes_on() {
+    let (mut network, mut notes) = (Echo::new(), Notes::default());
+    let host = Host::new(&[(1, b"a"), (2, b"b")]);
+    host.refuses.set(true);
+    let stats = bridge_for(&mut network, &host, &mut notes, 100).await.unwrap();
+    assert_eq!((stats.packets_in, stats.packets_out, stats.refused), (2, 0, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_link_ends_the_bridge_with_its_error() {
+    let (mut network, mut notes) = (Echo::new(), Notes::default());
+    let host = Host { breaks: true, ..Host::new(&[(1, b"a")]) };
+    let error = bridge_for(&mut network, &host, &mut notes, 1000).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reports_come_once_per_interval_with_what_happened_since() {
+    let (mut network, mut notes) = (Echo::new(), Notes::default());
+    let host = Host::new(&[(500, b"a"), (1500, b"b")]);
+    bridge_for(&mut network, &host, &mut notes, 2500).await.unwrap();
+    let seen: Vec<u64> = notes.0.iter().map(|stats| stats.packets_in).collect();
+    assert_eq!(seen, [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_network_too_slow_for_real_time_is_stopped_in_time_and_its_lag_shows() {
+    let (mut network, host, mut notes) = (Echo::new(), Host::new(&[]), Notes::default());
+    network.cost = WallDuration::from_millis(5);
+    network.period = Duration::from_millis(1);
+    let began = std::time::Instant::now();
+    let stats = bridge_for(&mut network, &host, &mut notes, 300).await.unwrap();
+    assert!(began.elapsed() < WallDuration::from_millis(1500), "Ctrl-C must not wait");
+    assert!(stats.lag_ms_max >= 100, "five times too slow for 300 ms: {} ms", stats.lag_ms_max);
+}

@@ -1,0 +1,188 @@
+use super::*;
+use crate::bridge::Network as _;
+use kinglet_lab::build::HOST_ADDRESS;
+use kinglet_time::Duration;
+use kinglet_wire::checksum;
+use kinglet_wire::ipv6::protocol;
+use std::path::Path;
+
+const LINE: &str = "
+[mac]
+retry_delay_ms = 40
+[topology]
+line = { hops = 3 }
+[[flow]]
+kind = \"http-server\"
+node = 3
+port = 8080
+";
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml("test.toml", text).unwrap()
+}
+
+fn mesh() -> Mesh {
+    Mesh::new(&scenario(LINE)).unwrap()
+}
+
+/// An IPv6 packet of the host with this upper layer, whose checksum is at `field`.
+fn packet(dst: Ipv6Addr, next_header: u8, hop_limit: u8, upper: &[u8], field: usize) -> Vec<u8> {
+    let mut packet = vec![0x60, 0, 0, 0];
+    packet.extend((upper.len() as u16).to_be_bytes());
+    packet.extend([next_header, hop_limit]);
+    packet.extend(HOST_ADDRESS.octets());
+    packet.extend(dst.octets());
+    packet.extend(upper);
+    let pseudo = checksum::pseudo_header(HOST_ADDRESS, dst, upper.len() as u32, next_header);
+    let sum = checksum_of(pseudo, upper);
+    packet[40 + field..42 + field].copy_from_slice(&sum.to_be_bytes());
+    packet
+}
+
+/// Internet checksum (RFC 1071), by the book.
+fn checksum_of(start: u16, octets: &[u8]) -> u16 {
+    let mut sum = u32::from(start);
+    for pair in octets.chunks(2) {
+        sum += u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+    }
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+fn echo_request(dst: Ipv6Addr, hop_limit: u8, data: &[u8]) -> Vec<u8> {
+    let mut upper = vec![128, 0, 0, 0, 0x12, 0x34, 0, 1];
+    upper.extend(data);
+    packet(dst, protocol::ICMPV6, hop_limit, &upper, 2)
+}
+
+/// What comes out for the host within `span` after `packet` went in.
+fn exchange(mesh: &mut Mesh, packet: &[u8], span: Duration) -> Vec<Vec<u8>> {
+    mesh.handle_host_packet(packet);
+    let until = mesh.now() + span;
+    let mut out = Vec::new();
+    let mut buf = [0; 1280];
+    while mesh.now() < until {
+        let step = mesh.now() + Duration::from_millis(1);
+        mesh.run_until(step);
+        while let Some(len) = mesh.poll_host_packet(&mut buf) {
+            out.push(buf[..len].to_vec());
+        }
+    }
+    out
+}
+
+#[test]
+fn without_a_border_router_there_is_no_mesh() {
+    let text = "[[node]]\n[[node]]\nx_m = 5\n";
+    let error = Mesh::new(&scenario(text)).err().unwrap();
+    assert!(matches!(error, GatewayError::NoBorderRouter { .. }), "{error}");
+}
+
+#[test]
+fn a_simulated_host_is_refused() {
+    let error = Mesh::new(&scenario(&format!("{LINE}[wire]\n"))).err().unwrap();
+    assert!(error.to_string().contains("[wire]"), "{error}");
+}
+
+#[test]
+fn faults_happen_here_too() {
+    let text = "[[fault]]\nkind = \"partition\"\nnodes = [3]\nfrom_s = 0\nto_s = 10\n";
+    let mut mesh = Mesh::new(&scenario(&format!("{LINE}{text}"))).unwrap();
+    let ping = echo_request(address_of(3), 64, b"x");
+    assert!(exchange(&mut mesh, &ping, Duration::from_secs(2)).is_empty());
+    mesh.run_until(Instant::from_secs(11));
+    assert_eq!(exchange(&mut mesh, &ping, Duration::from_secs(2)).len(), 1);
+}
+
+#[test]
+fn motes_and_servers_are_listed_with_their_hops() {
+    let mesh = mesh();
+    let hops: Vec<(u32, usize)> = mesh.motes().iter().map(|m| (m.node, m.hops)).collect();
+    assert!(hops.contains(&(0, 0)) && hops.contains(&(3, 3)), "{hops:?}");
+    assert_eq!(mesh.servers().iter().map(|s| (s.node, s.port)).collect::<Vec<_>>(), [(3, 8080)]);
+}
+
+#[test]
+fn a_mote_three_hops_away_answers_a_ping_of_full_mtu() {
+    let mut mesh = mesh();
+    let data: Vec<u8> = (0..1232u32).map(|i| (i % 251) as u8).collect();
+    let replies =
+        exchange(&mut mesh, &echo_request(address_of(3), 64, &data), Duration::from_secs(2));
+    assert_eq!(replies.len(), 1);
+    assert_eq!(replies[0].len(), 1280);
+    assert_eq!(replies[0][40], 129, "an echo reply");
+    assert_eq!(replies[0][7], 64 - 3, "three routers on the way back: motes 2, 1 and 0");
+    assert_eq!(replies[0][48..], data);
+    let counters = mesh.counters();
+    // 1,240 octets take at least ten frames of 127.
+    assert!(counters[1].frames >= 2 * 10, "mote 1 relays every fragment: {:?}", counters[1]);
+}
+
+#[test]
+fn time_exceeded_comes_from_the_router_where_it_happens() {
+    let mut mesh = mesh();
+    let errors = exchange(&mut mesh, &echo_request(address_of(3), 2, b"x"), Duration::from_secs(1));
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0][40..42], [3, 0], "time exceeded in transit");
+    assert_eq!(errors[0][8..24], address_of(1).octets());
+}
+
+#[test]
+fn a_packet_that_would_return_to_the_host_is_reported_unreachable() {
+    let mut mesh = mesh();
+    let nobody = address_of(99);
+    let errors = exchange(&mut mesh, &echo_request(nobody, 64, b"x"), Duration::from_secs(1));
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0][40..42], [1, 3], "address unreachable (RFC 4443, 3.1)");
+}
+
+#[test]
+fn a_packet_above_the_mtu_is_reported_with_the_mtu() {
+    let mut mesh = mesh();
+    let request = echo_request(address_of(3), 64, &[0; 1400]);
+    let errors = exchange(&mut mesh, &request, Duration::from_millis(100));
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0][40], 2, "packet too big");
+    assert_eq!(errors[0][44..48], 1280u32.to_be_bytes());
+}
+
+#[test]
+fn what_a_kernel_says_on_a_new_interface_is_ignored() {
+    let mut mesh = mesh();
+    let all_routers: Ipv6Addr = "ff02::2".parse().unwrap();
+    let solicitation = packet(all_routers, protocol::ICMPV6, 255, &[133, 0, 0, 0, 0, 0, 0, 0], 2);
+    assert!(exchange(&mut mesh, &solicitation, Duration::from_secs(1)).is_empty());
+    // MLDv2 report, behind a Hop-by-Hop header with the router alert option.
+    let mut upper = vec![protocol::ICMPV6, 0, 5, 2, 0, 0, 1, 0];
+    upper.extend([143, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0]);
+    upper.extend("ff02::1:ff00:1".parse::<Ipv6Addr>().unwrap().octets());
+    let report = packet("ff02::16".parse().unwrap(), protocol::HOP_BY_HOP, 1, &upper, 10);
+    assert!(exchange(&mut mesh, &report, Duration::from_secs(1)).is_empty());
+    for garbage in [&[][..], &[0x60], &[0x45; 60], &[0xFF; 1280]] {
+        assert!(exchange(&mut mesh, garbage, Duration::from_millis(5)).is_empty());
+    }
+    assert!(mesh.counters().iter().all(|node| node.frames == 0), "nothing goes on the air");
+}
+
+#[test]
+fn the_example_scenarios_load_and_have_servers_one_and_three_hops_away() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut found = 0;
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !(name.starts_with("gateway") && name.ends_with(".toml")) {
+            continue;
+        }
+        found += 1;
+        let mesh = Mesh::new(&Scenario::from_file(&path).unwrap()).unwrap();
+        let hops = |server: &Server| {
+            mesh.motes().iter().find(|mote| mote.node == server.node).map(|mote| mote.hops)
+        };
+        let hops: Vec<_> = mesh.servers().iter().map(hops).collect();
+        assert!(hops.contains(&Some(1)) && hops.contains(&Some(3)), "{name}: {hops:?}");
+    }
+    assert!(found > 0);
+}
