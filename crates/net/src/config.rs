@@ -22,6 +22,10 @@ pub struct Config {
     pub forward: bool,
     /// Hop limit of packets that originate here, 1 to 255.
     pub hop_limit: u8,
+    /// Tag of the first datagram that is fragmented; each has the next one (RFC 4944, 5.3, leaves the
+    /// first open). Should differ from boot to boot: a receiver that still waits for the rest of a
+    /// datagram from before would take fragments with its tag for that rest.
+    pub first_tag: u16,
     /// How long a datagram may take to arrive, from its first fragment; RFC 4944, 5.3 allows up to
     /// 60 s.
     pub reassembly_timeout: Duration,
@@ -35,6 +39,7 @@ impl Config {
     /// A host with these defaults:
     ///
     /// * hop limit 64 (IANA's recommended default, RFC 1700; LOWPAN_IPHC elides it),
+    /// * datagram tags from 0; a node should begin elsewhere after every boot,
     /// * reassembly within 5 s: a packet of 1280 octets takes some 14 frames; with every frame sent
     ///   four times and a link-retry delay of up to 100 ms (TCPlp §7.1: 50 ms on average) that is
     ///   14 · 4 · 50 ms ≈ 2.8 s, and a sender that needs longer has lost the packet by its RTO,
@@ -45,6 +50,7 @@ impl Config {
             alias: Address::None,
             forward: false,
             hop_limit: 64,
+            first_tag: 0,
             reassembly_timeout: Duration::from_secs(5),
             icmp_error_burst: 10,
             icmp_error_interval: Duration::from_millis(100),

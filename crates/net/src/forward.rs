@@ -3,7 +3,7 @@
 use crate::config::Sizes;
 use crate::input::{Arrival, Delivery, Fate, check_options};
 use crate::net::Net;
-use crate::output::{BodySource, Class};
+use crate::output::{BodySource, Class, Stale};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
@@ -14,7 +14,12 @@ use kinglet_wire::ipv6::{
 };
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    pub(crate) fn forward(&mut self, handle: PacketHandle, header: &Header) -> Fate {
+    pub(crate) fn forward(
+        &mut self,
+        handle: PacketHandle,
+        header: &Header,
+        arrival: Arrival,
+    ) -> Fate {
         if is_link_local(header.src) || is_link_local(header.dst) || header.src.is_unspecified() {
             return Fate::Drop(Discard::Scope);
         }
@@ -37,6 +42,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
+        // Never back to where it came from: a host that forwards too would return it until its hop
+        // limit is used up (RFC 4443, 3.1).
+        if arrival.host && egress == Egress::Host {
+            let code = unreachable::ADDRESS;
+            return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+        }
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
         }
@@ -71,7 +82,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::NoBuffer);
         }
         let handle = self.store(packet).ok_or(Discard::NoBuffer)?;
-        let arrival = Arrival { broadcast: false };
+        let arrival = Arrival { broadcast: false, host: true };
         if packet.len() > MIN_MTU && Header::read(packet).is_ok() {
             bump(&mut self.stats.packets_in);
             // 1280.
@@ -79,6 +90,33 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return self.settle(now, handle, arrival, Fate::Report(Discard::TooBig, too_big));
         }
         self.input(now, handle, arrival)
+    }
+
+    /// Copies a submitted packet whose way leads to the host interface into a slot, so that it does
+    /// not keep packets for the radio waiting; if there is no room it is dropped, and counted as
+    /// discarded. Packets for the radio stay where they are.
+    pub fn park_for_host(&mut self, source: &impl BodySource<X>) {
+        let Some(external) = self.external.take_if(|e| e.egress == Egress::Host) else { return };
+        let Some(handle) = self.pool.alloc(RESERVED) else {
+            return self.stats.discard(Discard::NoBuffer);
+        };
+        let len = usize::from(external.total);
+        let room = self.pool.storage_mut(handle).get_mut(..len);
+        let parked = match room.map(|room| external.read(source, 0, room)) {
+            Some(Ok(())) => {
+                self.pool.set_len(handle, len);
+                self.enqueue(handle, Egress::Host, Class::Data)
+            }
+            Some(Err(Stale)) => {
+                bump(&mut self.stats.stale);
+                return self.release(handle);
+            }
+            None => Err(Discard::TooBig),
+        };
+        if let Err(reason) = parked {
+            self.stats.discard(reason);
+            self.release(handle);
+        }
     }
 
     /// Writes the next packet for the host interface to `buf` (1280 octets always suffice).

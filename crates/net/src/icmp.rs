@@ -95,6 +95,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.errors.pop()
     }
 
+    /// The newest error report, if it is about a packet of this protocol: for upper layers outside
+    /// of this crate, which look after every packet and leave the rest for [`Net::poll_error`].
+    pub fn poll_error_about(&mut self, protocol: u8) -> Option<ErrorReport> {
+        self.errors.pop_newest_if(|report| report.protocol == protocol)
+    }
+
     pub(crate) fn icmp_input(
         &mut self,
         now: Instant,

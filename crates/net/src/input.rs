@@ -42,6 +42,8 @@ pub struct Delivery {
 pub(crate) struct Arrival {
     /// In a link-layer broadcast.
     pub(crate) broadcast: bool,
+    /// From the host interface.
+    pub(crate) host: bool,
 }
 
 /// What a packet's processing came to.
@@ -89,7 +91,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(Dispatch::Iphc) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
                 match self.expand(packet, &frame) {
-                    Ok(()) => self.input(now, packet, Arrival { broadcast }),
+                    Ok(()) => self.input(now, packet, Arrival { broadcast, host: false }),
                     Err(reason) => {
                         self.release(packet);
                         Err(reason)
@@ -99,7 +101,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(Dispatch::Ipv6) => {
                 let octets = frame.payload.get(1..).unwrap_or_default();
                 let packet = self.store(octets).ok_or(Discard::NoBuffer)?;
-                self.input(now, packet, Arrival { broadcast })
+                self.input(now, packet, Arrival { broadcast, host: false })
             }
             _ => Err(Discard::Dispatch),
         }
@@ -196,7 +198,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         } else if dst.is_multicast() || arrival.broadcast || !self.config.forward {
             Fate::Drop(Discard::NotForUs)
         } else {
-            self.forward(handle, &header)
+            self.forward(handle, &header, arrival)
         }
     }
 

@@ -77,7 +77,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             external: None,
             current: None,
             external_was_last: false,
-            next_token: 0,
+            next_token: config.first_tag as u32,
             echo_replies: Queue::new(),
             errors: Queue::new(),
             errors_spent: 0,

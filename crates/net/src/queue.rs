@@ -50,6 +50,15 @@ impl<A: Array<Option<T>>, T: Copy> Queue<A, T> {
         Some(item)
     }
 
+    /// Takes the newest item if it is `wanted`.
+    pub(crate) fn pop_newest_if(&mut self, wanted: impl FnOnce(&mut T) -> bool) -> Option<T> {
+        let at = usize::from(self.head).saturating_add(self.len().checked_sub(1)?);
+        let at = at.checked_sub(A::LEN).unwrap_or(at);
+        let item = self.slots.as_mut_slice().get_mut(at)?.take_if(wanted)?;
+        self.len = self.len.saturating_sub(1);
+        Some(item)
+    }
+
     /// Appends `item`, at the cost of the oldest if the queue is full.
     pub(crate) fn push_over(&mut self, item: T) {
         if self.is_full() {
@@ -79,6 +88,18 @@ mod tests {
         assert!(queue.push(1) && queue.push(2) && !queue.push(3));
         queue.push_over(4);
         assert_eq!((queue.pop(), queue.pop(), queue.pop()), (Some(2), Some(4), None));
+    }
+
+    #[test]
+    fn the_newest_can_be_taken_back() {
+        let mut queue = Queue::<[Option<u8>; 3], u8>::new();
+        for round in 0..10 {
+            assert!(queue.push(round) && queue.push(99));
+            assert_eq!(queue.pop_newest_if(|item| *item != 99), None);
+            assert_eq!(queue.pop_newest_if(|item| *item == 99), Some(99));
+            assert_eq!((queue.len(), queue.pop()), (1, Some(round)));
+            assert_eq!(queue.pop_newest_if(|_| true), None);
+        }
     }
 
     #[test]

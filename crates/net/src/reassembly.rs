@@ -217,7 +217,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 let Some(partial) = place.and_then(Option::take) else { return Ok(None) };
                 self.pool.set_len(partial.packet, usize::from(partial.size));
                 let broadcast = frame.dst == Address::BROADCAST;
-                self.input(now, partial.packet, Arrival { broadcast })
+                self.input(now, partial.packet, Arrival { broadcast, host: false })
             }
         }
     }

@@ -3,7 +3,9 @@
 mod common;
 use common::*;
 use core::net::Ipv6Addr;
-use kinglet_net::{Config, Discard, Neighbour, NextHop, RESERVED, SendError, TableFull};
+use kinglet_net::{
+    Body, Config, Discard, Neighbour, NextHop, Outgoing, RESERVED, SendError, TableFull,
+};
 use kinglet_wire::icmpv6::{Kind, Message};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, Packet, protocol};
@@ -218,6 +220,20 @@ fn a_border_router_passes_packets_both_ways() {
 }
 
 #[test]
+fn a_host_packet_that_would_return_to_the_host_is_reported_unreachable() {
+    let mut node = border();
+    let astray = packet(ip("2001:db9::1"), ip("2001:db9::2"), protocol::TCP, &[1; 60]);
+    assert_eq!(node.handle_host_packet(NOW, &astray), Err(Discard::NoRoute));
+    let mut buf = [0; 1280];
+    let len = node.poll_host_packet(NOW, &Pattern, &mut buf).unwrap();
+    assert_eq!((len, &buf[40..42]), (40 + 8 + 100, &[1, 3][..]), "RFC 4443, 3.1: code 3");
+    assert_eq!(buf[24..40], ip("2001:db9::1").octets());
+    assert_eq!(buf[48..len], astray);
+    assert_eq!(node.poll_host_packet(NOW, &Pattern, &mut buf), None);
+    assert_eq!(node.info().free_packets, PACKETS);
+}
+
+#[test]
 fn pitfall_030_a_host_packet_above_the_mtu_is_answered_with_packet_too_big() {
     let mut node = border();
     let big = packet(ip("2001:db9::1"), global(7), protocol::TCP, &[1; 1300]);
@@ -290,4 +306,39 @@ fn packets_are_parked_only_while_the_reserve_stays_free() {
     let heard = hear(&mut node, NOW, 1, Address::Short(2), &through);
     assert_eq!(heard, Err(Discard::NoBuffer));
     assert_eq!(node.ping(NOW, global(3), 0, 0, &[]), Err(SendError::NoBuffer));
+}
+
+#[test]
+fn a_segment_for_the_host_does_not_keep_others_waiting() {
+    let mut router = border();
+    let submit = |router: &mut Node, dst, key| {
+        let body = Body::External { key, len: 300 };
+        let (src, hop_limit, upper) = (global(1), 64, &[0u8; 20][..]);
+        let (traffic_class, flow_label, protocol) = (0, 0, protocol::TCP);
+        router.submit(
+            NOW,
+            Outgoing { src, dst, hop_limit, traffic_class, flow_label, protocol, upper, body },
+        )
+    };
+    let outside = ip("2001:db8:ffff::1");
+    let mut buf = [0; 1280];
+    submit(&mut router, outside, 1).unwrap();
+    assert!(!router.can_submit());
+    router.park_for_host(&Pattern);
+    assert!(router.can_submit());
+    assert_eq!(router.poll_host_packet(NOW, &Pattern, &mut buf), Some(360));
+    assert_eq!(buf[60..360], pattern(1, 300));
+    // One for the radio stays what it is.
+    submit(&mut router, global(3), 2).unwrap();
+    router.park_for_host(&Pattern);
+    assert!(!router.can_submit());
+    assert_eq!(frames(&mut router, LIMITS).len(), 4);
+    // Without room the segment is lost, and the slot is not.
+    let free = router.info().free_packets;
+    for key in 0..4 {
+        submit(&mut router, outside, key).unwrap();
+        router.park_for_host(&Pattern);
+    }
+    assert_eq!(router.stats().discarded(Discard::QueueFull), 2);
+    assert_eq!(router.info().free_packets, free - 2);
 }

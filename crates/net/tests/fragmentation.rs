@@ -3,7 +3,8 @@
 mod common;
 use common::*;
 use kinglet_net::{
-    Body, Discard, FrameLimits, NextHop, Outgoing, SendError, mss_for_frames, path_header_len,
+    Body, Config, Discard, FrameLimits, NextHop, Outgoing, SendError, mss_for_frames,
+    path_header_len,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -399,4 +400,20 @@ fn a_reassembly_leaves_the_last_slot_to_what_is_not_fragmented() {
     assert_eq!(next(&segment_frames(0, 451, 104)[0]), Err(Discard::NoBuffer));
     assert!(next(&ack).unwrap().is_some());
     assert_eq!(next(&ack), Err(Discard::NoBuffer));
+}
+
+#[test]
+fn the_first_tag_is_the_configured_one_so_that_a_reboot_does_not_continue_old_datagrams() {
+    let tag = |first_tag: u16| {
+        let mut sender = bare(Config { first_tag, ..Config::new(Address::Short(1)) }, 1);
+        sender.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
+        [0, 1].map(|_| {
+            sender.submit(NOW, segment(1, 2, 0, 600)).unwrap();
+            let (_, first) = frames(&mut sender, LIMITS).swap_remove(0);
+            u16::from_be_bytes([first[2], first[3]])
+        })
+    };
+    assert_eq!(tag(0), [0, 1]);
+    assert_eq!(tag(0xBEEF), [0xBEEF, 0xBEF0]);
+    assert_eq!(tag(0xFFFF), [0xFFFF, 0]);
 }

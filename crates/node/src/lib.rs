@@ -64,7 +64,7 @@ mod peer;
 mod profile;
 mod sockets;
 
-pub use node::{Config, Node, Stats};
+pub use node::{Config, Info, Node, Stats};
 pub use peer::AddressPair;
 pub use profile::{BorderRouter, Mote, Profile, Router};
 pub use sockets::ConnectError;

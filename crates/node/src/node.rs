@@ -12,6 +12,8 @@ use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits,
 use kinglet_radio::{Capabilities, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Instant, earliest};
+use kinglet_wire::icmpv6::Kind;
+use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 
 /// What a node is told when it is made.
@@ -19,31 +21,58 @@ use kinglet_wire::ipv6::protocol;
 pub struct Config {
     /// The MAC's part.
     pub mac: mac::Config,
-    /// The network layer's part. `link` and `alias` must be the MAC's addresses.
+    /// The network layer's part, except for its `link` and `alias`, which [`Node::new`] takes from
+    /// the MAC's part.
     pub net: net::Config,
     /// TCP's part.
     pub tcp: tcp::Config,
-    /// Decides the MAC's random numbers; must differ from node to node.
+    /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
+    /// differ from node to node, so that two do not back off in step, and should from boot to boot.
     pub seed: u64,
 }
 
 impl Config {
-    /// The defaults of all layers for a node with these addresses. `seed` and `secret` must differ
-    /// from node to node, and the secret from boot to boot.
+    /// The defaults of all layers for a node with these addresses (a `short` of 0xFFFF is none).
+    /// `seed` and `secret` must differ from node to node and from boot to boot: draw them from the
+    /// chip's source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
     pub const fn new(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
         let mac = mac::Config { short, extended, ..mac::Config::DEFAULT };
-        let net = net::Config::new(mac.source());
+        // The top octets, mixed by multiplication with the golden ratio.
+        let [.., second, first] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        let first_tag = u16::from_be_bytes([first, second]);
+        let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
         Config { mac, net, tcp: tcp::Config::new(secret), seed }
     }
 }
 
-/// What passed between the layers and what got lost there.
+/// The network layer's settings, with the addresses under which the MAC sends and receives.
+const fn with_addresses(net: net::Config, mac: &mac::Config) -> net::Config {
+    let link = mac.source();
+    let alias = match link {
+        Address::Short(_) => Address::Extended(mac.extended),
+        _ => Address::None,
+    };
+    net::Config { link, alias, ..net }
+}
+
+/// What got lost between the layers; counters stop at their maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// TCP segments that had no route.
+    /// TCP segments that the network layer did not take: no route, or longer than the MTU.
     pub unroutable_segments: u32,
+    /// Packets given up because no frame of this MAC has room for their headers.
+    pub unsendable_packets: u32,
     /// Commands that the radio driver refused.
     pub refused_commands: u32,
+}
+
+/// How full the tables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// The MAC's.
+    pub mac: mac::Info,
+    /// The network layer's.
+    pub net: net::Info,
 }
 
 /// A whole stack. See the crate documentation for the loop around it.
@@ -69,9 +98,9 @@ impl<P: Profile> Node<P> {
     pub const fn new(config: Config, radio: Capabilities) -> Self {
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
-            net: Net::new(config.net),
+            net: Net::new(with_addresses(config.net, &config.mac)),
             tcp: Endpoint::new(config.tcp),
-            stats: Stats { unroutable_segments: 0, refused_commands: 0 },
+            stats: Stats { unroutable_segments: 0, unsendable_packets: 0, refused_commands: 0 },
         }
     }
 
@@ -86,28 +115,40 @@ impl<P: Profile> Node<P> {
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
         let payload = frame.get(indication.payload).unwrap_or_default();
         let frame = FrameIn { src: indication.src, dst: indication.dst, payload };
-        if let Ok(Some(delivery)) = self.net.handle_frame(now, frame) {
-            self.deliver(now, delivery);
-        }
+        let result = self.net.handle_frame(now, frame);
+        self.settle(now, result);
     }
 
     /// Takes an IPv6 packet from the host interface of a border router.
     pub fn handle_host_packet(&mut self, now: Instant, packet: &[u8]) {
-        if let Ok(Some(delivery)) = self.net.handle_host_packet(now, packet) {
-            self.deliver(now, delivery);
+        let result = self.net.handle_host_packet(now, packet);
+        self.settle(now, result);
+    }
+
+    /// Gives TCP, the one upper layer that is not the network layer's own, what is for it.
+    fn settle(&mut self, now: Instant, result: Result<Option<Delivery>, net::Discard>) {
+        let Ok(delivery) = result else { return };
+        if let Some(Delivery { packet, header, upper, protocol }) = delivery {
+            if protocol == protocol::TCP {
+                let segment = self.net.packet(packet).get(upper).unwrap_or_default();
+                let peer = AddressPair { local: header.dst, remote: header.src };
+                // What TCP drops it has counted.
+                let _ = self.tcp.handle_packet(now, peer, segment);
+            }
+            return self.net.release(packet);
+        }
+        let Some(report) = self.net.poll_error_about(protocol::TCP) else { return };
+        if let Kind::DestinationUnreachable { .. } = report.kind {
+            let peer = AddressPair { local: report.src, remote: report.dst };
+            self.unreachable(&peer, report.upper);
         }
     }
 
-    /// Passes a packet for this node to TCP, the one upper layer that is not the network layer's own.
-    fn deliver(&mut self, now: Instant, delivery: Delivery) {
-        let Delivery { packet, header, upper, protocol } = delivery;
-        if protocol == protocol::TCP {
-            let segment = self.net.packet(packet).get(upper).unwrap_or_default();
-            let peer = AddressPair { local: header.dst, remote: header.src };
-            // What TCP drops it has counted.
-            let _ = self.tcp.handle_packet(now, peer, segment);
-        }
-        self.net.release(packet);
+    /// Tells TCP that the segment which begins with these octets could not be delivered.
+    fn unreachable(&mut self, peer: &AddressPair, segment: [u8; 8]) {
+        let [a, b, c, d, seq @ ..] = segment;
+        let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        self.tcp.notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
     }
 
     /// The next command for the radio. At most three before the next event, deadline or call of the
@@ -124,15 +165,16 @@ impl<P: Profile> Node<P> {
     }
 
     /// Moves frames into the MAC until it is full or nothing waits. Every round fills a slot of the
-    /// MAC's queue, drops a stale datagram or takes a segment from TCP, so the rounds are bounded by
-    /// the tables.
+    /// MAC's queue, gives a packet up or takes segments from TCP, so the rounds are bounded by the
+    /// tables and by what the send rings hold.
     fn fill_mac(&mut self, now: Instant) {
         while let Some(outcome) = self.mac.poll_outcome(now) {
             let delivered = outcome.result == mac::Delivery::Delivered;
             self.net.handle_outcome(now, net::Token(outcome.token.0), delivered);
         }
         while self.mac.can_accept(mac::Class::Control) {
-            self.take_segment(now);
+            // A segment for the host does not have to wait for the radio.
+            while self.net.can_submit() && self.take_segment(now) {}
             let Some(pending) = self.net.pending() else { return };
             let class = match pending.class {
                 net::Class::Data => mac::Class::Data,
@@ -145,48 +187,69 @@ impl<P: Profile> Node<P> {
             let request = TxRequest { dst: pending.dst, ack: pending.ack, token, class };
             let limits = FrameLimits { max_payload: self.mac.max_payload(pending.dst) };
             let (net, rings) = (&mut self.net, SendRings(&self.tcp));
+            let mut written = 0;
             let filled = self.mac.enqueue(now, request, |room| {
-                net.poll_frame(now, limits, &rings, room).map_or(0, |frame| frame.len)
+                let frame = net.poll_frame(now, limits, &rings, room);
+                written = frame.map_or(0, |frame| frame.len);
+                written
             });
             if filled.is_err() {
                 return;
             }
-        }
-    }
-
-    /// Takes a segment from TCP if the network layer has none of its own yet.
-    fn take_segment(&mut self, now: Instant) {
-        while self.net.can_submit() {
-            let Some(packet) = self.tcp.poll_packet(now) else { return };
-            let tcp::Packet { peer, header, payload } = packet;
-            let body = match payload.len {
-                0 => Body::None,
-                len => Body::External { key: payload, len },
-            };
-            let AddressPair { local: src, remote: dst } = peer;
-            let hop_limit = self.net.config().hop_limit;
-            let outgoing = Outgoing {
-                src,
-                dst,
-                hop_limit,
-                traffic_class: 0,
-                flow_label: 0,
-                protocol: protocol::TCP,
-                upper: &header,
-                body,
-            };
-            if self.net.submit(now, outgoing).is_err() {
-                // TCP finds out by its timers, as with any loss.
-                self.stats.unroutable_segments = self.stats.unroutable_segments.saturating_add(1);
+            if written == 0 && self.net.pending().is_some_and(|p| p.token == pending.token) {
+                // Not stale, so no frame is large enough, and none ever will be.
+                self.net.handle_outcome(now, pending.token, false);
+                let count = &mut self.stats.unsendable_packets;
+                *count = count.saturating_add(1);
             }
         }
     }
 
+    /// Takes a segment from TCP; whether there was one. If the network layer does not want it, TCP
+    /// finds out by its timers, as with any loss, or at once while it is still connecting.
+    fn take_segment(&mut self, now: Instant) -> bool {
+        let Some(tcp::Packet { peer, header, payload }) = self.tcp.poll_packet(now) else {
+            return false;
+        };
+        let body = match payload.len {
+            0 => Body::None,
+            len => Body::External { key: payload, len },
+        };
+        let outgoing = Outgoing {
+            src: peer.local,
+            dst: peer.remote,
+            hop_limit: self.net.config().hop_limit,
+            traffic_class: 0,
+            flow_label: 0,
+            protocol: protocol::TCP,
+            upper: &header,
+            body,
+        };
+        match self.net.submit(now, outgoing) {
+            Ok(()) => self.net.park_for_host(&SendRings(&self.tcp)),
+            Err(error) => {
+                let count = &mut self.stats.unroutable_segments;
+                *count = count.saturating_add(1);
+                if let (net::SendError::NoRoute, Some(head)) = (error, header.first_chunk()) {
+                    self.unreachable(&peer, *head);
+                }
+            }
+        }
+        true
+    }
+
     /// Writes the next packet for the host interface of a border router to `buf`; 1280 octets always
-    /// suffice.
+    /// suffice. Drain this after [`Node::poll_radio`]. A host that cannot take a packet must drop it:
+    /// what is left here holds packet slots.
     pub fn poll_host_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {
-        self.take_segment(now);
-        self.net.poll_host_packet(now, &SendRings(&self.tcp), buf)
+        loop {
+            let packet = self.net.poll_host_packet(now, &SendRings(&self.tcp), buf);
+            // One segment at a time, so that none is dropped for want of room in the queue.
+            let waiting = self.net.info().host_queued > 0;
+            if packet.is_some() || waiting || !self.net.can_submit() || !self.take_segment(now) {
+                return packet;
+            }
+        }
     }
 
     /// When [`Node::handle_deadline`] wants to be called.
@@ -217,7 +280,12 @@ impl<P: Profile> Node<P> {
         self.net.is_own(address)
     }
 
-    /// What passed between the layers.
+    /// How full the tables are.
+    pub fn info(&self) -> Info {
+        Info { mac: self.mac.info(), net: self.net.info() }
+    }
+
+    /// What got lost between the layers. Each layer has counters of its own.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }

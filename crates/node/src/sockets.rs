@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use core::fmt;
 use core::net::Ipv6Addr;
 use kinglet_net::Net;
-use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, PayloadRef};
+use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, ListenConfig, PayloadRef};
 use kinglet_time::Instant;
 
 /// Why a connection could not be opened.
@@ -35,8 +35,17 @@ impl fmt::Display for ConnectError {
 
 impl core::error::Error for ConnectError {}
 
+/// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
+const MAX_MSS: u16 = 1280 - 40 - 20;
+
+fn clamped(config: ConnectionConfig) -> ConnectionConfig {
+    ConnectionConfig { mss: config.mss.min(MAX_MSS), ..config }
+}
+
 impl<P: Profile> Node<P> {
-    /// Opens a connection to `port` at `remote`; progress shows in the state of the handle.
+    /// Opens a connection to `port` at `remote`; progress shows in the state of the handle, and a
+    /// missing route in its error. An MSS above 1220 octets counts as 1220: IPv6 packets are not
+    /// larger than 1280 here.
     ///
     /// # Errors
     /// [`ConnectError`]; nothing was sent.
@@ -49,7 +58,16 @@ impl<P: Profile> Node<P> {
     ) -> Result<Handle, ConnectError> {
         let local = self.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
         let peer = AddressPair { local, remote };
-        self.tcp.connect(now, peer, port, config).map_err(ConnectError::Tcp)
+        self.tcp.connect(now, peer, port, clamped(config)).map_err(ConnectError::Tcp)
+    }
+
+    /// Listens on `port`; connections come out of [`Endpoint::accept`]. The MSS is bounded as in
+    /// [`Node::tcp_connect`].
+    ///
+    /// # Errors
+    /// [`tcp::ListenError`]
+    pub fn tcp_listen(&mut self, port: u16, config: ListenConfig) -> Result<(), tcp::ListenError> {
+        self.tcp.listen(port, ListenConfig { connection: clamped(config.connection), ..config })
     }
 
     /// TCP: listeners, connections, their data and their state.

@@ -1,0 +1,157 @@
+//! The host interface of a border router.
+
+mod common;
+use common::stream::{Sink, Source};
+use common::*;
+use core::net::Ipv6Addr;
+use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::time::{Duration, Instant};
+use kinglet::{BorderRouter, Node};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const PORT: u16 = 80;
+
+fn outside() -> Ipv6Addr {
+    "2001:db8:1::1".parse().unwrap()
+}
+
+/// A host with the same stack and no radio, at the other end of the border router's interface.
+fn host() -> Box<Node<BorderRouter>> {
+    let mut host = Box::new(Node::new(config(99, 1), usual()));
+    let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
+    host.net().add_address(InterfaceAddress { address: outside(), prefix_len: 64 }).unwrap();
+    host.net().add_route(everywhere).unwrap();
+    host
+}
+
+/// Node 1 is a mote, node 2 the border router.
+fn network(loss: u32) -> World<BorderRouter> {
+    let mut world = World::<BorderRouter>::new(2, usual(), loss, 3);
+    let default = |via| Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via };
+    let via = NextHop::Link(kinglet::wire::ieee802154::Address::Short(2));
+    world.nodes[0].net().add_route(default(via)).unwrap();
+    world.nodes[1].net().add_route(default(NextHop::Host)).unwrap();
+    world
+}
+
+/// Moves packets between border router and host; whether there were any.
+fn exchange(now: Instant, router: &mut Node<BorderRouter>, host: &mut Node<BorderRouter>) -> bool {
+    if host.deadline().is_some_and(|at| at <= now) {
+        host.handle_deadline(now);
+    }
+    let mut buf = [0; 1280];
+    let mut moved = false;
+    while let Some(len) = router.poll_host_packet(now, &mut buf) {
+        host.handle_host_packet(now, &buf[..len]);
+        moved = true;
+    }
+    while let Some(len) = host.poll_host_packet(now, &mut buf) {
+        router.handle_host_packet(now, &buf[..len]);
+        moved = true;
+    }
+    moved
+}
+
+#[test]
+fn a_mote_and_a_host_talk_tcp_through_the_border_router() {
+    for loss in [0, 15] {
+        let (mut world, mut host) = (network(loss), host());
+        world.hosts_up = false;
+        host.tcp_listen(PORT, ListenConfig::default()).unwrap();
+        let mote =
+            world.nodes[0].tcp_connect(world.now, outside(), PORT, Default::default()).unwrap();
+        let mut server = None;
+        let mut sources = [Source::new(1, 20_000), Source::new(2, 20_000)];
+        let mut sinks = [Sink::new(1), Sink::new(2)];
+        assert!(world.run(MINUTE * 10, |now, nodes| {
+            while exchange(now, &mut nodes[1], &mut host) {}
+            server = server.or_else(|| host.tcp().accept(PORT));
+            let Some(server) = server else { return false };
+            sources[0].step(&mut nodes[0], mote);
+            sources[1].step(&mut host, server);
+            let ended = sinks[0].step(&mut host, server).unwrap();
+            sinks[1].step(&mut nodes[0], mote).unwrap() && ended
+        }));
+        assert_eq!(sinks.map(|sink| sink.received), [20_000; 2]);
+    }
+}
+
+fn open_to_both(world: &mut World<BorderRouter>, host: &mut Node<BorderRouter>) -> [Handle; 2] {
+    let listen = ListenConfig::default();
+    host.tcp_listen(PORT, listen).unwrap();
+    world.nodes[0].tcp_listen(PORT, listen).unwrap();
+    let quick = ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT };
+    let handles = [outside(), global(1)]
+        .map(|to| world.nodes[1].tcp_connect(world.now, to, PORT, quick).unwrap());
+    assert!(world.run(MINUTE, |now, nodes| {
+        while exchange(now, &mut nodes[1], host) {}
+        handles.iter().all(|&handle| nodes[1].tcp().state(handle) == Some(State::Established))
+    }));
+    handles
+}
+
+#[test]
+fn what_the_border_router_sends_to_its_host_does_not_wait_for_the_radio_nor_the_reverse() {
+    let (mut world, mut host) = (network(0), host());
+    world.hosts_up = false;
+    let [to_host, to_mote] = open_to_both(&mut world, &mut host);
+    // Both connections want to send; the host is not asked for a while.
+    for handle in [to_host, to_mote, to_host, to_mote] {
+        assert_eq!(world.nodes[1].tcp().send(handle, &[7; 900]), Ok(900));
+    }
+    let mut mote = None;
+    assert!(
+        world.run(MINUTE, |_, nodes| {
+            mote = mote.or_else(|| nodes[0].tcp().accept(PORT));
+            mote.is_some_and(|handle| nodes[0].tcp().can_recv(handle) == 1_800)
+        }),
+        "the silent host keeps the radio waiting"
+    );
+    let server = host.tcp().accept(PORT).unwrap();
+    assert!(world.run(MINUTE, |now, nodes| {
+        while exchange(now, &mut nodes[1], &mut host) {}
+        host.tcp().can_recv(server) == 1_800
+    }));
+    // And with a radio that takes nothing.
+    world.air.set_loss(100);
+    for _ in 0..3 {
+        assert_eq!(world.nodes[1].tcp().send(to_mote, &[7; 1000]), Ok(1_000));
+        world.run(Duration::from_millis(100), |_, _| false);
+    }
+    let now = world.now;
+    assert_eq!(world.nodes[1].tcp().send(to_host, &[7; 500]), Ok(500));
+    exchange(now, &mut world.nodes[1], &mut host);
+    assert_eq!(host.tcp().can_recv(server), 2_300);
+}
+
+#[test]
+fn a_drained_border_router_has_nothing_left() {
+    let (mut world, mut host) = (network(0), host());
+    world.hosts_up = false;
+    let handles = open_to_both(&mut world, &mut host);
+    let now = world.now;
+    for handle in handles {
+        world.nodes[1].tcp().send(handle, &[7; 3_000]).unwrap();
+    }
+    let router = &mut world.nodes[1];
+    let mut buf = [0; 1280];
+    while router.poll_radio(now).is_some() {}
+    let mut packets = 0;
+    while router.poll_host_packet(now, &mut buf).is_some() {
+        packets += 1;
+    }
+    assert!(packets >= 2);
+    assert!(router.poll_radio(now).is_none() && router.poll_host_packet(now, &mut buf).is_none());
+}
+
+#[test]
+fn a_short_buffer_changes_nothing() {
+    let mut world = network(0);
+    world.hosts_up = false;
+    let now = world.now;
+    world.nodes[1].net().ping(now, outside(), 1, 1, &[0; 100]).unwrap();
+    let mut buf = [0; 1280];
+    assert_eq!(world.nodes[1].poll_host_packet(now, &mut buf[..147]), None);
+    assert_eq!(world.nodes[1].poll_host_packet(now, &mut buf), Some(148));
+}

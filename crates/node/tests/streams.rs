@@ -1,0 +1,271 @@
+//! TCP between nodes, through every layer.
+
+mod common;
+use common::stream::{Sink, Source};
+use common::*;
+use kinglet::tcp::{
+    ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,
+};
+use kinglet::time::{Duration, Instant};
+use kinglet::{BorderRouter, ConnectError, Mote, Profile, Router};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const PORT: u16 = 80;
+
+/// An MSS of five frames or so.
+fn connection() -> ConnectionConfig {
+    ConnectionConfig { mss: 460, ..ConnectionConfig::DEFAULT }
+}
+
+fn listen() -> ListenConfig {
+    ListenConfig { backlog: 2, connection: connection() }
+}
+
+/// Opens a connection from the first node to the last.
+fn open<P: Profile>(world: &mut World<P>) -> (Handle, Handle) {
+    let last = world.nodes.len() - 1;
+    let _ = world.nodes[last].tcp_listen(PORT, listen());
+    let to = global(last as u16 + 1);
+    let client = world.nodes[0].tcp_connect(world.now, to, PORT, connection()).unwrap();
+    let mut server = None;
+    assert!(world.run(HOUR, |_, nodes| {
+        server = server.or_else(|| nodes[last].tcp().accept(PORT));
+        server.is_some() && nodes[0].tcp().state(client) == Some(State::Established)
+    }));
+    (client, server.unwrap())
+}
+
+/// Sends `up` octets from first to last and `down` back, both ends closing; how long it took.
+fn transfer<P: Profile>(world: &mut World<P>, up: usize, down: usize) -> Duration {
+    let last = world.nodes.len() - 1;
+    let start = world.now;
+    let (client, server) = open(world);
+    let mut sources = [Source::new(1, up), Source::new(2, down)];
+    let mut sinks = [Sink::new(2), Sink::new(1)];
+    let done = world.run(HOUR, |_, nodes| {
+        sources[0].step(&mut nodes[0], client);
+        sources[1].step(&mut nodes[last], server);
+        let ended = sinks[0].step(&mut nodes[0], client).unwrap();
+        sinks[1].step(&mut nodes[last], server).unwrap() && ended
+    });
+    assert!(done, "{sources:?} {sinks:?}");
+    assert_eq!((sinks[0].received, sinks[1].received), (down, up));
+    if up == 0 {
+        world.nodes[0].tcp().close(client).unwrap();
+    }
+    world.now - start
+}
+
+fn streams_flow_on<P: Profile>() {
+    for loss in [0, 10, 20, 30] {
+        let took = transfer(&mut World::<P>::new(2, usual(), loss, 11), 20_000, 20_000);
+        // 40 kB at the 75 kb/s of one hop (TCPlp, 6.3) take 4.3 s; the return path halves that.
+        assert!(loss > 0 || took < Duration::from_secs(10), "{took:?}");
+    }
+}
+
+#[test]
+fn streams_flow_both_ways_under_loss_between_motes() {
+    streams_flow_on::<Mote>();
+}
+
+#[test]
+fn streams_flow_both_ways_under_loss_between_routers() {
+    streams_flow_on::<Router>();
+}
+
+#[test]
+fn streams_flow_both_ways_under_loss_between_border_routers() {
+    streams_flow_on::<BorderRouter>();
+}
+
+#[test]
+fn streams_cross_middle_nodes() {
+    for (count, loss) in [(3, 0), (3, 10), (4, 5)] {
+        let mut world = World::<Router>::new(count, usual(), loss, 5);
+        for node in &mut world.nodes {
+            // Against hidden terminals, which the ends of three nodes are (TCPlp, 7.1).
+            node.set_retry_delay(Duration::from_millis(40));
+        }
+        transfer(&mut world, 12_000, 12_000);
+        assert!(world.nodes[1].net().stats().forwarded > 50);
+    }
+}
+
+#[test]
+fn a_middle_node_has_streams_of_its_own_while_it_forwards() {
+    let mut world = World::<Router>::new(3, usual(), 2, 6);
+    world.nodes.iter_mut().for_each(|node| node.set_retry_delay(Duration::from_millis(40)));
+    let (through, server) = open(&mut world);
+    let own = world.nodes[1].tcp_connect(world.now, global(3), PORT, connection()).unwrap();
+    let mut own_server = None;
+    let mut sources = [Source::new(1, 15_000), Source::new(2, 15_000)];
+    let mut sinks = [Sink::new(1), Sink::new(2)];
+    let mut through_when_own_is_done = None;
+    assert!(world.run(HOUR, |_, nodes| {
+        own_server = own_server.or_else(|| nodes[2].tcp().accept(PORT));
+        sources[0].step(&mut nodes[0], through);
+        sources[1].step(&mut nodes[1], own);
+        let through_done = sinks[0].step(&mut nodes[2], server).unwrap();
+        let own_done = own_server.is_some_and(|own| sinks[1].step(&mut nodes[2], own).unwrap());
+        if own_done {
+            through_when_own_is_done.get_or_insert(sinks[0].received);
+        }
+        through_done && own_done
+    }));
+    // Half the hops give an advantage, and no monopoly.
+    assert!(through_when_own_is_done > Some(1_500), "{through_when_own_is_done:?}");
+    assert_eq!((sinks[0].received, sinks[1].received), (15_000, 15_000));
+}
+
+#[test]
+fn one_side_can_close_and_still_receive() {
+    let mut world = World::<Mote>::new(2, usual(), 10, 7);
+    let (client, server) = open(&mut world);
+    world.nodes[0].tcp().close(client).unwrap();
+    let (mut end, mut reply, mut back) = (Sink::new(0), Source::new(3, 9_000), Sink::new(3));
+    assert!(world.run(HOUR, |_, nodes| {
+        if end.step(&mut nodes[1], server).unwrap() {
+            reply.step(&mut nodes[1], server);
+        }
+        back.step(&mut nodes[0], client).unwrap()
+    }));
+    assert_eq!((end.received, back.received), (0, 9_000));
+    assert_eq!(world.nodes[0].tcp().send(client, b"x"), Err(SendError::Closed));
+}
+
+#[test]
+fn an_abort_resets_the_other_end() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 8);
+    let (client, server) = open(&mut world);
+    world.nodes[0].tcp().abort(client).unwrap();
+    let mut sink = Sink::new(0);
+    let mut error = None;
+    assert!(world.run(HOUR, |_, nodes| {
+        error = sink.step(&mut nodes[1], server).err();
+        error.is_some()
+    }));
+    assert_eq!(error, Some(RecvError::Ended(ConnectionError::Reset)));
+    assert_eq!(world.nodes[0].tcp().state(client), None);
+}
+
+#[test]
+fn connections_share_a_node() {
+    let mut world = World::<BorderRouter>::new(2, usual(), 5, 9);
+    let pairs: Vec<_> = (0..4).map(|_| open(&mut world)).collect();
+    let mut sources: Vec<_> = (0..4).map(|id| Source::new(id, 8_000)).collect();
+    let mut sinks: Vec<_> = (0..4).map(Sink::new).collect();
+    assert!(world.run(HOUR, |_, nodes| {
+        pairs.iter().zip(&mut sources).for_each(|(pair, source)| {
+            source.step(&mut nodes[0], pair.0);
+        });
+        let sinks = pairs.iter().zip(&mut sinks);
+        sinks.fold(true, |all, (pair, sink)| sink.step(&mut nodes[1], pair.1).unwrap() && all)
+    }));
+    assert!(sinks.iter().all(|sink| sink.received == 8_000));
+}
+
+#[test]
+fn a_slot_serves_one_connection_after_the_other() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 10);
+    for round in 0..6 {
+        let took = transfer(&mut world, 1_000, 1_000);
+        assert!(took < Duration::from_secs(200), "round {round} took {took:?}");
+    }
+}
+
+#[test]
+fn after_a_reboot_the_peer_learns_that_its_connection_is_gone_and_opens_another() {
+    for loss in [0, 20] {
+        let mut world = World::<Mote>::new(2, usual(), loss, 12);
+        let (client, _) = open(&mut world);
+        let mut source = Source { close: false, ..Source::new(1, 100_000) };
+        world.run(Duration::from_secs(2), |_, nodes| source.step(&mut nodes[0], client));
+        assert!(source.sent < source.total, "mid-transfer");
+        world.reboot(1);
+        assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
+        let error = world.nodes[0].tcp().info(client).unwrap().error;
+        assert_eq!(error, Some(ConnectionError::Reset), "what the new life answers");
+        let _ = world.nodes[0].tcp().close(client);
+        transfer(&mut world, 5_000, 5_000);
+    }
+}
+
+#[test]
+fn a_peer_that_falls_silent_is_given_up_in_bounded_time() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 13);
+    let (client, _) = open(&mut world);
+    world.air.set_loss(100);
+    world.nodes[0].tcp().send(client, b"anybody there?").unwrap();
+    assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
+    let error = world.nodes[0].tcp().info(client).unwrap().error;
+    assert_eq!(error, Some(ConnectionError::TimedOut));
+}
+
+#[test]
+fn a_port_where_nobody_listens_refuses() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 14);
+    let client = world.nodes[0].tcp_connect(world.now, global(2), 81, connection()).unwrap();
+    let closed = |nodes: &mut [Box<kinglet::Node<Mote>>]| nodes[0].tcp().state(client);
+    assert!(world.run(HOUR, |_, nodes| closed(nodes) == Some(State::Closed)));
+    let error = world.nodes[0].tcp().info(client).unwrap().error;
+    assert_eq!(error, Some(ConnectionError::Refused));
+}
+
+#[test]
+fn a_connection_without_a_route_ends_at_once() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 15);
+    let nowhere = "2001:db8:1::1".parse().unwrap();
+    let client = world.nodes[0].tcp_connect(world.now, nowhere, PORT, connection()).unwrap();
+    let before = world.now;
+    assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
+    assert!(world.now - before < Duration::from_secs(1));
+    let error = world.nodes[0].tcp().info(client).unwrap().error;
+    assert_eq!(error, Some(ConnectionError::Unreachable));
+    assert_eq!(world.nodes[0].stats().unroutable_segments, 1);
+}
+
+#[test]
+fn a_router_that_reports_no_route_ends_a_connection_that_is_being_opened() {
+    let mut world = World::<Router>::new(3, usual(), 0, 16);
+    assert!(world.nodes[1].net().remove_route(global(3), 128));
+    let client = world.nodes[0].tcp_connect(world.now, global(3), PORT, connection()).unwrap();
+    let before = world.now;
+    assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
+    assert!(world.now - before < Duration::from_secs(1));
+    let error = world.nodes[0].tcp().info(client).unwrap().error;
+    assert_eq!(error, Some(ConnectionError::Unreachable));
+    // TCP was told; what is about other protocols stays for the application.
+    assert_eq!(world.nodes[0].net().poll_error(), None);
+}
+
+#[test]
+fn a_node_without_an_address_cannot_connect() {
+    let mut node = Box::new(kinglet::Node::<Mote>::new(config(1, 1), usual()));
+    let connected = node.tcp_connect(Instant::from_secs(1), global(2), PORT, connection());
+    assert_eq!(connected, Err(ConnectError::NoSourceAddress));
+}
+
+#[test]
+fn pitfalls_074_and_098_an_mss_above_the_mtu_is_bounded_on_both_sides() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 17);
+    let huge = ConnectionConfig { mss: 9_000, ..ConnectionConfig::DEFAULT };
+    world.nodes[1].tcp_listen(PORT, ListenConfig { backlog: 1, connection: huge }).unwrap();
+    let client = world.nodes[0].tcp_connect(world.now, global(2), PORT, huge).unwrap();
+    let (mut source, mut sink, mut server) = (Source::new(1, 20_000), Sink::new(1), None);
+    assert!(world.run(HOUR, |_, nodes| {
+        server = server.or_else(|| nodes[1].tcp().accept(PORT));
+        source.step(&mut nodes[0], client);
+        server.is_some_and(|server| sink.step(&mut nodes[1], server).unwrap())
+    }));
+    assert_eq!(sink.received, 20_000);
+    assert_eq!(world.nodes[0].stats().unroutable_segments, 0);
+}
+
+#[test]
+fn csma_in_hardware_serves_as_well() {
+    let capabilities = usual() | kinglet::radio::Capabilities::CSMA;
+    let mut world = World::<Mote>::new(2, capabilities, 10, 18);
+    transfer(&mut world, 10_000, 10_000);
+    assert!(world.air.hardware_backoffs > 20);
+}
