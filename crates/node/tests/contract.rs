@@ -218,18 +218,15 @@ impl Subject for Device {
             _ => None,
         };
         if let Some(access) = submitted {
+            let before = node.info().mac.slots_used;
             node.radio_refused(now);
+            assert_eq!(node.info().mac.slots_used, before, "a frame is lost");
             return access != Access::Immediate;
         }
         node.info().net.host_queued > 0 && {
             assert_eq!(node.poll_host_packet(now, &mut [0; 39]), None);
             true
         }
-    }
-
-    fn owed(&self) -> usize {
-        let info = self.node.borrow().info();
-        info.mac.slots_used + info.net.host_queued
     }
 
     fn occupancy(&self) -> Vec<(usize, usize)> {

@@ -87,6 +87,11 @@ impl Air {
         radio.events.clear();
     }
 
+    /// Makes a radio listen, for a node that has told its driver so before.
+    pub fn listen(&mut self, index: usize) {
+        self.radios[index].listening = true;
+    }
+
     pub fn set_loss(&mut self, percent: u32) {
         self.loss = percent;
     }

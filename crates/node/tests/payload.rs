@@ -1,0 +1,137 @@
+//! Payload stays in the send ring until a frame takes it: never a wrong octet on the air, and what
+//! a node takes of memory.
+
+mod common;
+use common::stream::pattern;
+use common::*;
+use kinglet::radio::{Ack, Capabilities, Command, Event};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::time::{Duration, Instant};
+use kinglet::wire::ieee802154::Frame;
+use kinglet::wire::sixlowpan::FragmentHeader;
+use kinglet::{BorderRouter, Mote, Node, Router};
+use std::collections::BTreeMap;
+
+/// With the radio's CSMA-CA a frame can leave whenever it is asked for.
+fn radio() -> Capabilities {
+    usual() | Capabilities::CSMA
+}
+
+/// The next frame of `node`, which counts as delivered.
+fn pull(now: Instant, node: &mut Node<Mote>) -> Option<Vec<u8>> {
+    loop {
+        let submission = node.poll_radio(now)?;
+        if let Command::Transmit { .. } = submission.command {
+            let frame = submission.frame.to_vec();
+            let ack = Ack::Received { frame_pending: false };
+            node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+            return Some(frame);
+        }
+    }
+}
+
+fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
+    let len = frame.len() as u8;
+    let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: true };
+    node.handle_radio(now, event, frame);
+}
+
+/// Both ends of a connection, established by hand.
+fn connected(now: Instant) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
+    let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
+    let config = ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT };
+    nodes[1].tcp_listen(80, ListenConfig { backlog: 1, connection: config }).unwrap();
+    let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
+    for from in [0, 1, 0] {
+        let frame = pull(now, &mut nodes[from]).unwrap();
+        give(now, &mut nodes[1 - from], &frame);
+    }
+    let server = nodes[1].tcp().accept(80).unwrap();
+    assert_eq!(nodes[0].tcp().state(client), Some(State::Established));
+    (nodes, [client, server])
+}
+
+fn fragment(frame: &[u8]) -> Option<(FragmentHeader, Vec<u8>)> {
+    let payload = Frame::parse(frame).unwrap().payload().to_vec();
+    let (header, rest) = FragmentHeader::parse(&payload).ok()?;
+    Some((header, rest.to_vec()))
+}
+
+#[test]
+fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_out() {
+    let mut now = Instant::from_secs(1);
+    let (mut nodes, [client, server]) = connected(now);
+    let octets = |range: core::ops::Range<usize>| range.map(|i| pattern(1, i)).collect::<Vec<_>>();
+    // One full segment reaches the peer, whose acknowledgement stays behind.
+    let segment = 1_208;
+    assert_eq!(nodes[0].tcp().send(client, &octets(0..segment)), Ok(segment));
+    let mut sent = BTreeMap::new();
+    while let Some(frame) = pull(now, &mut nodes[0]) {
+        let (header, octets) = fragment(&frame).unwrap();
+        sent.insert(header.offset, octets);
+        give(now, &mut nodes[1], &frame);
+    }
+    assert!(sent.len() > 10);
+    let mut read = vec![0; 4_000];
+    assert_eq!(nodes[1].tcp().recv(server, &mut read), Ok(segment));
+    now += Duration::from_millis(150);
+    nodes[1].handle_deadline(now);
+    let ack = pull(now, &mut nodes[1]).unwrap();
+    // The sender's timer expires, and it begins to send the segment again.
+    now += Duration::from_secs(5);
+    nodes[0].handle_deadline(now);
+    let again: Vec<_> = (0..4).map(|_| pull(now, &mut nodes[0]).unwrap()).collect();
+    let (first, _) = fragment(&again[0]).unwrap();
+    assert_eq!(first.offset, None);
+    // Now the acknowledgement comes, and the application fills the ring with something else.
+    give(now, &mut nodes[0], &ack);
+    assert_eq!(nodes[0].tcp().info(client).unwrap().bytes_in_flight, 0);
+    assert_eq!(nodes[0].tcp().send(client, &octets(segment..segment + 2_000)), Ok(2_000));
+    let mut old = again;
+    let mut new = Vec::new();
+    while let Some(frame) = pull(now, &mut nodes[0]) {
+        match fragment(&frame) {
+            Some((header, _)) if header.tag == first.tag => old.push(frame),
+            _ => new.push(frame),
+        }
+    }
+    // Frames that were written before may go out, and they are right.
+    assert!(old.len() < sent.len(), "the rest must not go out");
+    for frame in &old[1..] {
+        let (header, octets) = fragment(frame).unwrap();
+        assert_eq!(sent.get(&header.offset), Some(&octets), "offset {:?}", header.offset);
+    }
+    assert_eq!(nodes[0].net().stats().stale, 1);
+    // The peer has every octet as it was written.
+    old.iter().chain(&new).for_each(|frame| give(now, &mut nodes[1], frame));
+    let len = nodes[1].tcp().recv(server, &mut read[segment..]).unwrap();
+    assert!(len >= 1_208);
+    assert_eq!(read[..segment + len], octets(0..segment + len));
+}
+
+#[test]
+fn a_reboot_changes_the_tag_of_the_first_datagram() {
+    let tag = |boot| {
+        let mut node = node::<Mote>(1, boot, 2, radio());
+        node.net().ping(Instant::ZERO, global(2), 1, 1, &[0; 500]).unwrap();
+        fragment(&pull(Instant::ZERO, &mut node).unwrap()).unwrap().0.tag
+    };
+    let tags: std::collections::BTreeSet<_> = (0..100).map(tag).collect();
+    assert!(tags.len() > 95, "{} different tags", tags.len());
+}
+
+#[test]
+fn a_node_is_a_constant_and_keeps_to_its_memory() {
+    // Const-constructible: a firmware keeps it in `.bss` or `.data`.
+    static NODE: std::sync::Mutex<Node<Mote>> =
+        std::sync::Mutex::new(Node::new(kinglet::Config::new(1, [0; 8], 1, [1; 16]), NONE));
+    const NONE: Capabilities = Capabilities::NONE;
+    assert_eq!(NODE.lock().unwrap().deadline(), None);
+    // Bounds for a host of 64 bits, where pointers, lengths and paddings are twice as long.
+    let [mote, router, border] =
+        [size_of::<Node<Mote>>(), size_of::<Node<Router>>(), size_of::<Node<BorderRouter>>()];
+    println!("{mote} {router} {border}");
+    assert!(mote <= 24 * 1024, "{mote}");
+    assert!(router <= 36 * 1024, "{router}");
+    assert!(border <= 96 * 1024, "{border}");
+}
