@@ -1,0 +1,215 @@
+//! Kinglet: the whole [`Node`], its MAC without CSMA-CA and without retries.
+//!
+//! The radio says that it does channel access and acknowledgements itself, and the model is what it
+//! does: the MAC then neither backs off nor waits, and adds headers, sequence numbers and duplicate
+//! rejection, as a driver would need them. Its queue has one slot for data (and the one that it
+//! keeps for control frames), so that the station holds one frame, like the peers' radios.
+
+use crate::station::{Frame, Reader, Role, Setup, Station, Writer};
+use core::net::Ipv6Addr;
+use kinglet::mac::Csma;
+use kinglet::radio::{Ack, Capabilities, Command, Event};
+use kinglet::tcp::congestion::NewReno;
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, Peer};
+use kinglet::time::Instant;
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Config, Node, mac, net, tcp};
+
+/// The memory plan: `kinglet::Mote` with rings of exactly `N` octets and one data frame.
+struct Plan<const N: usize, const MAP: usize>;
+
+impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
+    type Queue = [mac::Slot; 2];
+    type Neighbours = [mac::Neighbour; 4];
+}
+
+impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
+    type Storage = [u8; 1280];
+    type Packets = [net::Slot<Self::Storage>; 5];
+    type Reassembly = [Option<net::Partial>; 2];
+    type Output = [Option<net::Queued>; 3];
+    type Host = [Option<net::Queued>; 0];
+    type Addresses = [Option<net::InterfaceAddress>; 2];
+    type Routes = [Option<net::Route>; 4];
+    type Neighbours = [Option<net::Neighbour>; 2];
+    type Contexts = [Option<Context>; 4];
+    type UdpSockets = [net::UdpSocket; 2];
+}
+
+impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
+    type Congestion = NewReno;
+    type SendBuffer = [u8; N];
+    type ReceiveBuffer = [u8; N];
+    type ReceiveMap = [u8; MAP];
+    type Connections<K: Peer> = [tcp::Slot<K, Self>; 2];
+    type Listeners = [Option<tcp::Listener>; 2];
+    type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 2];
+    type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 2];
+}
+
+const PORT: u16 = 1;
+
+struct KingletStation<const N: usize, const MAP: usize> {
+    node: Box<Node<Plan<N, MAP>>>,
+    role: Role,
+    setup: Setup,
+    handle: Option<Handle>,
+    writer: Writer,
+    reader: Reader,
+}
+
+/// A station with the buffers that `setup` names.
+pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
+    match setup.buffer {
+        1840 => Box::new(KingletStation::<1840, 230>::new(role, setup, seed)),
+        1848 => Box::new(KingletStation::<1848, 231>::new(role, setup, seed)),
+        2760 => Box::new(KingletStation::<2760, 345>::new(role, setup, seed)),
+        other => panic!("no memory plan with buffers of {other} octets"),
+    }
+}
+
+fn number(role: Role) -> u8 {
+    match role {
+        Role::Source => 1,
+        Role::Sink => 2,
+    }
+}
+
+/// The link-local address that a link address implies (RFC 4944, 6 and RFC 4291, 2.5.1).
+fn address(role: Role, short: bool) -> Ipv6Addr {
+    let n = u16::from(number(role));
+    match short {
+        true => Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0x00ff, 0xfe00, n),
+        false => Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, n),
+    }
+}
+
+impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
+    fn new(role: Role, setup: Setup, seed: u64) -> Self {
+        let n = number(role);
+        // The universal/local bit is inverted in the IID, which is ::n.
+        let extended = [2, 0, 0, 0, 0, 0, 0, n];
+        let short = if setup.short { u16::from(n) } else { 0xffff };
+        let secret = (u128::from(seed) << 8 | u128::from(n)).to_be_bytes();
+        let mut config = Config::new(short, extended, seed << 8 | u64::from(n), secret);
+        config.mac.csma = Csma::Hardware;
+        config.mac.max_frame_retries = 0;
+        let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
+        let mut node = Box::new(Node::new(config, radio));
+        if role == Role::Sink {
+            let listen = ListenConfig { backlog: 1, connection: connection(&setup) };
+            node.tcp_listen(PORT, listen).expect("a free listener");
+        }
+        let (writer, reader) = (Writer::default(), Reader::default());
+        KingletStation { node, role, setup, handle: None, writer, reader }
+    }
+
+    fn write(&mut self, handle: Handle) {
+        let mut data = [0; 512];
+        loop {
+            let room = self.node.tcp().can_send(handle).min(data.len());
+            if room == 0 {
+                return;
+            }
+            self.writer.peek(&mut data[..room]);
+            match self.node.tcp().send(handle, &data[..room]) {
+                Ok(0) | Err(_) => return,
+                Ok(count) => self.writer.took(count),
+            }
+        }
+    }
+
+    fn read(&mut self, handle: Handle) {
+        let mut data = [0; 512];
+        while let Ok(count) = self.node.tcp().recv(handle, &mut data)
+            && count > 0
+        {
+            self.reader.check(&data[..count]);
+        }
+    }
+}
+
+fn connection(setup: &Setup) -> ConnectionConfig {
+    ConnectionConfig { mss: setup.mss, timestamps: setup.timestamps, ..ConnectionConfig::DEFAULT }
+}
+
+impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
+    fn start(&mut self, now: u64) {
+        if self.role == Role::Source {
+            let to = address(Role::Sink, self.setup.short);
+            let config = connection(&self.setup);
+            let handle = self.node.tcp_connect(Instant::from_micros(now), to, PORT, config);
+            self.handle = Some(handle.expect("a free connection"));
+        }
+    }
+
+    fn deadline(&mut self, _now: u64) -> Option<u64> {
+        self.node.deadline().map(Instant::as_micros)
+    }
+
+    fn run(&mut self, now: u64) {
+        let now = Instant::from_micros(now);
+        if self.node.deadline().is_some_and(|at| at <= now) {
+            self.node.handle_deadline(now);
+        }
+        if self.role == Role::Sink && self.handle.is_none() {
+            self.handle = self.node.tcp().accept(PORT);
+        }
+        match (self.role, self.handle) {
+            (Role::Source, Some(handle)) => self.write(handle),
+            (Role::Sink, Some(handle)) => self.read(handle),
+            _ => {}
+        }
+    }
+
+    fn poll_frame(&mut self, now: u64, out: &mut Frame) -> bool {
+        while let Some(submission) = self.node.poll_radio(Instant::from_micros(now)) {
+            if let Command::Transmit { .. } = submission.command {
+                out.set(submission.frame);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn sent(&mut self, now: u64, delivered: bool) {
+        let known = delivered || !self.setup.feedback;
+        let ack = if known { Ack::Received { frame_pending: false } } else { Ack::Missing };
+        let now = Instant::from_micros(now);
+        self.node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+    }
+
+    fn receive(&mut self, now: u64, frame: &[u8]) {
+        let now = Instant::from_micros(now);
+        let len = frame.len() as u8;
+        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
+        self.node.handle_radio(now, event, frame);
+    }
+
+    fn received(&self) -> u64 {
+        self.reader.offset
+    }
+
+    fn state(&mut self) -> String {
+        let Some(info) = self.handle.and_then(|handle| self.node.tcp().info(handle)) else {
+            return String::new();
+        };
+        let c = info.counters;
+        format!(
+            "acked {} flight {} cwnd {} ssthresh {} srtt {} rto {} wnd {} | fast {} in {} rto {} in {} dup {} probes {}",
+            info.bytes_acked,
+            info.bytes_in_flight,
+            info.cwnd,
+            info.ssthresh as i32,
+            info.srtt.as_micros() / 1000,
+            info.rto.as_micros() / 1000,
+            info.snd_wnd,
+            c.fast_retransmits,
+            c.fast_recoveries,
+            c.timeout_retransmits,
+            c.timeouts,
+            c.dup_acks,
+            c.probes,
+        )
+    }
+}

@@ -1,0 +1,157 @@
+//! The model: one half-duplex channel, one frame at a time.
+
+use crate::station::{Frame, Station};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// What a frame takes beside its time on the air, in microseconds: with it, a frame of 127 octets
+/// takes 7.2 ms, and TCPlp (§6.4) measures 8.2 ms with its SPI overhead of that order.
+pub const FIXED_US: u64 = 2_944;
+/// Time on the air of an octet, in microseconds: 250 kb/s.
+pub const OCTET_US: u64 = 32;
+/// Preamble, SFD and PHR, in octets.
+pub const SHR_PHR: u64 = 6;
+/// Octets of the FCS, which are on the air but not in a [`Frame`].
+pub const FCS: u64 = 2;
+/// When the source opens its connection: by then addresses are no longer tentative.
+pub const START_US: u64 = 5_000_000;
+
+/// A run.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Probability that a frame is lost.
+    pub loss: f64,
+    pub seed: u64,
+    /// From [`START_US`] on.
+    pub duration_us: u64,
+    /// What every frame takes; `None`: the model's time.
+    pub frame_us: Option<u64>,
+    /// Print every frame and the source's state to standard error.
+    pub trace: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    pub received: u64,
+    pub frames: [u64; 2],
+    pub lost: [u64; 2],
+    /// Time in which the channel was in use, in microseconds.
+    pub busy_us: u64,
+}
+
+/// What a station is asked for in one turn.
+pub enum Turn<'a> {
+    Run,
+    Poll(&'a mut Frame),
+    Sent(bool),
+    Receive(&'a [u8]),
+}
+
+/// Everything that the source's CPU does.
+#[inline(never)]
+pub fn source_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
+    take_turn(station, now, turn)
+}
+
+/// Everything that the sink's CPU does: an instruction counter looks for this name.
+#[inline(never)]
+pub fn sink_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
+    // Different from `source_turn`, or the compiler would make one function of both.
+    std::hint::black_box(take_turn(station, now, turn))
+}
+
+#[inline(always)]
+fn take_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
+    match turn {
+        Turn::Run => station.run(now),
+        Turn::Poll(frame) => return station.poll_frame(now, frame),
+        Turn::Sent(delivered) => station.sent(now, delivered),
+        Turn::Receive(frame) => station.receive(now, frame),
+    }
+    false
+}
+
+/// How long a frame without FCS of this length occupies the channel.
+pub fn frame_us(len: usize) -> u64 {
+    FIXED_US + OCTET_US * (SHR_PHR + FCS + len as u64)
+}
+
+/// The frame that is on the channel.
+struct OnAir {
+    from: usize,
+    end: u64,
+    lost: bool,
+}
+
+/// Runs source (0) and sink (1) against each other.
+pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outcome {
+    const TURNS: [fn(&mut dyn Station, u64, Turn<'_>) -> bool; 2] = [source_turn, sink_turn];
+    let mut random = Pcg64Mcg::seed_from_u64(conditions.seed);
+    let mut outcome = Outcome::default();
+    let mut buffers = [Frame::EMPTY, Frame::EMPTY];
+    let mut waiting = [false; 2];
+    let mut on_air: Option<OnAir> = None;
+    let mut started = false;
+    let (mut now, end) = (0, START_US + conditions.duration_us);
+    // The loss threshold in 2^-32, so that no draw depends on rounding.
+    let threshold = (conditions.loss * f64::from(u32::MAX)) as u32;
+    while now < end {
+        if !started && now >= START_US {
+            started = true;
+            stations.iter_mut().for_each(|station| station.start(now));
+        }
+        if let Some(OnAir { from, lost, .. }) = on_air.take_if(|frame| frame.end <= now) {
+            waiting[from] = false;
+            let (to, octets) = (1 - from, buffers[from].get());
+            if !lost {
+                TURNS[to](stations[to].as_mut(), now, Turn::Receive(octets));
+            }
+            TURNS[from](stations[from].as_mut(), now, Turn::Sent(!lost));
+        }
+        for (i, station) in stations.iter_mut().enumerate() {
+            TURNS[i](station.as_mut(), now, Turn::Run);
+            if !waiting[i] {
+                waiting[i] = TURNS[i](station.as_mut(), now, Turn::Poll(&mut buffers[i]));
+            }
+        }
+        if on_air.is_none() && (waiting[0] || waiting[1]) {
+            let from = match waiting {
+                [true, true] => (random.next_u32() & 1) as usize,
+                [source, _] => usize::from(!source),
+            };
+            let lost = random.next_u32() < threshold;
+            let takes = conditions.frame_us.unwrap_or_else(|| frame_us(buffers[from].len));
+            outcome.frames[from] += 1;
+            outcome.lost[from] += u64::from(lost);
+            outcome.busy_us += takes;
+            if conditions.trace {
+                let mark = if lost { "lost" } else { "" };
+                let state = stations[0].state();
+                eprintln!("{:11.6} {} {:3} {mark:4} {state}", now as f64 / 1e6, ["A", "B"][from], buffers[from].len + 2);
+            }
+            on_air = Some(OnAir { from, end: now + takes, lost });
+        }
+        let mut next = on_air.as_ref().map_or(end, |frame| frame.end);
+        if !started {
+            next = next.min(START_US);
+        }
+        for station in stations.iter_mut() {
+            next = station.deadline(now).map_or(next, |at| next.min(at));
+        }
+        // A stack that wants to be called at once gets its turn a microsecond later.
+        now = next.max(now + 1);
+    }
+    outcome.received = stations[1].received();
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_frame_takes_7_2_ms() {
+        assert_eq!(frame_us(125), 7_200);
+    }
+}

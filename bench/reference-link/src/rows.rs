@@ -1,0 +1,131 @@
+//! The rows of the table.
+
+use crate::station::{Role, Setup, Station};
+use crate::{kinglet, smoltcp};
+
+/// A stack in one setting.
+pub struct Row {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What the table calls it.
+    pub title: &'static str,
+    pub stack: Stack,
+    pub setup: Setup,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    Kinglet,
+    /// With the reassembly slots that it comes with.
+    Smoltcp,
+    /// With four: another executable.
+    SmoltcpFourSlots,
+    Lwip,
+}
+
+/// Five frames with 64-bit addresses carry 480 octets of TCP without timestamps.
+const FIVE: Setup = Setup {
+    mss: 460,
+    buffer: 1840,
+    short: false,
+    timestamps: true,
+    feedback: false,
+    quick_reassembly: false,
+};
+/// TCPlp's setting (§6.3): 462 octets of payload and 12 of timestamps in five frames with 16-bit
+/// addresses, four of them in a buffer.
+const SHORT: Setup = Setup { mss: 462 + 12, buffer: 1848, short: true, ..FIVE };
+/// Three frames with 64-bit addresses.
+const THREE: Setup = Setup { mss: 268, ..FIVE };
+
+pub const ROWS: &[Row] = &[
+    Row {
+        name: "kinglet",
+        title: "Kinglet, 64-bit addresses, five frames",
+        stack: Stack::Kinglet,
+        setup: FIVE,
+    },
+    Row {
+        name: "kinglet-no-timestamps",
+        title: "the same without timestamps",
+        stack: Stack::Kinglet,
+        setup: Setup { timestamps: false, ..FIVE },
+    },
+    Row {
+        name: "kinglet-feedback",
+        title: "Kinglet, 64-bit addresses, five frames, told of lost frames",
+        stack: Stack::Kinglet,
+        setup: Setup { feedback: true, ..FIVE },
+    },
+    Row {
+        name: "smoltcp",
+        title: "smoltcp 0.14 as shipped, five frames",
+        stack: Stack::Smoltcp,
+        setup: FIVE,
+    },
+    Row {
+        name: "smoltcp-4x300ms",
+        title: "smoltcp 0.14, reassembly 4 x 300 ms, five frames",
+        stack: Stack::SmoltcpFourSlots,
+        setup: Setup { quick_reassembly: true, ..FIVE },
+    },
+    Row { name: "lwip", title: "lwIP 2.1.3, five frames", stack: Stack::Lwip, setup: FIVE },
+    Row {
+        name: "kinglet-short",
+        title: "Kinglet, 16-bit addresses, 462 octets and timestamps",
+        stack: Stack::Kinglet,
+        setup: SHORT,
+    },
+    Row {
+        name: "kinglet-short-feedback",
+        title: "the same, told of lost frames",
+        stack: Stack::Kinglet,
+        setup: Setup { feedback: true, ..SHORT },
+    },
+    Row {
+        name: "kinglet-three",
+        title: "Kinglet, 64-bit addresses, three frames",
+        stack: Stack::Kinglet,
+        setup: THREE,
+    },
+    Row {
+        name: "smoltcp-4x300ms-three",
+        title: "smoltcp 0.14, reassembly 4 x 300 ms, three frames",
+        stack: Stack::SmoltcpFourSlots,
+        setup: Setup { quick_reassembly: true, ..THREE },
+    },
+    Row {
+        name: "lwip-three",
+        title: "lwIP 2.1.3, three frames",
+        stack: Stack::Lwip,
+        setup: THREE,
+    },
+];
+
+impl Row {
+    pub fn named(name: &str) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.name == name)
+    }
+
+    /// Whether this executable contains the row's stack.
+    pub fn is_built(&self) -> bool {
+        let four_slots = cfg!(feature = "smoltcp-four-slots");
+        match self.stack {
+            Stack::Kinglet => true,
+            Stack::Smoltcp => !four_slots,
+            Stack::SmoltcpFourSlots => four_slots,
+            Stack::Lwip => cfg!(lwip),
+        }
+    }
+
+    pub fn station(&self, role: Role, seed: u64) -> Box<dyn Station> {
+        match self.stack {
+            Stack::Kinglet => kinglet::station(role, self.setup, seed),
+            Stack::Smoltcp | Stack::SmoltcpFourSlots => smoltcp::station(role, self.setup, seed),
+            #[cfg(lwip)]
+            Stack::Lwip => crate::lwip::station(role, self.setup, seed),
+            #[cfg(not(lwip))]
+            Stack::Lwip => panic!("built without lwIP"),
+        }
+    }
+}

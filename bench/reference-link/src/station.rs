@@ -1,0 +1,111 @@
+//! What the link asks of a stack.
+
+/// The longest frame, without its two FCS octets.
+pub const MAX_FRAME: usize = 125;
+
+/// A frame without FCS.
+pub struct Frame {
+    pub len: usize,
+    pub octets: [u8; MAX_FRAME],
+}
+
+impl Frame {
+    pub const EMPTY: Frame = Frame { len: 0, octets: [0; MAX_FRAME] };
+
+    pub fn get(&self) -> &[u8] {
+        &self.octets[..self.len]
+    }
+
+    /// Takes the place of a frame; longer ones are a fault of the glue.
+    pub fn set(&mut self, octets: &[u8]) {
+        assert!(octets.len() <= MAX_FRAME, "a frame of {} octets without FCS", octets.len());
+        self.len = octets.len();
+        self.octets[..self.len].copy_from_slice(octets);
+    }
+}
+
+/// Which end of the transfer a station is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Connects and sends for ever.
+    Source,
+    /// Accepts and reads at once.
+    Sink,
+}
+
+/// How a row differs from another of the same stack.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Octets of TCP payload and TCP options in a full segment.
+    pub mss: u16,
+    /// Octets of the send buffer, and of the receive buffer.
+    pub buffer: usize,
+    /// 16-bit MAC addresses instead of 64-bit ones.
+    pub short: bool,
+    /// Timestamps, where the stack lets one choose.
+    pub timestamps: bool,
+    /// Whether the sender's link layer knows that a frame was lost, as it does with
+    /// acknowledged frames. The model of the table leaves it out.
+    pub feedback: bool,
+    /// smoltcp only: its reassembly timeout is 300 ms instead of 60 s.
+    pub quick_reassembly: bool,
+}
+
+/// A node: a stack, an application and a radio with one frame buffer. Times are microseconds.
+pub trait Station {
+    /// The application begins: the source opens its connection.
+    fn start(&mut self, now: u64);
+    /// The next time at which `run` has something to do, if nothing arrives before.
+    fn deadline(&mut self, now: u64) -> Option<u64>;
+    /// Timers that are due, then the application.
+    fn run(&mut self, now: u64);
+    /// Puts the next frame into the radio's empty buffer; whether there was one.
+    fn poll_frame(&mut self, now: u64, out: &mut Frame) -> bool;
+    /// The frame of the last `poll_frame` has left the buffer.
+    fn sent(&mut self, now: u64, delivered: bool);
+    /// A frame has arrived.
+    fn receive(&mut self, now: u64, frame: &[u8]);
+    /// Octets that the application has read and found right; the glue panics at a wrong one.
+    fn received(&self) -> u64;
+    /// A line about the connection for traces.
+    fn state(&mut self) -> String;
+}
+
+/// What the stream is: no period that a lost or doubled segment could hide in.
+pub fn octet(offset: u64) -> u8 {
+    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8
+}
+
+/// The source's application: hands over what the stack has room for.
+#[derive(Default)]
+pub struct Writer {
+    offset: u64,
+}
+
+impl Writer {
+    /// Fills `out` with what follows; `took` must say how much of it was taken.
+    pub fn peek(&self, out: &mut [u8]) {
+        for (i, o) in out.iter_mut().enumerate() {
+            *o = octet(self.offset + i as u64);
+        }
+    }
+
+    pub fn took(&mut self, count: usize) {
+        self.offset += count as u64;
+    }
+}
+
+/// The sink's application: checks what the stack gives.
+#[derive(Default)]
+pub struct Reader {
+    pub offset: u64,
+}
+
+impl Reader {
+    pub fn check(&mut self, data: &[u8]) {
+        for &got in data {
+            assert_eq!(got, octet(self.offset), "octet {} of the stream", self.offset);
+            self.offset += 1;
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The table: every row at every loss, each run in a process of its own.
+
+use crate::rows::{ROWS, Row};
+use crate::{number, option};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Frame loss in percent.
+const LOSSES: [u32; 4] = [0, 1, 5, 10];
+
+/// A run to be done.
+struct Job {
+    row: &'static Row,
+    loss: u32,
+    seed: u64,
+    executable: PathBuf,
+}
+
+/// Mean and sample standard deviation.
+fn statistics(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (mean, if values.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
+}
+
+pub fn command(arguments: &[String]) -> Result<(), String> {
+    let seeds: u64 = number(arguments, "--seeds", 30)?;
+    let seconds: u64 = number(arguments, "--seconds", 600)?;
+    let threads: usize = number(arguments, "--jobs", 1)?;
+    let wanted: Option<Vec<&str>> = option(arguments, "--rows").map(|names| names.split(',').collect());
+    let also = option(arguments, "--also").map(PathBuf::from);
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let executables: Vec<PathBuf> = [this].into_iter().chain(also).collect();
+
+    let (mut jobs, mut left_out) = (vec![], vec![]);
+    for row in ROWS.iter().filter(|row| wanted.as_ref().is_none_or(|w| w.contains(&row.name))) {
+        let Some(executable) = executables.iter().find(|&e| contains(e, row)) else {
+            left_out.push(row.name);
+            continue;
+        };
+        for loss in LOSSES {
+            let executable = || executable.clone();
+            jobs.extend((1..=seeds).map(|seed| Job { row, loss, seed, executable: executable() }));
+        }
+    }
+    let results = work(&jobs, seconds, threads)?;
+    print(&jobs, &results);
+    if !left_out.is_empty() {
+        println!("\nnot built, hence left out: {}", left_out.join(", "));
+    }
+    if let Some(path) = option(arguments, "--json") {
+        let text = serde_json::to_string_pretty(&summary(&jobs, &results, seeds, seconds));
+        let text = text.map_err(|error| error.to_string())? + "\n";
+        std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Whether an executable has the row's stack: a run of no time succeeds.
+fn contains(executable: &PathBuf, row: &Row) -> bool {
+    let status = Command::new(executable).args(["run", row.name, "--seconds", "1"]).output();
+    status.is_ok_and(|output| output.status.success())
+}
+
+/// Runs all jobs; the results are in their order.
+fn work(jobs: &[Job], seconds: u64, threads: usize) -> Result<Vec<Value>, String> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(vec![Value::Null; jobs.len()]);
+    let worker = || -> Result<(), String> {
+        while let Some((i, job)) = {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(i).map(|job| (i, job))
+        } {
+            let result = one(job, seconds)?;
+            results.lock().map_err(|_| "a worker failed")?[i] = result;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|w| w.join().map_err(|_| "a worker failed")?)
+    })?;
+    results.into_inner().map_err(|_| "a worker failed".to_string())
+}
+
+fn one(job: &Job, seconds: u64) -> Result<Value, String> {
+    let Job { row, loss, seed, executable } = job;
+    let mut command = Command::new(executable);
+    command.args(["run", row.name]);
+    command.arg("--loss").arg(loss.to_string());
+    command.arg("--seed").arg(seed.to_string());
+    command.arg("--seconds").arg(seconds.to_string());
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("{} at {loss} %, seed {seed}: {said}", row.name));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+/// Goodput of a row at a loss, all seeds, in kb/s.
+fn goodputs(jobs: &[Job], results: &[Value], row: &Row, loss: u32) -> Vec<f64> {
+    let of = jobs.iter().zip(results);
+    let of = of.filter(|(job, _)| job.row.name == row.name && job.loss == loss);
+    of.filter_map(|(_, result)| result["kbps"].as_f64()).collect()
+}
+
+/// The rows that have results, in order.
+fn present<'a>(jobs: &'a [Job]) -> impl Iterator<Item = &'static Row> + 'a {
+    ROWS.iter().filter(|row| jobs.iter().any(|job| job.row.name == row.name))
+}
+
+fn print(jobs: &[Job], results: &[Value]) {
+    println!("goodput in kb/s, mean (standard deviation), at a frame loss of");
+    print!("| stack |");
+    LOSSES.iter().for_each(|loss| print!(" {loss} % |"));
+    println!("\n|---|---|---|---|---|");
+    for row in present(jobs) {
+        print!("| {} |", row.title);
+        for loss in LOSSES {
+            let (mean, deviation) = statistics(&goodputs(jobs, results, row, loss));
+            print!(" {mean:.2} ({deviation:.2}) |");
+        }
+        println!();
+    }
+}
+
+fn summary(jobs: &[Job], results: &[Value], seeds: u64, seconds: u64) -> Value {
+    let rows: Vec<Value> = present(jobs)
+        .map(|row| {
+            let at = LOSSES.map(|loss| {
+                let all = goodputs(jobs, results, row, loss);
+                let (mean, deviation) = statistics(&all);
+                json!({ "loss_percent": loss, "mean_kbps": mean, "sd_kbps": deviation, "kbps": all })
+            });
+            let setup = json!({
+                "mss": row.setup.mss,
+                "buffer": row.setup.buffer,
+                "mac_address_bits": if row.setup.short { 16 } else { 64 },
+            });
+            json!({ "name": row.name, "title": row.title, "setup": setup, "goodput": at })
+        })
+        .collect();
+    json!({ "seeds": seeds, "seconds": seconds, "rows": rows })
+}
