@@ -84,3 +84,16 @@ pub use reassembly::Partial;
 pub use stats::{Discard, Stats};
 pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};
 pub use udp::{BindError, UdpDatagram, UdpError, UdpHandle, UdpSocket};
+
+macro_rules! display_as_debug {
+    ($($error:ty),+) => {$(
+        impl core::fmt::Display for $error {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Debug::fmt(self, f)
+            }
+        }
+        impl core::error::Error for $error {}
+    )+};
+}
+
+display_as_debug!(BindError, Discard, SendError, Stale, TableFull, UdpError);

@@ -1,11 +1,14 @@
 //! Full-scale TCP/IPv6 for IEEE 802.15.4 devices: the whole Kinglet stack in one value.
 //!
-//! A [`Node`] owns a MAC, a network layer and a TCP endpoint, all of them without I/O, clock, heap or
-//! callbacks. How much of everything it holds is its [`Profile`]: [`Mote`] for 32 KiB of RAM,
+//! A [`Node`] owns a MAC, a network layer and a TCP endpoint, all of them without I/O, clock, heap
+//! or callbacks. How much of everything it holds is its [`Profile`]: [`Mote`] for 32 KiB of RAM,
 //! [`Router`] for one that relays, [`BorderRouter`] for one with a second interface to a host. The
 //! same crate runs in firmware, in the simulator and behind a Linux TUN device.
 //!
 //! # The canonical loop
+//!
+//! The stack has no task, no interrupt handler and no clock of its own. Whoever owns it calls it
+//! when something has happened, and sleeps otherwise:
 //!
 //! ```
 //! use kinglet::{Config, Mote, Node};
@@ -39,9 +42,219 @@
 //!         node.radio_refused(now);
 //!     }
 //! }
+//! // A border router's host comes after the radio; other nodes leave this out.
+//! let mut packet = [0; 1280];
+//! while let Some(len) = node.poll_host_packet(now, &mut packet) {
+//!     let _ = &packet[..len]; // to the host
+//! }
 //! let wake_up_at = node.deadline(); // sleep until then, or until the radio has an event
 //! # let _ = wake_up_at;
 //! ```
+//!
+//! Three rules: `now` never goes back; `poll_radio` is drained after *every* input, also after an
+//! application's write, because nothing is formed before it can leave; and a transmission that the
+//! driver has accepted ends with exactly one event. [`Node::new`] is `const`, so that a node can be
+//! a `static` and need not pass over the stack, which a small device has no room for.
+//!
+//! # Addresses and routes
+//!
+//! A node has the link-local addresses of its link addresses at once. Others, routes and 6LoWPAN
+//! contexts are tables that whoever commissions the node fills:
+//!
+//! ```
+//! # use kinglet::{Config, Mote, Node, radio::Capabilities};
+//! use kinglet::net::{InterfaceAddress, NextHop, Route};
+//! use kinglet::wire::{ieee802154::Address, sixlowpan::Context};
+//! # let mut node: Node<Mote> = Node::new(Config::new(1, [0; 8], 1, [1; 16]), Capabilities::NONE);
+//! # let mut fill = || -> Option<()> {
+//! let prefix = "2001:db8::".parse().ok()?;
+//! // The identifier 0:ff:fe00:1 is that of short address 1, and costs nothing on the air.
+//! let address = "2001:db8::ff:fe00:1".parse().ok()?;
+//! node.net().add_address(InterfaceAddress { address, prefix_len: 64 }).ok()?;
+//! // A context that all nodes share lets the prefix shrink to four bits.
+//! node.net().set_context(0, Some(Context { prefix, len: 64 })).ok()?;
+//! // Neighbours are reached directly, everybody else by way of node 2.
+//! node.net().add_route(Route { prefix, prefix_len: 64, via: NextHop::OnLink }).ok()?;
+//! let (prefix, via) = ("::".parse().ok()?, NextHop::Link(Address::Short(2)));
+//! node.net().add_route(Route { prefix, prefix_len: 0, via }).ok()?;
+//! # Some(())
+//! # };
+//! # assert!(fill().is_some());
+//! ```
+//!
+//! A node forwards packets for others if `config.net.forward` is set.
+//!
+//! # Streams and datagrams
+//!
+//! Two nodes whose radios are joined by nothing but a loop:
+//!
+//! ```
+//! use kinglet::mac::Csma;
+//! use kinglet::radio::{Ack, Capabilities, Command, Event};
+//! use kinglet::tcp::{ConnectionConfig, ListenConfig, RecvError, State};
+//! use kinglet::time::{Duration, Instant};
+//! use kinglet::{Config, Mote, Node};
+//!
+//! /// Carries what `from` sends to `to`; both radios acknowledge by themselves.
+//! fn carry(now: Instant, from: &mut Node<Mote>, to: &mut Node<Mote>) {
+//!     while let Some(submission) = from.poll_radio(now) {
+//!         let Command::Transmit { .. } = submission.command else { continue };
+//!         let len = submission.frame.len() as u8;
+//!         let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
+//!         to.handle_radio(now, event, submission.frame);
+//!         let ack = Ack::Received { frame_pending: false };
+//!         from.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+//!     }
+//! }
+//!
+//! let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
+//! let mut nodes = [1, 2].map(|n: u16| {
+//!     // A product draws seed and secret from its source of entropy.
+//!     let mut config = Config::new(n, [0; 8], n.into(), [n as u8; 16]);
+//!     config.mac.csma = Csma::Hardware;
+//!     Box::new(Node::<Mote>::new(config, radio))
+//! });
+//! let [client, server] = &mut nodes;
+//! let mut now = Instant::from_secs(1);
+//! let peer = "fe80::ff:fe00:2".parse()?;
+//!
+//! // UDP: a socket is a port; datagrams wait in it, four at the most, until they are read.
+//! let from = client.net().udp_bind(0)?;
+//! let at = server.net().udp_bind(5683)?;
+//! client.net().udp_send(now, from, peer, 5683, b"21.5")?;
+//!
+//! // TCP: `send` and `recv` move what can be moved now, and never wait.
+//! server.tcp_listen(80, ListenConfig::default())?;
+//! let up = client.tcp_connect(now, peer, 80, ConnectionConfig::DEFAULT)?;
+//! assert_eq!(client.tcp().send(up, b"hello")?, 5); // leaves when the connection stands
+//!
+//! let (mut down, mut text, mut datagram) = (None, Vec::new(), None);
+//! for _ in 0..20 {
+//!     if client.tcp().state(up) == Some(State::Established) {
+//!         client.tcp().close(up)?; // a FIN after the last octet; reading goes on
+//!     }
+//!     carry(now, client, server);
+//!     carry(now, server, client);
+//!     let mut buf = [0; 1280];
+//!     if let Some(received) = server.net().udp_recv(at, &mut buf)? {
+//!         datagram = Some(buf[..received.len].to_vec());
+//!     }
+//!     down = down.or_else(|| server.tcp().accept(80));
+//!     match down.map(|handle| server.tcp().recv(handle, &mut buf)) {
+//!         None | Some(Err(RecvError::WouldBlock)) => {}
+//!         Some(Ok(0)) => break, // the other end has closed
+//!         Some(Ok(len)) => text.extend_from_slice(&buf[..len]),
+//!         Some(Err(error)) => return Err(error.into()),
+//!     }
+//!     now += Duration::from_millis(10);
+//!     client.handle_deadline(now);
+//!     server.handle_deadline(now);
+//! }
+//! assert_eq!(text, b"hello");
+//! assert_eq!(datagram.as_deref(), Some(&b"21.5"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A handle stays valid until a new connection needs its slot, so that why a connection ended can
+//! be asked of it: `tcp().info(handle)`. Who waits for something asks again after every wake-up.
+//!
+//! # A memory plan of your own
+//!
+//! A plan is a type that says how long each table is. Take a preset, look at what is full
+//! ([`Node::info`]) or discarded (the counters of `mac().stats()`, `net().stats()` and
+//! `tcp().stats()`), and change that. What one entry takes on a Cortex-M, in octets:
+//!
+//! | table | octets | for |
+//! |---|---|---|
+//! | `mac::Sizes::Queue` | 148 | frames for the radio; 3 keep it busy (1 is for control frames) |
+//! | `mac::Sizes::Neighbours` | 80 | link statistics, duplicate rejection |
+//! | `net::Sizes::Packets` | 1286 | packets received, forwarded, sent; not TCP's own segments |
+//! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
+//! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
+//! | `net::Sizes::UdpSockets` | 166 | bound ports, with four datagrams each |
+//! | `net::Sizes::Routes` | 28 | static routes |
+//! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
+//! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
+//!
+//! In all [`Mote`] takes 20.1 kB, [`Router`] 30.8 kB and [`BorderRouter`] 87.7 kB.
+//!
+//! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
+//! whose arrival empties the queues: have at least two more than you want to see waiting. A
+//! connection moves at most one buffer in a round trip; 2 KiB in 250 ms are 65 kb/s, about what one
+//! hop carries (TCPlp §6.3). A plan for a sensor with one connection that sends readings:
+//!
+//! ```
+//! use kinglet::wire::sixlowpan::Context;
+//! use kinglet::{Config, Node, mac, net, radio::Capabilities, tcp};
+//! use kinglet::tcp::{Peer, congestion::NewReno};
+//!
+//! struct Sensor;
+//!
+//! impl mac::Sizes for Sensor {
+//!     type Queue = [mac::Slot; 3];
+//!     type Neighbours = [mac::Neighbour; 2];
+//! }
+//!
+//! impl net::Sizes for Sensor {
+//!     type Storage = [u8; 640]; // larger packets are refused
+//!     type Packets = [net::Slot<Self::Storage>; 4];
+//!     type Reassembly = [Option<net::Partial>; 1];
+//!     type Output = [Option<net::Queued>; 2];
+//!     type Host = [Option<net::Queued>; 0];
+//!     type Addresses = [Option<net::InterfaceAddress>; 1];
+//!     type Routes = [Option<net::Route>; 2];
+//!     type Neighbours = [Option<net::Neighbour>; 1];
+//!     type Contexts = [Option<Context>; 1];
+//!     type UdpSockets = [net::UdpSocket; 1];
+//! }
+//!
+//! impl tcp::Sizes for Sensor {
+//!     type Congestion = NewReno;
+//!     type SendBuffer = [u8; 1024];
+//!     type ReceiveBuffer = [u8; 256];
+//!     type ReceiveMap = [u8; 256 / 8]; // a bit for each octet
+//!     type Connections<K: Peer> = [tcp::Slot<K, Self>; 1];
+//!     type Listeners = [Option<tcp::Listener>; 0];
+//!     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 1];
+//!     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 1];
+//! }
+//!
+//! const CONFIG: Config = Config::new(1, [0; 8], 1, [1; 16]);
+//! static NODE: std::sync::Mutex<Node<Sensor>> = // in firmware: your critical-section cell
+//!     std::sync::Mutex::new(Node::new(CONFIG, Capabilities::NONE));
+//! assert!(size_of::<Node<Sensor>>() < 8 * 1024); // on a host; less where a pointer has 32 bits
+//! ```
+//!
+//! # The defaults, and why
+//!
+//! [`mac::Config`]:
+//! * channel 26 and PAN 0xABCD at 0 dBm: no 802.11 channel of the usual 1/6/11 plan reaches there;
+//! * CSMA-CA with macMinBE 3, macMaxBE 5, 4 backoffs, and 3 retries: IEEE 802.15.4's defaults. In
+//!   software, because radios may be deaf while they back off by themselves (TCPlp §4.2);
+//! * no delay before link retries, as in the standard. Where hidden terminals meet, on paths of
+//!   three hops or more, up to 40 ms help (TCPlp §7.1): [`Node::set_retry_delay`].
+//!
+//! [`net::Config`]:
+//! * not a router: to forward is a decision (RFC 8200 §2);
+//! * hop limit 64 (RFC 1700), which costs no octet on the air (RFC 6282);
+//! * reassembly within 5 s, longer than any sender takes, and 10 ICMPv6 errors a second
+//!   (RFC 4443 §2.4 (f));
+//! * the first datagram tag comes from the seed, so that a rebooted node does not continue
+//!   datagrams from before.
+//!
+//! [`tcp::ConnectionConfig`]:
+//! * MSS 1220, from IPv6's MTU of 1280. Over lossy hops about five frames are a better compromise
+//!   (TCPlp §6.1): [`net::mss_for_frames`] computes it;
+//! * timestamps, SACK, Nagle's algorithm and acknowledgements delayed by 100 ms: full-scale TCP;
+//! * RTO 1 s at first (RFC 6298), then SRTT and at least 200 ms, as Linux and FreeBSD have it;
+//! * no keep-alive and no user timeout (RFC 9293 §3.8.4): a peer that falls silent while nothing is
+//!   to be sent holds its slot until the application decides.
+//!
+//! # Limits
+//!
+//! One radio and at most one host interface. Routes are static. A node does not talk to itself. The
+//! host interface must be drained, or its packets hold slots; what the application leaves unread
+//! holds at most half of them.
 //!
 //! | file | subject |
 //! |---|---|

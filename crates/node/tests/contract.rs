@@ -280,5 +280,5 @@ impl Subject for Device {
 
 #[test]
 fn the_node_keeps_the_ten_laws() {
-    check::<Device>(32, 200);
+    check::<Device>(64, 300);
 }

@@ -179,7 +179,9 @@ fn recovers<P: Profile>(now: Instant, node: Box<Node<P>>, capabilities: Capabili
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 500, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_mote_survives_anything(calls in prop::collection::vec(call(), 1..150)) {

@@ -130,7 +130,6 @@ fn a_node_is_a_constant_and_keeps_to_its_memory() {
     // Bounds for a host of 64 bits, where pointers, lengths and paddings are twice as long.
     let [mote, router, border] =
         [size_of::<Node<Mote>>(), size_of::<Node<Router>>(), size_of::<Node<BorderRouter>>()];
-    println!("{mote} {router} {border}");
     assert!(mote <= 24 * 1024, "{mote}");
     assert!(router <= 36 * 1024, "{router}");
     assert!(border <= 96 * 1024, "{border}");
