@@ -227,7 +227,11 @@ impl HttpServer {
                 chunk[..len].copy_from_slice(&text[..len]);
                 len
             };
-            let taken = node.tcp().send(connection.handle, &chunk[..len]).unwrap_or(0);
+            let Ok(taken) = node.tcp().send(connection.handle, &chunk[..len]) else {
+                // Reset or timed out: nobody waits for the rest, and the next client for the place.
+                connection.over = true;
+                return true;
+            };
             if taken == 0 {
                 return busy;
             }
