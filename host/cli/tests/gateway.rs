@@ -94,6 +94,12 @@ fn talk() {
             assert!(thread.join().unwrap().contains("<h1>Mote 3</h1>"));
         }
     });
+    step("given up downloads leave room for others", || {
+        // More than a mote has connections.
+        let threads: Vec<_> = (0..14).map(|_| thread::spawn(|| give_up(THREE_HOPS))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(page(THREE_HOPS).contains("<h1>Mote 3</h1>"));
+    });
     for (mote, hops) in [(ONE_HOP, "one hop"), (THREE_HOPS, "three hops")] {
         step(&format!("download over {hops}"), || download(mote));
         step(&format!("upload over {hops}"), || upload(mote));
@@ -122,6 +128,14 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
+/// Begins a download that would take minutes and leaves after two seconds.
+fn give_up(mote: &str) {
+    let url = format!("http://[{mote}]/bytes/1000000");
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--globoff", "--noproxy", "*", "--max-time", "2", &url]);
+    assert_eq!(curl.output().unwrap().status.code(), Some(28), "a timeout");
+}
+
 /// The body of a request; 2 minutes are three times what 200 kB take over three hops.
 fn curl(mote: &str, path: &str, more: &[&str]) -> Vec<u8> {
     let mut curl = Command::new("curl");
@@ -143,7 +157,7 @@ fn download(mote: &str) {
 
 fn upload(mote: &str) {
     // Not periodic, unlike the pattern of downloads.
-    let octets: Vec<u8> = (0..BULK as u64).map(|i| (i * i / 7 >> 3) as u8).collect();
+    let octets: Vec<u8> = (0..BULK as u64).map(|i| ((i * i / 7) >> 3) as u8).collect();
     let file = Scratch::new(&octets);
     let reply = curl(mote, "/upload", &["--upload-file", file.0.to_str().unwrap()]);
     assert_eq!(String::from_utf8(reply).unwrap(), format!("{BULK} {}\n", hash(&octets)));
