@@ -8,6 +8,48 @@
 //! | [`network`] | a network of the lab as the bridge sees it |
 //! | [`tun`] | the TUN device, and what to do without the right to create one |
 //! | [`show`] | announcement, counters, summary |
+//!
+//! # Using it
+//!
+//! A scenario needs a border router (node 0 of a `line` or `grid`) and, to be of interest, web
+//! servers: `[[flow]]` with `kind = "http-server"`. Creating a TUN device takes CAP_NET_ADMIN; in a
+//! network namespace of one's own everybody has it:
+//!
+//! ```text
+//! $ unshare -rn bash
+//! # kinglet gateway examples/gateway.toml &
+//! three web servers in a line: 4 nodes in real time behind the TUN device kinglet0
+//! this machine is fd6b:696e:676c:7401::1/48 there, MTU 1280
+//!
+//! node  hops  address                           answers
+//!    0     0  fd6b:696e:676c:7400:0:ff:fe00:1   ping (border router)
+//!    1     1  fd6b:696e:676c:7400:0:ff:fe00:2   ping, HTTP on port 80
+//!    2     2  fd6b:696e:676c:7400:0:ff:fe00:3   ping, HTTP on port 80
+//!    3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, HTTP on port 80
+//! […]
+//! # ping -6 -c 3 fd6b:696e:676c:7400:0:ff:fe00:4
+//! 64 bytes from fd6b:696e:676c:7400:0:ff:fe00:4: icmp_seq=1 ttl=61 time=31.3 ms
+//! […]
+//! # curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:4]/'
+//! <!doctype html><title>Mote 3</title><h1>Mote 3</h1><p>This page comes from a mote, […]
+//! # time curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:4]/bytes/200000' | sha256sum
+//! e24bc62381f1224fbbb74688663f8f9743b9680b193edd666835e97b06e730eb  -
+//! real    0m46.721s
+//! ```
+//!
+//! Ctrl-C or SIGTERM ends it with a summary and exit code 0; the device goes with the program.
+//!
+//! # How it is connected
+//!
+//! The host has the address [`HOST_ADDRESS`] with a prefix of [`PREFIX_LEN`] bits, which spans the
+//! mesh's /64, so one address brings the only route that is needed. All motes know that address as a
+//! 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which no
+//! host has to discover. IPv6 fragments (a `ping -s 3000`) are not supported by the stack; what the
+//! kernel says by itself on a new interface (router solicitations, multicast listener reports) is
+//! discarded; a mote's address that does not exist is answered with "address unreachable".
+//!
+//! Virtual time is the wall clock's. A machine that is too slow for the network falls behind, and
+//! the lag is among the counters; nothing is skipped.
 
 pub mod bridge;
 pub mod network;
