@@ -106,7 +106,11 @@ pub async fn run<N: Network>(
         let wake = network.next_event().map(|at| clock.wall(at));
         tokio::select! {
             biased;
-            () = &mut stop => return Ok(stats),
+            () = &mut stop => {
+                // An idle network has stood still since its last event.
+                advance(network, link, &clock, &mut stats).await;
+                return Ok(stats);
+            }
             _ = reports.tick() => observer.report(network, &stats),
             received = link.recv(&mut buf) => {
                 let len = received?;

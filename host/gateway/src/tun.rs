@@ -40,10 +40,10 @@ impl fmt::Display for TunError {
                 f,
                 "it takes the capability CAP_NET_ADMIN. Either start the gateway in a network of \
                  your own, no root needed:\n  \
-                 unshare -rn bash    # then, in this shell: kinglet gateway SCENARIO.toml &\n\
+                 unshare -rn bash    # then, in this shell: '{program}' gateway SCENARIO.toml &\n\
                  or give the program the capability, once:\n  \
-                 sudo setcap cap_net_admin+ep '{}'",
-                program()
+                 sudo setcap cap_net_admin+ep '{program}'",
+                program = program()
             ),
             io::ErrorKind::NotFound => write!(
                 f,

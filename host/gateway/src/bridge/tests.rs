@@ -161,6 +161,16 @@ async fn virtual_time_follows_the_wall_clock_from_where_the_network_stands() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_network_without_events_is_brought_to_the_present_at_the_end() {
+    let (mut network, host, mut notes) = (Echo::new(), Host::new(&[]), Notes::default());
+    network.period = Duration::from_secs(1_000_000);
+    run(&mut network, &host, 10 * SECOND, &mut notes, tokio::time::sleep(7 * SECOND))
+        .await
+        .unwrap();
+    assert_eq!((network.now - Instant::from_secs(5)).as_millis() / 10, 700);
+}
+
+#[tokio::test(start_paused = true)]
 async fn refused_packets_are_counted_and_the_bridge_goes_on() {
     let (mut network, mut notes) = (Echo::new(), Notes::default());
     let host = Host::new(&[(1, b"a"), (2, b"b")]);
