@@ -231,8 +231,10 @@
 //! * channel 26 and PAN 0xABCD at 0 dBm: no 802.11 channel of the usual 1/6/11 plan reaches there;
 //! * CSMA-CA with macMinBE 3, macMaxBE 5, 4 backoffs, and 3 retries: IEEE 802.15.4's defaults. In
 //!   software, because radios may be deaf while they back off by themselves (TCPlp §4.2);
-//! * no delay before link retries, as in the standard. Where hidden terminals meet, on paths of
-//!   three hops or more, up to 40 ms help (TCPlp §7.1): [`Node::set_retry_delay`].
+//! * no delay before link retries, as in the standard. Where nodes that do not hear each other
+//!   share a neighbour, which is wherever packets are relayed, set up to 40 ms (TCPlp §7.1) with
+//!   [`Node::set_retry_delay`]: without it, two ends whose RTOs have grown to the same length can
+//!   collide until both give up.
 //!
 //! [`net::Config`]:
 //! * not a router: to forward is a decision (RFC 8200 §2);

@@ -93,6 +93,15 @@ fn streams_cross_middle_nodes() {
 }
 
 #[test]
+fn a_link_retry_delay_parts_ends_that_would_retransmit_in_step() {
+    // Without it these two time out: both have backed off to the same RTO, so that their segments
+    // meet at the middle node every time, and all retries within CSMA-CA's few milliseconds.
+    let mut world = World::<Router>::new(3, usual(), 15, 114);
+    world.nodes.iter_mut().for_each(|node| node.set_retry_delay(Duration::from_millis(40)));
+    assert!(transfer(&mut world, 8_000, 8_000) < Duration::from_secs(60));
+}
+
+#[test]
 fn a_middle_node_has_streams_of_its_own_while_it_forwards() {
     let mut world = World::<Router>::new(3, usual(), 2, 6);
     world.nodes.iter_mut().for_each(|node| node.set_retry_delay(Duration::from_millis(40)));
