@@ -5,6 +5,7 @@ use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
+use kinglet_lab::run::{self, Options};
 use kinglet_lab::{output, report};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -27,8 +28,9 @@ Examples:
   kinglet lab run tcplp-mss tcplp-buffer --seeds 10 --out results
   kinglet lab run tcplp-retry-delay --quick --json > results.json
 
-Without --json, DIR (kinglet-out) receives report.html, results.json and results.csv.
-With --json, results go to standard output, and files are written only if --out is given.";
+Without --json, DIR (kinglet-out) receives report.html, results.json, results.csv and a capture of
+each experiment's main point. With --json, results go to standard output, and files are written only
+if --out is given.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -39,13 +41,13 @@ Examples:
 /// How much, and how.
 #[derive(Args)]
 struct Amount {
-    /// Simulations per point, with seeds 1, 2, …  [default: 5, quick: 2]
+    /// Simulations per point, with seeds 1, 2, …  [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: Option<u32>,
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Shorter simulations (60 s instead of 300 s) and fewer seeds
+    /// Shorter simulations (120 s instead of 300 s)
     #[arg(long)]
     quick: bool,
 }
@@ -60,7 +62,7 @@ pub(crate) struct RunArgs {
     /// Results as JSON on standard output instead of tables
     #[arg(long)]
     json: bool,
-    /// Directory for report.html, results.json and results.csv
+    /// Directory for report, results and captures
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -77,6 +79,8 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
+/// Simulated seconds of a capture: some thousand frames.
+const CAPTURE_S: f64 = 10.0;
 /// Where files go unless told otherwise.
 pub(crate) const DEFAULT_OUT: &str = "kinglet-out";
 
@@ -187,7 +191,7 @@ fn summary(verdicts: &[Verdict]) -> String {
     format!("{held} claims hold, {failed} do not and should, {known} known not to or not tested")
 }
 
-/// Writes report.html, results.json and results.csv; gives the report's path.
+/// Writes report.html, results.json, results.csv and the captures; gives the report's path.
 pub(crate) fn write_files(
     dir: &Path,
     command: &str,
@@ -204,7 +208,21 @@ pub(crate) fn write_files(
     };
     let page = dir.join("report.html");
     write(&page, &report::html(&header, &outcome.experiments, verdicts))?;
+    for experiment in outcome.experiments.iter().filter_map(|e| experiment::find(e.id)) {
+        capture(experiment, &dir.join(format!("{}.pcap", experiment.id)))?;
+    }
     Ok(page)
+}
+
+/// Captures the first seconds of an experiment's main point.
+fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
+    let mut scenario = experiment.main_scenario(Effort::Quick);
+    scenario.duration_s = CAPTURE_S;
+    let options = Options { pcap: Some(path.to_path_buf()), ..Options::default() };
+    match run::run(&scenario, scenario.seed, &options) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
+    }
 }
 
 fn repeat_command(ids: &[String], amount: &Amount) -> String {

@@ -45,8 +45,10 @@ pub struct Series {
 pub enum Style {
     /// Solid with markers and intervals: measured here.
     Measured,
-    /// Dashed: a bound or a model.
-    Computed,
+    /// Dashed: a bound.
+    Bound,
+    /// Dotted: a model.
+    Model,
     /// Crosses: the paper's figures.
     Paper,
 }
@@ -122,7 +124,7 @@ pub fn curves(rows: &[Row], metric: &str, title: &str, x_label: &str) -> Option<
             }
         }
     };
-    extra("bound", Style::Computed, |r| r.bound);
+    extra("bound", Style::Bound, |r| r.bound);
     extra("paper", Style::Paper, |r| r.paper);
     Some(Figure::Lines(Lines {
         title: title.to_owned(),
@@ -132,7 +134,7 @@ pub fn curves(rows: &[Row], metric: &str, title: &str, x_label: &str) -> Option<
     }))
 }
 
-/// Adds another metric's rows to curves as computed (dashed) series.
+/// Adds another metric's rows to curves as series of a model.
 pub fn overlay(figure: &mut Figure, rows: &[Row], metric: &str, name: &str) {
     let Figure::Lines(lines) = figure else { return };
     let mut names: Vec<&str> = Vec::new();
@@ -145,7 +147,7 @@ pub fn overlay(figure: &mut Figure, rows: &[Row], metric: &str, name: &str) {
         let mine = rows.iter().filter(|r| r.metric == metric && r.series == series);
         lines.series.push(Series {
             name: format!("{name}, {series}"),
-            style: Style::Computed,
+            style: Style::Model,
             points: mine.map(|r| (r.x, r.mean, None)).collect(),
         });
     }

@@ -19,6 +19,9 @@ pub const TIMESTAMPS: usize = 12;
 /// Frame control, sequence number, one PAN id and the FCS: a data frame without addresses.
 const MAC_FIXED: usize = 2 + 1 + 2 + 2;
 
+/// TCPlp's MSS (§6.2), the default of scenarios.
+pub const DEFAULT_MSS: usize = 462;
+
 /// An address mode of the link layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
@@ -88,6 +91,12 @@ impl Format {
         }
     }
 
+    /// The same between neighbours, where IPHC derives identifiers, hop limit and traffic class:
+    /// two octets and the next header (RFC 6282 §3.1.1).
+    pub fn between_neighbours(mac: &Mac, timestamps: bool) -> Self {
+        Format { iphc: 2 + 1, ..Format::of(mac, timestamps) }
+    }
+
     const fn room(&self) -> usize {
         MAX_PSDU.saturating_sub(self.mac + self.security)
     }
@@ -143,6 +152,17 @@ pub struct Bound {
     pub kbps_without_tcp_headers: f64,
     /// Time per segment by cause, in microseconds.
     pub parts: [(&'static str, f64); 6],
+    /// Frames per segment, with its share of an acknowledgement.
+    pub frames: f64,
+}
+
+impl Bound {
+    /// The bound if every frame took `extra_us` more (or less) than the radio profile says, in
+    /// kb/s.
+    pub fn kbps_with_extra_us(&self, extra_us: f64) -> f64 {
+        let total: f64 = self.parts.iter().map(|(_, us)| us).sum();
+        (self.mss * 8) as f64 / (total + self.frames * extra_us) * 1e3
+    }
 }
 
 /// The bound for segments of `mss` octets: every frame takes what the radio needs for it with mean
@@ -157,7 +177,8 @@ pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_e
     let octets =
         |part: fn(&Frame) -> usize| frames.iter().map(part).sum::<usize>() as f64 * octet_us;
     let ack_psdu: usize = format.frames(0).iter().map(Frame::psdu).sum();
-    let acks = time(ack_psdu) / f64::from(ack_every.max(1));
+    let acks_per_segment = 1.0 / f64::from(ack_every.max(1));
+    let acks = time(ack_psdu) * acks_per_segment;
     let parts = [
         ("payload at 250 kb/s", octets(|f| f.payload)),
         ("radio: copy, CSMA, turnaround, ACK", radio),
@@ -169,13 +190,22 @@ pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_e
     let total: f64 = parts.iter().map(|(_, us)| us).sum();
     let bits = (mss * 8) as f64;
     // Without TCP headers there would be neither their octets nor the header in acknowledgements.
-    let header = format.tcp as f64 * octet_us * (1.0 + 1.0 / f64::from(ack_every.max(1)));
+    let header = format.tcp as f64 * octet_us * (1.0 + acks_per_segment);
     Bound {
         mss,
         kbps: bits / total * 1e3,
         kbps_without_tcp_headers: bits / (total - header) * 1e3,
         parts,
+        frames: frames.len() as f64 + acks_per_segment,
     }
+}
+
+/// The bound on one hop with the lab's defaults: AT86RF233, 462 octets per segment, an
+/// acknowledgement for every second one.
+pub fn one_hop_bound() -> Bound {
+    let mac = Mac::default();
+    let format = Format::between_neighbours(&mac, true);
+    bound(RadioProfile::At86rf233, &mac, format, DEFAULT_MSS, 2)
 }
 
 #[cfg(test)]
@@ -220,6 +250,23 @@ mod tests {
             offset += frame.payload;
             assert_eq!(offset % 8, 0);
         }
+    }
+
+    #[test]
+    fn frames_between_neighbours_are_those_of_a_capture() {
+        let format = Format::between_neighbours(&Mac::default(), true);
+        let psdus = |payload| format.frames(payload).iter().map(Frame::psdu).collect::<Vec<_>>();
+        assert_eq!(psdus(DEFAULT_MSS), [121, 127, 127, 127, 109]);
+        assert_eq!(psdus(0), [53]);
+    }
+
+    #[test]
+    fn extra_time_per_frame_lowers_the_bound_by_its_share() {
+        let bound = one_hop_bound();
+        assert_eq!(bound.frames, 5.5);
+        assert!((bound.kbps_with_extra_us(0.0) - bound.kbps).abs() < 1e-9);
+        let us = 462.0 * 8e3 / bound.kbps_with_extra_us(100.0) - 462.0 * 8e3 / bound.kbps;
+        assert!((us - 550.0).abs() < 1e-6);
     }
 
     #[test]

@@ -82,15 +82,17 @@ pub fn with_interval(row: &Row) -> String {
     }
 }
 
-/// The rows that can be compared with a bound or the paper, as a text table per experiment.
+/// The rows that can be compared with a bound or the paper (all, where none can), as a text table
+/// per experiment.
 pub fn comparison(results: &[ExperimentResult]) -> String {
     let mut text = String::new();
     for result in results {
         let title = find(result.id).map_or("", |e| e.title);
         let _ = writeln!(text, "\n{} — {title}", result.id);
-        let compared =
-            result.rows.iter().filter(|r| r.paper.is_some() || r.bound.is_some()).collect();
-        text.push_str(&rows_table(compared));
+        let comparable = |row: &&Row| row.paper.is_some() || row.bound.is_some();
+        let compared: Vec<&Row> = result.rows.iter().filter(comparable).collect();
+        let all = || result.rows.iter().collect();
+        text.push_str(&rows_table(if compared.is_empty() { all() } else { compared }));
     }
     text
 }

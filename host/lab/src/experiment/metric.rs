@@ -74,16 +74,17 @@ impl Metric {
 }
 
 /// Share of the observed time (after slow start has had a second) with a full window, in per cent.
-/// A sample holds until the next one.
+/// There is a sample per change: it holds until the next one, the last to the end.
 fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<f64> {
     let buffer = scenario.tcp.send_buffer.bytes(flow.mss as usize) as f64;
     let start = scenario.flows.first()?.start_s + 1.0;
-    let samples: Vec<_> = run.cwnd.iter().filter(|s| s.flow == 0 && s.at_s >= start).collect();
+    let samples: Vec<_> = run.cwnd.iter().filter(|s| s.flow == 0).collect();
+    let ends = samples.iter().skip(1).map(|s| s.at_s).chain([run.sim_seconds]);
     let (mut full, mut all) = (0.0, 0.0);
-    for pair in samples.windows(2) {
-        let span = pair[1].at_s - pair[0].at_s;
+    for (sample, end) in samples.iter().zip(ends) {
+        let span = (end - sample.at_s.max(start)).max(0.0);
         all += span;
-        if f64::from(pair[0].cwnd) >= buffer {
+        if f64::from(sample.cwnd) >= buffer {
             full += span;
         }
     }
@@ -119,11 +120,12 @@ mod tests {
         let sample = |at_s, cwnd| CwndSample { flow: 0, at_s, cwnd, ssthresh: 0 };
         let run = RunResult {
             flows: vec![FlowResult { mss: 100, ..FlowResult::default() }],
-            // Buffer: 4 segments of 100. The sample before two seconds does not count.
-            cwnd: vec![sample(0.5, 1), sample(2.0, 400), sample(5.0, 100), sample(6.0, 400)],
+            // Buffer: 4 segments of 100. What was before the third second does not count.
+            cwnd: vec![sample(0.5, 1), sample(1.0, 400), sample(5.0, 100), sample(6.0, 400)],
+            sim_seconds: 12.0,
             ..RunResult::default()
         };
-        assert_eq!(Metric::CwndFull.value(&scenario(), &run), Some(75.0));
+        assert_eq!(Metric::CwndFull.value(&scenario(), &run), Some(90.0));
     }
 
     #[test]

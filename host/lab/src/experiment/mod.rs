@@ -35,18 +35,17 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Seeds per point unless the user says otherwise.
+    /// Seeds per point unless the user says otherwise: enough for 95 % intervals of about one per
+    /// cent in goodput.
     pub const fn default_seeds(self) -> u32 {
-        match self {
-            Effort::Quick => 2,
-            Effort::Full => 5,
-        }
+        5
     }
 
-    /// Simulated seconds of a bulk transfer. A minute is some hundred segments even over four hops.
+    /// Simulated seconds of a bulk transfer. Two minutes are a thousand segments even over four
+    /// hops.
     pub const fn seconds(self) -> f64 {
         match self {
-            Effort::Quick => 60.0,
+            Effort::Quick => 120.0,
             Effort::Full => 300.0,
         }
     }
@@ -66,12 +65,23 @@ pub struct Experiment {
     pub method: &'static str,
     /// Why the answer could be wrong or not transferable.
     pub threats: &'static [&'static str],
+    /// The label of the point that shows the main result; empty for pure calculation, which a plain
+    /// transfer over one hop stands for. `experiments/<id>/plan.toml` has it as a scenario file.
+    pub main: &'static str,
     /// What is simulated; empty for pure calculation.
     pub plan: fn(Effort) -> Vec<Point>,
     /// Adds computed rows, bounds and the paper's figures to the measured ones.
     pub refine: fn(&mut Rows),
     /// What is drawn.
     pub figures: fn(&ExperimentResult) -> Vec<Figure>,
+}
+
+impl Experiment {
+    /// The scenario of the main point.
+    pub fn main_scenario(&self, effort: Effort) -> Scenario {
+        let point = (self.plan)(effort).into_iter().find(|point| point.label == self.main);
+        point.map_or_else(|| line_scenario(effort, 1, 0), |point| point.scenario)
+    }
 }
 
 /// One simulation point: simulated once per seed.
@@ -222,7 +232,9 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run;
     use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn labels_are_unique_in_each_plan() {
@@ -246,15 +258,41 @@ mod tests {
         }
     }
 
+    fn folder(experiment: &Experiment) -> PathBuf {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+        Path::new(root).join(experiment.id)
+    }
+
     #[test]
     fn every_experiment_is_described_in_its_folder() {
         for experiment in all() {
-            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
-            let path = format!("{root}/{}/README.md", experiment.id);
-            let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-            for heading in ["## Question", "## Method", "## Result", "## Threats to validity"] {
-                assert!(text.contains(heading), "{path} lacks {heading}");
+            let path = folder(experiment).join("README.md");
+            let text = std::fs::read_to_string(&path).expect("a README");
+            for heading in ["Question", "Method", "Result", "Differences", "Threats to validity"] {
+                assert!(text.contains(&format!("## {heading}")), "{path:?} lacks {heading}");
             }
+        }
+    }
+
+    #[test]
+    fn the_scenario_file_beside_an_experiment_is_its_main_point_and_runs() {
+        for experiment in all() {
+            let path = folder(experiment).join("plan.toml");
+            let mut scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(scenario, experiment.main_scenario(Effort::Full), "{}", experiment.id);
+            scenario.duration_s = 3.0;
+            let run =
+                run::run(&scenario, 1, &run::Options::default()).expect("it can be simulated");
+            assert!(run.flows[0].intact && run.flows[0].bytes > 0, "{}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn a_main_point_is_in_its_plan() {
+        for experiment in all() {
+            let plan = (experiment.plan)(Effort::Quick);
+            let there = plan.iter().any(|point| point.label == experiment.main);
+            assert_eq!(there, !plan.is_empty(), "{}", experiment.id);
         }
     }
 }

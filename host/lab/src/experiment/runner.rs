@@ -162,3 +162,60 @@ fn measured(point: &Point, metric: Metric, estimate: Estimate) -> Row {
         series: point.series,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::line_scenario;
+    use crate::output;
+
+    static BRIEF: Experiment = Experiment {
+        id: "tcplp-hops",
+        title: "",
+        source: "",
+        question: "",
+        method: "",
+        threats: &[],
+        main: "",
+        plan: brief_plan,
+        refine: |_| (),
+        figures: |_| Vec::new(),
+    };
+
+    fn brief_plan(effort: Effort) -> Vec<Point> {
+        let point = |hops: u32| {
+            let mut scenario = line_scenario(effort, hops, 0);
+            scenario.duration_s = 10.0;
+            Point {
+                label: format!("hops={hops}"),
+                series: "",
+                x: f64::from(hops),
+                scenario,
+                metrics: &[Metric::Goodput, Metric::Rtt, Metric::Frames, Metric::SegmentLoss],
+                timeline_s: None,
+            }
+        };
+        vec![point(1), point(3)]
+    }
+
+    fn outcome(jobs: usize, cancelled: bool) -> Outcome {
+        let cancel = &AtomicBool::new(cancelled);
+        let config = Config { effort: Effort::Quick, seeds: 2, jobs, cancel, progress: &|_, _| () };
+        run(&[&BRIEF], config).expect("it can be simulated")
+    }
+
+    #[test]
+    fn the_same_plan_gives_the_same_bytes_with_any_number_of_threads() {
+        let bytes = |jobs| output::json(&outcome(jobs, false).experiments, &[]);
+        let one = bytes(1);
+        assert_eq!(one, bytes(1));
+        assert_eq!(one, bytes(3));
+        assert_eq!(one.matches("\"goodput\"").count(), 2);
+    }
+
+    #[test]
+    fn a_cancelled_plan_says_so_and_has_no_rows() {
+        let outcome = outcome(1, true);
+        assert!(outcome.interrupted && outcome.experiments[0].rows.is_empty());
+    }
+}

@@ -10,13 +10,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     source: "TCPlp Fig. 6, §7.3",
     question: "Does a window of four segments hide congestion control, so that losses hardly cost \
                goodput; and which losses does the retry delay remove?",
-    method: "Bulk transfer over three hops for each d; congestion window recorded, entries into fast \
-             recovery and timer expiries counted. Overlap model: sinr-ber.",
+    method: "Bulk transfer over three hops for each d; congestion window recorded, entries into \
+             fast recovery and timer expiries counted. Overlap model: sinr-ber.",
     threats: &[
-        "FreeBSD sets the window to one segment during recovery and undoes bad retransmissions; our \
-         RFC 6675 recovery does neither, so dips look different.",
+        "FreeBSD sets the window to one segment during recovery and undoes bad retransmissions; \
+         our RFC 6675 recovery does neither, so dips look different.",
         "Events per run are few at large d: mind the intervals.",
     ],
+    main: "d_ms=0",
     plan,
     refine,
     figures,

@@ -8,16 +8,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-headers",
     title: "Header overhead",
     source: "TCPlp Tables 4 and 5, §6.1",
-    question: "How small is the 802.15.4 frame beside other links, and how much of it do headers take \
-               in the first and in later fragments?",
+    question: "How small is the 802.15.4 frame beside other links, and how much of it do headers \
+               take in the first and in later fragments?",
     method: "Arithmetic on the formats that the stack emits. Minimum: short addresses, identifiers \
-             elided, no TCP options. Maximum: extended addresses, every IPHC field inline, all forty \
-             octets of TCP options. Link security is not counted, as in the paper.",
+             elided, no TCP options. Maximum: extended addresses, every IPHC field inline, all \
+             forty octets of TCP options. Link security is not counted, as in the paper.",
     threats: &[
-        "The paper splits IPHC between its columns \"6LoWPAN\" and \"IPv6\" differently: totals can be \
-         compared, the two columns only together.",
+        "The paper splits IPHC between its columns \"6LoWPAN\" and \"IPv6\" differently: totals \
+         can be compared, the two columns only together.",
         "The paper's upper ends are what its stack used, ours are what the formats admit.",
     ],
+    main: "",
     plan: nothing_to_simulate,
     refine,
     figures: no_figures,

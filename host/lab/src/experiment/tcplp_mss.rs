@@ -9,15 +9,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-mss",
     title: "Goodput by segment size",
     source: "TCPlp Fig. 3a, §6.1",
-    question: "How many frames should a TCP segment fill, and what does a larger one cost under loss?",
-    method: "Bulk transfer over one hop in both directions, segments of 1 to 8 frames, buffers of four \
-             segments each, no retry delay. Again with 30 % of all frames lost and only three \
+    question: "How many frames should a TCP segment fill, and what does a larger one cost under \
+               loss?",
+    method: "Bulk transfer over one hop in both directions, segments of 1 to 8 frames, buffers of \
+             four segments each, no retry delay. Again with 30 % of all frames lost and only three \
              link retries, so that some loss is left for TCP. Overlap model: sinr-ber.",
     threats: &[
         "The buffer grows with the segment (four of them); the paper does not say what it did.",
         "Added loss is independent per frame; interference comes in bursts.",
         "Both directions run the same code on equal nodes, so they differ by chance only.",
     ],
+    main: "mss_frames=5",
     plan,
     refine,
     figures,
@@ -56,9 +58,10 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn refine(rows: &mut Rows) {
     let mac = Mac::default();
-    let format = Format::of(&mac, true);
+    let format = Format::between_neighbours(&mac, true);
     rows.bound("goodput", |row| {
-        let mss = format.mss_for_frames(row.x as usize);
+        // A segment is as long as fits on any hop; between neighbours its headers are shorter.
+        let mss = Format::of(&mac, true).mss_for_frames(row.x as usize);
         Some(bound(RadioProfile::At86rf233, &mac, format, mss, 2).kbps)
     });
 }

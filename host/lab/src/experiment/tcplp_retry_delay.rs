@@ -1,10 +1,10 @@
 //! Fig. 5: a random delay between link retries against hidden terminals.
 
-use super::tcplp_bound::one_hop_bound_kbps;
 use super::tcplp_model::equation_1;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, Timeline, curves, overlay};
-use crate::scenario::Overlap;
+use crate::layout::one_hop_bound;
+use crate::scenario::{Link, Overlap, Propagation, Scenario};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-retry-delay",
@@ -13,16 +13,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "Does waiting a random time between 0 and d before each link retry remove the losses \
                that hidden terminals cause, and at what price?",
     method: "Bulk transfer over one and over three hops, d from 0 to 100 ms, five-frame segments, \
-             buffers of four segments. Equation 1 is computed from each point's measured round-trip \
-             time and segment loss. Control: the same three hops with everyone's carrier sense \
-             hearing everyone, so that nobody is hidden. Overlap model: sinr-ber, and for \
-             sensitivity strict and capture.",
+             buffers of four segments. Equation 1 is computed from each point's measured \
+             round-trip time and segment loss. Control: the same three hops with everyone's \
+             carrier sense hearing everyone, so that nobody is hidden. Overlap model: sinr-ber; \
+             for sensitivity strict and capture, and links whose strengths differ by 1 or 4 dB \
+             from hop to hop.",
     threats: &[
-        "In the line every node hears exactly its neighbours; the testbed's links were not so sharp.",
-        "How overlapping frames fare decides how much hidden terminals cost: compare the models. On a \
-         unit disc all signals are equally strong, so capture is the same as strict.",
-        "The control changes carrier sense only; acknowledgements still meet data now and then.",
+        "In the line every node hears exactly its neighbours; the testbed's links were not so \
+         sharp.",
+        "How overlapping frames fare decides how much hidden terminals cost: compare the models. \
+         On a unit disc all signals are equally strong, so capture is the same as strict, and \
+         under sinr-ber most frames survive an overlap; a decibel more or less changes that.",
+        "The control changes carrier sense only; nodes that draw the same backoff still collide.",
     ],
+    main: "d_ms=40",
     plan,
     refine,
     figures,
@@ -43,13 +47,18 @@ const METRICS: &[Metric] = &[
 /// What overlapping frames do unless a series says otherwise.
 const MAIN: Overlap = Overlap::SinrBer;
 /// Series, label suffix, hops, hidden terminals, overlap model.
-const SERIES: [(&str, &str, u32, bool, Overlap); 5] = [
+const SERIES: [(&str, &str, u32, bool, Overlap); 4] = [
     ("3 hops", "", 3, true, MAIN),
     ("1 hop", " hops=1", 1, true, MAIN),
     ("3 hops, nobody hidden", " control=no-hidden-terminals", 3, false, MAIN),
     ("3 hops, strict", " overlap=strict", 3, true, Overlap::Strict),
-    ("3 hops, capture", " overlap=capture", 3, true, Overlap::Capture),
 ];
+/// Sensitivity to signal strength: each link weaker by so many dB than the one before it, counted
+/// from the receiver's end. At +1 dB a relay hears its predecessor 1 dB below the hidden node.
+const SLOPES_DB: [i8; 4] = [-4, -1, 1, 4];
+const SLOPES: &str = "3 hops, unequal links";
+/// Signal strength of the link at the receiver's end, dBm; far above the noise.
+const RSSI_DBM: f64 = -60.0;
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
@@ -60,20 +69,36 @@ fn plan(effort: Effort) -> Vec<Point> {
             scenario.medium.overlap = overlap;
             let shown = suffix.is_empty() && (d == 0 || d == 40);
             points.push(Point {
-                label: format!("d_ms={d}{suffix}"),
-                series,
-                x: f64::from(d),
-                scenario,
-                metrics: METRICS,
                 timeline_s: shown.then_some((20.0, 20.4)),
+                ..point(format!("d_ms={d}{suffix}"), series, d, scenario)
             });
+        }
+    }
+    for d in [0, 40] {
+        let mut scenario = line_scenario(effort, 3, d);
+        scenario.medium.overlap = Overlap::Capture;
+        points.push(point(format!("d_ms={d} overlap=capture"), "3 hops, capture", d, scenario));
+        for slope in SLOPES_DB {
+            let mut scenario = line_scenario(effort, 3, d);
+            let links = (0..3).map(|link| link_of(link, slope)).collect();
+            scenario.medium.propagation = Propagation::LinkMatrix { links };
+            points.push(point(format!("d_ms={d} slope_db={slope}"), SLOPES, d, scenario));
         }
     }
     points
 }
 
+fn point(label: String, series: &'static str, d: u32, scenario: Scenario) -> Point {
+    Point { label, series, x: f64::from(d), scenario, metrics: METRICS, timeline_s: None }
+}
+
+fn link_of(from: u32, slope_db: i8) -> Link {
+    let rssi_dbm = RSSI_DBM - f64::from(slope_db) * f64::from(from);
+    Link { from, to: from + 1, loss: 0.0, rssi_dbm, symmetric: true }
+}
+
 fn refine(rows: &mut Rows) {
-    let best = one_hop_bound_kbps();
+    let best = one_hop_bound().kbps;
     // The paper draws B/3 with B its ideal one-hop goodput (§7.2).
     rows.bound("goodput", |r| Some(if r.series == "1 hop" { best } else { best / 3.0 }));
     for (series, suffix, ..) in SERIES {
@@ -103,7 +128,8 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         overlay(&mut goodput, &shown, "goodput_eq1", "Eq. 1");
         figures.push(goodput);
     }
-    let three: Vec<_> = result.rows.iter().filter(|r| r.series != "1 hop").cloned().collect();
+    let three = |r: &&super::Row| r.series != "1 hop" && SERIES.iter().any(|s| s.0 == r.series);
+    let three: Vec<_> = result.rows.iter().filter(three).cloned().collect();
     figures.extend(curves(&three, "segment_loss", "Segments lost in spite of link retries", x));
     figures.extend(curves(&shown, "rtt", "Round-trip time of segments", x));
     figures.extend(curves(&three, "frames_per_kb", "Frames on the air per kilobyte delivered", x));
@@ -111,11 +137,30 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     for (point, run) in result.samples.iter().filter(|(_, run)| !run.timeline.is_empty()) {
         let Some((from, to)) = point.timeline_s else { continue };
         figures.push(Figure::Timeline(Timeline {
-            title: format!("Radios over three hops, {}", point.label.replace("d_ms=", "d = ")),
+            title: format!("Radios over three hops, d = {} ms", point.x),
             nodes: point.scenario.nodes.len(),
             activity: run.timeline.clone(),
             range_us: ((from * 1e6) as u64, (to * 1e6) as u64),
         }));
     }
     figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Options, run};
+
+    #[test]
+    fn on_a_unit_disc_capture_is_strict() {
+        let loss = |overlap| {
+            let mut scenario = line_scenario(Effort::Quick, 3, 0);
+            scenario.duration_s = 20.0;
+            scenario.medium.overlap = overlap;
+            let run = run(&scenario, 1, &Options::default()).expect("a plain scenario");
+            (run.events, run.flows[0].bytes, run.flows[0].segments_sent)
+        };
+        assert_eq!(loss(Overlap::Capture), loss(Overlap::Strict));
+        assert_ne!(loss(Overlap::SinrBer), loss(Overlap::Strict));
+    }
 }

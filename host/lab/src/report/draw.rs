@@ -31,9 +31,9 @@ impl Axis {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// Round positions, at most a dozen.
-    pub(super) fn ticks(&self) -> Vec<f64> {
-        let step = step(self.high - self.low);
+    /// Round positions, at most a dozen, `least` or more apart.
+    pub(super) fn ticks(&self, least: f64) -> Vec<f64> {
+        let step = step(self.high - self.low).max(least);
         let first = (self.low / step).ceil() * step;
         let ticks = (0..12).map(|i| first + f64::from(i) * step);
         ticks.take_while(|t| *t <= self.high + step * 1e-6).collect()
@@ -74,7 +74,7 @@ pub(super) fn open(page: &mut String, title: &str, (width, height): (f64, f64), 
 
 /// Horizontal grid lines with numbers, and the label of the ordinate.
 pub(super) fn ordinate(page: &mut String, axis: &Axis, left: f64, right: f64, label: &str) {
-    for t in axis.ticks() {
+    for t in axis.ticks(0.0) {
         let y = axis.at(t);
         let _ = writeln!(
             page,
@@ -88,9 +88,9 @@ pub(super) fn ordinate(page: &mut String, axis: &Axis, left: f64, right: f64, la
     let _ = writeln!(page, "<text class=\"label\" x=\"4\" y=\"14\">{}</text>", escape(label));
 }
 
-/// Numbers below, and the label of the abscissa.
-pub(super) fn abscissa(page: &mut String, axis: &Axis, y: f64, label: &str) {
-    for t in axis.ticks() {
+/// Numbers below, `least` or more apart, and the label of the abscissa.
+pub(super) fn abscissa(page: &mut String, axis: &Axis, least: f64, y: f64, label: &str) {
+    for t in axis.ticks(least) {
         let x = axis.at(t);
         let _ = writeln!(
             page,
@@ -111,13 +111,13 @@ pub(super) fn abscissa(page: &mut String, axis: &Axis, y: f64, label: &str) {
 
 /// Stacked horizontal bars.
 pub(super) fn bars(page: &mut String, bars: &Bars) {
-    let (left, right, top, row) = (120.0, 700.0, 14.0, 44.0);
+    let (left, right, top, row) = (150.0, 1_080.0, 14.0, 44.0);
     let bottom = top + row * bars.bars.len() as f64 + 8.0;
     let totals = bars.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>());
     let marks = bars.marks.iter().map(|m| m.1);
     let axis = Axis::from_zero(totals.chain(marks), (left, right));
-    open(page, &bars.title, (720.0, bottom + 44.0), "wide");
-    abscissa(page, &axis, bottom, &bars.unit);
+    open(page, &bars.title, (1_104.0, bottom + 44.0), "wide");
+    abscissa(page, &axis, 0.0, bottom, &bars.unit);
     for (index, (name, parts)) in bars.bars.iter().enumerate() {
         let y = top + row * index as f64;
         let _ = writeln!(
@@ -187,7 +187,7 @@ mod tests {
         for high in [0.0133, 0.9, 7.2, 19.5, 95.0, 1848.0] {
             let axis = Axis::from_zero([high].into_iter(), (0.0, 100.0));
             assert!(axis.high >= high && axis.high < high * 1.5, "{high}: {}", axis.high);
-            assert!((4..=12).contains(&axis.ticks().len()), "{high}: {:?}", axis.ticks());
+            assert!((4..=12).contains(&axis.ticks(0.0).len()), "{high}: {:?}", axis.ticks(0.0));
             assert_eq!(axis.at(0.0), 0.0);
         }
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn an_axis_without_values_is_still_one() {
         let axis = Axis::from_zero([f64::NAN].into_iter(), (0.0, 10.0));
-        assert!(axis.high > 0.0 && !axis.ticks().is_empty());
+        assert!(axis.high > 0.0 && !axis.ticks(0.0).is_empty());
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn draw(page: &mut String, lines: &Lines) {
     let x = x_axis(points().map(|p| p.0));
     open(page, &lines.title, SIZE, "");
     ordinate(page, &y, LEFT, RIGHT, &lines.y_label);
-    abscissa(page, &x, BOTTOM, &lines.x_label);
+    abscissa(page, &x, 1.0, BOTTOM, &lines.x_label);
     let colours = colours(&lines.series);
     for (series, colour) in lines.series.iter().zip(&colours) {
         curve(page, series, *colour, &x, &y);
@@ -29,7 +29,8 @@ pub(super) fn draw(page: &mut String, lines: &Lines) {
     for (series, colour) in lines.series.iter().zip(&colours) {
         let key = match series.style {
             Style::Measured => format!("<i class=\"b{colour}\"></i>"),
-            Style::Computed => format!("<i class=\"dash d{colour}\"></i>"),
+            Style::Bound => format!("<i class=\"dash d{colour}\"></i>"),
+            Style::Model => format!("<i class=\"dot d{colour}\"></i>"),
             Style::Paper => format!("<i class=\"cross t{colour}\">×</i>"),
         };
         let _ = writeln!(page, "<li>{key}{}</li>", escape(&series.name));
@@ -67,7 +68,11 @@ fn curve(page: &mut String, series: &Series, colour: usize, x: &Axis, y: &Axis) 
     if series.style != Style::Paper {
         let path: Vec<String> =
             points.iter().map(|p| format!("{:.1},{:.1}", x.at(p.0), y.at(p.1))).collect();
-        let dash = if series.style == Style::Computed { " dash" } else { "" };
+        let dash = match series.style {
+            Style::Bound => " dash",
+            Style::Model => " dot",
+            Style::Measured | Style::Paper => "",
+        };
         let path = path.join(" ");
         let _ = writeln!(page, "<polyline class=\"line{dash} c{colour}\" points=\"{path}\"/>");
     }
@@ -102,7 +107,7 @@ fn curve(page: &mut String, series: &Series, colour: usize, x: &Axis, y: &Axis) 
                     cy - 5.0
                 );
             }
-            Style::Computed => {}
+            Style::Bound | Style::Model => {}
         }
     }
 }
@@ -113,28 +118,33 @@ const MAX_SAMPLES: usize = 4_000;
 /// A congestion window over time, as steps.
 pub(super) fn cwnd(page: &mut String, cwnd: &Cwnd) {
     let (from, to) = cwnd.range_s;
-    let inside: Vec<_> = cwnd.samples.iter().filter(|s| (from..=to).contains(&s.at_s)).collect();
+    // There is a sample per change: the last one before the range holds into it.
+    let before = cwnd.samples.iter().rev().find(|s| s.at_s < from);
+    let inside = cwnd.samples.iter().filter(|s| (from..=to).contains(&s.at_s));
+    let inside: Vec<_> = before.into_iter().chain(inside).collect();
     // The window grows past the buffer without use; as in the paper it is cut there.
     let top = cwnd.buffer;
     let y = Axis::from_zero([top * 1.1].into_iter(), (200.0, TOP));
     let x = Axis { low: from, high: to.max(from + 1e-6), pixels: (LEFT, 1_090.0) };
     open(page, &cwnd.title, (1_104.0, 244.0), "wide");
     ordinate(page, &y, LEFT, 1_090.0, "congestion window, octets (cut at the send buffer)");
-    abscissa(page, &x, 200.0, "time, s");
+    abscissa(page, &x, 1.0, 200.0, "time, s");
     let limit = y.at(top);
     let _ = writeln!(
         page,
-        "<line class=\"line dash c3\" x1=\"{LEFT}\" x2=\"1090\" y1=\"{limit:.1}\" y2=\"{limit:.1}\"/>"
+        "<line class=\"line dash c3\" x1=\"{LEFT}\" x2=\"1090\" y1=\"{limit:.1}\" \
+         y2=\"{limit:.1}\"/>"
     );
     let every = inside.len().div_ceil(MAX_SAMPLES).max(1);
     let mut path = String::new();
     for (index, sample) in inside.iter().step_by(every).enumerate() {
-        let (px, py) = (x.at(sample.at_s), y.at(f64::from(sample.cwnd).min(top)));
+        let (px, py) = (x.at(sample.at_s.max(from)), y.at(f64::from(sample.cwnd).min(top)));
         let _ = match index {
             0 => write!(path, "M{px:.1} {py:.1}"),
             _ => write!(path, "H{px:.1}V{py:.1}"),
         };
     }
-    let _ = writeln!(page, "<path class=\"line c0\" d=\"{path}\"/>");
+    let end = if path.is_empty() { String::new() } else { format!("H{:.1}", x.at(to)) };
+    let _ = writeln!(page, "<path class=\"line c0\" d=\"{path}{end}\"/>");
     page.push_str("</svg></figure>\n");
 }

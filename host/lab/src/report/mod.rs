@@ -117,7 +117,8 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
         let _ = writeln!(
             page,
             "<tr><td>{}<small><code>{}</code> {}</small></td><td>{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td><span class=\"badge {class}\">{word}</span></td></tr>",
+             <td class=\"n\">{}</td><td>{}</td><td><span class=\"badge \
+                         {class}\">{word}</span></td></tr>",
             escape(&claim.statement),
             escape(&claim.id),
             escape(&claim.reason),
@@ -168,9 +169,10 @@ fn rows_table(page: &mut String, rows: &[Row]) {
     let _ = write!(
         page,
         "<details><summary>All {} values</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
-         <th scope=\"col\">Point</th><th scope=\"col\">Metric</th><th scope=\"col\" class=\"n\">Paper\
-         </th><th scope=\"col\" class=\"n\">Bound</th><th scope=\"col\" class=\"n\">Ours (95 %)</th>\
-         <th scope=\"col\">Unit</th></tr></thead>\n<tbody>\n",
+         <th scope=\"col\">Point</th><th scope=\"col\">Metric</th><th scope=\"col\" \
+                     class=\"n\">Paper </th><th scope=\"col\" class=\"n\">Bound</th><th \
+                             scope=\"col\" class=\"n\">Ours (95 %)</th> <th \
+                              scope=\"col\">Unit</th></tr></thead>\n<tbody>\n",
         rows.len()
     );
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
