@@ -100,7 +100,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
             let listen = ListenConfig { backlog: 1, connection: connection(&setup) };
             node.tcp_listen(PORT, listen).expect("a free listener");
         }
-        let (writer, reader) = (Writer::default(), Reader::default());
+        let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));
         KingletStation { node, role, setup, handle: None, writer, reader }
     }
 
@@ -130,7 +130,8 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
 }
 
 fn connection(setup: &Setup) -> ConnectionConfig {
-    ConnectionConfig { mss: setup.mss, timestamps: setup.timestamps, ..ConnectionConfig::DEFAULT }
+    let Setup { mss, timestamps, ack_every, .. } = *setup;
+    ConnectionConfig { mss, timestamps, ack_every, ..ConnectionConfig::DEFAULT }
 }
 
 impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {

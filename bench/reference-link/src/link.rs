@@ -5,7 +5,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// What a frame takes beside its time on the air, in microseconds: with it, a frame of 127 octets
-/// takes 7.2 ms, and TCPlp (§6.4) measures 8.2 ms with its SPI overhead of that order.
+/// takes 7.2 ms.
 pub const FIXED_US: u64 = 2_944;
 /// Time on the air of an octet, in microseconds: 250 kb/s.
 pub const OCTET_US: u64 = 32;
@@ -26,6 +26,8 @@ pub struct Conditions {
     pub duration_us: u64,
     /// What every frame takes; `None`: the model's time.
     pub frame_us: Option<u64>,
+    /// Whether the stream has content and is checked.
+    pub check: bool,
     /// Print every frame and the source's state to standard error.
     pub trace: bool,
 }
@@ -128,7 +130,8 @@ pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outc
             if conditions.trace {
                 let mark = if lost { "lost" } else { "" };
                 let state = stations[0].state();
-                eprintln!("{:11.6} {} {:3} {mark:4} {state}", now as f64 / 1e6, ["A", "B"][from], buffers[from].len + 2);
+                let (at, end, len) = (now as f64 / 1e6, ["A", "B"][from], buffers[from].len + 2);
+                eprintln!("{at:11.6} {end} {len:3} {mark:4} {state}");
             }
             on_air = Some(OnAir { from, end: now + takes, lost });
         }

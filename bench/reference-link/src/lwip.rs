@@ -5,7 +5,7 @@ use crate::station::{Frame, MAX_FRAME, Role, Setup, Station};
 /// The functions of one copy.
 #[derive(Clone, Copy)]
 struct Copy {
-    init: unsafe extern "C" fn(is_source: u32, seed: u32, ms: u32),
+    init: unsafe extern "C" fn(is_source: u32, seed: u32, check: u32),
     start: unsafe extern "C" fn(),
     run: unsafe extern "C" fn(ms: u32),
     sleep: unsafe extern "C" fn(ms: u32) -> u32,
@@ -22,7 +22,7 @@ macro_rules! copy {
     ($prefix:literal) => {{
         unsafe extern "C" {
             #[link_name = concat!($prefix, "_init")]
-            fn init(is_source: u32, seed: u32, ms: u32);
+            fn init(is_source: u32, seed: u32, check: u32);
             #[link_name = concat!($prefix, "_start")]
             fn start();
             #[link_name = concat!($prefix, "_run")]
@@ -59,7 +59,7 @@ pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     };
     let is_source = u32::from(role == Role::Source);
     // SAFETY: the glue's functions are called from one thread, and pointers are to live buffers.
-    unsafe { (copy.init)(is_source, (seed as u32) << 1 | is_source, 0) };
+    unsafe { (copy.init)(is_source, (seed as u32) << 1 | is_source, u32::from(setup.check)) };
     Box::new(LwipStation { copy, started: false })
 }
 

@@ -1,5 +1,6 @@
 //! TCP stacks side by side on one simulated 802.15.4 link; see `README.md`.
 
+mod cost;
 mod kinglet;
 mod link;
 #[cfg(lwip)]
@@ -17,8 +18,9 @@ use std::process::ExitCode;
 const USAGE: &str = "reference-link table [--rows a,b] [--seeds N] [--seconds N] [--jobs N] [--json FILE]
                      [--also EXECUTABLE]     the table; rows that are not in this executable
                                              are run by the other one
-reference-link run ROW [--loss PERCENT] [--seed N] [--seconds N] [--frame-us N] [--trace]
+reference-link run ROW [--loss PERCENT] [--seed N] [--seconds N] [--frame-us N] [--unchecked] [--trace]
                                              one run, as a line of JSON
+reference-link cost [--json FILE]            instructions per segment and octets per second
 reference-link rows                          what rows there are";
 
 /// The value after `--name`.
@@ -36,7 +38,7 @@ fn number<T: std::str::FromStr>(arguments: &[String], name: &str, default: T) ->
 
 /// One run of one row.
 fn run(row: &Row, conditions: Conditions) -> Outcome {
-    let [source, sink] = [Role::Source, Role::Sink].map(|role| row.station(role, conditions.seed));
+    let [source, sink] = [Role::Source, Role::Sink].map(|role| row.station(role, conditions.seed, conditions.check));
     link::run(&mut [source, sink], conditions)
 }
 
@@ -52,6 +54,7 @@ fn run_command(arguments: &[String]) -> Result<(), String> {
         seed: number(arguments, "--seed", 1)?,
         duration_us: seconds * 1_000_000,
         frame_us: option(arguments, "--frame-us").map(|text| text.parse().unwrap_or(1)),
+        check: !arguments.iter().any(|a| a == "--unchecked"),
         trace: arguments.iter().any(|a| a == "--trace"),
     };
     let started = std::time::Instant::now();
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
     let result = match arguments.first().map(String::as_str) {
         Some("run") => run_command(rest),
         Some("table") => table::command(rest),
+        Some("cost") => cost::command(rest),
         Some("rows") => {
             rows::ROWS.iter().for_each(|row| println!("{:24} {}", row.name, row.title));
             Ok(())

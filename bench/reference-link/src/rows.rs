@@ -30,6 +30,8 @@ const FIVE: Setup = Setup {
     short: false,
     timestamps: true,
     feedback: false,
+    ack_every: 2,
+    check: true,
     quick_reassembly: false,
 };
 /// TCPlp's setting (§6.3): 462 octets of payload and 12 of timestamps in five frames with 16-bit
@@ -37,6 +39,10 @@ const FIVE: Setup = Setup {
 const SHORT: Setup = Setup { mss: 462 + 12, buffer: 1848, short: true, ..FIVE };
 /// Three frames with 64-bit addresses.
 const THREE: Setup = Setup { mss: 268, ..FIVE };
+/// Two frames with 64-bit addresses.
+const TWO: Setup = Setup { mss: 172, ..FIVE };
+/// One frame with 64-bit addresses.
+const ONE: Setup = Setup { mss: 80, ..FIVE };
 
 pub const ROWS: &[Row] = &[
     Row {
@@ -50,6 +56,12 @@ pub const ROWS: &[Row] = &[
         title: "the same without timestamps",
         stack: Stack::Kinglet,
         setup: Setup { timestamps: false, ..FIVE },
+    },
+    Row {
+        name: "kinglet-ack-each",
+        title: "the same, and an acknowledgment for each segment, as the peers send",
+        stack: Stack::Kinglet,
+        setup: Setup { timestamps: false, ack_every: 1, ..FIVE },
     },
     Row {
         name: "kinglet-feedback",
@@ -89,6 +101,18 @@ pub const ROWS: &[Row] = &[
         setup: THREE,
     },
     Row {
+        name: "kinglet-two",
+        title: "Kinglet, 64-bit addresses, two frames",
+        stack: Stack::Kinglet,
+        setup: TWO,
+    },
+    Row {
+        name: "kinglet-one",
+        title: "Kinglet, 64-bit addresses, one frame",
+        stack: Stack::Kinglet,
+        setup: ONE,
+    },
+    Row {
         name: "smoltcp-4x300ms-three",
         title: "smoltcp 0.14, reassembly 4 x 300 ms, three frames",
         stack: Stack::SmoltcpFourSlots,
@@ -118,12 +142,13 @@ impl Row {
         }
     }
 
-    pub fn station(&self, role: Role, seed: u64) -> Box<dyn Station> {
+    pub fn station(&self, role: Role, seed: u64, check: bool) -> Box<dyn Station> {
+        let setup = Setup { check, ..self.setup };
         match self.stack {
-            Stack::Kinglet => kinglet::station(role, self.setup, seed),
-            Stack::Smoltcp | Stack::SmoltcpFourSlots => smoltcp::station(role, self.setup, seed),
+            Stack::Kinglet => kinglet::station(role, setup, seed),
+            Stack::Smoltcp | Stack::SmoltcpFourSlots => smoltcp::station(role, setup, seed),
             #[cfg(lwip)]
-            Stack::Lwip => crate::lwip::station(role, self.setup, seed),
+            Stack::Lwip => crate::lwip::station(role, setup, seed),
             #[cfg(not(lwip))]
             Stack::Lwip => panic!("built without lwIP"),
         }

@@ -69,6 +69,10 @@ struct SmoltcpStation {
     role: Role,
     writer: Writer,
     reader: Reader,
+    /// Something has happened since the last poll.
+    stale: bool,
+    /// What `poll_at` said last.
+    due_at: Option<u64>,
 }
 
 fn time(now: u64) -> Instant {
@@ -108,12 +112,17 @@ pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     if role == Role::Sink {
         sockets.get_mut::<Socket>(tcp).listen(PORT).expect("a free port");
     }
-    let (writer, reader) = (Writer::default(), Reader::default());
-    Box::new(SmoltcpStation { interface, radio, sockets, tcp, role, writer, reader })
+    let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));
+    Box::new(SmoltcpStation { interface, radio, sockets, tcp, role, writer, reader, stale: true, due_at: None })
 }
 
 impl SmoltcpStation {
+    /// Polls if something has happened or a deadline has come, so that smoltcp is not charged for
+    /// idle rounds of the model.
     fn poll(&mut self, now: u64) {
+        if !core::mem::take(&mut self.stale) && self.due_at.is_none_or(|at| at > now) {
+            return;
+        }
         self.interface.poll(time(now), &mut self.radio, &mut self.sockets);
     }
 }
@@ -124,16 +133,19 @@ impl Station for SmoltcpStation {
             let socket = self.sockets.get_mut::<Socket>(self.tcp);
             let to = (address(Role::Sink), PORT);
             socket.connect(self.interface.context(), to, 50_000).expect("a free socket");
+            self.stale = true;
         }
     }
 
     fn deadline(&mut self, now: u64) -> Option<u64> {
         // With its one buffer full it could do nothing, but would ask to be called at once.
+        self.due_at = None;
         if !self.radio.outgoing.is_empty() {
             return None;
         }
-        let at = self.interface.poll_at(time(now), &self.sockets)?;
-        Some(at.total_micros().max(0) as u64)
+        let at = self.interface.poll_at(time(now), &self.sockets);
+        self.due_at = at.map(|at| at.total_micros().max(0) as u64);
+        self.due_at
     }
 
     fn run(&mut self, now: u64) {
@@ -148,19 +160,18 @@ impl Station for SmoltcpStation {
                         (room.len(), room.len())
                     });
                     writer.took(count.expect("an open connection"));
+                    self.stale = true;
                 }
             }
             Role::Sink => {
+                let mut data = [0; 512];
                 while socket.can_recv() {
-                    let read = socket.recv(|data| {
-                        reader.check(data);
-                        (data.len(), ())
-                    });
-                    read.expect("an open connection");
+                    let count = socket.recv_slice(&mut data).expect("an open connection");
+                    reader.check(&data[..count]);
+                    self.stale = true;
                 }
             }
         }
-        self.poll(now);
     }
 
     fn poll_frame(&mut self, now: u64, out: &mut Frame) -> bool {
@@ -175,10 +186,12 @@ impl Station for SmoltcpStation {
 
     fn sent(&mut self, _now: u64, _delivered: bool) {
         self.radio.outgoing.pop_front();
+        self.stale = true;
     }
 
     fn receive(&mut self, now: u64, frame: &[u8]) {
         self.radio.incoming = Some(frame.to_vec());
+        self.stale = true;
         self.poll(now);
     }
 
