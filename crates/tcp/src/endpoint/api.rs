@@ -214,9 +214,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// Closes this side: what is queued is sent, then FIN. A connection that the peer has not yet
     /// answered ends at once, and what was queued is gone (RFC 9293 §3.10.4, SYN-SENT): wait for
-    /// ESTABLISHED to be sure. Reading goes on until the peer closes, and the handle stays valid until a new connection needs the slot of one that is over. An
-    /// application that will not read any more and does not trust the peer to close uses
-    /// [`Endpoint::abort`].
+    /// ESTABLISHED to be sure. Reading goes on until the peer closes, and the handle stays valid
+    /// until a new connection needs the slot of one that is over. An application that will not
+    /// read any more and does not trust the peer to close uses [`Endpoint::abort`].
     ///
     /// # Errors
     /// [`InvalidHandle`].
