@@ -105,8 +105,8 @@ impl Scenario {
         self.nodes.len() as NodeId
     }
 
-    /// Static routes for every flow, both ways, and between the border router and all nodes:
-    /// shortest paths in hops, ties to the lowest node number.
+    /// Static routes for every flow, both ways; those of a server lead to the border router, and so
+    /// do those of flows with the host. Shortest paths in hops, ties to the lowest node number.
     pub fn routes(&self) -> Vec<Route> {
         topology::routes(self)
     }

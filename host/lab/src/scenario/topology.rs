@@ -62,7 +62,7 @@ pub fn connected(scenario: &Scenario, a: NodeId, b: NodeId) -> bool {
     }
 }
 
-/// Routes for every flow and, where there is one, between the border router and everyone.
+/// Routes for every flow; see [`Scenario::routes`].
 pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
     let pairs = wanted_pairs(scenario);
     if pairs.is_empty() {
