@@ -1,7 +1,9 @@
 //! Test equipment of the Kinglet project; nothing here ships.
 //!
-//! [`contract`] checks on any layer the ten laws that all layers of the stack obey.
+//! [`contract`] checks on any layer the ten laws that all layers of the stack obey;
+//! [`script`] runs segment scripts in packetdrill's notation against the TCP.
 
 #![forbid(unsafe_code)]
 
 pub mod contract;
+pub mod script;

@@ -1,0 +1,171 @@
+//! The script's numbers and the live ones, and the comparison of a segment with the script's.
+
+use super::Variation;
+use super::segment::{Opt, SegmentText};
+use kinglet_wire::tcp::Flags;
+use std::collections::BTreeMap;
+
+/// How the script's numbers translate.
+#[derive(Clone, Debug)]
+pub(super) struct Numbers {
+    /// The stack's initial sequence number: the script's and the live one.
+    local: Option<(u32, u32)>,
+    /// The next SYN of the stack begins another connection.
+    relearn: bool,
+    /// The peer's initial sequence number in the script.
+    remote_isn: u32,
+    variation: Variation,
+    /// The stack's timestamps: live ones by the script's.
+    stamps: BTreeMap<u32, u32>,
+}
+
+/// The octet at `offset` of every stream; the period shares no factor with any segment size.
+pub(super) fn pattern(offset: u32) -> u8 {
+    (offset % 251) as u8
+}
+
+/// Whether `octets` are those of a stream from `first` on.
+pub(super) fn is_pattern(first: u32, octets: &[u8]) -> bool {
+    let places = (0..).map(|i| first.wrapping_add(i));
+    places.zip(octets).all(|(place, octet)| *octet == pattern(place))
+}
+
+impl Numbers {
+    pub(super) fn new(variation: Variation) -> Numbers {
+        Numbers { local: None, relearn: false, remote_isn: 0, variation, stamps: BTreeMap::new() }
+    }
+
+    /// A new connection begins, as far as the stack's numbers go.
+    pub(super) fn expect_new_local(&mut self) {
+        self.relearn = true;
+    }
+
+    pub(super) fn set_remote(&mut self, isn: u32) {
+        self.remote_isn = isn;
+    }
+
+    fn local_shift(&self) -> u32 {
+        self.local.map_or(0, |(script, live)| live.wrapping_sub(script))
+    }
+
+    /// A sequence number of the stack as it stands on the wire.
+    pub(super) fn local_live(&self, script: u32) -> u32 {
+        script.wrapping_add(self.local_shift())
+    }
+
+    /// The peer's segment as octets without checksum sum: live numbers and payload.
+    pub(super) fn inbound(&self, script: &SegmentText) -> (SegmentText, Vec<u8>) {
+        let mut live = script.clone();
+        live.seq = script.seq.wrapping_add(self.variation.remote_offset);
+        live.ack = script.ack.map(|ack| self.local_live(ack));
+        for option in live.options.iter_mut().flatten() {
+            match option {
+                Opt::Sack(blocks) => {
+                    for (left, right) in blocks {
+                        (*left, *right) = (self.local_live(*left), self.local_live(*right));
+                    }
+                }
+                Opt::Ts { val, ecr } => {
+                    *val = val.wrapping_add(self.variation.timestamp_offset);
+                    *ecr = self.stamps.get(ecr).copied().unwrap_or(*ecr);
+                }
+                _ => {}
+            }
+        }
+        let first = script.seq.wrapping_sub(self.remote_isn).wrapping_sub(1);
+        let first = first.wrapping_add(u32::from(script.flags.contains(Flags::SYN)));
+        let payload = (0..script.len).map(|i| pattern(first.wrapping_add(i))).collect();
+        (live, payload)
+    }
+
+    /// A live segment of the stack in the script's numbers. `expected` tells what the script calls
+    /// the initial sequence number, if this is where it is learned.
+    pub(super) fn outbound(&mut self, live: &SegmentText, expected: &SegmentText) -> SegmentText {
+        let syn = live.flags.contains(Flags::SYN) && expected.flags.contains(Flags::SYN);
+        if syn && (self.local.is_none() || self.relearn) {
+            self.local = Some((expected.seq, live.seq));
+            self.relearn = false;
+        }
+        let mut script = live.clone();
+        // A reset that answers a segment without ACK has the number zero, whoever it is for.
+        if live.flags != Flags::RST | Flags::ACK || live.seq != 0 {
+            script.seq = live.seq.wrapping_sub(self.local_shift());
+        }
+        script.ack = live.ack.map(|ack| ack.wrapping_sub(self.variation.remote_offset));
+        let echoes = live.flags.contains(Flags::ACK);
+        let wanted = expected.options.iter().flatten().find_map(|option| match option {
+            Opt::Ts { val, .. } => Some(*val),
+            _ => None,
+        });
+        for option in script.options.iter_mut().flatten() {
+            match option {
+                Opt::Sack(blocks) => {
+                    for (left, right) in blocks {
+                        *left = left.wrapping_sub(self.variation.remote_offset);
+                        *right = right.wrapping_sub(self.variation.remote_offset);
+                    }
+                }
+                Opt::Ts { val, ecr } => {
+                    if let Some(wanted) = wanted {
+                        self.stamps.insert(wanted, *val);
+                        *val = wanted;
+                    }
+                    if echoes {
+                        *ecr = ecr.wrapping_sub(self.variation.timestamp_offset);
+                    }
+                }
+                _ => {}
+            }
+        }
+        script
+    }
+
+    /// Whether the payload of a live segment is what the application wrote.
+    pub(super) fn payload_is_right(&self, live: &SegmentText, payload: &[u8]) -> bool {
+        let isn = self.local.map_or(live.seq, |(_, live)| live);
+        let first = live.seq.wrapping_sub(isn).wrapping_sub(1);
+        is_pattern(first, payload)
+    }
+}
+
+/// Names of the fields in which `actual` is not what the script expects.
+pub(super) fn differences(
+    expected: &SegmentText,
+    actual: &SegmentText,
+    lenient_syn: bool,
+) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    let mut differs = |name, is: bool| {
+        if is {
+            out.push(name);
+        }
+    };
+    differs("flags", expected.flags != actual.flags);
+    differs("sequence number", expected.seq != actual.seq);
+    differs("length", expected.len != actual.len);
+    differs("ack", expected.ack != actual.ack);
+    differs("win", expected.win.is_some() && expected.win != actual.win);
+    differs("urg", expected.urg.is_some() && expected.urg != actual.urg);
+    if let (Some(want), Some(have)) = (&expected.options, &actual.options) {
+        let lenient = lenient_syn && expected.flags.contains(Flags::SYN);
+        differs("options", normal(want, lenient) != normal(have, lenient));
+    }
+    out
+}
+
+/// Options without padding and order; SACK blocks keep theirs.
+fn normal(options: &[Opt], by_presence: bool) -> Vec<Opt> {
+    let mut out: Vec<Opt> =
+        options.iter().filter(|o| !matches!(o, Opt::Nop | Opt::Eol)).cloned().collect();
+    if by_presence {
+        for option in &mut out {
+            match option {
+                Opt::Mss(n) => *n = 0,
+                Opt::Wscale(n) => *n = 0,
+                _ => {}
+            }
+        }
+    }
+    out.sort();
+    out
+}

@@ -1,0 +1,132 @@
+//! Segment scripts in packetdrill's notation, run against [`kinglet_tcp::Endpoint`] in virtual time.
+//!
+//! A script tells a story in lines: what the application calls, what the peer sends (`<`) and what
+//! the stack must send (`>`), each with its time.
+//!
+//! ```
+//! use kinglet_testkit::script::{Variation, run};
+//! let script = "
+//!     0  socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+//!     +0 bind(3, ..., ...) = 0
+//!     +0 listen(3, 1) = 0
+//!     +0 < S 0:0(0) win 1000 <mss 1000>
+//!     +0 > S. 0:0(0) ack 1 <mss 1440>
+//! ";
+//! run("handshake.pkt", script, Variation::PLAIN).unwrap();
+//! ```
+//!
+//! | notation | |
+//! |---|---|
+//! | times | `0.1`, `+.1`, `*`, `0.1~0.3`, `+0~+.01`, and `0.1...0.3` for a call that blocks |
+//! | calls | socket, bind, listen, accept, connect, fcntl, read, write, send, recv, close, shutdown, setsockopt, getsockopt (`SO_ERROR`) |
+//! | segments | flags `S F R P . U E W`, or `-` for none; `seq:end(len)`, `ack`, `win`, `urg`; options mss, sackOK, sack, TS, wscale, nop, eol, FO, or `<...>` for any |
+//! | ICMP | `< icmp unreachable host_unreachable [1:101(100)]`; Packet Too Big is not understood |
+//! | `%{ assert … }%` | arithmetic and comparisons over the `tcpi_…` names of [`kinglet_tcp::Info`] |
+//! | `` `…` `` | `sysctl` of `tcp_sack`, `tcp_timestamps` and a few more; the rest is named as ignored |
+//!
+//! Sequence numbers count from the script's own initial ones; a timestamp echo stands for the value
+//! that the script gave to it. NOP and the order of options do not matter. The octets of every
+//! segment and every read are checked too: each has a value that follows from its place in the
+//! stream. A segment that the script expects at no time, and that no later line accounts for, fails
+//! the script at its end.
+//!
+//! Differences from sockets that scripts meet: an option of a connection must be set before
+//! `connect` or `listen`, because the endpoint takes its configuration there; `SO_SNDBUF` and
+//! `SO_RCVBUF` are octets, not doubled; `close` of a socket with unread octets aborts, as
+//! RFC 9293 §3.6.1 asks of a close in both directions at once.
+
+mod asserts;
+mod call;
+mod compare;
+mod machine;
+mod parse;
+mod segment;
+mod sockets;
+mod time;
+
+use kinglet_time::{Duration, Instant};
+use std::fmt;
+
+/// The numbers that a script must not depend on. Every script should pass under all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variation {
+    /// Key of the endpoint's initial sequence numbers and timestamp offsets.
+    pub secret: [u8; 16],
+    /// The endpoint's clock when the script starts; whole milliseconds.
+    pub start: Instant,
+    /// Added to the peer's sequence numbers.
+    pub remote_offset: u32,
+    /// Added to the peer's timestamps.
+    pub timestamp_offset: u32,
+    /// Compare MSS and window scale of the stack's SYN by presence only: for scripts that were
+    /// written for a host with other buffers.
+    pub lenient_syn: bool,
+}
+
+impl Variation {
+    /// The peer's numbers are the script's.
+    pub const PLAIN: Variation = Variation {
+        secret: [1; 16],
+        start: Instant::from_secs(10),
+        remote_offset: 0,
+        timestamp_offset: 0,
+        lenient_syn: false,
+    };
+
+    /// The peer's sequence numbers and timestamps wrap within a few segments.
+    pub const WRAPPING: Variation = Variation {
+        secret: [2; 16],
+        start: Instant::from_secs(5000),
+        remote_offset: u32::MAX - 700,
+        timestamp_offset: u32::MAX - 150,
+        lenient_syn: false,
+    };
+}
+
+/// What a script that passed has to tell.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// What was not understood and has been ignored, as `file:line: what`.
+    pub warnings: Vec<String>,
+    /// Segments of the stack that were compared.
+    pub compared: usize,
+}
+
+/// Why a script failed, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The script's name as given to [`run`].
+    pub file: String,
+    /// Line of the event, from 1.
+    pub line: usize,
+    /// Time since the start of the script; `None` if it was not understood and so never ran.
+    pub time: Option<Duration>,
+    /// What is wrong; more than one line if segments are compared.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.file, self.line)?;
+        if let Some(time) = self.time {
+            write!(f, "at {}: ", time::seconds(time))?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs one script.
+///
+/// # Errors
+/// The first line that was not understood, or at which the stack did not do what the script says.
+pub fn run(name: &str, text: &str, variation: Variation) -> Result<Outcome, Failure> {
+    let script = parse::parse(text).map_err(|(line, message)| Failure {
+        file: name.to_owned(),
+        line,
+        time: None,
+        message,
+    })?;
+    machine::Machine::new(name, &script, variation).run(&script)
+}
