@@ -8,17 +8,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CORE: [&str; 15] = [
-    "init", "def", "inet_chksum", "ip", "mem", "memp", "netif", "pbuf", "raw", "stats", "sys",
-    "tcp", "tcp_in", "tcp_out", "timeouts",
+    "init",
+    "def",
+    "inet_chksum",
+    "ip",
+    "mem",
+    "memp",
+    "netif",
+    "pbuf",
+    "raw",
+    "stats",
+    "sys",
+    "tcp",
+    "tcp_in",
+    "tcp_out",
+    "timeouts",
 ];
 const IPV6: [&str; 9] =
     ["dhcp6", "ethip6", "icmp6", "inet6", "ip6", "ip6_addr", "ip6_frag", "mld6", "nd6"];
 const NETIF: [&str; 2] = ["lowpan6", "lowpan6_common"];
 
 /// The glue's functions.
-const SYMBOLS: [&str; 10] = [
-    "init", "start", "run", "sleep", "receive", "frame", "sent", "received", "faults", "info",
-];
+const SYMBOLS: [&str; 10] =
+    ["init", "start", "run", "sleep", "receive", "frame", "sent", "received", "faults", "info"];
 
 /// MSS and buffer of each variant: both are constants in lwIP.
 const VARIANTS: [(u32, u32); 2] = [(460, 1840), (268, 1840)];
@@ -61,8 +73,7 @@ fn compile(source: &Path, mss: u32, buffer: u32, merged: &Path) {
 
 /// A copy of the object with names of its own, as a library.
 fn instance(out: &Path, merged: &Path, prefix: &str) {
-    let (object, library) =
-        (out.join(format!("{prefix}.o")), out.join(format!("lib{prefix}.a")));
+    let (object, library) = (out.join(format!("{prefix}.o")), out.join(format!("lib{prefix}.a")));
     let symbols = || SYMBOLS.iter();
     let mut keep = Command::new("objcopy");
     keep.args(symbols().map(|name| format!("--keep-global-symbol=node_{name}")));

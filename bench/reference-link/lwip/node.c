@@ -1,5 +1,5 @@
-/* One lwIP node: a 6LoWPAN interface, a TCP connection, a queue of frames to be sent. The build makes
- * two copies of everything, one for each end, because lwIP's state is global. */
+/* One lwIP node: a 6LoWPAN interface, a TCP connection, a queue of frames to be sent. The build
+ * makes two copies of everything, one for each end, because lwIP's state is global. */
 
 #include "lwip/init.h"
 #include "lwip/netif.h"

@@ -195,22 +195,15 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
         let Some(info) = self.handle.and_then(|handle| self.node.tcp().info(handle)) else {
             return String::new();
         };
-        let c = info.counters;
+        let tcp::Info { bytes_acked, bytes_in_flight, cwnd, srtt, rto, snd_wnd, counters, .. } =
+            info;
+        let tcp::Counters { fast_retransmits, timeout_retransmits, dup_acks, .. } = counters;
+        let tcp::Counters { fast_recoveries, timeouts, probes, .. } = counters;
+        let (srtt, rto) = (srtt.as_micros() / 1_000, rto.as_micros() / 1_000);
         format!(
-            "acked {} flight {} cwnd {} ssthresh {} srtt {} rto {} wnd {} | fast {} in {} rto {} in {} dup {} probes {}",
-            info.bytes_acked,
-            info.bytes_in_flight,
-            info.cwnd,
-            info.ssthresh as i32,
-            info.srtt.as_micros() / 1000,
-            info.rto.as_micros() / 1000,
-            info.snd_wnd,
-            c.fast_retransmits,
-            c.fast_recoveries,
-            c.timeout_retransmits,
-            c.timeouts,
-            c.dup_acks,
-            c.probes,
+            "acked {bytes_acked} flight {bytes_in_flight} cwnd {cwnd} wnd {snd_wnd} srtt {srtt} \
+             rto {rto} recoveries {fast_recoveries} resent {fast_retransmits} timeouts {timeouts} \
+             resent {timeout_retransmits} duplicates {dup_acks} probes {probes}"
         )
     }
 }

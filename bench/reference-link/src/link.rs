@@ -86,9 +86,12 @@ struct OnAir {
     lost: bool,
 }
 
+/// [`source_turn`] or [`sink_turn`].
+type TakeTurn = fn(&mut dyn Station, u64, Turn<'_>) -> bool;
+
 /// Runs source (0) and sink (1) against each other.
 pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outcome {
-    const TURNS: [fn(&mut dyn Station, u64, Turn<'_>) -> bool; 2] = [source_turn, sink_turn];
+    const TURNS: [TakeTurn; 2] = [source_turn, sink_turn];
     let mut random = Pcg64Mcg::seed_from_u64(conditions.seed);
     let mut outcome = Outcome::default();
     let mut buffers = [Frame::EMPTY, Frame::EMPTY];
@@ -152,9 +155,38 @@ pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Row;
+    use crate::station::Role;
 
     #[test]
     fn a_full_frame_takes_7_2_ms() {
         assert_eq!(frame_us(125), 7_200);
+    }
+
+    fn ten_seconds(loss: f64, seed: u64) -> Outcome {
+        let row = Row::named("kinglet").unwrap();
+        let mut stations = [Role::Source, Role::Sink].map(|role| row.station(role, seed, true));
+        let duration_us = 10_000_000;
+        let conditions =
+            Conditions { loss, seed, duration_us, frame_us: None, check: true, trace: false };
+        run(&mut stations, conditions)
+    }
+
+    #[test]
+    fn without_loss_the_channel_is_never_idle_and_nothing_is_sent_twice() {
+        let Outcome { received, frames, lost, busy_us } = ten_seconds(0.0, 1);
+        assert_eq!(lost, [0, 0]);
+        assert!((9_950_000..=10_010_000).contains(&busy_us), "{busy_us}");
+        // Segments of 448 octets in five frames; SYN, its ACK, and what is under way at the end.
+        assert!(frames[0] * 448 / 5 - received < 4 * 448, "{received} {frames:?}");
+    }
+
+    #[test]
+    fn the_share_of_lost_frames_is_the_one_asked_for_and_the_seed_decides_which() {
+        let Outcome { frames, lost, .. } = ten_seconds(0.05, 1);
+        let share = (lost[0] + lost[1]) as f64 / (frames[0] + frames[1]) as f64;
+        assert!((0.02..0.08).contains(&share), "{share}");
+        assert_eq!(ten_seconds(0.05, 1).lost, lost);
+        assert_ne!(ten_seconds(0.05, 2).frames, frames);
     }
 }

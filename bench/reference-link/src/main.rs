@@ -15,13 +15,16 @@ use rows::Row;
 use station::Role;
 use std::process::ExitCode;
 
-const USAGE: &str = "reference-link table [--rows a,b] [--seeds N] [--seconds N] [--jobs N] [--json FILE]
-                     [--also EXECUTABLE]     the table; rows that are not in this executable
-                                             are run by the other one
-reference-link run ROW [--loss PERCENT] [--seed N] [--seconds N] [--frame-us N] [--unchecked] [--trace]
-                                             one run, as a line of JSON
-reference-link cost [--json FILE]            instructions per segment and octets per second
-reference-link rows                          what rows there are";
+const USAGE: &str = "reference-link table [OPTIONS]          the table of goodput
+    --rows A,B  --seeds N  --seconds N  --jobs N  --json FILE
+    --also EXECUTABLE                    runs the rows that are not in this executable
+reference-link cost [--json FILE]        instructions per segment, and speed in memory
+reference-link run ROW [OPTIONS]         one run, as a line of JSON
+    --loss PERCENT  --seed N  --seconds N
+    --frame-us N                         what every frame takes, instead of the model
+    --unchecked                          a stream without content
+    --trace                              every frame, on standard error
+reference-link rows                      what rows there are";
 
 /// The value after `--name`.
 fn option<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
@@ -38,7 +41,8 @@ fn number<T: std::str::FromStr>(arguments: &[String], name: &str, default: T) ->
 
 /// One run of one row.
 fn run(row: &Row, conditions: Conditions) -> Outcome {
-    let [source, sink] = [Role::Source, Role::Sink].map(|role| row.station(role, conditions.seed, conditions.check));
+    let [source, sink] =
+        [Role::Source, Role::Sink].map(|role| row.station(role, conditions.seed, conditions.check));
     link::run(&mut [source, sink], conditions)
 }
 

@@ -118,12 +118,7 @@ pub const ROWS: &[Row] = &[
         stack: Stack::SmoltcpFourSlots,
         setup: Setup { quick_reassembly: true, ..THREE },
     },
-    Row {
-        name: "lwip-three",
-        title: "lwIP 2.1.3, three frames",
-        stack: Stack::Lwip,
-        setup: THREE,
-    },
+    Row { name: "lwip-three", title: "lwIP 2.1.3, three frames", stack: Stack::Lwip, setup: THREE },
 ];
 
 impl Row {

@@ -113,7 +113,17 @@ pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
         sockets.get_mut::<Socket>(tcp).listen(PORT).expect("a free port");
     }
     let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));
-    Box::new(SmoltcpStation { interface, radio, sockets, tcp, role, writer, reader, stale: true, due_at: None })
+    Box::new(SmoltcpStation {
+        interface,
+        radio,
+        sockets,
+        tcp,
+        role,
+        writer,
+        reader,
+        stale: true,
+        due_at: None,
+    })
 }
 
 impl SmoltcpStation {

@@ -31,7 +31,8 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     let seeds: u64 = number(arguments, "--seeds", 30)?;
     let seconds: u64 = number(arguments, "--seconds", 600)?;
     let threads: usize = number(arguments, "--jobs", 1)?;
-    let wanted: Option<Vec<&str>> = option(arguments, "--rows").map(|names| names.split(',').collect());
+    let wanted: Option<Vec<&str>> =
+        option(arguments, "--rows").map(|names| names.split(',').collect());
     let also = option(arguments, "--also").map(PathBuf::from);
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let executables: Vec<PathBuf> = [this].into_iter().chain(also).collect();
@@ -60,7 +61,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an executable has the row's stack: a run of no time succeeds.
+/// Whether an executable has the row's stack: a run of a second succeeds.
 fn contains(executable: &PathBuf, row: &Row) -> bool {
     let status = Command::new(executable).args(["run", row.name, "--seconds", "1"]).output();
     status.is_ok_and(|output| output.status.success())
@@ -135,7 +136,7 @@ fn summary(jobs: &[Job], results: &[Value], seeds: u64, seconds: u64) -> Value {
             let at = LOSSES.map(|loss| {
                 let all = goodputs(jobs, results, row, loss);
                 let (mean, deviation) = statistics(&all);
-                json!({ "loss_percent": loss, "mean_kbps": mean, "sd_kbps": deviation, "kbps": all })
+                json!({ "loss_percent": loss, "mean": mean, "deviation": deviation, "all": all })
             });
             let setup = json!({
                 "mss": row.setup.mss,
@@ -145,5 +146,5 @@ fn summary(jobs: &[Job], results: &[Value], seeds: u64, seconds: u64) -> Value {
             json!({ "name": row.name, "title": row.title, "setup": setup, "goodput": at })
         })
         .collect();
-    json!({ "seeds": seeds, "seconds": seconds, "rows": rows })
+    json!({ "seeds": seeds, "seconds": seconds, "unit": "kb/s", "rows": rows })
 }
