@@ -147,7 +147,8 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
         escape(experiment.question),
         escape(experiment.method)
     );
-    for (index, figure) in (experiment.figures)(result).iter().enumerate() {
+    let figures = (experiment.figures)(result);
+    for (index, figure) in figures.iter().enumerate() {
         let name = format!("{id}-{index}");
         match figure {
             Figure::Lines(lines) => lines::draw(page, lines),
@@ -157,7 +158,7 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
         }
     }
     page.push_str("</div>\n");
-    rows_table(page, &result.rows);
+    rows_table(page, &result.rows, figures.is_empty());
     page.push_str("<h3>Threats to validity</h3>\n<ul>\n");
     for threat in experiment.threats {
         let _ = writeln!(page, "<li>{}</li>", escape(threat));
@@ -165,14 +166,16 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
     page.push_str("</ul>\n</section>\n");
 }
 
-fn rows_table(page: &mut String, rows: &[Row]) {
+/// All values; folded, unless they are all there is to see.
+fn rows_table(page: &mut String, rows: &[Row], open: bool) {
     let _ = write!(
         page,
-        "<details><summary>All {} values</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
+        "<details{}><summary>All {} values</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
          <th scope=\"col\">Point</th><th scope=\"col\">Metric</th><th scope=\"col\" \
                      class=\"n\">Paper </th><th scope=\"col\" class=\"n\">Bound</th><th \
                              scope=\"col\" class=\"n\">Ours (95 %)</th> <th \
                               scope=\"col\">Unit</th></tr></thead>\n<tbody>\n",
+        if open { " open" } else { "" },
         rows.len()
     );
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
