@@ -156,7 +156,7 @@ async fn serve(name: &str, mesh: &mut Mesh, options: &Options) -> Result<(), Gat
     let mut terminate = signal(SignalKind::terminate())?;
     let config =
         TunConfig { name: options.tun.clone(), address: HOST_ADDRESS, prefix_len: PREFIX_LEN };
-    let device = tun::create(&config).map_err(GatewayError::Tun)?;
+    let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
     let mut screen = Screen::new(options.output);
     screen.ready(name, mesh, &config);
     let stop = async {

@@ -3,6 +3,8 @@
 use core::net::Ipv6Addr;
 use std::fmt;
 use std::io;
+use std::net::UdpSocket;
+use std::time::Duration;
 
 use tun_rs::{AsyncDevice, DeviceBuilder};
 
@@ -12,6 +14,10 @@ pub const MTU: u16 = 1280;
 
 /// Longest name of a Linux network device (IFNAMSIZ less the final zero).
 pub const MAX_NAME: usize = 15;
+
+/// How often, and how far apart, a new address is tried: for five seconds in all.
+const USABLE_TRIES: u32 = 500;
+const USABLE_PAUSE: Duration = Duration::from_millis(10);
 
 /// How the host's end of the bridge is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,17 +80,35 @@ pub fn is_name(name: &str) -> bool {
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Creates the device, gives it its address and brings it up. It disappears with the process.
+/// Creates the device, gives it its address, brings it up and waits until programs can use the
+/// address. It disappears with the process.
 ///
 /// # Errors
 /// [`TunError`], whose message names the command that gives the missing right.
-pub fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
-    DeviceBuilder::new()
+pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
+    let error = |cause| TunError { name: config.name.clone(), cause };
+    let device = DeviceBuilder::new()
         .name(config.name.clone())
         .ipv6(config.address, config.prefix_len)
         .mtu(MTU)
         .build_async()
-        .map_err(|cause| TunError { name: config.name.clone(), cause })
+        .map_err(error)?;
+    usable(config.address).await.map_err(error)?;
+    Ok(device)
+}
+
+/// Waits until a socket can be bound to `address`. A new address is tentative at first (RFC 4862
+/// §5.4): on a TUN, which has no neighbours to ask, until the kernel gets round to it.
+async fn usable(address: Ipv6Addr) -> io::Result<()> {
+    let mut result = Ok(());
+    for _ in 0..USABLE_TRIES {
+        result = UdpSocket::bind((address, 0)).map(drop);
+        if result.is_ok() {
+            break;
+        }
+        tokio::time::sleep(USABLE_PAUSE).await;
+    }
+    result
 }
 
 #[cfg(test)]
@@ -106,6 +130,19 @@ mod tests {
     fn other_failures_say_what_to_try() {
         assert!(text_for(io::ErrorKind::NotFound).contains("modprobe tun"));
         assert!(text_for(io::ErrorKind::ResourceBusy).contains("--tun NAME"));
+    }
+
+    #[tokio::test]
+    async fn an_address_that_the_host_has_is_usable() {
+        usable(Ipv6Addr::LOCALHOST).await.expect("the loopback address");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_the_host_has_not_is_given_up() {
+        // From the prefix for documentation (RFC 3849), which nobody has.
+        let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+        let error = usable(nobody).await.expect_err("an address of nobody");
+        assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
     }
 
     #[test]
