@@ -22,9 +22,9 @@ pub struct Config {
     pub forward: bool,
     /// Hop limit of packets that originate here, 1 to 255.
     pub hop_limit: u8,
-    /// Tag of the first datagram that is fragmented; each has the next one (RFC 4944, 5.3, leaves the
-    /// first open). Should differ from boot to boot: a receiver that still waits for the rest of a
-    /// datagram from before would take fragments with its tag for that rest.
+    /// Tag of the first datagram that is fragmented; each has the next one (RFC 4944, 5.3, leaves
+    /// the first open). Should differ from boot to boot: a receiver that still waits for the
+    /// rest of a datagram from before would take fragments with its tag for that rest.
     pub first_tag: u16,
     /// How long a datagram may take to arrive, from its first fragment; RFC 4944, 5.3 allows up to
     /// 60 s.

@@ -239,8 +239,8 @@
 //! [`net::Config`]:
 //! * not a router: to forward is a decision (RFC 8200 §2);
 //! * hop limit 64 (RFC 1700), which costs no octet on the air (RFC 6282);
-//! * reassembly within 5 s, longer than any sender takes, and 10 ICMPv6 errors a second
-//!   (RFC 4443 §2.4 (f));
+//! * reassembly within 5 s, longer than any sender takes, and 10 ICMPv6 errors a second (RFC 4443
+//!   §2.4 (f));
 //! * the first datagram tag comes from the seed, so that a rebooted node does not continue
 //!   datagrams from before.
 //!

@@ -1,8 +1,8 @@
 //! How the layers are joined.
 //!
-//! In: radio event → [`Mac`] → [`Net`] → TCP. Out is a pull: the MAC has a free slot → [`Net`] writes
-//! the next frame into it, and when it has none, one segment is taken from TCP. Nothing is formed
-//! before it can leave, and a payload is copied once, from the send ring into the slot.
+//! In: radio event → [`Mac`] → [`Net`] → TCP. Out is a pull: the MAC has a free slot → [`Net`]
+//! writes the next frame into it, and when it has none, one segment is taken from TCP. Nothing is
+//! formed before it can leave, and a payload is copied once, from the send ring into the slot.
 
 use crate::peer::AddressPair;
 use crate::profile::Profile;
@@ -27,7 +27,8 @@ pub struct Config {
     /// TCP's part.
     pub tcp: tcp::Config,
     /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
-    /// differ from node to node, so that two do not back off in step, and should from boot to boot.
+    /// differ from node to node, so that two do not back off in step, and should from boot to
+    /// boot.
     pub seed: u64,
 }
 
@@ -238,9 +239,9 @@ impl<P: Profile> Node<P> {
         true
     }
 
-    /// Writes the next packet for the host interface of a border router to `buf`; 1280 octets always
-    /// suffice. Drain this after [`Node::poll_radio`]. A host that cannot take a packet must drop it:
-    /// what is left here holds packet slots.
+    /// Writes the next packet for the host interface of a border router to `buf`; 1280 octets
+    /// always suffice. Drain this after [`Node::poll_radio`]. A host that cannot take a packet
+    /// must drop it: what is left here holds packet slots.
     pub fn poll_host_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {
         loop {
             let packet = self.net.poll_host_packet(now, &SendRings(&self.tcp), buf);

@@ -1,8 +1,8 @@
 //! Byte streams and datagrams by handle.
 //!
-//! Datagrams, echo requests, addresses and routes are [`Node::net`]'s own interface. TCP needs a word
-//! from the network layer for one thing only, the local address of a connection; everything else is
-//! [`Node::tcp`]'s.
+//! Datagrams, echo requests, addresses and routes are [`Node::net`]'s own interface. TCP needs a
+//! word from the network layer for one thing only, the local address of a connection; everything
+//! else is [`Node::tcp`]'s.
 
 use crate::node::Node;
 use crate::peer::AddressPair;

@@ -62,8 +62,8 @@ pub struct ConnectionConfig {
     pub sack: bool,
     /// Nagle's algorithm (RFC 9293 §3.7.4). Default true.
     pub nagle: bool,
-    /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293 §3.8.6.3
-    /// allows up to 500 ms. Zero: never delayed.
+    /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293
+    /// §3.8.6.3 allows up to 500 ms. Zero: never delayed.
     pub delayed_ack: Duration,
     /// An acknowledgment is sent at least for every so many full-sized segments. Default 2
     /// (RFC 9293 §3.8.6.3); 0 counts as 1.
@@ -95,9 +95,9 @@ pub struct ConnectionConfig {
     pub initial_window: u8,
     /// How long FIN-WAIT-2 waits without text from the peer before the connection is given up.
     /// RFC 9293 has no such timer; Linux and FreeBSD wait 60 s, but only when the application no
-    /// longer reads. Here it may still read, so the default is 600 s: a peer whose segments are all
-    /// lost backs off by up to 60 s each time and gives up itself after about as long. Zero: for
-    /// ever.
+    /// longer reads. Here it may still read, so the default is 600 s: a peer whose segments are
+    /// all lost backs off by up to 60 s each time and gives up itself after about as long.
+    /// Zero: for ever.
     pub fin_wait_2: Duration,
 }
 

@@ -2,8 +2,8 @@
 //! transfers both ways at one and at three hops, ten connections at once, a clean end.
 //!
 //! The test runs itself again under `unshare`, where it may create devices without being root and
-//! meets no other network. Where that is forbidden, or `ip`, `ping` or `curl` are missing, it says so
-//! and passes; if the environment has `CI`, it fails instead.
+//! meets no other network. Where that is forbidden, or `ip`, `ping` or `curl` are missing, it says
+//! so and passes; if the environment has `CI`, it fails instead.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;

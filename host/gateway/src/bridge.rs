@@ -2,8 +2,8 @@
 //!
 //! Virtual time follows the wall clock one to one. The loop sleeps until the network's next event,
 //! a packet from the host, the next report, or the signal to stop, whichever comes first. If the
-//! machine is too slow for the network, the loop stays responsive and the lag is reported instead of
-//! hidden.
+//! machine is too slow for the network, the loop stays responsive and the lag is reported instead
+//! of hidden.
 
 use crate::tun::MTU;
 use core::future::Future;
@@ -151,7 +151,8 @@ async fn forward_to_host(
 ) {
     let mut buf = [0u8; MTU as usize];
     while let Some(len) = network.poll_host_packet(&mut buf) {
-        // A refused packet is a lost packet: TCP on both ends copes, and the count says it happened.
+        // A refused packet is a lost packet: TCP on both ends copes, and the count says it
+        // happened.
         match link.send(buf.get(..len).unwrap_or_default()).await {
             Ok(()) => {
                 stats.packets_out += 1;

@@ -1,6 +1,6 @@
-//! A simulated 802.15.4 network behind a Linux TUN device, in real time: `ping`, `curl` and anything
-//! else that speaks TCP/IPv6 on this machine talk to simulated motes, end to end, with the kernel's
-//! own TCP on one side and Kinglet's on the other.
+//! A simulated 802.15.4 network behind a Linux TUN device, in real time: `ping`, `curl` and
+//! anything else that speaks TCP/IPv6 on this machine talk to simulated motes, end to end, with the
+//! kernel's own TCP on one side and Kinglet's on the other.
 //!
 //! | module | subject |
 //! |---|---|
@@ -42,11 +42,11 @@
 //! # How it is connected
 //!
 //! The host has the address [`HOST_ADDRESS`] with a prefix of [`PREFIX_LEN`] bits, which spans the
-//! mesh's /64, so one address brings the only route that is needed. All motes know that address as a
-//! 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which no
-//! host has to discover. IPv6 fragments (a `ping -s 3000`) are not supported by the stack; what the
-//! kernel says by itself on a new interface (router solicitations, multicast listener reports) is
-//! discarded; a mote's address that does not exist is answered with "address unreachable".
+//! mesh's /64, so one address brings the only route that is needed. All motes know that address as
+//! a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which
+//! no host has to discover. IPv6 fragments (a `ping -s 3000`) are not supported by the stack; what
+//! the kernel says by itself on a new interface (router solicitations, multicast listener reports)
+//! is discarded; a mote's address that does not exist is answered with "address unreachable".
 //!
 //! Virtual time is the wall clock's. A machine that is too slow for the network falls behind, and
 //! the lag is among the counters; nothing is skipped.

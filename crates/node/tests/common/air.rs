@@ -1,4 +1,5 @@
-//! Radios and the air between them, in memory and in virtual time, by the rules of `kinglet::radio`.
+//! Radios and the air between them, in memory and in virtual time, by the rules of
+//! `kinglet::radio`.
 //!
 //! A station hears those it is linked to. Frames that overlap at a receiver spoil each other, the
 //! channel is assessed before a transmission, and what the dice say is lost. Acknowledgements of
