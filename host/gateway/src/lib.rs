@@ -109,7 +109,8 @@ impl fmt::Display for GatewayError {
             }
             GatewayError::BadName(name) => write!(
                 f,
-                "\"{name}\" is not a name for a network device: 1 to {} letters, digits, `-`, `_`, `.`",
+                "\"{name}\" is not a name for a network device: 1 to {} letters, digits, `-`, \
+                 `_`, `.`",
                 tun::MAX_NAME
             ),
             GatewayError::Tun(error) => error.fmt(f),
