@@ -64,7 +64,10 @@ fn run_all(base: &Path, scripts: &[PathBuf], lenient: bool) -> Results {
     };
     std::thread::scope(|scope| {
         for _ in 0..2 {
-            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("starts");
+            std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, work)
+                .expect("starts");
         }
     });
     let mut results = results.into_inner().expect("no thread panicked");
@@ -127,9 +130,12 @@ fn scripts() {
             )),
         }
     }
-    problems.extend(excused.into_keys().chain(deviations.into_keys()).map(|name| {
-        format!("{name} is on a list, but there is no such script")
-    }));
+    problems.extend(
+        excused
+            .into_keys()
+            .chain(deviations.into_keys())
+            .map(|name| format!("{name} is on a list, but there is no such script")),
+    );
     println!(
         "{passed} of {} scripts passed, {compared} segments compared, {} ms",
         scripts.len(),

@@ -238,10 +238,8 @@ fn field(name: &str, info: &Info) -> Option<i64> {
         "tcpi_snd_cwnd" => segments(info.cwnd),
         "tcpi_snd_ssthresh" if info.ssthresh == u32::MAX => 0x7fff_ffff,
         "tcpi_snd_ssthresh" => segments(info.ssthresh),
-        "tcpi_unacked" => {
-            i64::from(info.bytes_in_flight.checked_add(info.mss)?.saturating_sub(1))
-                .checked_div(i64::from(info.mss))?
-        }
+        "tcpi_unacked" => i64::from(info.bytes_in_flight.checked_add(info.mss)?.saturating_sub(1))
+            .checked_div(i64::from(info.mss))?,
         "tcpi_snd_mss" => i64::from(info.mss),
         "tcpi_rtt" => micros(info.srtt),
         "tcpi_rttvar" => micros(info.rttvar),
@@ -253,9 +251,7 @@ fn field(name: &str, info: &Info) -> Option<i64> {
         "tcpi_rcv_wnd" => i64::from(info.rcv_wnd),
         "tcpi_bytes_acked" => i64::try_from(info.bytes_acked).ok()?,
         "tcpi_bytes_received" => i64::try_from(info.bytes_received).ok()?,
-        "tcpi_notsent_bytes" => {
-            i64::from(info.bytes_queued.saturating_sub(info.bytes_in_flight))
-        }
+        "tcpi_notsent_bytes" => i64::from(info.bytes_queued.saturating_sub(info.bytes_in_flight)),
         "tcpi_segs_out" => i64::from(counters.segments_sent),
         "tcpi_segs_in" => i64::from(counters.segments_received),
         "octets_cwnd" => i64::from(info.cwnd),
@@ -313,7 +309,9 @@ mod tests {
         let info = info();
         let told = check("assert tcpi_snd_cwnd == 4", Some(&info)).unwrap_err();
         assert!(told.contains("tcpi_snd_cwnd is 3"), "{told}");
-        assert!(check("assert tcpi_options == 4", Some(&info)).unwrap_err().contains("tcpi_options"));
+        assert!(
+            check("assert tcpi_options == 4", Some(&info)).unwrap_err().contains("tcpi_options")
+        );
         for bad in ["print(3)", "assert 1 / 0", "assert (1", "assert 1 2", "assert"] {
             assert!(check(bad, Some(&info)).is_err(), "{bad}");
         }

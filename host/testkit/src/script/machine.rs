@@ -260,7 +260,11 @@ impl Machine {
     }
 
     fn corrupted(&self) -> Told {
-        if self.sockets.corrupted { Err("octets read are not those sent".to_owned()) } else { Ok(()) }
+        if self.sockets.corrupted {
+            Err("octets read are not those sent".to_owned())
+        } else {
+            Ok(())
+        }
     }
 
     fn answered(call: &Call, reply: &Reply) -> Told {
@@ -436,7 +440,9 @@ impl Machine {
             if !live.flags.contains(Flags::RST) {
                 let actual = self.numbers.clone().outbound(&live, &nothing);
                 let at = seconds(sent.at - self.variation.start);
-                return Err(format!("the script ends, but there is\n  actual    > {actual}  at {at}"));
+                return Err(format!(
+                    "the script ends, but there is\n  actual    > {actual}  at {at}"
+                ));
             }
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Segment scripts in packetdrill's notation, run against [`kinglet_tcp::Endpoint`] in virtual time.
+//! Segment scripts in packetdrill's notation, run against [`kinglet_tcp::Endpoint`] in virtual
+//! time.
 //!
 //! A script tells a story in lines: what the application calls, what the peer sends (`<`) and what
 //! the stack must send (`>`), each with its time.
@@ -15,14 +16,19 @@
 //! run("handshake.pkt", script, Variation::PLAIN).unwrap();
 //! ```
 //!
-//! | notation | |
-//! |---|---|
-//! | times | `0.1`, `+.1`, `*`, `0.1~0.3`, `+0~+.01`, and `0.1...0.3` for a call that blocks |
-//! | calls | socket, bind, listen, accept, connect, fcntl, read, write, send, recv, close, shutdown, setsockopt, getsockopt (`SO_ERROR`) |
-//! | segments | flags `S F R P . U E W`, or `-` for none; `seq:end(len)`, `ack`, `win`, `urg`; options mss, sackOK, sack, TS, wscale, nop, eol, FO, or `<...>` for any |
-//! | ICMP | `< icmp unreachable host_unreachable [1:101(100)]`; Packet Too Big is not understood |
-//! | `%{ assert … }%` | arithmetic and comparisons over the `tcpi_…` names of [`kinglet_tcp::Info`] |
-//! | `` `…` `` | `sysctl` of `tcp_sack`, `tcp_timestamps` and a few more; the rest is named as ignored |
+//! * Times: `0.1`, `+.1`, `*`, `0.1~0.3`, `+0~+.01`, and `0.1...0.3` for a call that blocks.
+//! * Calls: socket, bind, listen, accept, connect, fcntl, read, write, send, recv, close, shutdown,
+//!   setsockopt, getsockopt (`SO_ERROR`).
+//! * Segments: flags `S F R P U E W A .`, or `-` for none; `seq:end(len)`, `ack`, `win`, `urg`;
+//!   options mss, sackOK, sack, TS, wscale, nop, eol, FO, or `<...>` for any. One that is larger
+//!   than the MSS stands for several.
+//! * ICMP: `< icmp unreachable host_unreachable [1:101(100)]`; Packet Too Big is not understood.
+//! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` names of
+//!   [`kinglet_tcp::Info`].
+//! * `` `…` ``: `sysctl` of `tcp_sack`, `tcp_timestamps`, `tcp_syn_retries`, `tcp_retries2`, and
+//!   `initcwnd`; the rest is named as ignored.
+//!
+//! What is not understood fails the script with its line.
 //!
 //! Sequence numbers count from the script's own initial ones; a timestamp echo stands for the value
 //! that the script gave to it. NOP and the order of options do not matter. The octets of every

@@ -153,11 +153,7 @@ fn event(line: usize, piece: &str, ignored: &mut Vec<Wrong>) -> Result<Event, St
 }
 
 /// A segment, perhaps with an ECN mark in brackets, which this stack does not look at yet.
-fn segment_text(
-    line: usize,
-    text: &str,
-    ignored: &mut Vec<Wrong>,
-) -> Result<SegmentText, String> {
+fn segment_text(line: usize, text: &str, ignored: &mut Vec<Wrong>) -> Result<SegmentText, String> {
     let text = text.trim();
     if let Some((mark, rest)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
         ignored.push((line, format!("the IP mark [{mark}]")));

@@ -9,7 +9,10 @@ pub(super) enum Opt {
     Mss(u16),
     SackOk,
     Sack(Vec<(u32, u32)>),
-    Ts { val: u32, ecr: u32 },
+    Ts {
+        val: u32,
+        ecr: u32,
+    },
     Wscale(u8),
     Nop,
     Eol,
@@ -60,8 +63,7 @@ impl SegmentText {
         let mut words = head.split_whitespace();
         let flags = parse_flags(words.next().ok_or("a segment without flags")?)?;
         let (seq, len) = parse_range(words.next().ok_or("a segment without sequence numbers")?)?;
-        let mut segment =
-            SegmentText { flags, seq, len, ack: None, win: None, urg: None, options };
+        let mut segment = SegmentText { flags, seq, len, ack: None, win: None, urg: None, options };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` without its number"))?;
             match word {
@@ -289,11 +291,8 @@ impl fmt::Display for SegmentText {
             }
         }
         write!(f, " {}:{}({})", self.seq, self.end(), self.len)?;
-        let fields = [
-            ("ack", self.ack),
-            ("win", self.win.map(u32::from)),
-            ("urg", self.urg.map(u32::from)),
-        ];
+        let fields =
+            [("ack", self.ack), ("win", self.win.map(u32::from)), ("urg", self.urg.map(u32::from))];
         for (name, value) in fields {
             if let Some(value) = value {
                 write!(f, " {name} {value}")?;

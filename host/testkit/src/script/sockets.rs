@@ -121,12 +121,7 @@ impl Sockets {
     }
 
     /// Does what a call says; `waits` tells that it may block. `Err`: it is not understood.
-    pub(super) fn call(
-        &mut self,
-        now: Instant,
-        call: &Call,
-        waits: bool,
-    ) -> Result<Reply, String> {
+    pub(super) fn call(&mut self, now: Instant, call: &Call, waits: bool) -> Result<Reply, String> {
         if call.name == "socket" {
             return self.socket(call);
         }
@@ -197,21 +192,15 @@ impl Sockets {
         let Some(handle) = self.endpoint.accept(LOCAL_PORT) else { return Reply::Block };
         self.current = Some(handle);
         let Some(fd) = call.result.filter(|fd| *fd >= 0) else { return Reply::Value(0) };
-        let connection =
-            Socket { kind: Kind::Connection(handle), written: 0, read: 0, ..socket };
+        let connection = Socket { kind: Kind::Connection(handle), written: 0, read: 0, ..socket };
         self.table.insert(fd, connection);
         Reply::Value(fd)
     }
 
     fn connect(&mut self, now: Instant, fd: i64, socket: Socket) -> Reply {
         let Kind::Connection(handle) = socket.kind else {
-            let opened = self.endpoint.connect_from(
-                now,
-                Remote,
-                REMOTE_PORT,
-                LOCAL_PORT,
-                socket.config,
-            );
+            let opened =
+                self.endpoint.connect_from(now, Remote, REMOTE_PORT, LOCAL_PORT, socket.config);
             return match opened {
                 Ok(handle) => {
                     self.current = Some(handle);
@@ -273,13 +262,7 @@ impl Sockets {
         })
     }
 
-    fn send(
-        &mut self,
-        fd: i64,
-        socket: Socket,
-        call: &Call,
-        waits: bool,
-    ) -> Result<Reply, String> {
+    fn send(&mut self, fd: i64, socket: Socket, call: &Call, waits: bool) -> Result<Reply, String> {
         let Kind::Connection(handle) = socket.kind else { return Ok(Reply::Error("EPIPE")) };
         let total = call.number(2)?;
         let len = u32::try_from(total - self.progress).unwrap_or(0);
@@ -320,11 +303,8 @@ impl Sockets {
             Kind::Connection(handle) => {
                 let abort = socket.abortive || self.endpoint.can_recv(handle) > 0;
                 // A connection that is gone already leaves nothing to close.
-                let _ = if abort {
-                    self.endpoint.abort(handle)
-                } else {
-                    self.endpoint.close(handle)
-                };
+                let _ =
+                    if abort { self.endpoint.abort(handle) } else { self.endpoint.close(handle) };
             }
         }
         Reply::Value(0)
