@@ -452,6 +452,11 @@ impl<C: Controller> Connection<C> {
         self.ack.now = true;
     }
 
+    /// Whether something received is not acknowledged yet.
+    pub(crate) fn owes_ack(&self) -> bool {
+        self.rcv.last_ack_sent != self.rcv.nxt
+    }
+
     pub(crate) fn snd_nxt(&self) -> SeqNum {
         self.snd.nxt
     }

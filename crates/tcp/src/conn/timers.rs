@@ -67,6 +67,10 @@ impl<C: Controller> Connection<C> {
         if self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0 {
             return self.finish(Some(ConnectionError::TimedOut));
         }
+        if self.flight() > 0 {
+            // RFC 9293 MUST-26: not while data is outstanding, whose retransmission asks the same.
+            return self.touch_keepalive(now);
+        }
         if self.keep_sent >= self.params.keep_probes {
             return self.abort(ConnectionError::TimedOut);
         }

@@ -39,8 +39,8 @@ impl<K: Peer> TimeWait<K> {
             rcv_nxt: conn.rcv_nxt(),
             paws: conn.paws(),
             expires,
-            // The FIN that has brought it here is not acknowledged yet.
-            ack_now: true,
+            // The FIN that has brought it here is not, unless the last step was from CLOSING.
+            ack_now: conn.owes_ack(),
         }
     }
 
