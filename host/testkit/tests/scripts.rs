@@ -1,8 +1,7 @@
 //! Every segment script of `tests/packetdrill`, each under two sets of sequence numbers.
 //!
 //! `KINGLET_SCRIPT=path` runs one script, or all of a folder, also of somebody else's, and shows
-//! what was ignored; with `KINGLET_SCRIPT_LENIENT=1` MSS and window scale of the stack's SYN may
-//! differ from the script's, and the initial window is ten segments.
+//! what was ignored; with `KINGLET_SCRIPT_LENIENT=1` as `Variation::lenient` says.
 
 use kinglet_testkit::script::{Failure, Outcome, Variation, run};
 use std::collections::BTreeMap;
@@ -42,10 +41,10 @@ fn list(name: &str) -> BTreeMap<String, String> {
     entries.collect()
 }
 
-fn try_all(name: &str, text: &str, lenient_syn: bool) -> Result<Outcome, Failure> {
-    let wrapping = Variation { lenient_syn, ..Variation::WRAPPING };
+fn try_all(name: &str, text: &str, lenient: bool) -> Result<Outcome, Failure> {
+    let wrapping = Variation { lenient, ..Variation::WRAPPING };
     run(name, text, wrapping)?;
-    run(name, text, Variation { lenient_syn, ..Variation::PLAIN })
+    run(name, text, Variation { lenient, ..Variation::PLAIN })
 }
 
 type Results = Vec<(String, Result<Outcome, Failure>)>;

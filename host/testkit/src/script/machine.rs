@@ -68,9 +68,10 @@ impl Machine {
             line: 0,
             outcome: Outcome::default(),
         };
-        if variation.lenient_syn {
+        if variation.lenient {
             // What Linux has, and scripts for it count on.
             machine.sockets.base().initial_window = 10;
+            machine.sockets.base().mss = 1460;
         }
         for (line, what) in &script.ignored {
             machine.line = *line;
@@ -389,7 +390,7 @@ impl Machine {
                 expected.len -= actual.len;
                 continue;
             }
-            let mut wrong = differences(&expected, &actual, self.variation.lenient_syn);
+            let mut wrong = differences(&expected, &actual, self.variation.lenient);
             if sent.at + self.tolerance < from || to + self.tolerance < sent.at {
                 wrong.push("time");
             }
@@ -434,7 +435,7 @@ impl Machine {
             self.line = blocked.line;
             return Err(format!("{} has not returned", blocked.call.name));
         }
-        let nothing = SegmentText::parse("- 0:0(0) <...>")?;
+        let nothing = SegmentText::parse("S 0:0(0) <...>")?;
         for sent in &self.sent {
             let Some((live, _)) = SegmentText::decode(&sent.octets) else { continue };
             if !live.flags.contains(Flags::RST) {

@@ -64,9 +64,10 @@ pub struct Variation {
     pub remote_offset: u32,
     /// Added to the peer's timestamps.
     pub timestamp_offset: u32,
-    /// Compare MSS and window scale of the stack's SYN by presence only: for scripts that were
-    /// written for a host with other buffers.
-    pub lenient_syn: bool,
+    /// For scripts that were written for Linux: MSS and window scale of the stack's SYN are
+    /// compared by presence only, PSH not at all; the stack's MSS is 1460, its initial window ten
+    /// segments.
+    pub lenient: bool,
 }
 
 impl Variation {
@@ -76,7 +77,7 @@ impl Variation {
         start: Instant::from_secs(10),
         remote_offset: 0,
         timestamp_offset: 0,
-        lenient_syn: false,
+        lenient: false,
     };
 
     /// The peer's sequence numbers and timestamps wrap within a few segments.
@@ -85,7 +86,7 @@ impl Variation {
         start: Instant::from_secs(5000),
         remote_offset: u32::MAX - 700,
         timestamp_offset: u32::MAX - 150,
-        lenient_syn: false,
+        lenient: false,
     };
 }
 
@@ -135,4 +136,95 @@ pub fn run(name: &str, text: &str, variation: Variation) -> Result<Outcome, Fail
         message,
     })?;
     machine::Machine::new(name, &script, variation).run(&script)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTENING: &str = "
+        0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0 bind(3, ..., ...) = 0
+        +0 listen(3, 1) = 0
+        +0 < S 0:0(0) win 1000 <mss 1000>
+    ";
+    const ACCEPTED: &str = "
+        +0 > S. 0:0(0) ack 1 <mss 1440>
+        +.1 < . 1:1(0) ack 1 win 1000
+        +0 accept(3, ..., ...) = 4
+    ";
+
+    /// The script with these lines after the ones above; it has to fail.
+    fn failure(before: &[&str], last: &str) -> Failure {
+        let text = format!("{}\n{last}", before.concat());
+        run("a.pkt", &text, Variation::WRAPPING).expect_err(last)
+    }
+
+    #[test]
+    fn every_field_of_a_segment_is_compared() {
+        for (wrong, field) in [
+            ("> . 0:0(0) ack 1 <mss 1440>", "flags"),
+            ("> S. 0:0(0) ack 2 <mss 1440>", "ack"),
+            ("> S. 0:0(0) ack 1 win 7 <mss 1440>", "win"),
+            ("> S. 0:0(0) ack 1 <mss 1441>", "options"),
+            ("> S. 0:0(0) ack 1", "options"),
+            ("> S. 0:5(5) ack 1 <mss 1440>", "length"),
+        ] {
+            let told = failure(&[LISTENING], &format!("+0 {wrong}"));
+            assert!(told.to_string().contains(field), "{told}");
+            assert_eq!((told.line, told.time), (7, Some(Duration::ZERO)));
+        }
+        let told = failure(&[LISTENING, ACCEPTED], "+0 write(4, ..., 5) = 5\n+0 > P. 2:7(5) ack 1");
+        assert!(told.message.contains("sequence number"), "{told}");
+        assert!(told.message.contains("> P. 1:6(5) ack 1"), "{told}");
+    }
+
+    #[test]
+    fn a_segment_too_early_too_late_or_missing_is_found() {
+        let write = "+0 write(4, ..., 5) = 5\n";
+        let told = failure(&[LISTENING, ACCEPTED, write], "+.1 > P. 1:6(5) ack 1");
+        assert!(told.message.contains("differs in time"), "{told}");
+        let again = "+0 > P. 1:6(5) ack 1\n+.2 > P. 1:6(5) ack 1";
+        let told = failure(&[LISTENING, ACCEPTED, write], again);
+        assert!(told.message.contains("nothing; the next timer is at 0.400000"), "{told}");
+    }
+
+    #[test]
+    fn a_segment_that_no_line_mentions_is_found_at_the_end() {
+        let told = failure(&[LISTENING], "+.1 %{ }%");
+        assert!(told.message.contains("> S. 0:0(0) ack 1"), "{told}");
+    }
+
+    #[test]
+    fn results_of_calls_are_compared() {
+        for (call, told) in [
+            ("+0 read(4, ..., 5) = 5", "returns -1 EAGAIN"),
+            ("+0 write(9, ..., 5) = 5", "returns -1 EBADF"),
+            ("+0 write(4, ..., 5) = 4", "returns 5"),
+            ("+0...0.2 read(4, ..., 5) = 5", "has not returned"),
+            ("+0 poll(4, ..., 5) = 5", "poll is not understood"),
+            ("0 read(4, ..., 5) = 5", "is past"),
+            ("+0 %{ assert tcpi_state == TCP_CLOSE }%", "tcpi_state is 1"),
+        ] {
+            let found = failure(&[LISTENING, ACCEPTED], call);
+            assert!(found.message.contains(told), "{found}");
+        }
+    }
+
+    #[test]
+    fn what_is_ignored_is_named_by_line() {
+        let text = "`tc qdisc add`\n--odd=1\n0 `sysctl -w net.ipv4.tcp_odd=1`\n";
+        let outcome = run("a.pkt", text, Variation::PLAIN).expect("nothing can fail");
+        let lines: Vec<_> = outcome.warnings.iter().map(|w| w.split(": ").next()).collect();
+        assert_eq!(lines, [Some("a.pkt:2"), Some("a.pkt:1"), Some("a.pkt:3")]);
+    }
+
+    #[test]
+    fn an_odd_script_is_an_error_and_no_panic() {
+        for text in
+            ["+", "+0", "+0 <", "+0 > S", "+0 > S 0:0(", "0~ x", "%{", "`", "+0 f(", "=", "é"]
+        {
+            assert!(run("a.pkt", text, Variation::PLAIN).is_err(), "{text}");
+        }
+    }
 }

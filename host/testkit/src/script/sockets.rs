@@ -45,6 +45,24 @@ impl Sizes for Plan {
 pub(super) const LOCAL_PORT: u16 = 8080;
 pub(super) const REMOTE_PORT: u16 = 40_000;
 
+/// Calls that take a descriptor.
+const CALLS: [&str; 14] = [
+    "bind",
+    "listen",
+    "accept",
+    "accept4",
+    "connect",
+    "fcntl",
+    "read",
+    "recv",
+    "write",
+    "send",
+    "shutdown",
+    "close",
+    "setsockopt",
+    "getsockopt",
+];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Fresh,
@@ -125,6 +143,9 @@ impl Sockets {
         if call.name == "socket" {
             return self.socket(call);
         }
+        if !CALLS.contains(&call.name.as_str()) {
+            return Err(format!("the call {} is not understood", call.name));
+        }
         let fd = call.number(0)?;
         let Some(socket) = self.table.get(&fd).copied() else { return Ok(Reply::Error("EBADF")) };
         let reply = match call.name.as_str() {
@@ -138,8 +159,7 @@ impl Sockets {
             "shutdown" => self.shutdown(socket, call),
             "close" => Ok(self.close(fd, socket)),
             "setsockopt" => self.setsockopt(fd, call),
-            "getsockopt" => self.getsockopt(socket, call),
-            name => Err(format!("the call {name} is not understood")),
+            _ => self.getsockopt(socket, call),
         };
         if reply != Ok(Reply::Block) {
             self.progress = 0;
