@@ -16,8 +16,8 @@ const LONG_ABOUT: &str = "\
 Full-scale TCP/IPv6 for IEEE 802.15.4: the stack that runs on motes, here in a deterministic \
 simulator, with the experiments of published papers.
 
-Without a command, runs a demonstration of less than a minute: three experiments of the TCPlp paper in \
-quick form, compared with its figures and with what physics allows.";
+Without a command, runs a demonstration of less than a minute: three experiments of the TCPlp \
+paper in quick form, compared with its figures and with what physics allows.";
 
 const EXAMPLES: &str = "\
 Examples:

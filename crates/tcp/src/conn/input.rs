@@ -468,7 +468,8 @@ impl<C: Controller> Connection<C> {
     fn enter_recovery(&mut self, mss: u32) {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
         let dups = self.recovery.dup_acks;
-        self.cc.on_loss(self.flight());
+        // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
+        self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
         self.recovery.enter_fast(self.snd.una, self.snd.nxt);
         if !self.sack {
             self.recovery.inflation = mss.saturating_mul(u32::from(dups));

@@ -265,6 +265,10 @@ impl<C: Controller> Connection<C> {
             self.progress_at = now;
         }
         if end.after(self.snd.nxt) {
+            if self.recovery.phase == Phase::Open && self.recovery.dup_acks > 0 {
+                let octets = end.since(self.snd.nxt);
+                self.recovery.limited = self.recovery.limited.saturating_add(octets);
+            }
             self.snd.nxt = end;
             if !again && self.timed.is_none() && self.paws.is_none() {
                 self.timed = Some((end, now));

@@ -87,7 +87,8 @@ impl<C: Controller> Connection<C> {
         }
         self.keep_sent = 0;
         self.keep_probe = false;
-        if self.params.keep_idle_ms > 0 {
+        let over = matches!(self.state, State::Closed | State::TimeWait);
+        if self.params.keep_idle_ms > 0 && !over {
             self.keep.set(now + Duration::from_millis(u64::from(self.params.keep_idle_ms)));
         } else {
             self.keep.clear();

@@ -100,6 +100,43 @@ impl<K: Peer> HalfOpen<K> {
         Some((self.peer, header))
     }
 
+    /// RFC 9293 §3.10.7.4, first and second step, with RFC 7323 §5.3 and RFC 5961 §3.2.
+    fn check(&self, now: Instant, segment: &Segment<'_>) -> Result<(), Discard> {
+        let header = &segment.header;
+        let reset = header.flags.contains(Flags::RST);
+        let (seq, nxt) = (SeqNum::new(header.seq), self.irs.plus(1));
+        if let (Some(recent), Some(ts)) = (self.agreed.timestamp, header.options.timestamps)
+            && !reset
+            && Paws::new(self.ts_offset, recent, now).rejects(now, ts.val)
+        {
+            return Err(Discard::Paws);
+        }
+        if !seq.in_window(nxt, u32::from(self.offer).max(1)) {
+            return Err(Discard::OutsideWindow);
+        }
+        if reset && seq != nxt {
+            return Err(Discard::ResetNotExact);
+        }
+        Ok(())
+    }
+
+    /// What tells the peer where this side stands.
+    fn acknowledgment(&self, now: Instant) -> Header {
+        let ecr = self.agreed.timestamp;
+        let timestamps = ecr.map(|ecr| Timestamps { val: timestamp(self.ts_offset, now), ecr });
+        let shift = self.agreed.scale.map_or(0, |_| self.own_scale.min(14));
+        Header {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.iss.plus(1).value(),
+            ack: self.irs.plus(1).value(),
+            flags: Flags::ACK,
+            window: self.offer >> shift,
+            options: Options { timestamps, ..Options::NONE },
+            ..Header::default()
+        }
+    }
+
     /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn).
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let longest = now - self.sent_at;
@@ -244,7 +281,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let record = slot.as_mut().ok_or(Discard::NoConnection)?;
         let header = &segment.header;
         let seq = SeqNum::new(header.seq);
-        let nxt = record.irs.plus(1);
         if header.flags.contains(Flags::SYN) {
             // The SYN once more: the SYN-ACK may be lost. Another SYN gets the same answer, which
             // makes a peer that has rebooted send RST (RFC 5961 §4).
@@ -261,14 +297,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             record.pending |= self.challenge.allow(now, &mut self.stats);
             return Err(Discard::SynInWindow);
         }
-        let inside = seq.in_window(nxt, u32::from(record.offer).max(1));
-        if !inside {
-            return Err(Discard::OutsideWindow);
+        if let Err(reason) = record.check(now, segment) {
+            // "If an incoming segment is not acceptable, an acknowledgment should be sent in
+            // reply", and to an RST that is not exact (RFC 5961 §3.2), but to no other.
+            let answered = !header.flags.contains(Flags::RST) || reason == Discard::ResetNotExact;
+            if answered && self.challenge.allow(now, &mut self.stats) {
+                self.replies.acknowledge(record.peer, record.acknowledgment(now));
+            }
+            return Err(reason);
         }
         if header.flags.contains(Flags::RST) {
-            if seq != nxt {
-                return Err(Discard::ResetNotExact);
-            }
             // "If this connection was initiated with a passive OPEN, return to LISTEN."
             *slot = None;
             return Ok(());

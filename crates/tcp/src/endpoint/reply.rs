@@ -3,7 +3,7 @@
 use super::Peer;
 use crate::stats::Stats;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::{Flags, Header, Segment};
+use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
 
 /// Answers that may wait; more are dropped, which bounds what a scan can make us send.
 const REPLIES: usize = 4;
@@ -36,6 +36,11 @@ impl<K: Peer> Replies<K> {
         }
     }
 
+    /// An acknowledgment on behalf of a half-open connection.
+    pub(super) fn acknowledge(&mut self, peer: K, header: Header) {
+        self.push(Reply { peer, header });
+    }
+
     /// RFC 9293 §3.10.7.1: the RST that looks as if it came from the connection the peer means.
     pub(super) fn reset(&mut self, peer: K, segment: &Segment<'_>) {
         let from = &segment.header;
@@ -50,6 +55,11 @@ impl<K: Peer> Replies<K> {
             seq,
             ack,
             flags,
+            // RFC 7323 §5.2: so that a peer with PAWS can tell how old it is.
+            options: Options {
+                timestamps: from.options.timestamps.map(|ts| Timestamps { val: 0, ecr: ts.val }),
+                ..Options::NONE
+            },
             ..Header::default()
         };
         self.push(Reply { peer, header });

@@ -33,6 +33,8 @@ pub(crate) struct Recovery {
     /// The segment at SND.UNA is to be sent again now, whatever cwnd says.
     pub(crate) pending: bool,
     pub(crate) dup_acks: u8,
+    /// Octets that limited transmit has let out since SND.UNA last moved.
+    pub(crate) limited: u32,
     /// Window inflation of RFC 6582, for peers without SACK.
     pub(crate) inflation: u32,
 }
@@ -48,6 +50,7 @@ impl Recovery {
             rescued: false,
             pending: false,
             dup_acks: 0,
+            limited: 0,
             inflation: 0,
         }
     }
@@ -58,6 +61,7 @@ impl Recovery {
         self.high_rxt = self.high_rxt.later(una);
         self.lost_edge = self.lost_edge.later(una);
         self.dup_acks = 0;
+        self.limited = 0;
         self.pending = false;
         if self.phase == Phase::Open {
             // Keeps `point` within half the sequence space of SND.UNA.
