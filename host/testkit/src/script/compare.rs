@@ -92,7 +92,8 @@ impl Numbers {
             script.seq = live.seq.wrapping_sub(self.local_shift());
         }
         script.ack = live.ack.map(|ack| ack.wrapping_sub(self.variation.remote_offset));
-        let echoes = live.flags.contains(Flags::ACK);
+        // RFC 7323 §3.2, and for resets §5.2.
+        let echoes = live.flags.intersects(Flags::ACK | Flags::RST);
         let wanted = expected.options.iter().flatten().find_map(|option| match option {
             Opt::Ts { val, .. } => Some(*val),
             _ => None,
