@@ -246,7 +246,7 @@
 //!
 //! [`tcp::ConnectionConfig`]:
 //! * MSS 1220, from IPv6's MTU of 1280. Over lossy hops about five frames are a better compromise
-//!   (TCPlp §6.1): [`net::mss_for_frames`] computes it;
+//!   (TCPlp §6.1): [`Node::mss_for_frames`] computes it;
 //! * timestamps, SACK, Nagle's algorithm and acknowledgements delayed by 100 ms: full-scale TCP;
 //! * RTO 1 s at first (RFC 6298), then SRTT and at least 200 ms, as Linux and FreeBSD have it;
 //! * no keep-alive and no user timeout (RFC 9293 §3.8.4): a peer that falls silent while nothing is

@@ -9,7 +9,7 @@ use crate::peer::AddressPair;
 use crate::profile::Profile;
 use core::fmt;
 use core::net::Ipv6Addr;
-use kinglet_net::Net;
+use kinglet_net::{Net, mss_for_frames, path_header_len};
 use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, ListenConfig, PayloadRef};
 use kinglet_time::Instant;
 
@@ -34,6 +34,9 @@ impl fmt::Display for ConnectError {
 }
 
 impl core::error::Error for ConnectError {}
+
+/// Octets of the TCP header without options (RFC 9293 §3.1).
+const TCP_HEADER: usize = 20;
 
 /// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
 const MAX_MSS: u16 = 1280 - 40 - 20;
@@ -68,6 +71,17 @@ impl<P: Profile> Node<P> {
     /// [`tcp::ListenError`]
     pub fn tcp_listen(&mut self, port: u16, config: ListenConfig) -> Result<(), tcp::ListenError> {
         self.tcp.listen(port, ListenConfig { connection: clamped(config.connection), ..config })
+    }
+
+    /// The [`ConnectionConfig::mss`] with which a full segment to or from `remote` goes out in
+    /// `frames` link frames on every hop (TCPlp §6.1 recommends 5, and 3 where losses are common);
+    /// options count as part of it. `None` without a route, or if nothing fits.
+    pub fn mss_for_frames(&self, remote: Ipv6Addr, frames: u8) -> Option<u16> {
+        let local = self.net.source_for(remote)?;
+        let compressed = path_header_len(local, remote, self.net.contexts()).ok()?;
+        // Every node of a network is taken to have addresses of this node's length.
+        let room = self.mac.max_payload(self.mac.config().source());
+        mss_for_frames(frames, room, compressed, TCP_HEADER)
     }
 
     /// TCP: listeners, connections, their data and their state.

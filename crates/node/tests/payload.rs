@@ -134,3 +134,34 @@ fn a_node_is_a_constant_and_keeps_to_its_memory() {
     assert!(router <= 36 * 1024, "{router}");
     assert!(border <= 96 * 1024, "{border}");
 }
+
+#[test]
+fn a_segment_of_so_many_frames_takes_so_many_frames() {
+    for frames in 1..=8 {
+        let now = Instant::ZERO;
+        let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
+        let mss = nodes[0].mss_for_frames(global(2), frames).unwrap();
+        let config = ConnectionConfig { mss, nagle: false, ..ConnectionConfig::DEFAULT };
+        nodes[1].tcp_listen(80, ListenConfig { backlog: 1, connection: config }).unwrap();
+        let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
+        for from in [0, 1, 0] {
+            let frame = pull(now, &mut nodes[from]).unwrap();
+            give(now, &mut nodes[1 - from], &frame);
+        }
+        let payload = nodes[0].tcp().info(client).unwrap().mss as usize;
+        assert_eq!(payload, usize::from(mss) - 12, "timestamps are part of it");
+        assert_eq!(nodes[0].tcp().send(client, &vec![7; payload]), Ok(payload));
+        let sent = std::iter::from_fn(|| pull(now, &mut nodes[0])).count();
+        // Neighbours need fewer octets of header than the worst hop for which the MSS is meant.
+        assert!(sent <= usize::from(frames) && sent + 1 >= usize::from(frames), "{sent}/{frames}");
+    }
+}
+
+#[test]
+fn the_class_of_five_frames_is_that_of_the_paper() {
+    let node = node::<Mote>(1, 1, 2, radio());
+    // 462 octets of payload and 12 of timestamps (TCPlp §6.1) fit; six frames would be wasted.
+    let mss = |frames| node.mss_for_frames(global(2), frames).unwrap();
+    assert!(mss(4) < 474 && mss(5) >= 474, "{} {}", mss(4), mss(5));
+    assert_eq!(node.mss_for_frames("2001:db8::1".parse().unwrap(), 0), None);
+}
