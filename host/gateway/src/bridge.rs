@@ -103,6 +103,9 @@ pub async fn run<N: Network>(
     tokio::pin!(stop);
     loop {
         advance(network, link, &clock, &mut stats).await;
+        // A network that is behind is never waited for below, and only waiting lets the runtime see
+        // signals, packets and its clock.
+        tokio::task::yield_now().await;
         let wake = network.next_event().map(|at| clock.wall(at));
         tokio::select! {
             biased;

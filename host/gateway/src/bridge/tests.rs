@@ -199,10 +199,11 @@ async fn reports_come_once_per_interval_with_what_happened_since() {
 #[tokio::test]
 async fn a_network_too_slow_for_real_time_is_stopped_in_time_and_its_lag_shows() {
     let (mut network, host, mut notes) = (Echo::new(), Host::new(&[]), Notes::default());
-    network.cost = WallDuration::from_millis(5);
+    network.cost = WallDuration::from_millis(100);
     network.period = Duration::from_millis(1);
     let began = std::time::Instant::now();
     let stats = bridge_for(&mut network, &host, &mut notes, 300).await.unwrap();
-    assert!(began.elapsed() < WallDuration::from_millis(1500), "Ctrl-C must not wait");
-    assert!(stats.lag_ms_max >= 100, "five times too slow for 300 ms: {} ms", stats.lag_ms_max);
+    // Catching up with 300 ms would take half a minute; the bound leaves room for a busy machine.
+    assert!(began.elapsed() < WallDuration::from_secs(10), "Ctrl-C must not wait");
+    assert!(stats.lag_ms_max >= 100, "100 times too slow for 300 ms: {} ms", stats.lag_ms_max);
 }
