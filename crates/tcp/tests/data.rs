@@ -7,16 +7,6 @@ use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
-const MS: Duration = Duration::from_millis(1);
-
-fn with_sack() -> (ConnectionConfig, Options) {
-    (ConnectionConfig { sack: true, ..plain() }, Options { sack_permitted: true, ..Options::NONE })
-}
-
-fn seqs(segments: &[Got]) -> Vec<u32> {
-    segments.iter().map(|g| g.seq).collect()
-}
-
 #[test]
 fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928() {
     for (mss, configured, want) in [(100, 0, 4), (1200, 0, 3), (100, 1, 1), (100, 10, 10)] {

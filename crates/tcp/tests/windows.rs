@@ -8,16 +8,6 @@ use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock};
 
-const MS: Duration = Duration::from_millis(1);
-
-fn with_sack() -> (ConnectionConfig, Options) {
-    (ConnectionConfig { sack: true, ..plain() }, Options { sack_permitted: true, ..Options::NONE })
-}
-
-fn seqs(segments: &[Got]) -> Vec<u32> {
-    segments.iter().map(|g| g.seq).collect()
-}
-
 #[test]
 fn the_window_of_a_syn_is_never_scaled() {
     let options = Options { window_scale: Some(7), ..Options::NONE };

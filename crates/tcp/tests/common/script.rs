@@ -8,6 +8,17 @@ pub const SYN: Flags = Flags::SYN;
 pub const FIN: Flags = Flags::FIN;
 pub const RST: Flags = Flags::RST;
 
+pub const MS: Duration = Duration::from_millis(1);
+
+/// Both sides' settings for a connection with SACK.
+pub fn with_sack() -> (ConnectionConfig, Options) {
+    (ConnectionConfig { sack: true, ..plain() }, Options { sack_permitted: true, ..Options::NONE })
+}
+
+pub fn seqs(segments: &[Got]) -> Vec<u32> {
+    segments.iter().map(|g| g.seq).collect()
+}
+
 /// A segment that came out.
 #[derive(Clone, Debug)]
 pub struct Got {

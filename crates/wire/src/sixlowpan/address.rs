@@ -25,7 +25,7 @@ impl Context {
 }
 
 const LINK_LOCAL: u128 = 0xFE80 << 112;
-/// 0000:00ff:fe00:XXXX (RFC 6282, 3.2.2).
+/// 0000:00ff:fe00:xxxx (RFC 6282, 3.2.2).
 const SHORT_IID: u64 = 0x0000_00FF_FE00_0000;
 /// The universal/local bit of an IID.
 const UNIVERSAL: u64 = 0x0200_0000_0000_0000;
@@ -131,7 +131,7 @@ fn by_prefix(bits: u128, iid: u64, derived: Option<u64>, prefix: &Context) -> Op
     if derived.is_some_and(|derived| prefix.expand(derived) == bits) {
         return coding(3, 0, 0);
     }
-    // The context may cover bits of the IID, which then need not look like 0000:00ff:fe00:XXXX.
+    // The context may cover bits of the IID, which then need not look like 0000:00ff:fe00:xxxx.
     if prefix.expand(SHORT_IID | (iid & 0xFFFF)) == bits {
         return coding(2, bits & 0xFFFF, 2);
     }
@@ -177,7 +177,7 @@ fn mask(octets: u32) -> u128 {
     1u128.wrapping_shl(octets.wrapping_mul(8)).wrapping_sub(1)
 }
 
-/// ffXX:XXLL:PPPP:PPPP:PPPP:PPPP:XXXX:XXXX (RFC 6282, 3.2.4); a longer prefix than 64 bits does
+/// ffxx:xxLL:PPPP:PPPP:PPPP:PPPP:xxxx:xxxx (RFC 6282, 3.2.4); a longer prefix than 64 bits does
 /// not fit the form.
 fn expand_multicast(context: &Context, inline: u128) -> Option<u128> {
     if context.len > 64 {
