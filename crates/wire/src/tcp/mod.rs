@@ -6,7 +6,7 @@
 
 mod options;
 
-pub use options::{MAX_SACK_BLOCKS, Options, SackBlock, SackBlocks, Timestamps};
+pub use options::{Cookie, MAX_SACK_BLOCKS, Options, SackBlock, SackBlocks, Timestamps};
 
 use crate::Error;
 use crate::checksum::{self, Accumulator};

@@ -1,4 +1,5 @@
-//! TCP options: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018).
+//! TCP options: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018), Fast
+//! Open (RFC 7413).
 
 use super::MAX_OPTIONS_LEN;
 use crate::Error;
@@ -13,6 +14,7 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const FAST_OPEN: u8 = 34;
 /// The largest shift (RFC 7323 §2.3); larger ones are read as this.
 const MAX_WINDOW_SCALE: u8 = 14;
 
@@ -74,6 +76,41 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
+/// A Fast Open cookie: 4 to 16 octets, an even number, or none, which asks the server for a cookie
+/// (RFC 7413 §4.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Cookie {
+    octets: [u8; Cookie::MAX_LEN],
+    len: u8,
+}
+
+impl Cookie {
+    /// Octets of the longest cookie.
+    pub const MAX_LEN: usize = 16;
+    /// The empty one.
+    pub const REQUEST: Cookie = Cookie { octets: [0; Cookie::MAX_LEN], len: 0 };
+
+    /// A cookie of these octets; `None` if no option can carry so many or so few.
+    pub fn new(value: &[u8]) -> Option<Cookie> {
+        if !value.len().is_multiple_of(2) || value.len() == 2 {
+            return None;
+        }
+        let mut cookie = Cookie { len: u8::try_from(value.len()).ok()?, ..Cookie::REQUEST };
+        cookie.octets.get_mut(..value.len())?.copy_from_slice(value);
+        Some(cookie)
+    }
+
+    /// The octets.
+    pub fn as_slice(&self) -> &[u8] {
+        self.octets.get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    /// Whether it is empty and so asks for one.
+    pub const fn is_request(&self) -> bool {
+        self.len == 0
+    }
+}
+
 /// The options of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
@@ -85,6 +122,8 @@ pub struct Options {
     pub sack_permitted: bool,
     /// Timestamps.
     pub timestamps: Option<Timestamps>,
+    /// Fast Open; only on SYN.
+    pub fast_open: Option<Cookie>,
     /// SACK blocks. Those for which the 40 octets do not suffice are not emitted.
     pub sack: SackBlocks,
 }
@@ -96,6 +135,7 @@ impl Options {
         window_scale: None,
         sack_permitted: false,
         timestamps: None,
+        fast_open: None,
         sack: SackBlocks::EMPTY,
     };
 
@@ -113,12 +153,16 @@ impl Options {
         if self.window_scale.is_some() {
             len = len.saturating_add(4);
         }
+        if let Some(cookie) = &self.fast_open {
+            // A cookie has 16 octets at most: with all other options of a SYN that is 40.
+            len = len.saturating_add((cookie.len as usize).saturating_add(5) & !3);
+        }
         len
     }
 
     /// How many of the SACK blocks fit beside the other options.
     pub(super) const fn emitted_blocks(&self) -> usize {
-        // base_len() <= 20, and each block takes 8 octets after NOP, NOP, kind and length.
+        // base_len() <= 40, and each block takes 8 octets after NOP, NOP, kind and length.
         let room = MAX_OPTIONS_LEN.saturating_sub(self.base_len()).saturating_sub(4) / 8;
         let have = self.sack.len as usize;
         if have < room { have } else { room }
@@ -172,6 +216,7 @@ impl Options {
                     ecr: u32::from_be_bytes([e, f, g, h]),
                 });
             }
+            (FAST_OPEN, cookie) => self.fast_open = Cookie::new(cookie).or(self.fast_open),
             (SACK, blocks) if blocks.len().is_multiple_of(8) => {
                 self.sack = SackBlocks::EMPTY;
                 for block in blocks.chunks_exact(8) {
@@ -209,6 +254,13 @@ impl Options {
         }
         if let Some(shift) = self.window_scale {
             writer.put(&[NOP, WINDOW_SCALE, 3, shift]);
+        }
+        if let Some(cookie) = &self.fast_open {
+            writer.put(&[FAST_OPEN, cookie.len.saturating_add(2)]);
+            writer.put(cookie.as_slice());
+            if cookie.len.is_multiple_of(4) {
+                writer.put(&[NOP, NOP]);
+            }
         }
         let blocks = self.emitted_blocks();
         if blocks > 0 {

@@ -23,7 +23,7 @@ fn syn() -> Header {
             window_scale: Some(7),
             sack_permitted: true,
             timestamps: Some(Timestamps { val: 0x0011_2233, ecr: 0 }),
-            sack: SackBlocks::EMPTY,
+            ..Options::NONE
         },
     }
 }
@@ -108,6 +108,36 @@ fn sack_blocks_that_do_not_fit_beside_other_options_are_left_out() {
 }
 
 #[test]
+fn a_fast_open_cookie_has_no_octets_or_4_to_16() {
+    // RFC 7413 §4.1.1: other lengths are ignored.
+    for len in 0..=17 {
+        let mut options = vec![34, 2 + len];
+        options.extend((0..len).map(|i| i + 1));
+        options.resize(options.len().next_multiple_of(4), 1);
+        let read = Segment::parse(&with_options(&options)).unwrap().header.options.fast_open;
+        let valid = matches!(len, 0 | 4 | 6 | 8 | 10 | 12 | 14 | 16);
+        assert_eq!(read.is_some(), valid, "{len}");
+        if let Some(cookie) = read {
+            assert_eq!(cookie.as_slice(), &options[2..2 + usize::from(len)]);
+            assert_eq!(cookie.is_request(), len == 0);
+        }
+    }
+}
+
+#[test]
+fn the_longest_cookie_fits_beside_all_options_of_a_syn() {
+    let mut header = syn();
+    header.options.fast_open = Cookie::new(&[0xc0; 16]);
+    let mut out = [0; MAX_HEADER_LEN];
+    assert_eq!(header.emit(&mut out), Ok(60));
+    assert_eq!(out[20..40], SYN[20..]);
+    assert_eq!(out[40..60], [[34, 18].as_slice(), &[0xc0; 16], &[1, 1]].concat());
+    header.options.fast_open = Some(Cookie::REQUEST);
+    assert_eq!(header.emit(&mut out), Ok(44));
+    assert_eq!(out[40..44], [34, 2, 1, 1]);
+}
+
+#[test]
 fn a_checksum_over_pieces_verifies_over_the_whole() {
     let mut octets = SYN.to_vec();
     set_checksum(&mut octets, 0x1234);
@@ -135,11 +165,19 @@ mod properties {
         let sack = proptest::collection::vec((any::<u32>(), any::<u32>()), 0..4);
         let timestamps = proptest::option::of((any::<u32>(), any::<u32>()));
         let scale = proptest::option::of(0u8..15);
-        (any::<Option<u16>>(), scale, any::<bool>(), timestamps, sack).prop_map(
-            |(mss, window_scale, sack_permitted, timestamps, blocks)| {
+        let cookie = proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
+        (any::<Option<u16>>(), scale, any::<bool>(), timestamps, sack, cookie).prop_map(
+            |(mss, window_scale, sack_permitted, timestamps, blocks, cookie)| {
                 let timestamps = timestamps.map(|(val, ecr)| Timestamps { val, ecr });
-                let mut options =
-                    Options { mss, window_scale, sack_permitted, timestamps, ..Options::NONE };
+                let fast_open = cookie.and_then(|cookie| Cookie::new(&cookie));
+                let mut options = Options {
+                    mss,
+                    window_scale,
+                    sack_permitted,
+                    timestamps,
+                    fast_open,
+                    sack: SackBlocks::EMPTY,
+                };
                 for (left, right) in blocks {
                     options.sack.push(SackBlock { left, right });
                 }
@@ -220,6 +258,9 @@ mod properties {
                     }
                     smol::TcpOption::TimeStamp { tsval, tsecr } => {
                         read.timestamps = Some(Timestamps { val: tsval, ecr: tsecr });
+                    }
+                    smol::TcpOption::Unknown { kind: 34, data } => {
+                        read.fast_open = Cookie::new(data);
                     }
                     _ => {}
                 }
