@@ -252,6 +252,30 @@ fn challenge_acks_are_rate_limited() {
     assert_eq!(s.take_all().len(), 1);
 }
 
+/// CVE-2016-5696: what an attacker's own connection gets must not tell whether segments forged in
+/// somebody else's name have hit a connection.
+#[test]
+fn the_limit_of_challenge_acks_is_no_side_channel() {
+    let (mut s, _) = Script::server(plain(), Options::NONE);
+    let (peer, theirs) = (s.peer, s.theirs);
+    (s.peer, s.remote) = (Pair(1, 66), 6666);
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().unwrap().header.seq;
+    s.give(ACK, 1, 1, b"").unwrap();
+    let (attacker, own) = (s.peer, s.theirs);
+    for _ in 0..7 {
+        (s.peer, s.remote, s.theirs) = (peer, 4000, theirs);
+        assert_eq!(s.give(SYN, 1, 0, b""), Err(Discard::SynInWindow), "forged, and it has hit");
+        assert_eq!(s.take_all().len(), 1);
+    }
+    (s.peer, s.remote, s.theirs) = (attacker, 6666, own);
+    let answers = (0..50).map(|_| {
+        let _ = s.give(SYN, 1, 0, b"");
+        s.take_all().len()
+    });
+    assert_eq!(answers.sum::<usize>(), 10, "as many as ever");
+}
+
 #[test]
 fn an_ack_of_data_never_sent_is_refused() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);

@@ -1,6 +1,6 @@
 //! What an application calls.
 
-use super::{Endpoint, Entry, Handle, Listener, Peer, Sizes, Slot};
+use super::{Challenges, Endpoint, Entry, Handle, Listener, Peer, Sizes, Slot};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
 use crate::error::{
@@ -136,6 +136,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             closed: false,
             ready: true,
             order: self.order,
+            challenges: Challenges::NONE,
             conn,
         });
         Some(Handle { index: u16::try_from(index).ok()?, generation: slot.generation })

@@ -1,7 +1,7 @@
 //! Listeners and half-open connections: small records, and no buffers until the handshake is done
 //! (RFC 9293 §3.10.7.2 and the SYN-RECEIVED part of §3.10.7.4 after a passive open).
 
-use super::{Endpoint, Peer, Sizes};
+use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, window_scale};
 use crate::error::Discard;
@@ -43,6 +43,7 @@ pub struct HalfOpen<K> {
     rtx: Timer,
     rto: RttEstimator,
     sent_at: Instant,
+    challenges: Challenges,
 }
 
 impl<K: Peer> HalfOpen<K> {
@@ -265,6 +266,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             rtx: Timer::OFF,
             rto: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
             sent_at: now,
+            challenges: Challenges::NONE,
         }
     }
 
@@ -294,14 +296,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 record.pending = true;
                 return Ok(());
             }
-            record.pending |= self.challenge.allow(now, &mut self.stats);
+            record.pending |= record.challenges.allow(now, &mut self.stats);
             return Err(Discard::SynInWindow);
         }
         if let Err(reason) = record.check(now, segment) {
             // "If an incoming segment is not acceptable, an acknowledgment should be sent in
             // reply", and to an RST that is not exact (RFC 5961 §3.2), but to no other.
             let answered = !header.flags.contains(Flags::RST) || reason == Discard::ResetNotExact;
-            if answered && self.challenge.allow(now, &mut self.stats) {
+            if answered && record.challenges.allow(now, &mut self.stats) {
                 self.replies.acknowledge(record.peer, record.acknowledgment(now));
             }
             return Err(reason);

@@ -21,7 +21,7 @@ use core::ops::Deref;
 use kinglet_mem::{Array, Empty};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
-use reply::{ChallengeLimit, Replies};
+use reply::{Challenges, Replies};
 
 /// Both ends' addresses, which TCP only compares, sums and hashes.
 pub trait Peer: Copy + Eq {
@@ -137,6 +137,7 @@ struct Entry<K, C> {
     ready: bool,
     /// Order of completion, for `accept`.
     order: u16,
+    challenges: Challenges,
     conn: Connection<C>,
 }
 
@@ -183,7 +184,6 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     half_open: S::HalfOpen<K>,
     time_wait: S::TimeWait<K>,
     replies: Replies<K>,
-    challenge: ChallengeLimit,
     stats: Stats,
     /// Where `poll_packet` goes on: connections take turns.
     turn: u16,
@@ -203,7 +203,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             half_open: <S::HalfOpen<K> as Array<Option<HalfOpen<K>>>>::EMPTY,
             time_wait: <S::TimeWait<K> as Array<Option<TimeWait<K>>>>::EMPTY,
             replies: Replies::EMPTY,
-            challenge: ChallengeLimit::NEW,
             stats: Stats::ZERO,
             turn: 0,
             order: 0,
@@ -268,7 +267,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let challenged = result.is_err_and(Discard::is_challenged) && !stray_reset;
         if opening && result == Err(Discard::AckUnsent) {
             self.reset_unknown(peer, segment);
-        } else if challenged && self.challenge.allow(now, &mut self.stats) {
+        } else if challenged && entry.challenges.allow(now, &mut self.stats) {
             entry.conn.acknowledge_now();
         }
         self.after_input(now, index, before);

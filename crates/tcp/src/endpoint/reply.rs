@@ -2,15 +2,15 @@
 
 use super::Peer;
 use crate::stats::Stats;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
 
 /// Answers that may wait; more are dropped, which bounds what a scan can make us send.
 const REPLIES: usize = 4;
 
-/// Challenge ACKs in a period (RFC 5961 §7: 10 in 5 s).
+/// Challenge ACKs of a connection in a period of 2^22 µs, or 4.2 s (RFC 5961 §7: 10 in 5 s).
 const CHALLENGES: u8 = 10;
-const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
+const PERIOD_BITS: u32 = 22;
 
 #[derive(Clone, Copy)]
 pub(super) struct Reply<K> {
@@ -66,24 +66,26 @@ impl<K: Peer> Replies<K> {
     }
 }
 
-/// Counts challenge ACKs in the current period.
-pub(super) struct ChallengeLimit {
-    since: Instant,
-    used: u8,
-}
+/// How many challenge ACKs a connection has sent of late, in one octet: a period's number modulo 16
+/// and the count in it.
+///
+/// The limit is each connection's own. One that all share would tell an attacker, by what is left
+/// for a connection of its own, whether a forged segment has hit somebody else's (CVE-2016-5696).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Challenges(u8);
 
-impl ChallengeLimit {
-    pub(super) const NEW: Self = ChallengeLimit { since: Instant::ZERO, used: 0 };
+impl Challenges {
+    pub(super) const NONE: Self = Challenges(0);
 
     pub(super) fn allow(&mut self, now: Instant, stats: &mut Stats) -> bool {
-        if now - self.since >= CHALLENGE_PERIOD {
-            *self = ChallengeLimit { since: now, used: 0 };
-        }
-        if self.used >= CHALLENGES {
+        let [.., octet] = (now.as_micros() >> PERIOD_BITS).to_be_bytes();
+        let (period, used) = (octet & 0x0f, self.0 & 0x0f);
+        let used = if self.0 >> 4 == period { used } else { 0 };
+        if used >= CHALLENGES {
             stats.challenge_acks_limited = stats.challenge_acks_limited.wrapping_add(1);
             return false;
         }
-        self.used = self.used.saturating_add(1);
+        self.0 = period << 4 | used.saturating_add(1);
         stats.challenge_acks = stats.challenge_acks.wrapping_add(1);
         true
     }

@@ -1,6 +1,6 @@
 //! TIME-WAIT as a small record (RFC 9293 §3.10.7.4, RFC 1337, RFC 6191).
 
-use super::{Endpoint, Peer, Sizes};
+use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::congestion::Controller;
 use crate::conn::Connection;
 use crate::error::Discard;
@@ -22,6 +22,7 @@ pub struct TimeWait<K> {
     paws: Option<Paws>,
     expires: Instant,
     ack_now: bool,
+    challenges: Challenges,
 }
 
 impl<K: Peer> TimeWait<K> {
@@ -41,6 +42,7 @@ impl<K: Peer> TimeWait<K> {
             expires,
             // The FIN that has brought it here is not, unless the last step was from CLOSING.
             ack_now: conn.owes_ack(),
+            challenges: Challenges::NONE,
         }
     }
 
@@ -118,7 +120,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 *slot = None;
                 return Ok(true);
             }
-            if self.challenge.allow(now, &mut self.stats) {
+            if record.challenges.allow(now, &mut self.stats) {
                 record.ack_now = true;
             }
             return Err(Discard::SynInWindow);
@@ -134,7 +136,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if segment.payload.is_empty() && exact {
             return Ok(false);
         }
-        if self.challenge.allow(now, &mut self.stats) {
+        if record.challenges.allow(now, &mut self.stats) {
             record.ack_now = true;
         }
         Err(Discard::OutsideWindow)
