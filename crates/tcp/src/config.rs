@@ -138,7 +138,8 @@ impl Default for ConnectionConfig {
 /// Settings of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenConfig {
-    /// Connections that may wait: half-open ones and accepted-not-yet ones together. At least 1.
+    /// Connections that may wait to be accepted; at least 1. Half-open ones have a table for all
+    /// listeners, and SYN cookies when it is full.
     pub backlog: u8,
     /// Settings of the connections that are accepted.
     pub connection: ConnectionConfig,

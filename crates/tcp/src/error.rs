@@ -82,7 +82,7 @@ pub enum Discard {
     NotUnicast,
     /// No connection and no listener; answered with RST if that is allowed.
     NoConnection,
-    /// The listener's backlog or the table of half-open connections is full.
+    /// The listener's backlog is full, or there is no connection slot left.
     BacklogFull,
     /// Step 1 of RFC 9293 §3.10.7.4: no octet is inside the receive window.
     OutsideWindow,

@@ -17,6 +17,10 @@ pub struct Stats {
     pub challenge_acks: u32,
     /// Challenge acknowledgments withheld by the rate limit (RFC 5961 §7).
     pub challenge_acks_limited: u32,
+    /// SYNs answered with a cookie, because the table of half-open connections was full.
+    pub syn_cookies_sent: u32,
+    /// Connections that a SYN cookie has opened.
+    pub syn_cookies_received: u32,
     discards: [u32; Discard::COUNT],
 }
 
@@ -28,6 +32,8 @@ impl Stats {
         established: 0,
         challenge_acks: 0,
         challenge_acks_limited: 0,
+        syn_cookies_sent: 0,
+        syn_cookies_received: 0,
         discards: [0; Discard::COUNT],
     };
 

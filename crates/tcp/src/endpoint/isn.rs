@@ -12,20 +12,29 @@ use siphasher::sip::SipHasher24;
 /// What a hash is for; part of its input, so that one purpose tells nothing about another.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Purpose {
+pub(super) enum Purpose {
     Sequence = 1,
     Timestamp = 2,
     Port = 3,
+    SynCookie = 4,
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    fn keyed_hash(&self, purpose: Purpose, peer: &K, local_port: u16, remote_port: u16) -> u64 {
+    pub(super) fn keyed_hash(
+        &self,
+        purpose: Purpose,
+        peer: &K,
+        local_port: u16,
+        remote_port: u16,
+        more: &[u8],
+    ) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.config.secret);
         hasher.write_u8(purpose as u8);
         peer.hash_into(&mut hasher);
         // Octets, not integers: a hash of integers would depend on the byte order of the machine.
         hasher.write(&local_port.to_be_bytes());
         hasher.write(&remote_port.to_be_bytes());
+        hasher.write(more);
         hasher.finish()
     }
 
@@ -38,12 +47,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         remote_port: u16,
     ) -> SeqNum {
         let clock = low_half(now.as_micros() / 4);
-        let hash = low_half(self.keyed_hash(Purpose::Sequence, peer, local_port, remote_port));
+        let hash = low_half(self.keyed_hash(Purpose::Sequence, peer, local_port, remote_port, &[]));
         SeqNum::new(hash.wrapping_add(clock))
     }
 
     pub(super) fn timestamp_offset(&self, peer: &K, local_port: u16, remote_port: u16) -> u32 {
-        low_half(self.keyed_hash(Purpose::Timestamp, peer, local_port, remote_port))
+        low_half(self.keyed_hash(Purpose::Timestamp, peer, local_port, remote_port, &[]))
     }
 
     /// A port that, with this peer and remote port, names no other connection: "simple hash-based
@@ -51,7 +60,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub(super) fn ephemeral_port(&mut self, peer: &K, remote_port: u16) -> Option<u16> {
         let first = self.config.ephemeral_first;
         let count = u32::from(self.config.ephemeral_last.saturating_sub(first)).saturating_add(1);
-        let offset = low_half(self.keyed_hash(Purpose::Port, peer, 0, remote_port));
+        let offset = low_half(self.keyed_hash(Purpose::Port, peer, 0, remote_port, &[]));
         // At most one more than there are names that can be taken.
         let tries = S::Connections::<K>::LEN
             .saturating_add(S::HalfOpen::<K>::LEN)
@@ -79,7 +88,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 }
 
-fn low_half(value: u64) -> u32 {
+pub(super) fn low_half(value: u64) -> u32 {
     let [_, _, _, _, a, b, c, d] = value.to_be_bytes();
     u32::from_be_bytes([a, b, c, d])
 }

@@ -26,13 +26,13 @@ pub struct HalfOpen<K> {
     peer: K,
     local_port: u16,
     remote_port: u16,
-    iss: SeqNum,
-    irs: SeqNum,
+    pub(super) iss: SeqNum,
+    pub(super) irs: SeqNum,
     /// Window of the peer's SYN.
     wnd: u16,
     /// Window that the SYN-ACK offers.
     offer: u16,
-    agreed: Agreed,
+    pub(super) agreed: Agreed,
     ts_offset: u32,
     own_mss: u16,
     own_scale: u8,
@@ -72,7 +72,11 @@ impl<K: Peer> HalfOpen<K> {
         true
     }
 
-    fn poll(&mut self, now: Instant) -> Option<(K, Header)> {
+    pub(super) fn name(&self) -> (K, u16, u16) {
+        (self.peer, self.local_port, self.remote_port)
+    }
+
+    pub(super) fn poll(&mut self, now: Instant) -> Option<(K, Header)> {
         if !core::mem::take(&mut self.pending) {
             return None;
         }
@@ -138,7 +142,8 @@ impl<K: Peer> HalfOpen<K> {
         }
     }
 
-    /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn).
+    /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn). Zero
+    /// is the answer to a SYN cookie, which nobody has timed.
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let longest = now - self.sent_at;
         match (self.agreed.timestamp, segment.header.options.timestamps) {
@@ -146,7 +151,7 @@ impl<K: Peer> HalfOpen<K> {
                 // An echo of an earlier SYN-ACK would measure the back-off (see `measure`).
                 Paws::new(self.ts_offset, recent, now).rtt(now, ts.ecr).filter(|r| *r <= longest)
             }
-            _ => (self.tries == 0).then_some(longest),
+            _ => (self.tries == 0 && longest > Duration::ZERO).then_some(longest),
         }
     }
 
@@ -189,17 +194,15 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     pub(super) fn poll_half_open(&mut self, now: Instant) -> Option<(K, Header)> {
-        self.half_open.as_mut_slice().iter_mut().flatten().find_map(|r| r.poll(now))
+        let mut records = self.half_open.as_mut_slice().iter_mut().flatten();
+        records.find_map(|r| r.poll(now)).or_else(|| self.poll_forgotten(now))
     }
 
-    /// Connections of this port that nobody has accepted yet, and half-open ones.
-    fn waiting(&self, port: u16) -> usize {
-        let half_open = self.half_open.as_slice().iter().flatten();
-        let slots = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
-        half_open
-            .filter(|h| h.local_port == port)
-            .count()
-            .saturating_add(slots.filter(|e| !e.accepted && e.local_port == port).count())
+    /// Whether as many connections of this listener as it may have wait to be accepted.
+    fn is_full(&self, listener: &Listener) -> bool {
+        let entries = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
+        let waiting = entries.filter(|e| !e.accepted && e.local_port == listener.port).count();
+        waiting >= usize::from(listener.config.backlog.max(1))
     }
 
     /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED.
@@ -215,23 +218,34 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if header.flags.contains(Flags::RST) {
             return Err(Discard::NoConnection);
         }
-        let Some(listener) = listener.filter(|_| !header.flags.contains(Flags::ACK)) else {
+        let Some(listener) = listener else {
             self.reset_unknown(peer, segment);
             return Err(Discard::NoConnection);
         };
+        if header.flags.contains(Flags::ACK) {
+            let Some(record) = self.remember_half_open(now, peer, &listener, segment) else {
+                self.reset_unknown(peer, segment);
+                return Err(Discard::NoConnection);
+            };
+            let cookies = &mut self.stats.syn_cookies_received;
+            *cookies = cookies.wrapping_add(1);
+            return self.promote(now, &record, segment);
+        }
         if !header.flags.contains(Flags::SYN) {
             return Err(Discard::NoConnection);
         }
-        if self.waiting(listener.port) >= usize::from(listener.config.backlog.max(1)) {
+        if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
         let record = self.half_open_for(now, peer, &listener.config.connection, segment);
-        let free = self.half_open.as_mut_slice().iter_mut().find(|r| r.is_none());
-        *free.ok_or(Discard::BacklogFull)? = Some(record);
+        let Some(free) = self.half_open.as_mut_slice().iter_mut().find(|r| r.is_none()) else {
+            return self.forget_half_open(now, record);
+        };
+        *free = Some(record);
         Ok(())
     }
 
-    fn half_open_for(
+    pub(super) fn half_open_for(
         &self,
         now: Instant,
         peer: K,
@@ -321,7 +335,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             self.reset_unknown(record.peer, segment);
             return Err(Discard::AckUnsent);
         }
-        self.promote(now, index, &record, segment)
+        self.promote(now, &record, segment)
     }
 
     /// The handshake is complete: commits a slot with its buffers. Without a free slot nothing
@@ -329,29 +343,31 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn promote(
         &mut self,
         now: Instant,
-        index: usize,
         record: &HalfOpen<K>,
         segment: &Segment<'_>,
     ) -> Result<(), Discard> {
+        let name = record.name();
         let Some(listener) = self.find_listener(record.local_port).copied() else {
-            self.drop_half_open(index);
+            self.drop_half_open(name);
             self.reset_unknown(record.peer, segment);
             return Err(Discard::NoConnection);
         };
+        if self.is_full(&listener) {
+            return Err(Discard::BacklogFull);
+        }
         let config = &listener.config.connection;
         let (send, receive) = Self::capacities(config);
         let conn =
             Connection::accept(now, config, &record.established(now, segment), send, receive);
-        let name = (record.peer, record.local_port, record.remote_port);
         let handle = self.install(name, conn, false).ok_or(Discard::BacklogFull)?;
-        self.drop_half_open(index);
+        self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);
         self.for_connection(now, handle.index(), segment)
     }
 
-    fn drop_half_open(&mut self, index: usize) {
-        if let Some(slot) = self.half_open.as_mut_slice().get_mut(index) {
-            *slot = None;
+    fn drop_half_open(&mut self, (peer, local, remote): (K, u16, u16)) {
+        for record in self.half_open.as_mut_slice() {
+            record.take_if(|r| r.matches(&peer, local, remote));
         }
     }
 }

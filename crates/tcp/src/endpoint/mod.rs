@@ -5,6 +5,7 @@ mod isn;
 mod listener;
 mod poll;
 mod reply;
+mod syn_cookie;
 mod time_wait;
 
 pub use listener::{HalfOpen, Listener};
@@ -183,6 +184,9 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     listeners: S::Listeners,
     half_open: S::HalfOpen<K>,
     time_wait: S::TimeWait<K>,
+    /// A half-open connection that is answered with a SYN cookie, and not stored.
+    forgotten: Option<HalfOpen<K>>,
+    last_cookie: Option<Instant>,
     replies: Replies<K>,
     stats: Stats,
     /// Where `poll_packet` goes on: connections take turns.
@@ -202,6 +206,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             listeners: <S::Listeners as Array<Option<Listener>>>::EMPTY,
             half_open: <S::HalfOpen<K> as Array<Option<HalfOpen<K>>>>::EMPTY,
             time_wait: <S::TimeWait<K> as Array<Option<TimeWait<K>>>>::EMPTY,
+            forgotten: None,
+            last_cookie: None,
             replies: Replies::EMPTY,
             stats: Stats::ZERO,
             turn: 0,

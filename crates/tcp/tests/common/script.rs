@@ -161,7 +161,7 @@ impl Script {
             Some(())
         });
         octets.extend_from_slice(&payload);
-        let sum = self.peer.pseudo_header_sum(octets.len());
+        let sum = packet.peer.pseudo_header_sum(octets.len());
         assert!(kinglet_wire::tcp::verify_checksum(&octets, sum), "checksum");
         let header = Segment::parse(&octets).unwrap().header;
         let seq = header.seq.wrapping_sub(self.theirs);

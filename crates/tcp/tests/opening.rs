@@ -1,0 +1,169 @@
+//! Opening under attack: SYN floods and cookies (RFC 4987).
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::script::*;
+use common::*;
+use kinglet_tcp::*;
+use kinglet_time::Duration;
+use kinglet_wire::tcp::{Options, Timestamps};
+
+/// Fills the table of half-open connections from elsewhere.
+fn flooded(config: ConnectionConfig) -> Script {
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig { backlog: 2, connection: config }).unwrap();
+    s.peer = Pair(1, 99);
+    for port in 1..=3 {
+        s.remote = port;
+        s.give(SYN, 0, 0, b"").unwrap();
+    }
+    assert_eq!(s.take_all().len(), 3);
+    (s.peer, s.remote) = (Pair(1, 2), 4000);
+    s
+}
+
+/// The peer opens a connection whose SYN-ACK is a cookie.
+fn answered(config: ConnectionConfig, options: Options) -> (Script, Got) {
+    let mut s = flooded(config);
+    s.options = options;
+    s.give(SYN, 0, 0, b"").unwrap();
+    let syn_ack = s.take().unwrap();
+    assert!(syn_ack.is(SYN | ACK));
+    assert_eq!((syn_ack.ack, s.ep.stats().syn_cookies_sent), (1, 1));
+    s.theirs = syn_ack.header.seq;
+    let timestamps =
+        syn_ack.header.options.timestamps.map(|ts| Timestamps { val: 501, ecr: ts.val });
+    s.options = Options { timestamps, ..Options::NONE };
+    (s, syn_ack)
+}
+
+#[test]
+fn ten_thousand_syns_do_not_keep_a_good_client_out() {
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig { backlog: 2, connection: plain() }).unwrap();
+    let mut answers = 0;
+    for i in 0..10_000_u16 {
+        s.peer = Pair(1, 10 + (i % 200) as u8);
+        s.remote = 1 + i;
+        s.give(SYN, 0, 0, b"").unwrap();
+        let out = s.take_all();
+        assert!(out.iter().all(|got| got.payload.is_empty() && got.is(SYN | ACK)));
+        answers += out.len();
+        s.now += MS;
+    }
+    assert_eq!(answers, 10_000, "one answer each, the size of the question");
+    (s.peer, s.remote) = (Pair(1, 2), 40_000);
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().unwrap().header.seq;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.give(ACK, 1, 1, b"hello").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!(s.read(handle), b"hello");
+    assert_eq!(s.ep.send(handle, b"welcome"), Ok(7));
+    assert_eq!(s.take().unwrap().payload, b"welcome");
+    // Only what is in the table is repeated, each as often as a SYN-ACK may be.
+    s.ep.abort(handle).unwrap();
+    s.take_all();
+    let mut repeated = 0;
+    while let Some(at) = s.ep.deadline() {
+        s.now = at;
+        s.ep.handle_deadline(at);
+        repeated += s.take_all().len();
+    }
+    assert_eq!(repeated, 3 * 7);
+}
+
+#[test]
+fn a_cookie_remembers_the_segment_size_and_with_timestamps_the_rest() {
+    let config = ConnectionConfig { mss: 1400, timestamps: true, ..with_sack().0 };
+    let syn = Options {
+        mss: Some(500),
+        window_scale: Some(3),
+        sack_permitted: true,
+        timestamps: Some(Timestamps { val: 500, ecr: 0 }),
+        ..Options::NONE
+    };
+    let (mut s, syn_ack) = answered(config, syn);
+    assert!(syn_ack.header.options.sack_permitted);
+    s.give(ACK, 1, 1, b"").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.mss, info.snd_wnd), (448 - 12, 8 * u32::from(s.window)));
+    // Out of order, so that there is something to report.
+    s.give(ACK, 101, 1, b"later").unwrap();
+    assert_eq!(s.take().unwrap().header.options.sack.as_slice().len(), 1);
+}
+
+#[test]
+fn without_timestamps_a_cookie_agrees_upon_the_segment_size_only() {
+    let (config, sack) = with_sack();
+    let (mut s, syn_ack) = answered(config, Options { window_scale: Some(3), ..sack });
+    let options = syn_ack.header.options;
+    assert_eq!(options, Options { mss: Some(100), ..Options::NONE });
+    s.give(ACK, 1, 1, b"").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().snd_wnd, u32::from(s.window));
+}
+
+#[test]
+fn data_with_the_acknowledgment_of_a_cookie_is_taken() {
+    let (mut s, _) = answered(plain(), Options::NONE);
+    s.give(ACK, 1, 1, b"hello").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!(s.read(handle), b"hello");
+    assert_eq!(s.ep.stats().syn_cookies_received, 1);
+}
+
+#[test]
+fn a_cookie_is_worth_nothing_to_others_or_later_or_when_changed() {
+    let syn = Options { timestamps: Some(Timestamps { val: 500, ecr: 0 }), ..Options::NONE };
+    let refused = |change: fn(&mut Script)| {
+        let (mut s, _) = answered(ConnectionConfig { timestamps: true, ..plain() }, syn);
+        change(&mut s);
+        assert_eq!(s.give(ACK, 1, 1, b""), Err(Discard::NoConnection));
+        assert!(s.take().unwrap().is(RST));
+        assert!(s.ep.accept(80).is_none());
+    };
+    refused(|s| s.theirs = s.theirs.wrapping_add(1));
+    refused(|s| s.theirs ^= 0x1000);
+    refused(|s| s.isn = s.isn.wrapping_add(1));
+    refused(|s| s.remote += 1);
+    refused(|s| s.peer = Pair(1, 3));
+    refused(|s| s.options.timestamps.as_mut().unwrap().ecr ^= 1);
+    refused(|s| s.options.timestamps = None);
+    refused(|s| s.now += Duration::from_secs(135));
+}
+
+#[test]
+fn a_cookie_lasts_for_a_minute() {
+    let (mut s, _) = answered(plain(), Options::NONE);
+    s.now += Duration::from_secs(60);
+    s.give(ACK, 1, 1, b"").unwrap();
+    assert!(s.ep.accept(80).is_some());
+}
+
+/// An acknowledgment out of the blue must not be a guess at a cookie.
+#[test]
+fn without_a_flood_no_cookie_is_believed() {
+    let (s, _) = answered(plain(), Options::NONE);
+    let cookie = s.theirs;
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig { backlog: 2, connection: plain() }).unwrap();
+    s.theirs = cookie;
+    assert_eq!(s.give(ACK, 1, 1, b""), Err(Discard::NoConnection));
+}
+
+#[test]
+fn cookies_do_not_go_beyond_the_backlog() {
+    let mut s = flooded(plain());
+    for port in [4000, 4001] {
+        s.remote = port;
+        s.give(SYN, 0, 0, b"").unwrap();
+        s.theirs = s.take().unwrap().header.seq;
+        s.give(ACK, 1, 1, b"").unwrap();
+    }
+    s.remote = 4002;
+    assert_eq!(s.give(SYN, 0, 0, b""), Err(Discard::BacklogFull));
+    s.silent();
+}
