@@ -1,5 +1,5 @@
-//! TCP options: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018), Fast
-//! Open (RFC 7413).
+//! TCP options: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018),
+//! Fast Open (RFC 7413).
 
 use super::MAX_OPTIONS_LEN;
 use crate::Error;
