@@ -1,9 +1,10 @@
 //! SYN cookies (RFC 4987 §3.6): where there is no room for another half-open connection, the SYN is
 //! answered and forgotten. What would have been stored comes back in the acknowledgment.
 //!
-//! The ISS is a hash of all that; its three low bits index a table of segment sizes. What does not fit there (window scale, SACK) travels in the low bits of TSval, which the peer
-//! echoes; without timestamps it is not agreed upon. The hash covers it, both ends, the peer's ISN
-//! and the time, so that only a peer which has got the SYN-ACK can bring a valid one.
+//! The ISS is a hash of all that; its three low bits index a table of segment sizes. What does not
+//! fit there (window scale, SACK) travels in the low bits of TSval, which the peer echoes; without
+//! timestamps it is not agreed upon. The hash covers it, both ends, the peer's ISN and the time, so
+//! that only a peer which has got the SYN-ACK can bring a valid one.
 //!
 //! Such an ISS does not follow the clock of RFC 9293 §3.4.1, and a SYN-ACK or first segment that is
 //! lost is not sent again by this side: cookies are for floods only.
