@@ -39,6 +39,7 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
 impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
     type Congestion = NewReno;
     type SendBuffer = [u8; N];
+    type Pieces = [tcp::Piece; 0];
     type ReceiveBuffer = [u8; N];
     type ReceiveMap = [u8; MAP];
     type Connections<K: Peer> = [tcp::Slot<K, Self>; 2];

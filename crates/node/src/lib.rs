@@ -211,6 +211,7 @@
 //! impl tcp::Sizes for Sensor {
 //!     type Congestion = NewReno;
 //!     type SendBuffer = [u8; 1024];
+//!     type Pieces = [tcp::Piece; 0];
 //!     type ReceiveBuffer = [u8; 256];
 //!     type ReceiveMap = [u8; 256 / 8]; // a bit for each octet
 //!     type Connections<K: Peer> = [tcp::Slot<K, Self>; 1];

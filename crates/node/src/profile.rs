@@ -56,6 +56,7 @@ macro_rules! plan {
         impl tcp::Sizes for $name {
             type Congestion = NewReno;
             type SendBuffer = [u8; $buffer];
+            type Pieces = [tcp::Piece; 2];
             type ReceiveBuffer = [u8; $buffer];
             type ReceiveMap = [u8; $buffer / 8];
             type Connections<K: Peer> = [tcp::Slot<K, Self>; $connections];

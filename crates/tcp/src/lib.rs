@@ -38,6 +38,7 @@
 //! impl Sizes for Plan {
 //!     type Congestion = NewReno;
 //!     type SendBuffer = [u8; 1024];
+//!     type Pieces = [Piece; 0];
 //!     type ReceiveBuffer = [u8; 1024];
 //!     type ReceiveMap = [u8; 128];
 //!     type Connections<K: Peer> = [Slot<K, Self>; 1];
@@ -110,5 +111,6 @@ pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError, Stale,
 };
 pub use info::{Counters, Info};
+pub use send::buffer::Piece;
 pub use seq::SeqNum;
 pub use stats::Stats;

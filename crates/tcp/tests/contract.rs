@@ -103,7 +103,8 @@ impl Subject for World {
                 self.handles.extend(accepted);
                 format!("accept {accepted:?}")
             }
-            (2 | 3, Some(h)) => format!("send {:?}", self.ep.send(h, &[1; 333])),
+            (2, Some(h)) => format!("refer {:?}", self.ep.send_static(h, &[2; 333])),
+            (3, Some(h)) => format!("send {:?}", self.ep.send(h, &[1; 333])),
             (4, Some(h)) => format!("recv {:?}", self.ep.recv(h, &mut [0; 99])),
             (5, Some(h)) if dice & 0x70 == 0 => format!("close {:?}", self.ep.close(h)),
             (5, Some(h)) if dice & 0x70 == 0x10 => {

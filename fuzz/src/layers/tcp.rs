@@ -4,7 +4,7 @@ use crate::input::Input;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
     Config, ConnectionConfig, Endpoint, HalfOpen, Handle, KeepAlive, ListenConfig, Listener, Peer,
-    Sizes, Slot, TimeWait,
+    Piece, Sizes, Slot, TimeWait,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::checksum;
@@ -17,13 +17,17 @@ const LISTENED: u16 = 7;
 const REMOTE: u16 = 9;
 /// More segments than all send rings, half-open records, TIME-WAIT records and replies can ask for
 /// at a time: one an octet.
-const DRAIN: usize = CONNECTIONS * BUFFER + 64;
+const DRAIN: usize = CONNECTIONS * (BUFFER + PAGE.len()) + 64;
+
+/// Constant data to send.
+static PAGE: [u8; 700] = [0x5a; 700];
 
 struct Plan;
 
 impl Sizes for Plan {
     type Congestion = NewReno;
     type SendBuffer = [u8; BUFFER];
+    type Pieces = [Piece; 1];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
     type Connections<K: Peer> = [Slot<K, Self>; CONNECTIONS];
@@ -109,6 +113,7 @@ impl World {
                 let (data, room) = (input.octets(), self.tcp.can_send(handle));
                 let taken = self.tcp.send(handle, data);
                 assert!(taken.is_err() || taken == Ok(data.len().min(room)));
+                let _ = self.tcp.send_static(handle, PAGE.get(..data.len()).unwrap_or(&PAGE));
             }
             (4, Some(handle)) => {
                 let readable = self.tcp.can_recv(handle);

@@ -44,6 +44,7 @@ impl net::Sizes for LabPlan {
 impl tcp::Sizes for LabPlan {
     type Congestion = NewReno;
     type SendBuffer = [u8; BUFFER];
+    type Pieces = [tcp::Piece; 1];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
     type Connections<K: Peer> = [tcp::Slot<K, Self>; CONNECTIONS];

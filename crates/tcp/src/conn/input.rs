@@ -43,7 +43,7 @@ impl<C: Controller> Connection<C> {
         self.touch_keepalive(now);
         self.step_2_reset(segment)?;
         self.step_4_syn(segment)?;
-        self.step_5_ack(now, segment)?;
+        self.step_5_ack(now, segment, buffers)?;
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
@@ -235,7 +235,12 @@ impl<C: Controller> Connection<C> {
     }
 
     /// "Fifth, check the ACK field."
-    fn step_5_ack(&mut self, now: Instant, segment: &Segment<'_>) -> Result<(), Discard> {
+    fn step_5_ack(
+        &mut self,
+        now: Instant,
+        segment: &Segment<'_>,
+        buffers: &mut Buffers<'_>,
+    ) -> Result<(), Discard> {
         if self.state == State::Closed {
             return Ok(());
         }
@@ -267,7 +272,7 @@ impl<C: Controller> Connection<C> {
         let newly_sacked = self.take_sack(segment, ack);
         let window = self.take_window(segment, ack);
         if ack.after(self.snd.una) {
-            self.new_ack(now, ack, segment);
+            self.new_ack(now, ack, segment, buffers);
         } else if ack == self.snd.una && self.flight() > 0 {
             let silent = segment.payload.is_empty()
                 && !header.flags.intersects(Flags::FIN | Flags::SYN)
@@ -343,14 +348,20 @@ impl<C: Controller> Connection<C> {
     }
 
     /// SND.UNA advances.
-    fn new_ack(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
+    fn new_ack(
+        &mut self,
+        now: Instant,
+        ack: SeqNum,
+        segment: &Segment<'_>,
+        buffers: &mut Buffers<'_>,
+    ) {
         let acked = ack.since(self.snd.una);
         let flight_before = self.flight();
         let limited = flight_before.saturating_add(u32::from(self.mss)) > self.cc.window();
         self.measure(now, ack, segment);
         self.retransmitted_at.clear();
         self.snd.una = ack;
-        self.tx.acknowledge(ack);
+        self.tx.acknowledge(buffers.pieces, ack);
         self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
         // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
         // up for as long as every flight loses something.

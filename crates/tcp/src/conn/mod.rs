@@ -24,7 +24,7 @@ use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
 use crate::rtt::{RttEstimator, micros_u32};
-use crate::send::buffer::SendBuffer;
+use crate::send::buffer::{Piece, SendBuffer, Stored};
 use crate::send::recovery::{Phase, Recovery};
 use crate::seq::SeqNum;
 use crate::timer::Timer;
@@ -37,10 +37,11 @@ pub(crate) const DEFAULT_PEER_MSS: u16 = 1220;
 /// Less would leave no room for data beside full options.
 const MIN_MSS: u16 = 64;
 
-/// The rings of a connection.
+/// What a connection keeps in its slot and a segment may change.
 pub(crate) struct Buffers<'a> {
     pub(crate) receive: &'a mut [u8],
     pub(crate) map: &'a mut [u8],
+    pub(crate) pieces: &'a mut [Piece],
 }
 
 /// Send sequence variables.
@@ -376,6 +377,10 @@ impl<C: Controller> Connection<C> {
         self.tx.push(ring, data)
     }
 
+    pub(crate) fn push_piece(&mut self, pieces: &mut [Piece], data: &'static [u8]) -> usize {
+        self.tx.push_piece(pieces, data)
+    }
+
     pub(crate) fn send_room(&self) -> usize {
         if self.can_write() { self.tx.room() } else { 0 }
     }
@@ -412,13 +417,15 @@ impl<C: Controller> Connection<C> {
         )
     }
 
-    pub(crate) fn payload<'a>(
+    /// See [`SendBuffer::read`].
+    pub(crate) fn payload(
         &self,
-        ring: &'a [u8],
+        stored: Stored<'_>,
         seq: SeqNum,
         len: usize,
-    ) -> Option<(&'a [u8], &'a [u8])> {
-        self.tx.pieces(ring, seq, len)
+        take: impl FnMut(&[u8]),
+    ) -> Option<()> {
+        self.tx.read(stored, seq, len, take)
     }
 
     /// The application closes its side (RFC 9293 §3.10.4).

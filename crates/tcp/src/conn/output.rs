@@ -362,16 +362,16 @@ impl<C: Controller> Connection<C> {
         (self.rx.capacity() / 2).min(u32::from(self.mss)).max(1)
     }
 
-    /// Whether the window has grown so much that the peer must hear of it unasked: by two segments
-    /// or half the buffer, as FreeBSD does, or at all worth telling if it was closed.
+    /// Whether the peer must hear unasked that the window has grown: when it has at least doubled,
+    /// as Linux does it (an acknowledgment every two segments read, as FreeBSD does it with small
+    /// buffers, would be two frames where one says the same).
+    ///
+    /// RFC 9293 §3.8.6.2.2 says how far the edge moves, not when it is told. Nobody waits for ever:
+    /// what is not told is less than what the peer still has, so that has more than half of the
+    /// buffer, which its side of silly window avoidance (§3.8.6.2.1) lets it fill.
     fn window_update_due(&self) -> bool {
-        if !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
-            return false;
-        }
         let growth = self.receive_limit().since(self.rcv.adv);
-        let closed = self.rcv.adv == self.rcv.nxt;
-        let full = u32::from(self.mss);
-        growth >= self.least_advance()
-            && (closed || growth >= full.saturating_mul(2) || growth >= self.rx.capacity() / 2)
+        matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+            && growth >= self.least_advance().max(self.rcv.adv.since(self.rcv.nxt))
     }
 }

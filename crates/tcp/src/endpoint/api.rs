@@ -7,7 +7,8 @@ use crate::error::{
     ConnectError, ConnectionError, InvalidHandle, ListenError, RecvError, SendError,
 };
 use crate::info::Info;
-use kinglet_mem::Array;
+use crate::send::buffer::Piece;
+use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 
 impl Handle {
@@ -127,6 +128,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = slots.get_mut(index)?;
         slot.generation = slot.generation.wrapping_add(1);
         slot.map.as_mut_slice().fill(0);
+        slot.pieces.as_mut_slice().fill(Piece::EMPTY);
         self.order = self.order.wrapping_add(1);
         slot.entry = Some(Entry {
             peer,
@@ -156,11 +158,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.slot(handle)?.entry.as_ref()
     }
 
-    /// Queues as much of `data` as there is room for; 0 if there is none.
-    ///
-    /// # Errors
-    /// Why nothing will ever be taken.
-    pub fn send(&mut self, handle: Handle, data: &[u8]) -> Result<usize, SendError> {
+    /// The slot of a connection that can still be written to; what is written leaves when polled.
+    fn writable(&mut self, handle: Handle) -> Result<&mut Slot<K, S>, SendError> {
         let slot = self.slot_mut(handle).ok_or(SendError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
         if let Some(error) = entry.conn.error() {
@@ -170,7 +169,42 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(SendError::Closed);
         }
         entry.ready = true;
-        Ok(entry.conn.push(slot.send.as_mut_slice(), data))
+        Ok(slot)
+    }
+
+    /// Queues as much of `data` as there is room for; 0 if there is none.
+    ///
+    /// # Errors
+    /// Why nothing will ever be taken.
+    pub fn send(&mut self, handle: Handle, data: &[u8]) -> Result<usize, SendError> {
+        self.send_vectored(handle, &[data])
+    }
+
+    /// As [`Endpoint::send`] for the parts one after another, as if they were one: nothing leaves
+    /// in between, and as much is taken as there is room for, possibly a part of a part. Who wants
+    /// all or nothing asks [`Endpoint::can_send`] first.
+    ///
+    /// # Errors
+    /// Why nothing will ever be taken.
+    pub fn send_vectored(&mut self, handle: Handle, parts: &[&[u8]]) -> Result<usize, SendError> {
+        let slot = self.writable(handle)?;
+        let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
+        let ring = slot.send.as_mut_slice();
+        let taken = parts.iter().map(|part| entry.conn.push(ring, part));
+        Ok(taken.fold(0, usize::saturating_add))
+    }
+
+    /// Queues constant data by reference: it is never copied before it leaves, and takes no room
+    /// in the send ring but one place of [`Sizes::Pieces`]. All of it is taken, or nothing (0) if
+    /// there is no free place or if more than 2^30 octets would wait. In the stream it stands
+    /// where it was sent, between what was copied before and after.
+    ///
+    /// # Errors
+    /// Why nothing will ever be taken.
+    pub fn send_static(&mut self, handle: Handle, data: &'static [u8]) -> Result<usize, SendError> {
+        let slot = self.writable(handle)?;
+        let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
+        Ok(entry.conn.push_piece(slot.pieces.as_mut_slice(), data))
     }
 
     /// Takes octets that have arrived in order. `Ok(0)`: the peer has closed and all is read (or

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::congestion::Controller;
 use crate::conn::{Buffers, Connection, State};
 use crate::error::Discard;
+use crate::send::buffer::{Piece, Stored};
 use crate::seq::SeqNum;
 use crate::stats::Stats;
 use core::hash::Hasher;
@@ -42,11 +43,12 @@ pub trait Peer: Copy + Eq {
 /// How many of everything, and how large: a memory plan (see `kinglet_mem`).
 ///
 /// ```
-/// use kinglet_tcp::{HalfOpen, Listener, Peer, Sizes, Slot, TimeWait, congestion::NewReno};
+/// use kinglet_tcp::{HalfOpen, Listener, Peer, Piece, Sizes, Slot, TimeWait, congestion::NewReno};
 /// struct Small;
 /// impl Sizes for Small {
 ///     type Congestion = NewReno;
 ///     type SendBuffer = [u8; 1848];
+///     type Pieces = [Piece; 1];
 ///     type ReceiveBuffer = [u8; 1848];
 ///     type ReceiveMap = [u8; 231]; // one bit for each octet of ReceiveBuffer
 ///     type Connections<K: Peer> = [Slot<K, Self>; 2];
@@ -58,8 +60,11 @@ pub trait Peer: Copy + Eq {
 pub trait Sizes: Sized {
     /// Congestion control of every connection.
     type Congestion: Controller;
-    /// Send ring of a connection.
+    /// Send ring of a connection; may be empty if it sends nothing but constant data.
     type SendBuffer: Array<u8>;
+    /// Stretches of constant data that a connection can have in its send queue at once
+    /// ([`Endpoint::send_static`]); may be empty.
+    type Pieces: Array<Piece>;
     /// Receive ring of a connection.
     type ReceiveBuffer: Array<u8>;
     /// Marks of a receive ring: one bit an octet. If it is shorter, less of the ring is used.
@@ -147,6 +152,7 @@ pub struct Slot<K: Peer, S: Sizes> {
     entry: Option<Entry<K, S::Congestion>>,
     generation: u16,
     send: S::SendBuffer,
+    pieces: S::Pieces,
     receive: S::ReceiveBuffer,
     map: S::ReceiveMap,
 }
@@ -156,12 +162,19 @@ impl<K: Peer, S: Sizes> Empty for Slot<K, S> {
         entry: None,
         generation: 0,
         send: S::SendBuffer::EMPTY,
+        pieces: S::Pieces::EMPTY,
         receive: S::ReceiveBuffer::EMPTY,
         map: S::ReceiveMap::EMPTY,
     };
 }
 
 impl<K: Peer, S: Sizes> Slot<K, S> {
+    /// Reads octets of the send queue; see [`Connection::payload`].
+    fn payload(&self, seq: SeqNum, len: usize, take: impl FnMut(&[u8])) -> Option<()> {
+        let stored = Stored { ring: self.send.as_slice(), pieces: self.pieces.as_slice() };
+        self.entry.as_ref()?.conn.payload(stored, seq, len, take)
+    }
+
     /// Free, or left behind by an application that has closed a connection which is over.
     fn is_available(&self) -> bool {
         self.entry.as_ref().is_none_or(|e| e.closed && e.conn.is_finished())
@@ -261,8 +274,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> Result<(), Discard> {
         let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
         let entry = slot.entry.as_mut().ok_or(Discard::NoConnection)?;
-        let mut buffers =
-            Buffers { receive: slot.receive.as_mut_slice(), map: slot.map.as_mut_slice() };
+        let mut buffers = Buffers {
+            receive: slot.receive.as_mut_slice(),
+            map: slot.map.as_mut_slice(),
+            pieces: slot.pieces.as_mut_slice(),
+        };
         entry.ready = true;
         let before = entry.conn.state();
         let result = entry.conn.handle_segment(now, segment, &mut buffers);

@@ -57,14 +57,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let slot = self.slots.as_slice().get(index)?;
         let seq = SeqNum::new(header.seq);
-        let (head, tail) = slot.entry.as_ref()?.conn.payload(
-            slot.send.as_slice(),
-            seq,
-            usize::from(emission.len),
-        )?;
         let mut sum = Accumulator::new(0);
-        sum.push(head);
-        sum.push(tail);
+        slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
         let payload = PayloadRef { handle, seq, len: emission.len };
         Some(self.finish(peer, &header, payload, sum.sum()))
@@ -101,12 +95,15 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Stale);
         }
         let slot = self.slot(payload.handle).ok_or(Stale)?;
-        let entry = slot.entry.as_ref().ok_or(Stale)?;
         let seq = payload.seq.plus(u32::try_from(offset).map_err(|_| Stale)?);
-        let (head, tail) = entry.conn.payload(slot.send.as_slice(), seq, out.len()).ok_or(Stale)?;
-        let (to_head, to_tail) = out.split_at_mut_checked(head.len()).ok_or(Stale)?;
-        to_head.copy_from_slice(head);
-        to_tail.copy_from_slice(tail);
-        Ok(())
+        let (len, mut done) = (out.len(), 0_usize);
+        let copy = |run: &[u8]| {
+            let end = done.saturating_add(run.len());
+            if let Some(out) = out.get_mut(done..end) {
+                out.copy_from_slice(run);
+            }
+            done = end;
+        };
+        slot.payload(seq, len, copy).ok_or(Stale)
     }
 }

@@ -1,22 +1,58 @@
-//! The send ring: octets from SND.UNA on, those in flight and those not yet sent.
+//! What waits to be sent or acknowledged: octets from SND.UNA on, copied ones in a ring and, by
+//! reference, pieces of constant data between them.
 
 use crate::seq::SeqNum;
+use kinglet_mem::Empty;
 
-/// Where the octets of the send ring are. The ring itself belongs to the connection's slot.
+/// Constant data in the send queue: a page, a certificate, a firmware image in flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Sequence number of its first octet that is not acknowledged yet.
+    start: SeqNum,
+    /// Empty in an unused place.
+    data: &'static [u8],
+}
+
+impl Piece {
+    fn len(&self) -> u32 {
+        u32::try_from(self.data.len()).unwrap_or(0)
+    }
+}
+
+impl Empty for Piece {
+    const EMPTY: Self = Piece { start: SeqNum::new(0), data: &[] };
+}
+
+/// The storage of a connection's slot in which its send queue lives.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored<'a> {
+    pub(crate) ring: &'a [u8],
+    pub(crate) pieces: &'a [Piece],
+}
+
+/// The queue holds less than half of the sequence space, FIN and window included.
+const MAX_QUEUE: u32 = 1 << 30;
+
+/// Where the octets of the send queue are. Ring and pieces belong to the connection's slot.
+///
+/// What is in no piece is in the ring, in order, so that nothing has to say where the ring's parts
+/// of the stream begin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendBuffer {
     /// Sequence number of the first octet held.
     seq: SeqNum,
-    /// Its place in the ring, below `capacity`.
+    /// Place in the ring of the first octet that is there, below `capacity`.
     head: u32,
     len: u32,
+    /// How many of `len` are in pieces.
+    in_pieces: u32,
     capacity: u32,
 }
 
 impl SendBuffer {
     pub(crate) fn new(seq: SeqNum, capacity: usize) -> Self {
         let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
-        SendBuffer { seq, head: 0, len: 0, capacity }
+        SendBuffer { seq, head: 0, len: 0, in_pieces: 0, capacity }
     }
 
     pub(crate) fn start(&self) -> SeqNum {
@@ -28,14 +64,19 @@ impl SendBuffer {
         self.seq.plus(self.len)
     }
 
+    fn in_ring(&self) -> u32 {
+        self.len.saturating_sub(self.in_pieces)
+    }
+
+    /// How many octets can be copied into the ring.
     pub(crate) fn room(&self) -> usize {
-        self.capacity.saturating_sub(self.len) as usize
+        self.capacity.saturating_sub(self.in_ring()) as usize
     }
 
     /// Appends as much of `data` as there is room for.
     pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {
         let count = data.len().min(self.room());
-        let at = self.index(self.len);
+        let at = self.index(self.in_ring());
         let first = count.min((self.capacity as usize).saturating_sub(at));
         let (Some(head), Some(tail)) = (data.get(..first), data.get(first..count)) else {
             return 0;
@@ -50,37 +91,83 @@ impl SendBuffer {
         count
     }
 
+    /// Appends `data` by reference, all of it or, without a free place, nothing.
+    pub(crate) fn push_piece(&mut self, pieces: &mut [Piece], data: &'static [u8]) -> usize {
+        let place = pieces.iter_mut().find(|piece| piece.data.is_empty());
+        let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let Some(place) = place.filter(|_| len <= MAX_QUEUE.saturating_sub(self.len)) else {
+            return 0;
+        };
+        *place = Piece { start: self.end(), data };
+        self.len = self.len.saturating_add(len);
+        self.in_pieces = self.in_pieces.saturating_add(len);
+        data.len()
+    }
+
     /// Drops the octets before `una`; a FIN beyond the last octet is not counted.
-    pub(crate) fn acknowledge(&mut self, una: SeqNum) {
+    pub(crate) fn acknowledge(&mut self, pieces: &mut [Piece], una: SeqNum) {
         let count = una.since(self.seq).min(self.len);
-        self.head = u32::try_from(self.index(count)).unwrap_or(0);
+        let mut from_ring = count;
+        for piece in pieces.iter_mut() {
+            // Not after `count`, so pieces further on lose nothing.
+            let cut = count.saturating_sub(piece.start.since(self.seq)).min(piece.len());
+            piece.data = piece.data.get(cut as usize..).unwrap_or_default();
+            piece.start = piece.start.plus(cut);
+            from_ring = from_ring.saturating_sub(cut);
+        }
+        self.in_pieces = self.in_pieces.saturating_sub(count.saturating_sub(from_ring));
+        self.head = u32::try_from(self.index(from_ring)).unwrap_or(0);
         self.len = self.len.saturating_sub(count);
         self.seq = self.seq.plus(count);
     }
 
-    /// The octets `seq..seq+len` in at most two pieces, or `None` if any of them is not held.
-    pub(crate) fn pieces<'a>(
+    /// Gives the octets `seq..seq+len` to `take`, run by run, at most two for the ring and each
+    /// piece; `None`, and nothing is given, if any of them is not held.
+    pub(crate) fn read(
         &self,
-        ring: &'a [u8],
+        stored: Stored<'_>,
         seq: SeqNum,
         len: usize,
-    ) -> Option<(&'a [u8], &'a [u8])> {
-        if seq.before(self.seq) {
+        mut take: impl FnMut(&[u8]),
+    ) -> Option<()> {
+        if seq.before(self.seq) || len > self.len.checked_sub(seq.since(self.seq))? as usize {
             return None;
         }
-        let offset = seq.since(self.seq);
-        let available = self.len.checked_sub(offset)? as usize;
-        if len > available {
-            return None;
+        let mut at = seq.since(self.seq);
+        let mut rest = len;
+        while rest > 0 {
+            let run = self.run(stored, at);
+            let run = run.get(..rest.min(run.len()))?;
+            if run.is_empty() {
+                return None;
+            }
+            take(run);
+            at = at.saturating_add(u32::try_from(run.len()).unwrap_or(0));
+            rest = rest.saturating_sub(run.len());
         }
-        let at = self.index(offset);
-        let first = len.min((self.capacity as usize).saturating_sub(at));
-        let head = ring.get(at..at.checked_add(first)?)?;
-        let tail = ring.get(..len.checked_sub(first)?)?;
-        Some((head, tail))
+        Some(())
     }
 
-    /// The place of the octet `offset` after the first; `offset` is at most `capacity`.
+    /// What is stored in one stretch from the octet `at` on, in one pass over the pieces.
+    fn run<'a>(&self, stored: Stored<'a>, at: u32) -> &'a [u8] {
+        let (mut in_ring, mut end) = (at, self.len);
+        for piece in stored.pieces.iter().filter(|piece| !piece.data.is_empty()) {
+            let start = piece.start.since(self.seq);
+            match at.checked_sub(start) {
+                Some(inside) if inside < piece.len() => {
+                    return piece.data.get(inside as usize..).unwrap_or_default();
+                }
+                Some(_) => in_ring = in_ring.saturating_sub(piece.len()),
+                None => end = end.min(start),
+            }
+        }
+        let place = self.index(in_ring);
+        let wrap = (self.capacity as usize).saturating_sub(place);
+        let len = wrap.min(end.saturating_sub(at) as usize);
+        stored.ring.get(place..place.saturating_add(len)).unwrap_or_default()
+    }
+
+    /// The place of the octet `offset` after the first in the ring; `offset` is at most `capacity`.
     fn index(&self, offset: u32) -> usize {
         let place = self.head.saturating_add(offset);
         if place >= self.capacity {
@@ -88,5 +175,111 @@ impl SendBuffer {
         } else {
             place as usize
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    static FLASH: [u8; 4096] = {
+        let mut octets = [0; 4096];
+        let mut i = 0;
+        while i < octets.len() {
+            octets[i] = (i * 7 + i / 251) as u8;
+            i += 1;
+        }
+        octets
+    };
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Copy(usize),
+        Refer(usize, usize),
+        Acknowledge(u32),
+        Read(usize, usize),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            (0usize..60).prop_map(Step::Copy),
+            (0usize..4000, 0usize..90).prop_map(|(from, len)| Step::Refer(from, len)),
+            (0u32..100).prop_map(Step::Acknowledge),
+            (0usize..200, 0usize..200).prop_map(|(from, len)| Step::Read(from, len)),
+        ];
+        prop::collection::vec(step, 1..120)
+    }
+
+    proptest! {
+        /// The queue against a plain vector: any mix of copies, references and acknowledgments, at
+        /// any place of the sequence space, reads as the stream that was written.
+        #[test]
+        fn any_mix_reads_as_the_stream_that_was_written(
+            steps in steps(),
+            isn: u32,
+            capacity in 0usize..50,
+            places in 0usize..4,
+        ) {
+            let mut ring = [0; 50];
+            let mut table = [Piece::EMPTY; 4];
+            let pieces = &mut table[..places];
+            let mut buffer = SendBuffer::new(SeqNum::new(isn), capacity);
+            let mut model: Vec<u8> = Vec::new();
+            let mut copied: Vec<bool> = Vec::new();
+            for (n, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Copy(len) => {
+                        let data: Vec<u8> = (0..len).map(|i| (n * 31 + i) as u8).collect();
+                        let room = capacity - copied.iter().filter(|c| **c).count();
+                        prop_assert_eq!(buffer.room(), room);
+                        prop_assert_eq!(buffer.push(&mut ring, &data), len.min(room));
+                        model.extend(&data[..len.min(room)]);
+                        copied.resize(model.len(), true);
+                    }
+                    Step::Refer(from, len) => {
+                        let data = &FLASH[from..from + len];
+                        let free = pieces.iter().any(|piece| piece.data.is_empty());
+                        let taken = buffer.push_piece(pieces, data);
+                        prop_assert_eq!(taken, if free { len } else { 0 });
+                        model.extend(&data[..taken]);
+                        copied.resize(model.len(), false);
+                    }
+                    Step::Acknowledge(count) => {
+                        // One more than there is: the FIN.
+                        let count = count.min(model.len() as u32 + 1);
+                        let una = buffer.start().plus(count);
+                        buffer.acknowledge(pieces, una);
+                        let count = model.len().min(count as usize);
+                        model.drain(..count);
+                        copied.drain(..count);
+                    }
+                    Step::Read(from, len) => {
+                        let stored = Stored { ring: &ring, pieces };
+                        let mut out = Vec::new();
+                        let seq = buffer.start().plus(from as u32);
+                        let take = |run: &[u8]| out.extend_from_slice(run);
+                        let read = buffer.read(stored, seq, len, take);
+                        let held = model.get(from..from + len);
+                        prop_assert_eq!(read.is_some(), held.is_some());
+                        prop_assert_eq!(&out[..], held.unwrap_or_default());
+                    }
+                }
+                prop_assert_eq!(buffer.end().since(buffer.start()) as usize, model.len());
+            }
+            // The first octet that is gone cannot be read again.
+            let stored = Stored { ring: &ring, pieces };
+            prop_assert!(buffer.read(stored, buffer.start().minus(1), 1, |_| ()).is_none());
+        }
+    }
+
+    #[test]
+    fn a_queue_never_holds_half_of_the_sequence_space() {
+        let mut buffer = SendBuffer::new(SeqNum::new(0), 0);
+        buffer.len = MAX_QUEUE - 10;
+        let mut pieces = [Piece::EMPTY];
+        assert_eq!(buffer.push_piece(&mut pieces, &FLASH[..11]), 0);
+        assert_eq!(buffer.push_piece(&mut pieces, &FLASH[..10]), 10);
     }
 }

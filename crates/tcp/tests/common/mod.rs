@@ -35,6 +35,7 @@ pub struct Plan;
 impl Sizes for Plan {
     type Congestion = NewReno;
     type SendBuffer = [u8; 8192];
+    type Pieces = [Piece; 2];
     type ReceiveBuffer = [u8; 8192];
     type ReceiveMap = [u8; 1024];
     type Connections<K: Peer> = [Slot<K, Self>; 3];

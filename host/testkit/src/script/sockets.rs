@@ -6,7 +6,8 @@ use kinglet_mem::Array;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
     Config, ConnectError, ConnectionConfig, ConnectionError, Endpoint, HalfOpen, Handle, KeepAlive,
-    ListenConfig, ListenError, Listener, Peer, RecvError, SendError, Sizes, Slot, State, TimeWait,
+    ListenConfig, ListenError, Listener, Peer, Piece, RecvError, SendError, Sizes, Slot, State,
+    TimeWait,
 };
 use kinglet_time::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub(super) struct Plan;
 impl Sizes for Plan {
     type Congestion = NewReno;
     type SendBuffer = [u8; 65_536];
+    type Pieces = [Piece; 0];
     type ReceiveBuffer = [u8; 131_072];
     type ReceiveMap = [u8; 16_384];
     type Connections<K: Peer> = [Slot<K, Self>; 2];

@@ -1,0 +1,185 @@
+//! What an application may ask of a connection beyond sending and receiving.
+
+mod common;
+use common::script::*;
+use common::*;
+use kinglet_tcp::congestion::NewReno;
+use kinglet_tcp::*;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::Options;
+use proptest::prelude::*;
+
+/// A page as it would lie in flash.
+static PAGE: [u8; 50 * 1024] = {
+    let mut page = [0; 50 * 1024];
+    let mut i = 0;
+    while i < page.len() {
+        page[i] = (i ^ (i >> 8) ^ ((i * 31) >> 5)) as u8;
+        i += 1;
+    }
+    page
+};
+
+#[test]
+fn parts_are_sent_as_one_and_taken_as_far_as_there_is_room() {
+    let config = ConnectionConfig { mss: 100, send_buffer: 150, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    assert_eq!(s.ep.send_vectored(handle, &[&[1; 30], b"", &[2; 50]]), Ok(80));
+    let first = s.take().unwrap();
+    assert_eq!(first.payload, [[1; 30].as_slice(), &[2; 50]].concat(), "one segment");
+    assert_eq!(s.ep.send_vectored(handle, &[&[3; 60], &[4; 60]]), Ok(70), "part of a part");
+    assert_eq!(s.ep.can_send(handle), 0);
+    assert_eq!(s.ep.send_vectored(handle, &[&[5]]), Ok(0));
+    s.ep.close(handle).unwrap();
+    assert_eq!(s.ep.send_vectored(handle, &[]), Err(SendError::Closed));
+}
+
+#[test]
+fn constant_data_stands_where_it_was_sent_and_is_cut_like_copied_data() {
+    let config = ConnectionConfig { mss: 100, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    let room = s.ep.can_send(handle);
+    assert_eq!(s.ep.send(handle, &[1; 50]), Ok(50));
+    assert_eq!(s.ep.send_static(handle, &PAGE[..170]), Ok(170));
+    assert_eq!(s.ep.can_send(handle), room - 50, "a reference takes no room");
+    assert_eq!(s.ep.send(handle, &[2; 40]), Ok(40));
+    assert_eq!(s.ep.send_static(handle, &PAGE[170..180]), Ok(10));
+    assert_eq!(s.ep.send_static(handle, &PAGE), Ok(0), "the plan has two places");
+    let got = s.take_all();
+    let lengths: Vec<usize> = got.iter().map(|g| g.payload.len()).collect();
+    assert_eq!(lengths, [100, 100], "Nagle holds the last 70");
+    assert_eq!(s.ep.info(handle).unwrap().bytes_queued, 270);
+    s.give(ACK, 1, 201, b"").unwrap();
+    let last = s.take().unwrap();
+    assert!(last.is(kinglet_wire::tcp::Flags::PSH), "nothing follows");
+    let stream: Vec<u8> =
+        got.iter().chain([&last]).flat_map(|g| g.payload.iter().copied()).collect();
+    let want = [&[1; 50], &PAGE[..170], &[2; 40], &PAGE[170..180]].concat();
+    assert_eq!(stream, want);
+    // The first piece ended at 221.
+    s.give(ACK, 1, 220, b"").unwrap();
+    assert_eq!(s.ep.send_static(handle, &PAGE[..1]), Ok(0));
+    s.give(ACK, 1, 221, b"").unwrap();
+    assert_eq!(s.ep.send_static(handle, &PAGE[..1]), Ok(1), "its place is free again");
+}
+
+#[test]
+fn what_is_left_of_a_connection_is_not_sent_by_the_next_one() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send_static(handle, &PAGE[..300]).unwrap();
+    s.ep.abort(handle).unwrap();
+    s.take_all();
+    for _ in 0..3 {
+        s.remote += 1;
+        s.give(SYN, 0, 0, b"").unwrap();
+        s.theirs = s.take().unwrap().header.seq;
+        s.give(ACK, 1, 1, b"").unwrap();
+        let handle = s.ep.accept(80).unwrap();
+        assert_eq!(s.ep.send_static(handle, &PAGE[..3]), Ok(3));
+        assert_eq!(s.ep.send_static(handle, &PAGE[3..5]), Ok(2), "both places are free");
+        let text: Vec<u8> = s.take_all().into_iter().flat_map(|g| g.payload).collect();
+        assert_eq!(text, PAGE[..5]);
+        s.ep.abort(handle).unwrap();
+        s.take_all();
+    }
+}
+
+/// A server of constant pages: no octet of RAM to send from.
+struct Pages;
+impl Sizes for Pages {
+    type Congestion = NewReno;
+    type SendBuffer = [u8; 0];
+    type Pieces = [Piece; 1];
+    type ReceiveBuffer = [u8; 4096];
+    type ReceiveMap = [u8; 512];
+    type Connections<K: Peer> = [Slot<K, Self>; 1];
+    type Listeners = [Option<Listener>; 1];
+    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
+    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+}
+
+#[test]
+fn a_page_needs_no_send_buffer() {
+    let new = |n| Endpoint::<Pair, Pages>::new(Config::new([n; 16]));
+    let mut ends = [Box::new(new(1)), Box::new(new(2))];
+    let mut now = Instant::from_secs(1);
+    let mut random = 1_u32;
+    ends[1].listen(80, ListenConfig::default()).unwrap();
+    let client = ends[0].connect(now, Pair(1, 2), 80, ConnectionConfig::DEFAULT).unwrap();
+    let mut page = Vec::new();
+    let mut buf = [0; 4096];
+    while now < Instant::from_secs(600) {
+        for side in 0..2 {
+            while let Some(packet) = ends[side].poll_packet(now) {
+                let mut octets = packet.header.to_vec();
+                let mut payload = vec![0; usize::from(packet.payload.len)];
+                if !payload.is_empty() {
+                    ends[side].read_payload(packet.payload, 0, &mut payload).unwrap();
+                }
+                octets.extend(payload);
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                if random >> 28 > 0 {
+                    let _ = ends[1 - side].handle_packet(now, packet.peer, &octets);
+                }
+            }
+            ends[side].handle_deadline(now);
+        }
+        if let Some(handle) = ends[1].accept(80) {
+            assert_eq!(ends[1].send(handle, b"no room"), Ok(0));
+            assert_eq!(ends[1].send_static(handle, &PAGE), Ok(PAGE.len()));
+            ends[1].close(handle).unwrap();
+        }
+        match ends[0].recv(client, &mut buf) {
+            Ok(0) => break,
+            Ok(len) => page.extend_from_slice(&buf[..len]),
+            Err(error) => assert_eq!(error, RecvError::WouldBlock),
+        }
+        now += Duration::from_millis(10);
+    }
+    assert_eq!(page, PAGE);
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    /// Any mix of copied and constant data, through a link that loses and reorders: the stream is
+    /// what was written.
+    #[test]
+    fn a_mixed_stream_arrives_as_it_was_written(
+        writes in prop::collection::vec((any::<bool>(), 0usize..3000, 0usize..2000), 1..30),
+        loss in 0u32..200,
+        mss in 64u16..600,
+        nagle: bool,
+        seed: u64,
+    ) {
+        let mut net = Net::new(Link { loss, reorder: 100, ..PERFECT }, seed);
+        let config = ConnectionConfig { mss, nagle, ..ConnectionConfig::DEFAULT };
+        let [client, server] = net.open(config, config);
+        let total: Vec<u8> =
+            writes.iter().flat_map(|w| PAGE[w.1..w.1 + w.2].iter().copied()).collect();
+        let (mut writes, mut done) = (writes.into_iter().peekable(), 0);
+        let mut got = Vec::new();
+        let mut buf = [0; 700];
+        let ok = net.run_until(Duration::from_secs(3600), |net| {
+            while let Some(&(refer, from, len)) = writes.peek() {
+                let data = &PAGE[from + done..from + len];
+                done += if refer {
+                    net.ends[0].send_static(client, data).unwrap()
+                } else {
+                    net.ends[0].send(client, data).unwrap()
+                };
+                if done < len {
+                    break;
+                }
+                writes.next();
+                done = 0;
+            }
+            while let Ok(len @ 1..) = net.ends[1].recv(server, &mut buf) {
+                got.extend_from_slice(&buf[..len]);
+            }
+            got.len() >= total.len()
+        });
+        prop_assert!(ok, "{} of {}", got.len(), total.len());
+        prop_assert_eq!(got, total);
+    }
+}
