@@ -84,6 +84,21 @@ impl<P: Profile> Node<P> {
         mss_for_frames(frames, room, compressed, TCP_HEADER)
     }
 
+    /// Changes how many link frames a full segment of a connection spans on every hop, within the
+    /// segment size that both sides have announced ([`Endpoint::set_mss`]).
+    ///
+    /// # Errors
+    /// [`tcp::InvalidHandle`], also if not even one octet fits into so many frames.
+    pub fn set_segment_frames(
+        &mut self,
+        handle: Handle,
+        frames: u8,
+    ) -> Result<(), tcp::InvalidHandle> {
+        let (peer, ..) = self.tcp.name(handle).ok_or(tcp::InvalidHandle)?;
+        let mss = self.mss_for_frames(peer.remote, frames).ok_or(tcp::InvalidHandle)?;
+        self.tcp.set_mss(handle, mss)
+    }
+
     /// TCP: listeners, connections, their data and their state.
     pub const fn tcp(&mut self) -> &mut Endpoint<AddressPair, P> {
         &mut self.tcp

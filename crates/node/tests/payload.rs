@@ -165,3 +165,24 @@ fn the_class_of_five_frames_is_that_of_the_paper() {
     assert!(mss(4) < 474 && mss(5) >= 474, "{} {}", mss(4), mss(5));
     assert_eq!(node.mss_for_frames("2001:db8::1".parse().unwrap(), 0), None);
 }
+
+#[test]
+fn the_frames_of_a_segment_can_be_changed_while_a_connection_lasts() {
+    let now = Instant::ZERO;
+    let (mut nodes, [client, server]) = connected(now);
+    for frames in [3, 1, 5, 2] {
+        nodes[0].set_segment_frames(client, frames).unwrap();
+        let payload = nodes[0].tcp().info(client).unwrap().mss as usize;
+        assert_eq!(nodes[0].tcp().send(client, &vec![7; payload]), Ok(payload));
+        let sent: Vec<_> = std::iter::from_fn(|| pull(now, &mut nodes[0])).collect();
+        assert!(sent.len() <= usize::from(frames) && sent.len() + 1 >= usize::from(frames));
+        sent.iter().for_each(|frame| give(now, &mut nodes[1], frame));
+        assert_eq!(nodes[1].tcp().recv(server, &mut [0; 1280]), Ok(payload));
+        nodes[1].tcp().acknowledge(server).unwrap();
+        let ack = pull(now, &mut nodes[1]).unwrap();
+        give(now, &mut nodes[0], &ack);
+    }
+    let mss = nodes[0].tcp().info(client).unwrap().mss;
+    assert!(nodes[0].set_segment_frames(client, 0).is_err());
+    assert_eq!(nodes[0].tcp().info(client).unwrap().mss, mss);
+}

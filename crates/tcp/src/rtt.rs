@@ -36,6 +36,12 @@ impl RttEstimator {
         }
     }
 
+    /// Changes the least and the largest RTO.
+    pub(crate) fn set_bounds(&mut self, min: Duration, max: Duration) {
+        self.min_us = micros_u32(min);
+        self.max_us = micros_u32(max);
+    }
+
     /// Takes a measurement (§2.2, §2.3).
     pub(crate) fn sample(&mut self, rtt: Duration) {
         let r = micros_u32(rtt);

@@ -21,6 +21,9 @@ pub struct Acked {
 pub trait Controller {
     /// The state of a new connection with this segment size and initial window, in octets.
     fn new(mss: u32, initial_window: u32) -> Self;
+    /// From now on a full segment carries `mss` octets. The window stays as it is, but never less
+    /// than a segment, which could otherwise not be sent.
+    fn set_mss(&mut self, mss: u32);
     /// cwnd.
     fn window(&self) -> u32;
     /// ssthresh.

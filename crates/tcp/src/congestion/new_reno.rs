@@ -26,6 +26,11 @@ impl Controller for NewReno {
         NewReno { cwnd: initial_window, ssthresh: u32::MAX, mss, initial_window, bytes_acked: 0 }
     }
 
+    fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
+        self.cwnd = self.cwnd.max(mss);
+    }
+
     fn window(&self) -> u32 {
         self.cwnd
     }

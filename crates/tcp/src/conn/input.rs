@@ -4,7 +4,7 @@
 //! 6582 and 5827 in step 5. Steps 3 (security) and 6 (URG) have nothing to do here: the urgent
 //! pointer is not offered to applications (RFC 6093 §6 advises against it).
 
-use super::{Acked, Agreed, Buffers, Connection, Phase, State};
+use super::{Acked, Agreed, Buffers, Connection, Phase, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::send::recovery::DUP_THRESH;
@@ -513,6 +513,10 @@ impl<C: Controller> Connection<C> {
             || !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
         {
             return;
+        }
+        if self.reader != Reader::Present {
+            // RFC 9293 SHLD-3 (RFC 2525 §2.17): nobody will read it, and the peer should know.
+            return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
         self.rcv.mss = self.rcv.mss.max(len);

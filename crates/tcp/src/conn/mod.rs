@@ -8,11 +8,13 @@
 //! retracts; whenever something is in flight, the retransmission timer runs or a retransmission
 //! is pending.
 
+mod control;
 mod input;
 mod output;
 mod state;
 mod timers;
 
+use control::Reader;
 pub(crate) use output::Emission;
 pub use state::State;
 
@@ -157,6 +159,7 @@ pub(crate) struct Connection<C> {
     error: Option<ConnectionError>,
     /// The application has closed its side: a FIN follows the last octet of the send ring.
     fin_queued: bool,
+    reader: Reader,
     /// An RST is to be sent; only in CLOSED.
     reset_pending: bool,
     sack: bool,
@@ -217,6 +220,7 @@ impl<C: Controller> Connection<C> {
             state: State::SynSent,
             error: None,
             fin_queued: false,
+            reader: Reader::Present,
             reset_pending: false,
             sack: false,
             probe: false,
@@ -318,6 +322,9 @@ impl<C: Controller> Connection<C> {
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
         let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
         self.cc = C::new(mss, initial);
+        // From now on the bound for `set_mss`: what both sides have announced.
+        self.params.own_mss =
+            self.mss.saturating_add(if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 });
         self.recovery = Recovery::new(self.snd.una);
         // Lets the first loss be repaired fast: `point` lies before SND.UNA.
         self.recovery.point = self.snd.iss;

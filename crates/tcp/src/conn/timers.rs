@@ -1,6 +1,6 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
-use super::{Connection, Phase, State};
+use super::{Connection, Phase, Reader, State};
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use kinglet_time::{Duration, Instant, earliest};
@@ -64,6 +64,9 @@ impl<C: Controller> Connection<C> {
     }
 
     fn on_keep_timer(&mut self, now: Instant) {
+        if self.reader == Reader::Lingering {
+            return self.abort(ConnectionError::TimedOut);
+        }
         if self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0 {
             return self.finish(Some(ConnectionError::TimedOut));
         }
@@ -82,7 +85,8 @@ impl<C: Controller> Connection<C> {
 
     /// The peer has given a sign of life: keep-alive starts over.
     pub(super) fn touch_keepalive(&mut self, now: Instant) {
-        if self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0 {
+        let taken = self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0;
+        if taken || self.reader == Reader::Lingering {
             return;
         }
         self.keep_sent = 0;
@@ -97,7 +101,8 @@ impl<C: Controller> Connection<C> {
 
     /// In FIN-WAIT-2 the peer has made progress, or the state was just entered.
     pub(super) fn touch_fin_wait_2(&mut self, now: Instant) {
-        if self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0 {
+        let used = self.params.fin_wait_2_ms > 0 && self.reader != Reader::Lingering;
+        if self.state == State::FinWait2 && used {
             self.keep.set(now + Duration::from_millis(u64::from(self.params.fin_wait_2_ms)));
         }
     }

@@ -149,7 +149,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
 
-    fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
+    pub(super) fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
@@ -250,8 +250,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Closes this side: what is queued is sent, then FIN. A connection that the peer has not yet
     /// answered ends at once, and what was queued is gone (RFC 9293 §3.10.4, SYN-SENT): wait for
     /// ESTABLISHED to be sure. Reading goes on until the peer closes, and the handle stays valid
-    /// until a new connection needs the slot of one that is over. An application that will not
-    /// read any more and does not trust the peer to close uses [`Endpoint::abort`].
+    /// until a new connection needs the slot of one that is over. This is the half close of
+    /// RFC 9293 §3.6; an application that will not read any more uses [`Endpoint::release`].
     ///
     /// # Errors
     /// [`InvalidHandle`].

@@ -1,6 +1,7 @@
 //! The endpoint: all connections of a node, demultiplexed by an opaque peer and two ports.
 
 mod api;
+mod control;
 mod isn;
 mod listener;
 mod poll;

@@ -78,8 +78,8 @@ struct Socket {
     config: ConnectionConfig,
     keepalive: KeepAlive,
     keepalive_on: bool,
-    /// SO_LINGER with time zero: `close` aborts.
-    abortive: bool,
+    /// SO_LINGER.
+    linger: Option<Duration>,
     nonblocking: bool,
     /// Octets written and read, for their pattern.
     written: u32,
@@ -159,8 +159,8 @@ impl Sockets {
             "read" | "recv" => self.receive(fd, socket, call),
             "write" | "send" => self.send(fd, socket, call, waits),
             "shutdown" => self.shutdown(socket, call),
-            "close" => Ok(self.close(fd, socket)),
-            "setsockopt" => self.setsockopt(fd, call),
+            "close" => Ok(self.close(now, fd, socket)),
+            "setsockopt" => self.setsockopt(now, fd, call),
             _ => self.getsockopt(socket, call),
         };
         if reply != Ok(Reply::Block) {
@@ -184,7 +184,7 @@ impl Sockets {
             config: self.base,
             keepalive,
             keepalive_on: false,
-            abortive: false,
+            linger: None,
             nonblocking,
             written: 0,
             read: 0,
@@ -317,16 +317,14 @@ impl Sockets {
         })
     }
 
-    fn close(&mut self, fd: i64, socket: Socket) -> Reply {
+    fn close(&mut self, now: Instant, fd: i64, socket: Socket) -> Reply {
         self.table.remove(&fd);
         match socket.kind {
             Kind::Fresh => {}
             Kind::Listening => self.endpoint.unlisten(LOCAL_PORT),
             Kind::Connection(handle) => {
-                let abort = socket.abortive || self.endpoint.can_recv(handle) > 0;
                 // A connection that is gone already leaves nothing to close.
-                let _ =
-                    if abort { self.endpoint.abort(handle) } else { self.endpoint.close(handle) };
+                let _ = self.endpoint.release(now, handle, socket.linger);
             }
         }
         Reply::Value(0)
@@ -344,7 +342,7 @@ impl Sockets {
         Ok(Reply::Value(0))
     }
 
-    fn setsockopt(&mut self, fd: i64, call: &Call) -> Result<Reply, String> {
+    fn setsockopt(&mut self, now: Instant, fd: i64, call: &Call) -> Result<Reply, String> {
         let name = call.text(2).to_owned();
         if matches!(name.as_str(), "SO_REUSEADDR" | "SO_REUSEPORT") {
             return Ok(Reply::Value(0));
@@ -352,15 +350,25 @@ impl Sockets {
         let Some(socket) = self.table.get_mut(&fd) else { return Ok(Reply::Error("EBADF")) };
         if name == "SO_LINGER" {
             let value: String = call.text(3).chars().filter(|c| !c.is_whitespace()).collect();
-            socket.abortive = value.contains("onoff=1") && value.contains("linger=0");
+            let (_, seconds) =
+                value.trim_end_matches('}').split_once("linger=").unwrap_or_default();
+            let seconds = seconds.parse().map_err(|_| format!("no time in {value}"))?;
+            socket.linger = value.contains("onoff=1").then(|| Duration::from_secs(seconds));
             return Ok(Reply::Value(0));
         }
         let value = call.number(3)?;
-        if socket.kind != Kind::Fresh {
+        if socket.kind != Kind::Fresh && matches!(name.as_str(), "SO_SNDBUF" | "SO_RCVBUF") {
             return Ok(Reply::Ignored(format!("{name} is set too late: a connection has begun")));
         }
         if !socket.set(&name, value) {
             return Ok(Reply::Ignored(format!("the option {name}")));
+        }
+        if let Kind::Connection(handle) = socket.kind {
+            // A connection that is gone already has no settings.
+            let _ = match name.as_str() {
+                "TCP_MAXSEG" => self.endpoint.set_mss(handle, socket.config.mss),
+                _ => self.endpoint.configure(now, handle, &socket.config),
+            };
         }
         Ok(Reply::Value(0))
     }

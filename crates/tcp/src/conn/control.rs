@@ -1,0 +1,66 @@
+//! What an application changes about a connection while it lasts, and how it takes its leave.
+
+use super::{Connection, MIN_MSS, Params, State, TIMESTAMPS_LEN};
+use crate::config::ConnectionConfig;
+use crate::congestion::Controller;
+use crate::error::ConnectionError;
+use kinglet_time::{Duration, Instant};
+
+/// Whether the application still reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    Present,
+    /// It has released the connection.
+    Gone,
+    /// It has, and the keep-alive timer says until when the connection may last.
+    Lingering,
+}
+
+impl<C: Controller> Connection<C> {
+    /// Takes over the settings that matter after the handshake.
+    pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
+        // What the handshake has settled stays.
+        let own_mss = self.params.own_mss;
+        self.params = Params { own_mss, ..Params::new(config) };
+        self.rtt.set_bounds(config.rto_min, config.rto_max);
+        // An acknowledgment that waits does not wait longer than the new settings allow.
+        self.ack.now |= self.ack.timer.is_set() && config.delayed_ack == Duration::ZERO;
+        self.touch_keepalive(now);
+        self.touch_fin_wait_2(now);
+    }
+
+    /// Changes the segment size to `mss` octets, options included, within what both sides have
+    /// announced. Before the handshake has ended it changes nothing.
+    pub(crate) fn set_mss(&mut self, mss: u16) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            return;
+        }
+        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let mss = mss.max(MIN_MSS).min(self.params.own_mss).saturating_sub(options);
+        self.mss = mss;
+        self.cc.set_mss(u32::from(mss));
+    }
+
+    /// Sends now what would be acknowledged later.
+    pub(crate) fn hurry_ack(&mut self) {
+        self.ack.now |= self.ack.timer.is_set();
+    }
+
+    /// CLOSE of RFC 9293 §3.10.4 by an application that will not read any more: RFC 1122
+    /// §4.2.2.13.
+    pub(crate) fn release(&mut self, now: Instant, linger: Option<Duration>) {
+        if self.readable() > 0 || linger == Some(Duration::ZERO) {
+            return self.abort(ConnectionError::Aborted);
+        }
+        if !self.fin_queued {
+            self.close();
+        }
+        self.reader = Reader::Gone;
+        if let Some(linger) = linger
+            && !matches!(self.state, State::Closed | State::TimeWait)
+        {
+            self.reader = Reader::Lingering;
+            self.keep.set(now + linger);
+        }
+    }
+}

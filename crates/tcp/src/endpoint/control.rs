@@ -1,0 +1,88 @@
+//! What an application changes about a connection while it lasts.
+
+use super::{Endpoint, Entry, Handle, Peer, Sizes};
+use crate::config::ConnectionConfig;
+use crate::error::InvalidHandle;
+use kinglet_time::{Duration, Instant};
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// A connection of which something is to be changed; it is polled afterwards.
+    fn touched(&mut self, handle: Handle) -> Result<&mut Entry<K, S::Congestion>, InvalidHandle> {
+        let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
+        let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
+        entry.ready = true;
+        Ok(entry)
+    }
+
+    /// Changes the settings of a connection, whether it was opened or accepted. All of
+    /// [`ConnectionConfig`] counts from now on but what the handshake settles or has used:
+    /// `mss` (see [`Endpoint::set_mss`]), buffers, timestamps, SACK, `rto_initial` and
+    /// `initial_window`. Usual changes:
+    ///
+    /// | socket option | field |
+    /// |---|---|
+    /// | `TCP_NODELAY` | `nagle: false`; what Nagle's algorithm has held back leaves |
+    /// | `TCP_QUICKACK` | `delayed_ack: Duration::ZERO`; once: [`Endpoint::acknowledge`] |
+    /// | `SO_KEEPALIVE`, `TCP_KEEPIDLE`, … | `keepalive`; idle time counts from this call |
+    /// | `TCP_USER_TIMEOUT` | `user_timeout` |
+    /// | `TCP_LINGER2` | `fin_wait_2` |
+    /// | `SO_LINGER` | not a setting: [`Endpoint::release`] |
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn configure(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        config: &ConnectionConfig,
+    ) -> Result<(), InvalidHandle> {
+        self.touched(handle)?.conn.configure(now, config);
+        Ok(())
+    }
+
+    /// Changes how large segments to the peer are, in octets of payload and options together: at
+    /// least 64, and never more than what both sides have announced (RFC 9293 §3.7.1). Segments
+    /// in flight stay as they are; what has to be sent again may be cut anew. Nothing happens
+    /// before the handshake has ended.
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn set_mss(&mut self, handle: Handle, mss: u16) -> Result<(), InvalidHandle> {
+        self.touched(handle)?.conn.set_mss(mss);
+        Ok(())
+    }
+
+    /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting
+    /// `TCP_QUICKACK`). Nothing is sent if nothing is owed.
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn acknowledge(&mut self, handle: Handle) -> Result<(), InvalidHandle> {
+        self.touched(handle)?.conn.hurry_ack();
+        Ok(())
+    }
+
+    /// Leaves a connection for good, as `close(2)` does: what is queued is sent, then FIN, and the
+    /// application will not read any more. If something is unread, or text arrives later, the peer
+    /// gets an RST, because it would take its text for delivered (RFC 1122 §4.2.2.13, RFC 9293
+    /// SHLD-3, RFC 2525 §2.17).
+    ///
+    /// `linger` bounds how long that may take until the peer has acknowledged everything and
+    /// closed too; then it gets an RST. Zero is [`Endpoint::abort`] at once, `None` leaves the
+    /// bounds to the settings (`max_retransmits`, `user_timeout`, `fin_wait_2`). The handle can
+    /// still be asked what became of the connection until its slot is used again.
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn release(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        linger: Option<Duration>,
+    ) -> Result<(), InvalidHandle> {
+        let entry = self.touched(handle)?;
+        entry.conn.release(now, linger);
+        entry.closed = true;
+        Ok(())
+    }
+}
