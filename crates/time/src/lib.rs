@@ -16,49 +16,62 @@
 #![forbid(unsafe_code)]
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// A point in time: microseconds since an origin that the caller chose (usually start-up).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+///
+/// An `Option<Instant>` takes no more room than an `Instant`, and `None` is all zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// Microseconds since the origin, plus one.
+    NonZeroU64,
+);
 
 impl Instant {
     /// The origin.
-    pub const ZERO: Instant = Instant(0);
+    pub const ZERO: Instant = Instant(NonZeroU64::MIN);
     /// Later than any instant that can occur; useful as the start of a minimum search.
-    pub const MAX: Instant = Instant(u64::MAX);
+    pub const MAX: Instant = Instant(NonZeroU64::MAX);
 
     /// The instant `micros` microseconds after the origin.
     pub const fn from_micros(micros: u64) -> Self {
-        Instant(micros)
+        Instant(NonZeroU64::MIN.saturating_add(micros))
     }
 
     /// The instant `millis` milliseconds after the origin.
     pub const fn from_millis(millis: u64) -> Self {
-        Instant(millis.saturating_mul(1_000))
+        Instant::from_micros(millis.saturating_mul(1_000))
     }
 
     /// The instant `secs` seconds after the origin.
     pub const fn from_secs(secs: u64) -> Self {
-        Instant(secs.saturating_mul(1_000_000))
+        Instant::from_micros(secs.saturating_mul(1_000_000))
     }
 
     /// Microseconds since the origin.
     pub const fn as_micros(self) -> u64 {
-        self.0
+        self.0.get().saturating_sub(1)
     }
 
     /// Whole milliseconds since the origin.
     pub const fn as_millis(self) -> u64 {
-        self.0 / 1_000
+        self.as_micros() / 1_000
     }
 
     /// Time elapsed since `earlier`, or `None` if `earlier` is later than `self`.
     pub const fn checked_since(self, earlier: Instant) -> Option<Duration> {
-        match self.0.checked_sub(earlier.0) {
+        match self.0.get().checked_sub(earlier.0.get()) {
             Some(us) => Some(Duration(us)),
             None => None,
         }
+    }
+}
+
+impl Default for Instant {
+    /// The origin.
+    fn default() -> Self {
+        Instant::ZERO
     }
 }
 
@@ -78,7 +91,7 @@ impl AddAssign<Duration> for Instant {
 impl Sub<Duration> for Instant {
     type Output = Instant;
     fn sub(self, rhs: Duration) -> Instant {
-        Instant(self.0.saturating_sub(rhs.0))
+        Instant(NonZeroU64::new(self.0.get().saturating_sub(rhs.0)).unwrap_or(NonZeroU64::MIN))
     }
 }
 
@@ -86,13 +99,14 @@ impl Sub<Instant> for Instant {
     type Output = Duration;
     /// Zero if `rhs` is later.
     fn sub(self, rhs: Instant) -> Duration {
-        Duration(self.0.saturating_sub(rhs.0))
+        Duration(self.0.get().saturating_sub(rhs.0.get()))
     }
 }
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}s", self.0 / 1_000_000, self.0 % 1_000_000)
+        let micros = self.as_micros();
+        write!(f, "{}.{:06}s", micros / 1_000_000, micros % 1_000_000)
     }
 }
 
@@ -177,7 +191,7 @@ impl fmt::Debug for Duration {
 /// The earlier of two optional deadlines; `None` means "never".
 pub const fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
-        (Some(x), Some(y)) => Some(if x.0 <= y.0 { x } else { y }),
+        (Some(x), Some(y)) => Some(if x.0.get() <= y.0.get() { x } else { y }),
         (Some(x), None) => Some(x),
         (None, y) => y,
     }
@@ -194,6 +208,14 @@ mod tests {
         assert_eq!(Instant::ZERO - Instant::from_secs(1), Duration::ZERO);
         assert_eq!(Duration::MAX * 2, Duration::MAX);
         assert_eq!(Duration::from_secs(1) / 0, Duration::MAX);
+    }
+
+    #[test]
+    fn no_instant_takes_no_room_of_its_own() {
+        assert_eq!(size_of::<Option<Instant>>(), size_of::<u64>());
+        assert_eq!(Instant::from_micros(u64::MAX), Instant::MAX);
+        assert_eq!(Instant::ZERO.as_micros(), 0);
+        assert_eq!(Instant::from_micros(7).as_micros(), 7);
     }
 
     #[test]
