@@ -32,6 +32,33 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+use core::ops::{Deref, DerefMut, Range};
+
+/// Copies as many octets from the start of `from` to the start of `to` as both have, and returns
+/// how many. `copy_from_slice` panics if the lengths differ, and that they cannot is seldom plain
+/// to the compiler.
+#[inline]
+pub fn copy(to: &mut [u8], from: &[u8]) -> usize {
+    let len = to.len().min(from.len());
+    if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
+        to.copy_from_slice(from);
+    }
+    len
+}
+
+/// Moves the octets `from` to `to`; the two places may overlap. Nothing changes if one of them is
+/// not inside of `octets`.
+#[inline]
+pub fn move_within(octets: &mut [u8], from: Range<usize>, to: usize) -> Option<()> {
+    let len = from.end.checked_sub(from.start)?;
+    let last = octets.len().checked_sub(len)?;
+    if from.end <= octets.len() && to <= last {
+        octets.copy_within(from, to);
+        return Some(());
+    }
+    None
+}
+
 /// A value that an unused table slot holds, known at compile time.
 pub trait Empty {
     /// The unused value. All-zero where possible, so that tables end up in `.bss`.
@@ -48,6 +75,34 @@ impl Empty for u16 {
 
 impl<T> Empty for Option<T> {
     const EMPTY: Self = None;
+}
+
+/// What stands in a place that may be empty: `Option<Held<T>>` is all zero when it is `None`.
+///
+/// For `Option<T>` the compiler marks `None` with any value that a field of `T` cannot have, seldom
+/// zero. A table of large slots is then an image in flash, copied at start-up, for the sake of one
+/// octet in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Held<T> {
+    /// It.
+    This(T) = 1,
+}
+
+impl<T> Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        let Held::This(it) = self;
+        it
+    }
+}
+
+impl<T> DerefMut for Held<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        let Held::This(it) = self;
+        it
+    }
 }
 
 /// A table of `T` whose length is part of its type.
@@ -75,5 +130,42 @@ impl<T: Empty, const N: usize> Array<T> for [T; N] {
 
     fn as_mut_slice(&mut self) -> &mut [T] {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copying_ends_where_the_shorter_slice_does() {
+        let mut octets = [0; 3];
+        assert_eq!(copy(&mut octets, &[1, 2]), 2);
+        assert_eq!(copy(&mut octets[2..], &[7, 8, 9]), 1);
+        assert_eq!(octets, [1, 2, 7]);
+    }
+
+    #[test]
+    fn moving_stays_inside_and_may_overlap() {
+        let mut octets = [1, 2, 3, 4];
+        assert_eq!(move_within(&mut octets, 0..3, 1), Some(()));
+        assert_eq!(octets, [1, 1, 2, 3]);
+        let backwards = core::ops::Range { start: 2, end: 1 };
+        for (from, to) in [(0..3, 2), (0..5, 0), (backwards, 0), (0..1, usize::MAX)] {
+            assert_eq!(move_within(&mut octets, from, to), None);
+        }
+        assert_eq!(octets, [1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn an_empty_place_is_marked_by_zero_alone() {
+        // `Option<Option<u32>>` and `Option<bool>` mark `None` with 2; the tag of `Held` is 1.
+        assert_eq!(size_of::<Option<Held<bool>>>(), 2);
+        assert_eq!(size_of::<Option<Held<u32>>>(), 8);
+        let mut place = Some(Held::This(7));
+        if let Some(held) = &mut place {
+            **held += 1;
+        }
+        assert_eq!(place, Some(Held::This(8)));
     }
 }

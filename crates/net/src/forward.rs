@@ -7,6 +7,7 @@ use crate::output::{BodySource, Class, Stale};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
+use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ipv6::{
@@ -130,7 +131,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(queued) = self.host.front() {
             let octets = self.pool.get(queued.packet);
             let len = octets.len();
-            buf.get_mut(..len)?.copy_from_slice(octets);
+            copy(buf.get_mut(..len)?, octets);
             let _ = self.host.pop();
             self.release(queued.packet);
             bump(&mut self.stats.packets_out);

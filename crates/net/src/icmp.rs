@@ -9,7 +9,7 @@ use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, copy, move_within};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{self, Kind, Message, parameter};
 use kinglet_wire::ipv6::{self, Header, MIN_MTU, Packet, protocol};
@@ -79,7 +79,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.send_packet(src, dst, protocol::ICMPV6, len, |upper, pseudo| {
             kind.emit(upper)?;
             if let Some(body) = upper.get_mut(icmpv6::HEADER_LEN..) {
-                body.copy_from_slice(payload);
+                copy(body, payload);
             }
             icmpv6::fill_checksum(upper, pseudo)
         })
@@ -156,10 +156,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let len = upper.len();
         let reply = self.plain_header(src, header.src, protocol::ICMPV6, len);
         let storage = self.pool.storage_mut(handle);
-        if upper.end > storage.len() {
+        if move_within(storage, upper, ipv6::HEADER_LEN).is_none() {
             return Fate::Drop(Discard::Malformed);
         }
-        storage.copy_within(upper, ipv6::HEADER_LEN);
         let total = ipv6::HEADER_LEN.saturating_add(len);
         let written = storage.get_mut(..total).and_then(|packet| {
             reply.emit(packet).ok()?;
@@ -223,10 +222,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let header = self.plain_header(src, dst, protocol::ICMPV6, len);
         let storage = self.pool.storage_mut(handle);
-        if total > storage.len() {
+        if move_within(storage, 0..quoted, ERROR_HEAD).is_none() {
             return false;
         }
-        storage.copy_within(..quoted, ERROR_HEAD);
         let written = storage.get_mut(..total).and_then(|packet| {
             header.emit(packet).ok()?;
             let message = packet.get_mut(ipv6::HEADER_LEN..)?;

@@ -5,7 +5,7 @@ use crate::net::Net;
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use core::ops::Range;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
@@ -122,7 +122,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let rest = frame.payload.get(done.consumed..).unwrap_or_default();
         let len = done.written.saturating_add(rest.len());
         let room = storage.get_mut(done.written..len).ok_or(Discard::TooBig)?;
-        room.copy_from_slice(rest);
+        copy(room, rest);
         self.pool.set_len(packet, len);
         Ok(())
     }
@@ -133,7 +133,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let storage = self.pool.storage_mut(packet);
         let len = storage.len().min(octets.len());
         if let (Some(to), Some(from)) = (storage.get_mut(..len), octets.get(..len)) {
-            to.copy_from_slice(from);
+            copy(to, from);
         }
         self.pool.set_len(packet, octets.len());
         Some(packet)

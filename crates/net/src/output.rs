@@ -10,7 +10,7 @@ use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
 use core::net::Ipv6Addr;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, copy, move_within};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header, MIN_MTU};
@@ -179,7 +179,7 @@ impl<X: Copy> External<X> {
         else {
             return Err(Stale);
         };
-        first.copy_from_slice(head);
+        copy(first, head);
         match self.body {
             _ if rest.is_empty() => Ok(()),
             Body::None => Err(Stale),
@@ -251,7 +251,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         header.emit(&mut head).map_err(|_| SendError::TooLong)?;
         let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
         if let Some(room) = head.get_mut(ipv6::HEADER_LEN..head_len) {
-            room.copy_from_slice(upper);
+            copy(room, upper);
         }
         let head_len = u8::try_from(head_len).map_err(|_| SendError::TooLong)?;
         self.external = Some(External { head, head_len, body, total, egress });
@@ -435,7 +435,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let sent = done.covered.saturating_add(space) & !7;
         let body = sent.checked_sub(done.covered).ok_or(Refusal::NoRoom)?;
         let end = start.saturating_add(body);
-        room.copy_within(..done.written, FragmentHeader::FIRST_LEN);
+        move_within(room, 0..done.written, FragmentHeader::FIRST_LEN).ok_or(Refusal::NoRoom)?;
         fragment(current, None).emit(room).map_err(|_| Refusal::NoRoom)?;
         let space = room.get_mut(start..end).ok_or(Refusal::NoRoom)?;
         self.read(current, source, done.covered, space)?;
@@ -454,7 +454,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Origin::Slot(packet) => {
                 let end = from.saturating_add(out.len());
                 let octets = self.pool.get(packet).get(from..end).ok_or(Refusal::Stale)?;
-                out.copy_from_slice(octets);
+                copy(out, octets);
                 Ok(())
             }
             Origin::External => {

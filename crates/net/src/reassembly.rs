@@ -14,7 +14,7 @@ use crate::input::{Arrival, Delivery, FrameIn};
 use crate::net::Net;
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
-use kinglet_mem::Array;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
@@ -105,8 +105,8 @@ impl Piece<'_> {
     fn write(&self, octets: &mut [u8]) {
         let room = octets.get_mut(usize::from(self.offset)..usize::from(self.end));
         if let Some((head, tail)) = room.and_then(|r| r.split_at_mut_checked(self.head.len())) {
-            head.copy_from_slice(self.head);
-            tail.copy_from_slice(self.tail);
+            copy(head, self.head);
+            copy(tail, self.tail);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::queue::Queue;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
 use core::ops::Range;
+use kinglet_mem::copy;
 use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
@@ -146,7 +147,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.send_packet(src, dst, protocol::UDP, len, |upper, pseudo| {
             header.emit(upper)?;
             if let Some(body) = upper.get_mut(udp::HEADER_LEN..) {
-                body.copy_from_slice(data);
+                copy(body, data);
             }
             udp::fill_checksum(upper, pseudo)
         })
@@ -168,7 +169,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let data = self.pool.get(packet).get(usize::from(start)..).unwrap_or_default();
         let len = data.len();
-        buf.get_mut(..len).ok_or(UdpError::BufferTooShort(len))?.copy_from_slice(data);
+        copy(buf.get_mut(..len).ok_or(UdpError::BufferTooShort(len))?, data);
         let _ = self.pop_received(socket);
         self.release(packet);
         Ok(Some(UdpDatagram { src, src_port, dst, len }))

@@ -8,7 +8,7 @@ use crate::error::{
 };
 use crate::info::Info;
 use crate::send::buffer::Piece;
-use kinglet_mem::{Array, Empty};
+use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::Instant;
 
 impl Handle {
@@ -130,7 +130,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         slot.map.as_mut_slice().fill(0);
         slot.pieces.as_mut_slice().fill(Piece::EMPTY);
         self.order = self.order.wrapping_add(1);
-        slot.entry = Some(Entry {
+        slot.entry = Some(Held::This(Entry {
             peer,
             local_port,
             remote_port,
@@ -140,7 +140,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             order: self.order,
             challenges: Challenges::NONE,
             conn,
-        });
+        }));
         Some(Handle { index: u16::try_from(index).ok()?, generation: slot.generation })
     }
 
@@ -155,7 +155,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     fn entry(&self, handle: Handle) -> Option<&Entry<K, S::Congestion>> {
-        self.slot(handle)?.entry.as_ref()
+        self.slot(handle)?.entry.as_deref()
     }
 
     /// The slot of a connection that can still be written to; what is written leaves when polled.

@@ -21,7 +21,7 @@ use crate::seq::SeqNum;
 use crate::stats::Stats;
 use core::hash::Hasher;
 use core::ops::Deref;
-use kinglet_mem::{Array, Empty};
+use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
 use reply::{Challenges, Replies};
@@ -150,7 +150,7 @@ struct Entry<K, C> {
 
 /// Room for a connection and its buffers.
 pub struct Slot<K: Peer, S: Sizes> {
-    entry: Option<Entry<K, S::Congestion>>,
+    entry: Option<Held<Entry<K, S::Congestion>>>,
     generation: u16,
     send: S::SendBuffer,
     pieces: S::Pieces,

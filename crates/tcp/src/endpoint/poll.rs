@@ -4,7 +4,7 @@ use super::{Endpoint, Entry, Handle, HeaderBytes, Packet, PayloadRef, Peer, Size
 use crate::conn::Emission;
 use crate::error::Stale;
 use crate::seq::SeqNum;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::checksum::{Accumulator, add};
 use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, set_checksum};
@@ -36,7 +36,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     fn poll_slot(&mut self, now: Instant, index: usize) -> Option<((K, u16, u16), Emission)> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
-        let Entry { peer, local_port, remote_port, ready, conn, .. } = slot.entry.as_mut()?;
+        let Entry { peer, local_port, remote_port, ready, conn, .. } =
+            &mut **slot.entry.as_mut()?;
         if !*ready {
             return None;
         }
@@ -97,13 +98,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = self.slot(payload.handle).ok_or(Stale)?;
         let seq = payload.seq.plus(u32::try_from(offset).map_err(|_| Stale)?);
         let (len, mut done) = (out.len(), 0_usize);
-        let copy = |run: &[u8]| {
+        let append = |run: &[u8]| {
             let end = done.saturating_add(run.len());
             if let Some(out) = out.get_mut(done..end) {
-                out.copy_from_slice(run);
+                copy(out, run);
             }
             done = end;
         };
-        slot.payload(seq, len, copy).ok_or(Stale)
+        slot.payload(seq, len, append).ok_or(Stale)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::bitmap;
 use crate::seq::SeqNum;
+use kinglet_mem::copy;
 use kinglet_wire::tcp::{MAX_SACK_BLOCKS, SackBlock, SackBlocks};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -79,10 +80,10 @@ impl ReceiveBuffer {
         let first = data.len().min((self.capacity as usize).saturating_sub(at));
         let (head, tail) = data.split_at_checked(first).unwrap_or((data, &[]));
         if let Some(out) = ring.get_mut(at..at.saturating_add(head.len())) {
-            out.copy_from_slice(head);
+            copy(out, head);
         }
         if let Some(out) = ring.get_mut(..tail.len()) {
-            out.copy_from_slice(tail);
+            copy(out, tail);
         }
         if offset > 0 {
             self.mark(map, offset, count, true);
@@ -197,10 +198,10 @@ impl ReceiveBuffer {
             return 0;
         };
         if let Some(from) = ring.get(at..at.saturating_add(head.len())) {
-            head.copy_from_slice(from);
+            copy(head, from);
         }
         if let Some(from) = ring.get(..tail.len()) {
-            tail.copy_from_slice(from);
+            copy(tail, from);
         }
         count
     }

@@ -2,25 +2,29 @@
 //! reference, pieces of constant data between them.
 
 use crate::seq::SeqNum;
-use kinglet_mem::Empty;
+use kinglet_mem::{Empty, copy};
 
 /// Constant data in the send queue: a page, a certificate, a firmware image in flash.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Sequence number of its first octet that is not acknowledged yet.
     start: SeqNum,
-    /// Empty in an unused place.
-    data: &'static [u8],
+    /// None or empty in an unused place; `None` is all zero, so that unused places are in `.bss`.
+    data: Option<&'static [u8]>,
 }
 
 impl Piece {
+    fn data(&self) -> &'static [u8] {
+        self.data.unwrap_or_default()
+    }
+
     fn len(&self) -> u32 {
-        u32::try_from(self.data.len()).unwrap_or(0)
+        u32::try_from(self.data().len()).unwrap_or(0)
     }
 }
 
 impl Empty for Piece {
-    const EMPTY: Self = Piece { start: SeqNum::new(0), data: &[] };
+    const EMPTY: Self = Piece { start: SeqNum::new(0), data: None };
 }
 
 /// The storage of a connection's slot in which its send queue lives.
@@ -82,10 +86,10 @@ impl SendBuffer {
             return 0;
         };
         if let Some(out) = ring.get_mut(at..at.saturating_add(first)) {
-            out.copy_from_slice(head);
+            copy(out, head);
         }
         if let Some(out) = ring.get_mut(..tail.len()) {
-            out.copy_from_slice(tail);
+            copy(out, tail);
         }
         self.len = self.len.saturating_add(u32::try_from(count).unwrap_or(0));
         count
@@ -93,12 +97,12 @@ impl SendBuffer {
 
     /// Appends `data` by reference, all of it or, without a free place, nothing.
     pub(crate) fn push_piece(&mut self, pieces: &mut [Piece], data: &'static [u8]) -> usize {
-        let place = pieces.iter_mut().find(|piece| piece.data.is_empty());
+        let place = pieces.iter_mut().find(|piece| piece.data().is_empty());
         let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let Some(place) = place.filter(|_| len <= MAX_QUEUE.saturating_sub(self.len)) else {
             return 0;
         };
-        *place = Piece { start: self.end(), data };
+        *place = Piece { start: self.end(), data: Some(data) };
         self.len = self.len.saturating_add(len);
         self.in_pieces = self.in_pieces.saturating_add(len);
         data.len()
@@ -111,7 +115,7 @@ impl SendBuffer {
         for piece in pieces.iter_mut() {
             // Not after `count`, so pieces further on lose nothing.
             let cut = count.saturating_sub(piece.start.since(self.seq)).min(piece.len());
-            piece.data = piece.data.get(cut as usize..).unwrap_or_default();
+            piece.data = piece.data().get(cut as usize..);
             piece.start = piece.start.plus(cut);
             from_ring = from_ring.saturating_sub(cut);
         }
@@ -151,11 +155,11 @@ impl SendBuffer {
     /// What is stored in one stretch from the octet `at` on, in one pass over the pieces.
     fn run<'a>(&self, stored: Stored<'a>, at: u32) -> &'a [u8] {
         let (mut in_ring, mut end) = (at, self.len);
-        for piece in stored.pieces.iter().filter(|piece| !piece.data.is_empty()) {
+        for piece in stored.pieces.iter().filter(|piece| !piece.data().is_empty()) {
             let start = piece.start.since(self.seq);
             match at.checked_sub(start) {
                 Some(inside) if inside < piece.len() => {
-                    return piece.data.get(inside as usize..).unwrap_or_default();
+                    return piece.data().get(inside as usize..).unwrap_or_default();
                 }
                 Some(_) => in_ring = in_ring.saturating_sub(piece.len()),
                 None => end = end.min(start),
@@ -240,7 +244,7 @@ mod tests {
                     }
                     Step::Refer(from, len) => {
                         let data = &FLASH[from..from + len];
-                        let free = pieces.iter().any(|piece| piece.data.is_empty());
+                        let free = pieces.iter().any(|piece| piece.data().is_empty());
                         let taken = buffer.push_piece(pieces, data);
                         prop_assert_eq!(taken, if free { len } else { 0 });
                         model.extend(&data[..taken]);
