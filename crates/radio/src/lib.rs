@@ -37,6 +37,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate std;
+
+pub mod serial;
+
 use core::ops::BitOr;
 use kinglet_time::{Duration, Instant};
 

@@ -1,0 +1,328 @@
+//! A radio at the other end of a serial line: [`Command`]s one way, [`Event`]s the other.
+//!
+//! Messages are framed as in RFC 1055 (SLIP): octet C0 ends a message, C0 and DB inside of one are
+//! sent as DB DC and DB DD. A line that starts in the middle loses one message and is in step
+//! again. A message is a kind, fixed fields and, in two kinds, the octets of a frame without FCS:
+//!
+//! | kind | to the radio | octets after the kind |
+//! |---|---|---|
+//! | 00 | the filter | PAN (2), short address (2), extended address (8), all big-endian |
+//! | 01 | `Off` | |
+//! | 02 | `Receive` | channel |
+//! | 03 | `Transmit` | access, three CSMA-CA parameters, channel, dBm, wait, frame |
+//!
+//! | kind | from the radio | octets after the kind |
+//! |---|---|---|
+//! | 80 | `Received` | dBm, LQI, acknowledged, frame |
+//! | 81 | `Transmitted` | what became of the acknowledgement |
+//! | 82 | `ChannelBusy` | |
+//! | 83 | `Missed` | |
+//!
+//! Access is 0 (immediate), 1 (CCA) or 2 (CSMA-CA with macMinBE, macMaxBE, macMaxCsmaBackoffs,
+//! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, and
+//! whether one was sent, is 0 or 1; what became of it is 0 (not awaited), 1 (received), 2 (received,
+//! with frame pending) or 3 (missing).
+//!
+//! There is no clock in common, so no instant crosses the line: such a radio has no
+//! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and an event counts as of when it
+//! was read.
+
+use crate::{Access, Ack, Channel, Command, CsmaParams, Event, Filter, MAX_FRAME, Start};
+use kinglet_time::Instant;
+
+/// Octets of the longest message, before framing: a `Transmit` with the longest frame.
+pub const MAX_MESSAGE: usize = 8 + MAX_FRAME;
+
+const END: u8 = 0xC0;
+const ESC: u8 = 0xDB;
+const ESC_END: u8 = 0xDC;
+const ESC_ESC: u8 = 0xDD;
+
+/// What goes to the radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request<'a> {
+    /// [`Driver::set_filter`](crate::Driver::set_filter)
+    Filter(Filter),
+    /// [`Driver::submit`](crate::Driver::submit), with the frame of a `Transmit`. Instants in the
+    /// command are not transferred: it takes effect as soon as possible.
+    Command(Command, &'a [u8]),
+}
+
+/// The octets of a message on the line.
+struct Framer<F>(F);
+
+impl<F: FnMut(u8)> Framer<F> {
+    fn put(&mut self, octets: &[u8]) {
+        for &octet in octets {
+            match octet {
+                END => self.raw(&[ESC, ESC_END]),
+                ESC => self.raw(&[ESC, ESC_ESC]),
+                octet => (self.0)(octet),
+            }
+        }
+    }
+
+    fn raw(&mut self, octets: &[u8]) {
+        octets.iter().for_each(|&octet| (self.0)(octet));
+    }
+}
+
+impl Request<'_> {
+    /// Hands the message's octets to `line`, one by one.
+    pub fn send(&self, line: impl FnMut(u8)) {
+        let mut line = Framer(line);
+        match *self {
+            Request::Filter(Filter { pan_id, short, extended }) => {
+                let ([a, b], [c, d]) = (pan_id.to_be_bytes(), short.to_be_bytes());
+                line.put(&[0x00, a, b, c, d]);
+                line.put(&extended);
+            }
+            Request::Command(Command::Off, _) => line.put(&[0x01]),
+            Request::Command(Command::Receive { channel, .. }, _) => {
+                line.put(&[0x02, channel.number()]);
+            }
+            Request::Command(Command::Transmit { access, channel, power_dbm, ack, .. }, frame) => {
+                let (access, csma) = match access {
+                    Access::Immediate => (0, CsmaParams::default()),
+                    Access::Cca => (1, CsmaParams::default()),
+                    Access::Csma(csma) => (2, csma),
+                };
+                let CsmaParams { min_be, max_be, max_backoffs } = csma;
+                let [power] = power_dbm.to_be_bytes();
+                line.put(&[0x03, access, min_be, max_be, max_backoffs, channel.number()]);
+                line.put(&[power, u8::from(ack)]);
+                line.put(frame);
+            }
+        }
+        line.raw(&[END]);
+    }
+
+    /// The request in `message`; `None` if it is none.
+    pub fn parse(message: &[u8]) -> Option<Request<'_>> {
+        Some(match *message {
+            [0x00, a, b, c, d, ref extended @ ..] => {
+                let (pan_id, short) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+                Request::Filter(Filter { pan_id, short, extended: extended.try_into().ok()? })
+            }
+            [0x01] => Request::Command(Command::Off, &[]),
+            [0x02, channel] => {
+                let channel = Channel::new(channel)?;
+                let command = Command::Receive { start: Start::Asap, until: None, channel };
+                Request::Command(command, &[])
+            }
+            [0x03, access, min_be, max_be, max_backoffs, channel, power, ack, ref frame @ ..]
+                if !frame.is_empty() && frame.len() <= MAX_FRAME && ack < 2 =>
+            {
+                let access = match access {
+                    0 => Access::Immediate,
+                    1 => Access::Cca,
+                    2 => Access::Csma(CsmaParams { min_be, max_be, max_backoffs }),
+                    _ => return None,
+                };
+                let (channel, power_dbm) = (Channel::new(channel)?, i8::from_be_bytes([power]));
+                let start = Start::Asap;
+                let command =
+                    Command::Transmit { start, access, channel, power_dbm, ack: ack == 1 };
+                Request::Command(command, frame)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Hands the octets of an event's message to `line`, one by one; `frame` is that of a `Received`.
+pub fn send_event(event: Event, frame: &[u8], line: impl FnMut(u8)) {
+    let mut line = Framer(line);
+    match event {
+        Event::Received { rssi_dbm, lqi, acked, .. } => {
+            let [rssi] = rssi_dbm.to_be_bytes();
+            line.put(&[0x80, rssi, lqi, u8::from(acked)]);
+            line.put(frame);
+        }
+        Event::Transmitted { ack, .. } => {
+            let ack = match ack {
+                Ack::NotAwaited => 0,
+                Ack::Received { frame_pending } => 1 + u8::from(frame_pending),
+                Ack::Missing => 3,
+            };
+            line.put(&[0x81, ack]);
+        }
+        Event::ChannelBusy => line.put(&[0x82]),
+        Event::Missed => line.put(&[0x83]),
+    }
+    line.raw(&[END]);
+}
+
+/// The event in `message`, as of `now`, and its frame; `None` if it is none.
+pub fn parse_event(now: Instant, message: &[u8]) -> Option<(Event, &[u8])> {
+    Some(match *message {
+        [0x80, rssi, lqi, acked, ref frame @ ..] if frame.len() <= MAX_FRAME && acked < 2 => {
+            let (rssi_dbm, len) = (i8::from_be_bytes([rssi]), u8::try_from(frame.len()).ok()?);
+            (Event::Received { sfd: now, len, rssi_dbm, lqi, acked: acked == 1 }, frame)
+        }
+        [0x81, ack] => {
+            let ack = match ack {
+                0 => Ack::NotAwaited,
+                1 | 2 => Ack::Received { frame_pending: ack == 2 },
+                3 => Ack::Missing,
+                _ => return None,
+            };
+            (Event::Transmitted { sfd: now, ack }, &[][..])
+        }
+        [0x82] => (Event::ChannelBusy, &[][..]),
+        [0x83] => (Event::Missed, &[][..]),
+        _ => return None,
+    })
+}
+
+/// Finds the messages in what comes over the line.
+#[derive(Debug)]
+pub struct Receiver {
+    message: [u8; MAX_MESSAGE],
+    len: usize,
+    escaped: bool,
+    /// The message that ends next is not whole.
+    broken: bool,
+    /// The message has been handed out.
+    ended: bool,
+}
+
+impl Receiver {
+    /// Before the first octet.
+    pub const fn new() -> Self {
+        let message = [0; MAX_MESSAGE];
+        Receiver { message, len: 0, escaped: false, broken: false, ended: false }
+    }
+
+    /// Takes an octet of the line; the message that it ends. Empty messages do not count, and what
+    /// is too long or wrongly escaped is left out.
+    pub fn push(&mut self, octet: u8) -> Option<&[u8]> {
+        if self.ended {
+            *self = Receiver { message: self.message, ..Receiver::new() };
+        }
+        let octet = match (octet, self.escaped) {
+            (END, false) => {
+                self.ended = true;
+                let whole = !self.broken && self.len > 0;
+                return self.message.get(..self.len).filter(|_| whole);
+            }
+            (END, true) => {
+                self.ended = true;
+                return None;
+            }
+            (ESC, false) => {
+                self.escaped = true;
+                return None;
+            }
+            (ESC_END, true) => END,
+            (ESC_ESC, true) => ESC,
+            (_, true) => {
+                self.broken = true;
+                octet
+            }
+            (octet, false) => octet,
+        };
+        self.escaped = false;
+        match self.message.get_mut(self.len) {
+            Some(place) => {
+                *place = octet;
+                self.len = self.len.saturating_add(1);
+            }
+            None => self.broken = true,
+        }
+        None
+    }
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn messages(octets: &[u8]) -> Vec<Vec<u8>> {
+        let mut receiver = Receiver::new();
+        octets.iter().filter_map(|&octet| receiver.push(octet).map(<[u8]>::to_vec)).collect()
+    }
+
+    fn requests() -> Vec<Request<'static>> {
+        const FRAME: &[u8] = &[END, ESC, ESC_END, ESC_ESC, 0, 1, 2];
+        static LONG: [u8; MAX_FRAME] = [END; MAX_FRAME];
+        let channel = Channel::default();
+        let start = Start::Asap;
+        let csma = Access::Csma(CsmaParams { min_be: 2, max_be: 8, max_backoffs: 0 });
+        let transmit = |access, ack, frame| {
+            let command = Command::Transmit { start, access, channel, power_dbm: -7, ack };
+            Request::Command(command, frame)
+        };
+        Vec::from([
+            Request::Filter(Filter { pan_id: 0xC0DB, short: 2, extended: *b"\xc0\xdb345678" }),
+            Request::Command(Command::Off, &[]),
+            Request::Command(Command::Receive { start, until: None, channel }, &[]),
+            transmit(Access::Immediate, false, FRAME),
+            transmit(Access::Cca, true, &LONG),
+            transmit(csma, true, FRAME),
+        ])
+    }
+
+    #[test]
+    fn requests_arrive_as_they_were_sent() {
+        let mut line = Vec::new();
+        requests().iter().for_each(|request| request.send(|octet| line.push(octet)));
+        let received = messages(&line);
+        let parsed: Vec<_> = received.iter().map(|message| Request::parse(message)).collect();
+        let sent: Vec<_> = requests().into_iter().map(Some).collect();
+        assert_eq!(parsed, sent);
+    }
+
+    #[test]
+    fn events_arrive_as_they_were_sent() {
+        let sfd = Instant::from_millis(3);
+        let frame = [END, 7, ESC];
+        let pending = |frame_pending| Ack::Received { frame_pending };
+        let transmitted = [Ack::NotAwaited, pending(false), pending(true), Ack::Missing];
+        let mut events = Vec::from([Event::ChannelBusy, Event::Missed]);
+        events.push(Event::Received { sfd, len: 3, rssi_dbm: -80, lqi: 255, acked: true });
+        events.extend(transmitted.map(|ack| Event::Transmitted { sfd, ack }));
+        for event in events {
+            let received = matches!(event, Event::Received { .. });
+            let frame = if received { &frame[..] } else { &[] };
+            let mut line = Vec::new();
+            send_event(event, frame, |octet| line.push(octet));
+            let [message] = &messages(&line)[..] else { panic!("one message") };
+            assert_eq!(parse_event(sfd, message), Some((event, frame)));
+        }
+    }
+
+    #[test]
+    fn what_is_cut_too_long_or_wrongly_escaped_costs_one_message() {
+        let good = [0x01, END];
+        let whole = Vec::from([Vec::from([0x01])]);
+        // The end of another message, an empty one, escapes of nothing and of the end.
+        for bad in [&[END][..], &[END, END], &[ESC, 0x01, END], &[0x01, ESC, END]] {
+            assert_eq!(messages(&[bad, &good].concat()), whole, "{bad:?}");
+        }
+        let long = [0x01; MAX_MESSAGE + 1];
+        assert_eq!(messages(&[&long[..], &[END], &good].concat()), whole);
+        assert_eq!(messages(&[&long[1..], &[END]].concat()).len(), 1);
+    }
+
+    #[test]
+    fn messages_that_mean_nothing_are_refused() {
+        let frame = [0x80; MAX_FRAME + 5];
+        let short_filter = [0x00; 12];
+        let access = [0x03, 3, 3, 5, 4, 26, 0, 0, 1];
+        let no_frame = [0x03, 0, 3, 5, 4, 26, 0, 0];
+        for bad in [&[][..], &[0x01, 0], &[0x02, 10], &[0x7f], &short_filter, &access, &no_frame] {
+            assert_eq!(Request::parse(bad), None, "{bad:?}");
+        }
+        for bad in [&[][..], &frame, &[0x80, 0, 0, 2], &[0x81], &[0x81, 4], &[0x82, 0], &[0x84]] {
+            assert_eq!(parse_event(Instant::ZERO, bad), None, "{bad:?}");
+        }
+    }
+}
