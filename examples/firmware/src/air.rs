@@ -1,4 +1,4 @@
-//! Two radios and the air between them, in memory and in virtual time.
+//! The radios of two nodes and the air between them, in memory and in virtual time.
 //!
 //! The radios keep the rules of `kinglet::radio`: they acknowledge by themselves, wait for
 //! acknowledgements, and assess the channel before they send. Frames take the time on the air that
@@ -25,6 +25,25 @@ const FADE_ONE_IN: u32 = 60;
 /// More than a MAC with the standard's 3 retries sends of one frame.
 const FADE_FRAMES: u32 = 6;
 
+/// One of the two nodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    First,
+    Second,
+}
+
+impl End {
+    /// Both.
+    pub const BOTH: [End; 2] = [End::First, End::Second];
+
+    const fn other(self) -> End {
+        match self {
+            End::First => End::Second,
+            End::Second => End::First,
+        }
+    }
+}
+
 /// A transmission under way.
 #[derive(Clone, Copy)]
 struct Flight {
@@ -39,10 +58,20 @@ struct Flight {
     ack: bool,
 }
 
-/// The air, and the radios of nodes 0 and 1.
+/// A radio: what it sends.
+struct Radio {
+    flight: Option<Flight>,
+    frame: [u8; MAX_FRAME],
+}
+
+impl Radio {
+    const IDLE: Radio = Radio { flight: None, frame: [0; MAX_FRAME] };
+}
+
+/// The air, and the radios of both nodes.
 pub struct Air {
-    flights: [Option<Flight>; 2],
-    frames: [[u8; MAX_FRAME]; 2],
+    first: Radio,
+    second: Radio,
     random: u32,
     /// Frames that the current fade will still swallow.
     fade: u32,
@@ -53,33 +82,51 @@ pub struct Air {
 
 impl Air {
     pub const fn new(seed: u32) -> Self {
-        let frames = [[0; MAX_FRAME]; 2];
+        let (first, second) = (Radio::IDLE, Radio::IDLE);
         // The generator must not start from zero.
-        Air { flights: [None; 2], frames, random: seed | 1, fade: 0, sent: 0, lost: 0 }
+        Air { first, second, random: seed | 1, fade: 0, sent: 0, lost: 0 }
+    }
+
+    fn radio(&mut self, end: End) -> &mut Radio {
+        match end {
+            End::First => &mut self.first,
+            End::Second => &mut self.second,
+        }
     }
 
     /// Starts `command` on the radio of `node`; these radios listen whenever they do not send.
+    ///
+    /// # Errors
+    /// [`Busy`]: it sends already.
     pub fn submit(
         &mut self,
         now: Instant,
-        node: usize,
+        node: End,
         command: Command,
         frame: &[u8],
     ) -> Result<(), Busy> {
         let Command::Transmit { access, ack, .. } = command else { return Ok(()) };
-        if self.flights[node].is_some() {
+        if self.radio(node).flight.is_some() {
             return Err(Busy);
         }
         let assessed = if access == Access::Immediate { now } else { now + CCA };
-        if self.flights[1 - node].is_some() {
-            let outcome = Event::ChannelBusy;
-            self.flights[node] = Some(Flight { sfd: now, end: assessed, outcome, len: 0, ack });
-            return Ok(());
-        }
+        let flight = if self.radio(node.other()).flight.is_some() {
+            Flight { sfd: now, end: assessed, outcome: Event::ChannelBusy, len: 0, ack }
+        } else {
+            self.launch(assessed, ack, frame.len())
+        };
+        let radio = self.radio(node);
+        radio.flight = Some(flight);
+        radio.frame.iter_mut().zip(frame).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    /// Decides the fate of a frame on a channel that is clear.
+    fn launch(&mut self, assessed: Instant, ack: bool, len: usize) -> Flight {
         let start = assessed + TURNAROUND;
         // The PHR, one octet, comes after the SFD.
         let sfd = start + (SHR_PHR - OCTET);
-        let end = start + air_time(frame.len() + FCS_LEN);
+        let end = start + air_time(len + FCS_LEN);
         let arrives = !self.is_lost();
         let acknowledged = arrives && !self.one_in(ACK_LOSS_ONE_IN);
         let (outcome, wait) = match (ack, acknowledged) {
@@ -89,36 +136,34 @@ impl Air {
             }
             (true, false) => (Ack::Missing, ACK_WAIT),
         };
-        self.frames[node][..frame.len()].copy_from_slice(frame);
-        let len = if arrives { frame.len() as u8 } else { 0 };
         let outcome = Event::Transmitted { sfd, ack: outcome };
-        self.flights[node] = Some(Flight { sfd, end: end + wait, outcome, len, ack });
-        Ok(())
+        Flight { sfd, end: end + wait, outcome, len: if arrives { len as u8 } else { 0 }, ack }
     }
 
     /// When the next event is due.
     pub fn deadline(&self) -> Option<Instant> {
-        let [a, b] = self.flights.map(|flight| flight.map(|flight| flight.end));
+        let [a, b] = [&self.first, &self.second].map(|radio| radio.flight.map(|f| f.end));
         earliest(a, b)
     }
 
     /// The next event that is due, the node it is for, and the frame that belongs to it.
-    pub fn poll_event(&mut self, now: Instant) -> Option<(usize, Event, &[u8])> {
-        for node in 0..2 {
-            let Some(flight) = self.flights[node].as_mut().filter(|flight| flight.end <= now)
-            else {
-                continue;
-            };
-            let Flight { sfd, outcome, len, ack, .. } = *flight;
-            if len > 0 {
-                flight.len = 0;
-                let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack };
-                return Some((1 - node, event, &self.frames[node][..usize::from(len)]));
-            }
-            self.flights[node] = None;
-            return Some((node, outcome, &[]));
+    pub fn poll_event(&mut self, now: Instant) -> Option<(End, Event, &[u8])> {
+        let due = |radio: &Radio| radio.flight.is_some_and(|flight| flight.end <= now);
+        let node = match (due(&self.first), due(&self.second)) {
+            (true, _) => End::First,
+            (false, true) => End::Second,
+            (false, false) => return None,
+        };
+        let radio = self.radio(node);
+        let flight = radio.flight.as_mut()?;
+        let Flight { sfd, outcome, len, ack, .. } = *flight;
+        if len > 0 {
+            flight.len = 0;
+            let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack };
+            return Some((node.other(), event, radio.frame.get(..usize::from(len))?));
         }
-        None
+        radio.flight = None;
+        Some((node, outcome, &[]))
     }
 
     fn is_lost(&mut self) -> bool {

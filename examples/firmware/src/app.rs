@@ -1,23 +1,30 @@
-//! The applications: one sends a pattern, the other checks it.
+//! The applications of `pair` and `measure`: one sends a pattern, the other checks it.
 
-use core::fmt;
 use core::net::Ipv6Addr;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError, State};
 use kinglet::time::Instant;
-use kinglet::{Mote, Node};
+use kinglet::{Config, Mote, Node};
 
-/// Octets to be moved.
-pub const TOTAL: usize = 20_000;
 const PORT: u16 = 7;
-/// fe80::ff:fe00:0, which follows from node 0's short address (RFC 6282, 3.2.2).
-const RECEIVER: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, 0);
+/// Short addresses of the receiver and of the sender.
+pub const RECEIVER: u16 = 0;
+pub const SENDER: u16 = 1;
+/// fe80::ff:fe00:0, which follows from the receiver's short address (RFC 6282, 3.2.2).
+const RECEIVER_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, RECEIVER);
 /// What fits into five frames, TCP options included: 125 octets less a MAC header of 9 are left
 /// in each, and link-local addresses with elided IIDs compress the IPv6 header to 3.
-const MSS: Option<u16> = kinglet::net::mss_for_frames(5, 116, 3, 20);
+pub const MSS: u16 = match kinglet::net::mss_for_frames(5, 116, 3, 20) {
+    Some(mss) => mss,
+    None => ConnectionConfig::DEFAULT.mss,
+};
+/// A connection whose segments fill five frames.
+pub const CONNECTION: ConnectionConfig = ConnectionConfig { mss: MSS, ..ConnectionConfig::DEFAULT };
 
-fn connection() -> ConnectionConfig {
-    let mss = MSS.unwrap_or(ConnectionConfig::DEFAULT.mss);
-    ConnectionConfig { mss, ..ConnectionConfig::DEFAULT }
+/// A node with this short address.
+pub fn node(short: u16) -> Node<Mote> {
+    // A product takes seed and secret from a source of entropy; a test must not.
+    let seed = u64::from(short) + 1;
+    Node::new(Config::new(short, [0; 8], seed, [seed as u8; 16]), crate::air::capabilities())
 }
 
 /// The octet at `index` of the stream: no period that a segment or buffer length could hide.
@@ -25,64 +32,63 @@ fn pattern(index: usize) -> u8 {
     (index.wrapping_mul(0x9e37_79b1) >> 13) as u8
 }
 
-/// Why the transfer failed.
-pub enum Failure {
-    Listen,
-    Connect,
-    Send,
-    /// The connection ended at this many octets.
-    Receive(usize),
-    /// This octet is not the one that was sent.
-    Wrong(usize),
-    /// The peer sent more than it should have.
-    TooMuch,
-    /// Nothing is due any more, or time is over.
-    Hangs,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Listen => f.write_str("cannot listen"),
-            Failure::Connect => f.write_str("cannot connect"),
-            Failure::Send => f.write_str("the sender's connection ended"),
-            Failure::Receive(at) => write!(f, "the receiver's connection ended after {at} octets"),
-            Failure::Wrong(at) => write!(f, "octet {at} is wrong"),
-            Failure::TooMuch => f.write_str("more came than was sent"),
-            Failure::Hangs => f.write_str("nothing is due any more, or time is over"),
-        }
-    }
-}
-
-/// Sends [`TOTAL`] octets and closes.
+/// Sends a number of octets and closes.
 pub struct Sender {
     handle: Handle,
     sent: usize,
+    total: usize,
 }
 
 impl Sender {
-    pub fn new(now: Instant, node: &mut Node<Mote>) -> Result<Self, Failure> {
-        let handle = node.tcp_connect(now, RECEIVER, PORT, connection());
-        Ok(Sender { handle: handle.map_err(|_| Failure::Connect)?, sent: 0 })
+    /// Opens the connection.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn new(
+        now: Instant,
+        node: &mut Node<Mote>,
+        config: ConnectionConfig,
+        total: usize,
+    ) -> Result<Self, &'static str> {
+        let handle = node.tcp_connect(now, RECEIVER_ADDRESS, PORT, config);
+        Ok(Sender { handle: handle.map_err(|_| "cannot connect")?, sent: 0, total })
     }
 
-    /// Writes what there is room for.
-    pub fn step(&mut self, node: &mut Node<Mote>) -> Result<(), Failure> {
+    /// Writes at most `room` octets of what there is room for.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn step(&mut self, node: &mut Node<Mote>, room: usize) -> Result<(), &'static str> {
+        let gone = "the sender's connection ended";
         let mut chunk = [0; 128];
+        let mut room = room;
         let tcp = node.tcp();
         let open = matches!(tcp.state(self.handle), Some(State::Established | State::CloseWait));
         // The ring's length bounds the rounds.
-        while open && self.sent < TOTAL && tcp.can_send(self.handle) > 0 {
-            let len = chunk.len().min(TOTAL - self.sent);
-            for (offset, octet) in chunk[..len].iter_mut().enumerate() {
+        while open && self.sent < self.total && room > 0 && tcp.can_send(self.handle) > 0 {
+            let len = chunk.len().min(self.total - self.sent).min(room);
+            let chunk = chunk.get_mut(..len).unwrap_or_default();
+            for (offset, octet) in chunk.iter_mut().enumerate() {
                 *octet = pattern(self.sent + offset);
             }
-            self.sent += tcp.send(self.handle, &chunk[..len]).map_err(|_| Failure::Send)?;
-            if self.sent == TOTAL {
-                tcp.close(self.handle).map_err(|_| Failure::Send)?;
+            let written = tcp.send(self.handle, chunk).map_err(|_| gone)?;
+            self.sent += written;
+            room -= written;
+            if self.sent == self.total {
+                tcp.close(self.handle).map_err(|_| gone)?;
             }
         }
         Ok(())
+    }
+
+    /// Octets written so far.
+    pub const fn sent(&self) -> usize {
+        self.sent
+    }
+
+    /// Whether the connection stands.
+    pub fn is_open(&self, node: &mut Node<Mote>) -> bool {
+        node.tcp().state(self.handle) == Some(State::Established)
     }
 
     /// Segments sent again: after duplicate acknowledgements, and after timeouts.
@@ -96,44 +102,61 @@ impl Sender {
 pub struct Receiver {
     handle: Option<Handle>,
     received: usize,
+    total: usize,
 }
 
 impl Receiver {
-    pub fn new(node: &mut Node<Mote>) -> Result<Self, Failure> {
-        let config = ListenConfig { backlog: 1, connection: connection() };
-        node.tcp().listen(PORT, config).map_err(|_| Failure::Listen)?;
-        Ok(Receiver { handle: None, received: 0 })
+    /// Listens.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn new(
+        node: &mut Node<Mote>,
+        connection: ConnectionConfig,
+        total: usize,
+    ) -> Result<Self, &'static str> {
+        let config = ListenConfig { backlog: 1, connection };
+        node.tcp().listen(PORT, config).map_err(|_| "cannot listen")?;
+        Ok(Receiver { handle: None, received: 0, total })
     }
 
     /// Reads what is there; true at the end of the stream.
-    pub fn step(&mut self, node: &mut Node<Mote>) -> Result<bool, Failure> {
+    ///
+    /// # Errors
+    /// What is wrong with the stream.
+    pub fn step(&mut self, node: &mut Node<Mote>) -> Result<bool, &'static str> {
         let tcp = node.tcp();
         self.handle = self.handle.or_else(|| tcp.accept(PORT));
         let Some(handle) = self.handle else { return Ok(false) };
-        let mut chunk = [0; 128];
+        let mut chunk = [0; 512];
         // The ring's length bounds the rounds.
         loop {
             match tcp.recv(handle, &mut chunk) {
-                Ok(0) if self.received == TOTAL => {
-                    tcp.close(handle).map_err(|_| Failure::Receive(self.received))?;
+                Ok(0) if self.received == self.total => {
+                    tcp.close(handle).map_err(|_| "the receiver's connection ended")?;
                     return Ok(true);
                 }
                 Ok(0) | Err(RecvError::InvalidHandle | RecvError::Ended(_)) => {
-                    return Err(Failure::Receive(self.received));
+                    return Err("the receiver's connection ended too early");
                 }
-                Ok(len) => self.check(&chunk[..len])?,
+                Ok(len) => self.check(chunk.get(..len).unwrap_or_default())?,
                 Err(RecvError::WouldBlock) => return Ok(false),
             }
         }
     }
 
-    fn check(&mut self, octets: &[u8]) -> Result<(), Failure> {
+    /// Octets checked so far.
+    pub const fn received(&self) -> usize {
+        self.received
+    }
+
+    fn check(&mut self, octets: &[u8]) -> Result<(), &'static str> {
         for &octet in octets {
-            if self.received == TOTAL {
-                return Err(Failure::TooMuch);
+            if self.received == self.total {
+                return Err("more came than was sent");
             }
             if octet != pattern(self.received) {
-                return Err(Failure::Wrong(self.received));
+                return Err("an octet is not the one that was sent");
             }
             self.received += 1;
         }
