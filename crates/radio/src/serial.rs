@@ -20,8 +20,8 @@
 //!
 //! Access is 0 (immediate), 1 (CCA) or 2 (CSMA-CA with macMinBE, macMaxBE, macMaxCsmaBackoffs,
 //! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, and
-//! whether one was sent, is 0 or 1; what became of it is 0 (not awaited), 1 (received), 2 (received,
-//! with frame pending) or 3 (missing).
+//! whether one was sent, is 0 or 1; what became of it is 0 (not awaited), 1 (received), 2
+//! (received, with frame pending) or 3 (missing).
 //!
 //! There is no clock in common, so no instant crosses the line: such a radio has no
 //! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and an event counts as of when it
