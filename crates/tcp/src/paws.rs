@@ -1,10 +1,14 @@
 //! Timestamps and protection against wrapped sequence numbers (RFC 7323 §3 to §5).
 
 use crate::seq::SeqNum;
+use crate::timer::low_half;
 use kinglet_time::{Duration, Instant};
 
-/// RFC 7323 §5.5: after 24 days of silence TS.Recent says nothing.
-const STALE: Duration = Duration::from_secs(24 * 24 * 3600);
+/// RFC 7323 §5.5: after 24 days of silence TS.Recent says nothing. In units of 2^32 µs (72 min).
+const STALE: u16 = 482;
+
+/// A tick of the timestamp clock: by so much can an echo seem older than it is.
+pub(crate) const CLOCK: Duration = Duration::from_millis(1);
 
 /// Timestamp state of a connection that has agreed upon the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +16,13 @@ pub(crate) struct Paws {
     /// Added to the clock, so that TSval does not tell the time since boot (RFC 7323 §7.1).
     offset: u32,
     recent: u32,
-    recent_at: Instant,
+    /// When `recent` was taken, in units of 2^32 µs: two octets last for nine years of silence.
+    recent_at: u16,
 }
 
 impl Paws {
     pub(crate) fn new(offset: u32, recent: u32, now: Instant) -> Self {
-        Paws { offset, recent, recent_at: now }
+        Paws { offset, recent, recent_at: coarse(now) }
     }
 
     pub(crate) fn recent(&self) -> u32 {
@@ -38,7 +43,7 @@ impl Paws {
 
     /// §5.3 R1: whether a segment with this TSval is an old duplicate.
     pub(crate) fn rejects(&self, now: Instant, val: u32) -> bool {
-        SeqNum::new(val).before(SeqNum::new(self.recent)) && now - self.recent_at < STALE
+        SeqNum::new(val).before(SeqNum::new(self.recent)) && !self.rejects_nothing(now)
     }
 
     /// §4.3: remembers TSval of a segment that the last acknowledgment sent is inside or after.
@@ -46,19 +51,23 @@ impl Paws {
         let newer = !SeqNum::new(val).before(SeqNum::new(self.recent)) || self.rejects_nothing(now);
         if newer && seq.at_or_before(last_ack_sent) {
             self.recent = val;
-            self.recent_at = now;
+            self.recent_at = coarse(now);
         }
     }
 
     fn rejects_nothing(&self, now: Instant) -> bool {
-        now - self.recent_at >= STALE
+        coarse(now).wrapping_sub(self.recent_at) >= STALE
     }
 }
 
 /// The timestamp clock in milliseconds, shifted by `offset`.
 pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
-    let [_, _, _, _, a, b, c, d] = now.as_millis().to_be_bytes();
-    u32::from_be_bytes([a, b, c, d]).wrapping_add(offset)
+    low_half(now.as_millis()).wrapping_add(offset)
+}
+
+fn coarse(now: Instant) -> u16 {
+    let [_, _, a, b, ..] = now.as_micros().to_be_bytes();
+    u16::from_be_bytes([a, b])
 }
 
 #[cfg(test)]

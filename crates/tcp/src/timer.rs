@@ -1,31 +1,209 @@
-//! A timer in eight octets.
+//! Time in four octets: instants modulo 2^32 units of 32 µs, which is 38 hours.
+//!
+//! Two such instants can be compared while they are less than 19 hours apart. That they are is kept
+//! up by two rules: no timer is set further ahead than [`LONGEST`], and the endpoint, which knows
+//! the whole time, looks at everything that is kept at least every [`HORIZON`] and makes what is
+//! older just that old ([`Tick::age`]). So a connection may be idle for as long as it likes.
 
-use kinglet_time::Instant;
+use core::num::NonZeroU32;
+use kinglet_time::{Duration, Instant};
 
-/// An instant, or never.
+/// Microseconds in a unit, as a power of two. Of 32, so that multiples of 4 ms, in which people
+/// think, are exact.
+const UNIT: u32 = 5;
+
+/// Up to here ages are told apart: 2^26 units, 35.8 minutes.
+pub(crate) const HORIZON: Duration = Duration::from_micros(1 << 31);
+
+/// The furthest that a timer can be set: half of the range, less twice the horizon, which is the
+/// age of a timer that nobody has served. 17.9 hours.
+const LONGEST: Duration = Duration::from_micros((1 << 36) - (1 << 32));
+
+/// The lower half of a number: the number modulo 2^32.
+pub(crate) fn low_half(value: u64) -> u32 {
+    let [_, _, _, _, a, b, c, d] = value.to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
+}
+
+/// Units from the origin to `at`.
+fn count(at: Instant) -> u32 {
+    low_half(at.as_micros() >> UNIT)
+}
+
+fn units(count: u32) -> Duration {
+    Duration::from_micros(u64::from(count) << UNIT)
+}
+
+/// An instant modulo 38 hours. Never 0, so that an `Option` of it takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Timer(Instant);
+pub(crate) struct Tick(NonZeroU32);
+
+impl Tick {
+    /// The unit that `at` is in.
+    pub(crate) fn at(at: Instant) -> Tick {
+        Tick(NonZeroU32::new(count(at)).unwrap_or(NonZeroU32::MIN))
+    }
+
+    /// `delay` after `now`, or a little later; at most [`LONGEST`] is added.
+    pub(crate) fn after(now: Instant, delay: Duration) -> Tick {
+        let rounding = Duration::from_micros((1 << UNIT) - 1);
+        Tick::at(now + delay.min(LONGEST) + rounding)
+    }
+
+    fn before(self, other: Tick) -> bool {
+        // As with sequence numbers: the sign of the difference.
+        self.0.get().wrapping_sub(other.0.get()) >> 31 == 1
+    }
+
+    /// Whether this has come.
+    pub(crate) fn is_past(self, now: Instant) -> bool {
+        count(now).wrapping_sub(self.0.get()) >> 31 == 0
+    }
+
+    /// Time from this to `now`, in whole units; zero if this is yet to come.
+    pub(crate) fn elapsed(self, now: Instant) -> Duration {
+        let passed = count(now).wrapping_sub(self.0.get());
+        if passed >> 31 == 0 { units(passed) } else { Duration::ZERO }
+    }
+
+    /// The instant that is meant, the one nearest to `epoch`.
+    pub(crate) fn near(self, epoch: Instant) -> Instant {
+        let ahead = self.0.get().wrapping_sub(count(epoch));
+        let begin = Instant::from_micros(epoch.as_micros() >> UNIT << UNIT);
+        if ahead >> 31 == 0 { begin + units(ahead) } else { begin - units(ahead.wrapping_neg()) }
+    }
+
+    /// Where instants have meant those nearest to `epoch` and will mean those nearest to `now`,
+    /// makes this no older than [`HORIZON`].
+    pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
+        let oldest = now - HORIZON;
+        if self.near(epoch) < oldest {
+            *self = Tick::at(oldest);
+        }
+    }
+}
+
+/// An instant at which something is due, or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timer(Option<Tick>);
 
 impl Timer {
-    pub(crate) const OFF: Timer = Timer(Instant::MAX);
+    pub(crate) const OFF: Timer = Timer(None);
 
-    pub(crate) fn set(&mut self, at: Instant) {
-        self.0 = at;
+    /// Due `delay` after `now`, but after [`LONGEST`] at the latest.
+    pub(crate) fn set(&mut self, now: Instant, delay: Duration) {
+        self.0 = Some(Tick::after(now, delay));
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Timer::OFF;
+        self.0 = None;
     }
 
     pub(crate) fn is_set(self) -> bool {
-        self != Timer::OFF
+        self.0.is_some()
     }
 
     pub(crate) fn is_due(self, now: Instant) -> bool {
-        self.is_set() && self.0 <= now
+        self.0.is_some_and(|at| at.is_past(now))
     }
 
-    pub(crate) fn deadline(self) -> Option<Instant> {
-        self.is_set().then_some(self.0)
+    /// The one that is due first.
+    pub(crate) fn earliest(self, other: Timer) -> Timer {
+        match (self.0, other.0) {
+            (Some(a), Some(b)) if b.before(a) => other,
+            (None, _) => other,
+            _ => self,
+        }
+    }
+
+    /// When it is due; see [`Tick::near`].
+    pub(crate) fn deadline(self, epoch: Instant) -> Option<Instant> {
+        self.0.map(|at| at.near(epoch))
+    }
+
+    /// See [`Tick::age`]: what is long due stays due.
+    pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
+        if let Some(at) = &mut self.0 {
+            at.age(epoch, now);
+        }
+    }
+}
+
+impl From<Tick> for Timer {
+    fn from(at: Tick) -> Timer {
+        Timer(Some(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const UNIT_US: u64 = 32;
+
+    #[test]
+    fn a_timer_takes_four_octets() {
+        assert_eq!((size_of::<Timer>(), size_of::<Option<Tick>>()), (4, 4));
+    }
+
+    proptest! {
+        /// However late it is in the life of a node.
+        #[test]
+        fn a_timer_is_due_when_it_says_and_at_most_a_unit_late(
+            now in 0..1_u64 << 50, delay in 0..1_u64 << 36, later in 0..1_u64 << 34,
+        ) {
+            let (now, delay) = (Instant::from_micros(now), Duration::from_micros(delay));
+            let mut timer = Timer::OFF;
+            timer.set(now, delay);
+            let at = timer.deadline(now).unwrap();
+            let wanted = now + delay.min(LONGEST);
+            prop_assert!(at >= wanted && at - wanted < Duration::from_micros(2 * UNIT_US));
+            prop_assert!(timer.is_due(at) && !timer.is_due(at - Duration::from_micros(1)));
+            prop_assert!(timer.is_due(at + Duration::from_micros(later)));
+        }
+
+        #[test]
+        fn what_has_passed_is_known_to_the_unit(then in 0..1_u64 << 50, ago in 0..1_u64 << 35) {
+            let now = Instant::from_micros(then.saturating_add(ago));
+            let elapsed = Tick::at(Instant::from_micros(then)).elapsed(now).as_micros();
+            prop_assert!(elapsed.abs_diff(ago) <= UNIT_US, "{} for {}", elapsed, ago);
+        }
+
+        /// The endpoint ages everything once a horizon, or after whatever gap there was.
+        #[test]
+        fn what_is_aged_in_time_never_becomes_young(
+            start in 0..1_u64 << 50, gaps in proptest::collection::vec(0..1_u64 << 45, 1..8),
+        ) {
+            let mut epoch = Instant::from_micros(start);
+            let (then, mut stamp) = (epoch, Tick::at(epoch));
+            let mut timer = Timer::OFF;
+            timer.set(epoch, HOUR * 17);
+            let due = timer.deadline(epoch).unwrap();
+            for gap in gaps {
+                let now = epoch + Duration::from_micros(gap);
+                stamp.age(epoch, now);
+                timer.age(epoch, now);
+                let seen = stamp.elapsed(now);
+                let real = (now - then).min(HORIZON);
+                prop_assert!(seen.as_micros().abs_diff(real.as_micros()) <= UNIT_US);
+                prop_assert_eq!(timer.is_due(now), due <= now);
+                epoch = now;
+            }
+        }
+    }
+
+    #[test]
+    fn the_timer_that_is_due_first_wins_across_the_wrap() {
+        // 2^32 units of 32 µs.
+        let now = Instant::from_micros(1 << 37) - HOUR;
+        let (mut a, mut b) = (Timer::OFF, Timer::OFF);
+        a.set(now, Duration::from_micros(1));
+        b.set(now, HOUR * 2);
+        assert_eq!((a.earliest(b), b.earliest(a)), (a, a));
+        assert_eq!((a.earliest(Timer::OFF), Timer::OFF.earliest(a)), (a, a));
+        assert_eq!(b.deadline(now), Some(now + HOUR * 2));
+        assert!(!b.is_due(now + HOUR) && b.is_due(now + HOUR * 2));
     }
 }

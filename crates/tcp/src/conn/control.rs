@@ -60,7 +60,7 @@ impl<C: Controller> Connection<C> {
             && !matches!(self.state, State::Closed | State::TimeWait)
         {
             self.reader = Reader::Lingering;
-            self.keep.set(now + linger);
+            self.keep.set(now, linger);
         }
     }
 }

@@ -7,8 +7,10 @@
 use super::{Acked, Agreed, Buffers, Connection, Phase, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
+use crate::paws::CLOCK;
 use crate::send::recovery::DUP_THRESH;
 use crate::seq::SeqNum;
+use crate::timer::Tick;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};
 
@@ -330,7 +332,7 @@ impl<C: Controller> Connection<C> {
         if self.snd.wnd == 0 {
             // RFC 9293 §3.8.6.1: as long as probes are answered the connection stays open.
             self.tries = 0;
-            self.progress_at = now;
+            self.progress_at = Tick::at(now);
             return;
         }
         self.probe = false;
@@ -359,7 +361,7 @@ impl<C: Controller> Connection<C> {
         let flight_before = self.flight();
         let limited = flight_before.saturating_add(u32::from(self.mss)) > self.cc.window();
         self.measure(now, ack, segment);
-        self.retransmitted_at.clear();
+        self.retransmitted_at = None;
         self.snd.una = ack;
         self.tx.acknowledge(buffers.pieces, ack);
         self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
@@ -367,13 +369,13 @@ impl<C: Controller> Connection<C> {
         // up for as long as every flight loses something.
         self.backoff = 0;
         self.tries = 0;
-        self.progress_at = now;
+        self.progress_at = Tick::at(now);
         self.recovery.advance(ack);
         self.recover(ack, acked, limited);
         if self.flight() == 0 {
             self.rtx.clear();
         } else {
-            self.rtx.set(now + self.rto());
+            self.rtx.set(now, self.rto());
         }
         if self.fin_queued && ack == self.tx.end().plus(1) {
             self.fin_acknowledged(now);
@@ -495,14 +497,15 @@ impl<C: Controller> Connection<C> {
     /// R2 comes before R3), which would make a sample of the whole time spent in back-off.
     fn measure(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
         if let (Some(paws), Some(timestamps)) = (&self.paws, segment.header.options.timestamps) {
-            let ambiguous = |rtt| self.retransmitted_at.deadline().is_some_and(|at| now - at < rtt);
+            let longest = self.retransmitted_at.map(|at| at.elapsed(now) + CLOCK);
+            let ambiguous = |rtt| longest.is_some_and(|longest| rtt > longest);
             if let Some(rtt) = paws.rtt(now, timestamps.ecr).filter(|rtt| !ambiguous(*rtt)) {
                 self.rtt.sample(rtt);
             }
         } else if let Some((end, sent_at)) = self.timed
             && end.at_or_before(ack)
         {
-            self.rtt.sample(now - sent_at);
+            self.rtt.sample(sent_at.elapsed(now));
             self.timed = None;
         }
     }

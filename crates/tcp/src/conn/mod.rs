@@ -29,7 +29,7 @@ use crate::rtt::{RttEstimator, micros_u32};
 use crate::send::buffer::{Piece, SendBuffer, Stored};
 use crate::send::recovery::{Phase, Recovery};
 use crate::seq::SeqNum;
-use crate::timer::Timer;
+use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
@@ -187,16 +187,16 @@ pub(crate) struct Connection<C> {
     paws: Option<Paws>,
     ts_offset: u32,
     /// The segment that is being timed, by its end, without timestamps.
-    timed: Option<(SeqNum, Instant)>,
+    timed: Option<(SeqNum, Tick)>,
     /// When something was last retransmitted, since SND.UNA last moved.
-    retransmitted_at: Timer,
+    retransmitted_at: Option<Tick>,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
-    last_sent: Instant,
+    last_sent: Tick,
     /// When SND.UNA last moved, or when the flight began.
-    progress_at: Instant,
+    progress_at: Tick,
     bytes_acked: u64,
     bytes_received: u64,
     counters: Counters,
@@ -258,11 +258,11 @@ impl<C: Controller> Connection<C> {
             paws: None,
             ts_offset,
             timed: None,
-            retransmitted_at: Timer::OFF,
+            retransmitted_at: None,
             rtx: Timer::OFF,
             keep: Timer::OFF,
-            last_sent: now,
-            progress_at: now,
+            last_sent: Tick::at(now),
+            progress_at: Tick::at(now),
             bytes_acked: 0,
             bytes_received: 0,
             counters: Counters::default(),
@@ -331,8 +331,8 @@ impl<C: Controller> Connection<C> {
         self.backoff = 0;
         self.tries = 0;
         self.rtx.clear();
-        self.retransmitted_at.clear();
-        self.progress_at = now;
+        self.retransmitted_at = None;
+        self.progress_at = Tick::at(now);
         self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
         self.touch_keepalive(now);
     }

@@ -4,6 +4,7 @@ use super::{Connection, Phase, State};
 use crate::congestion::Controller;
 use crate::paws::timestamp;
 use crate::seq::SeqNum;
+use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Timestamps};
 
@@ -59,13 +60,13 @@ impl<C: Controller> Connection<C> {
         }
         if self.snd.nxt == self.snd.iss {
             self.snd.nxt = self.snd.iss.plus(1);
-            self.timed = Some((self.snd.nxt, now));
-            self.progress_at = now;
+            self.timed = Some((self.snd.nxt, Tick::at(now)));
+            self.progress_at = Tick::at(now);
         } else {
             self.timed = None;
-            self.retransmitted_at.set(now);
+            self.retransmitted_at = Some(Tick::at(now));
         }
-        self.rtx.set(now + self.rto());
+        self.rtx.set(now, self.rto());
         let (timestamps, sack, scale) = if answering {
             (self.paws.is_some(), self.sack, (self.rcv.scale > 0).then_some(self.rcv.scale))
         } else {
@@ -208,7 +209,7 @@ impl<C: Controller> Connection<C> {
             return None;
         }
         let idle = self.flight() == 0;
-        if idle && self.last_sent + self.rto() < now {
+        if idle && self.last_sent.elapsed(now) > self.rto() {
             self.cc.on_idle();
         }
         let window = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
@@ -262,7 +263,7 @@ impl<C: Controller> Connection<C> {
         if again {
             self.note_retransmission(now, end);
         } else if self.flight() == 0 {
-            self.progress_at = now;
+            self.progress_at = Tick::at(now);
         }
         if end.after(self.snd.nxt) {
             if self.recovery.phase == Phase::Open && self.recovery.dup_acks > 0 {
@@ -271,12 +272,12 @@ impl<C: Controller> Connection<C> {
             }
             self.snd.nxt = end;
             if !again && self.timed.is_none() && self.paws.is_none() {
-                self.timed = Some((end, now));
+                self.timed = Some((end, Tick::at(now)));
             }
         }
         // The timer starts when the segment does, and starts over for the first segment.
         if !self.rtx.is_set() || seq == self.snd.una {
-            self.rtx.set(now + self.rto());
+            self.rtx.set(now, self.rto());
         }
         let mut flags = Flags::ACK;
         if fin {
@@ -292,7 +293,7 @@ impl<C: Controller> Connection<C> {
     fn note_retransmission(&mut self, now: Instant, end: SeqNum) {
         // Karn: what is sent twice cannot be timed.
         self.timed = None;
-        self.retransmitted_at.set(now);
+        self.retransmitted_at = Some(Tick::at(now));
         self.recovery.pending = false;
         let counter = match self.recovery.phase {
             Phase::Timeout => &mut self.counters.timeout_retransmits,
@@ -330,7 +331,7 @@ impl<C: Controller> Connection<C> {
     }
 
     fn note_sent(&mut self, now: Instant) {
-        self.last_sent = now;
+        self.last_sent = Tick::at(now);
         self.counters.segments_sent = self.counters.segments_sent.wrapping_add(1);
     }
 
@@ -338,7 +339,7 @@ impl<C: Controller> Connection<C> {
     fn arm_persist(&mut self, now: Instant) {
         let waiting = self.unsent() > 0 || self.fin_unsent();
         if self.flight() == 0 && waiting && !self.rtx.is_set() && !self.probe {
-            self.rtx.set(now + self.rto());
+            self.rtx.set(now, self.rto());
         }
     }
 

@@ -3,11 +3,29 @@
 use super::{Connection, Phase, Reader, State};
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
-use kinglet_time::{Duration, Instant, earliest};
+use crate::timer::Timer;
+use kinglet_time::{Duration, Instant};
 
 impl<C: Controller> Connection<C> {
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        earliest(self.ack.timer.deadline(), earliest(self.rtx.deadline(), self.keep.deadline()))
+    /// What is due first.
+    pub(crate) fn next_timer(&self) -> Timer {
+        self.ack.timer.earliest(self.rtx).earliest(self.keep)
+    }
+
+    /// See [`Tick::age`](crate::timer::Tick::age).
+    pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
+        for timer in [&mut self.ack.timer, &mut self.rtx, &mut self.keep] {
+            timer.age(epoch, now);
+        }
+        for stamp in [&mut self.last_sent, &mut self.progress_at] {
+            stamp.age(epoch, now);
+        }
+        if let Some(at) = &mut self.retransmitted_at {
+            at.age(epoch, now);
+        }
+        if let Some((_, sent_at)) = &mut self.timed {
+            sent_at.age(epoch, now);
+        }
     }
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
@@ -32,7 +50,7 @@ impl<C: Controller> Connection<C> {
             self.backoff = self.backoff.saturating_add(1);
             return;
         }
-        let waited = now - self.progress_at;
+        let waited = self.progress_at.elapsed(now);
         let limit = Duration::from_millis(u64::from(self.params.user_timeout_ms));
         if self.tries >= self.params.max_retransmits || (limit > Duration::ZERO && waited >= limit)
         {
@@ -80,7 +98,7 @@ impl<C: Controller> Connection<C> {
         self.keep_sent = self.keep_sent.saturating_add(1);
         self.keep_probe = true;
         let interval = Duration::from_millis(u64::from(self.params.keep_interval_ms));
-        self.keep.set(now + interval);
+        self.keep.set(now, interval);
     }
 
     /// The peer has given a sign of life: keep-alive starts over.
@@ -93,7 +111,7 @@ impl<C: Controller> Connection<C> {
         self.keep_probe = false;
         let over = matches!(self.state, State::Closed | State::TimeWait);
         if self.params.keep_idle_ms > 0 && !over {
-            self.keep.set(now + Duration::from_millis(u64::from(self.params.keep_idle_ms)));
+            self.keep.set(now, Duration::from_millis(u64::from(self.params.keep_idle_ms)));
         } else {
             self.keep.clear();
         }
@@ -103,7 +121,7 @@ impl<C: Controller> Connection<C> {
     pub(super) fn touch_fin_wait_2(&mut self, now: Instant) {
         let used = self.params.fin_wait_2_ms > 0 && self.reader != Reader::Lingering;
         if self.state == State::FinWait2 && used {
-            self.keep.set(now + Duration::from_millis(u64::from(self.params.fin_wait_2_ms)));
+            self.keep.set(now, Duration::from_millis(u64::from(self.params.fin_wait_2_ms)));
         }
     }
 }

@@ -106,6 +106,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         {
             return Err(ConnectError::NoPort);
         }
+        self.keep_time(now);
         let iss = self.initial_sequence(now, &peer, local, port);
         let offset = self.timestamp_offset(&peer, local, port);
         let (send, receive) = Self::capacities(&config);

@@ -36,6 +36,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         handle: Handle,
         config: &ConnectionConfig,
     ) -> Result<(), InvalidHandle> {
+        self.keep_time(now);
         self.touched(handle)?.conn.configure(now, config);
         Ok(())
     }
@@ -80,6 +81,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         handle: Handle,
         linger: Option<Duration>,
     ) -> Result<(), InvalidHandle> {
+        self.keep_time(now);
         let entry = self.touched(handle)?;
         entry.conn.release(now, linger);
         entry.closed = true;

@@ -4,6 +4,7 @@
 
 use super::{Endpoint, Peer, Sizes};
 use crate::seq::SeqNum;
+use crate::timer::low_half;
 use core::hash::Hasher;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
@@ -86,9 +87,4 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             || self.find_time_wait(peer, local, remote).is_some()
             || self.find_listener(local).is_some()
     }
-}
-
-pub(super) fn low_half(value: u64) -> u32 {
-    let [_, _, _, _, a, b, c, d] = value.to_be_bytes();
-    u32::from_be_bytes([a, b, c, d])
 }

@@ -5,10 +5,10 @@ use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, window_scale};
 use crate::error::Discard;
-use crate::paws::{Paws, timestamp};
+use crate::paws::{CLOCK, Paws, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
-use crate::timer::Timer;
+use crate::timer::{Tick, Timer};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
@@ -42,7 +42,7 @@ pub struct HalfOpen<K> {
     pending: bool,
     rtx: Timer,
     rto: RttEstimator,
-    sent_at: Instant,
+    sent_at: Tick,
     challenges: Challenges,
 }
 
@@ -55,8 +55,13 @@ impl<K: Peer> HalfOpen<K> {
         self.local_port
     }
 
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.rtx.deadline()
+    pub(super) fn next_timer(&self) -> Timer {
+        self.rtx
+    }
+
+    pub(super) fn age(&mut self, epoch: Instant, now: Instant) {
+        self.rtx.age(epoch, now);
+        self.sent_at.age(epoch, now);
     }
 
     /// Answers `false` when the peer has not answered often enough.
@@ -80,8 +85,8 @@ impl<K: Peer> HalfOpen<K> {
         if !core::mem::take(&mut self.pending) {
             return None;
         }
-        self.rtx.set(now + self.rto.rto(self.tries));
-        self.sent_at = now;
+        self.rtx.set(now, self.rto.rto(self.tries));
+        self.sent_at = Tick::at(now);
         let timestamps = self
             .agreed
             .timestamp
@@ -145,11 +150,13 @@ impl<K: Peer> HalfOpen<K> {
     /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn). Zero
     /// is the answer to a SYN cookie, which nobody has timed.
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
-        let longest = now - self.sent_at;
+        let longest = self.sent_at.elapsed(now);
         match (self.agreed.timestamp, segment.header.options.timestamps) {
             (Some(recent), Some(ts)) => {
                 // An echo of an earlier SYN-ACK would measure the back-off (see `measure`).
-                Paws::new(self.ts_offset, recent, now).rtt(now, ts.ecr).filter(|r| *r <= longest)
+                Paws::new(self.ts_offset, recent, now)
+                    .rtt(now, ts.ecr)
+                    .filter(|r| *r <= longest + CLOCK)
             }
             _ => (self.tries == 0 && longest > Duration::ZERO).then_some(longest),
         }
@@ -279,7 +286,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             pending: true,
             rtx: Timer::OFF,
             rto: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
-            sent_at: now,
+            sent_at: Tick::at(now),
             challenges: Challenges::NONE,
         }
     }

@@ -19,10 +19,11 @@ use crate::error::Discard;
 use crate::send::buffer::{Piece, Stored};
 use crate::seq::SeqNum;
 use crate::stats::Stats;
+use crate::timer::{HORIZON, Tick, Timer};
 use core::hash::Hasher;
 use core::ops::Deref;
 use kinglet_mem::{Array, Empty, Held};
-use kinglet_time::{Instant, earliest};
+use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
 use reply::{Challenges, Replies};
 
@@ -203,6 +204,8 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     last_cookie: Option<Instant>,
     replies: Replies<K>,
     stats: Stats,
+    /// All instants kept in four octets mean those nearest to this one.
+    epoch: Instant,
     /// Where `poll_packet` goes on: connections take turns.
     turn: u16,
     /// Counts connections in the order in which they were established.
@@ -224,6 +227,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             last_cookie: None,
             replies: Replies::EMPTY,
             stats: Stats::ZERO,
+            epoch: Instant::ZERO,
             turn: 0,
             order: 0,
             port_counter: 0,
@@ -235,6 +239,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// # Errors
     /// Why it was dropped; also counted in [`Stats`]. Answers, if any, are polled.
     pub fn handle_packet(&mut self, now: Instant, peer: K, segment: &[u8]) -> Result<(), Discard> {
+        self.keep_time(now);
         self.stats.received = self.stats.received.wrapping_add(1);
         let result = self.take_packet(now, peer, segment);
         if let Err(reason) = result {
@@ -311,7 +316,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             slot.entry = None;
         } else if state == State::TimeWait && before != State::TimeWait {
             let record = TimeWait::new(
-                now + self.config.time_wait,
+                Tick::after(now, self.config.time_wait),
                 (entry.peer, entry.local_port, entry.remote_port),
                 &entry.conn,
             );
@@ -322,18 +327,37 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// When [`Endpoint::handle_deadline`] wants to be called; `None` if no timer runs.
     pub fn deadline(&self) -> Option<Instant> {
         let conns = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
-        let deadline = conns.fold(None, |d, e| earliest(d, e.conn.deadline()));
+        let first = conns.fold(Timer::OFF, |t, e| t.earliest(e.conn.next_timer()));
         let half_open = self.half_open.as_slice().iter().flatten();
-        let deadline = half_open.fold(deadline, |d, h| earliest(d, h.deadline()));
+        let first = half_open.fold(first, |t, h| t.earliest(h.next_timer()));
         let time_wait = self.time_wait.as_slice().iter().flatten();
-        time_wait.fold(deadline, |d, t| earliest(d, Some(t.expires())))
+        time_wait.fold(first, |t, w| t.earliest(w.expires().into())).deadline(self.epoch)
+    }
+
+    /// The first step of every call that is told the time: see [`Tick::age`].
+    fn keep_time(&mut self, now: Instant) {
+        let epoch = self.epoch;
+        if now - epoch < HORIZON {
+            return;
+        }
+        for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {
+            entry.conn.age(epoch, now);
+        }
+        for record in self.half_open.as_mut_slice().iter_mut().flatten() {
+            record.age(epoch, now);
+        }
+        for record in self.time_wait.as_mut_slice().iter_mut().flatten() {
+            record.age(epoch, now);
+        }
+        self.epoch = now;
     }
 
     /// Runs the timers that are due.
     pub fn handle_deadline(&mut self, now: Instant) {
+        self.keep_time(now);
         for slot in self.slots.as_mut_slice() {
             let Some(entry) = &mut slot.entry else { continue };
-            if entry.conn.deadline().is_some_and(|d| d <= now) {
+            if entry.conn.next_timer().is_due(now) {
                 entry.conn.handle_deadline(now);
                 entry.ready = true;
                 if !entry.accepted && entry.conn.is_finished() {
@@ -347,7 +371,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             }
         }
         for record in self.time_wait.as_mut_slice() {
-            if record.as_ref().is_some_and(|r| r.expires() <= now) {
+            if record.as_ref().is_some_and(|r| r.expires().is_past(now)) {
                 *record = None;
             }
         }

@@ -13,6 +13,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next segment to send, or `None` until something happens. A segment that is handed out
     /// counts as sent.
     pub fn poll_packet(&mut self, now: Instant) -> Option<Packet<K>> {
+        self.keep_time(now);
         if let Some(reply) = self.replies.pop() {
             return Some(self.finish(reply.peer, &reply.header, PayloadRef::NONE, 0));
         }

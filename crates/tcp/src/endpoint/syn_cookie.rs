@@ -14,6 +14,7 @@ use crate::conn::{Agreed, DEFAULT_PEER_MSS};
 use crate::endpoint::isn::Purpose;
 use crate::error::Discard;
 use crate::seq::SeqNum;
+use crate::timer::low_half;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
 
@@ -128,7 +129,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let (peer, local, remote) = record.name();
         let known = [a, b, c, d, e, f, timestamps, g, h, i, j];
         let hash = self.keyed_hash(Purpose::SynCookie, &peer, local, remote, &known);
-        SeqNum::new(super::isn::low_half(hash) << 3 | index)
+        SeqNum::new(low_half(hash) << 3 | index)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::conn::Connection;
 use crate::error::Discard;
 use crate::paws::Paws;
 use crate::seq::SeqNum;
+use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
@@ -20,14 +21,14 @@ pub struct TimeWait<K> {
     snd_nxt: SeqNum,
     rcv_nxt: SeqNum,
     paws: Option<Paws>,
-    expires: Instant,
+    expires: Tick,
     ack_now: bool,
     challenges: Challenges,
 }
 
 impl<K: Peer> TimeWait<K> {
     pub(super) fn new<C: Controller>(
-        expires: Instant,
+        expires: Tick,
         (peer, local_port, remote_port): (K, u16, u16),
         conn: &Connection<C>,
     ) -> Self {
@@ -46,8 +47,12 @@ impl<K: Peer> TimeWait<K> {
         }
     }
 
-    pub(super) fn expires(&self) -> Instant {
+    pub(super) fn expires(&self) -> Tick {
         self.expires
+    }
+
+    pub(super) fn age(&mut self, epoch: Instant, now: Instant) {
+        self.expires.age(epoch, now);
     }
 
     /// RFC 9293 MAY-2 with RFC 6191: a SYN that is provably newer may open the name again.
@@ -90,11 +95,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// Takes a free record, or the one that would expire first.
     pub(super) fn add_time_wait(&mut self, record: TimeWait<K>) {
-        let slot = self
-            .time_wait
-            .as_mut_slice()
-            .iter_mut()
-            .min_by_key(|slot| slot.as_ref().map_or(Instant::ZERO, |r| r.expires));
+        let epoch = self.epoch;
+        let expires = |slot: &Option<TimeWait<K>>| slot.as_ref().map(|r| r.expires.near(epoch));
+        // `None`, a free record, comes before all.
+        let slot = self.time_wait.as_mut_slice().iter_mut().min_by_key(|slot| expires(slot));
         if let Some(slot) = slot {
             *slot = Some(record);
         }
@@ -127,7 +131,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         if flags.contains(Flags::FIN) {
             // "Acknowledge it, and restart the 2 MSL timeout."
-            record.expires = now + self.config.time_wait;
+            record.expires = Tick::after(now, self.config.time_wait);
             record.ack_now = true;
             return Ok(false);
         }

@@ -22,7 +22,7 @@ impl AckState {
         if self.unacked >= threshold || delay == Duration::ZERO {
             self.now = true;
         } else if !self.timer.is_set() {
-            self.timer.set(now + delay);
+            self.timer.set(now, delay);
         }
     }
 
