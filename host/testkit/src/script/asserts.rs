@@ -1,9 +1,9 @@
 //! `%{ assert … }%`: Python's comparisons and arithmetic over integers.
 
-use kinglet_tcp::{Info, State};
+use crate::socket::info_field;
 
 /// Checks every statement of a code block against `info`.
-pub(super) fn check(code: &str, info: Option<&Info>) -> Result<(), String> {
+pub(super) fn check(code: &str, info: Option<&[u8]>) -> Result<(), String> {
     let code: String = code
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default())
@@ -59,9 +59,9 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
             rest.find(|c| !word(c)).unwrap_or(rest.len())
         } else if first == '"' || first == '\'' {
             rest[1..].find(first).ok_or("a string without its end")? + 2
-        } else if ["==", "!=", "<=", ">=", "//"].iter().any(|op| rest.starts_with(op)) {
+        } else if ["==", "!=", "<=", ">=", "//", "<<"].iter().any(|op| rest.starts_with(op)) {
             2
-        } else if "<>+-*/%(),".contains(first) {
+        } else if "<>+-*/%(),&|".contains(first) {
             1
         } else {
             return Err(format!("not understood in a code block: {rest}"));
@@ -76,7 +76,7 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
 struct Parser<'a> {
     tokens: Vec<String>,
     at: usize,
-    info: &'a Info,
+    info: &'a [u8],
     /// Names that were looked up, for the message.
     seen: Vec<(String, i64)>,
 }
@@ -121,10 +121,10 @@ impl Parser<'_> {
 
     /// As in Python, `a < b < c` is `a < b and b < c`.
     fn comparison(&mut self) -> Result<i64, String> {
-        let mut left = self.sum()?;
+        let mut left = self.bits(0)?;
         let mut holds = None;
         while let Some(operator) = self.take(&["==", "!=", "<", "<=", ">", ">="]) {
-            let right = self.sum()?;
+            let right = self.bits(0)?;
             let now = match operator.as_str() {
                 "==" => left == right,
                 "!=" => left != right,
@@ -137,6 +137,21 @@ impl Parser<'_> {
             left = right;
         }
         Ok(holds.map_or(left, i64::from))
+    }
+
+    /// `|`, stronger `&`, stronger shifts.
+    fn bits(&mut self, level: usize) -> Result<i64, String> {
+        let Some(operator) = ["|", "&", "<<"].get(level) else { return self.sum() };
+        let mut value = self.bits(level + 1)?;
+        while self.take(&[operator]).is_some() {
+            let other = self.bits(level + 1)?;
+            value = match *operator {
+                "|" => value | other,
+                "&" => value & other,
+                _ => u32::try_from(other).ok().and_then(|n| value.checked_shl(n)).unwrap_or(0),
+            };
+        }
+        Ok(value)
     }
 
     fn sum(&mut self) -> Result<i64, String> {
@@ -185,26 +200,10 @@ impl Parser<'_> {
         if let Some(state) = constant(&token) {
             return Ok(state);
         }
-        let value = field(&token, self.info)
+        let value = info_field(self.info, &token)
             .ok_or_else(|| format!("not understood in a code block: {token}"))?;
         self.seen.push((token, value));
         Ok(value)
-    }
-}
-
-/// Linux's numbers of the states.
-fn state_number(state: State) -> i64 {
-    match state {
-        State::Established => 1,
-        State::SynSent => 2,
-        State::SynReceived => 3,
-        State::FinWait1 => 4,
-        State::FinWait2 => 5,
-        State::TimeWait => 6,
-        State::Closed => 7,
-        State::CloseWait => 8,
-        State::LastAck => 9,
-        State::Closing => 11,
     }
 }
 
@@ -222,43 +221,19 @@ fn constant(name: &str) -> Option<i64> {
         "TCP_CLOSE_WAIT" => 8,
         "TCP_LAST_ACK" => 9,
         "TCP_CLOSING" => 11,
+        "TCP_LISTEN" => 10,
         "TCP_INFINITE_SSTHRESH" => 0x7fff_ffff,
-        _ => return None,
-    })
-}
-
-/// Fields of `tcp_info` that [`Info`] has; windows in segments, times in microseconds. Names
-/// that begin with `octets_` are this stack's own and count octets.
-fn field(name: &str, info: &Info) -> Option<i64> {
-    let segments = |octets: u32| i64::from(octets.checked_div(info.mss).unwrap_or(0));
-    let micros = |d: kinglet_time::Duration| i64::try_from(d.as_micros()).unwrap_or(i64::MAX);
-    let counters = &info.counters;
-    Some(match name {
-        "tcpi_state" => state_number(info.state),
-        "tcpi_snd_cwnd" => segments(info.cwnd),
-        "tcpi_snd_ssthresh" if info.ssthresh == u32::MAX => 0x7fff_ffff,
-        "tcpi_snd_ssthresh" => segments(info.ssthresh),
-        "tcpi_unacked" => i64::from(info.bytes_in_flight.checked_add(info.mss)?.saturating_sub(1))
-            .checked_div(i64::from(info.mss))?,
-        "tcpi_snd_mss" => i64::from(info.mss),
-        "tcpi_rtt" => micros(info.srtt),
-        "tcpi_rttvar" => micros(info.rttvar),
-        "tcpi_rto" => micros(info.rto),
-        "tcpi_total_retrans" => {
-            i64::from(counters.fast_retransmits) + i64::from(counters.timeout_retransmits)
-        }
-        "tcpi_snd_wnd" => i64::from(info.snd_wnd),
-        "tcpi_rcv_wnd" => i64::from(info.rcv_wnd),
-        "tcpi_bytes_acked" => i64::try_from(info.bytes_acked).ok()?,
-        "tcpi_bytes_received" => i64::try_from(info.bytes_received).ok()?,
-        "tcpi_notsent_bytes" => i64::from(info.bytes_queued.saturating_sub(info.bytes_in_flight)),
-        "tcpi_segs_out" => i64::from(counters.segments_sent),
-        "tcpi_segs_in" => i64::from(counters.segments_received),
-        "octets_cwnd" => i64::from(info.cwnd),
-        "octets_ssthresh" => i64::from(info.ssthresh),
-        "octets_in_flight" => i64::from(info.bytes_in_flight),
-        "count_timeouts" => i64::from(counters.timeouts),
-        "count_recoveries" => i64::from(counters.fast_recoveries),
+        "TCPI_OPT_TIMESTAMPS" => 1,
+        "TCPI_OPT_SACK" => 2,
+        "TCPI_OPT_WSCALE" => 4,
+        "TCPI_OPT_ECN" => 8,
+        "TCPI_OPT_ECN_SEEN" => 16,
+        "TCPI_OPT_SYN_DATA" => 32,
+        "TCP_CA_Open" => 0,
+        "TCP_CA_Disorder" => 1,
+        "TCP_CA_CWR" => 2,
+        "TCP_CA_Recovery" => 3,
+        "TCP_CA_Loss" => 4,
         _ => return None,
     })
 }
@@ -266,28 +241,15 @@ fn field(name: &str, info: &Info) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinglet_tcp::Counters;
-    use kinglet_time::Duration;
-
-    fn info() -> Info {
-        Info {
-            state: State::Established,
-            error: None,
-            cwnd: 3000,
-            ssthresh: u32::MAX,
-            srtt: Duration::from_millis(100),
-            rttvar: Duration::ZERO,
-            rto: Duration::from_millis(300),
-            last_rtt: Duration::ZERO,
-            snd_wnd: 0,
-            rcv_wnd: 0,
-            mss: 1000,
-            bytes_in_flight: 1001,
-            bytes_queued: 0,
-            bytes_acked: 0,
-            bytes_received: 0,
-            counters: Counters::default(),
+    /// An established connection with a window of 3 segments, 2 of them sent, and an RTT of 100 ms.
+    fn info() -> Vec<u8> {
+        let mut info = vec![0; 256];
+        for (at, value) in
+            [(0, 1_u32), (24, 2), (68, 100_000), (76, 0x7fff_ffff), (80, 3), (100, 4)]
+        {
+            info[at..at + 4].copy_from_slice(&value.to_ne_bytes());
         }
+        info
     }
 
     #[test]
@@ -297,6 +259,7 @@ mod tests {
             "assert tcpi_snd_cwnd == 3, tcpi_snd_cwnd",
             "assert tcpi_unacked == 2 and not tcpi_state != TCP_ESTABLISHED",
             "assert 1 + 2 * 3 == 7; assert (1 + 2) * 3 == 9",
+            "assert (6 & TCPI_OPT_SACK) != 0 and 1 | 1 << 2 == 5",
             "assert 90*1000 <= tcpi_rtt <= 110*1000 # about\nassert -1 < 0 or False",
             "assert (tcpi_snd_ssthresh ==\n TCP_INFINITE_SSTHRESH), 'never lost'",
         ] {

@@ -143,6 +143,8 @@ pub(super) fn differences(
     };
     // Where a burst ends is the writer's affair: Linux marks it elsewhere.
     let comparable = |flags: Flags| if lenient { flags | Flags::PSH } else { flags };
+    let mark = expected.ecn.zip(actual.ecn);
+    differs("IP mark", mark.is_some_and(|(want, have)| !have.iter().all(|v| want.contains(v))));
     differs("flags", comparable(expected.flags) != comparable(actual.flags));
     differs("sequence number", expected.seq != actual.seq);
     differs("length", expected.len != actual.len);

@@ -1,96 +1,101 @@
-//! The run of a script: events in their order, virtual time, and what the stack sends between.
+//! The run of a script: events in their order, and what the stack sends between.
 
-use super::call::Call;
-use super::compare::{Numbers, differences};
+use super::compare::{Numbers, differences, is_pattern, pattern};
+use super::cursor::place;
+use super::local::Interface;
+use super::packet::{self, Ends};
 use super::parse::{Body, Event, Script};
-use super::segment::SegmentText;
-use super::sockets::{LOCAL_PORT, REMOTE_PORT, Remote, Reply, Sockets};
+use super::request::{Call, descriptors};
+use super::segment::{Opt, SegmentText};
 use super::time::{Kind, When, seconds};
 use super::{Failure, Outcome, Variation, asserts};
-use kinglet_tcp::{Peer, State};
+use crate::socket::{
+    Answer, Emitted, MSG_PEEK, Output, Request, SOL_TCP, Settings, TCP_INFO, info_field,
+};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Flags;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// How far a segment may be from its time: packetdrill's default.
 const TOLERANCE: Duration = Duration::from_micros(4000);
 /// How long `*` waits: longer than two hours of keep-alive.
 const PATIENCE: Duration = Duration::from_secs(3 * 3600);
-/// Steps between two events; more are a stack that spins.
-const STEPS: usize = 100_000;
-
-/// A segment that the stack has sent and no line has accounted for.
-struct Sent {
-    at: Instant,
-    octets: Vec<u8>,
-}
+/// Payload of a segment to a peer that has not announced its MSS (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u32 = 1220;
 
 /// A call that waits.
 struct Blocked {
-    line: usize,
+    at: usize,
     call: Call,
-    from: Instant,
     until: Instant,
 }
 
-pub(super) struct Machine {
-    file: String,
+/// A descriptor of the script.
+#[derive(Clone, Copy, Default)]
+struct Descriptor {
+    live: i32,
+    /// Octets written and read, for their pattern.
+    written: u32,
+    read: u32,
+}
+
+pub(super) struct Machine<'a, I> {
+    file: &'a str,
+    text: &'a str,
     variation: Variation,
-    now: Instant,
-    sockets: Sockets,
+    interface: I,
+    /// When the script began.
+    start: Instant,
+    /// When the last event happened.
+    last: Instant,
     numbers: Numbers,
-    sent: VecDeque<Sent>,
+    ends: Ends,
+    table: BTreeMap<i32, Descriptor>,
+    /// The descriptor of the connection that was opened or accepted last.
+    current: Option<i32>,
     blocked: Option<Blocked>,
     /// A SYN has been let in for which there is no connection to ask yet.
     opening: bool,
-    /// The script has called `connect`: the stack's port is the other one.
-    active: bool,
+    peer_mss: u32,
     tolerance: Duration,
-    line: usize,
+    at: usize,
     outcome: Outcome,
 }
 
 type Told = Result<(), String>;
 
-impl Machine {
-    pub(super) fn new(file: &str, script: &Script, variation: Variation) -> Machine {
-        let mut machine = Machine {
-            file: file.to_owned(),
+impl<'a, I: Interface> Machine<'a, I> {
+    pub(super) fn new(
+        file: &'a str,
+        text: &'a str,
+        setup: Setup,
+        variation: Variation,
+        mut interface: I,
+    ) -> Self {
+        let start = interface.now();
+        Machine {
+            file,
+            text,
             variation,
-            now: variation.start,
-            sockets: Sockets::new(variation.secret),
+            interface,
+            start,
+            last: start,
             numbers: Numbers::new(variation),
-            sent: VecDeque::new(),
+            ends: Ends::default(),
+            table: BTreeMap::new(),
+            current: None,
             blocked: None,
             opening: false,
-            active: false,
-            tolerance: TOLERANCE,
-            line: 0,
-            outcome: Outcome::default(),
-        };
-        if variation.lenient {
-            // What Linux has, and scripts for it count on.
-            machine.sockets.base().initial_window = 10;
-            machine.sockets.base().mss = 1460;
+            peer_mss: DEFAULT_MSS,
+            tolerance: setup.tolerance,
+            at: 0,
+            outcome: setup.outcome,
         }
-        for (line, what) in &script.ignored {
-            machine.line = *line;
-            machine.warn(what);
-        }
-        for (line, option) in &script.options {
-            machine.line = *line;
-            machine.option(option);
-        }
-        for (line, shell) in &script.setup {
-            machine.line = *line;
-            machine.shell(shell);
-        }
-        machine
     }
 
     pub(super) fn run(mut self, script: &Script) -> Result<Outcome, Failure> {
         for event in &script.events {
-            self.line = event.line;
+            self.at = event.at;
             let told = self.event(event);
             self.told(told)?;
         }
@@ -99,75 +104,26 @@ impl Machine {
         Ok(self.outcome)
     }
 
-    fn told(&self, told: Told) -> Result<(), Failure> {
-        told.map_err(|message| Failure {
-            file: self.file.clone(),
-            line: self.line,
-            time: Some(self.now - self.variation.start),
-            message,
+    fn told(&mut self, told: Told) -> Result<(), Failure> {
+        for note in self.interface.notes() {
+            self.warn(&note);
+        }
+        let now = self.interface.now();
+        told.map_err(|message| {
+            let (line, column) = place(self.text, self.at);
+            let time = Some(now - self.start);
+            Failure { file: self.file.to_owned(), line, column, time, message }
         })
     }
 
     fn warn(&mut self, what: &str) {
-        self.outcome.warnings.push(format!("{}:{}: ignored: {what}", self.file, self.line));
-    }
-
-    fn option(&mut self, option: &str) {
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let number: Option<u64> = value.parse().ok();
-        match (name, number) {
-            ("--tolerance_usecs", Some(micros)) => self.tolerance = Duration::from_micros(micros),
-            // IPv6 and TCP headers.
-            ("--mtu", Some(mtu)) => {
-                self.sockets.base().mss = u16::try_from(mtu.saturating_sub(60)).unwrap_or(1440);
-            }
-            ("--ip_version", _) if value == "ipv6" => {}
-            _ => self.warn(option),
-        }
-    }
-
-    /// Settings of Linux that this stack has too; everything else is named.
-    fn shell(&mut self, text: &str) {
-        for command in text.split(['\n', ';']).map(str::trim).filter(|c| !c.is_empty()) {
-            let words: Vec<&str> = command.split_whitespace().collect();
-            if command.contains("defaults.sh") || command.starts_with('#') {
-                continue;
-            }
-            if let Some(at) = words.iter().position(|word| *word == "initcwnd") {
-                let segments = words.get(at + 1).and_then(|n| n.parse().ok());
-                self.sockets.base().initial_window = segments.unwrap_or(0);
-                continue;
-            }
-            if words.first().copied() != Some("sysctl") {
-                self.warn(command);
-                continue;
-            }
-            let settings = command.trim_start_matches("sysctl").replace(" = ", "=");
-            for setting in settings.split_whitespace().filter(|s| s.contains('=')) {
-                if !self.sysctl(setting) {
-                    self.warn(setting);
-                }
-            }
-        }
-    }
-
-    fn sysctl(&mut self, setting: &str) -> bool {
-        let Some((name, value)) = setting.split_once('=') else { return false };
-        let Ok(value) = value.trim_matches('"').parse::<u8>() else { return false };
-        let base = self.sockets.base();
-        match name.trim_start_matches("net.ipv4.").trim_start_matches("net/ipv4/") {
-            "tcp_sack" => base.sack = value != 0,
-            "tcp_timestamps" => base.timestamps = value != 0,
-            "tcp_syn_retries" | "tcp_synack_retries" => base.syn_retries = value,
-            "tcp_retries2" => base.max_retransmits = value,
-            _ => return false,
-        }
-        true
+        let (line, _) = place(self.text, self.at);
+        self.outcome.warnings.push(format!("{}:{line}: ignored: {what}", self.file));
     }
 
     /// The instants between which an event has to happen.
     fn span(&self, when: When) -> (Instant, Instant) {
-        let base = if when.relative { self.now } else { self.variation.start };
+        let base = if when.relative { self.last } else { self.start };
         match when.kind {
             Kind::Any => (base, base + PATIENCE),
             Kind::At(at) => (base + at, base + at),
@@ -181,190 +137,173 @@ impl Machine {
             let from = if event.when.kind == Kind::Any { Instant::ZERO } else { from };
             return self.expect(expected, from, to);
         }
-        if from + self.tolerance < self.now {
-            let late = seconds(from - self.variation.start);
+        let now = self.interface.now();
+        if from + self.tolerance < now {
+            let late = seconds(from - self.start);
             return Err(format!("the event's time, {late}, is past"));
         }
-        self.advance(from)?;
+        self.interface.sleep(from.max(now));
+        self.unblock()?;
+        self.last = from.max(self.last);
         match &event.body {
             Body::Shell(text) => self.shell(text),
-            Body::Code(code) => {
-                let info = self.sockets.current().and_then(|h| self.sockets.endpoint.info(h));
-                asserts::check(code, info.as_ref())?;
-            }
+            Body::Code(code) => asserts::check(code, self.info().as_deref())?,
             Body::Inbound(segment) => self.inbound(segment),
-            Body::Unreachable(seq) => {
+            Body::Icmp(kind, seq) => {
                 let seq = self.numbers.local_live(*seq);
-                let (local, remote) = self.ports();
-                self.sockets.endpoint.notify_unreachable(&Remote, local, remote, seq);
+                self.interface.deliver(&packet::icmp(&self.ends, *kind, seq));
             }
-            Body::Call(call) => self.call(call, event.when.kind, from, to)?,
+            Body::Call(call) => self.call(call, event.when.kind, to)?,
             Body::Outbound(_) => {}
         }
-        self.drain()
+        self.unblock()
     }
 
-    /// The stack's port and the peer's.
-    fn ports(&self) -> (u16, u16) {
-        if self.active { (REMOTE_PORT, LOCAL_PORT) } else { (LOCAL_PORT, REMOTE_PORT) }
+    fn shell(&mut self, text: &str) {
+        let (set, odd) = settings(text);
+        for (name, value) in set {
+            if !self.interface.set(&name, &value) {
+                self.warn(&format!("{name}={value}"));
+            }
+        }
+        odd.iter().for_each(|what| self.warn(what));
+    }
+
+    /// The `tcp_info` of the connection that was opened or accepted last.
+    fn info(&mut self) -> Option<Vec<u8>> {
+        let fd = self.table.get(&self.current?)?.live;
+        let request = Request::GetOption { fd, level: SOL_TCP, name: TCP_INFO };
+        match self.interface.call(request)?.output {
+            Output::Octets(octets) => Some(octets),
+            _ => None,
+        }
     }
 
     fn inbound(&mut self, segment: &SegmentText) {
-        let state = self.sockets.state();
-        let over = matches!(state, Some(State::Closed | State::TimeWait));
+        let state = self.info().and_then(|info| info_field(&info, "tcpi_state"));
+        let (syn_sent, over) = (state == Some(2), matches!(state, Some(6 | 7)));
         let fresh = over || (state.is_none() && !self.opening);
         if segment.flags.contains(Flags::SYN) {
-            if state == Some(State::SynSent) {
+            if syn_sent {
                 self.numbers.set_remote(segment.seq);
             } else if fresh && !segment.flags.contains(Flags::ACK) {
                 self.numbers.set_remote(segment.seq);
                 self.numbers.expect_new_local();
                 self.opening = true;
             }
+            let mss = segment.options.iter().flatten().find_map(|option| match option {
+                Opt::Mss(mss) => Some(u32::from(*mss)),
+                _ => None,
+            });
+            self.peer_mss = mss.unwrap_or(DEFAULT_MSS);
         }
         if segment.flags.contains(Flags::RST) {
             self.opening = false;
         }
         let (live, payload) = self.numbers.inbound(segment);
-        let (local, remote) = self.ports();
-        let bare = live.encode((remote, local), &payload, 0).len();
-        let octets = live.encode((remote, local), &payload, Remote.pseudo_header_sum(bare));
-        // Why a segment is dropped is the stack's affair; what it answers is the script's.
-        let _ = self.sockets.endpoint.handle_packet(self.now, Remote, &octets);
+        self.interface.deliver(&packet::inbound(&self.ends, &live, &payload));
     }
 
-    fn call(&mut self, call: &Call, kind: Kind, from: Instant, until: Instant) -> Told {
+    fn call(&mut self, call: &Call, kind: Kind, until: Instant) -> Told {
         if let Some(blocked) = &self.blocked {
-            return Err(format!("the call of line {} has not returned", blocked.line));
+            let (line, _) = place(self.text, blocked.at);
+            return Err(format!("the call of line {line} has not returned"));
         }
-        let waits = matches!(kind, Kind::Blocks(..));
-        if call.name == "connect" {
-            self.active = true;
-            self.numbers.expect_new_local();
-        }
-        match self.sockets.call(self.now, call, waits)? {
-            Reply::Block if waits => {
-                let line = self.line;
-                self.blocked = Some(Blocked { line, call: call.clone(), from, until });
-                Ok(())
+        let request = self.live(call);
+        match &request {
+            Request::Connect { .. } => {
+                self.ends = Ends::active(&self.ends);
+                self.current = call_fd(call);
+                self.numbers.expect_new_local();
             }
-            Reply::Block => Self::answered(call, &Reply::Error("EAGAIN")),
-            Reply::Ignored(what) => {
-                self.warn(&what);
-                Ok(())
-            }
-            reply => {
-                self.corrupted()?;
-                Self::answered(call, &reply)
-            }
+            Request::Listen { .. } => self.ends = Ends::default(),
+            _ => {}
         }
-    }
-
-    fn corrupted(&self) -> Told {
-        if self.sockets.corrupted {
-            Err("octets read are not those sent".to_owned())
-        } else {
-            Ok(())
-        }
-    }
-
-    fn answered(call: &Call, reply: &Reply) -> Told {
-        let (value, error) = match reply {
-            Reply::Value(value) => (*value, None),
-            Reply::Error(error) => (-1, Some(*error)),
-            Reply::Block | Reply::Ignored(_) => return Ok(()),
-        };
-        let right = call.result.is_none_or(|want| want == value)
-            && (call.errno.is_none() || call.errno.as_deref() == error);
-        if right {
+        if matches!(kind, Kind::Blocks(..)) {
+            self.interface.begin(request);
+            self.blocked = Some(Blocked { at: self.at, call: call.clone(), until });
             return Ok(());
         }
-        let want = call.result.map_or("...".to_owned(), |value| value.to_string());
-        let want = format!("{want} {}", call.errno.as_deref().unwrap_or_default());
-        let have = format!("{value} {}", error.unwrap_or_default());
-        Err(format!("{} returns {}, expected {}", call.name, have.trim(), want.trim()))
+        match self.interface.call(request) {
+            Some(answer) => self.answered(call, &answer),
+            None => Err(format!("{} blocks: give it O_NONBLOCK or a time with `...`", call.name)),
+        }
     }
 
-    /// Tries the call that waits once more.
-    fn unblock(&mut self) -> Told {
-        let Some(blocked) = self.blocked.take() else { return Ok(()) };
-        let reply = self.sockets.call(self.now, &blocked.call, true)?;
-        if reply == Reply::Block {
-            self.blocked = Some(blocked);
+    /// The request with live descriptors and octets.
+    fn live(&self, call: &Call) -> Request {
+        let mut request = call.request.clone();
+        for fd in descriptors(&mut request) {
+            // One that is not open stands for itself; no live one is that small.
+            *fd = self.table.get(fd).map_or(*fd, |descriptor| descriptor.live);
+        }
+        match &mut request {
+            Request::Send { data, .. } => {
+                let written = self.descriptor(call).written;
+                let places = (0..u32::try_from(call.sends).unwrap_or(u32::MAX))
+                    .map(|i| pattern(written.wrapping_add(i)));
+                data.extend(places);
+            }
+            Request::Connect { to, .. } => to.set_ip(packet::REMOTE),
+            Request::Bind { address, .. } => address.set_ip(packet::LOCAL),
+            _ => {}
+        }
+        request
+    }
+
+    fn descriptor(&self, call: &Call) -> Descriptor {
+        call_fd(call).and_then(|fd| self.table.get(&fd)).copied().unwrap_or_default()
+    }
+
+    /// Compares an answer with what the script wants, and keeps what it gives.
+    fn answered(&mut self, call: &Call, answer: &Answer) -> Told {
+        if let Some(wrong) = call.mismatch(answer) {
+            return Err(wrong);
+        }
+        let (Ok(live), Some(fd)) = (answer.result, call_fd(call)) else { return Ok(()) };
+        let count = u32::try_from(live).unwrap_or(0);
+        if call.creates() {
+            let script = call.result.map_or(fd, |fd| i32::try_from(fd).unwrap_or(-1));
+            let live = i32::try_from(live).unwrap_or(-1);
+            self.table.insert(script, Descriptor { live, ..Descriptor::default() });
+            if matches!(call.request, Request::Accept { .. }) {
+                self.current = Some(script);
+            }
             return Ok(());
         }
-        self.line = blocked.line;
-        self.corrupted()?;
-        Self::answered(&blocked.call, &reply)?;
-        if self.now + self.tolerance < blocked.until || blocked.until + self.tolerance < self.now {
-            let want = seconds(blocked.until - self.variation.start);
-            let began = seconds(blocked.from - self.variation.start);
-            return Err(format!(
-                "{} since {began} returns now, expected at {want}",
-                blocked.call.name
-            ));
+        let Some(descriptor) = self.table.get_mut(&fd) else { return Ok(()) };
+        match (&call.request, &answer.output) {
+            (Request::Send { .. }, _) => {
+                descriptor.written = descriptor.written.wrapping_add(count);
+            }
+            (Request::Receive { flags, .. }, Output::Octets(octets)) => {
+                if !is_pattern(descriptor.read, octets) {
+                    return Err("octets read are not those sent".to_owned());
+                }
+                let kept = flags & MSG_PEEK != 0;
+                descriptor.read = descriptor.read.wrapping_add(if kept { 0 } else { count });
+            }
+            (Request::Close { .. }, _) => {
+                self.table.remove(&fd);
+                self.opening &= self.current != Some(fd);
+            }
+            _ => {}
         }
         Ok(())
     }
 
-    /// Collects what the stack has to send at this instant, and lets a waiting call go on.
-    fn drain(&mut self) -> Told {
-        for _ in 0..STEPS {
-            let Some(packet) = self.sockets.endpoint.poll_packet(self.now) else {
-                let waiting = self.blocked.is_some();
-                self.unblock()?;
-                if waiting && self.blocked.is_none() {
-                    continue;
-                }
-                return Ok(());
-            };
-            let mut octets = packet.header.to_vec();
-            let mut payload = vec![0; usize::from(packet.payload.len)];
-            if !payload.is_empty() {
-                let read = self.sockets.endpoint.read_payload(packet.payload, 0, &mut payload);
-                read.map_err(|_| "the payload of a segment just sent is gone")?;
-            }
-            octets.extend_from_slice(&payload);
-            let sum = packet.peer.pseudo_header_sum(octets.len());
-            if !kinglet_wire::tcp::verify_checksum(&octets, sum) {
-                return Err("the stack sends a wrong checksum".to_owned());
-            }
-            self.sent.push_back(Sent { at: self.now, octets });
+    /// Takes the answer of the call that waits, if it has come.
+    fn unblock(&mut self) -> Told {
+        let Some((when, answer)) = self.interface.finished() else { return Ok(()) };
+        let Some(blocked) = self.blocked.take() else { return Ok(()) };
+        let at = std::mem::replace(&mut self.at, blocked.at);
+        self.answered(&blocked.call, &answer)?;
+        if when + self.tolerance < blocked.until || blocked.until + self.tolerance < when {
+            let (want, have) = (seconds(blocked.until - self.start), seconds(when - self.start));
+            return Err(format!("{} returns at {have}, expected at {want}", blocked.call.name));
         }
-        Err("the stack sends without end".to_owned())
-    }
-
-    /// Runs every timer up to `until`, each at its own time.
-    fn advance(&mut self, until: Instant) -> Told {
-        for _ in 0..STEPS {
-            self.drain()?;
-            match self.sockets.endpoint.deadline() {
-                Some(deadline) if deadline <= until => {
-                    self.now = self.now.max(deadline);
-                    self.sockets.endpoint.handle_deadline(self.now);
-                }
-                _ => {
-                    self.now = self.now.max(until);
-                    return Ok(());
-                }
-            }
-        }
-        Err("timers run without end".to_owned())
-    }
-
-    /// Lets time pass until the stack sends, but not beyond `limit`.
-    fn wait(&mut self, limit: Instant) -> Told {
-        for _ in 0..STEPS {
-            self.drain()?;
-            if !self.sent.is_empty() {
-                return Ok(());
-            }
-            match self.sockets.endpoint.deadline() {
-                Some(deadline) if deadline <= limit => self.advance(deadline)?,
-                _ => return Ok(()),
-            }
-        }
-        Err("timers run without end".to_owned())
+        self.at = at;
+        Ok(())
     }
 
     /// The script says that the stack sends a segment.
@@ -372,18 +311,20 @@ impl Machine {
         let mut expected = expected.clone();
         // A segment larger than the MSS stands for several, as packetdrill has it.
         loop {
-            self.wait(to + self.tolerance)?;
-            let Some(sent) = self.sent.pop_front() else {
-                let next = self.sockets.endpoint.deadline();
-                let next = next.map_or("no timer runs".to_owned(), |at| {
-                    format!("the next timer is at {}", seconds(at - self.variation.start))
+            let Some(sent) = self.interface.receive(to + self.tolerance) else {
+                self.interface.sleep(to);
+                let next = self.interface.next_timer().map_or("no timer runs".to_owned(), |at| {
+                    format!("the next timer is at {}", seconds(at - self.start))
                 });
                 return Err(format!(
                     "\n  expected  > {expected}  at {}\n  actual    nothing; {next}",
                     self.describe(from, to)
                 ));
             };
-            let (live, payload) = SegmentText::decode(&sent.octets).ok_or("a malformed segment")?;
+            self.unblock()?;
+            let (mut live, payload) = packet::outbound(&sent.octets, &mut self.ends)?;
+            // A mark that is not asked for need not be shown.
+            live.ecn = live.ecn.filter(|_| expected.ecn.is_some());
             let actual = self.numbers.outbound(&live, &expected);
             if self.is_part(&expected, &actual) {
                 expected.seq = actual.end();
@@ -394,32 +335,34 @@ impl Machine {
             if sent.at + self.tolerance < from || to + self.tolerance < sent.at {
                 wrong.push("time");
             }
-            if !self.numbers.payload_is_right(&live, payload) {
+            if !self.numbers.payload_is_right(&live, &payload) {
                 wrong.push("payload");
             }
             if wrong.is_empty() {
                 self.outcome.compared += 1;
+                self.last = sent.at.max(self.last);
                 return Ok(());
             }
             return Err(format!(
                 "\n  expected  > {expected}  at {}\n  actual    > {actual}  at {}\n  differs in \
                  {}",
                 self.describe(from, to),
-                seconds(sent.at - self.variation.start),
+                seconds(sent.at - self.start),
                 wrong.join(", ")
             ));
         }
     }
 
     fn describe(&self, from: Instant, to: Instant) -> String {
-        let (from, to) = (from - self.variation.start, to - self.variation.start);
+        if from < self.start {
+            return "any time".to_owned();
+        }
+        let (from, to) = (from - self.start, to - self.start);
         if from == to { seconds(from) } else { format!("{} to {}", seconds(from), seconds(to)) }
     }
 
     fn is_part(&self, expected: &SegmentText, actual: &SegmentText) -> bool {
-        let info = self.sockets.current().and_then(|h| self.sockets.endpoint.info(h));
-        let mss = info.map_or(u32::MAX, |info| info.mss);
-        expected.len > mss
+        expected.len > self.peer_mss
             && actual.len > 0
             && actual.len < expected.len
             && actual.seq == expected.seq
@@ -429,18 +372,20 @@ impl Machine {
     /// Nothing may be left over but resets.
     fn end(&mut self) -> Told {
         if let Some(until) = self.blocked.as_ref().map(|blocked| blocked.until) {
-            self.advance(until + self.tolerance)?;
+            self.interface.sleep(until + self.tolerance);
+            self.unblock()?;
         }
         if let Some(blocked) = &self.blocked {
-            self.line = blocked.line;
+            self.at = blocked.at;
             return Err(format!("{} has not returned", blocked.call.name));
         }
-        let nothing = SegmentText::parse("S 0:0(0) <...>")?;
-        for sent in &self.sent {
-            let Some((live, _)) = SegmentText::decode(&sent.octets) else { continue };
+        for Emitted { at, octets } in self.interface.leftovers() {
+            let (live, _) = packet::outbound(&octets, &mut self.ends)?;
+            let live = SegmentText { ecn: None, ..live };
             if !live.flags.contains(Flags::RST) {
-                let actual = self.numbers.clone().outbound(&live, &nothing);
-                let at = seconds(sent.at - self.variation.start);
+                let expected = SegmentText { flags: Flags::SYN, ..SegmentText::EMPTY };
+                let actual = self.numbers.clone().outbound(&live, &expected);
+                let at = seconds(at - self.start);
                 return Err(format!(
                     "the script ends, but there is\n  actual    > {actual}  at {at}"
                 ));
@@ -448,4 +393,101 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+/// The script's descriptor that a call is about.
+fn call_fd(call: &Call) -> Option<i32> {
+    match &call.request {
+        Request::Socket { .. } | Request::EpollCreate => Some(-1),
+        request => descriptors(&mut request.clone()).first().map(|fd| **fd),
+    }
+}
+
+/// What a script asks for before its first event.
+pub(super) struct Setup {
+    tolerance: Duration,
+    outcome: Outcome,
+    /// Settings by name, in their order.
+    pub(super) settings: Vec<(String, String)>,
+}
+
+impl Setup {
+    pub(super) fn new(file: &str, text: &str, script: &Script, variation: Variation) -> Setup {
+        let mut setup = Setup {
+            tolerance: TOLERANCE,
+            outcome: Outcome::default(),
+            settings: variation.settings(),
+        };
+        let mut ignored = Vec::new();
+        for (at, option) in &script.options {
+            if !setup.option(option) {
+                ignored.push((*at, option.clone()));
+            }
+        }
+        for (at, shell) in &script.setup {
+            let (set, odd) = settings(shell);
+            setup.settings.extend(set);
+            ignored.extend(odd.into_iter().map(|what| (*at, what)));
+        }
+        let mut probe = Settings::default();
+        setup.settings.retain(|(name, value)| {
+            let known = probe.set(name, value);
+            if !known {
+                ignored.push((0, format!("{name}={value}")));
+            }
+            known
+        });
+        ignored.sort_by_key(|(at, _)| *at);
+        let warnings = ignored
+            .into_iter()
+            .map(|(at, what)| format!("{file}:{}: ignored: {what}", place(text, at).0));
+        setup.outcome.warnings = warnings.collect();
+        setup
+    }
+
+    fn option(&mut self, option: &str) -> bool {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let number: Option<u64> = value.parse().ok();
+        match (name, number) {
+            ("--tolerance_usecs", Some(micros)) => self.tolerance = Duration::from_micros(micros),
+            // IPv6 and TCP headers.
+            ("--mtu", Some(mtu)) => {
+                self.settings.push(("mss".to_owned(), mtu.saturating_sub(60).to_string()));
+            }
+            ("--ip_version", _) => return value == "ipv6",
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Settings of Linux in a shell command, and what else it does.
+fn settings(shell: &str) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut set, mut odd) = (Vec::new(), Vec::new());
+    let joined = shell.replace("\\\n", " ");
+    for command in joined.split(['\n', ';']).map(str::trim).filter(|c| !c.is_empty()) {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let program = words.first().copied().unwrap_or_default();
+        if program.ends_with("defaults.sh") || program.starts_with('#') {
+            continue;
+        }
+        if let Some(at) = words.iter().position(|word| *word == "initcwnd") {
+            let segments = words.get(at + 1).copied().unwrap_or_default();
+            set.push(("initcwnd".to_owned(), segments.to_owned()));
+            continue;
+        }
+        if program != "sysctl" && !program.ends_with("set_sysctls.py") {
+            odd.push(command.to_owned());
+            continue;
+        }
+        let assignments = command.replace(" = ", "=");
+        for setting in assignments.split_whitespace() {
+            match setting.split_once('=') {
+                Some((name, _)) if Settings::is_harmless(name) => {}
+                Some((name, value)) => set.push((name.to_owned(), value.to_owned())),
+                None => {}
+            }
+        }
+    }
+    (set, odd)
 }

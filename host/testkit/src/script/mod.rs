@@ -17,18 +17,22 @@
 //! ```
 //!
 //! * Times: `0.1`, `+.1`, `*`, `0.1~0.3`, `+0~+.01`, and `0.1...0.3` for a call that blocks.
-//! * Calls: socket, bind, listen, accept, connect, fcntl, read, write, send, recv, close, shutdown,
-//!   setsockopt, getsockopt (`SO_ERROR`).
+//! * Calls: socket, bind, listen, accept, accept4, connect, fcntl, ioctl, read, readv, recv,
+//!   recvfrom, recvmsg, write, writev, send, sendto, sendmsg, close, shutdown, setsockopt,
+//!   getsockopt, poll, epoll_create, epoll_ctl, epoll_wait; arguments are C's arithmetic over
+//!   numbers and Linux's names, strings, `[lists]` and `{structures}`.
 //! * Segments: flags `S F R P U E W A .`, or `-` for none; `seq:end(len)`, `ack`, `win`, `urg`;
-//!   options mss, sackOK, sack, TS, wscale, nop, eol, FO, or `<...>` for any. One that is larger
-//!   than the MSS stands for several.
-//! * ICMP: `< icmp unreachable host_unreachable [1:101(100)]`; Packet Too Big is not understood.
+//!   options mss, sackOK, sack, TS, wscale, nop, eol, FO, FOEXP, or `<...>` for any; before them
+//!   `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`. One that is larger than the MSS stands for
+//!   several.
+//! * ICMP: `< icmp unreachable host_unreachable [1:101(100)]`, `packet_too_big mtu 1280`,
+//!   `time_exceeded`.
 //! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` names of
-//!   [`kinglet_tcp::Info`].
-//! * `` `…` ``: `sysctl` of `tcp_sack`, `tcp_timestamps`, `tcp_syn_retries`, `tcp_retries2`, and
-//!   `initcwnd`; the rest is named as ignored.
+//!   [`crate::socket::info_field`].
+//! * `` `…` ``: `sysctl` and `initcwnd` as far as [`crate::socket::Settings`] has them; the rest is
+//!   named as ignored.
 //!
-//! What is not understood fails the script with its line.
+//! What is not understood fails the script with its line and column.
 //!
 //! Sequence numbers count from the script's own initial ones; a timestamp echo stands for the value
 //! that the script gave to it. NOP and the order of options do not matter. The octets of every
@@ -36,21 +40,26 @@
 //! stream. A segment that the script expects at no time, and that no later line accounts for, fails
 //! the script at its end.
 //!
-//! Differences from sockets that scripts meet: an option of a connection must be set before
-//! `connect` or `listen`, because the endpoint takes its configuration there; `SO_SNDBUF` and
-//! `SO_RCVBUF` are octets, not doubled; `close` of a socket with unread octets aborts, as
-//! RFC 9293 §3.6.1 asks of a close in both directions at once.
+//! [`run`] drives the stack in this process, [`run_on`] any that has an [`Interface`].
 
 mod asserts;
-mod call;
 mod compare;
+mod cursor;
+mod expression;
+mod local;
 mod machine;
+mod packet;
 mod parse;
+mod request;
 mod segment;
-mod sockets;
 mod time;
 
+pub use local::Interface;
+
+use crate::socket::Settings;
 use kinglet_time::{Duration, Instant};
+use local::Local;
+use machine::{Machine, Setup};
 use std::fmt;
 
 /// The numbers that a script must not depend on. Every script should pass under all of them.
@@ -88,6 +97,21 @@ impl Variation {
         timestamp_offset: u32::MAX - 150,
         lenient: false,
     };
+
+    /// As names and values of [`Settings`].
+    fn settings(&self) -> Vec<(String, String)> {
+        let secret = u128::from_be_bytes(self.secret);
+        let mut out = vec![
+            ("secret".to_owned(), format!("{secret:x}")),
+            ("start".to_owned(), self.start.as_micros().to_string()),
+        ];
+        if self.lenient {
+            // What Linux has, and scripts for it count on.
+            out.push(("initcwnd".to_owned(), "10".to_owned()));
+            out.push(("mss".to_owned(), "1460".to_owned()));
+        }
+        out
+    }
 }
 
 /// What a script that passed has to tell.
@@ -106,6 +130,8 @@ pub struct Failure {
     pub file: String,
     /// Line of the event, from 1.
     pub line: usize,
+    /// Column of what is wrong in it, from 1.
+    pub column: usize,
     /// Time since the start of the script; `None` if it was not understood and so never ran.
     pub time: Option<Duration>,
     /// What is wrong; more than one line if segments are compared.
@@ -114,7 +140,7 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: ", self.file, self.line)?;
+        write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
         if let Some(time) = self.time {
             write!(f, "at {}: ", time::seconds(time))?;
         }
@@ -129,13 +155,32 @@ impl std::error::Error for Failure {}
 /// # Errors
 /// The first line that was not understood, or at which the stack did not do what the script says.
 pub fn run(name: &str, text: &str, variation: Variation) -> Result<Outcome, Failure> {
-    let script = parse::parse(text).map_err(|(line, message)| Failure {
-        file: name.to_owned(),
-        line,
-        time: None,
-        message,
+    run_on(name, text, variation, |wanted| {
+        let mut settings = Settings::default();
+        for (name, value) in wanted {
+            settings.set(name, value);
+        }
+        Local::new(settings)
+    })
+}
+
+/// Runs one script on a stack that `build` makes from names and values of [`Settings`].
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on<I: Interface>(
+    name: &str,
+    text: &str,
+    variation: Variation,
+    build: impl FnOnce(&[(String, String)]) -> I,
+) -> Result<Outcome, Failure> {
+    let script = parse::parse(text).map_err(|wrong| {
+        let (line, column) = cursor::place(text, wrong.at);
+        Failure { file: name.to_owned(), line, column, time: None, message: wrong.what }
     })?;
-    machine::Machine::new(name, &script, variation).run(&script)
+    let setup = Setup::new(name, text, &script, variation);
+    let interface = build(&setup.settings);
+    Machine::new(name, text, setup, variation, interface).run(&script)
 }
 
 #[cfg(test)]
@@ -198,11 +243,11 @@ mod tests {
     #[test]
     fn results_of_calls_are_compared() {
         for (call, told) in [
-            ("+0 read(4, ..., 5) = 5", "returns -1 EAGAIN"),
+            ("+0 recv(4, ..., 5, MSG_DONTWAIT) = 5", "returns -1 EAGAIN"),
             ("+0 write(9, ..., 5) = 5", "returns -1 EBADF"),
             ("+0 write(4, ..., 5) = 4", "returns 5"),
             ("+0...0.2 read(4, ..., 5) = 5", "has not returned"),
-            ("+0 poll(4, ..., 5) = 5", "poll is not understood"),
+            ("+0 read(4, ..., 5) = -1 EAGAIN (Again)", "read blocks"),
             ("0 read(4, ..., 5) = 5", "is past"),
             ("+0 %{ assert tcpi_state == TCP_CLOSE }%", "tcpi_state is 1"),
         ] {
@@ -216,7 +261,7 @@ mod tests {
         let text = "`tc qdisc add`\n--odd=1\n0 `sysctl -w net.ipv4.tcp_odd=1`\n";
         let outcome = run("a.pkt", text, Variation::PLAIN).expect("nothing can fail");
         let lines: Vec<_> = outcome.warnings.iter().map(|w| w.split(": ").next()).collect();
-        assert_eq!(lines, [Some("a.pkt:2"), Some("a.pkt:1"), Some("a.pkt:3")]);
+        assert_eq!(lines, [Some("a.pkt:1"), Some("a.pkt:2"), Some("a.pkt:3")]);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! A script's text as events.
 
-use super::call::Call;
+use super::cursor::{Cursor, Wrong};
+use super::request::Call;
 use super::segment::SegmentText;
 use super::time::{self, When};
+use kinglet_wire::icmpv6::{Kind, unreachable};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    pub(super) line: usize,
+    /// Where it begins in the text.
+    pub(super) at: usize,
     pub(super) when: When,
     pub(super) body: Body,
 }
@@ -18,203 +21,163 @@ pub(super) enum Body {
     Code(String),
     Inbound(SegmentText),
     Outbound(SegmentText),
-    /// ICMP destination unreachable that quotes the segment with this sequence number.
-    Unreachable(u32),
+    /// An ICMPv6 error that quotes the segment with this sequence number.
+    Icmp(Kind, u32),
     Call(Call),
 }
 
 /// A script.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct Script {
-    /// `--name=value` lines.
+    /// `--name=value` words.
     pub(super) options: Vec<(usize, String)>,
     /// Shell commands before the first event.
     pub(super) setup: Vec<(usize, String)>,
     pub(super) events: Vec<Event>,
-    /// What was understood but is ignored.
-    pub(super) ignored: Vec<(usize, String)>,
 }
 
-/// Line and what is wrong there.
-pub(super) type Wrong = (usize, String);
-
 pub(super) fn parse(text: &str) -> Result<Script, Wrong> {
-    let text = without_comments(text)?;
+    let mut cursor = Cursor::new(text);
     let mut script = Script::default();
-    for (line, piece) in pieces(&text)? {
-        if piece.starts_with("--") {
-            let options = piece.split_whitespace().map(|option| (line, option.to_owned()));
-            script.options.extend(options);
-        } else if let Some(shell) = quoted(&piece, "`", "`") {
-            script.setup.push((line, shell));
+    while !cursor.is_at_end() {
+        let at = cursor.at();
+        if cursor.starts_with("--") {
+            script.options.push((at, cursor.run(|c| !c.is_whitespace()).to_owned()));
+        } else if cursor.eat("`") {
+            script.setup.push((at, cursor.until("`")?.to_owned()));
         } else {
-            let event = event(line, &piece, &mut script.ignored).map_err(|what| (line, what))?;
-            script.events.push(event);
+            script.events.push(event(&mut cursor)?);
         }
     }
     Ok(script)
 }
 
-/// Blanks `//…`, `/*…*/` and `#…`, and keeps the lines. Strings, shell and code stay.
-fn without_comments(text: &str) -> Result<String, Wrong> {
-    let mut out = String::new();
-    let mut rest = text;
-    let line_of = |rest: &str| text[..text.len() - rest.len()].lines().count().max(1);
-    while let Some(first) = rest.chars().next() {
-        let literal = [("\"", "\""), ("`", "`"), ("%{", "}%")];
-        if let Some((open, close)) = literal.iter().find(|(open, _)| rest.starts_with(open)) {
-            let inside = &rest[open.len()..];
-            let Some(end) = inside.find(close) else {
-                return Err((line_of(rest), format!("`{open}` without its `{close}`")));
-            };
-            let whole = open.len() + end + close.len();
-            out.push_str(&rest[..whole]);
-            rest = &rest[whole..];
-        } else if rest.starts_with("//") || first == '#' {
-            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
-        } else if rest.starts_with("/*") {
-            let Some(end) = rest.find("*/") else {
-                return Err((line_of(rest), "a comment without its end".to_owned()));
-            };
-            out.extend(rest[..end].chars().filter(|c| *c == '\n'));
-            rest = &rest[end + 2..];
-        } else {
-            out.push(first);
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    Ok(out)
-}
-
-/// Events as text: one begins where a line begins with a time, outside of parentheses and blocks.
-fn pieces(text: &str) -> Result<Vec<Wrong>, Wrong> {
-    let mut out: Vec<Wrong> = Vec::new();
-    let mut open = false;
-    for (index, line) in text.lines().enumerate() {
-        let trimmed = line.trim();
-        if trimmed.is_empty() && !open {
-            continue;
-        }
-        let starts = trimmed.starts_with(|c: char| c.is_ascii_digit())
-            || ["+", "*", "`", "--", ".", "%{"].iter().any(|mark| trimmed.starts_with(mark));
-        match out.last_mut() {
-            Some((_, piece)) if open || !starts => {
-                piece.push('\n');
-                piece.push_str(if open { line } else { trimmed });
-            }
-            _ => out.push((index + 1, trimmed.to_owned())),
-        }
-        open = out.last().is_some_and(|(_, piece)| is_open(piece));
-    }
-    Ok(out)
-}
-
-fn is_open(piece: &str) -> bool {
-    if let Some(code) = piece.find("%{") {
-        return !piece[code..].contains("}%");
-    }
-    if piece.contains('`') {
-        return piece.matches('`').count() % 2 == 1;
-    }
-    piece.matches('(').count() > piece.matches(')').count()
-}
-
-fn quoted(text: &str, open: &str, close: &str) -> Option<String> {
-    let inside = text.trim().strip_prefix(open)?.strip_suffix(close)?;
-    Some(inside.trim().to_owned())
-}
-
-fn event(line: usize, piece: &str, ignored: &mut Vec<Wrong>) -> Result<Event, String> {
+fn event(cursor: &mut Cursor) -> Result<Event, Wrong> {
+    let at = cursor.at();
     let at_once = When { relative: true, kind: time::Kind::At(kinglet_time::Duration::ZERO) };
-    let (when, rest) = if piece.starts_with("%{") {
-        (at_once, piece)
-    } else {
-        time::take(piece)?.ok_or_else(|| format!("not understood: {piece}"))?
+    let when = match time::take(cursor)? {
+        Some(when) => when,
+        None if cursor.starts_with("%{") => at_once,
+        None => return Err(cursor.wrong("an event has to begin with its time")),
     };
-    let rest = rest.trim();
-    let body = if let Some(shell) = quoted(rest, "`", "`") {
-        Body::Shell(shell)
-    } else if let Some(code) = quoted(rest, "%{", "}%") {
-        Body::Code(code)
-    } else if let Some(segment) = rest.strip_prefix('<') {
-        match segment.trim().strip_prefix("icmp") {
-            Some(icmp) => Body::Unreachable(unreachable(icmp)?),
-            None => Body::Inbound(segment_text(line, segment, ignored)?),
+    let body = if cursor.eat("`") {
+        Body::Shell(cursor.until("`")?.trim().to_owned())
+    } else if cursor.eat("%{") {
+        Body::Code(cursor.until("}%")?.trim().to_owned())
+    } else if cursor.eat("<") {
+        if cursor.eat_word("icmp") { icmp(cursor)? } else { inbound(cursor)? }
+    } else if cursor.eat(">") {
+        Body::Outbound(SegmentText::parse(cursor)?)
+    } else {
+        Body::Call(Call::parse(cursor)?)
+    };
+    Ok(Event { at, when, body })
+}
+
+fn inbound(cursor: &mut Cursor) -> Result<Body, Wrong> {
+    let mut start = cursor.clone();
+    let segment = SegmentText::parse(cursor)?;
+    match segment.incomplete() {
+        Some(what) => Err(start.wrong(what)),
+        None => Ok(Body::Inbound(segment)),
+    }
+}
+
+/// Names of ICMP's destination unreachable, IPv4's with their IPv6 counterparts.
+const UNREACHABLE: [(&str, u8); 7] = [
+    ("host_unreachable", unreachable::ADDRESS),
+    ("address_unreachable", unreachable::ADDRESS),
+    ("net_unreachable", unreachable::NO_ROUTE),
+    ("no_route", unreachable::NO_ROUTE),
+    ("port_unreachable", unreachable::PORT),
+    ("admin_prohibited", 1),
+    ("not_neighbour", unreachable::BEYOND_SCOPE),
+];
+
+/// `type [code] [mtu N] [ [seq:end(len)] ]`
+fn icmp(cursor: &mut Cursor) -> Result<Body, Wrong> {
+    let unknown = cursor.wrong("not understood as an ICMP message");
+    let kind = cursor.word();
+    let code = cursor.word();
+    let (code, mtu) = if code == "mtu" {
+        ("", Some(cursor.number()?))
+    } else if cursor.eat_word("mtu") {
+        (code, Some(cursor.number()?))
+    } else {
+        (code, None)
+    };
+    let named = UNREACHABLE.iter().find(|(name, _)| *name == code).map(|(_, number)| *number);
+    let kind = match (kind, code, mtu, named) {
+        ("packet_too_big", "", Some(mtu), _) | ("unreachable", "frag_needed", Some(mtu), _) => {
+            Kind::PacketTooBig { mtu }
         }
-    } else if let Some(segment) = rest.strip_prefix('>') {
-        Body::Outbound(segment_text(line, segment, ignored)?)
-    } else {
-        Body::Call(Call::parse(rest)?)
+        ("unreachable", "", None, _) => {
+            Kind::DestinationUnreachable { code: unreachable::NO_ROUTE }
+        }
+        ("unreachable", _, None, Some(code)) => Kind::DestinationUnreachable { code },
+        ("time_exceeded", "" | "exceed_hops", None, _) => Kind::TimeExceeded { code: 0 },
+        ("time_exceeded", "exceed_reassembly", None, _) => Kind::TimeExceeded { code: 1 },
+        _ => return Err(unknown),
     };
-    if let Body::Inbound(segment) = &body {
-        segment.check_inbound()?;
+    let mut seq = 0;
+    if cursor.eat("[") {
+        seq = cursor.number()?;
+        cursor.until("]")?;
     }
-    Ok(Event { line, when, body })
-}
-
-/// A segment, perhaps with an ECN mark in brackets, which this stack does not look at yet.
-fn segment_text(line: usize, text: &str, ignored: &mut Vec<Wrong>) -> Result<SegmentText, String> {
-    let text = text.trim();
-    if let Some((mark, rest)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
-        ignored.push((line, format!("the IP mark [{mark}]")));
-        return SegmentText::parse(rest);
-    }
-    SegmentText::parse(text)
-}
-
-fn unreachable(text: &str) -> Result<u32, String> {
-    let unknown = || format!("not understood: icmp{text}");
-    let (kind, quote) = text.split_once('[').ok_or_else(unknown)?;
-    let words: Vec<&str> = kind.split_whitespace().collect();
-    let codes = [
-        "host_unreachable",
-        "net_unreachable",
-        "port_unreachable",
-        "address_unreachable",
-        "no_route",
-        "admin_prohibited",
-    ];
-    match words.as_slice() {
-        ["unreachable", code] if codes.contains(code) => {}
-        _ => return Err(unknown()),
-    }
-    let seq = quote.split(':').next().unwrap_or_default();
-    seq.trim().parse().map_err(|_| unknown())
+    Ok(Body::Icmp(kind, seq))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::cursor::place;
     use super::*;
 
-    fn lines(text: &str) -> Vec<(usize, String)> {
-        pieces(&without_comments(text).unwrap()).unwrap()
+    #[test]
+    fn events_end_where_the_next_begins() {
+        let text = "--tolerance_usecs=9 --x // words\n`a\n b`\n0 close(1, // x\n 2) = 0 // why\n\
+                    +0 < S 0:0(0) win 9\n+0 > S. 0:0(0) ack 1\n<mss 1>\n+.1 %{ a }% %{ b }%\n* `c`";
+        let script = parse(text).expect("is understood");
+        assert_eq!((script.options.len(), script.setup.len(), script.events.len()), (2, 1, 6));
+        let lines: Vec<_> = script.events.iter().map(|e| place(text, e.at)).collect();
+        assert_eq!(lines, [(4, 1), (6, 1), (7, 1), (9, 1), (9, 13), (10, 1)]);
     }
 
     #[test]
-    fn comments_go_and_lines_keep_their_numbers() {
-        let text = "// one\n/* two\n three */ 0 a(1, // x\n 2) = 3\n\n+0 < S # y\n";
-        let want = [(3, "0 a(1,\n 2) = 3".to_owned()), (6, "+0 < S".to_owned())];
-        let got: Vec<_> = lines(text)
-            .into_iter()
-            .map(|(n, t)| (n, t.replace(" \n", "\n").trim().to_owned()))
-            .collect();
-        assert_eq!(got, want);
+    fn icmp_messages_are_read() {
+        let no_route = unreachable::NO_ROUTE;
+        for (text, kind, seq) in [
+            ("packet_too_big mtu 1300 [1:5(4)]", Kind::PacketTooBig { mtu: 1300 }, 1),
+            ("unreachable frag_needed mtu 1400 [7:9(2)]", Kind::PacketTooBig { mtu: 1400 }, 7),
+            (
+                "unreachable [5000:6000(1000)]",
+                Kind::DestinationUnreachable { code: no_route },
+                5000,
+            ),
+            ("unreachable port_unreachable", Kind::DestinationUnreachable { code: 4 }, 0),
+            ("time_exceeded exceed_reassembly", Kind::TimeExceeded { code: 1 }, 0),
+        ] {
+            let script = parse(&format!("+0 < icmp {text}\n+0 close(3) = 0")).expect(text);
+            assert_eq!(script.events[0].body, Body::Icmp(kind, seq), "{text}");
+        }
+        assert!(parse("+0 < icmp echo").is_err() && parse("+0 < icmp unreachable odd").is_err());
     }
 
     #[test]
-    fn a_code_block_spans_lines_and_keeps_its_marks() {
-        let text = "+0 %{ assert a == 1 # yes\nassert b\n}%\n+0 < S";
-        assert_eq!(lines(text).len(), 2);
-    }
-
-    #[test]
-    fn what_is_not_understood_is_named_by_line() {
-        let (line, what) = parse("\n+0 frobnicate 3").unwrap_err();
-        assert_eq!(line, 2);
-        assert!(what.contains("frobnicate"), "{what}");
-        assert_eq!(parse("+0 < S 0:0(0) win 1 <mss 5,odd 7>").unwrap_err().0, 1);
-        assert_eq!(parse("+0 < S 0:5(0) win 1").unwrap_err().0, 1);
-        assert_eq!(parse("+0 < . 1:1(0) ack 1").unwrap_err().0, 1);
-        assert_eq!(parse("/* never ends").unwrap_err().0, 1);
+    fn what_is_not_understood_is_named_by_line_and_column() {
+        for (text, line, column) in [
+            ("\n+0 frobnicate(3) = 0", 2, 4),
+            ("\n+0 frobnicate 3", 2, 4),
+            ("+0 < S 0:0(0) win 1 <mss 5,odd 7>", 1, 28),
+            ("+0 < S 0:5(0) win 1", 1, 8),
+            ("+0 < . 1:1(0) ack 1", 1, 6),
+            ("+0 < X 1:1(0) ack 1", 1, 6),
+            (" /* never ends", 1, 2),
+            ("+0 < S 0:0(0) win 1\n  +0 > S. 0:0(0) ack x", 2, 22),
+            ("+0 listen(3, ODD) = 0", 1, 14),
+            ("%{ never ends", 1, 4),
+        ] {
+            let wrong = parse(text).expect_err(text);
+            assert_eq!(place(text, wrong.at), (line, column), "{text}: {}", wrong.what);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Segments in the notation and on the wire.
 
+use super::cursor::{Cursor, Wrong};
 use kinglet_wire::tcp::{Flags, set_checksum};
 use std::fmt;
 
@@ -24,6 +25,9 @@ pub(super) enum Opt {
 /// A segment as a script writes it. Numbers are the script's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentText {
+    /// The values that the ECN field of the IP header may have; `None`: any, and not set for the
+    /// peer.
+    pub(super) ecn: Option<&'static [u8]>,
     pub(super) flags: Flags,
     pub(super) seq: u32,
     pub(super) len: u32,
@@ -46,48 +50,54 @@ const LETTERS: [(char, Flags); 9] = [
     ('.', Flags::ACK),
 ];
 
-fn num<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.trim().parse().map_err(|_| format!("not a number in range: {text}"))
-}
-
 impl SegmentText {
-    pub(super) fn parse(text: &str) -> Result<SegmentText, String> {
-        let text = text.trim();
-        let (head, options) = match text.split_once('<') {
-            Some((head, options)) => {
-                let inside = options.strip_suffix('>').ok_or("options without `>`")?;
-                (head, if inside.trim() == "..." { None } else { Some(parse_options(inside)?) })
-            }
-            None => (text, Some(Vec::new())),
-        };
-        let mut words = head.split_whitespace();
-        let flags = parse_flags(words.next().ok_or("a segment without flags")?)?;
-        let (seq, len) = parse_range(words.next().ok_or("a segment without sequence numbers")?)?;
-        let mut segment = SegmentText { flags, seq, len, ack: None, win: None, urg: None, options };
-        while let Some(word) = words.next() {
-            let value = words.next().ok_or_else(|| format!("`{word}` without its number"))?;
-            match word {
-                "ack" => segment.ack = Some(num(value)?),
-                "win" => segment.win = Some(num(value)?),
-                "urg" => segment.urg = Some(num(value)?),
-                _ => return Err(format!("not understood in a segment: {word}")),
-            }
+    /// A segment of which nothing is known.
+    pub(super) const EMPTY: SegmentText = SegmentText {
+        ecn: None,
+        flags: Flags::NONE,
+        seq: 0,
+        len: 0,
+        ack: None,
+        win: None,
+        urg: None,
+        options: Some(Vec::new()),
+    };
+
+    pub(super) fn parse(cursor: &mut Cursor) -> Result<SegmentText, Wrong> {
+        let ecn = if cursor.eat("[") { Some(parse_ecn(cursor)?) } else { None };
+        let flags = parse_flags(cursor)?;
+        let (seq, len) = parse_range(cursor)?;
+        let mut ends = cursor.clone();
+        let mut segment = SegmentText { ecn, flags, seq, len, ..SegmentText::EMPTY };
+        if cursor.eat_word("ack") {
+            segment.ack = Some(cursor.number()?);
         }
-        if segment.flags.contains(Flags::ACK) != segment.ack.is_some() {
-            return Err("flag `.` and `ack` go together".to_owned());
+        if cursor.eat_word("win") {
+            segment.win = Some(cursor.number()?);
+        }
+        if cursor.eat_word("urg") {
+            segment.urg = Some(cursor.number()?);
+        }
+        if cursor.eat("<") {
+            segment.options = if cursor.eat("...") {
+                cursor.expect(">")?;
+                None
+            } else {
+                Some(parse_options(cursor)?)
+            };
+        }
+        if flags.contains(Flags::ACK) != segment.ack.is_some() {
+            return Err(ends.wrong("flag `.` and `ack` go together"));
         }
         Ok(segment)
     }
 
-    /// What the peer sends must be complete.
-    pub(super) fn check_inbound(&self) -> Result<(), String> {
+    /// What a segment of the peer lacks.
+    pub(super) fn incomplete(&self) -> Option<&'static str> {
         if self.win.is_none() && !self.flags.contains(Flags::RST) {
-            return Err("a segment of the peer needs `win`".to_owned());
+            return Some("a segment of the peer needs `win`");
         }
-        if self.options.is_none() {
-            return Err("a segment of the peer needs its options".to_owned());
-        }
-        Ok(())
+        self.options.is_none().then_some("a segment of the peer needs its options")
     }
 
     /// The octets, with these ports, this payload and the pseudo-header's sum for their length.
@@ -124,6 +134,7 @@ impl SegmentText {
         let (header, payload) = octets.split_at_checked(usize::from(fixed[12] >> 4) * 4)?;
         let flags = Flags::from_bits(half(12));
         let segment = SegmentText {
+            ecn: None,
             flags,
             seq: word(4),
             len: u32::try_from(payload.len()).ok()?,
@@ -141,61 +152,108 @@ impl SegmentText {
     }
 }
 
-fn parse_flags(text: &str) -> Result<Flags, String> {
-    if text == "-" {
+/// The rest of `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`: the values that are meant.
+fn parse_ecn(cursor: &mut Cursor) -> Result<&'static [u8], Wrong> {
+    let unknown = cursor.wrong("not understood as an IP mark");
+    let values: &[u8] = match cursor.until("]")?.trim() {
+        "noecn" => &[0],
+        "ect1" => &[1],
+        "ect0" => &[2],
+        "ect01" => &[2, 1],
+        "ce" => &[3],
+        _ => return Err(unknown),
+    };
+    Ok(values)
+}
+
+fn parse_flags(cursor: &mut Cursor) -> Result<Flags, Wrong> {
+    if cursor.eat("-") {
         return Ok(Flags::NONE);
     }
-    text.chars().try_fold(Flags::NONE, |flags, letter| {
+    let mut start = cursor.clone();
+    let letters = cursor.run(|c| c.is_ascii_alphabetic() || c == '.');
+    let flags = letters.chars().try_fold(Flags::NONE, |flags, letter| {
         let known = LETTERS.iter().find(|(l, _)| *l == letter);
-        known.map(|(_, flag)| flags | *flag).ok_or_else(|| format!("not a flag: {letter}"))
-    })
+        known.map(|(_, flag)| flags | *flag)
+    });
+    flags.filter(|_| !letters.is_empty()).ok_or_else(|| start.wrong("not understood as flags"))
 }
 
 /// `seq:end(len)`
-fn parse_range(text: &str) -> Result<(u32, u32), String> {
-    let wrong = || format!("not understood as seq:end(len): {text}");
-    let (seq, rest) = text.split_once(':').ok_or_else(wrong)?;
-    let (end, len) = rest.strip_suffix(')').and_then(|r| r.split_once('(')).ok_or_else(wrong)?;
-    let (seq, end, len): (u32, u32, u32) = (num(seq)?, num(end)?, num(len)?);
+fn parse_range(cursor: &mut Cursor) -> Result<(u32, u32), Wrong> {
+    let mut start = cursor.clone();
+    let seq: u32 = cursor.number()?;
+    cursor.expect(":")?;
+    let end: u32 = cursor.number()?;
+    cursor.expect("(")?;
+    let len: u32 = cursor.number()?;
+    cursor.expect(")")?;
     if seq.wrapping_add(len) != end {
-        return Err(format!("{seq} and {len} octets do not end at {end}"));
+        return Err(start.wrong("start and length do not give this end"));
     }
     Ok((seq, len))
 }
 
-fn parse_options(text: &str) -> Result<Vec<Opt>, String> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts.map(parse_option).collect()
+fn parse_options(cursor: &mut Cursor) -> Result<Vec<Opt>, Wrong> {
+    let mut out = Vec::new();
+    while !cursor.eat(">") {
+        if !out.is_empty() {
+            cursor.expect(",")?;
+        }
+        out.push(parse_option(cursor)?);
+    }
+    Ok(out)
 }
 
-fn parse_option(text: &str) -> Result<Opt, String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Ok(match words.as_slice() {
-        ["mss", n] => Opt::Mss(num(n)?),
-        ["wscale", n] => Opt::Wscale(num(n)?),
-        ["sackOK"] => Opt::SackOk,
-        ["nop"] => Opt::Nop,
-        ["eol"] => Opt::Eol,
-        ["TS", "val", val, "ecr", ecr] => Opt::Ts { val: num(val)?, ecr: num(ecr)? },
-        ["sack", blocks @ ..] if !blocks.is_empty() => {
-            let blocks = blocks.iter().map(|block| {
-                let (l, r) = block.split_once(':').ok_or("a SACK block is `left:right`")?;
-                Ok((num(l)?, num(r)?))
-            });
-            Opt::Sack(blocks.collect::<Result<_, String>>()?)
+fn parse_option(cursor: &mut Cursor) -> Result<Opt, Wrong> {
+    let mut start = cursor.clone();
+    Ok(match cursor.word() {
+        "mss" => Opt::Mss(cursor.number()?),
+        "wscale" => Opt::Wscale(cursor.number()?),
+        "sackOK" => Opt::SackOk,
+        "nop" => Opt::Nop,
+        "eol" => Opt::Eol,
+        "TS" => {
+            if !cursor.eat_word("val") {
+                return Err(cursor.wrong("`val` is missing"));
+            }
+            let val = cursor.number()?;
+            if !cursor.eat_word("ecr") {
+                return Err(cursor.wrong("`ecr` is missing"));
+            }
+            Opt::Ts { val, ecr: cursor.number()? }
         }
-        ["FO"] => Opt::Cookie(Vec::new()),
-        ["FO", cookie] => Opt::Cookie(hex(cookie)?),
-        _ => return Err(format!("not understood as an option: {text}")),
+        "sack" => {
+            let mut blocks = Vec::new();
+            while !cursor.starts_with(",") && !cursor.starts_with(">") {
+                let left = cursor.number()?;
+                cursor.expect(":")?;
+                blocks.push((left, cursor.number()?));
+            }
+            Opt::Sack(blocks)
+        }
+        "FO" => Opt::Cookie(parse_hex(cursor)?),
+        "FOEXP" => {
+            let cookie = parse_hex(cursor)?;
+            Opt::Unknown(EXPERIMENT, [FOEXP_MAGIC.as_slice(), &cookie].concat())
+        }
+        _ => return Err(start.wrong("not understood as an option")),
     })
 }
 
-fn hex(text: &str) -> Result<Vec<u8>, String> {
+/// The kind of experimental options and what begins a Fast Open one (RFC 6994, RFC 7413 §A).
+const EXPERIMENT: u8 = 254;
+const FOEXP_MAGIC: [u8; 2] = [0xF9, 0x89];
+
+/// Octets in hexadecimal digits, perhaps none.
+fn parse_hex(cursor: &mut Cursor) -> Result<Vec<u8>, Wrong> {
+    let mut start = cursor.clone();
+    let text = cursor.word();
     let octets = (0..text.len()).step_by(2).map(|at| {
         let pair = text.get(at..at + 2);
         pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
     });
-    octets.collect::<Option<_>>().ok_or_else(|| format!("not hexadecimal: {text}"))
+    octets.collect::<Option<_>>().ok_or_else(|| start.wrong("not hexadecimal"))
 }
 
 impl Opt {
@@ -280,8 +338,17 @@ impl fmt::Display for Opt {
     }
 }
 
+/// What the notation calls a value of the IP header's ECN field.
+fn ecn_name(value: u8) -> &'static str {
+    ["noecn", "ect1", "ect0", "ce"].get(usize::from(value)).copied().unwrap_or("?")
+}
+
 impl fmt::Display for SegmentText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(values) = self.ecn {
+            let names: Vec<&str> = values.iter().map(|value| ecn_name(*value)).collect();
+            write!(f, "[{}] ", names.join("|"))?;
+        }
         if self.flags == Flags::NONE {
             f.write_str("-")?;
         }
@@ -313,26 +380,36 @@ impl fmt::Display for SegmentText {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> SegmentText {
+        SegmentText::parse(&mut Cursor::new(text)).expect(text)
+    }
+
     #[test]
     fn a_segment_is_read_and_written_alike() {
         for text in [
             "S 0:0(0) win 1000 <mss 1000,sackOK,TS val 100 ecr 0,nop,wscale 7>",
             "SEW 0:0(0) win 1000",
-            "P. 1:1001(1000) ack 1 win 257",
-            "FP. 4294967295:9(10) ack 1",
-            ". 1:1(0) ack 1 win 5 urg 3 <nop,nop,sack 1:2 3:4>",
+            "[ect0] P. 1:1001(1000) ack 1 win 257",
+            "[ce] FP. 4294967295:9(10) ack 1",
+            ". 1:1(0) ack 1 win 5 urg 3 <nop,nop,sack 1:2 3:4,eol>",
             "R 1:1(0) <...>",
             "- 1:1(0) win 3 <FO 0a1b>",
         ] {
-            assert_eq!(SegmentText::parse(text).unwrap().to_string(), text);
+            assert_eq!(parse(text).to_string(), text);
         }
+        assert_eq!(parse("[ect01] . 1:1(0) ack 1").ecn, Some([2, 1].as_slice()));
+        assert_eq!(parse("SEWA 0:0(0)").flags, Flags::SYN | Flags::ECE | Flags::CWR | Flags::AE);
     }
 
     #[test]
     fn the_wire_gives_back_what_was_encoded() {
-        let text = "S. 7:7(0) ack 9 win 1000 <mss 1000,sackOK,TS val 1 ecr 2,nop,wscale 7>";
-        let segment = SegmentText::parse(text).unwrap();
-        let octets = segment.encode((1, 2), &[], 0);
-        assert_eq!(SegmentText::decode(&octets), Some((segment, &[][..])));
+        for text in [
+            "S. 7:7(0) ack 9 win 1000 <mss 1000,sackOK,TS val 1 ecr 2,nop,wscale 7>",
+            "S 7:7(0) win 1000 <FO,nop,nop,FOEXP 0a0b0c0d>",
+        ] {
+            let segment = parse(text);
+            let octets = segment.encode((1, 2), &[], 0);
+            assert_eq!(SegmentText::decode(&octets), Some((segment, &[][..])));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Times of events.
 
+use super::cursor::{Cursor, Wrong};
 use kinglet_time::Duration;
 
 /// When an event happens.
@@ -19,58 +20,51 @@ pub(super) enum Kind {
     Blocks(Duration, Duration),
 }
 
-/// Takes a time off the front of `text`; `None` if there is none.
-pub(super) fn take(text: &str) -> Result<Option<(When, &str)>, String> {
-    let text = text.trim_start();
-    if let Some(rest) = text.strip_prefix('*') {
-        return Ok(Some((When { relative: true, kind: Kind::Any }, rest)));
+/// Takes a time; `None` if none is next.
+pub(super) fn take(cursor: &mut Cursor) -> Result<Option<When>, Wrong> {
+    if cursor.eat("*") {
+        return Ok(Some(When { relative: true, kind: Kind::Any }));
     }
-    let (relative, rest) = match text.strip_prefix('+') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let Some((first, rest)) = number(rest)? else { return Ok(None) };
-    let end = |rest: &'_ str| -> Result<_, String> {
-        let trimmed = rest.trim_start();
-        let trimmed = trimmed.strip_prefix('+').unwrap_or(trimmed);
-        let found = number(trimmed)?;
-        Ok(found.map(|(d, r)| (d, rest.len() - r.len())))
+    let relative = cursor.eat("+");
+    let Some(first) = seconds_of(cursor)? else {
+        return if relative { Err(cursor.wrong("a time is missing")) } else { Ok(None) };
     };
     for (mark, blocks) in [("...", true), ("~", false)] {
-        if let Some(tail) = rest.trim_start().strip_prefix(mark) {
-            let (second, used) = end(tail)?.ok_or("a time is missing after its range mark")?;
+        if cursor.eat(mark) {
+            cursor.eat("+");
+            let missing = |cursor: &mut Cursor| cursor.wrong("a time is missing after its mark");
+            let second = seconds_of(cursor)?.ok_or_else(|| missing(cursor))?;
             let kind =
                 if blocks { Kind::Blocks(first, second) } else { Kind::Range(first, second) };
-            return Ok(Some((When { relative, kind }, &tail[used..])));
+            return Ok(Some(When { relative, kind }));
         }
     }
-    Ok(Some((When { relative, kind: Kind::At(first) }, rest)))
+    Ok(Some(When { relative, kind: Kind::At(first) }))
 }
 
-/// Decimal seconds at the front of `text`.
-fn number(text: &str) -> Result<Option<(Duration, &str)>, String> {
-    let whole = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let mut used = whole;
+/// Decimal seconds.
+fn seconds_of(cursor: &mut Cursor) -> Result<Option<Duration>, Wrong> {
+    let out_of_range = cursor.wrong("a time out of range");
+    let digits = |c: char| c.is_ascii_digit();
+    let whole = cursor.run(digits);
     let mut fraction = "";
     // `0...` is a range, not a fraction.
-    if text[whole..].starts_with('.') && !text[whole..].starts_with("..") {
-        let tail = &text[whole + 1..];
-        let digits = tail.len() - tail.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        fraction = &tail[..digits];
-        used += 1 + digits;
+    if cursor.starts_with(".") && !cursor.starts_with("..") {
+        cursor.expect(".")?;
+        fraction = cursor.run(digits);
     }
-    if whole == 0 && fraction.is_empty() {
+    if whole.is_empty() && fraction.is_empty() {
         return Ok(None);
     }
-    let seconds: u64 = if whole == 0 {
-        0
-    } else {
-        text[..whole].parse().map_err(|_| "a time out of range".to_owned())?
-    };
+    let whole = if whole.is_empty() { "0" } else { whole };
     let micros: String = fraction.chars().chain("000000".chars()).take(6).collect();
-    let micros: u64 = micros.parse().map_err(|_| "a time out of range".to_owned())?;
-    let total = seconds.saturating_mul(1_000_000).saturating_add(micros);
-    Ok(Some((Duration::from_micros(total), &text[used..])))
+    match (whole.parse::<u64>(), micros.parse::<u64>()) {
+        (Ok(seconds), Ok(micros)) => {
+            let total = seconds.saturating_mul(1_000_000).saturating_add(micros);
+            Ok(Some(Duration::from_micros(total)))
+        }
+        _ => Err(out_of_range),
+    }
 }
 
 /// Seconds with six decimals.
@@ -95,12 +89,17 @@ mod tests {
             ("+0~+0.01 x", true, Kind::Range(ms(0), ms(10))),
             ("0.1~0.3 x", false, Kind::Range(ms(100), ms(300))),
             ("0.1...0.3 x", false, Kind::Blocks(ms(100), ms(300))),
-            ("0...0.3 x", false, Kind::Blocks(ms(0), ms(300))),
+            ("+.002 ... 0.3 x", true, Kind::Blocks(ms(2), ms(300))),
             ("+0...+.5 x", true, Kind::Blocks(ms(0), ms(500))),
             ("* x", true, Kind::Any),
         ] {
-            assert_eq!(take(text), Ok(Some((When { relative, kind }, " x"))), "{text}");
+            let mut cursor = Cursor::new(text);
+            assert_eq!(take(&mut cursor), Ok(Some(When { relative, kind })), "{text}");
+            assert_eq!(cursor.rest(), "x", "{text}");
         }
-        assert_eq!(take("socket()"), Ok(None));
+        assert_eq!(take(&mut Cursor::new("socket()")), Ok(None));
+        for odd in ["+", "0~", "1...x"] {
+            assert!(take(&mut Cursor::new(odd)).is_err(), "{odd}");
+        }
     }
 }

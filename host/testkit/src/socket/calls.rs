@@ -1,0 +1,426 @@
+//! The descriptors, and what calls do with them.
+
+use super::ready::Epoll;
+use super::stack::Flow;
+use super::{
+    Answer, Errno, F_GETFL, F_SETFL, FIONREAD, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK,
+    MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD, SHUT_RDWR, SHUT_WR, SIOCOUTQ,
+    SOCK_NONBLOCK, SOCK_STREAM, Stack,
+};
+use kinglet_tcp::{
+    ConnectError, ConnectionConfig, ConnectionError, Handle, KeepAlive, ListenConfig, ListenError,
+    RecvError, SendError, State,
+};
+use kinglet_time::Duration;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv6Addr, SocketAddrV6};
+
+/// What a descriptor stands for.
+pub(super) enum Kind {
+    Fresh,
+    /// Connections that `poll` has taken off the endpoint's queue wait for `accept` here.
+    Listening(VecDeque<Handle>),
+    Connection(Handle),
+    Epoll(Epoll),
+}
+
+pub(super) struct Socket {
+    pub(super) kind: Kind,
+    pub(super) config: ConnectionConfig,
+    pub(super) keepalive: KeepAlive,
+    pub(super) keepalive_on: bool,
+    /// SO_LINGER.
+    pub(super) linger: Option<Duration>,
+    pub(super) nonblocking: bool,
+    local: Option<SocketAddrV6>,
+    /// `connect` has not yet reported success.
+    connecting: bool,
+    /// The application has shut down reading.
+    deaf: bool,
+    /// The error has been reported: like SO_ERROR, only once.
+    pub(super) told: bool,
+    /// Octets of a waiting write that are done.
+    partial: usize,
+}
+
+/// All descriptors.
+pub(super) struct Table {
+    pub(super) sockets: BTreeMap<i32, Socket>,
+    descriptors: Descriptors,
+}
+
+/// Where new descriptors come from.
+type Descriptors = Box<dyn FnMut() -> Option<i32> + Send>;
+
+impl Table {
+    pub(super) fn new(descriptors: Descriptors) -> Table {
+        Table { sockets: BTreeMap::new(), descriptors }
+    }
+
+    fn add(&mut self, socket: Socket) -> Answer {
+        let Some(fd) = (self.descriptors)() else { return Answer::error(Errno::ENOMEM) };
+        self.sockets.insert(fd, socket);
+        Answer::value(i64::from(fd))
+    }
+
+    pub(super) fn handle(&self, fd: i32) -> Option<Handle> {
+        match self.sockets.get(&fd)?.kind {
+            Kind::Connection(handle) => Some(handle),
+            _ => None,
+        }
+    }
+
+    pub(super) fn entry(&mut self, fd: i32) -> Result<&mut Socket, Errno> {
+        self.sockets.get_mut(&fd).ok_or(Errno::EBADF)
+    }
+}
+
+/// `Ok(None)`: it has to wait.
+pub(super) type Outcome = Result<Option<Answer>, Errno>;
+
+fn done(result: usize) -> Outcome {
+    Ok(Some(Answer::value(i64::try_from(result).unwrap_or(i64::MAX))))
+}
+
+pub(super) const DONE: Outcome = Ok(Some(Answer::DONE));
+
+impl Stack {
+    /// Does what a call asks for. `None`: it has to wait, and is to be tried again with what is
+    /// left of `request` when something has happened.
+    pub fn call(&mut self, request: &mut Request) -> Option<Answer> {
+        let answer = self.dispatch(request).unwrap_or_else(|errno| Some(Answer::error(errno)));
+        self.drain();
+        answer
+    }
+
+    fn dispatch(&mut self, request: &mut Request) -> Outcome {
+        match request {
+            Request::Socket { kind, .. } => self.socket(*kind),
+            Request::Bind { fd, address } => self.bind(*fd, *address),
+            Request::Listen { fd, backlog } => self.listen(*fd, *backlog),
+            Request::Accept { fd, flags } => self.accept(*fd, *flags),
+            Request::Connect { fd, to } => self.connect(*fd, *to),
+            Request::Receive { fd, len, flags } => self.receive(*fd, *len, *flags),
+            Request::Send { fd, data, flags, .. } => self.send(*fd, data, *flags),
+            Request::Fcntl { fd, command, argument } => self.fcntl(*fd, *command, *argument),
+            Request::Ioctl { fd, request } => self.ioctl(*fd, *request),
+            Request::Close { fd } => self.close(*fd),
+            Request::Shutdown { fd, how } => self.shutdown(*fd, *how),
+            Request::GetOption { fd, level, name } => self.get_option(*fd, *level, *name),
+            Request::SetOption { fd, level, name, value } => {
+                self.set_option(*fd, *level, *name, value)
+            }
+            Request::Poll { wanted, patience } => self.poll(wanted, patience),
+            Request::EpollCreate => Ok(Some(self.new_descriptor(Kind::Epoll(Epoll::default())))),
+            Request::EpollControl { epoll, operation, fd, events, data } => {
+                self.epoll_control(*epoll, *operation, *fd, *events, *data)
+            }
+            Request::EpollWait { epoll, most, patience } => {
+                self.epoll_wait(*epoll, *most, patience)
+            }
+        }
+    }
+
+    fn new_descriptor(&mut self, kind: Kind) -> Answer {
+        self.table.add(Socket {
+            kind,
+            config: self.settings.connection,
+            keepalive: self.settings.keepalive,
+            keepalive_on: false,
+            linger: None,
+            nonblocking: false,
+            local: None,
+            connecting: false,
+            deaf: false,
+            told: false,
+            partial: 0,
+        })
+    }
+
+    fn socket(&mut self, kind: i32) -> Outcome {
+        if kind & 0xf != SOCK_STREAM {
+            return Err(Errno::EAFNOSUPPORT);
+        }
+        let answer = self.new_descriptor(Kind::Fresh);
+        self.set_nonblocking(&answer, kind & SOCK_NONBLOCK != 0);
+        Ok(Some(answer))
+    }
+
+    fn set_nonblocking(&mut self, created: &Answer, nonblocking: bool) {
+        let fd = created.result.ok().and_then(|fd| i32::try_from(fd).ok());
+        if let Some(socket) = fd.and_then(|fd| self.table.sockets.get_mut(&fd)) {
+            socket.nonblocking = nonblocking;
+        }
+    }
+
+    fn bind(&mut self, fd: i32, address: SocketAddrV6) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        if !matches!(socket.kind, Kind::Fresh) || socket.local.is_some() {
+            return Err(Errno::EINVAL);
+        }
+        socket.local = Some(address);
+        DONE
+    }
+
+    fn listen(&mut self, fd: i32, backlog: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        let port = socket.local.map_or(0, |address| address.port());
+        // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
+        let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
+        let config = ListenConfig { backlog, connection: socket.config };
+        match socket.kind {
+            Kind::Fresh => {}
+            Kind::Listening(_) => return DONE,
+            _ => return Err(Errno::EINVAL),
+        }
+        match self.endpoint.listen(port, config) {
+            Ok(()) => {
+                self.table.entry(fd)?.kind = Kind::Listening(VecDeque::new());
+                DONE
+            }
+            Err(ListenError::InUse | ListenError::NoSlot | ListenError::BadPort) => {
+                Err(Errno::EADDRINUSE)
+            }
+        }
+    }
+
+    /// Whether there is a connection to accept; it then waits with the socket.
+    pub(super) fn has_connection(&mut self, fd: i32) -> bool {
+        let Some(socket) = self.table.sockets.get_mut(&fd) else { return false };
+        let port = socket.local.map_or(0, |address| address.port());
+        let Kind::Listening(waiting) = &mut socket.kind else { return false };
+        if waiting.is_empty() {
+            waiting.extend(self.endpoint.accept(port));
+        }
+        !waiting.is_empty()
+    }
+
+    fn accept(&mut self, fd: i32, flags: i32) -> Outcome {
+        let available = self.has_connection(fd);
+        let socket = self.table.entry(fd)?;
+        let Kind::Listening(waiting) = &mut socket.kind else { return Err(Errno::EINVAL) };
+        let Some(handle) = waiting.pop_front().filter(|_| available) else {
+            return if socket.nonblocking { Err(Errno::EAGAIN) } else { Ok(None) };
+        };
+        let inherited = (socket.config, socket.keepalive, socket.keepalive_on, socket.linger);
+        let mut answer = self.new_descriptor(Kind::Connection(handle));
+        self.set_nonblocking(&answer, flags & SOCK_NONBLOCK != 0);
+        let fd = answer.result.ok().and_then(|fd| i32::try_from(fd).ok()).ok_or(Errno::ENOMEM)?;
+        let socket = self.table.entry(fd)?;
+        (socket.config, socket.keepalive, socket.keepalive_on, socket.linger) = inherited;
+        self.current = Some(handle);
+        if let Some((flow, _, port)) = self.endpoint.name(handle) {
+            answer.output = Output::Address(SocketAddrV6::new(flow.remote, port, 0, 0));
+        }
+        Ok(Some(answer))
+    }
+
+    fn connect(&mut self, fd: i32, to: SocketAddrV6) -> Outcome {
+        let default = self.settings.local;
+        let socket = self.table.entry(fd)?;
+        let handle = match socket.kind {
+            Kind::Fresh => {
+                let local = socket.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
+                let here = if local.ip().is_unspecified() { default } else { *local.ip() };
+                let (nonblocking, config) = (socket.nonblocking, socket.config);
+                let flow = Flow { local: here, remote: *to.ip() };
+                let handle = self.open(flow, local.port(), to.port(), config)?;
+                let socket = self.table.entry(fd)?;
+                socket.kind = Kind::Connection(handle);
+                socket.connecting = true;
+                self.current = Some(handle);
+                return if nonblocking { Err(Errno::EINPROGRESS) } else { Ok(None) };
+            }
+            Kind::Connection(handle) => handle,
+            _ => return Err(Errno::EISCONN),
+        };
+        if let Some(errno) = self.take_error(fd, handle) {
+            return Err(errno);
+        }
+        let socket = self.table.entry(fd)?;
+        match self.endpoint.state(handle) {
+            Some(State::SynSent | State::SynReceived) if socket.nonblocking => Err(Errno::EALREADY),
+            Some(State::SynSent | State::SynReceived) => Ok(None),
+            _ if socket.connecting => {
+                socket.connecting = false;
+                DONE
+            }
+            _ => Err(Errno::EISCONN),
+        }
+    }
+
+    fn open(
+        &mut self,
+        flow: Flow,
+        local: u16,
+        remote: u16,
+        config: ConnectionConfig,
+    ) -> Result<Handle, Errno> {
+        let opened = if local == 0 {
+            self.endpoint.connect(self.now, flow, remote, config)
+        } else {
+            self.endpoint.connect_from(self.now, flow, local, remote, config)
+        };
+        opened.map_err(|error| match error {
+            ConnectError::NoPort | ConnectError::NoSlot => Errno::EADDRNOTAVAIL,
+            ConnectError::BadAddress => Errno::EINVAL,
+        })
+    }
+
+    /// Why a connection has ended, if nobody has been told.
+    pub(super) fn take_error(&mut self, fd: i32, handle: Handle) -> Option<Errno> {
+        let error = self.endpoint.info(handle)?.error?;
+        let socket = self.table.sockets.get_mut(&fd)?;
+        (!std::mem::replace(&mut socket.told, true)).then(|| errno(error))
+    }
+
+    fn receive(&mut self, fd: i32, len: usize, flags: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        let waits = !socket.nonblocking && flags & MSG_DONTWAIT == 0;
+        let deaf = socket.deaf;
+        let Kind::Connection(handle) = socket.kind else { return Err(Errno::ENOTCONN) };
+        if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
+            return Err(if flags & MSG_OOB != 0 { Errno::EINVAL } else { Errno::EAGAIN });
+        }
+        let all = flags & MSG_WAITALL != 0 && waits && flags & MSG_PEEK == 0;
+        if all && self.endpoint.can_recv(handle) < len && !self.is_at_end(handle) {
+            return Ok(None);
+        }
+        let mut out = vec![0; len];
+        let got = if flags & MSG_PEEK != 0 {
+            self.endpoint.peek(handle, &mut out)
+        } else {
+            self.endpoint.recv(handle, &mut out)
+        };
+        match got {
+            Ok(count) => {
+                out.truncate(count);
+                let result = Ok(i64::try_from(count).unwrap_or(i64::MAX));
+                Ok(Some(Answer { result, output: Output::Octets(out) }))
+            }
+            Err(RecvError::WouldBlock) if deaf => done(0),
+            Err(RecvError::WouldBlock) if waits => Ok(None),
+            Err(RecvError::WouldBlock) => Err(Errno::EAGAIN),
+            Err(RecvError::InvalidHandle) => Err(Errno::ENOTCONN),
+            Err(RecvError::Ended(_)) => self.take_error(fd, handle).map_or(done(0), Err),
+        }
+    }
+
+    /// Whether nothing more will arrive: the peer has closed, or the connection has ended.
+    pub(super) fn is_at_end(&self, handle: Handle) -> bool {
+        self.endpoint.can_recv(handle) == 0
+            && self.endpoint.peek(handle, &mut [0]) != Err(RecvError::WouldBlock)
+    }
+
+    fn send(&mut self, fd: i32, data: &mut Vec<u8>, flags: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        let waits = !socket.nonblocking && flags & MSG_DONTWAIT == 0;
+        let handle = match socket.kind {
+            Kind::Connection(handle) => handle,
+            _ => return Err(Errno::EPIPE),
+        };
+        if flags & MSG_OOB != 0 {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let taken = self.endpoint.send(handle, data);
+        let socket = self.table.entry(fd)?;
+        let partial = std::mem::take(&mut socket.partial);
+        match taken {
+            Ok(count) if count == data.len() => done(partial + count),
+            Ok(count) if waits => {
+                socket.partial = partial + count;
+                data.drain(..count);
+                Ok(None)
+            }
+            Ok(count) if partial + count > 0 => done(partial + count),
+            Ok(_) => Err(Errno::EAGAIN),
+            Err(_) if partial > 0 => done(partial),
+            Err(SendError::Ended(_)) => Err(self.take_error(fd, handle).unwrap_or(Errno::EPIPE)),
+            Err(SendError::InvalidHandle | SendError::Closed) => Err(Errno::EPIPE),
+        }
+    }
+
+    fn fcntl(&mut self, fd: i32, command: i32, argument: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        match command {
+            F_GETFL => {
+                let flags = O_RDWR | if socket.nonblocking { O_NONBLOCK } else { 0 };
+                Ok(Some(Answer::value(i64::from(flags))))
+            }
+            F_SETFL => {
+                socket.nonblocking = argument & O_NONBLOCK != 0;
+                DONE
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    fn ioctl(&mut self, fd: i32, request: i32) -> Outcome {
+        let handle = match self.table.entry(fd)?.kind {
+            Kind::Connection(handle) => handle,
+            _ => return Err(Errno::EINVAL),
+        };
+        let count = match request {
+            FIONREAD => self.endpoint.can_recv(handle),
+            SIOCOUTQ => self.endpoint.info(handle).map_or(0, |info| info.bytes_queued as usize),
+            _ => return Err(Errno::EINVAL),
+        };
+        let count = i32::try_from(count).unwrap_or(i32::MAX);
+        Ok(Some(Answer { output: Output::Octets(count.to_ne_bytes().to_vec()), ..Answer::DONE }))
+    }
+
+    fn shutdown(&mut self, fd: i32, how: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        let Kind::Connection(handle) = socket.kind else { return Err(Errno::ENOTCONN) };
+        if !matches!(how, SHUT_RD | SHUT_WR | SHUT_RDWR) {
+            return Err(Errno::EINVAL);
+        }
+        socket.deaf |= how != SHUT_WR;
+        if self.endpoint.state(handle).is_none_or(|state| state == State::Closed) {
+            return Err(Errno::ENOTCONN);
+        }
+        if how != SHUT_RD {
+            self.endpoint.close(handle).map_err(|_| Errno::ENOTCONN)?;
+        }
+        DONE
+    }
+
+    fn close(&mut self, fd: i32) -> Outcome {
+        let socket = self.table.sockets.remove(&fd).ok_or(Errno::EBADF)?;
+        match socket.kind {
+            Kind::Fresh | Kind::Epoll(_) => {}
+            Kind::Listening(waiting) => {
+                for handle in waiting {
+                    // One that is gone already leaves nothing to abort.
+                    let _ = self.endpoint.abort(handle);
+                }
+                self.endpoint.unlisten(socket.local.map_or(0, |address| address.port()));
+            }
+            Kind::Connection(handle) => {
+                // A connection that is gone already leaves nothing to close.
+                let _ = self.endpoint.release(self.now, handle, socket.linger);
+            }
+        }
+        DONE
+    }
+
+    /// The local address of a bound socket.
+    pub fn local_address(&self, fd: i32) -> Option<SocketAddrV6> {
+        let socket = self.table.sockets.get(&fd)?;
+        if let Kind::Connection(handle) = socket.kind {
+            let (flow, port, _) = self.endpoint.name(handle)?;
+            return Some(SocketAddrV6::new(flow.local, port, 0, 0));
+        }
+        socket.local.or(Some(SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, 0, 0, 0)))
+    }
+}
+
+pub(super) fn errno(error: ConnectionError) -> Errno {
+    match error {
+        ConnectionError::Reset => Errno::ECONNRESET,
+        ConnectionError::Refused => Errno::ECONNREFUSED,
+        ConnectionError::TimedOut => Errno::ETIMEDOUT,
+        ConnectionError::Aborted => Errno::ECONNABORTED,
+        ConnectionError::Unreachable => Errno::EHOSTUNREACH,
+    }
+}

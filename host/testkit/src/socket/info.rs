@@ -1,0 +1,108 @@
+//! Linux's `struct tcp_info`, as far as [`kinglet_tcp::Info`] fills it.
+
+use kinglet_tcp::{Info, State};
+use kinglet_time::Duration;
+
+/// Octets of Linux's structure, and of what follows: fields of our own, from [`OWN`] on.
+pub const TCP_INFO_LEN: usize = 552;
+
+/// Where our own fields begin.
+const OWN: usize = 512;
+
+/// What Linux calls the first value of the threshold.
+const INFINITE: i64 = 0x7fff_ffff;
+
+type Value = fn(&Info) -> i64;
+
+/// Name, place, octets, value. Windows count segments, times microseconds; names that begin with
+/// `octets_` or `count_` are our own.
+const FIELDS: &[(&str, usize, usize, Value)] = &[
+    ("tcpi_state", 0, 1, |i| state_number(i.state)),
+    ("tcpi_rto", 8, 4, |i| micros(i.rto)),
+    ("tcpi_snd_mss", 16, 4, |i| i64::from(i.mss)),
+    ("tcpi_unacked", 24, 4, |i| i64::from(i.bytes_in_flight.div_ceil(i.mss.max(1)))),
+    ("tcpi_rtt", 68, 4, |i| micros(i.srtt)),
+    ("tcpi_rttvar", 72, 4, |i| micros(i.rttvar)),
+    ("tcpi_snd_ssthresh", 76, 4, ssthresh),
+    ("tcpi_snd_cwnd", 80, 4, |i| segments(i, i.cwnd)),
+    ("tcpi_total_retrans", 100, 4, |i| {
+        i64::from(i.counters.fast_retransmits) + i64::from(i.counters.timeout_retransmits)
+    }),
+    ("tcpi_bytes_acked", 120, 8, |i| i.bytes_acked.cast_signed()),
+    ("tcpi_bytes_received", 128, 8, |i| i.bytes_received.cast_signed()),
+    ("tcpi_segs_out", 136, 4, |i| i64::from(i.counters.segments_sent)),
+    ("tcpi_segs_in", 140, 4, |i| i64::from(i.counters.segments_received)),
+    ("tcpi_notsent_bytes", 144, 4, |i| i64::from(i.bytes_queued.saturating_sub(i.bytes_in_flight))),
+    ("tcpi_snd_wnd", 228, 4, |i| i64::from(i.snd_wnd)),
+    ("tcpi_rcv_wnd", 232, 4, |i| i64::from(i.rcv_wnd)),
+    ("octets_cwnd", OWN, 4, |i| i64::from(i.cwnd)),
+    ("octets_ssthresh", OWN + 4, 4, |i| i64::from(i.ssthresh)),
+    ("octets_in_flight", OWN + 8, 4, |i| i64::from(i.bytes_in_flight)),
+    ("count_timeouts", OWN + 12, 4, |i| i64::from(i.counters.timeouts)),
+    ("count_recoveries", OWN + 16, 4, |i| i64::from(i.counters.fast_recoveries)),
+];
+
+fn micros(d: Duration) -> i64 {
+    i64::try_from(d.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn segments(info: &Info, octets: u32) -> i64 {
+    i64::from(octets.checked_div(info.mss).unwrap_or(0))
+}
+
+fn ssthresh(info: &Info) -> i64 {
+    if info.ssthresh == u32::MAX { INFINITE } else { segments(info, info.ssthresh) }
+}
+
+/// Linux's numbers of the states.
+fn state_number(state: State) -> i64 {
+    match state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Closing => 11,
+    }
+}
+
+/// The structure; without a connection that of a closed one.
+pub(super) fn encode(info: Option<&Info>) -> Vec<u8> {
+    let mut out = vec![0; TCP_INFO_LEN];
+    let Some(info) = info else {
+        out[0] = 7;
+        return out;
+    };
+    for (_, at, len, value) in FIELDS {
+        // The octets of lower worth, in this machine's order.
+        let octets = value(info).to_le_bytes();
+        let place = &mut out[*at..*at + *len];
+        place.copy_from_slice(&octets[..*len]);
+        if cfg!(target_endian = "big") {
+            place.reverse();
+        }
+    }
+    out
+}
+
+/// The structure of a listening socket.
+pub(super) fn listening() -> Vec<u8> {
+    let mut out = vec![0; TCP_INFO_LEN];
+    out[0] = 10;
+    out
+}
+
+/// The field called `name` of a structure; `None` if this stack does not fill it.
+pub fn field(octets: &[u8], name: &str) -> Option<i64> {
+    let (_, at, len, _) = FIELDS.iter().find(|(known, ..)| *known == name)?;
+    let place = octets.get(*at..at + len)?;
+    let mut value = [0; 8];
+    for (at, octet) in place.iter().enumerate() {
+        value[if cfg!(target_endian = "big") { len - 1 - at } else { at }] = *octet;
+    }
+    Some(i64::from_le_bytes(value))
+}

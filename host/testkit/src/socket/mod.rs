@@ -1,0 +1,98 @@
+//! Sockets over [`kinglet_tcp::Endpoint`] in virtual time: IPv6 packets on one side, the system
+//! calls of Linux, with its error numbers, on the other.
+//!
+//! The segment scripts run on it, and so does packetdrill through `kinglet-packetdrill`. Nothing
+//! here blocks: [`Stack::call`] answers `None` for a call that has to wait, and takes it again
+//! later.
+//!
+//! Where it differs from Linux: a write before the connection is established is queued, as
+//! RFC 9293 §3.10.2 has it, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets and not doubled, and an
+//! option of a passive connection counts when its listener had it before `listen`.
+
+mod calls;
+mod info;
+mod options;
+mod ready;
+mod settings;
+mod stack;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+pub use info::{TCP_INFO_LEN, field as info_field};
+pub use settings::Settings;
+pub(crate) use stack::in_ipv6;
+pub use stack::{Emitted, Stack};
+pub use symbols::*;
+
+use kinglet_time::Instant;
+use std::net::SocketAddrV6;
+
+/// A system call. Descriptors are the stack's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the calls and their arguments are Linux's")]
+pub enum Request {
+    Socket { domain: i32, kind: i32, protocol: i32 },
+    Bind { fd: i32, address: SocketAddrV6 },
+    Listen { fd: i32, backlog: i32 },
+    Accept { fd: i32, flags: i32 },
+    Connect { fd: i32, to: SocketAddrV6 },
+    Receive { fd: i32, len: usize, flags: i32 },
+    Send { fd: i32, data: Vec<u8>, flags: i32, to: Option<SocketAddrV6> },
+    Fcntl { fd: i32, command: i32, argument: i32 },
+    Ioctl { fd: i32, request: i32 },
+    Close { fd: i32 },
+    Shutdown { fd: i32, how: i32 },
+    GetOption { fd: i32, level: i32, name: i32 },
+    SetOption { fd: i32, level: i32, name: i32, value: Vec<u8> },
+    Poll { wanted: Vec<(i32, i32)>, patience: Patience },
+    EpollCreate,
+    EpollControl { epoll: i32, operation: i32, fd: i32, events: u32, data: u64 },
+    EpollWait { epoll: i32, most: usize, patience: Patience },
+}
+
+/// How long `poll` or `epoll_wait` waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As the call says: milliseconds, or without end if negative.
+    Timeout(i32),
+    /// It waits already, until then.
+    Until(Instant),
+}
+
+/// What a call gives back besides its result.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Output {
+    /// Nothing.
+    #[default]
+    None,
+    /// What was received, or the value of an option.
+    Octets(Vec<u8>),
+    /// The other end of a connection.
+    Address(SocketAddrV6),
+    /// `poll`: what has happened to each descriptor; `epoll_wait`: events and data.
+    Events(Vec<(u32, u64)>),
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// As the system call.
+    pub result: Result<i64, Errno>,
+    /// What it gives back besides.
+    pub output: Output,
+}
+
+impl Answer {
+    const DONE: Answer = Answer { result: Ok(0), output: Output::None };
+
+    /// A result and nothing besides.
+    pub const fn value(result: i64) -> Answer {
+        Answer { result: Ok(result), output: Output::None }
+    }
+
+    /// A call that failed.
+    pub const fn error(errno: Errno) -> Answer {
+        Answer { result: Err(errno), output: Output::None }
+    }
+}

@@ -1,0 +1,141 @@
+//! `getsockopt` and `setsockopt`.
+
+use super::calls::{DONE, Kind, Outcome, Socket};
+use super::{
+    Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE, SO_ERROR,
+    SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR, SO_REUSEPORT,
+    SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION, TCP_DELACK_MAX_US,
+    TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY,
+    TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT, TCP_USER_TIMEOUT, info,
+};
+use kinglet_tcp::ConnectionConfig;
+use kinglet_time::Duration;
+
+/// The name that the one congestion control goes by.
+const CONGESTION: &[u8] = b"reno";
+
+impl Stack {
+    pub(super) fn get_option(&mut self, fd: i32, level: i32, name: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        let handle = match socket.kind {
+            Kind::Connection(handle) => Some(handle),
+            _ => None,
+        };
+        let octets = match (level, name) {
+            (SOL_SOCKET, SO_ERROR) => {
+                let error = handle.and_then(|handle| self.take_error(fd, handle));
+                error.map_or(0, |errno| errno.0).to_ne_bytes().to_vec()
+            }
+            (SOL_TCP, TCP_INFO) => self.tcp_info(fd)?,
+            (SOL_TCP, TCP_CC_INFO) => Vec::new(),
+            (SOL_TCP, TCP_CONGESTION) => CONGESTION.to_vec(),
+            _ => self.number(fd, level, name)?.to_ne_bytes().to_vec(),
+        };
+        Ok(Some(Answer { output: Output::Octets(octets), ..Answer::DONE }))
+    }
+
+    fn number(&mut self, fd: i32, level: i32, name: i32) -> Result<i32, Errno> {
+        let socket = self.table.entry(fd)?;
+        let config = &socket.config;
+        let millis = |d: Duration| i64::try_from(d.as_millis()).unwrap_or(i64::MAX);
+        let size = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        let value = match (level, name) {
+            (SOL_SOCKET, SO_ACCEPTCONN) => i64::from(matches!(socket.kind, Kind::Listening(_))),
+            (SOL_SOCKET, SO_KEEPALIVE) => i64::from(socket.keepalive_on),
+            (SOL_SOCKET, SO_SNDBUF) => size(config.send_buffer),
+            (SOL_SOCKET, SO_RCVBUF) => size(config.receive_buffer),
+            (SOL_TCP, TCP_NODELAY) => i64::from(!config.nagle),
+            (SOL_TCP, TCP_MAXSEG) => i64::from(config.mss),
+            (SOL_TCP, TCP_SYNCNT) => i64::from(config.syn_retries),
+            (SOL_TCP, TCP_LINGER2) => millis(config.fin_wait_2) / 1000,
+            (SOL_TCP, TCP_USER_TIMEOUT) => config.user_timeout.map_or(0, millis),
+            (SOL_TCP, TCP_KEEPIDLE) => millis(socket.keepalive.idle) / 1000,
+            (SOL_TCP, TCP_KEEPINTVL) => millis(socket.keepalive.interval) / 1000,
+            (SOL_TCP, TCP_KEEPCNT) => i64::from(socket.keepalive.probes),
+            _ => return Err(Errno::ENOPROTOOPT),
+        };
+        Ok(i32::try_from(value).unwrap_or(i32::MAX))
+    }
+
+    fn tcp_info(&mut self, fd: i32) -> Result<Vec<u8>, Errno> {
+        match self.table.entry(fd)?.kind {
+            Kind::Connection(handle) => Ok(info::encode(self.endpoint.info(handle).as_ref())),
+            Kind::Listening(_) => Ok(info::listening()),
+            _ => Ok(info::encode(None)),
+        }
+    }
+
+    pub(super) fn set_option(&mut self, fd: i32, level: i32, name: i32, value: &[u8]) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        match (level, name) {
+            (SOL_SOCKET, SO_REUSEADDR | SO_REUSEPORT | SO_DONTROUTE | SO_PRIORITY | SO_MARK)
+            | (SOL_SOCKET, SO_BUSY_POLL)
+            | (SOL_IP | IPPROTO_IPV6, _) => return DONE,
+            (SOL_SOCKET, SO_LINGER) => {
+                let on = word(value).ok_or(Errno::EINVAL)?;
+                let seconds = value.get(4..).and_then(word).ok_or(Errno::EINVAL)?;
+                let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+                socket.linger = (on != 0).then_some(seconds);
+                return DONE;
+            }
+            _ => {}
+        }
+        let value = word(value).ok_or(Errno::EINVAL)?;
+        if !socket.set(level, name, value) {
+            return Err(Errno::ENOPROTOOPT);
+        }
+        let late = !matches!(socket.kind, Kind::Fresh);
+        if late && level == SOL_SOCKET && matches!(name, SO_SNDBUF | SO_RCVBUF) {
+            let note = "the size of a buffer is set too late: a connection has begun";
+            self.notes.push(note.to_owned());
+        } else if let Kind::Connection(handle) = socket.kind {
+            let config = socket.config;
+            // A connection that is gone already has no settings.
+            let _ = match (level, name) {
+                (SOL_TCP, TCP_MAXSEG) => self.endpoint.set_mss(handle, config.mss),
+                _ => self.endpoint.configure(self.now, handle, &config),
+            };
+        }
+        DONE
+    }
+}
+
+/// The number at the front of an option's value; Linux takes a single octet for some as well.
+fn word(value: &[u8]) -> Option<i32> {
+    value.first_chunk().map(|octets| i32::from_ne_bytes(*octets))
+}
+
+impl Socket {
+    /// Sets an option; `false` if this stack does not have it.
+    fn set(&mut self, level: i32, name: i32, value: i32) -> bool {
+        let count = u8::try_from(value.clamp(0, 255)).unwrap_or(0);
+        let amount = u64::try_from(value).unwrap_or(0);
+        let size = usize::try_from(value).unwrap_or(0);
+        let config = &mut self.config;
+        match (level, name) {
+            (SOL_TCP, TCP_NODELAY) => config.nagle = value == 0,
+            (SOL_TCP, TCP_MAXSEG) => config.mss = u16::try_from(value).unwrap_or(u16::MAX),
+            (SOL_TCP, TCP_QUICKACK) => {
+                config.delayed_ack =
+                    if value == 0 { ConnectionConfig::DEFAULT.delayed_ack } else { Duration::ZERO };
+            }
+            (SOL_TCP, TCP_USER_TIMEOUT) => {
+                config.user_timeout = (value > 0).then(|| Duration::from_millis(amount));
+            }
+            (SOL_TCP, TCP_SYNCNT) => config.syn_retries = count,
+            (SOL_TCP, TCP_LINGER2) => config.fin_wait_2 = Duration::from_secs(amount),
+            (SOL_TCP, TCP_DELACK_MAX_US) => config.delayed_ack = Duration::from_micros(amount),
+            (SOL_TCP, TCP_RTO_MIN_US) => config.rto_min = Duration::from_micros(amount),
+            (SOL_TCP, TCP_RTO_MAX_MS) => config.rto_max = Duration::from_millis(amount),
+            (SOL_SOCKET, SO_SNDBUF) => config.send_buffer = size,
+            (SOL_SOCKET, SO_RCVBUF) => config.receive_buffer = size,
+            (SOL_SOCKET, SO_KEEPALIVE) => self.keepalive_on = value != 0,
+            (SOL_TCP, TCP_KEEPIDLE) => self.keepalive.idle = Duration::from_secs(amount),
+            (SOL_TCP, TCP_KEEPINTVL) => self.keepalive.interval = Duration::from_secs(amount),
+            (SOL_TCP, TCP_KEEPCNT) => self.keepalive.probes = count,
+            _ => return false,
+        }
+        self.config.keepalive = self.keepalive_on.then_some(self.keepalive);
+        true
+    }
+}

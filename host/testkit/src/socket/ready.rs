@@ -1,0 +1,143 @@
+//! `poll` and `epoll`: what a descriptor is ready for.
+
+use super::calls::{DONE, Kind, Outcome};
+use super::{
+    Answer, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLONESHOT, Errno, Output,
+    POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, Patience,
+    Stack,
+};
+use kinglet_tcp::{Handle, State};
+use kinglet_time::{Duration, Instant};
+use std::collections::BTreeMap;
+
+/// An epoll descriptor: what is watched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Epoll(BTreeMap<i32, Watch>);
+
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    events: u32,
+    data: u64,
+    /// What was ready when it was last told, for edges.
+    told: i32,
+}
+
+impl Stack {
+    /// What a descriptor is ready for.
+    fn readiness(&mut self, fd: i32) -> i32 {
+        let waiting = self.has_connection(fd);
+        let Some(socket) = self.table.sockets.get(&fd) else { return POLLNVAL };
+        match socket.kind {
+            Kind::Fresh => POLLOUT | POLLWRNORM | POLLHUP,
+            Kind::Listening(_) if waiting => POLLIN | POLLRDNORM,
+            Kind::Listening(_) | Kind::Epoll(_) => 0,
+            Kind::Connection(handle) => self.readiness_of(handle, !socket.told),
+        }
+    }
+
+    fn readiness_of(&self, handle: Handle, untold: bool) -> i32 {
+        let Some(info) = self.endpoint.info(handle) else { return POLLHUP };
+        let opening = matches!(info.state, State::SynSent | State::SynReceived);
+        let over = matches!(info.state, State::Closed);
+        let mut ready = 0;
+        let mut add = |events: i32, is: bool| ready |= if is { events } else { 0 };
+        let at_end = !opening && self.is_at_end(handle);
+        add(POLLIN | POLLRDNORM, at_end || self.endpoint.can_recv(handle) > 0);
+        add(POLLRDHUP, at_end);
+        // After the end a write does not wait: it fails.
+        let writable = self.endpoint.can_send(handle) > 0 || over;
+        add(POLLOUT | POLLWRNORM, writable && !opening);
+        add(POLLHUP, over || info.state == State::TimeWait);
+        add(POLLERR, info.error.is_some() && untold);
+        ready
+    }
+
+    /// Whether a call without an answer yet has waited long enough.
+    fn is_over(&self, patience: &mut Patience) -> bool {
+        if let Patience::Timeout(timeout) = *patience {
+            let until = match u64::try_from(timeout) {
+                Ok(millis) => self.now + Duration::from_millis(millis),
+                Err(_) => Instant::from_micros(u64::MAX),
+            };
+            *patience = Patience::Until(until);
+        }
+        matches!(*patience, Patience::Until(until) if until <= self.now)
+    }
+
+    pub(super) fn poll(&mut self, wanted: &[(i32, i32)], patience: &mut Patience) -> Outcome {
+        let always = POLLERR | POLLHUP | POLLNVAL;
+        let ready = wanted.iter().map(|(fd, events)| {
+            let ready = if *fd < 0 { 0 } else { self.readiness(*fd) & (events | always) };
+            (u32::try_from(ready).unwrap_or(0), 0)
+        });
+        let ready: Vec<(u32, u64)> = ready.collect();
+        let count = ready.iter().filter(|(events, _)| *events != 0).count();
+        if count == 0 && !self.is_over(patience) {
+            return Ok(None);
+        }
+        let result = Ok(i64::try_from(count).unwrap_or(i64::MAX));
+        Ok(Some(Answer { result, output: Output::Events(ready) }))
+    }
+
+    fn watched(&mut self, epoll: i32) -> Result<&mut BTreeMap<i32, Watch>, Errno> {
+        match &mut self.table.entry(epoll)?.kind {
+            Kind::Epoll(Epoll(watched)) => Ok(watched),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    pub(super) fn epoll_control(
+        &mut self,
+        epoll: i32,
+        operation: i32,
+        fd: i32,
+        events: u32,
+        data: u64,
+    ) -> Outcome {
+        self.table.entry(fd)?;
+        let watched = self.watched(epoll)?;
+        let watch = Watch { events, data, told: 0 };
+        match (operation, watched.contains_key(&fd)) {
+            (EPOLL_CTL_ADD, true) => return Err(Errno::EEXIST),
+            (EPOLL_CTL_MOD | EPOLL_CTL_DEL, false) => return Err(Errno::ENOENT),
+            (EPOLL_CTL_ADD | EPOLL_CTL_MOD, _) => drop(watched.insert(fd, watch)),
+            (EPOLL_CTL_DEL, true) => drop(watched.remove(&fd)),
+            _ => return Err(Errno::EINVAL),
+        }
+        DONE
+    }
+
+    pub(super) fn epoll_wait(
+        &mut self,
+        epoll: i32,
+        most: usize,
+        patience: &mut Patience,
+    ) -> Outcome {
+        if most == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let watched = self.watched(epoll)?.clone();
+        let mut found = Vec::new();
+        for (fd, mut watch) in watched {
+            let ready = self.readiness(fd);
+            let edge = watch.events & EPOLLET.cast_unsigned() != 0;
+            let fresh = if edge { ready & !watch.told } else { ready };
+            let always = (POLLERR | POLLHUP).cast_unsigned();
+            let events = ready.cast_unsigned() & (watch.events | always);
+            let tell = fresh.cast_unsigned() & (watch.events | always) != 0 && found.len() < most;
+            if tell && ready != POLLNVAL {
+                found.push((events, watch.data));
+                if watch.events & EPOLLONESHOT.cast_unsigned() != 0 {
+                    watch.events = 0;
+                }
+            }
+            watch.told = if tell { ready } else { watch.told & ready };
+            self.watched(epoll)?.insert(fd, watch);
+        }
+        if found.is_empty() && !self.is_over(patience) {
+            return Ok(None);
+        }
+        let result = Ok(i64::try_from(found.len()).unwrap_or(i64::MAX));
+        Ok(Some(Answer { result, output: Output::Events(found) }))
+    }
+}

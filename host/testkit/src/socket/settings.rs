@@ -1,0 +1,136 @@
+//! What a stack is built with: names of Linux's sysctls, and a few of our own.
+
+use kinglet_tcp::{Config, ConnectionConfig, KeepAlive};
+use kinglet_time::{Duration, Instant};
+use std::net::Ipv6Addr;
+
+/// Settings of a [`super::Stack`]. Unless one says otherwise its window is 65,535 octets and its MSS
+/// 1440, that of Ethernet.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The clock when it starts.
+    pub start: Instant,
+    /// Its address, where a socket is not bound to another.
+    pub local: Ipv6Addr,
+    /// Settings of the endpoint.
+    pub endpoint: Config,
+    /// Settings of connections whose socket does not say otherwise.
+    pub connection: ConnectionConfig,
+    /// What `SO_KEEPALIVE` turns on; Linux's defaults.
+    pub keepalive: KeepAlive,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            start: Instant::from_secs(10),
+            local: Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1),
+            endpoint: Config::new([1; 16]),
+            connection: ConnectionConfig {
+                mss: 1440,
+                receive_buffer: 65_535,
+                ..ConnectionConfig::DEFAULT
+            },
+            keepalive: KeepAlive {
+                idle: Duration::from_secs(7200),
+                interval: Duration::from_secs(75),
+                probes: 9,
+            },
+        }
+    }
+}
+
+/// Sysctls that change nothing of what this stack does, or say what it does anyway.
+const HARMLESS: [&str; 22] = [
+    "tcp_congestion_control",
+    "tcp_dsack",
+    "tcp_early_retrans",
+    "tcp_ecn_fallback",
+    "tcp_fack",
+    "tcp_frto",
+    "tcp_invalid_ratelimit",
+    "tcp_limit_output_bytes",
+    "tcp_min_tso_segs",
+    "tcp_mtu_probing",
+    "tcp_no_metrics_save",
+    "tcp_notsent_lowat",
+    "tcp_pacing_ca_ratio",
+    "tcp_pacing_ss_ratio",
+    "tcp_recovery",
+    "tcp_reordering",
+    "tcp_slow_start_after_idle",
+    "tcp_syncookies",
+    "tcp_thin_linear_timeouts",
+    "tcp_tso_win_divisor",
+    "tcp_tw_reuse",
+    "tcp_window_scaling",
+];
+
+impl Settings {
+    /// Sets what `name` calls; `false` if there is no such setting or the value is odd.
+    pub fn set(&mut self, name: &str, value: &str) -> bool {
+        let name = name.rsplit(['.', '/']).next().unwrap_or(name);
+        let value = value.trim().trim_matches('"');
+        self.set_number(name, value).is_some() || self.set_other(name, value).is_some()
+    }
+
+    /// Whether `name` is a sysctl that can be ignored without a loss.
+    pub fn is_harmless(name: &str) -> bool {
+        HARMLESS.contains(&name.rsplit(['.', '/']).next().unwrap_or(name))
+    }
+
+    fn set_number(&mut self, name: &str, value: &str) -> Option<()> {
+        let number: u64 = match value.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+            None => value.parse().ok()?,
+        };
+        let count = || u8::try_from(number).unwrap_or(u8::MAX);
+        let connection = &mut self.connection;
+        match name {
+            "tcp_sack" => connection.sack = number != 0,
+            "tcp_timestamps" => connection.timestamps = number != 0,
+            "tcp_syn_retries" | "tcp_synack_retries" => connection.syn_retries = count(),
+            "tcp_retries2" => connection.max_retransmits = count(),
+            "tcp_fin_timeout" => connection.fin_wait_2 = Duration::from_secs(number),
+            "tcp_rto_min_us" => connection.rto_min = Duration::from_micros(number),
+            "tcp_rto_max_ms" => connection.rto_max = Duration::from_millis(number),
+            "tcp_keepalive_time" => self.keepalive.idle = Duration::from_secs(number),
+            "tcp_keepalive_intvl" => self.keepalive.interval = Duration::from_secs(number),
+            "tcp_keepalive_probes" => self.keepalive.probes = count(),
+            "initcwnd" => connection.initial_window = count(),
+            "mss" => connection.mss = u16::try_from(number).unwrap_or(u16::MAX),
+            "start" => self.start = Instant::from_micros(number),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn set_other(&mut self, name: &str, value: &str) -> Option<()> {
+        match name {
+            "local" => self.local = value.parse().ok()?,
+            "secret" => {
+                let number = u128::from_str_radix(value, 16).ok()?;
+                self.endpoint.secret = number.to_be_bytes();
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_linux_and_our_own_are_set() {
+        let mut settings = Settings::default();
+        assert!(settings.set("net.ipv4.tcp_sack", "0") && !settings.connection.sack);
+        assert!(settings.set("net/ipv4/tcp_retries2", "0x3"));
+        assert_eq!(settings.connection.max_retransmits, 3);
+        assert!(settings.set("local", "fe80::1") && settings.set("secret", "ff"));
+        assert_eq!(settings.endpoint.secret[15], 0xff);
+        assert!(!settings.set("tcp_odd", "1") && !settings.set("tcp_sack", "x"));
+        assert!(Settings::is_harmless("net.ipv4.tcp_frto") && !Settings::is_harmless("tcp_odd"));
+    }
+}

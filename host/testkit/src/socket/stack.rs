@@ -1,0 +1,235 @@
+//! The endpoint with a clock, IPv6 around its segments, and the packets it has sent.
+
+use super::Settings;
+use super::calls::Table;
+use kinglet_tcp::congestion::NewReno;
+use kinglet_tcp::{
+    Endpoint, HalfOpen, Handle, Info, Listener, Packet, Peer, Piece, Sizes, Slot, TimeWait,
+};
+use kinglet_time::Instant;
+use kinglet_wire::checksum::pseudo_header;
+use kinglet_wire::ipv6::{self, HEADER_LEN, Header, protocol};
+use kinglet_wire::{icmpv6, tcp};
+use std::collections::VecDeque;
+use std::hash::Hasher;
+use std::net::Ipv6Addr;
+
+/// Both ends' addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) local: Ipv6Addr,
+    pub(super) remote: Ipv6Addr,
+}
+
+impl Peer for Flow {
+    fn pseudo_header_sum(&self, tcp_len: usize) -> u16 {
+        let len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
+        pseudo_header(self.local, self.remote, len, protocol::TCP)
+    }
+
+    fn hash_into<H: Hasher>(&self, state: &mut H) {
+        state.write(&self.local.octets());
+        state.write(&self.remote.octets());
+    }
+
+    fn is_unicast(&self) -> bool {
+        let unicast = |a: &Ipv6Addr| !a.is_multicast() && !a.is_unspecified();
+        unicast(&self.local) && unicast(&self.remote)
+    }
+}
+
+/// Enough for every script.
+pub(super) struct Plan;
+
+impl Sizes for Plan {
+    type Congestion = NewReno;
+    type SendBuffer = [u8; 65_536];
+    type Pieces = [Piece; 0];
+    type ReceiveBuffer = [u8; 131_072];
+    type ReceiveMap = [u8; 16_384];
+    type Connections<K: Peer> = [Slot<K, Self>; 2];
+    type Listeners = [Option<Listener>; 2];
+    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
+    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+}
+
+/// Packets that may leave at one instant; more are a stack that spins.
+const MOST_AT_ONCE: usize = 100_000;
+
+/// A packet that has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// When.
+    pub at: Instant,
+    /// IPv6 header and all.
+    pub octets: Vec<u8>,
+}
+
+/// A TCP over IPv6 with sockets, in virtual time.
+pub struct Stack {
+    pub(super) endpoint: Box<Endpoint<Flow, Plan>>,
+    pub(super) settings: Settings,
+    pub(super) now: Instant,
+    pub(super) table: Table,
+    pub(super) notes: Vec<String>,
+    sent: VecDeque<Emitted>,
+    /// The connection that was opened or accepted last.
+    pub(super) current: Option<Handle>,
+}
+
+impl Stack {
+    /// A stack whose descriptors come from `descriptors`.
+    pub fn new(settings: Settings, descriptors: Box<dyn FnMut() -> Option<i32> + Send>) -> Stack {
+        Stack {
+            endpoint: Box::new(Endpoint::new(settings.endpoint)),
+            settings,
+            now: settings.start,
+            table: Table::new(descriptors),
+            notes: Vec::new(),
+            sent: VecDeque::new(),
+            current: None,
+        }
+    }
+
+    /// Its clock.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The next timer.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.endpoint.deadline()
+    }
+
+    /// Settings for what is opened from now on.
+    pub fn settings(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// Lets time pass until the next timer, which runs, but not beyond `until`. `false` if that was
+    /// `until` and no timer is left before it.
+    pub fn step(&mut self, until: Instant) -> bool {
+        match self.endpoint.deadline() {
+            Some(deadline) if deadline <= until => {
+                self.now = self.now.max(deadline);
+                self.endpoint.handle_deadline(self.now);
+                self.drain();
+                true
+            }
+            _ => {
+                self.now = self.now.max(until);
+                false
+            }
+        }
+    }
+
+    /// The next packet that has left.
+    pub fn take_emitted(&mut self) -> Option<Emitted> {
+        self.sent.pop_front()
+    }
+
+    /// Whether packets have left that nobody has taken.
+    pub fn has_emitted(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// What was asked for and ignored since the last time.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The connection that was opened or accepted last, or that a descriptor stands for.
+    pub fn info(&self, fd: Option<i32>) -> Option<Info> {
+        let handle = match fd {
+            Some(fd) => self.table.handle(fd),
+            None => self.current,
+        };
+        self.endpoint.info(handle?)
+    }
+
+    /// Takes a packet off the network, and answers it at once.
+    pub fn deliver(&mut self, octets: &[u8]) {
+        let Ok(packet) = ipv6::Packet::parse(octets) else { return };
+        let Ok((upper, place)) = packet.upper() else { return };
+        let Some(payload) = packet.octets().get(place) else { return };
+        let flow = Flow { local: packet.header().dst, remote: packet.header().src };
+        match upper {
+            // Why a segment is dropped is the stack's affair.
+            protocol::TCP => drop(self.endpoint.handle_packet(self.now, flow, payload)),
+            protocol::ICMPV6 => self.icmp(packet.header(), payload),
+            _ => {}
+        }
+        self.drain();
+    }
+
+    /// An ICMPv6 error that quotes a segment of ours (RFC 4443 §2.4, RFC 5927).
+    fn icmp(&mut self, header: &Header, octets: &[u8]) {
+        let sum = header.pseudo_header_sum(octets.len(), protocol::ICMPV6);
+        let Ok(message) = icmpv6::Message::parse(octets, sum) else { return };
+        let quoted = message.body();
+        let Ok(inner) = Header::read(quoted) else { return };
+        let Some(&[a, b, c, d, e, f, g, h]) =
+            quoted.get(HEADER_LEN..).and_then(|tail| tail.first_chunk())
+        else {
+            return;
+        };
+        if inner.next_header != protocol::TCP {
+            return;
+        }
+        let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        let seq = u32::from_be_bytes([e, f, g, h]);
+        let flow = Flow { local: inner.src, remote: inner.dst };
+        if let icmpv6::Kind::DestinationUnreachable { .. } = message.kind() {
+            self.endpoint.notify_unreachable(&flow, local, remote, seq);
+        }
+    }
+
+    /// Lets out what the endpoint has to send at this instant.
+    pub(super) fn drain(&mut self) {
+        for _ in 0..MOST_AT_ONCE {
+            let Some(packet) = self.endpoint.poll_packet(self.now) else { return };
+            match self.wrap(&packet) {
+                Ok(octets) => self.sent.push_back(Emitted { at: self.now, octets }),
+                Err(what) => self.notes.push(format!("a segment was not sent: {what}")),
+            }
+        }
+        panic!("the stack sends without end");
+    }
+
+    fn wrap(&self, packet: &Packet<Flow>) -> Result<Vec<u8>, String> {
+        let mut segment = packet.header.to_vec();
+        let start = segment.len();
+        segment.resize(start + usize::from(packet.payload.len), 0);
+        if packet.payload.len > 0 {
+            let read = self.endpoint.read_payload(packet.payload, 0, &mut segment[start..]);
+            read.map_err(|_| "its payload is gone")?;
+        }
+        if !tcp::verify_checksum(&segment, packet.peer.pseudo_header_sum(segment.len())) {
+            return Err("its checksum is wrong".to_owned());
+        }
+        Ok(in_ipv6(packet.peer.local, packet.peer.remote, protocol::TCP, 0, &segment))
+    }
+}
+
+/// A packet of IPv6.
+pub(crate) fn in_ipv6(
+    src: Ipv6Addr,
+    dst: Ipv6Addr,
+    next_header: u8,
+    traffic_class: u8,
+    payload: &[u8],
+) -> Vec<u8> {
+    let header = Header {
+        traffic_class,
+        flow_label: 0,
+        payload_len: u16::try_from(payload.len()).unwrap_or(u16::MAX),
+        next_header,
+        hop_limit: 64,
+        src,
+        dst,
+    };
+    let mut out = vec![0; HEADER_LEN];
+    header.emit(&mut out).expect("the header has its length");
+    out.extend_from_slice(payload);
+    out
+}

@@ -1,0 +1,1 @@
+//! Sockets without a script.
