@@ -349,7 +349,7 @@ mod tests {
             ("recvfrom(4, ..., 9, 0, ..., ...) = 9", receive(9, 0)),
             ("readv(4, [{..., 5}, {..., 6}], 2) = 11", receive(11, 0)),
             (
-                "recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,7}], msg_flags=0}, MSG_WAITALL) = 7",
+                "recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,7}]}, MSG_WAITALL) = 7",
                 receive(7, 0x100),
             ),
             (

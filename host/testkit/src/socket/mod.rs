@@ -6,8 +6,8 @@
 //! later.
 //!
 //! Where it differs from Linux: a write before the connection is established is queued, as
-//! RFC 9293 §3.10.2 has it, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets and not doubled, and an
-//! option of a passive connection counts when its listener had it before `listen`.
+//! RFC 9293 §3.10.2 has it, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets, not doubled,
+//! and count only before `listen` or `connect`.
 
 mod calls;
 mod info;
@@ -16,8 +16,6 @@ mod ready;
 mod settings;
 mod stack;
 mod symbols;
-#[cfg(test)]
-mod tests;
 
 pub use info::{TCP_INFO_LEN, field as info_field};
 pub use settings::Settings;

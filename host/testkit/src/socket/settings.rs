@@ -4,8 +4,8 @@ use kinglet_tcp::{Config, ConnectionConfig, KeepAlive};
 use kinglet_time::{Duration, Instant};
 use std::net::Ipv6Addr;
 
-/// Settings of a [`super::Stack`]. Unless one says otherwise its window is 65,535 octets and its MSS
-/// 1440, that of Ethernet.
+/// Settings of a [`super::Stack`]. Unless one says otherwise its window is 65,535 octets and its
+/// MSS 1440, that of Ethernet.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The clock when it starts.

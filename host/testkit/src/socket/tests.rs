@@ -1,1 +1,0 @@
-//! Sockets without a script.
