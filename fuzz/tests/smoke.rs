@@ -8,8 +8,12 @@ const INPUTS: usize = 20_000;
 /// Feeds `target` random octets. Some start with one of `starts`, so that they get past the
 /// first check, and some of those are then damaged.
 fn feed(target: fn(&[u8]), starts: &[&[u8]]) {
+    feed_some(target, starts, INPUTS);
+}
+
+fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
     let mut rng = Pcg32::seed_from_u64(1);
-    for _ in 0..INPUTS {
+    for _ in 0..inputs {
         let mut input = match rng.next_u32() as usize % (starts.len() + 1) {
             0 => Vec::new(),
             n => starts[n - 1].to_vec(),
@@ -74,7 +78,7 @@ mod wire {
 }
 
 mod layers {
-    use super::feed;
+    use super::{feed, feed_some};
     use kinglet_fuzz::layers;
 
     #[test]
@@ -103,6 +107,12 @@ mod layers {
             [200, 0x0b, 6, 1, 0x12, 0, 1, 200, 0, 0, 6, 4, 90, 1, 2, 3, 4, 5, 6, 6, 1, 0x10];
         let passive = [200, 9, 0x02, 5, 0, 200, 0, 0, 6, 1, 0x10, 0, 1, 200, 0, 0, 3, 6, 4, 90];
         feed(layers::tcp_segments, &[&active, &passive, &active[..10], &passive[..16]]);
+    }
+
+    /// A hundred only: each is the whole life of some connections.
+    #[test]
+    fn tcp_pair() {
+        feed_some(layers::tcp_pair, &[&[0; 60], &[255; 60]], 100);
     }
 
     /// Found by libFuzzer: without SACK, a window that opens again in fast recovery made one poll

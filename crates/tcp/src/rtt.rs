@@ -14,6 +14,9 @@ pub(crate) struct RttEstimator {
     measured: bool,
 }
 
+/// G of §2.3: no timeout is shorter, or on a path without delay they would never end.
+const GRANULARITY_US: u32 = 1_000;
+
 /// Saturates at 71 minutes, far above any RTO.
 pub(crate) fn micros_u32(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
@@ -29,9 +32,9 @@ impl RttEstimator {
             srtt_us: 0,
             rttvar_us: 0,
             last_us: 0,
-            initial_us: micros_u32(initial),
-            min_us: micros_u32(min),
-            max_us: micros_u32(max),
+            initial_us: micros_u32(initial).max(GRANULARITY_US),
+            min_us: micros_u32(min).max(GRANULARITY_US),
+            max_us: micros_u32(max).max(GRANULARITY_US),
             measured: false,
         }
     }
@@ -103,6 +106,16 @@ mod tests {
 
     fn estimator() -> RttEstimator {
         RttEstimator::new(MS * 1000, MS * 200, MS * 60_000)
+    }
+
+    #[test]
+    fn a_path_without_delay_has_a_timeout_all_the_same() {
+        let mut e = RttEstimator::new(Duration::ZERO, Duration::ZERO, MS * 60_000);
+        assert_eq!(e.rto(0), MS);
+        e.sample(Duration::ZERO);
+        assert_eq!((e.rto(0), e.rto(3)), (MS, MS * 8));
+        let e = RttEstimator::new(MS * 1000, MS * 200, Duration::ZERO);
+        assert_eq!(e.rto(16), MS);
     }
 
     #[test]

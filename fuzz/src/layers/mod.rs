@@ -6,4 +6,4 @@ mod tcp;
 
 pub use mac::mac_frames;
 pub use net::net_frames;
-pub use tcp::tcp_segments;
+pub use tcp::{tcp_pair, tcp_segments};

@@ -6,6 +6,7 @@ use kinglet_tcp::{
     Config, ConnectionConfig, Endpoint, HalfOpen, Handle, KeepAlive, ListenConfig, Listener, Peer,
     Piece, Sizes, Slot, TimeWait,
 };
+use kinglet_testkit::pair::Octets;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::checksum;
 use kinglet_wire::tcp::{Flags, Header, MIN_HEADER_LEN, Segment, set_checksum, verify_checksum};
@@ -88,6 +89,12 @@ pub fn tcp_segments(data: &[u8]) {
             world.handles.remove(0);
         }
     }
+}
+
+/// Two endpoints whose link, settings and applications are chosen by `data`: both streams arrive
+/// whole or end for a reason, and then all is quiet (`kinglet_testkit::pair`).
+pub fn tcp_pair(data: &[u8]) {
+    kinglet_testkit::pair::run::<NewReno>(&mut Octets(data), false);
 }
 
 impl World {

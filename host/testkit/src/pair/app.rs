@@ -1,0 +1,182 @@
+//! An application at one end of a connection: writes its stream, reads and checks the other's.
+
+use super::plan::{AppPlan, Ending, MAX_STREAM};
+use super::{End, Side};
+use kinglet_tcp::congestion::Controller;
+use kinglet_tcp::{ConnectionError, Handle, RecvError, SendError, State};
+use kinglet_time::{Duration, Instant};
+
+/// Which stream: the client's end, the client's port, and whether the client writes it. A stream
+/// has the same content whenever its ports come again, so that what a late segment of an earlier
+/// connection could add would be out of place but for an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stream {
+    pub(super) client: Side,
+    pub(super) port: u16,
+    pub(super) from_client: bool,
+}
+
+/// What streams are cut from, each from a place of its own: constant, so that it can be sent by
+/// reference, and longer than a stream, so that no stretch of a stream comes again in it.
+static CONTENT: [u8; CONTENT_LEN] = content();
+const CONTENT_LEN: usize = 1 << 17;
+
+const fn content() -> [u8; CONTENT_LEN] {
+    let mut octets = [0; CONTENT_LEN];
+    let (mut i, mut state) = (0, 1_u64);
+    while i < CONTENT_LEN {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        octets[i] = (state >> 56) as u8;
+        i += 1;
+    }
+    octets
+}
+
+impl Stream {
+    fn stretch(self, from: usize, to: usize) -> &'static [u8] {
+        let ways = (self.client << 1 | usize::from(self.from_client)) * 16_411;
+        let start = (usize::from(self.port) * 7 + ways) % (CONTENT_LEN - MAX_STREAM);
+        &CONTENT[start + from..start + to]
+    }
+}
+
+/// How far it has come.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) side: Side,
+    pub(super) handle: Handle,
+    pub(super) plan: AppPlan,
+    /// What it reads; it writes the opposite one.
+    pub(super) reads: Stream,
+    pub(super) sent: usize,
+    pub(super) got: usize,
+    writes: usize,
+    pub(super) eof: bool,
+    pub(super) closed: bool,
+    pub(super) aborted: bool,
+    pub(super) error: Option<ConnectionError>,
+    began: Instant,
+    /// When it reads again.
+    wake: Instant,
+}
+
+impl App {
+    pub(super) fn new(now: Instant, side: Side, handle: Handle, plan: AppPlan, s: Stream) -> App {
+        App {
+            side,
+            handle,
+            plan,
+            reads: s,
+            sent: 0,
+            got: 0,
+            writes: 0,
+            eof: false,
+            closed: false,
+            aborted: false,
+            error: None,
+            began: now,
+            wake: now,
+        }
+    }
+
+    /// Whether it has nothing more to do.
+    pub(super) fn is_over(&self) -> bool {
+        self.aborted || (self.closed && (self.eof || self.error.is_some()))
+    }
+
+    /// When it has to be called, if nothing happens before.
+    pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
+        let abort = match self.plan.ending {
+            Ending::Abort(after) => Some(self.began + after),
+            _ => None,
+        };
+        let wake = (self.wake > now).then_some(self.wake);
+        let times = [abort, wake].into_iter().flatten().filter(|_| !self.is_over());
+        times.min()
+    }
+
+    pub(super) fn run<C: Controller>(&mut self, now: Instant, end: &mut End<C>) {
+        if self.is_over() {
+            return;
+        }
+        if let Ending::Abort(after) = self.plan.ending
+            && self.began + after <= now
+        {
+            end.abort(self.handle).expect("a handle of a living connection");
+            self.aborted = true;
+            return;
+        }
+        self.write(end);
+        if self.wake <= now && self.error.is_none() {
+            self.read(now, end);
+        }
+        // After an error too: until then the connection is kept for questions.
+        let done = match self.plan.ending {
+            Ending::Close => self.sent == self.plan.total,
+            Ending::AfterEof => self.eof,
+            Ending::Abort(_) => false,
+        } || self.error.is_some();
+        // In SYN-SENT it would take the queued octets with it.
+        let opening = end.state(self.handle) == Some(State::SynSent);
+        if done && !self.closed && !opening {
+            end.close(self.handle).expect("a handle of a living connection");
+            self.closed = true;
+        }
+    }
+
+    fn write<C: Controller>(&mut self, end: &mut End<C>) {
+        let stream = Stream { from_client: !self.reads.from_client, ..self.reads };
+        while self.sent < self.plan.total && !self.closed {
+            let until = self.plan.total.min(self.sent + self.plan.chunk);
+            let data = stream.stretch(self.sent, until);
+            self.writes += 1;
+            let every = self.plan.constant_every;
+            let result = if every > 0 && self.writes.is_multiple_of(every) {
+                end.send_static(self.handle, data)
+            } else {
+                let room = end.can_send(self.handle);
+                let result = end.send(self.handle, data);
+                assert!(result.is_err() || result == Ok(room.min(data.len())), "all that fits");
+                result
+            };
+            match result {
+                Ok(taken) => {
+                    self.sent += taken;
+                    if taken < data.len() {
+                        return;
+                    }
+                }
+                Err(SendError::Ended(error)) => {
+                    self.error = Some(error);
+                    return;
+                }
+                Err(error) => panic!("send: {error}"),
+            }
+        }
+    }
+
+    fn read<C: Controller>(&mut self, now: Instant, end: &mut End<C>) {
+        let mut data = vec![0; self.plan.chunk];
+        while !self.eof {
+            match end.recv(self.handle, &mut data) {
+                Ok(0) => self.eof = true,
+                Ok(count) => {
+                    let written = self.reads.stretch(self.got, self.got + count);
+                    let (got, reads) = (self.got, self.reads);
+                    assert!(data[..count] == *written, "wrong octets after {got} of {reads:?}");
+                    self.got += count;
+                    if self.plan.pause > Duration::ZERO {
+                        self.wake = now + self.plan.pause;
+                        return;
+                    }
+                }
+                Err(RecvError::WouldBlock) => return,
+                Err(RecvError::Ended(error)) => {
+                    self.error = Some(error);
+                    return;
+                }
+                Err(error) => panic!("recv: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The link: segments that are late, lost, doubled, overtaken or damaged.
+
+use super::plan::Faults;
+use super::source::Source;
+use super::{Host, Side};
+use kinglet_tcp::Peer;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::verify_checksum;
+use std::collections::VecDeque;
+
+/// A segment on its way.
+#[derive(Debug)]
+pub(super) struct Flying {
+    pub(super) at: Instant,
+    pub(super) octets: Vec<u8>,
+    /// The receiver must notice.
+    pub(super) damaged: bool,
+}
+
+/// One direction.
+#[derive(Debug)]
+pub(super) struct Way {
+    faults: Faults,
+    pub(super) flying: VecDeque<Flying>,
+    pub(super) busy_until: Instant,
+}
+
+impl Way {
+    pub(super) fn new(faults: Faults) -> Way {
+        Way { faults, flying: VecDeque::new(), busy_until: Instant::ZERO }
+    }
+
+    /// Takes a segment; says what became of it.
+    pub(super) fn launch(
+        &mut self,
+        now: Instant,
+        from: Side,
+        octets: &[u8],
+        source: &mut dyn Source,
+    ) -> &'static str {
+        self.busy_until = now + self.faults.per_octet * (octets.len() as u32 + 40);
+        if source.chance(self.faults.loss) {
+            return "lost";
+        }
+        let copies = 1 + usize::from(source.chance(self.faults.duplicate));
+        let mut fate = if copies > 1 { "doubled" } else { "" };
+        for _ in 0..copies {
+            let mut at = self.busy_until + self.faults.delay;
+            if source.chance(self.faults.reorder) {
+                at += Duration::from_millis(u64::from(source.below(600)));
+                fate = "held back";
+            }
+            let mut octets = octets.to_vec();
+            let damaged = source.chance(self.faults.damage);
+            if damaged {
+                fate = "damaged";
+                damage(&mut octets, source);
+                if verify_checksum(&octets, Host::seen_from(from).pseudo_header_sum(octets.len())) {
+                    // One in 65,535 is beyond what any TCP can notice.
+                    continue;
+                }
+            }
+            let place = self.flying.partition_point(|f| f.at <= at);
+            self.flying.insert(place, Flying { at, octets, damaged });
+        }
+        fate
+    }
+
+    /// The next segment that has arrived by `now`.
+    pub(super) fn arrived(&mut self, now: Instant) -> Option<Flying> {
+        if self.flying.front()?.at <= now { self.flying.pop_front() } else { None }
+    }
+}
+
+/// Changes an octet or cuts off the end.
+fn damage(octets: &mut Vec<u8>, source: &mut dyn Source) {
+    let at = source.below(octets.len() as u32) as usize;
+    if source.chance(64) {
+        octets.truncate(at);
+    } else {
+        octets[at] ^= 1 + source.below(255) as u8;
+    }
+}

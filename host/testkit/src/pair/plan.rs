@@ -1,0 +1,206 @@
+//! What a run is to be: settings of both ends, faults of the link, what the applications do.
+
+use super::source::Source;
+use kinglet_tcp::{ConnectionConfig, KeepAlive};
+use kinglet_time::{Duration, Instant};
+
+/// What happens to segments on their way in one direction; chances in 1/256.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Faults {
+    pub(super) loss: u32,
+    pub(super) duplicate: u32,
+    pub(super) reorder: u32,
+    /// An octet changed, or the end cut off.
+    pub(super) damage: u32,
+    pub(super) delay: Duration,
+    /// Time that an octet occupies the link; a busy link takes no segment.
+    pub(super) per_octet: Duration,
+}
+
+/// How an application ends its side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// When all is sent it closes and reads on.
+    Close,
+    /// It closes when the peer has closed.
+    AfterEof,
+    /// It aborts this long after it began.
+    Abort(Duration),
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AppPlan {
+    /// Octets that it sends.
+    pub(super) total: usize,
+    /// Octets that it reads and writes in a call.
+    pub(super) chunk: usize,
+    /// Every so many writes, one is by reference; 0: none.
+    pub(super) constant_every: usize,
+    /// How long it does not read after it has read.
+    pub(super) pause: Duration,
+    pub(super) ending: Ending,
+}
+
+/// A connection to be opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub(super) at: Instant,
+    pub(super) client: usize,
+    /// The same local port as the connection before; both ends may still know that one.
+    pub(super) same_port: bool,
+    /// The client's and the server's.
+    pub(super) apps: [AppPlan; 2],
+}
+
+/// A whole run.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// Connections may time out by themselves.
+    pub(super) harsh: bool,
+    pub(super) faults: [Faults; 2],
+    pub(super) configs: [ConnectionConfig; 2],
+    pub(super) openings: Vec<Opening>,
+    /// When which end loses its state.
+    pub(super) reboots: Vec<(Instant, usize)>,
+    /// From when to when nothing arrives.
+    pub(super) outage: Option<(Instant, Instant)>,
+}
+
+impl Plan {
+    pub(super) fn draw(source: &mut dyn Source) -> Plan {
+        let harsh = source.chance(32);
+        let reboots: Vec<_> = (0..if source.chance(64) { source.between(1, 2) } else { 0 })
+            .map(|_| (millis(source.between(1000, 30_000)), source.below(2) as usize))
+            .collect();
+        let count = 1 + if source.chance(100) { source.below(3) } else { 0 };
+        let mut openings: Vec<_> = (0..count).map(|_| opening(source)).collect();
+        openings.sort_by_key(|opening| opening.at);
+        openings[0].same_port = false;
+        // What a survivor is never told of it can only find out by asking.
+        let aborts = openings.iter().flat_map(|o| o.apps);
+        let aborts = aborts.into_iter().any(|app| matches!(app.ending, Ending::Abort(_)));
+        let must_probe = harsh || aborts || !reboots.is_empty();
+        let rate = source.chance(128);
+        let outage = source.chance(40).then(|| {
+            let from = source.between(1000, 20_000);
+            (millis(from), millis(from + source.below(40_000)))
+        });
+        Plan {
+            harsh,
+            faults: [faults(source, rate), faults(source, rate)],
+            configs: [config(source, harsh, must_probe), config(source, harsh, must_probe)],
+            openings,
+            reboots,
+            outage,
+        }
+    }
+
+    /// Whether the plan itself ends this connection before its time, or may.
+    pub(super) fn spares(&self, opening: &Opening) -> bool {
+        let abort = |app: &AppPlan| matches!(app.ending, Ending::Abort(_));
+        !self.harsh && self.reboots.is_empty() && !opening.apps.iter().any(abort)
+    }
+}
+
+fn millis(ms: u32) -> Instant {
+    Instant::ZERO + Duration::from_millis(u64::from(ms))
+}
+
+fn opening(source: &mut dyn Source) -> Opening {
+    let [client, mut server] = [app(source), app(source)];
+    if source.chance(100) {
+        server.ending = Ending::AfterEof;
+    }
+    Opening {
+        at: millis(1000 + source.below(20_000)),
+        client: source.below(2) as usize,
+        same_port: source.chance(128),
+        apps: [client, server],
+    }
+}
+
+/// Octets of the longest stream, exclusive.
+pub(super) const MAX_STREAM: usize = 40_000;
+
+fn app(source: &mut dyn Source) -> AppPlan {
+    let total = match source.below(8) {
+        0 => 0,
+        1..=3 => source.below(1500),
+        4..=6 => source.below(8000),
+        _ => source.below(MAX_STREAM as u32),
+    };
+    let pause = if source.chance(64) { u64::from(source.below(3000)) } else { 0 };
+    let ending = if source.chance(24) {
+        Ending::Abort(Duration::from_millis(u64::from(source.below(20_000))))
+    } else {
+        Ending::Close
+    };
+    // A reader that takes longer than `fin_wait_2` for all of it is given up, and rightly so.
+    let least = if pause > 0 { 500 } else { 1 };
+    let chunk = (least + source.below(1500)) as usize;
+    let constant_every = if source.chance(80) { source.between(1, 3) as usize } else { 0 };
+    let (total, pause) = (total as usize, Duration::from_millis(pause));
+    AppPlan { total, chunk, constant_every, pause, ending }
+}
+
+fn faults(source: &mut dyn Source, rate: bool) -> Faults {
+    let mut some = |share: u32, most: u32| match source.chance(share) {
+        true => source.below(most + 1),
+        false => 0,
+    };
+    Faults {
+        // 77 / 256 are 30 %.
+        loss: some(180, 77),
+        duplicate: some(100, 40),
+        reorder: some(100, 77),
+        damage: some(64, 20),
+        delay: Duration::from_millis(u64::from(some(230, 400))),
+        // A 250 kb/s radio takes 32 µs an octet, and with its overheads some 57 µs.
+        per_octet: Duration::from_micros(if rate { 57 } else { 0 }),
+    }
+}
+
+/// The largest MSS, and with it the largest ring.
+pub(super) const MSS: u16 = 1220;
+/// Segments in the largest ring.
+pub(super) const SEGMENTS: usize = 16;
+
+fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionConfig {
+    let mss = 64 + source.below(u32::from(MSS) - 63) as u16;
+    let mut ring = || {
+        let segments = 1 + source.below(SEGMENTS as u32) as usize;
+        let odd = if source.chance(64) { source.below(300) as usize } else { 0 };
+        (segments * usize::from(mss) + odd).min(SEGMENTS * usize::from(MSS))
+    };
+    let (send_buffer, receive_buffer) = (ring(), ring());
+    let mut ms = |low, high| Duration::from_millis(u64::from(source.between(low, high)));
+    let times = [ms(0, 500), ms(500, 3000), ms(0, 1000), ms(2000, 60_000), ms(4000, 60_000)];
+    let [delayed_ack, rto_initial, rto_min, rto_max, idle] = times;
+    let keepalive = KeepAlive { idle, interval: ms(3000, 10_000), probes: 0 };
+    let (patience, probes) = match harsh {
+        true => (source.between(3, 12), source.between(1, 5)),
+        // Outlasts the longest outage and the worst luck at 30 % loss both ways.
+        false => (60, source.between(30, 60)),
+    };
+    let keepalive = KeepAlive { probes: probes as u8, ..keepalive };
+    ConnectionConfig {
+        mss,
+        send_buffer,
+        receive_buffer,
+        timestamps: !source.chance(80),
+        sack: !source.chance(80),
+        nagle: !source.chance(80),
+        delayed_ack,
+        ack_every: source.below(5) as u8,
+        rto_initial,
+        rto_min,
+        rto_max,
+        max_retransmits: patience as u8,
+        syn_retries: patience as u8,
+        user_timeout: (harsh && source.chance(64)).then_some(rto_max),
+        keepalive: (must_probe || source.chance(64)).then_some(keepalive),
+        initial_window: source.below(11) as u8,
+        fin_wait_2: if source.chance(64) { Duration::ZERO } else { Duration::from_secs(600) },
+    }
+}

@@ -1,0 +1,57 @@
+//! Where the choices of a run come from: a seed, or octets that a fuzzer or a property supplies.
+
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+/// Makes choices. Zero is always the harmless one, so that a source that has run dry leaves a
+/// faultless link and applications that finish.
+pub trait Source {
+    /// A number from 0 to `bound` - 1; `bound` is at least 1.
+    fn below(&mut self, bound: u32) -> u32;
+
+    /// Whether something of this chance, in 1/256, happens.
+    fn chance(&mut self, of_256: u32) -> bool {
+        of_256 > 0 && self.below(256) >= 256_u32.saturating_sub(of_256)
+    }
+
+    /// A number from `low` to `high`.
+    fn between(&mut self, low: u32, high: u32) -> u32 {
+        low + self.below(high - low + 1)
+    }
+}
+
+/// The choices of a seed.
+pub struct Seeded(Pcg64Mcg);
+
+impl Seeded {
+    /// Different seeds make unrelated choices.
+    pub fn new(seed: u64) -> Seeded {
+        // The generator's first outputs resemble those of neighbouring states.
+        let mut random = Pcg64Mcg::new((u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15) | 1);
+        random.fill_bytes(&mut [0; 64]);
+        Seeded(random)
+    }
+}
+
+impl Source for Seeded {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0.next_u32() % bound.max(1)
+    }
+}
+
+/// Choices read from octets; zeros when they have been used up.
+pub struct Octets<'a>(pub &'a [u8]);
+
+impl Source for Octets<'_> {
+    fn below(&mut self, bound: u32) -> u32 {
+        let mut value = 0;
+        let mut span = 1_u32;
+        while span < bound {
+            let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+            self.0 = rest;
+            value = value << 8 | u32::from(*first);
+            span = span.saturating_mul(256);
+        }
+        value % bound.max(1)
+    }
+}

@@ -1,0 +1,306 @@
+//! The run: time, events, and what must hold at each of them.
+
+use super::app::{App, Stream};
+use super::link::Way;
+use super::plan::{Opening, Plan};
+use super::source::Source;
+use super::{End, Host, Report, SLOTS, Side};
+use kinglet_tcp::congestion::Controller;
+use kinglet_tcp::{Config, ConnectError, Endpoint, Handle, Info, ListenConfig, State};
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::tcp::Segment;
+
+const PORT: u16 = 7;
+/// Segments that an end may send in one instant: a ring of single octets for each connection.
+const DRAIN: usize = 8_000;
+/// Events of a run: the longest honest one seen in 100,000 has about a tenth.
+const EVENTS: u64 = 1_000_000;
+/// Virtual time of a run.
+const PATIENCE: Duration = Duration::from_secs(48 * 3600);
+
+/// A connection that was asked for, and its applications.
+struct Record {
+    opening: Opening,
+    port: u16,
+    client: App,
+    server: Option<App>,
+}
+
+pub(super) struct World<'a, C: Controller> {
+    source: &'a mut dyn Source,
+    trace: bool,
+    plan: Plan,
+    now: Instant,
+    ends: [Box<End<C>>; 2],
+    ways: [Way; 2],
+    /// How many of the plan's openings and reboots are past.
+    opened: usize,
+    records: Vec<Record>,
+    /// Applications of connections whose other end has opened another one on the same port.
+    orphans: Vec<App>,
+    reboots_left: Vec<(Instant, Side)>,
+    report: Report,
+}
+
+fn end<C: Controller>(source: &mut dyn Source, plan: &Plan, side: Side) -> Box<End<C>> {
+    let secret = core::array::from_fn(|_| source.below(256) as u8);
+    let mut end = Box::new(Endpoint::new(Config::new(secret)));
+    let listen = ListenConfig { backlog: 4, connection: plan.configs[side] };
+    end.listen(PORT, listen).expect("a free listener");
+    end
+}
+
+impl<'a, C: Controller> World<'a, C> {
+    pub(super) fn new(source: &'a mut dyn Source, trace: bool) -> Self {
+        let plan = Plan::draw(source);
+        if trace {
+            eprintln!("{plan:#?}");
+        }
+        let ends = [end(source, &plan, 0), end(source, &plan, 1)];
+        let mut reboots_left = plan.reboots.clone();
+        reboots_left.sort();
+        World {
+            source,
+            trace,
+            now: Instant::ZERO,
+            ends,
+            ways: plan.faults.map(Way::new),
+            opened: 0,
+            records: Vec::new(),
+            orphans: Vec::new(),
+            reboots_left,
+            report: Report::default(),
+            plan,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Report {
+        let mut events = 0;
+        loop {
+            self.applications();
+            (0..2).for_each(|side| self.drain(side));
+            let Some(next) = self.next() else { break };
+            assert!(next >= self.now, "{next:?} is in the past at {:?}", self.now);
+            // A program may be late.
+            let late = if self.source.chance(8) { self.source.below(100) } else { 0 };
+            self.now = next + Duration::from_millis(u64::from(late));
+            events += 1;
+            assert!(events < EVENTS, "a livelock at {:?}: {}", self.now, self.status());
+            assert!(self.now < Instant::ZERO + PATIENCE, "no end: {}", self.status());
+            self.reboot();
+            (0..2).for_each(|side| self.deliver(side));
+            (0..2).for_each(|side| self.timers(side));
+        }
+        self.judge();
+        self.report.connections = self.records.len() as u64;
+        self.report.virtual_ms = self.now.as_millis();
+        self.report
+    }
+
+    /// When something happens next.
+    fn next(&self) -> Option<Instant> {
+        let opening = self.plan.openings.get(self.opened).map(|opening| opening.at);
+        let mut next = earliest(opening, self.reboots_left.first().map(|&(at, _)| at));
+        for (end, way) in self.ends.iter().zip(&self.ways) {
+            next = earliest(next, end.deadline());
+            next = earliest(next, way.flying.front().map(|f| f.at));
+            next = earliest(next, Some(way.busy_until).filter(|&at| at > self.now));
+        }
+        self.apps().fold(next, |next, app| earliest(next, app.deadline(self.now)))
+    }
+
+    fn apps(&self) -> impl Iterator<Item = &App> {
+        let of_records = self.records.iter().flat_map(|r| [Some(&r.client), r.server.as_ref()]);
+        of_records.flatten().chain(&self.orphans)
+    }
+
+    fn applications(&mut self) {
+        while let Some(opening) = self.plan.openings.get(self.opened).copied()
+            && opening.at <= self.now
+        {
+            self.opened += 1;
+            self.open(opening);
+        }
+        for side in 0..2 {
+            while let Some(handle) = self.ends[side].accept(PORT) {
+                self.accepted(side, handle);
+            }
+        }
+        for record in &mut self.records {
+            record.client.run(self.now, &mut self.ends[record.client.side]);
+            if let Some(server) = &mut record.server {
+                server.run(self.now, &mut self.ends[server.side]);
+                assert!(record.client.got <= server.sent, "more read than written");
+                assert!(server.got <= record.client.sent, "more read than written");
+            }
+        }
+        for app in &mut self.orphans {
+            app.run(self.now, &mut self.ends[app.side]);
+        }
+    }
+
+    fn open(&mut self, opening: Opening) {
+        let (side, config) = (opening.client, self.plan.configs[opening.client]);
+        let end = &mut self.ends[side];
+        let peer = Host::seen_from(side);
+        let before = self.records.iter().rev().find(|r| r.opening.client == side);
+        let handle = match before.filter(|_| opening.same_port) {
+            None => end.connect(self.now, peer, PORT, config),
+            Some(before) => match end.connect_from(self.now, peer, before.port, PORT, config) {
+                Err(ConnectError::NoPort) => end.connect(self.now, peer, PORT, config),
+                other => other,
+            },
+        };
+        let handle = handle.expect("a slot and a port");
+        let (_, port, _) = end.name(handle).expect("a valid handle");
+        let stream = Stream { client: side, port, from_client: false };
+        let client = App::new(self.now, side, handle, opening.apps[0], stream);
+        self.say(|| format!("end {side} connects from port {port}"));
+        self.records.push(Record { opening, port, client, server: None });
+    }
+
+    fn accepted(&mut self, side: Side, handle: Handle) {
+        let (_, _, port) = self.ends[side].name(handle).expect("a valid handle");
+        self.say(|| format!("end {side} accepts from port {port}"));
+        let known = |r: &&mut Record| r.opening.client != side && r.port == port;
+        let record = self.records.iter_mut().rev().find(known).expect("a client that connected");
+        let stream = Stream { client: record.opening.client, port, from_client: true };
+        let app = App::new(self.now, side, handle, record.opening.apps[1], stream);
+        self.orphans.extend(record.server.replace(app));
+    }
+
+    fn reboot(&mut self) {
+        while let Some(&(at, side)) = self.reboots_left.first()
+            && at <= self.now
+        {
+            self.reboots_left.remove(0);
+            self.count_end(side);
+            self.ends[side] = end(self.source, &self.plan, side);
+            self.report.reboots += 1;
+            self.say(|| format!("end {side} reboots"));
+            let of_records =
+                self.records.iter_mut().flat_map(|r| [Some(&mut r.client), r.server.as_mut()]);
+            // Its applications are gone as if they had never waited for anything.
+            for app in of_records.flatten().chain(&mut self.orphans).filter(|a| a.side == side) {
+                app.aborted = true;
+            }
+        }
+    }
+
+    fn drain(&mut self, side: Side) {
+        let mut count = 0;
+        // A link that is busy is a radio without a free buffer: nothing is polled.
+        while self.ways[side].busy_until <= self.now {
+            let end = &mut self.ends[side];
+            let Some(packet) = end.poll_packet(self.now) else { return };
+            count += 1;
+            assert!(count < DRAIN, "draining does not end: {}", self.status());
+            let mut octets = packet.header.to_vec();
+            let header = octets.len();
+            octets.resize(header + usize::from(packet.payload.len), 0);
+            if packet.payload.len > 0 {
+                let read = end.read_payload(packet.payload, 0, &mut octets[header..]);
+                read.expect("a fresh segment has its payload");
+            }
+            self.report.segments += 1;
+            let fate = match self.plan.outage {
+                Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
+                _ => self.ways[side].launch(self.now, side, &octets, self.source),
+            };
+            self.report.lost += u64::from(!matches!(fate, "" | "doubled" | "held back"));
+            self.say(|| {
+                let segment = Segment::parse(&octets).expect("what is sent can be read");
+                let (h, len) = (segment.header, octets.len() - header);
+                format!(
+                    "{side}: {}>{} {:?} seq {} len {len} ack {} win {} {:?} {fate}",
+                    h.src_port, h.dst_port, h.flags, h.seq, h.ack, h.window, h.options
+                )
+            });
+        }
+    }
+
+    fn deliver(&mut self, from: Side) {
+        while let Some(flying) = self.ways[from].arrived(self.now) {
+            let to = 1 - from;
+            let peer = Host::seen_from(to);
+            let result = self.ends[to].handle_packet(self.now, peer, &flying.octets);
+            assert!(!flying.damaged || result.is_err(), "a damaged segment was accepted");
+        }
+    }
+
+    fn timers(&mut self, side: Side) {
+        let end = &mut self.ends[side];
+        let due = end.deadline().is_some_and(|at| at <= self.now);
+        if !due && self.source.chance(4) {
+            let before = self.snapshot(side);
+            self.ends[side].handle_deadline(self.now);
+            assert_eq!(self.snapshot(side), before, "a call before the deadline does nothing");
+        } else if due {
+            end.handle_deadline(self.now);
+            let next = end.deadline();
+            assert!(next.is_none_or(|at| at > self.now), "{next:?} stays at {:?}", self.now);
+        }
+    }
+
+    fn snapshot(&self, side: Side) -> (Option<Instant>, Vec<Option<Info>>, kinglet_tcp::Stats) {
+        let end = &self.ends[side];
+        let apps = self.apps().filter(|app| app.side == side);
+        (end.deadline(), apps.map(|app| end.info(app.handle)).collect(), *end.stats())
+    }
+
+    /// Nothing will ever happen again.
+    fn judge(&mut self) {
+        (0..2).for_each(|side| self.count_end(side));
+        assert!(self.ways.iter().all(|way| way.flying.is_empty()));
+        for app in self.apps() {
+            assert!(app.is_over(), "never ends: {}", self.status());
+            let state = self.ends[app.side].state(app.handle);
+            let ended = matches!(state, None | Some(State::Closed | State::TimeWait));
+            assert!(ended || app.aborted, "{state:?} in the end: {}", self.status());
+        }
+        let octets: usize = self.apps().map(|app| app.got).sum();
+        let errors = self.apps().filter(|app| app.error.is_some()).count();
+        (self.report.octets, self.report.errors) = (octets as u64, errors as u64);
+        for record in &self.records {
+            let server = record.server.as_ref();
+            let whole = server.is_some_and(|server| {
+                let ended = |app: &App| app.eof && app.closed;
+                ended(&record.client)
+                    && ended(server)
+                    && server.got == record.client.sent
+                    && record.client.got == server.sent
+            });
+            assert!(whole || !self.plan.spares(&record.opening), "not whole: {}", self.status());
+            self.report.whole += u64::from(whole);
+        }
+        for side in 0..2 {
+            let (end, peer) = (&mut self.ends[side], Host::seen_from(side));
+            for port in 1..=SLOTS as u16 {
+                let config = self.plan.configs[side];
+                end.connect_from(self.now, peer, port, PORT, config).expect("every slot is free");
+            }
+        }
+    }
+
+    /// Adds up the counters of an end that will be asked no more.
+    fn count_end(&mut self, side: Side) {
+        let (_, infos, _) = self.snapshot(side);
+        let timeouts = infos.iter().flatten().map(|info| u64::from(info.counters.timeouts));
+        self.report.timeouts += timeouts.sum::<u64>();
+    }
+
+    fn status(&self) -> String {
+        let lines = self.apps().map(|app| {
+            let end = &self.ends[app.side];
+            format!("\n{app:?}\n    {:?}", end.info(app.handle))
+        });
+        let deadlines = self.ends.each_ref().map(|end| end.deadline());
+        format!("deadlines {deadlines:?}, at {:?}{}", self.now, lines.collect::<String>())
+    }
+
+    fn say(&self, what: impl FnOnce() -> String) {
+        if self.trace {
+            eprintln!("{:>12.6} {}", self.now.as_micros() as f64 / 1e6, what());
+        }
+    }
+}
