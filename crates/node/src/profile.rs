@@ -33,7 +33,8 @@ macro_rules! plan {
         frames: $frames:literal, neighbours: $neighbours:literal, packets: $packets:literal,
         reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
         routes: $routes:literal, udp: $udp:literal, connections: $connections:literal,
-        buffer: $buffer:literal, half_open: $half_open:literal, listeners: $listeners:literal,
+        buffer: $buffer:literal, segments: $segments:literal, half_open: $half_open:literal,
+        listeners: $listeners:literal,
     }) => {
         impl mac::Sizes for $name {
             type Queue = [mac::Slot; $frames];
@@ -59,6 +60,7 @@ macro_rules! plan {
             type Pieces = [tcp::Piece; 2];
             type ReceiveBuffer = [u8; $buffer];
             type ReceiveMap = [u8; $buffer / 8];
+            type Segments = [tcp::SegmentRecord; $segments];
             type Connections<K: Peer> = [tcp::Slot<K, Self>; $connections];
             type Listeners = [Option<tcp::Listener>; $listeners];
             type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; $half_open];
@@ -78,6 +80,7 @@ plan!(Mote {
     udp: 2,
     connections: 2,
     buffer: 2048,
+    segments: 6,
     half_open: 2,
     listeners: 2,
 });
@@ -93,6 +96,7 @@ plan!(Router {
     udp: 2,
     connections: 2,
     buffer: 2048,
+    segments: 6,
     half_open: 2,
     listeners: 2,
 });
@@ -108,6 +112,7 @@ plan!(BorderRouter {
     udp: 4,
     connections: 4,
     buffer: 4096,
+    segments: 11,
     half_open: 4,
     listeners: 2,
 });

@@ -5,13 +5,13 @@
 //! |---|---|
 //! | RFC 9293 | all states, half close, simultaneous open and close, silly-window avoidance |
 //! | RFC 6298, 7323 | RTO, timestamps, PAWS, window scale |
-//! | RFC 2018, 6675 | SACK received and sent, pipe, rescue retransmission |
-//! | RFC 5681, 6582, 3465 | slow start, congestion avoidance, New Reno, byte counting |
+//! | RFC 2018, 8985 | SACK received and sent, RACK-TLP with a bounded table of segments |
+//! | RFC 5681, 6582, 3465, 9937 | slow start, congestion avoidance, New Reno, byte counting, PRR |
 //! | RFC 3042, 5827 | limited transmit, early retransmit |
 //! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
-//! Later: RACK-TLP, PRR, F-RTO and undo, CUBIC, ECN, Fast Open, path MTU discovery. Deliberately
+//! Later: F-RTO and undo, CUBIC, ECN, Fast Open, path MTU discovery. Deliberately
 //! not: urgent data for applications (RFC 6093), and SYN cookies, because half-open records are
 //! small and bounded.
 //!
@@ -41,6 +41,7 @@
 //!     type Pieces = [Piece; 0];
 //!     type ReceiveBuffer = [u8; 1024];
 //!     type ReceiveMap = [u8; 128];
+//!     type Segments = [SegmentRecord; 4];
 //!     type Connections<K: Peer> = [Slot<K, Self>; 1];
 //!     type Listeners = [Option<Listener>; 1];
 //!     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
@@ -112,5 +113,6 @@ pub use error::{
 };
 pub use info::{Counters, Info};
 pub use send::buffer::Piece;
+pub use send::flight::SegmentRecord;
 pub use seq::SeqNum;
 pub use stats::Stats;

@@ -92,6 +92,7 @@ impl Sizes for Pages {
     type Pieces = [Piece; 1];
     type ReceiveBuffer = [u8; 4096];
     type ReceiveMap = [u8; 512];
+    type Segments = [SegmentRecord; 4];
     type Connections<K: Peer> = [Slot<K, Self>; 1];
     type Listeners = [Option<Listener>; 1];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];

@@ -4,7 +4,7 @@ use crate::input::Input;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
     Config, ConnectionConfig, Endpoint, HalfOpen, Handle, KeepAlive, ListenConfig, Listener, Peer,
-    Piece, Sizes, Slot, TimeWait,
+    Piece, SegmentRecord, Sizes, Slot, TimeWait,
 };
 use kinglet_testkit::pair::Octets;
 use kinglet_time::{Duration, Instant};
@@ -31,6 +31,7 @@ impl Sizes for Plan {
     type Pieces = [Piece; 1];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
+    type Segments = [SegmentRecord; 4];
     type Connections<K: Peer> = [Slot<K, Self>; CONNECTIONS];
     type Listeners = [Option<Listener>; 1];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];

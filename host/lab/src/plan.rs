@@ -47,6 +47,7 @@ impl tcp::Sizes for LabPlan {
     type Pieces = [tcp::Piece; 1];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
+    type Segments = [tcp::SegmentRecord; 16];
     type Connections<K: Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
     type Listeners = [Option<tcp::Listener>; LISTENERS];
     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 12];

@@ -4,6 +4,8 @@ use super::{Connection, MIN_MSS, Params, State, TIMESTAMPS_LEN};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
+use crate::send::flight::SegmentRecord;
+use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
 /// Whether the application still reads.
@@ -16,7 +18,7 @@ pub(super) enum Reader {
     Lingering,
 }
 
-impl<C: Controller> Connection<C> {
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has settled stays.

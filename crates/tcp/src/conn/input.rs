@@ -1,16 +1,16 @@
 //! SEGMENT ARRIVES (RFC 9293 §3.10.7): one function per numbered step, in order.
 //!
-//! Additions: RFC 7323 §5.3 (PAWS) in the first step, RFC 5961 in steps 2, 4 and 5, RFC 6675,
-//! 6582 and 5827 in step 5. Steps 3 (security) and 6 (URG) have nothing to do here: the urgent
-//! pointer is not offered to applications (RFC 6093 §6 advises against it).
+//! Additions: RFC 7323 §5.3 (PAWS) in the first step, RFC 5961 in steps 2, 4 and 5; what step 5
+//! means for recovery is in `acked.rs`. Steps 3 (security) and 6 (URG) have nothing to do here:
+//! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
-use super::{Acked, Agreed, Buffers, Connection, Phase, Reader, State};
+use super::{Agreed, Buffers, Connection, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
-use crate::paws::CLOCK;
-use crate::send::recovery::DUP_THRESH;
+use crate::send::flight::SegmentRecord;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
+use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};
 
@@ -22,7 +22,7 @@ struct Trimmed<'a> {
     fin: bool,
 }
 
-impl<C: Controller> Connection<C> {
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl<C: Controller> Connection<C> {
             self.rtx.clear();
             return Ok(());
         }
-        self.measure(now, ack, segment);
+        self.take_ack_of_syn(now, ack, segment);
         self.snd.una = ack;
         self.establish(now, syn_lost);
         self.ack.now = true;
@@ -260,7 +260,7 @@ impl<C: Controller> Connection<C> {
                 return Err(Discard::AckUnsent);
             }
             let syn_lost = self.tries > 0;
-            self.measure(now, ack, segment);
+            self.take_ack_of_syn(now, ack, segment);
             self.snd.una = self.snd.iss.plus(1);
             self.establish(now, syn_lost);
         }
@@ -271,37 +271,10 @@ impl<C: Controller> Connection<C> {
         if ack.before(self.snd.una.minus(self.snd.max_wnd)) {
             return Err(Discard::AckTooOld);
         }
-        let newly_sacked = self.take_sack(segment, ack);
         let window = self.take_window(segment, ack);
-        if ack.after(self.snd.una) {
-            self.new_ack(now, ack, segment, buffers);
-        } else if ack == self.snd.una && self.flight() > 0 {
-            let silent = segment.payload.is_empty()
-                && !header.flags.intersects(Flags::FIN | Flags::SYN)
-                && window == WindowChange::None;
-            if newly_sacked || (silent && !self.sack) {
-                self.duplicate_ack();
-            }
-        }
+        self.take_ack(now, ack, segment, window, buffers);
         self.after_window(now, window);
         Ok(())
-    }
-
-    /// Takes the SACK blocks (RFC 6675 §5) and answers whether any told something new.
-    fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum) -> bool {
-        if !self.sack {
-            return false;
-        }
-        let mut newly: u32 = 0;
-        let floor = ack.later(self.snd.una);
-        for block in segment.header.options.sack.as_slice() {
-            let (left, right) = (SeqNum::new(block.left), SeqNum::new(block.right));
-            // A block below is a D-SACK (RFC 2883); one beyond SND.NXT is nonsense.
-            if left.after(floor) && left.before(right) && right.at_or_before(self.snd.nxt) {
-                newly = newly.saturating_add(self.recovery.board.insert(left, right));
-            }
-        }
-        newly > 0
     }
 
     /// SND.WND, if the segment is not older than the last update.
@@ -342,47 +315,13 @@ impl<C: Controller> Connection<C> {
             self.rtx.clear();
             if self.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.
-                self.recovery.lost_edge = self.snd.nxt;
-                self.recovery.high_rxt = self.snd.una;
+                self.recovery.flight.lose(self.snd.una, self.snd.nxt);
                 self.recovery.pending = true;
             }
         }
     }
 
-    /// SND.UNA advances.
-    fn new_ack(
-        &mut self,
-        now: Instant,
-        ack: SeqNum,
-        segment: &Segment<'_>,
-        buffers: &mut Buffers<'_>,
-    ) {
-        let acked = ack.since(self.snd.una);
-        let flight_before = self.flight();
-        let limited = flight_before.saturating_add(u32::from(self.mss)) > self.cc.window();
-        self.measure(now, ack, segment);
-        self.retransmitted_at = None;
-        self.snd.una = ack;
-        self.tx.acknowledge(buffers.pieces, ack);
-        self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
-        // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
-        // up for as long as every flight loses something.
-        self.backoff = 0;
-        self.tries = 0;
-        self.progress_at = Tick::at(now);
-        self.recovery.advance(ack);
-        self.recover(ack, acked, limited);
-        if self.flight() == 0 {
-            self.rtx.clear();
-        } else {
-            self.rtx.set(now, self.rto());
-        }
-        if self.fin_queued && ack == self.tx.end().plus(1) {
-            self.fin_acknowledged(now);
-        }
-    }
-
-    fn fin_acknowledged(&mut self, now: Instant) {
+    pub(super) fn fin_acknowledged(&mut self, now: Instant) {
         match self.state {
             State::FinWait1 => {
                 self.state = State::FinWait2;
@@ -391,122 +330,6 @@ impl<C: Controller> Connection<C> {
             State::Closing => self.enter_time_wait(),
             State::LastAck => self.finish(None),
             _ => {}
-        }
-    }
-
-    /// The congestion window and recovery, after `acked` new octets up to `ack`.
-    fn recover(&mut self, ack: SeqNum, acked: u32, limited: bool) {
-        let mss = u32::from(self.mss);
-        let after_timeout = self.recovery.phase == Phase::Timeout;
-        let full = !ack.before(self.recovery.point);
-        if self.recovery.phase != Phase::Fast {
-            self.cc.on_ack(Acked { octets: acked, limited, after_timeout });
-            if after_timeout && full {
-                self.recovery.leave(ack);
-            }
-            return;
-        }
-        if full {
-            if !self.sack {
-                self.cc.on_recovered(self.flight());
-            }
-            self.recovery.leave(ack);
-        } else if self.sack {
-            // A partial acknowledgment that ends at something never sent again: it is lost too,
-            // even if too little above it is SACKed for IsLost (as RFC 6582 concludes).
-            self.recovery.pending = self.recovery.high_rxt.at_or_before(ack);
-        } else {
-            // RFC 6582 §3.2 step 3, partial acknowledgment: deflate, and send the next one again.
-            let deflated = self.recovery.inflation.saturating_sub(acked);
-            let back = if acked >= mss { mss } else { 0 };
-            self.recovery.inflation = deflated.saturating_add(back);
-            self.recovery.pending = true;
-        }
-    }
-
-    /// RFC 5681 §3.2 and RFC 6675 §5 steps 1 to 4.
-    fn duplicate_ack(&mut self) {
-        self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
-        let mss = u32::from(self.mss);
-        if self.snd.wnd == 0 {
-            // The answer to a window probe.
-            return;
-        }
-        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
-        match self.recovery.phase {
-            Phase::Timeout => {}
-            Phase::Fast if self.sack => {}
-            Phase::Fast => {
-                self.recovery.inflation = self.recovery.inflation.saturating_add(mss);
-            }
-            Phase::Open => {
-                // RFC 6582 §3.2 step 1: without SACK, duplicates of what a recovery has sent
-                // twice must not begin another one.
-                let allowed = self.sack || self.snd.una.after(self.recovery.point);
-                if allowed && self.recovery.seems_lost(self.snd.una, mss) {
-                    self.enter_recovery(mss);
-                } else if allowed && self.early(mss) {
-                    self.enter_recovery(mss);
-                    // IsLost would not say so with so few above.
-                    let highest = self.recovery.board.highest().unwrap_or(self.snd.una);
-                    self.recovery.lost_edge = highest;
-                }
-            }
-        }
-    }
-
-    /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
-    /// to send, three duplicates cannot come, so one less than is outstanding must do.
-    ///
-    /// One step further than the RFC, for windows of a few segments: if the peer holds the very
-    /// last octet and more than one segment, no later acknowledgment can tell more, and what is
-    /// missing below is taken for lost, however many segments that is.
-    fn early(&self, mss: u32) -> bool {
-        let flight = self.flight();
-        let window_left = self.snd.wnd.saturating_sub(flight);
-        if self.unsent().min(window_left) > 0 {
-            return false;
-        }
-        let segments = flight.div_ceil(mss.max(1));
-        let few = segments >= 2 && segments <= u32::from(DUP_THRESH);
-        if self.sack {
-            let held = self.recovery.board.octets();
-            let to_the_end = self.recovery.board.highest() == Some(self.snd.nxt);
-            (few && held.saturating_add(mss) >= flight) || (to_the_end && held > mss)
-        } else {
-            few && u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
-        }
-    }
-
-    fn enter_recovery(&mut self, mss: u32) {
-        self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
-        let dups = self.recovery.dup_acks;
-        // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
-        self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
-        self.recovery.enter_fast(self.snd.una, self.snd.nxt);
-        if !self.sack {
-            self.recovery.inflation = mss.saturating_mul(u32::from(dups));
-        }
-        self.timed = None;
-    }
-
-    /// Takes an RTT sample: by timestamp (RFC 7323 §4.1), else by the timed segment.
-    ///
-    /// An echo from before the last retransmission is not taken: if acknowledgments were lost, the
-    /// peer drops the retransmission as a duplicate and still echoes the first transmission (§5.3
-    /// R2 comes before R3), which would make a sample of the whole time spent in back-off.
-    fn measure(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
-        if let (Some(paws), Some(timestamps)) = (&self.paws, segment.header.options.timestamps) {
-            let longest = self.retransmitted_at.map(|at| at.elapsed(now) + CLOCK);
-            let ambiguous = |rtt| longest.is_some_and(|longest| rtt > longest);
-            if let Some(rtt) = paws.rtt(now, timestamps.ecr).filter(|rtt| !ambiguous(*rtt)) {
-                self.rtt.sample(rtt);
-            }
-        } else if let Some((end, sent_at)) = self.timed
-            && end.at_or_before(ack)
-        {
-            self.rtt.sample(sent_at.elapsed(now));
-            self.timed = None;
         }
     }
 
@@ -575,7 +398,7 @@ impl<C: Controller> Connection<C> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WindowChange {
+pub(super) enum WindowChange {
     None,
     /// It was zero.
     Opened,

@@ -8,6 +8,7 @@
 //! retracts; whenever something is in flight, the retransmission timer runs or a retransmission
 //! is pending.
 
+mod acked;
 mod control;
 mod input;
 mod output;
@@ -27,9 +28,11 @@ use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
 use crate::rtt::{RttEstimator, micros_u32};
 use crate::send::buffer::{Piece, SendBuffer, Stored};
+use crate::send::flight::SegmentRecord;
 use crate::send::recovery::{Phase, Recovery};
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
+use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
@@ -153,8 +156,19 @@ pub(crate) struct Established {
     pub(crate) rtt: Option<Duration>,
 }
 
-/// A connection; `C` controls congestion.
-pub(crate) struct Connection<C> {
+/// What the retransmission timer waits for: one timer for all, as RFC 8985 §8 has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rtx {
+    /// RTO, or the persist timer.
+    Timeout,
+    /// PTO: a tail loss probe.
+    Probe,
+    /// The reordering window.
+    Reordering,
+}
+
+/// A connection; `C` controls congestion, and `R` records the segments in flight.
+pub(crate) struct Connection<C, R> {
     state: State,
     error: Option<ConnectionError>,
     /// The application has closed its side: a FIN follows the last octet of the send ring.
@@ -182,16 +196,13 @@ pub(crate) struct Connection<C> {
     rx: ReceiveBuffer,
     rtt: RttEstimator,
     cc: C,
-    recovery: Recovery,
+    recovery: Recovery<R>,
     ack: AckState,
     paws: Option<Paws>,
     ts_offset: u32,
-    /// The segment that is being timed, by its end, without timestamps.
-    timed: Option<(SeqNum, Tick)>,
-    /// When something was last retransmitted, since SND.UNA last moved.
-    retransmitted_at: Option<Tick>,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
+    rtx_kind: Rtx,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
     last_sent: Tick,
@@ -202,7 +213,7 @@ pub(crate) struct Connection<C> {
     counters: Counters,
 }
 
-impl<C: Controller> Connection<C> {
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// An active open: SYN-SENT, the SYN to be polled.
     pub(crate) fn connect(
         now: Instant,
@@ -257,9 +268,8 @@ impl<C: Controller> Connection<C> {
             ack: AckState::NONE,
             paws: None,
             ts_offset,
-            timed: None,
-            retransmitted_at: None,
             rtx: Timer::OFF,
+            rtx_kind: Rtx::Timeout,
             keep: Timer::OFF,
             last_sent: Tick::at(now),
             progress_at: Tick::at(now),
@@ -289,7 +299,7 @@ impl<C: Controller> Connection<C> {
         conn.snd.wnd = from.wnd;
         conn.snd.max_wnd = from.wnd;
         if let Some(rtt) = from.rtt {
-            conn.rtt.sample(rtt);
+            conn.take_sample(rtt);
         }
         conn.establish(now, from.syn_lost);
         conn
@@ -325,13 +335,13 @@ impl<C: Controller> Connection<C> {
         // From now on the bound for `set_mss`: what both sides have announced.
         self.params.own_mss =
             self.mss.saturating_add(if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 });
-        self.recovery = Recovery::new(self.snd.una);
+        // The SYN has measured the path.
+        self.recovery = Recovery { rack: self.recovery.rack, ..Recovery::new(self.snd.una) };
         // Lets the first loss be repaired fast: `point` lies before SND.UNA.
         self.recovery.point = self.snd.iss;
         self.backoff = 0;
         self.tries = 0;
         self.rtx.clear();
-        self.retransmitted_at = None;
         self.progress_at = Tick::at(now);
         self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
         self.touch_keepalive(now);
@@ -362,6 +372,21 @@ impl<C: Controller> Connection<C> {
     /// A FIN is queued and has never been sent.
     fn fin_unsent(&self) -> bool {
         self.fin_queued && self.snd.nxt.at_or_before(self.tx.end())
+    }
+
+    /// Octets in the network.
+    fn inflight(&self) -> u32 {
+        self.recovery.inflight(self.flight(), u32::from(self.mss))
+    }
+
+    /// cwnd, which RFC 9937 sets in fast recovery.
+    fn window(&self) -> u32 {
+        if self.recovery.phase == Phase::Fast { self.recovery.prr.window } else { self.cc.window() }
+    }
+
+    fn take_sample(&mut self, rtt: Duration) {
+        self.rtt.sample(rtt);
+        self.recovery.rack.sampled = true;
     }
 
     fn rto(&self) -> Duration {
@@ -496,7 +521,7 @@ impl<C: Controller> Connection<C> {
         Info {
             state: self.state,
             error: self.error,
-            cwnd: self.cc.window(),
+            cwnd: self.window(),
             ssthresh: self.cc.slow_start_threshold(),
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
@@ -544,7 +569,7 @@ mod tests {
 
     #[test]
     fn a_connection_without_buffers_is_no_larger_than_tcplps() {
-        let size = size_of::<Connection<NewReno>>();
+        let size = size_of::<Connection<NewReno, [SegmentRecord; 6]>>();
         std::println!("{size}");
         assert!(size <= 536, "TCPlp's TCB has 536 octets on a 32-bit machine, this one {size}");
     }

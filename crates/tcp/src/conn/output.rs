@@ -1,10 +1,13 @@
-//! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 6675 §4; RFC 3042).
+//! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
-use super::{Connection, Phase, State};
+use super::{Connection, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::paws::timestamp;
+use crate::send::flight::{SegmentRecord, Stamp};
+use crate::send::rack::Probe;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
+use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Timestamps};
 
@@ -26,7 +29,7 @@ struct Stretch {
     again: bool,
 }
 
-impl<C: Controller> Connection<C> {
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The next segment, or `None` until something happens.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Emission> {
         match self.state {
@@ -60,13 +63,12 @@ impl<C: Controller> Connection<C> {
         }
         if self.snd.nxt == self.snd.iss {
             self.snd.nxt = self.snd.iss.plus(1);
-            self.timed = Some((self.snd.nxt, Tick::at(now)));
+            self.recovery.flight.push(self.snd.nxt, Stamp::of(now));
             self.progress_at = Tick::at(now);
         } else {
-            self.timed = None;
-            self.retransmitted_at = Some(Tick::at(now));
+            self.recovery.flight.resend(self.snd.iss, self.snd.nxt, Stamp::of(now));
         }
-        self.rtx.set(now, self.rto());
+        self.arm(now);
         let (timestamps, sack, scale) = if answering {
             (self.paws.is_some(), self.sack, (self.rcv.scale > 0).then_some(self.rcv.scale))
         } else {
@@ -138,67 +140,38 @@ impl<C: Controller> Connection<C> {
         u32::from(self.mss).saturating_sub(u32::try_from(blocks).unwrap_or(0)).max(1)
     }
 
-    /// Chooses what to send: NextSeg of RFC 6675 §4, with new data under Nagle and SWS avoidance.
+    /// Chooses what to send: what is lost, in order, then new data under Nagle and SWS avoidance.
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
-        let mss = u32::from(self.mss);
-        let (una, nxt) = (self.snd.una, self.snd.nxt);
-        if self.recovery.pending && una.before(nxt) {
-            let gap = self.recovery.board.gap(una, nxt).filter(|g| g.0 == una);
-            if gap.is_none() {
-                // The peer claims to hold what it does not acknowledge: it has reneged.
-                self.recovery.board.clear();
-            }
-            let end = gap.map_or(nxt, |g| g.1);
-            return Some(self.again(una, end, room));
-        }
-        let pipe = self.recovery.pipe(una, nxt, mss).saturating_sub(self.limited_transmit(mss));
-        let cwnd = self.cc.window().saturating_add(self.recovery.inflation);
-        let allowed = cwnd.saturating_sub(pipe);
+        let inflight = self.inflight();
+        let allowed = self.window().saturating_sub(inflight);
+        let forced = core::mem::take(&mut self.recovery.pending) || inflight == 0;
         // Into a closed window goes nothing but probes.
-        if self.snd.wnd == 0 {
-            return self.new_stretch(now, allowed, room);
-        }
-        // RFC 6675 §5 step C; a window of less than a segment lets one segment out when idle.
-        if (allowed >= mss || pipe == 0)
-            && let Some((seq, end)) = self.recovery.next_lost(nxt, mss)
+        if (forced || self.snd.wnd > 0)
+            && let Some((seq, end)) = self.recovery.flight.first_lost()
         {
-            return Some(self.again(seq, end, room));
+            let stretch = self.again(seq, end, room);
+            // A window of less than a segment lets one segment out if nothing else is.
+            return (forced || allowed >= stretch.len).then_some(stretch);
         }
-        if let Some(stretch) = self.new_stretch(now, allowed, room) {
-            return Some(stretch);
+        if core::mem::take(&mut self.recovery.rack.probe_due) {
+            return self.tail_probe(now, room);
         }
-        if allowed >= mss && self.sack {
-            if let Some((seq, end)) = self.recovery.next_hole() {
-                return Some(self.again(seq, end, room));
-            }
-            return self.rescue(room);
-        }
-        None
+        self.new_stretch(now, allowed, room)
     }
 
-    /// RFC 3042: the first two duplicate acknowledgments each let one new segment out. With SACK
-    /// the pipe shrinks by itself.
-    fn limited_transmit(&self, mss: u32) -> u32 {
-        if self.sack || self.recovery.phase != Phase::Open {
-            return 0;
+    /// RFC 8985 §7.3: new data if there is any, whatever cwnd says, else the last segment again.
+    fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
+        let nxt = self.snd.nxt;
+        self.recovery.rack.sampled = false;
+        if let Some(new) = self.new_stretch(now, room, room) {
+            let end = nxt.plus(new.len).plus(u32::from(new.fin));
+            self.recovery.rack.probe = Probe::New(end);
+            return Some(new);
         }
-        mss.saturating_mul(u32::from(self.recovery.dup_acks.min(2)))
-    }
-
-    /// NextSeg rule 4: once per recovery, the highest segment, if nothing above it can tell.
-    fn rescue(&mut self, room: u32) -> Option<Stretch> {
-        let highest = self.recovery.board.highest().unwrap_or(self.snd.una);
-        if self.recovery.phase != Phase::Fast
-            || self.recovery.rescued
-            || !self.recovery.high_rxt.before(self.snd.nxt)
-            || !highest.before(self.snd.nxt)
-        {
-            return None;
-        }
-        self.recovery.rescued = true;
-        let start = highest.later(self.recovery.high_rxt);
-        let start = start.later(self.snd.nxt.minus(room.min(self.snd.nxt.since(start))));
-        Some(self.again(start, self.snd.nxt, room))
+        let start = self.recovery.flight.last_start().later(nxt.minus(room));
+        let stretch = self.again(start, nxt, room);
+        self.recovery.rack.probe = Probe::Again(nxt);
+        Some(stretch)
     }
 
     /// New data, and the FIN after it.
@@ -261,23 +234,25 @@ impl<C: Controller> Connection<C> {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
         if again {
-            self.note_retransmission(now, end);
-        } else if self.flight() == 0 {
-            self.progress_at = Tick::at(now);
-        }
-        if end.after(self.snd.nxt) {
-            if self.recovery.phase == Phase::Open && self.recovery.dup_acks > 0 {
-                let octets = end.since(self.snd.nxt);
-                self.recovery.limited = self.recovery.limited.saturating_add(octets);
-            }
-            self.snd.nxt = end;
-            if !again && self.timed.is_none() && self.paws.is_none() {
-                self.timed = Some((end, Tick::at(now)));
+            self.note_retransmission(now, seq, end);
+        } else {
+            self.recovery.flight.push(end, Stamp::of(now));
+            if self.flight() == 0 {
+                self.progress_at = Tick::at(now);
             }
         }
-        // The timer starts when the segment does, and starts over for the first segment.
-        if !self.rtx.is_set() || seq == self.snd.una {
-            self.rtx.set(now, self.rto());
+        if self.recovery.phase == Phase::Fast {
+            self.recovery.prr.on_sent(len);
+        } else if self.recovery.dup_acks > 0 || self.recovery.flight.sacked() > 0 {
+            let fresh = end.since(self.snd.nxt);
+            self.recovery.limited = self.recovery.limited.saturating_add(fresh);
+        }
+        self.snd.nxt = self.snd.nxt.later(end);
+        // The timer starts when the segment does, and starts over for the first segment; that of
+        // the loss probe with every new one (RFC 8985 §7.2).
+        let probing = self.rtx_kind == Rtx::Probe;
+        if !self.rtx.is_set() || seq == self.snd.una || (probing && !again) {
+            self.arm(now);
         }
         let mut flags = Flags::ACK;
         if fin {
@@ -290,23 +265,14 @@ impl<C: Controller> Connection<C> {
         Emission { header, len: u16::try_from(len).unwrap_or(0) }
     }
 
-    fn note_retransmission(&mut self, now: Instant, end: SeqNum) {
-        // Karn: what is sent twice cannot be timed.
-        self.timed = None;
-        self.retransmitted_at = Some(Tick::at(now));
-        self.recovery.pending = false;
+    fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum) {
+        self.recovery.flight.resend(seq, end, Stamp::of(now));
         let counter = match self.recovery.phase {
+            _ if self.snd.wnd == 0 => &mut self.counters.probes,
             Phase::Timeout => &mut self.counters.timeout_retransmits,
-            Phase::Fast => &mut self.counters.fast_retransmits,
-            Phase::Open => &mut self.counters.probes,
+            Phase::Fast | Phase::Open => &mut self.counters.fast_retransmits,
         };
         *counter = counter.wrapping_add(1);
-        // RFC 6582 counts by window inflation and has no HighRxt, unless a window that has opened
-        // again has declared everything lost.
-        let resending = self.recovery.high_rxt.before(self.recovery.lost_edge);
-        if self.sack || self.recovery.phase != Phase::Fast || resending {
-            self.recovery.high_rxt = self.recovery.high_rxt.later(end);
-        }
     }
 
     fn emit_ack(&mut self, now: Instant, seq: SeqNum) -> Emission {

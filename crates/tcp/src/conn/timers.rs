@@ -1,12 +1,16 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
-use super::{Connection, Phase, Reader, State};
+use super::{Connection, Phase, Reader, Rtx, State};
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
+use crate::rtt::micros_u32;
+use crate::send::flight::{SegmentRecord, Stamp};
+use crate::send::rack::Probe;
 use crate::timer::Timer;
+use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
-impl<C: Controller> Connection<C> {
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// What is due first.
     pub(crate) fn next_timer(&self) -> Timer {
         self.ack.timer.earliest(self.rtx).earliest(self.keep)
@@ -20,12 +24,8 @@ impl<C: Controller> Connection<C> {
         for stamp in [&mut self.last_sent, &mut self.progress_at] {
             stamp.age(epoch, now);
         }
-        if let Some(at) = &mut self.retransmitted_at {
-            at.age(epoch, now);
-        }
-        if let Some((_, sent_at)) = &mut self.timed {
-            sent_at.age(epoch, now);
-        }
+        self.recovery.flight.age(Stamp::of(now));
+        self.recovery.rack.age(Stamp::of(now));
     }
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
@@ -36,8 +36,55 @@ impl<C: Controller> Connection<C> {
         }
         if self.rtx.is_due(now) {
             self.rtx.clear();
-            self.on_retransmission_timer(now);
+            match core::mem::replace(&mut self.rtx_kind, Rtx::Timeout) {
+                Rtx::Timeout => self.on_retransmission_timer(now),
+                Rtx::Probe => self.recovery.rack.probe_due = true,
+                Rtx::Reordering => {
+                    self.arm(now);
+                    self.detect_losses(now, self.recovery.flight.sacked());
+                }
+            }
         }
+    }
+
+    /// Starts the retransmission timer over: PTO where a tail loss probe is possible (RFC 8985
+    /// §7.2), else RTO.
+    pub(super) fn arm(&mut self, now: Instant) {
+        let mut wait = self.rto();
+        self.rtx_kind = Rtx::Timeout;
+        let rack = &self.recovery.rack;
+        if self.sack
+            && rack.sampled
+            && rack.probe == Probe::None
+            && self.recovery.phase == Phase::Open
+            && self.recovery.flight.gone() == 0
+            && self.snd.wnd > 0
+        {
+            self.rtx_kind = Rtx::Probe;
+            let mut probe = self.rtt.srtt() * 2;
+            if self.flight() <= u32::from(self.mss) {
+                // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours.
+                probe += Duration::from_micros(u64::from(self.params.delayed_ack_us));
+            }
+            wait = wait.min(probe);
+        }
+        self.rtx.set(now, wait);
+    }
+
+    /// RFC 8985 §6.2 step 5, after an acknowledgment or the end of the reordering window.
+    /// `fresh` octets have just been SACKed or acknowledged.
+    pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
+        let Some(newest) = self.recovery.rack.newest() else { return false };
+        let wait_us = self.recovery.rack.wait_us(micros_u32(self.rtt.srtt()));
+        let (found, wait) = self.recovery.flight.detect(Stamp::of(now), newest, wait_us);
+        if found && self.recovery.phase == Phase::Open {
+            self.enter_recovery(fresh);
+        }
+        if wait > 0 {
+            self.rtx_kind = Rtx::Reordering;
+            self.rtx.set(now, Duration::from_micros(u64::from(wait)));
+        }
+        found
     }
 
     fn on_retransmission_timer(&mut self, now: Instant) {
@@ -61,13 +108,13 @@ impl<C: Controller> Connection<C> {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
             self.probing = true;
             self.recovery.pending = true;
+            self.recovery.flight.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
             let first = self.recovery.phase != Phase::Timeout || self.backoff == 0;
             self.cc.on_timeout(self.flight(), first);
-            self.recovery.enter_timeout(self.snd.una, self.snd.nxt, self.backoff > 0);
+            self.time_out(now);
         }
-        self.timed = None;
         self.backoff = self.backoff.saturating_add(1);
     }
 
@@ -78,7 +125,19 @@ impl<C: Controller> Connection<C> {
         self.tries = self.tries.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
         self.recovery.pending = true;
-        self.timed = None;
+    }
+
+    /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
+    fn time_out(&mut self, now: Instant) {
+        let flight = &mut self.recovery.flight;
+        // On the second timeout in a row what SACK said is forgotten, in case the peer has taken it
+        // back (RFC 2018 §8).
+        if self.backoff > 0 || flight.is_reneged() {
+            flight.forget();
+        }
+        let wait_us = self.recovery.rack.wait_us(micros_u32(self.rtt.srtt()));
+        flight.time_out(Stamp::of(now), if self.sack { wait_us } else { 0 });
+        self.recovery.enter_timeout(self.snd.nxt);
     }
 
     fn on_keep_timer(&mut self, now: Instant) {

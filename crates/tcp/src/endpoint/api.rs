@@ -1,6 +1,6 @@
 //! What an application calls.
 
-use super::{Challenges, Endpoint, Entry, Handle, Listener, Peer, Sizes, Slot};
+use super::{Challenges, Endpoint, Entry, EntryOf, Handle, Listener, Peer, Sizes, Slot};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
 use crate::error::{
@@ -118,7 +118,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub(super) fn install(
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
-        conn: Connection<S::Congestion>,
+        conn: Connection<S::Congestion, S::Segments>,
         accepted: bool,
     ) -> Option<Handle> {
         let slots = self.slots.as_mut_slice();
@@ -155,7 +155,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
 
-    fn entry(&self, handle: Handle) -> Option<&Entry<K, S::Congestion>> {
+    fn entry(&self, handle: Handle) -> Option<&EntryOf<K, S>> {
         self.slot(handle)?.entry.as_deref()
     }
 
@@ -233,7 +233,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     fn received(
-        entry: &Entry<K, S::Congestion>,
+        entry: &EntryOf<K, S>,
         count: usize,
         asked_nothing: bool,
     ) -> Result<usize, RecvError> {

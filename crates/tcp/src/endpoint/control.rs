@@ -1,13 +1,13 @@
 //! What an application changes about a connection while it lasts.
 
-use super::{Endpoint, Entry, Handle, Peer, Sizes};
+use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::config::ConnectionConfig;
 use crate::error::InvalidHandle;
 use kinglet_time::{Duration, Instant};
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// A connection of which something is to be changed; it is polled afterwards.
-    fn touched(&mut self, handle: Handle) -> Result<&mut Entry<K, S::Congestion>, InvalidHandle> {
+    fn touched(&mut self, handle: Handle) -> Result<&mut EntryOf<K, S>, InvalidHandle> {
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
         entry.ready = true;

@@ -17,6 +17,7 @@ use crate::congestion::Controller;
 use crate::conn::{Buffers, Connection, State};
 use crate::error::Discard;
 use crate::send::buffer::{Piece, Stored};
+use crate::send::flight::SegmentRecord;
 use crate::seq::SeqNum;
 use crate::stats::Stats;
 use crate::timer::{HORIZON, Tick, Timer};
@@ -45,7 +46,9 @@ pub trait Peer: Copy + Eq {
 /// How many of everything, and how large: a memory plan (see `kinglet_mem`).
 ///
 /// ```
-/// use kinglet_tcp::{HalfOpen, Listener, Peer, Piece, Sizes, Slot, TimeWait, congestion::NewReno};
+/// use kinglet_tcp::{
+///     HalfOpen, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait, congestion::NewReno,
+/// };
 /// struct Small;
 /// impl Sizes for Small {
 ///     type Congestion = NewReno;
@@ -53,6 +56,7 @@ pub trait Peer: Copy + Eq {
 ///     type Pieces = [Piece; 1];
 ///     type ReceiveBuffer = [u8; 1848];
 ///     type ReceiveMap = [u8; 231]; // one bit for each octet of ReceiveBuffer
+///     type Segments = [SegmentRecord; 6]; // four full ones, and two that are cut
 ///     type Connections<K: Peer> = [Slot<K, Self>; 2];
 ///     type Listeners = [Option<Listener>; 1];
 ///     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
@@ -71,6 +75,10 @@ pub trait Sizes: Sized {
     type ReceiveBuffer: Array<u8>;
     /// Marks of a receive ring: one bit an octet. If it is shorter, less of the ring is used.
     type ReceiveMap: Array<u8>;
+    /// Records of the segments in flight, which loss detection needs; at most 255 are used. Two
+    /// more than full segments fit the send ring are enough. With fewer, neighbours share one, and
+    /// losses are found later.
+    type Segments: Array<SegmentRecord> + Copy;
     /// Connections, open or being opened actively; at most 65,535.
     type Connections<K: Peer>: Array<Slot<K, Self>>;
     /// Listening ports.
@@ -133,7 +141,7 @@ pub struct Packet<K> {
 }
 
 /// A connection with its names and what the application has done about it.
-struct Entry<K, C> {
+struct Entry<K, C, R> {
     peer: K,
     local_port: u16,
     remote_port: u16,
@@ -146,12 +154,15 @@ struct Entry<K, C> {
     /// Order of completion, for `accept`.
     order: u16,
     challenges: Challenges,
-    conn: Connection<C>,
+    conn: Connection<C, R>,
 }
+
+/// The entry that a memory plan makes.
+type EntryOf<K, S> = Entry<K, <S as Sizes>::Congestion, <S as Sizes>::Segments>;
 
 /// Room for a connection and its buffers.
 pub struct Slot<K: Peer, S: Sizes> {
-    entry: Option<Held<Entry<K, S::Congestion>>>,
+    entry: Option<Held<EntryOf<K, S>>>,
     generation: u16,
     send: S::SendBuffer,
     pieces: S::Pieces,

@@ -5,6 +5,7 @@ use crate::congestion::Controller;
 use crate::conn::Connection;
 use crate::error::Discard;
 use crate::paws::Paws;
+use crate::send::flight::SegmentRecord;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
@@ -27,10 +28,10 @@ pub struct TimeWait<K> {
 }
 
 impl<K: Peer> TimeWait<K> {
-    pub(super) fn new<C: Controller>(
+    pub(super) fn new<C: Controller, R: Array<SegmentRecord>>(
         expires: Tick,
         (peer, local_port, remote_port): (K, u16, u16),
-        conn: &Connection<C>,
+        conn: &Connection<C, R>,
     ) -> Self {
         TimeWait {
             peer,

@@ -1,5 +1,7 @@
-//! The sending side: ring, scoreboard and loss recovery.
+//! The sending side: ring, segments in flight, loss detection and recovery.
 
 pub(crate) mod buffer;
+pub(crate) mod flight;
+pub(crate) mod prr;
+pub(crate) mod rack;
 pub(crate) mod recovery;
-pub(crate) mod scoreboard;

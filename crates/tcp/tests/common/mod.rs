@@ -38,6 +38,7 @@ impl Sizes for Plan {
     type Pieces = [Piece; 2];
     type ReceiveBuffer = [u8; 8192];
     type ReceiveMap = [u8; 1024];
+    type Segments = [SegmentRecord; 10];
     type Connections<K: Peer> = [Slot<K, Self>; 3];
     type Listeners = [Option<Listener>; 2];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 3];

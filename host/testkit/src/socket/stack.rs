@@ -47,6 +47,7 @@ impl Sizes for Plan {
     type Pieces = [Piece; 0];
     type ReceiveBuffer = [u8; 131_072];
     type ReceiveMap = [u8; 16_384];
+    type Segments = [kinglet_tcp::SegmentRecord; 48];
     type Connections<K: Peer> = [Slot<K, Self>; 2];
     type Listeners = [Option<Listener>; 2];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];

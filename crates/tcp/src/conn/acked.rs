@@ -1,0 +1,231 @@
+//! What an acknowledgment means: RTT samples, loss detection (RFC 8985 §6.2, RFC 6582), congestion
+//! window (RFC 5681, RFC 9937).
+
+use super::input::WindowChange;
+use super::{Acked, Buffers, Connection, Phase, Rtx, millis_u32};
+use crate::congestion::Controller;
+use crate::send::flight::{Arrival, SegmentRecord, Stamp};
+use crate::send::prr::Progress;
+use crate::send::rack::Probe;
+use crate::send::recovery::DUP_THRESH;
+use crate::seq::SeqNum;
+use crate::timer::Tick;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::{Flags, Segment};
+
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+    /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
+    pub(super) fn take_ack(
+        &mut self,
+        now: Instant,
+        ack: SeqNum,
+        segment: &Segment<'_>,
+        window: WindowChange,
+        buffers: &mut Buffers<'_>,
+    ) {
+        let header = &segment.header;
+        let mut arrival = self.arrival(now, segment);
+        let acked = ack.since(self.snd.una);
+        let before = self.flight();
+        self.take_advance(ack, &mut arrival);
+        let duplicated = self.take_sack(segment, ack, &mut arrival);
+        self.recovery.rack.update(&arrival);
+        if duplicated {
+            self.recovery.rack.on_dsack(self.snd.una, self.snd.nxt);
+        }
+        let silent = segment.payload.is_empty()
+            && !header.flags.intersects(Flags::FIN | Flags::SYN)
+            && window == WindowChange::None;
+        let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
+            if self.sack { arrival.octets > 0 } else { silent }
+        };
+        if duplicate {
+            self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
+        }
+        if acked > 0 {
+            self.tx.acknowledge(buffers.pieces, ack);
+            self.new_ack(now, ack, acked, before);
+        }
+        let mut delivered = arrival.octets;
+        let mut safe = acked > 0;
+        if self.snd.wnd == 0 {
+            // The answer to a window probe.
+        } else if self.sack {
+            self.end_probe(ack, duplicated);
+            safe &= !self.detect_losses(now, arrival.octets);
+        } else if duplicate {
+            delivered = u32::from(self.mss);
+            self.duplicate_ack();
+        }
+        self.reduce(delivered, safe);
+        if acked > 0 && self.fin_queued && ack == self.tx.end().plus(1) {
+            self.fin_acknowledged(now);
+        }
+    }
+
+    /// The acknowledgment of a SYN.
+    pub(super) fn take_ack_of_syn(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
+        let mut arrival = self.arrival(now, segment);
+        self.take_advance(ack, &mut arrival);
+        self.recovery.rack.update(&arrival);
+    }
+
+    fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
+        let echo = self.paws.as_ref().zip(segment.header.options.timestamps);
+        Arrival {
+            now: Stamp::of(now),
+            echo_age_ms: echo.and_then(|(paws, ts)| paws.rtt(now, ts.ecr)).map(millis_u32),
+            min_rtt_us: self.recovery.rack.min_rtt_us,
+            fack: self.recovery.flight.fack(),
+            octets: 0,
+            newest: None,
+            rtt_us: None,
+            reordered: false,
+        }
+    }
+
+    /// SND.UNA may advance; the RTT sample is that of the first segment acknowledged.
+    fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
+        self.recovery.flight.advance(ack.later(self.snd.una), arrival);
+        if let Some(us) = arrival.rtt_us {
+            self.take_sample(Duration::from_micros(u64::from(us)));
+        }
+    }
+
+    /// Takes the SACK blocks (RFC 2018 §5) and answers whether there is a D-SACK (RFC 2883 §4):
+    /// a first block below the acknowledgment number or within the second.
+    fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> bool {
+        if !self.sack {
+            return false;
+        }
+        let floor = ack.later(self.snd.una);
+        let blocks = segment.header.options.sack.as_slice();
+        for block in blocks {
+            let (left, right) = (SeqNum::new(block.left), SeqNum::new(block.right));
+            // A block beyond SND.NXT is nonsense.
+            if left.after(floor) && left.before(right) && right.at_or_before(self.snd.nxt) {
+                self.recovery.flight.sack(left, right, arrival);
+            }
+        }
+        let Some(first) = blocks.first() else { return false };
+        let (left, right) = (SeqNum::new(first.left), SeqNum::new(first.right));
+        let inside = blocks.get(1).is_some_and(|second| {
+            SeqNum::new(second.left).at_or_before(left)
+                && right.at_or_before(SeqNum::new(second.right))
+        });
+        left.before(right) && (right.at_or_before(ack) || inside)
+    }
+
+    /// SND.UNA advances by `acked` octets; `before` were in flight.
+    fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, before: u32) {
+        let limited = before.saturating_add(u32::from(self.mss)) > self.cc.window();
+        self.snd.una = ack;
+        self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
+        // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
+        // up for as long as every flight loses something.
+        self.backoff = 0;
+        self.tries = 0;
+        self.progress_at = Tick::at(now);
+        self.recovery.advance(ack);
+        self.recover(ack, acked, limited);
+        if self.flight() == 0 {
+            self.rtx.clear();
+            self.rtx_kind = Rtx::Timeout;
+        } else {
+            self.arm(now);
+        }
+    }
+
+    /// The congestion window and the phase, after `acked` new octets up to `ack`.
+    fn recover(&mut self, ack: SeqNum, acked: u32, limited: bool) {
+        let phase = self.recovery.phase;
+        let full = !ack.before(self.recovery.point);
+        let dups = core::mem::take(&mut self.recovery.dup_acks);
+        if phase != Phase::Fast {
+            let after_timeout = phase == Phase::Timeout;
+            self.cc.on_ack(Acked { octets: acked, limited, after_timeout });
+        } else if !full && !self.sack {
+            // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well, and
+            // the duplicates counted those that are acknowledged now.
+            self.recovery.flight.lose_first();
+            self.recovery.pending = true;
+            let segments = acked.checked_div(u32::from(self.mss)).unwrap_or(0).saturating_sub(1);
+            let dups = u32::from(dups).saturating_sub(segments);
+            self.recovery.dup_acks = u8::try_from(dups).unwrap_or(u8::MAX);
+        }
+        if full && phase != Phase::Open {
+            if phase == Phase::Fast && !self.sack {
+                self.cc.on_recovered(self.flight());
+            }
+            self.recovery.leave();
+        }
+    }
+
+    /// RFC 5681 §3.2 and RFC 6582, for peers without SACK.
+    fn duplicate_ack(&mut self) {
+        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
+        // RFC 6582 §3.2 step 1: duplicates of what a recovery has sent twice must not begin
+        // another one.
+        if self.recovery.phase == Phase::Open
+            && self.snd.una.after(self.recovery.point)
+            && (self.recovery.dup_acks >= DUP_THRESH || self.early())
+        {
+            self.recovery.flight.lose_first();
+            self.enter_recovery(0);
+        }
+    }
+
+    /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
+    /// to send, three duplicates cannot come, so one less than is outstanding must do.
+    fn early(&self) -> bool {
+        let flight = self.flight();
+        let segments = flight.div_ceil(u32::from(self.mss).max(1));
+        self.unsent().min(self.snd.wnd.saturating_sub(flight)) == 0
+            && (2..=u32::from(DUP_THRESH)).contains(&segments)
+            && u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
+    }
+
+    /// Fast recovery begins with an acknowledgment of `fresh` octets, SACKed or not.
+    pub(super) fn enter_recovery(&mut self, fresh: u32) {
+        self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
+        // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
+        self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
+        let held = self.recovery.flight.sacked();
+        let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
+        self.recovery.enter_fast(self.snd.nxt, recover_fs);
+        self.recovery.pending = true;
+    }
+
+    /// RFC 9937 §6.2: `delivered` octets have arrived.
+    fn reduce(&mut self, delivered: u32, safe: bool) {
+        if self.recovery.phase == Phase::Fast {
+            let inflight = self.inflight();
+            self.recovery.prr.on_ack(Progress {
+                delivered,
+                safe,
+                inflight,
+                ssthresh: self.cc.slow_start_threshold(),
+                mss: u32::from(self.mss),
+            });
+        }
+    }
+
+    /// TLP_process_ack (RFC 8985 §7.4.2): a probe that has repaired a loss counts as one.
+    fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
+        match self.recovery.rack.probe {
+            Probe::New(end) if !ack.before(end) => self.recovery.rack.probe = Probe::None,
+            Probe::Again(end) if !ack.before(end) => {
+                if duplicated {
+                    self.recovery.rack.probe = Probe::None;
+                } else if ack.after(end) {
+                    self.recovery.rack.probe = Probe::None;
+                    if self.recovery.phase == Phase::Open {
+                        self.cc.on_loss(self.flight());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

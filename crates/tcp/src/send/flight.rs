@@ -1,0 +1,616 @@
+//! The segments in flight: for each where it ends, when it was last sent, and what is known of it.
+//!
+//! The table is bounded by the memory plan. When it is full, neighbours of the same kind become
+//! one record, or if there are none, two of different kinds become one of which less is claimed:
+//! a sender may always know less than was reported, which costs at worst a needless
+//! retransmission or a timeout.
+//!
+//! Invariant: the records are contiguous, the first begins at `una`, and the last ends at SND.NXT
+//! (unless the plan has no records at all).
+
+use crate::rtt::micros_u32;
+use crate::seq::SeqNum;
+use crate::timer::{HORIZON, low_half};
+use kinglet_mem::{Array, Empty};
+use kinglet_time::Instant;
+
+/// The peer holds it (RFC 2018).
+const SACKED: u32 = 1;
+/// It is taken for lost, and has not been sent again since.
+const LOST: u32 = 2;
+/// It was sent more than once.
+const AGAIN: u32 = 4;
+const FLAGS: u32 = SACKED | LOST | AGAIN;
+
+/// When a segment was sent: units of 4 µs in steps of eight, modulo 2^32, so that the flags of a
+/// record fit beside it. The step is that of [`Tick`](crate::timer::Tick), the range an eighth: two
+/// instants compare rightly while they are less than 2.4 hours apart, and what is older than
+/// [`HORIZON`] is made just that old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Stamp(u32);
+
+impl Stamp {
+    pub(crate) fn of(now: Instant) -> Stamp {
+        Stamp(low_half(now.as_micros() >> 2) & !FLAGS)
+    }
+
+    /// Microseconds from `earlier` to here; zero if `earlier` is in fact later.
+    pub(crate) fn since(self, earlier: Stamp) -> u32 {
+        // The same arithmetic as that of sequence numbers.
+        SeqNum::new(self.0).since(SeqNum::new(earlier.0)).saturating_mul(4)
+    }
+
+    /// The oldest instant that is told apart at `self`.
+    fn oldest(self) -> Stamp {
+        Stamp(self.0.wrapping_sub(micros_u32(HORIZON) >> 2) & !FLAGS)
+    }
+
+    /// Whether this is neither in the future of `now` nor beyond the horizon.
+    pub(crate) fn is_recent(self, now: Stamp) -> bool {
+        self.since(now) == 0 && now.since(self) <= micros_u32(HORIZON)
+    }
+
+    pub(crate) fn later(self, other: Stamp) -> Stamp {
+        Stamp(SeqNum::new(self.0).later(SeqNum::new(other.0)).value())
+    }
+
+    /// RACK_sent_after (RFC 8985 §6.2): ties are broken by the sequence number.
+    pub(crate) fn sent_after(self, end: SeqNum, other: Stamp, other_end: SeqNum) -> bool {
+        self.since(other) > 0 || (self == other && end.after(other_end))
+    }
+}
+
+/// One segment in flight, in eight octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRecord {
+    end: SeqNum,
+    /// A [`Stamp`] and, in its lowest bits, the flags.
+    word: u32,
+}
+
+impl Empty for SegmentRecord {
+    const EMPTY: Self = SegmentRecord { end: SeqNum::new(0), word: 0 };
+}
+
+impl SegmentRecord {
+    fn stamp(self) -> Stamp {
+        Stamp(self.word & !FLAGS)
+    }
+
+    fn is(self, flag: u32) -> bool {
+        self.word & flag != 0
+    }
+
+    fn outstanding(self) -> bool {
+        !self.is(SACKED | LOST)
+    }
+
+    /// One record for two neighbours, which claims no more than both.
+    fn merged(self, next: SegmentRecord) -> SegmentRecord {
+        let flags = (self.word & next.word & (SACKED | LOST)) | ((self.word | next.word) & AGAIN);
+        SegmentRecord { end: next.end, word: self.stamp().later(next.stamp()).0 | flags }
+    }
+}
+
+/// What one acknowledgment newly tells, gathered record by record (RFC 8985 §6.2 steps 2 and 3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) now: Stamp,
+    /// How long ago the echoed timestamp was sent, in milliseconds.
+    pub(crate) echo_age_ms: Option<u32>,
+    pub(crate) min_rtt_us: u32,
+    /// RACK.fack before this acknowledgment.
+    pub(crate) fack: SeqNum,
+    /// Octets that have arrived.
+    pub(crate) octets: u32,
+    /// Which of the segments that have arrived was sent last, and where it ends.
+    pub(crate) newest: Option<(Stamp, SeqNum)>,
+    /// The round trip of the first of them, in microseconds, unless it is ambiguous.
+    pub(crate) rtt_us: Option<u32>,
+    /// One that was sent once came after one that was sent later.
+    pub(crate) reordered: bool,
+}
+
+impl Arrival {
+    fn take(&mut self, record: SegmentRecord, octets: u32) {
+        let first = self.octets == 0;
+        self.octets = self.octets.saturating_add(octets);
+        let rtt = self.now.since(record.stamp());
+        if record.is(AGAIN) {
+            // Not the acknowledgment of the last transmission: by the echo, which counts in
+            // milliseconds, or because it would be too fast.
+            let old = self.echo_age_ms.is_some_and(|age| age > (rtt / 1000).saturating_add(1));
+            if old || rtt < self.min_rtt_us {
+                return;
+            }
+        } else if record.end.before(self.fack) {
+            self.reordered = true;
+        }
+        // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
+        if first && (!record.is(AGAIN) || self.echo_age_ms.is_some()) {
+            self.rtt_us = Some(rtt);
+        }
+        if self.newest.is_none_or(|(at, end)| record.stamp().sent_after(record.end, at, end)) {
+            self.newest = Some((record.stamp(), record.end));
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight<R> {
+    records: R,
+    len: u8,
+    una: SeqNum,
+}
+
+impl<R: Array<SegmentRecord>> Flight<R> {
+    pub(crate) fn new(una: SeqNum) -> Self {
+        Flight { records: R::EMPTY, len: 0, una }
+    }
+
+    fn held(&self) -> &[SegmentRecord] {
+        self.records.as_slice().get(..usize::from(self.len)).unwrap_or(&[])
+    }
+
+    fn held_mut(&mut self) -> &mut [SegmentRecord] {
+        self.records.as_mut_slice().get_mut(..usize::from(self.len)).unwrap_or(&mut [])
+    }
+
+    /// The records with where each begins.
+    fn spans(&self) -> impl Iterator<Item = (SeqNum, SegmentRecord)> {
+        let starts = core::iter::once(self.una).chain(self.held().iter().map(|r| r.end));
+        starts.zip(self.held().iter().copied())
+    }
+
+    fn octets(&self, flag: u32) -> u32 {
+        self.spans()
+            .filter(|(_, r)| r.is(flag))
+            .fold(0, |sum, (start, r)| r.end.since(start).saturating_add(sum))
+    }
+
+    /// Octets held by the peer above SND.UNA.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.octets(SACKED)
+    }
+
+    /// Octets that are neither in the network nor with the peer. A record is never both: what
+    /// arrives is no longer lost.
+    pub(crate) fn gone(&self) -> u32 {
+        self.octets(SACKED | LOST)
+    }
+
+    /// RACK.fack: after the highest octet known to have arrived.
+    pub(crate) fn fack(&self) -> SeqNum {
+        self.held().iter().rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
+    }
+
+    /// The last segment sent: where it begins.
+    pub(crate) fn last_start(&self) -> SeqNum {
+        self.spans().last().map_or(self.una, |(start, _)| start)
+    }
+
+    /// The first stretch that is lost.
+    pub(crate) fn first_lost(&self) -> Option<(SeqNum, SeqNum)> {
+        let (start, first) = self.spans().find(|(_, r)| r.is(LOST))?;
+        let run = self.held().iter().skip_while(|r| !r.is(LOST)).take_while(|r| r.is(LOST));
+        Some((start, run.last().map_or(first.end, |r| r.end)))
+    }
+
+    /// A segment was sent for the first time: it ends at `end`.
+    pub(crate) fn push(&mut self, end: SeqNum, at: Stamp) {
+        let record = SegmentRecord { end, word: at.0 };
+        if self.make_room() {
+            self.insert(usize::from(self.len), record);
+        } else if let Some(last) = self.held_mut().last_mut() {
+            *last = last.merged(record);
+        }
+    }
+
+    /// `start..end` was sent again as one segment, perhaps with new octets at the end.
+    pub(crate) fn resend(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
+        self.cut(start);
+        self.cut(end);
+        // From here on the records of this stretch are one. If the table had no room to cut, it
+        // also covers what lies beside it, of which nothing more is then known.
+        let mut begin = self.una;
+        let mut count: u8 = 0;
+        let mut merged = false;
+        for i in 0..usize::from(self.len) {
+            let Some(&record) = self.records.as_slice().get(i) else { break };
+            let inside = start.before(record.end) && begin.before(end) && !record.is(SACKED);
+            begin = record.end;
+            let place = if inside && merged { count.saturating_sub(1) } else { count };
+            let new = SegmentRecord { end: record.end, word: at.0 | AGAIN };
+            if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(place)) {
+                *slot = if inside { new } else { record };
+            }
+            count = place.saturating_add(1);
+            merged = inside;
+        }
+        self.len = count;
+        if let Some(last) = self.held_mut().last_mut() {
+            last.end = last.end.later(end);
+        }
+    }
+
+    /// SND.UNA has moved to `una`.
+    pub(crate) fn advance(&mut self, una: SeqNum, arrival: &mut Arrival) {
+        let mut kept: u8 = 0;
+        for i in 0..usize::from(self.len) {
+            let Some(&record) = self.records.as_slice().get(i) else { break };
+            let arrived = record.end.earlier(una).since(self.una);
+            if arrived > 0 && !record.is(SACKED) {
+                arrival.take(record, arrived);
+            }
+            self.una = self.una.plus(arrived);
+            if record.end.after(una) {
+                if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(kept)) {
+                    *slot = record;
+                }
+                kept = kept.saturating_add(1);
+            }
+        }
+        self.len = kept;
+        self.una = self.una.later(una);
+    }
+
+    /// The peer holds `left..right`.
+    pub(crate) fn sack(&mut self, left: SeqNum, right: SeqNum, arrival: &mut Arrival) {
+        self.within(left, right, |start, record| {
+            if !record.is(SACKED) {
+                arrival.take(*record, record.end.since(start));
+                record.word = (record.word | SACKED) & !LOST;
+            }
+        });
+    }
+
+    /// Takes `left..right` for lost, as far as the peer does not hold it.
+    pub(crate) fn lose(&mut self, left: SeqNum, right: SeqNum) {
+        self.within(left, right, |_, record| {
+            if !record.is(SACKED) {
+                record.word |= LOST;
+            }
+        });
+    }
+
+    /// Takes the first segment for lost.
+    pub(crate) fn lose_first(&mut self) {
+        if let Some(first) = self.held_mut().first_mut() {
+            first.word = (first.word | LOST) & !SACKED;
+        }
+    }
+
+    /// Forgets what the peer has said that it holds (RFC 2018 §8).
+    pub(crate) fn forget(&mut self) {
+        for record in self.held_mut() {
+            record.word &= !SACKED;
+        }
+    }
+
+    /// Whether the peer says that it holds what it does not acknowledge.
+    pub(crate) fn is_reneged(&self) -> bool {
+        self.held().first().is_some_and(|r| r.is(SACKED))
+    }
+
+    /// RACK_detect_loss (RFC 8985 §6.2 step 5): takes for lost what was sent before `newest` and at
+    /// least `wait_us` ago. Answers whether there was any, and after how many microseconds there
+    /// will be.
+    pub(crate) fn detect(
+        &mut self,
+        now: Stamp,
+        (at, end): (Stamp, SeqNum),
+        wait_us: u32,
+    ) -> (bool, u32) {
+        let (mut found, mut wait) = (false, 0);
+        for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
+            if at.sent_after(end, record.stamp(), record.end) {
+                let remaining = wait_us.saturating_sub(now.since(record.stamp()));
+                if remaining == 0 {
+                    record.word |= LOST;
+                    found = true;
+                }
+                wait = remaining.max(wait);
+            }
+        }
+        (found, wait)
+    }
+
+    /// RFC 8985 §6.3: the timer has expired. The first is lost, and what was sent at least
+    /// `wait_us` ago.
+    pub(crate) fn time_out(&mut self, now: Stamp, wait_us: u32) {
+        for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
+            if now.since(record.stamp()) >= wait_us {
+                record.word |= LOST;
+            }
+        }
+        self.lose_first();
+    }
+
+    /// Makes what is older than the horizon just that old.
+    pub(crate) fn age(&mut self, now: Stamp) {
+        for record in self.held_mut().iter_mut().filter(|r| !r.stamp().is_recent(now)) {
+            record.word = now.oldest().0 | (record.word & FLAGS);
+        }
+    }
+
+    /// Applies `change` to the records that lie within `left..right`.
+    fn within(
+        &mut self,
+        left: SeqNum,
+        right: SeqNum,
+        mut change: impl FnMut(SeqNum, &mut SegmentRecord),
+    ) {
+        self.cut(left);
+        self.cut(right);
+        let mut start = self.una;
+        for record in self.held_mut() {
+            if left.at_or_before(start) && record.end.at_or_before(right) {
+                change(start, record);
+            }
+            start = record.end;
+        }
+    }
+
+    /// Makes two of the record that goes across `at`, if there is room.
+    fn cut(&mut self, at: SeqNum) {
+        let across = |(start, r): &(SeqNum, SegmentRecord)| start.before(at) && at.before(r.end);
+        if !self.spans().any(|span| across(&span)) || !self.make_room() {
+            return;
+        }
+        // To make room may have moved the records, and even have cut off this one's neighbours.
+        let Some(place) = self.spans().position(|span| across(&span)) else { return };
+        let Some(&record) = self.held().get(place) else { return };
+        self.insert(place, SegmentRecord { end: at, ..record });
+    }
+
+    fn insert(&mut self, place: usize, record: SegmentRecord) {
+        self.len = self.len.saturating_add(1);
+        if let Some(tail) = self.held_mut().get_mut(place..) {
+            tail.rotate_right(1);
+            if let Some(slot) = tail.first_mut() {
+                *slot = record;
+            }
+        }
+    }
+
+    /// Whether there is room for one more record, after merging two if need be: those that lose
+    /// least by it, and among them the last.
+    fn make_room(&mut self) -> bool {
+        let capacity = R::LEN.min(usize::from(u8::MAX));
+        if usize::from(self.len) < capacity {
+            return true;
+        }
+        let pairs = self.held().iter().zip(self.held().iter().skip(1));
+        let cost = |(a, b): (&SegmentRecord, &SegmentRecord)| match (a.word ^ b.word) & FLAGS {
+            _ if a.is(SACKED) && b.is(SACKED) => 0_u8,
+            0 if a.is(LOST) => 1,
+            0 => 2,
+            _ => 3,
+        };
+        let best = pairs.map(cost).enumerate().min_by_key(|(i, c)| (*c, usize::MAX.abs_diff(*i)));
+        let Some((place, _)) = best else { return false };
+        if let Some([first, second, ..]) = self.held_mut().get_mut(place..) {
+            *second = first.merged(*second);
+        }
+        if let Some(tail) = self.held_mut().get_mut(place..) {
+            tail.rotate_left(1);
+        }
+        self.len = self.len.saturating_sub(1);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    const BASE: SeqNum = SeqNum::new(u32::MAX - 100);
+
+    fn seq(octet: usize) -> SeqNum {
+        BASE.plus(octet as u32)
+    }
+
+    fn at(step: usize) -> Stamp {
+        Stamp::of(Instant::from_millis(4 * step as u64))
+    }
+
+    fn arrival(now: Stamp) -> Arrival {
+        Arrival {
+            now,
+            echo_age_ms: None,
+            min_rtt_us: 0,
+            fack: BASE,
+            octets: 0,
+            newest: None,
+            rtt_us: None,
+            reordered: false,
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Push(usize),
+        Sack(usize, usize),
+        Lose(usize, usize),
+        Resend(usize),
+        Advance(usize),
+        Detect,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (1usize..30).prop_map(Step::Push),
+            (0usize..200, 1usize..60).prop_map(|(a, n)| Step::Sack(a, n)),
+            (0usize..200, 1usize..60).prop_map(|(a, n)| Step::Lose(a, n)),
+            (1usize..40).prop_map(Step::Resend),
+            (0usize..25).prop_map(Step::Advance),
+            Just(Step::Detect),
+        ]
+    }
+
+    /// The same, octet by octet and without bound.
+    #[derive(Default)]
+    struct Naive {
+        octets: Vec<(u32, Stamp)>,
+        una: usize,
+        newest: Option<Stamp>,
+    }
+
+    impl Naive {
+        fn arrive(&mut self, from: usize, to: usize) -> u32 {
+            let fresh = self.octets[from..to].iter().filter(|o| o.0 & SACKED == 0);
+            let stamps: Vec<Stamp> = fresh.map(|o| o.1).collect();
+            self.newest =
+                stamps.iter().fold(self.newest, |n, s| Some(n.map_or(*s, |n| n.later(*s))));
+            stamps.len() as u32
+        }
+
+        fn first_lost(&self) -> Option<(usize, usize)> {
+            let lost = |i: &usize| self.octets[*i].0 & LOST != 0;
+            let start = (self.una..self.octets.len()).find(lost)?;
+            Some((
+                start,
+                (start..self.octets.len()).find(|i| !lost(i)).unwrap_or(self.octets.len()),
+            ))
+        }
+    }
+
+    fn play<const N: usize>(steps: &[Step], exact: bool) -> Result<(), TestCaseError> {
+        let mut flight = Flight::<[SegmentRecord; N]>::new(BASE);
+        let mut naive = Naive::default();
+        let mut reported = [false; 4000];
+        for (i, step) in steps.iter().enumerate() {
+            let (now, end) = (at(i), naive.octets.len());
+            let mut heard = arrival(now);
+            match *step {
+                Step::Push(len) => {
+                    flight.push(seq(end + len), now);
+                    naive.octets.resize(end + len, (0, now));
+                }
+                Step::Sack(offset, len) => {
+                    let left = (naive.una + offset).min(end);
+                    let right = (left + len).min(end);
+                    flight.sack(seq(left), seq(right), &mut heard);
+                    reported[left..right].fill(true);
+                    let fresh = naive.arrive(left, right);
+                    for octet in &mut naive.octets[left..right] {
+                        octet.0 = (octet.0 | SACKED) & !LOST;
+                    }
+                    prop_assert!(!exact || heard.octets == fresh);
+                }
+                Step::Lose(offset, len) => {
+                    let left = (naive.una + offset).min(end);
+                    let right = (left + len).min(end);
+                    flight.lose(seq(left), seq(right));
+                    let held = |o: &&mut (u32, Stamp)| o.0 & SACKED == 0;
+                    naive.octets[left..right].iter_mut().filter(held).for_each(|o| o.0 |= LOST);
+                }
+                Step::Resend(len) => {
+                    let Some((start, run_end)) = flight.first_lost() else { continue };
+                    let to = start.plus(len as u32).earlier(run_end);
+                    flight.resend(start, to, now);
+                    prop_assert!(flight.first_lost().is_none_or(|(s, _)| !s.before(to)));
+                    if exact {
+                        let from = start.since(BASE) as usize;
+                        naive.octets[from..to.since(BASE) as usize].fill((AGAIN, now));
+                    }
+                }
+                Step::Advance(len) => {
+                    let una = (naive.una + len).min(end);
+                    flight.advance(seq(una), &mut heard);
+                    let fresh = naive.arrive(naive.una, una);
+                    naive.una = una;
+                    prop_assert!(!exact || heard.octets == fresh);
+                }
+                Step::Detect => {
+                    let Some(newest) = naive.newest else { continue };
+                    flight.detect(now, (newest, BASE), 0);
+                    for octet in &mut naive.octets[naive.una..] {
+                        if octet.0 & (SACKED | LOST) == 0 && newest.since(octet.1) > 0 {
+                            octet.0 |= LOST;
+                        }
+                    }
+                }
+            }
+            compare(&flight, &naive, &reported, exact)?;
+        }
+        Ok(())
+    }
+
+    fn compare<const N: usize>(
+        flight: &Flight<[SegmentRecord; N]>,
+        naive: &Naive,
+        reported: &[bool],
+        exact: bool,
+    ) -> Result<(), TestCaseError> {
+        let (una, end) = (naive.una, naive.octets.len());
+        prop_assert!(usize::from(flight.len) <= N);
+        prop_assert!(flight.spans().all(|(start, r)| start.before(r.end)), "no empty record");
+        prop_assert_eq!(flight.held().last().map_or(flight.una, |r| r.end), seq(end));
+        let mut got = vec![(0, Stamp::default()); end];
+        for (start, r) in flight.spans() {
+            let (from, to) = (start.since(BASE) as usize, r.end.since(BASE) as usize);
+            got[from..to].fill((r.word & FLAGS, r.stamp()));
+        }
+        for i in una..end {
+            prop_assert!(got[i].0 & SACKED == 0 || reported[i], "claims that {} arrived", i);
+        }
+        if exact {
+            let word = |o: &(u32, Stamp)| (o.0, if o.0 & SACKED == 0 { o.1 } else { at(0) });
+            let want = naive.octets[una..].iter().map(word);
+            prop_assert!(got[una..].iter().map(word).eq(want));
+            let lost = flight.first_lost().map(|(a, b)| (a.since(BASE), b.since(BASE)));
+            prop_assert_eq!(lost, naive.first_lost().map(|(a, b)| (a as u32, b as u32)));
+            let gone = naive.octets[una..].iter().filter(|o| o.0 & (SACKED | LOST) != 0);
+            prop_assert_eq!(flight.gone() as usize, gone.count());
+        }
+        Ok(())
+    }
+
+    proptest! {
+        /// With room for all it knows what a map of octets knows.
+        #[test]
+        fn the_table_agrees_with_octets(steps in proptest::collection::vec(step(), 1..60)) {
+            play::<120>(&steps, true)?;
+        }
+
+        /// However little room there is, what it says to have arrived was reported, it covers the
+        /// whole flight, and whatever is lost can be sent again.
+        #[test]
+        fn a_full_table_never_claims_too_much(steps in proptest::collection::vec(step(), 1..120)) {
+            play::<1>(&steps, false)?;
+            play::<2>(&steps, false)?;
+            play::<5>(&steps, false)?;
+        }
+    }
+
+    #[test]
+    fn a_full_table_first_merges_what_is_known_equally() {
+        let mut flight = Flight::<[SegmentRecord; 4]>::new(BASE);
+        for i in 1..=4 {
+            flight.push(seq(10 * i), at(i));
+        }
+        flight.sack(seq(20), seq(40), &mut arrival(at(9)));
+        flight.push(seq(50), at(10));
+        assert_eq!((flight.sacked(), flight.len, flight.fack()), (20, 4, seq(40)));
+    }
+
+    #[test]
+    fn only_an_unambiguous_segment_is_timed() {
+        let mut flight = Flight::<[SegmentRecord; 4]>::new(BASE);
+        flight.push(seq(10), at(0));
+        flight.resend(seq(0), seq(10), at(100));
+        let mut plain = arrival(at(150));
+        flight.clone().advance(seq(10), &mut plain);
+        assert_eq!((plain.rtt_us, plain.octets), (None, 10), "Karn");
+        let mut echoed = Arrival { echo_age_ms: Some(200), ..arrival(at(150)) };
+        flight.clone().advance(seq(10), &mut echoed);
+        assert_eq!(echoed.rtt_us, Some(200_000));
+        let mut old = Arrival { echo_age_ms: Some(600), ..arrival(at(150)) };
+        flight.advance(seq(10), &mut old);
+        assert_eq!((old.rtt_us, old.newest), (None, None), "the first transmission was echoed");
+    }
+}
