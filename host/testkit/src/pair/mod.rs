@@ -64,6 +64,7 @@ impl<C: Controller> Sizes for Memory<C> {
     type Pieces = [Piece; 2];
     type ReceiveBuffer = [u8; RING];
     type ReceiveMap = [u8; RING / 8];
+    type Segments = [kinglet_tcp::SegmentRecord; 8];
     type Connections<K: Peer> = [Slot<K, Self>; SLOTS];
     type Listeners = [Option<Listener>; 1];
     /// One, so that a second client at the same time gets a cookie.
