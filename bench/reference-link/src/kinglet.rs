@@ -132,8 +132,8 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
 }
 
 fn connection(setup: &Setup) -> ConnectionConfig {
-    let Setup { mss, timestamps, ack_every, .. } = *setup;
-    ConnectionConfig { mss, timestamps, ack_every, ..ConnectionConfig::DEFAULT }
+    let Setup { mss, adaptive: adaptive_mss, timestamps, ack_every, .. } = *setup;
+    ConnectionConfig { mss, adaptive_mss, timestamps, ack_every, ..ConnectionConfig::DEFAULT }
 }
 
 impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {

@@ -30,6 +30,7 @@ const FIVE: Setup = Setup {
     short: false,
     timestamps: true,
     feedback: false,
+    adaptive: false,
     ack_every: 2,
     check: true,
     quick_reassembly: false,
@@ -70,6 +71,18 @@ pub const ROWS: &[Row] = &[
         setup: Setup { feedback: true, ..FIVE },
     },
     Row {
+        name: "kinglet-adaptive",
+        title: "Kinglet, 64-bit addresses, adaptive segments of up to five frames",
+        stack: Stack::Kinglet,
+        setup: Setup { adaptive: true, ..FIVE },
+    },
+    Row {
+        name: "kinglet-adaptive-feedback",
+        title: "the same, told of lost frames",
+        stack: Stack::Kinglet,
+        setup: Setup { adaptive: true, feedback: true, ..FIVE },
+    },
+    Row {
         name: "smoltcp",
         title: "smoltcp 0.14 as shipped, five frames",
         stack: Stack::Smoltcp,
@@ -99,6 +112,12 @@ pub const ROWS: &[Row] = &[
         title: "Kinglet, 64-bit addresses, three frames",
         stack: Stack::Kinglet,
         setup: THREE,
+    },
+    Row {
+        name: "kinglet-three-feedback",
+        title: "the same, told of lost frames",
+        stack: Stack::Kinglet,
+        setup: Setup { feedback: true, ..THREE },
     },
     Row {
         name: "kinglet-two",

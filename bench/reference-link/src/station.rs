@@ -47,6 +47,8 @@ pub struct Setup {
     /// Whether the sender's link layer knows that a frame was lost, as it does with
     /// acknowledged frames. The model of the table leaves it out.
     pub feedback: bool,
+    /// Kinglet only: segments of fewer frames if many get lost.
+    pub adaptive: bool,
     /// Kinglet only: an acknowledgment for every so many segments. smoltcp sends one for each.
     pub ack_every: u8,
     /// Whether the stream has content and is checked. Not when work is measured.

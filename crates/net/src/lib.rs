@@ -66,6 +66,7 @@ mod output;
 mod pool;
 mod queue;
 mod reassembly;
+mod segment;
 mod stats;
 mod tables;
 mod udp;
@@ -81,6 +82,7 @@ pub use output::{
 };
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use reassembly::Partial;
+pub use segment::best_frames;
 pub use stats::{Discard, Stats};
 pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};
 pub use udp::{BindError, UdpDatagram, UdpError, UdpHandle, UdpSocket};

@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header, MIN_MTU, protocol};
-use kinglet_wire::sixlowpan::{self, Context, FragmentHeader, MAX_COMPRESSED};
+use kinglet_wire::sixlowpan::{self, Context, FragmentHeader, MAX_COMPRESSED, link_address_of};
 
 /// The largest TCP payload, in octets, whose packet goes out in at most `frames` frames of
 /// `max_payload` octets each.
@@ -55,7 +55,8 @@ pub const fn mss_for_frames(
 
 /// The length of the compressed IPv6 header of a TCP packet on the worst hop of its path: between
 /// two forwarders, whose link addresses say nothing about the packet's, with a hop limit that is
-/// not one of the elided ones and the ECN bits in use.
+/// not one of the elided ones and the ECN bits in use. Between link-local addresses there is one
+/// hop only, and the addresses are taken to be those that the link addresses imply.
 ///
 /// # Errors
 /// Never with real addresses; that of [`sixlowpan::compress`] in principle.
@@ -65,17 +66,21 @@ pub fn path_header_len(
     contexts: &[Option<Context>],
 ) -> Result<usize, kinglet_wire::Error> {
     let mut packet = [0; ipv6::HEADER_LEN];
+    let (from, to, hop_limit) = if dst.is_unicast_link_local() {
+        (link_address_of(src), link_address_of(dst), 64)
+    } else {
+        (Address::None, Address::None, 2)
+    };
     let header = Header {
         traffic_class: 2,
         flow_label: 0,
         payload_len: 0,
         next_header: protocol::TCP,
-        hop_limit: 2,
+        hop_limit,
         src,
         dst,
     };
     header.emit(&mut packet)?;
     let mut out = [0; MAX_COMPRESSED];
-    let (nobody, out) = (Address::None, &mut out);
-    Ok(sixlowpan::compress(&packet, nobody, nobody, contexts, out)?.written)
+    Ok(sixlowpan::compress(&packet, from, to, contexts, &mut out)?.written)
 }

@@ -214,7 +214,10 @@ impl<P: Profile> Node<P> {
         };
         let body = match payload.len {
             0 => Body::None,
-            len => Body::External { key: payload, len },
+            len => {
+                self.adapt_segments(payload.handle);
+                Body::External { key: payload, len }
+            }
         };
         let outgoing = Outgoing {
             src: peer.local,

@@ -9,8 +9,10 @@ use crate::peer::AddressPair;
 use crate::profile::Profile;
 use core::fmt;
 use core::net::Ipv6Addr;
-use kinglet_net::{Net, mss_for_frames, path_header_len};
-use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, ListenConfig, PayloadRef};
+use kinglet_net::{Net, best_frames, mss_for_frames, path_header_len};
+use kinglet_tcp::{
+    self as tcp, ConnectionConfig, Endpoint, Handle, ListenConfig, PayloadRef, SegmentLoss,
+};
 use kinglet_time::Instant;
 
 /// Why a connection could not be opened.
@@ -40,6 +42,9 @@ const TCP_HEADER: usize = 20;
 
 /// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
 const MAX_MSS: u16 = 1280 - 40 - 20;
+
+/// As many frames as a packet of 1280 octets can take.
+const MAX_FRAMES: usize = 16;
 
 fn clamped(config: ConnectionConfig) -> ConnectionConfig {
     ConnectionConfig { mss: config.mss.min(MAX_MSS), ..config }
@@ -97,6 +102,32 @@ impl<P: Profile> Node<P> {
         let (peer, ..) = self.tcp.name(handle).ok_or(tcp::InvalidHandle)?;
         let mss = self.mss_for_frames(peer.remote, frames).ok_or(tcp::InvalidHandle)?;
         self.tcp.set_mss(handle, mss)
+    }
+
+    /// Lets the segments of a connection that allows it span as many frames as promise the most
+    /// goodput; called with every segment.
+    pub(crate) fn adapt_segments(&mut self, handle: Handle) {
+        let Some(SegmentLoss { resent, mss, limit, options }) = self.tcp.segment_loss(handle)
+        else {
+            return;
+        };
+        let Some((peer, ..)) = self.tcp.name(handle) else { return };
+        let mut sizes = [0; MAX_FRAMES];
+        for (frames, size) in (1..).zip(&mut sizes) {
+            *size = self.mss_for_frames(peer.remote, frames).unwrap_or(0).min(limit);
+        }
+        let size = |frames: u8| sizes.get(usize::from(frames.saturating_sub(1))).copied();
+        // The first that holds as much.
+        let frames_for = |mss| (1..).zip(sizes).find(|(_, size)| *size >= mss).map(|(n, _)| n);
+        let payload = |frames| size(frames).unwrap_or(0).saturating_sub(options);
+        let (Some(now), Some(largest)) = (frames_for(mss), frames_for(limit)) else { return };
+        let best = best_frames(resent, now, largest, payload);
+        if best != now
+            && let Some(mss) = size(best)
+        {
+            // The connection exists.
+            let _ = self.tcp.set_mss(handle, mss);
+        }
     }
 
     /// TCP: listeners, connections, their data and their state.

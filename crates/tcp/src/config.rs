@@ -51,6 +51,9 @@ pub struct ConnectionConfig {
     /// announced in the MSS option and the bound on what is sent. Default 1220, which fits IPv6's
     /// minimum MTU of 1280 (RFC 9293 §3.7.1). At least 64 is used.
     pub mss: u16,
+    /// Whether the owner of the endpoint may change the segment size between 64 octets and `mss`
+    /// by what is lost: see [`crate::Endpoint::segment_loss`]. Default false.
+    pub adaptive_mss: bool,
     /// Octets of the send ring to use; 0 or more than there are: all.
     pub send_buffer: usize,
     /// Octets of the receive ring to use; 0 or more than there are: all.
@@ -105,6 +108,7 @@ impl ConnectionConfig {
     /// The defaults.
     pub const DEFAULT: ConnectionConfig = ConnectionConfig {
         mss: 1220,
+        adaptive_mss: false,
         send_buffer: 0,
         receive_buffer: 0,
         timestamps: true,

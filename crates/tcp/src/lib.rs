@@ -103,7 +103,7 @@ mod timer;
 pub mod congestion;
 
 pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
-pub use conn::State;
+pub use conn::{SegmentLoss, State};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, Listener, Packet, PayloadRef, Peer, Sizes, Slot,
     TimeWait,

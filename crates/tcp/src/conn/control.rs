@@ -8,6 +8,20 @@ use crate::send::flight::SegmentRecord;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
+/// What the choice of a segment size needs to know. Sizes are octets of payload and options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentLoss {
+    /// The recent share of data segments that had to be sent again, in 1/65,536: about how many
+    /// get lost, wherever on the path and whether or not the link noticed.
+    pub resent: u16,
+    /// The segment size in use.
+    pub mss: u16,
+    /// The largest one that both sides have announced.
+    pub limit: u16,
+    /// Octets of options in every segment.
+    pub options: u16,
+}
+
 /// Whether the application still reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
@@ -41,6 +55,26 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let mss = mss.max(MIN_MSS).min(self.params.own_mss).saturating_sub(options);
         self.mss = mss;
         self.cc.set_mss(u32::from(mss));
+    }
+
+    /// A data segment leaves, for the first time or not: an average that gives the newest sample
+    /// a weight of 1/32, about eight windows of four segments.
+    pub(super) fn note_share(&mut self, again: bool) {
+        let sample = if again { u16::MAX >> 5 } else { 0 };
+        self.resent = self.resent.saturating_sub(self.resent >> 5).saturating_add(sample);
+    }
+
+    /// See [`SegmentLoss`].
+    pub(crate) fn segment_loss(&self) -> Option<SegmentLoss> {
+        let synchronised = !matches!(self.state, State::SynSent | State::SynReceived);
+        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let due = self.counters.segments_sent.is_multiple_of(16);
+        (self.params.adaptive_mss && synchronised && due).then_some(SegmentLoss {
+            resent: self.resent,
+            mss: self.mss.saturating_add(options),
+            limit: self.params.own_mss,
+            options,
+        })
     }
 
     /// Sends now what would be acknowledged later.

@@ -20,6 +20,8 @@ struct Trimmed<'a> {
     payload: &'a [u8],
     /// FIN is set, and what comes before it was not cut off.
     fin: bool,
+    /// PSH is set: the sender had no more to send, so the length says nothing about full segments.
+    push: bool,
 }
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
@@ -109,6 +111,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             seq: irs.plus(1),
             payload: segment.payload,
             fin: header.flags.contains(Flags::FIN),
+            push: header.flags.contains(Flags::PSH),
         };
         let trimmed = self.cut_at_window(trimmed);
         self.step_7_text(now, &trimmed, buffers);
@@ -190,11 +193,12 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             fin &= !past;
             seq = self.rcv.nxt;
         }
-        self.cut_at_window(Trimmed { seq, payload, fin })
+        let push = segment.header.flags.contains(Flags::PSH);
+        self.cut_at_window(Trimmed { seq, payload, fin, push })
     }
 
     fn cut_at_window<'a>(&mut self, segment: Trimmed<'a>) -> Trimmed<'a> {
-        let Trimmed { seq, mut payload, mut fin } = segment;
+        let Trimmed { seq, mut payload, mut fin, push } = segment;
         let mut room = self.rcv.adv.since(seq) as usize;
         if let Some(end) = self.rcv.fin {
             room = room.min(end.since(seq) as usize);
@@ -205,7 +209,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             fin = false;
         }
         payload = payload.get(..payload.len().min(room)).unwrap_or(payload);
-        Trimmed { seq, payload, fin }
+        Trimmed { seq, payload, fin, push }
     }
 
     /// "Second, check the RST bit", as RFC 5961 §3.2 has it: only an exact one is believed.
@@ -345,7 +349,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
-        self.rcv.mss = self.rcv.mss.max(len);
+        // A sender may change its segment size, and every second of them wants an acknowledgment.
+        self.rcv.mss = if segment.push { self.rcv.mss.max(len) } else { len };
         let offset = segment.seq.since(self.rcv.nxt);
         let had_holes = self.rx.has_holes(self.rcv.nxt);
         let advance =

@@ -16,6 +16,7 @@ mod state;
 mod timers;
 
 use control::Reader;
+pub use control::SegmentLoss;
 pub(crate) use output::Emission;
 pub use state::State;
 
@@ -98,6 +99,7 @@ struct Params {
     keep_probes: u8,
     initial_window: u8,
     nagle: bool,
+    adaptive_mss: bool,
     offer_timestamps: bool,
     offer_sack: bool,
 }
@@ -122,6 +124,7 @@ impl Params {
             keep_probes: keep.map_or(0, |k| k.probes),
             initial_window: config.initial_window.min(10),
             nagle: config.nagle,
+            adaptive_mss: config.adaptive_mss,
             offer_timestamps: config.timestamps,
             offer_sack: config.sack,
         }
@@ -189,6 +192,8 @@ pub(crate) struct Connection<C, R> {
     tries: u8,
     /// Octets of payload in a full segment without SACK option.
     mss: u16,
+    /// Recent share of data segments that were sent again, in 1/65,536.
+    resent: u16,
     snd: Send,
     rcv: Receive,
     params: Params,
@@ -241,6 +246,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             backoff: 0,
             tries: 0,
             mss,
+            resent: 0,
             snd: Send {
                 una: iss,
                 nxt: iss,

@@ -233,6 +233,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn emit(&mut self, now: Instant, stretch: Stretch, options: Options) -> Emission {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
+        if len > 0 && self.snd.wnd > 0 {
+            self.note_share(again);
+        }
         if again {
             self.note_retransmission(now, seq, end);
         } else {

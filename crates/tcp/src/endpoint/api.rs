@@ -155,7 +155,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
 
-    fn entry(&self, handle: Handle) -> Option<&EntryOf<K, S>> {
+    pub(super) fn entry(&self, handle: Handle) -> Option<&EntryOf<K, S>> {
         self.slot(handle)?.entry.as_deref()
     }
 

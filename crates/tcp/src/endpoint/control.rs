@@ -2,6 +2,7 @@
 
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::config::ConnectionConfig;
+use crate::conn::SegmentLoss;
 use crate::error::InvalidHandle;
 use kinglet_time::{Duration, Instant};
 
@@ -51,6 +52,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn set_mss(&mut self, handle: Handle, mss: u16) -> Result<(), InvalidHandle> {
         self.touched(handle)?.conn.set_mss(mss);
         Ok(())
+    }
+
+    /// What the owner of the endpoint, who knows what a segment costs and how it gets lost, needs
+    /// to choose a segment size for [`Endpoint::set_mss`]; `None` if the connection's
+    /// `adaptive_mss` is off or it has not been established yet. To be asked with every segment
+    /// that leaves; there is something to be decided only with every 16th.
+    pub fn segment_loss(&self, handle: Handle) -> Option<SegmentLoss> {
+        self.entry(handle)?.conn.segment_loss()
     }
 
     /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting
