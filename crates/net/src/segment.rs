@@ -1,8 +1,8 @@
 //! How many frames a TCP segment should span (TCPlp §6.1 chooses by hand: 5 on clean links, 3 on
 //! lossy ones).
 //!
-//! A segment of n frames is lost if one of them is. With a loss of h in each frame, and half a frame
-//! as the segment's share of an acknowledgment, a unit of airtime carries
+//! A segment of n frames is lost if one of them is. With a loss of h in each frame, and half a
+//! frame as the segment's share of an acknowledgment, a unit of airtime carries
 //!
 //! ```text
 //! goodput(n) = payload(n) · exp(−h·n) / (n + 1/2)
@@ -51,14 +51,15 @@ mod tests {
         mss_for_frames(frames, 116, 3, 32).unwrap_or(0)
     }
 
-    /// The segment loss that frames lost with probability `p` make.
-    fn lost(p: f64, frames: u8) -> u16 {
-        ((1.0 - (1.0 - p).powi(frames.into())) * 65_536.0) as u16
+    /// The segment loss that frames make of which `p` in 1000 are lost.
+    fn lost(p: u128, frames: u8) -> u16 {
+        let all = 1000_u128.pow(frames.into());
+        ((all - (1000 - p).pow(frames.into())) * 65_535 / all) as u16
     }
 
     #[test]
     fn clean_links_take_what_there_is_and_lossy_ones_less() {
-        for (p, want) in [(0.0, 5), (0.001, 5), (0.02, 5), (0.08, 3), (0.3, 2)] {
+        for (p, want) in [(0, 5), (1, 5), (20, 5), (80, 3), (300, 2)] {
             assert_eq!(best_frames(lost(p, 5), 5, 5, payload), want, "{p}");
         }
         assert_eq!(best_frames(0, 1, 8, payload), 8, "and back");
@@ -66,22 +67,23 @@ mod tests {
     }
 
     proptest! {
-        /// Against the formula in floating point: what is chosen is at most 1/16 and the rounding
-        /// worse than the best.
+        /// Against the exact formula: what is chosen is at most 1/16 and the rounding worse than
+        /// the best.
         #[test]
         fn the_choice_is_that_of_the_formula(
-            loss in 0.0f64..0.3,
+            p in 0u128..300,
             frames in 1u8..=8,
             largest in 1u8..=8,
         ) {
             let frames = frames.min(largest);
             let score = |n: u8| {
-                f64::from(payload(n)) * (1.0 - loss).powi(n.into()) / (f64::from(n) + 0.5)
+                let survive = (1000 - p).pow(n.into()) * 1000_u128.pow(u32::from(8 - n));
+                u128::from(payload(n)) * survive / u128::from(2 * n + 1)
             };
-            let chosen = best_frames(lost(loss, frames), frames, largest, payload);
+            let chosen = best_frames(lost(p, frames), frames, largest, payload);
             prop_assert!((1..=largest).contains(&chosen));
-            let best = (1..=largest).map(score).fold(0.0, f64::max);
-            prop_assert!(score(chosen) >= best * 0.88, "{chosen}: {} of {best}", score(chosen));
+            let best = (1..=largest).map(score).max().unwrap_or(0);
+            prop_assert!(score(chosen) >= best / 100 * 88, "{chosen}: {} of {best}", score(chosen));
         }
     }
 }
