@@ -186,6 +186,8 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
     let keepalive = KeepAlive { probes: probes as u8, ..keepalive };
     ConnectionConfig {
         mss,
+        // The owner of the endpoints here never changes it.
+        adaptive_mss: false,
         send_buffer,
         receive_buffer,
         timestamps: !source.chance(80),
