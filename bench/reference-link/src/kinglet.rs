@@ -47,6 +47,7 @@ impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
     type Listeners = [Option<tcp::Listener>; 2];
     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 2];
     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 2];
+    type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 0];
 }
 
 const PORT: u16 = 1;
@@ -99,7 +100,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
         let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
         let mut node = Box::new(Node::new(config, radio));
         if role == Role::Sink {
-            let listen = ListenConfig { backlog: 1, connection: connection(&setup) };
+            let listen = ListenConfig { backlog: 1, connection: connection(&setup), ..ListenConfig::default() };
             node.tcp_listen(PORT, listen).expect("a free listener");
         }
         let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));

@@ -219,6 +219,7 @@
 //!     type Listeners = [Option<tcp::Listener>; 0];
 //!     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 1];
 //!     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 1];
+//!     type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 1];
 //! }
 //!
 //! const CONFIG: Config = Config::new(1, [0; 8], 1, [1; 16]);

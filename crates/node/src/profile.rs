@@ -65,6 +65,7 @@ macro_rules! plan {
             type Listeners = [Option<tcp::Listener>; $listeners];
             type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; $half_open];
             type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; $half_open];
+            type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 1];
         }
     };
 }

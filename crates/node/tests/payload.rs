@@ -40,7 +40,9 @@ fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
 fn connected(now: Instant) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
     let config = ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT };
-    nodes[1].tcp_listen(80, ListenConfig { backlog: 1, connection: config }).unwrap();
+    nodes[1]
+        .tcp_listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
+        .unwrap();
     let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
     for from in [0, 1, 0] {
         let frame = pull(now, &mut nodes[from]).unwrap();
@@ -142,7 +144,12 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
         let mss = nodes[0].mss_for_frames(global(2), frames).unwrap();
         let config = ConnectionConfig { mss, nagle: false, ..ConnectionConfig::DEFAULT };
-        nodes[1].tcp_listen(80, ListenConfig { backlog: 1, connection: config }).unwrap();
+        nodes[1]
+            .tcp_listen(
+                80,
+                ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() },
+            )
+            .unwrap();
         let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
         for from in [0, 1, 0] {
             let frame = pull(now, &mut nodes[from]).unwrap();

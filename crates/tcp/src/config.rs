@@ -102,6 +102,10 @@ pub struct ConnectionConfig {
     /// all lost backs off by up to 60 s each time and gives up itself after about as long.
     /// Zero: for ever.
     pub fin_wait_2: Duration,
+    /// Active opens ask the server for a Fast Open cookie, and with one send the first data in the
+    /// SYN (RFC 7413). Only for applications to which it does not matter if that data arrives
+    /// twice (§6.1). Default false.
+    pub fast_open: bool,
 }
 
 impl ConnectionConfig {
@@ -125,6 +129,7 @@ impl ConnectionConfig {
         keepalive: None,
         initial_window: 0,
         fin_wait_2: Duration::from_secs(600),
+        fast_open: false,
     };
 
     /// The MSS in use: at least 64, so that full options leave room for data.
@@ -145,12 +150,16 @@ pub struct ListenConfig {
     /// Connections that may wait to be accepted; at least 1. Half-open ones have a table for all
     /// listeners, and SYN cookies when it is full.
     pub backlog: u8,
+    /// Connections that may take data in a SYN with a Fast Open cookie before their handshake is
+    /// over (RFC 7413 §4.2, PendingFastOpenRequests). Only for services to which it does not matter
+    /// if that data arrives twice (§6.1). Default 0: none, and no cookies.
+    pub fast_open: u8,
     /// Settings of the connections that are accepted.
     pub connection: ConnectionConfig,
 }
 
 impl Default for ListenConfig {
     fn default() -> Self {
-        ListenConfig { backlog: 4, connection: ConnectionConfig::DEFAULT }
+        ListenConfig { backlog: 4, fast_open: 0, connection: ConnectionConfig::DEFAULT }
     }
 }

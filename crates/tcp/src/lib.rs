@@ -46,6 +46,7 @@
 //!     type Listeners = [Option<Listener>; 1];
 //!     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
 //!     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+//!     type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 //! }
 //!
 //! let mut ends: [Endpoint<Wire, Plan>; 2] =
@@ -105,8 +106,8 @@ pub mod congestion;
 pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
 pub use conn::{SegmentLoss, State};
 pub use endpoint::{
-    Endpoint, HalfOpen, Handle, HeaderBytes, Listener, Packet, PayloadRef, Peer, Sizes, Slot,
-    TimeWait,
+    Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,
+    Sizes, Slot, TimeWait,
 };
 pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError, Stale,

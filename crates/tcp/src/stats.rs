@@ -21,6 +21,8 @@ pub struct Stats {
     pub syn_cookies_sent: u32,
     /// Connections that a SYN cookie has opened.
     pub syn_cookies_received: u32,
+    /// Connections that took the data of a SYN before the handshake was over (RFC 7413).
+    pub fast_opens: u32,
     discards: [u32; Discard::COUNT],
 }
 
@@ -34,6 +36,7 @@ impl Stats {
         challenge_acks_limited: 0,
         syn_cookies_sent: 0,
         syn_cookies_received: 0,
+        fast_opens: 0,
         discards: [0; Discard::COUNT],
     };
 

@@ -97,6 +97,7 @@ impl Sizes for Pages {
     type Listeners = [Option<Listener>; 1];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+    type Servers<K: Peer> = [Option<KnownServer<K>>; 0];
 }
 
 #[test]

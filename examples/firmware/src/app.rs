@@ -115,7 +115,7 @@ impl Receiver {
         connection: ConnectionConfig,
         total: usize,
     ) -> Result<Self, &'static str> {
-        let config = ListenConfig { backlog: 1, connection };
+        let config = ListenConfig { backlog: 1, connection, ..ListenConfig::default() };
         node.tcp().listen(PORT, config).map_err(|_| "cannot listen")?;
         Ok(Receiver { handle: None, received: 0, total })
     }

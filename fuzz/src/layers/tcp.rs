@@ -3,8 +3,8 @@
 use crate::input::Input;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Endpoint, HalfOpen, Handle, KeepAlive, ListenConfig, Listener, Peer,
-    Piece, SegmentRecord, Sizes, Slot, TimeWait,
+    Config, ConnectionConfig, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer, ListenConfig,
+    Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
 };
 use kinglet_testkit::pair::Octets;
 use kinglet_time::{Duration, Instant};
@@ -36,6 +36,7 @@ impl Sizes for Plan {
     type Listeners = [Option<Listener>; 1];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+    type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 }
 
 /// A host known by a number; the highest is no unicast address.
@@ -81,7 +82,7 @@ pub fn tcp_segments(data: &[u8]) {
         ..ConnectionConfig::DEFAULT
     };
     let mut tcp = Endpoint::new(Config::new([setup; 16]));
-    tcp.listen(LISTENED, ListenConfig { backlog: 2, connection }).expect("a free place");
+    tcp.listen(LISTENED, ListenConfig { backlog: 2, connection, ..ListenConfig::default() }).expect("a free place");
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };
     while let Some(call) = input.octet() {
         world.step(&mut input, call, connection);

@@ -128,7 +128,7 @@ fn connection(
 }
 
 fn listen(connection: ConnectionConfig) -> ListenConfig {
-    ListenConfig { backlog: 12, connection }
+    ListenConfig { backlog: 12, connection, ..ListenConfig::default() }
 }
 
 /// The radio profile that a scenario names.

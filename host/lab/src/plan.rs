@@ -52,4 +52,5 @@ impl tcp::Sizes for LabPlan {
     type Listeners = [Option<tcp::Listener>; LISTENERS];
     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 12];
     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 12];
+    type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 1];
 }

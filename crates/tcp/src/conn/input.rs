@@ -4,7 +4,7 @@
 //! means for recovery is in `acked.rs`. Steps 3 (security) and 6 (URG) have nothing to do here:
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
-use super::{Agreed, Buffers, Connection, Reader, State};
+use super::{Agreed, Buffers, Connection, FastOpen, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::send::flight::SegmentRecord;
@@ -42,6 +42,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             State::Closed | State::TimeWait => return Err(Discard::NoConnection),
             State::SynSent => return self.syn_sent(now, segment, buffers),
             _ => {}
+        }
+        if self.is_opening_early() && self.repeats_syn(now, segment) {
+            return Ok(());
         }
         let trimmed = self.step_1_sequence_number(now, segment)?;
         self.touch_keepalive(now);
@@ -103,7 +106,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             return Ok(());
         }
         self.take_ack_of_syn(now, ack, segment);
-        self.snd.una = ack;
+        self.snd.una = self.snd.iss.plus(1);
+        self.settle_syn_data(ack, buffers);
+        self.begin_sending(syn_lost);
         self.establish(now, syn_lost);
         self.ack.now = true;
         // "If there are other controls or text in the segment, continue at the sixth step."
@@ -117,6 +122,52 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
+    }
+
+    /// The peer has not got the SYN-ACK of an early connection: it goes out again.
+    fn repeats_syn(&mut self, now: Instant, segment: &Segment<'_>) -> bool {
+        let header = &segment.header;
+        let seq = SeqNum::new(header.seq);
+        let bare =
+            header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
+        if !bare || seq != self.rcv.irs {
+            return false;
+        }
+        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
+            paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
+        }
+        self.recovery.pending = true;
+        true
+    }
+
+    /// What of the SYN's data the SYN-ACK does not acknowledge the peer has not kept: it counts as
+    /// never sent, and follows at once (RFC 7413 §4.2.2).
+    fn settle_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
+        match self.fast_open {
+            FastOpen::Sent => {
+                let taken = ack.after(self.snd.una) || self.flight() == 0;
+                self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
+                self.bytes_acked = u64::from(ack.since(self.snd.una));
+                self.tx.acknowledge(buffers.pieces, ack);
+                self.snd.una = ack;
+                self.snd.nxt = ack;
+            }
+            FastOpen::Wanted | FastOpen::Asked => self.fast_open = FastOpen::Off,
+            FastOpen::Off | FastOpen::Accepted => {}
+        }
+    }
+
+    /// Takes the text of the SYN that has opened an early connection. Its FIN, if any, comes again.
+    pub(crate) fn take_syn_text(
+        &mut self,
+        now: Instant,
+        segment: &Segment<'_>,
+        buffers: &mut Buffers<'_>,
+    ) {
+        self.rcv.adv = self.receive_limit();
+        let (seq, payload) = (self.rcv.nxt, segment.payload);
+        let trimmed = self.cut_at_window(Trimmed { seq, payload, fin: false });
+        self.step_7_text(now, &trimmed, buffers);
     }
 
     /// "First, check sequence number."
@@ -223,7 +274,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // In CLOSING and LAST-ACK both sides had finished: no error for the application.
         let error = match self.state {
             State::Closing | State::LastAck => None,
-            State::SynReceived => Some(ConnectionError::Refused),
+            State::SynReceived if !self.is_opening_early() => Some(ConnectionError::Refused),
             _ => Some(ConnectionError::Reset),
         };
         self.finish(error);
@@ -266,6 +317,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             let syn_lost = self.tries > 0;
             self.take_ack_of_syn(now, ack, segment);
             self.snd.una = self.snd.iss.plus(1);
+            if !self.is_opening_early() {
+                self.settle_syn_data(ack, buffers);
+                self.begin_sending(syn_lost);
+            }
             self.establish(now, syn_lost);
         }
         if ack.after(self.snd.nxt) {
@@ -340,7 +395,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// "Seventh, process the segment text."
     fn step_7_text(&mut self, now: Instant, segment: &Trimmed<'_>, buffers: &mut Buffers<'_>) {
         if segment.payload.is_empty()
-            || !matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
+            // SYN-RECEIVED gets as far as this only with the text of its SYN.
+            || !matches!(
+                self.state,
+                State::SynReceived | State::Established | State::FinWait1 | State::FinWait2
+            )
         {
             return;
         }

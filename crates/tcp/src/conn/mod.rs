@@ -143,6 +143,21 @@ pub(crate) struct Agreed {
     pub(crate) timestamp: Option<u32>,
 }
 
+/// How far Fast Open has come (RFC 7413).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FastOpen {
+    /// Not used, or not with success.
+    Off,
+    /// To be tried with the first SYN.
+    Wanted,
+    /// The SYN has asked for a cookie.
+    Asked,
+    /// The SYN has carried a cookie, and data if there was any.
+    Sent,
+    /// The data of the SYN was taken: by the peer, or from it.
+    Accepted,
+}
+
 /// The numbers a passive open ends with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Established {
@@ -155,6 +170,8 @@ pub(crate) struct Established {
     pub(crate) agreed: Agreed,
     pub(crate) ts_offset: u32,
     pub(crate) syn_lost: bool,
+    /// The handshake is not over, but the peer has shown a Fast Open cookie.
+    pub(crate) early: bool,
     /// Round trip of the handshake, if it could be measured.
     pub(crate) rtt: Option<Duration>,
 }
@@ -185,6 +202,7 @@ pub(crate) struct Connection<C, R> {
     /// What is in flight beyond a closed window was sent as a probe.
     probing: bool,
     keep_probe: bool,
+    fast_open: FastOpen,
     keep_sent: u8,
     /// Doublings of the RTO.
     backoff: u8,
@@ -242,6 +260,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             probe: false,
             probing: false,
             keep_probe: false,
+            fast_open: if config.fast_open { FastOpen::Wanted } else { FastOpen::Off },
             keep_sent: 0,
             backoff: 0,
             tries: 0,
@@ -286,7 +305,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
     }
 
-    /// A passive open whose handshake is complete: ESTABLISHED.
+    /// A passive open whose handshake is complete: ESTABLISHED; or SYN-RECEIVED for an early one.
     pub(crate) fn accept(
         now: Instant,
         config: &ConnectionConfig,
@@ -307,7 +326,18 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if let Some(rtt) = from.rtt {
             conn.take_sample(rtt);
         }
-        conn.establish(now, from.syn_lost);
+        if from.early {
+            conn.fast_open = FastOpen::Accepted;
+            conn.state = State::SynReceived;
+            conn.snd.una = from.iss;
+            conn.snd.nxt = from.iss;
+            conn.begin_sending(false);
+            conn.recovery.pending = true;
+        } else {
+            conn.fast_open = FastOpen::Off;
+            conn.begin_sending(from.syn_lost);
+            conn.establish(now, from.syn_lost);
+        }
         conn
     }
 
@@ -329,25 +359,33 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.mss = self.params.own_mss.min(peer).saturating_sub(options);
     }
 
-    /// Both SYNs are acknowledged.
-    fn establish(&mut self, now: Instant, syn_lost: bool) {
+    /// Sets up the congestion window and recovery for what follows the SYN.
+    fn begin_sending(&mut self, syn_lost: bool) {
         let mss = u32::from(self.mss);
-        if syn_lost {
-            self.rtt.syn_was_lost();
-        }
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
         let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
         self.cc = C::new(mss, initial);
-        // From now on the bound for `set_mss`: what both sides have announced.
-        self.params.own_mss =
-            self.mss.saturating_add(if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 });
         // The SYN has measured the path.
         self.recovery = Recovery { rack: self.recovery.rack, ..Recovery::new(self.snd.una) };
         // Lets the first loss be repaired fast: `point` lies before SND.UNA.
         self.recovery.point = self.snd.iss;
+    }
+
+    /// Both SYNs are acknowledged.
+    fn establish(&mut self, now: Instant, syn_lost: bool) {
+        if syn_lost {
+            self.rtt.syn_was_lost();
+        }
+        // From now on the bound for `set_mss`: what both sides have announced.
+        self.params.own_mss =
+            self.mss.saturating_add(if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 });
         self.backoff = 0;
         self.tries = 0;
         self.rtx.clear();
+        if self.flight() > 0 {
+            // An early connection has sent data since its SYN.
+            self.arm(now);
+        }
         self.progress_at = Tick::at(now);
         self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
         self.touch_keepalive(now);
@@ -355,6 +393,22 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    pub(crate) fn fast_open(&self) -> FastOpen {
+        self.fast_open
+    }
+
+    /// Whether data was taken from a peer whose handshake is not over.
+    pub(crate) fn is_opening_early(&self) -> bool {
+        self.state == State::SynReceived && self.fast_open == FastOpen::Accepted
+    }
+
+    /// Whether the SYN for Fast Open had to be sent again.
+    pub(crate) fn has_fast_open_failed(&self) -> bool {
+        let tried = matches!(self.fast_open, FastOpen::Asked | FastOpen::Sent);
+        let given_up = self.state == State::Closed && self.error.is_some();
+        tried && (given_up || (self.state == State::SynSent && self.tries > 0))
     }
 
     pub(crate) fn error(&self) -> Option<ConnectionError> {

@@ -1,6 +1,6 @@
 //! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
-use super::{Connection, Phase, Rtx, State};
+use super::{Connection, FastOpen, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::paws::timestamp;
 use crate::send::flight::{SegmentRecord, Stamp};
@@ -9,7 +9,7 @@ use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
-use kinglet_wire::tcp::{Flags, Header, Options, Timestamps};
+use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Timestamps};
 
 /// A segment without ports, checksum and payload octets: those the endpoint adds.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         match self.state {
             State::Closed => self.poll_reset(),
             State::TimeWait => None,
+            State::SynReceived if self.is_opening_early() && !self.recovery.pending => {
+                self.poll_synchronised(now)
+            }
             State::SynSent | State::SynReceived => self.poll_syn(now),
             _ => self.poll_synchronised(now),
         }
@@ -53,6 +56,32 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Some(Emission { header, len: 0 })
     }
 
+    /// The first SYN of a connection that wants Fast Open, with what is on offer for its peer: a
+    /// cookie, perhaps the empty one, and the peer's MSS (RFC 7413 §4.2.2, "Client: Sending SYN").
+    pub(crate) fn poll_first_syn(
+        &mut self,
+        now: Instant,
+        offer: Option<(Cookie, u16)>,
+    ) -> Option<Emission> {
+        let mut emission = self.poll(now)?;
+        let Some((cookie, peer_mss)) = offer else {
+            self.fast_open = FastOpen::Off;
+            return Some(emission);
+        };
+        emission.header.options.fast_open = Some(cookie);
+        if cookie.is_request() {
+            self.fast_open = FastOpen::Asked;
+            return Some(emission);
+        }
+        self.fast_open = FastOpen::Sent;
+        let options = u32::try_from(emission.header.options.len()).unwrap_or(0);
+        let room = u32::from(self.params.own_mss.min(peer_mss)).saturating_sub(options);
+        let len = self.unsent().min(room);
+        self.snd.nxt = self.snd.nxt.plus(len);
+        emission.len = u16::try_from(len).unwrap_or(0);
+        Some(emission)
+    }
+
     fn poll_syn(&mut self, now: Instant) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
         if !core::mem::take(&mut self.recovery.pending) {
@@ -66,7 +95,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.recovery.flight.push(self.snd.nxt, Stamp::of(now));
             self.progress_at = Tick::at(now);
         } else {
-            self.recovery.flight.resend(self.snd.iss, self.snd.nxt, Stamp::of(now));
+            self.recovery.flight.resend(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
         }
         self.arm(now);
         let (timestamps, sack, scale) = if answering {
@@ -75,7 +104,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             // Offered always, so that the peer may scale even if this side needs no shift.
             (self.params.offer_timestamps, self.params.offer_sack, Some(self.rcv.scale))
         };
-        let window = self.rx.capacity().min(u32::from(u16::MAX));
+        // An early connection may hold text already.
+        let window = self.rx.free().min(u32::from(u16::MAX));
         if answering {
             self.rcv.adv = self.rcv.adv.later(self.rcv.nxt.plus(window));
             self.ack.sent();
@@ -181,7 +211,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if unsent == 0 && !fin_unsent {
             return None;
         }
-        let idle = self.flight() == 0;
+        // The SYN of an early connection holds nothing back.
+        let idle = self.flight() <= u32::from(self.state == State::SynReceived);
         if idle && self.last_sent.elapsed(now) > self.rto() {
             self.cc.on_idle();
         }

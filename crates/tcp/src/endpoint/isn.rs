@@ -18,6 +18,7 @@ pub(super) enum Purpose {
     Timestamp = 2,
     Port = 3,
     SynCookie = 4,
+    FastOpen = 5,
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {

@@ -11,7 +11,7 @@ use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
+use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Segment, Timestamps};
 
 /// A port that is listened on.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,8 @@ pub struct HalfOpen<K> {
     max_tries: u8,
     /// A SYN-ACK is to be sent.
     pending: bool,
+    /// The peer is to get a Fast Open cookie with the first SYN-ACK.
+    pub(super) wants_cookie: bool,
     rtx: Timer,
     rto: RttEstimator,
     sent_at: Tick,
@@ -104,6 +106,9 @@ impl<K: Peer> HalfOpen<K> {
                 window_scale: self.agreed.scale.map(|_| self.own_scale),
                 sack_permitted: self.agreed.sack,
                 timestamps,
+                // The cookie itself is the endpoint's to make. Not in a SYN-ACK that is sent again,
+                // the first may have been lost because of it (RFC 7413 §4.2.1).
+                fast_open: (self.wants_cookie && self.tries == 0).then_some(Cookie::REQUEST),
                 ..Options::NONE
             },
         };
@@ -162,7 +167,7 @@ impl<K: Peer> HalfOpen<K> {
         }
     }
 
-    fn established(&self, now: Instant, segment: &Segment<'_>) -> Established {
+    pub(super) fn established(&self, now: Instant, segment: &Segment<'_>) -> Established {
         Established {
             iss: self.iss,
             irs: self.irs,
@@ -171,6 +176,7 @@ impl<K: Peer> HalfOpen<K> {
             agreed: self.agreed,
             ts_offset: self.ts_offset,
             syn_lost: self.tries > 0,
+            early: false,
             rtt: self.rtt(now, segment),
         }
     }
@@ -202,7 +208,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     pub(super) fn poll_half_open(&mut self, now: Instant) -> Option<(K, Header)> {
         let mut records = self.half_open.as_mut_slice().iter_mut().flatten();
-        records.find_map(|r| r.poll(now)).or_else(|| self.poll_forgotten(now))
+        let Some((peer, mut header)) = records.find_map(|r| r.poll(now)) else {
+            return self.poll_forgotten(now);
+        };
+        if header.options.fast_open.is_some() {
+            header.options.fast_open = Some(self.fast_open_cookie(now, &peer));
+        }
+        Some((peer, header))
     }
 
     /// Whether as many connections of this listener as it may have wait to be accepted.
@@ -244,7 +256,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
-        let record = self.half_open_for(now, peer, &listener.config.connection, segment);
+        let mut record = self.half_open_for(now, peer, &listener.config.connection, segment);
+        if listener.config.fast_open > 0 {
+            if self.open_early(now, &listener, &record, segment) {
+                return Ok(());
+            }
+            record.wants_cookie = header.options.fast_open.is_some();
+        }
         let Some(free) = self.half_open.as_mut_slice().iter_mut().find(|r| r.is_none()) else {
             return self.forget_half_open(now, record);
         };
@@ -284,6 +302,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             tries: 0,
             max_tries: config.syn_retries,
             pending: true,
+            wants_cookie: false,
             rtx: Timer::OFF,
             rto: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
             sent_at: Tick::at(now),

@@ -2,6 +2,7 @@
 
 mod api;
 mod control;
+mod fast_open;
 mod isn;
 mod listener;
 mod poll;
@@ -9,12 +10,13 @@ mod reply;
 mod syn_cookie;
 mod time_wait;
 
+pub use fast_open::KnownServer;
 pub use listener::{HalfOpen, Listener};
 pub use time_wait::TimeWait;
 
 use crate::config::Config;
 use crate::congestion::Controller;
-use crate::conn::{Buffers, Connection, State};
+use crate::conn::{Buffers, Connection, FastOpen, State};
 use crate::error::Discard;
 use crate::send::buffer::{Piece, Stored};
 use crate::send::flight::SegmentRecord;
@@ -23,6 +25,7 @@ use crate::stats::Stats;
 use crate::timer::{HORIZON, Tick, Timer};
 use core::hash::Hasher;
 use core::ops::Deref;
+use fast_open::Resets;
 use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
@@ -47,7 +50,8 @@ pub trait Peer: Copy + Eq {
 ///
 /// ```
 /// use kinglet_tcp::{
-///     HalfOpen, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait, congestion::NewReno,
+///     HalfOpen, KnownServer, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
+///     congestion::NewReno,
 /// };
 /// struct Small;
 /// impl Sizes for Small {
@@ -61,6 +65,7 @@ pub trait Peer: Copy + Eq {
 ///     type Listeners = [Option<Listener>; 1];
 ///     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
 ///     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 2];
+///     type Servers<K: Peer> = [Option<KnownServer<K>>; 0];
 /// }
 /// ```
 pub trait Sizes: Sized {
@@ -87,6 +92,8 @@ pub trait Sizes: Sized {
     type HalfOpen<K: Peer>: Array<Option<HalfOpen<K>>>;
     /// Connections in TIME-WAIT; at least one, or the last FIN of a peer is never acknowledged.
     type TimeWait<K: Peer>: Array<Option<TimeWait<K>>>;
+    /// Servers of which a client remembers the Fast Open cookie; without, it does no Fast Open.
+    type Servers<K: Peer>: Array<Option<KnownServer<K>>>;
 }
 
 /// Names a connection of an endpoint until its slot is used again.
@@ -193,6 +200,16 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
         self.entry.as_ref().is_none_or(|e| e.closed && e.conn.is_finished())
     }
 
+    /// The connection, and what it needs to take a segment.
+    fn parts(&mut self) -> Option<(&mut EntryOf<K, S>, Buffers<'_>)> {
+        let buffers = Buffers {
+            receive: self.receive.as_mut_slice(),
+            map: self.map.as_mut_slice(),
+            pieces: self.pieces.as_mut_slice(),
+        };
+        Some((self.entry.as_mut()?, buffers))
+    }
+
     fn matches(&self, peer: &K, local_port: u16, remote_port: u16) -> bool {
         self.entry.as_ref().is_some_and(|e| {
             e.local_port == local_port
@@ -213,6 +230,10 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     /// A half-open connection that is answered with a SYN cookie, and not stored.
     forgotten: Option<HalfOpen<K>>,
     last_cookie: Option<Instant>,
+    servers: S::Servers<K>,
+    /// Whose record is replaced next.
+    server_turn: u8,
+    resets: Resets,
     replies: Replies<K>,
     stats: Stats,
     /// All instants kept in four octets mean those nearest to this one.
@@ -236,6 +257,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             time_wait: <S::TimeWait<K> as Array<Option<TimeWait<K>>>>::EMPTY,
             forgotten: None,
             last_cookie: None,
+            servers: <S::Servers<K> as Array<Option<KnownServer<K>>>>::EMPTY,
+            server_turn: 0,
+            resets: Resets::NONE,
             replies: Replies::EMPTY,
             stats: Stats::ZERO,
             epoch: Instant::ZERO,
@@ -290,14 +314,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         segment: &Segment<'_>,
     ) -> Result<(), Discard> {
         let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
-        let entry = slot.entry.as_mut().ok_or(Discard::NoConnection)?;
-        let mut buffers = Buffers {
-            receive: slot.receive.as_mut_slice(),
-            map: slot.map.as_mut_slice(),
-            pieces: slot.pieces.as_mut_slice(),
-        };
+        let (entry, mut buffers) = slot.parts().ok_or(Discard::NoConnection)?;
         entry.ready = true;
         let before = entry.conn.state();
+        let fast_open = entry.conn.fast_open();
         let result = entry.conn.handle_segment(now, segment, &mut buffers);
         let peer = entry.peer;
         let opening = matches!(before, State::SynSent | State::SynReceived);
@@ -308,6 +328,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             self.reset_unknown(peer, segment);
         } else if challenged && entry.challenges.allow(now, &mut self.stats) {
             entry.conn.acknowledge_now();
+        }
+        if fast_open != FastOpen::Off && matches!(before, State::SynSent | State::SynReceived) {
+            self.after_fast_open(now, index, fast_open, segment);
         }
         self.after_input(now, index, before);
         result

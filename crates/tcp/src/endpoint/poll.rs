@@ -1,7 +1,7 @@
 //! The way out: one segment at a time, connections in turn, answers to strangers first.
 
-use super::{Endpoint, Entry, Handle, HeaderBytes, Packet, PayloadRef, Peer, Sizes};
-use crate::conn::Emission;
+use super::{Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes};
+use crate::conn::{Emission, FastOpen};
 use crate::error::Stale;
 use crate::seq::SeqNum;
 use kinglet_mem::{Array, copy};
@@ -42,9 +42,18 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !*ready {
             return None;
         }
-        let emission = conn.poll(now);
+        let name = (*peer, *local_port, *remote_port);
+        let emission = if conn.fast_open() == FastOpen::Wanted {
+            let offer = KnownServer::offer(self.servers.as_slice(), now, peer, *remote_port);
+            conn.poll_first_syn(now, offer)
+        } else {
+            conn.poll(now)
+        };
         *ready = emission.is_some();
-        Some(((*peer, *local_port, *remote_port), emission?))
+        if conn.has_fast_open_failed() {
+            self.hold_fast_open(now, &name.0, name.2);
+        }
+        Some((name, emission?))
     }
 
     fn finish_emission(
@@ -58,7 +67,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
         }
         let slot = self.slots.as_slice().get(index)?;
-        let seq = SeqNum::new(header.seq);
+        let syn = u32::from(header.flags.contains(Flags::SYN));
+        let seq = SeqNum::new(header.seq).plus(syn);
         let mut sum = Accumulator::new(0);
         slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };

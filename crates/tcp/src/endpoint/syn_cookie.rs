@@ -57,6 +57,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.forgotten.is_some() {
             return Err(Discard::BacklogFull);
         }
+        record.wants_cookie = false;
         let agreed = &mut record.agreed;
         if agreed.timestamp.is_none() {
             agreed.scale = None;

@@ -43,6 +43,7 @@ impl Sizes for Plan {
     type Listeners = [Option<Listener>; 2];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 3];
     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 2];
+    type Servers<K: Peer> = [Option<KnownServer<K>>; 2];
 }
 
 pub type Ep = Endpoint<Pair, Plan>;
@@ -217,7 +218,7 @@ impl Net {
 
     /// Opens a connection from end 0 to end 1, port 80.
     pub fn open(&mut self, client: ConnectionConfig, server: ConnectionConfig) -> [Handle; 2] {
-        let listen = ListenConfig { backlog: 3, connection: server };
+        let listen = ListenConfig { backlog: 3, connection: server, ..ListenConfig::default() };
         self.ends[1].listen(80, listen).unwrap();
         let c = self.ends[0].connect(self.now, Self::pair(0), 80, client).unwrap();
         let mut s = None;

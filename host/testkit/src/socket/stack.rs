@@ -4,7 +4,8 @@ use super::Settings;
 use super::calls::Table;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Endpoint, HalfOpen, Handle, Info, Listener, Packet, Peer, Piece, Sizes, Slot, TimeWait,
+    Endpoint, HalfOpen, Handle, Info, KnownServer, Listener, Packet, Peer, Piece, Sizes, Slot,
+    TimeWait,
 };
 use kinglet_time::Instant;
 use kinglet_wire::checksum::pseudo_header;
@@ -52,6 +53,7 @@ impl Sizes for Plan {
     type Listeners = [Option<Listener>; 2];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
+    type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 }
 
 /// Packets that may leave at one instant; more are a stack that spins.
