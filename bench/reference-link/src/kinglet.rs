@@ -100,7 +100,11 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
         let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
         let mut node = Box::new(Node::new(config, radio));
         if role == Role::Sink {
-            let listen = ListenConfig { backlog: 1, connection: connection(&setup), ..ListenConfig::default() };
+            let listen = ListenConfig {
+                backlog: 1,
+                connection: connection(&setup),
+                ..ListenConfig::default()
+            };
             node.tcp_listen(PORT, listen).expect("a free listener");
         }
         let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));

@@ -145,6 +145,18 @@ fn a_cookie_lasts_for_a_minute() {
     assert!(s.ep.accept(80).is_some());
 }
 
+#[test]
+fn a_lost_segment_does_not_cost_the_connection_of_a_cookie() {
+    let (mut s, _) = answered(plain(), Options::NONE);
+    assert_eq!(s.give(ACK, 6, 1, b"later"), Err(Discard::NoConnection));
+    s.silent();
+    s.give(ACK, 1, 1, b"hello").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!(s.take().unwrap().ack, 6);
+    s.give(ACK, 6, 1, b"later").unwrap();
+    assert_eq!(s.read(handle), b"hellolater");
+}
+
 /// An acknowledgment out of the blue must not be a guess at a cookie.
 #[test]
 fn without_a_flood_no_cookie_is_believed() {

@@ -82,7 +82,8 @@ pub fn tcp_segments(data: &[u8]) {
         ..ConnectionConfig::DEFAULT
     };
     let mut tcp = Endpoint::new(Config::new([setup; 16]));
-    tcp.listen(LISTENED, ListenConfig { backlog: 2, connection, ..ListenConfig::default() }).expect("a free place");
+    tcp.listen(LISTENED, ListenConfig { backlog: 2, connection, ..ListenConfig::default() })
+        .expect("a free place");
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };
     while let Some(call) = input.octet() {
         world.step(&mut input, call, connection);

@@ -243,7 +243,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         };
         if header.flags.contains(Flags::ACK) {
             let Some(record) = self.remember_half_open(now, peer, &listener, segment) else {
-                self.reset_unknown(peer, segment);
+                // If it follows a segment that was lost, that one will come again with the cookie.
+                if !self.awaits_cookies(now) || segment.seq_len() == 0 {
+                    self.reset_unknown(peer, segment);
+                }
                 return Err(Discard::NoConnection);
             };
             let cookies = &mut self.stats.syn_cookies_received;

@@ -82,6 +82,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some((peer, header))
     }
 
+    /// Whether a cookie that was sent may still be valid.
+    pub(super) fn awaits_cookies(&self, now: Instant) -> bool {
+        self.last_cookie.is_some_and(|sent| period(now).saturating_sub(period(sent)) <= 1)
+    }
+
     /// The half-open connection that this acknowledgment completes, if it brings a valid cookie
     /// back. None can be valid if none was sent of late, which leaves nothing to guess at while
     /// there is no flood.
@@ -93,11 +98,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         segment: &Segment<'_>,
     ) -> Option<HalfOpen<K>> {
         let header = &segment.header;
-        let now_period = period(now);
-        let sent = self.last_cookie.map(period)?;
-        if now_period.saturating_sub(sent) > 1 || header.flags.intersects(Flags::SYN | Flags::RST) {
+        if !self.awaits_cookies(now) || header.flags.intersects(Flags::SYN | Flags::RST) {
             return None;
         }
+        let now_period = period(now);
         let cookie = SeqNum::new(header.ack).minus(1);
         let index = cookie.value() & 7;
         let ts = header.options.timestamps;

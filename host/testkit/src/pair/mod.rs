@@ -22,7 +22,7 @@ use core::hash::Hasher;
 use core::marker::PhantomData;
 use core::ops::AddAssign;
 use kinglet_tcp::congestion::Controller;
-use kinglet_tcp::{Endpoint, HalfOpen, Listener, Peer, Piece, Sizes, Slot, TimeWait};
+use kinglet_tcp::{Endpoint, HalfOpen, KnownServer, Listener, Peer, Piece, Sizes, Slot, TimeWait};
 
 /// An end: 0 or 1.
 type Side = usize;
@@ -70,6 +70,7 @@ impl<C: Controller> Sizes for Memory<C> {
     /// One, so that a second client at the same time gets a cookie.
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
     type TimeWait<K: Peer> = [Option<TimeWait<K>>; SLOTS];
+    type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 }
 
 type End<C> = Endpoint<Host, Memory<C>>;

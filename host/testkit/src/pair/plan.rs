@@ -204,5 +204,6 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         keepalive: (must_probe || source.chance(64)).then_some(keepalive),
         initial_window: source.below(11) as u8,
         fin_wait_2: if source.chance(64) { Duration::ZERO } else { Duration::from_secs(600) },
+        fast_open: false,
     }
 }
