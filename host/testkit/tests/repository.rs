@@ -29,6 +29,11 @@ fn stack_crates_declare_and_keep_their_restrictions() {
 }
 
 #[test]
+fn only_what_c_calls_is_unsafe() {
+    check(&text::unsafe_on_the_host(&Repository::open()));
+}
+
+#[test]
 fn no_collection_has_an_order_of_its_own() {
     check(&text::hashed_collections(&Repository::open()));
 }
@@ -50,6 +55,7 @@ fn every_exception_is_still_needed() {
     found.extend(dependencies::direction(&repository));
     found.extend(dependencies::metadata(&repository));
     found.extend(text::stack_crates(&repository));
+    found.extend(text::unsafe_on_the_host(&repository));
     found.extend(text::hashed_collections(&repository));
     found.extend(text::unfinished(&repository));
     found.extend(text::machine_paths(&repository));

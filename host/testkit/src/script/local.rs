@@ -1,6 +1,6 @@
 //! What a script drives, and the stack in this process.
 
-use crate::socket::{Answer, Emitted, Patience, Request, Settings, Stack};
+use crate::socket::{Answer, Emitted, Request, Settings, Stack};
 use kinglet_time::Instant;
 
 /// A stack that a script drives: packetdrill's way of looking at one.
@@ -74,20 +74,10 @@ impl Local {
         }
     }
 
-    /// When the call that waits gives up.
-    fn patience(&self) -> Option<Instant> {
-        match self.waiting {
-            Some(
-                Request::Poll { patience: Patience::Until(until), .. }
-                | Request::EpollWait { patience: Patience::Until(until), .. },
-            ) => Some(until),
-            _ => None,
-        }
-    }
-
     /// Lets time pass until something happens, but not beyond `limit`, where it returns `false`.
     fn step(&mut self, limit: Instant) -> bool {
-        let stop = self.patience().map_or(limit, |until| until.min(limit));
+        let patience = self.waiting.as_ref().and_then(Request::patience);
+        let stop = patience.map_or(limit, |until| until.min(limit));
         let more = self.stack.step(stop) || stop < limit;
         self.retry();
         more

@@ -35,10 +35,10 @@
 //! What is not understood fails the script with its line and column.
 //!
 //! Sequence numbers count from the script's own initial ones; a timestamp echo stands for the value
-//! that the script gave to it. NOP and the order of options do not matter. The octets of every
-//! segment and every read are checked too: each has a value that follows from its place in the
-//! stream. A segment that the script expects at no time, and that no later line accounts for, fails
-//! the script at its end.
+//! that the script gave to it. Options are compared with their order and padding. The octets of
+//! every segment and every read are checked too: each has a value that follows from its place in
+//! the stream. A segment that the script expects at no time, and that no later line accounts for,
+//! fails the script at its end.
 //!
 //! [`run`] drives the stack in this process, [`run_on`] any that has an [`Interface`].
 
@@ -74,8 +74,8 @@ pub struct Variation {
     /// Added to the peer's timestamps.
     pub timestamp_offset: u32,
     /// For scripts that were written for Linux: MSS and window scale of the stack's SYN are
-    /// compared by presence only, PSH not at all; the stack's MSS is 1460, its initial window ten
-    /// segments.
+    /// compared by presence only, PSH, padding and the order of options not at all; the stack's MSS
+    /// is 1460, its initial window ten segments.
     pub lenient: bool,
 }
 

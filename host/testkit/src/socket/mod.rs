@@ -58,6 +58,17 @@ pub enum Patience {
     Until(Instant),
 }
 
+impl Request {
+    /// When a call that waits gives up, if it does.
+    pub fn patience(&self) -> Option<Instant> {
+        match self {
+            Request::Poll { patience: Patience::Until(until), .. }
+            | Request::EpollWait { patience: Patience::Until(until), .. } => Some(*until),
+            _ => None,
+        }
+    }
+}
+
 /// What a call gives back besides its result.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Output {

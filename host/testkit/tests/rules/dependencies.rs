@@ -23,6 +23,8 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         "kinglet-net" | "kinglet-tcp" => BASE.to_vec(),
         "kinglet" => below_node(),
+        // The sockets and the script runner of the testkit are what it is made of.
+        "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],
         "kinglet-sim" => [below_node(), vec!["kinglet"]].concat(),
         "kinglet-lab" => below_lab(),
         "kinglet-gateway" => [below_lab(), vec!["kinglet-lab"]].concat(),

@@ -1,0 +1,107 @@
+//! Time, which is virtual, and packets.
+
+use crate::shared::Shared;
+use kinglet_time::{Duration, Instant};
+use libc::{c_int, c_longlong, c_uint, c_void, size_t, timeval};
+use std::sync::Arc;
+
+/// The instance that packetdrill calls.
+///
+/// # Safety
+/// `userdata` comes from `packetdrill_interface_init` and has not been freed.
+pub(crate) unsafe fn instance<'a>(userdata: *mut c_void) -> &'a Shared {
+    // SAFETY: it points to the `Shared` of an `Arc` that lives until `free`.
+    unsafe { &*userdata.cast::<Shared>() }
+}
+
+/// Where the flags of a TCP header stand in a packet, and the bit of RST.
+const FLAGS: usize = 53;
+const RST: u8 = 4;
+
+/// The end of the instance. What has left and no line of the script has mentioned is told.
+pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
+    // SAFETY: the pointer that `Arc::into_raw` gave, which packetdrill gives back once.
+    let shared = unsafe { Arc::from_raw(userdata.cast::<Shared>().cast_const()) };
+    crate::instances().retain(|other| !Arc::ptr_eq(other, &shared));
+    let mut unexpected = 0;
+    while let Some(packet) = shared.with(|stack| stack.take_emitted()) {
+        if packet.octets.get(FLAGS).is_none_or(|flags| flags & RST == 0) {
+            unexpected += 1;
+            let micros = packet.at.as_micros();
+            eprintln!("kinglet: not expected by the script: a packet sent at {micros} us");
+        }
+    }
+    if unexpected > 0 && shared.strict {
+        std::process::exit(1);
+    }
+}
+
+/// Delivers a packet.
+pub(crate) unsafe extern "C" fn netdev_send(
+    userdata: *mut c_void,
+    octets: *const c_void,
+    count: size_t,
+) -> c_int {
+    // SAFETY: packetdrill's promises of its interface.
+    let (shared, octets) =
+        unsafe { (instance(userdata), std::slice::from_raw_parts(octets.cast(), count)) };
+    shared.with(|stack| stack.deliver(octets));
+    0
+}
+
+/// The next packet that has left, and when. Without one time jumps to the next timer.
+pub(crate) unsafe extern "C" fn netdev_receive(
+    userdata: *mut c_void,
+    out: *mut c_void,
+    count: *mut size_t,
+    micros: *mut c_longlong,
+) -> c_int {
+    // SAFETY: packetdrill's promises of its interface.
+    let shared = unsafe { instance(userdata) };
+    loop {
+        let (packet, deadline) = shared.with(|stack| (stack.take_emitted(), stack.deadline()));
+        if let Some(packet) = packet {
+            // SAFETY: `out` has room for `count` octets, and all three are packetdrill's to give.
+            unsafe {
+                let len = packet.octets.len().min(*count);
+                std::ptr::copy_nonoverlapping(packet.octets.as_ptr(), out.cast(), len);
+                count.write(len);
+                micros.write(i64::try_from(packet.at.as_micros()).unwrap_or(i64::MAX));
+            }
+            return 0;
+        }
+        let Some(deadline) = deadline else {
+            // packetdrill would ask for ever.
+            eprintln!("kinglet: the script expects a packet, but none will be sent: no timer runs");
+            std::process::exit(1);
+        };
+        shared.step(deadline);
+    }
+}
+
+/// Lets time pass.
+pub(crate) unsafe extern "C" fn usleep(userdata: *mut c_void, micros: c_uint) -> c_int {
+    // SAFETY: packetdrill's promises of its interface.
+    let shared = unsafe { instance(userdata) };
+    let now = shared.with(|stack| stack.now());
+    shared.advance(now + Duration::from_micros(u64::from(micros)));
+    0
+}
+
+/// The time. It creeps on with every call: packetdrill spins over the last microseconds before an
+/// event.
+pub(crate) unsafe extern "C" fn gettimeofday(
+    userdata: *mut c_void,
+    out: *mut timeval,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: packetdrill's promises of its interface.
+    let shared = unsafe { instance(userdata) };
+    let now: Instant = shared.with(|stack| stack.now()) + Duration::from_micros(1);
+    shared.advance(now);
+    let micros = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+    let time = timeval { tv_sec: micros / 1_000_000, tv_usec: micros % 1_000_000 };
+    // SAFETY: `out` is packetdrill's structure.
+    unsafe { out.write(time) };
+    0
+}

@@ -1,0 +1,172 @@
+//! The C interface itself: what scripts do not reach.
+
+#![cfg(target_os = "linux")]
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+mod player;
+
+use kinglet_testkit::script::Interface;
+use kinglet_testkit::socket::{self, Errno, Request};
+use kinglet_time::Duration;
+use libc::{c_int, c_void};
+use player::{GetSockOpt, Player, symbol, time};
+use std::process::Command;
+
+fn socket(player: &mut Player) -> i32 {
+    let request = Request::Socket { domain: 10, kind: 1, protocol: 6 };
+    let answer = player.call(request).expect("never waits");
+    i32::try_from(answer.result.expect("succeeds")).expect("a descriptor")
+}
+
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().expect("from the system")
+}
+
+#[test]
+fn the_numbers_are_those_of_libc() {
+    for (name, ours, libc) in [
+        ("SOCK_NONBLOCK", socket::SOCK_NONBLOCK, libc::SOCK_NONBLOCK),
+        ("O_NONBLOCK", socket::O_NONBLOCK, libc::O_NONBLOCK),
+        ("F_SETFL", socket::F_SETFL, libc::F_SETFL),
+        ("MSG_PEEK", socket::MSG_PEEK, libc::MSG_PEEK),
+        ("MSG_DONTWAIT", socket::MSG_DONTWAIT, libc::MSG_DONTWAIT),
+        ("MSG_WAITALL", socket::MSG_WAITALL, libc::MSG_WAITALL),
+        ("MSG_ERRQUEUE", socket::MSG_ERRQUEUE, libc::MSG_ERRQUEUE),
+        ("MSG_FASTOPEN", socket::MSG_FASTOPEN, libc::MSG_FASTOPEN),
+        ("SO_ERROR", socket::SO_ERROR, libc::SO_ERROR),
+        ("SO_LINGER", socket::SO_LINGER, libc::SO_LINGER),
+        ("SO_KEEPALIVE", socket::SO_KEEPALIVE, libc::SO_KEEPALIVE),
+        ("SO_RCVBUF", socket::SO_RCVBUF, libc::SO_RCVBUF),
+        ("SO_SNDBUF", socket::SO_SNDBUF, libc::SO_SNDBUF),
+        ("TCP_NODELAY", socket::TCP_NODELAY, libc::TCP_NODELAY),
+        ("TCP_MAXSEG", socket::TCP_MAXSEG, libc::TCP_MAXSEG),
+        ("TCP_INFO", socket::TCP_INFO, libc::TCP_INFO),
+        ("TCP_CC_INFO", socket::TCP_CC_INFO, libc::TCP_CC_INFO),
+        ("TCP_QUICKACK", socket::TCP_QUICKACK, libc::TCP_QUICKACK),
+        ("TCP_USER_TIMEOUT", socket::TCP_USER_TIMEOUT, libc::TCP_USER_TIMEOUT),
+        ("TCP_LINGER2", socket::TCP_LINGER2, libc::TCP_LINGER2),
+        ("TCP_KEEPINTVL", socket::TCP_KEEPINTVL, libc::TCP_KEEPINTVL),
+        ("EPOLLET", socket::EPOLLET, libc::EPOLLET),
+        ("EPOLLONESHOT", socket::EPOLLONESHOT, libc::EPOLLONESHOT),
+        ("EPOLLRDHUP", socket::EPOLLRDHUP, libc::EPOLLRDHUP),
+        ("POLLRDHUP", socket::POLLRDHUP, libc::POLLRDHUP.into()),
+        ("POLLWRNORM", socket::POLLWRNORM, libc::POLLWRNORM.into()),
+        ("EAGAIN", Errno::EAGAIN.0, libc::EAGAIN),
+        ("EPIPE", Errno::EPIPE.0, libc::EPIPE),
+        ("ENOSYS", Errno::ENOSYS.0, libc::ENOSYS),
+        ("ENOPROTOOPT", Errno::ENOPROTOOPT.0, libc::ENOPROTOOPT),
+        ("EADDRINUSE", Errno::EADDRINUSE.0, libc::EADDRINUSE),
+        ("ECONNABORTED", Errno::ECONNABORTED.0, libc::ECONNABORTED),
+        ("ECONNRESET", Errno::ECONNRESET.0, libc::ECONNRESET),
+        ("EISCONN", Errno::EISCONN.0, libc::EISCONN),
+        ("ENOTCONN", Errno::ENOTCONN.0, libc::ENOTCONN),
+        ("ETIMEDOUT", Errno::ETIMEDOUT.0, libc::ETIMEDOUT),
+        ("ECONNREFUSED", Errno::ECONNREFUSED.0, libc::ECONNREFUSED),
+        ("EHOSTUNREACH", Errno::EHOSTUNREACH.0, libc::EHOSTUNREACH),
+        ("EALREADY", Errno::EALREADY.0, libc::EALREADY),
+        ("EINPROGRESS", Errno::EINPROGRESS.0, libc::EINPROGRESS),
+    ] {
+        assert_eq!(ours, libc, "{name}");
+    }
+}
+
+#[test]
+fn the_clock_creeps_and_sleeps() {
+    let mut player = Player::new("start=5000000");
+    let first = time(&player.table);
+    assert_eq!(first.as_micros(), 5_000_001);
+    assert_eq!(time(&player.table) - first, Duration::from_micros(1));
+    player.sleep(first + Duration::from_secs(9000));
+    let late = time(&player.table) - first;
+    assert!(late >= Duration::from_secs(9000) && late < Duration::from_secs(9001));
+}
+
+#[test]
+fn descriptors_are_real() {
+    let mut player = Player::new("");
+    let (kept, closed) = (socket(&mut player), socket(&mut player));
+    assert_eq!(player.call(Request::Close { fd: closed }).expect("never waits").result, Ok(0));
+    // SAFETY: the first is open and belongs to nobody else, the second is closed.
+    unsafe {
+        assert_eq!((libc::close(kept), libc::close(closed)), (0, -1));
+    }
+    assert_eq!(errno(), libc::EBADF);
+}
+
+#[test]
+fn what_is_not_there_says_so() {
+    let player = Player::new("");
+    let (table, user) = (player.table, player.table.userdata);
+    let null = std::ptr::null_mut::<c_void>();
+    // SAFETY: the library's table; it must not follow a null pointer.
+    unsafe {
+        assert_eq!(((table.pipe)(user, null.cast()), errno()), (-1, libc::ENOSYS));
+        let spliced = (table.splice)(user, 3, null.cast(), 4, null.cast(), 1, 0);
+        assert_eq!((spliced, errno()), (-1, libc::ENOSYS));
+        assert_eq!(((table.read)(user, 3, null, 1), errno()), (-1, libc::EFAULT));
+        assert_eq!(((table.write)(user, 3, null, 1), errno()), (-1, libc::EFAULT));
+        assert_eq!(((table.sendmsg)(user, 3, null.cast(), 0), errno()), (-1, libc::EFAULT));
+        assert_eq!(((table.bind)(user, 3, null.cast(), 0), errno()), (-1, libc::EINVAL));
+        assert_eq!(((table.socket)(user, 10, 2, 0), errno()), (-1, libc::EAFNOSUPPORT));
+        assert_eq!(((table.listen)(user, 9999, 1), errno()), (-1, libc::EBADF));
+    }
+}
+
+#[test]
+fn other_descriptors_are_the_systems() {
+    let _player = Player::new("");
+    // SAFETY: system calls with room for what they give; the symbol is the library's.
+    unsafe {
+        let fd = libc::socket(libc::AF_INET6, libc::SOCK_STREAM, 0);
+        assert!(fd >= 0);
+        let get: GetSockOpt = std::mem::transmute(symbol("getsockopt"));
+        let (mut kind, mut len): (c_int, _) = (0, 4);
+        let out = (&raw mut kind).cast();
+        assert_eq!(get(fd, libc::SOL_SOCKET, libc::SO_TYPE, out, &raw mut len), 0);
+        assert_eq!((kind, len), (libc::SOCK_STREAM, 4));
+        libc::close(fd);
+    }
+}
+
+/// What the child process of this name does: it has to end with an error and these words.
+const ENDS: [(&str, &str); 4] = [
+    ("receive", "none will be sent"),
+    ("leftover", "not expected by the script"),
+    ("flags", "`tcp_odd=1` is not understood"),
+    ("wait", "waits for what will never happen"),
+];
+
+#[test]
+fn what_would_never_end_ends_the_process() {
+    for (what, words) in ENDS {
+        let exe = std::env::current_exe().expect("a path");
+        let mut command = Command::new(exe);
+        command.args(["--exact", "child", "--nocapture"]).env("KINGLET_CHILD", what);
+        let output = command.output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{what} succeeds");
+        assert!(told.contains(words), "{what}: {told}");
+    }
+}
+
+/// The part of the test above in a process of its own; nothing to do in the tests' process.
+#[test]
+fn child() {
+    let Ok(what) = std::env::var("KINGLET_CHILD") else { return };
+    let mut player = Player::new(if what == "flags" { "tcp_odd=1" } else { "strict=1" });
+    let fd = socket(&mut player);
+    let address = "[fd3d:a0b:17d6::1]:8080".parse().expect("an address");
+    match what.as_str() {
+        "receive" => drop(player.receive(time(&player.table))),
+        "leftover" => {
+            let nonblocking = Request::Fcntl { fd, command: 4, argument: libc::O_NONBLOCK };
+            player.call(nonblocking);
+            player.call(Request::Connect { fd, to: address });
+        }
+        _ => {
+            player.call(Request::Bind { fd, address });
+            player.call(Request::Listen { fd, backlog: 1 });
+            player.call(Request::Accept { fd, flags: 0 });
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! packetdrill's part of the interface, played from the library as a file: its calls, its clock,
+//! its second thread.
+
+use kinglet_testkit::script::Interface;
+use kinglet_testkit::socket::{
+    Answer, Emitted, Errno, Output, Patience, Request, SOCK_NONBLOCK, SOL_TCP, TCP_INFO,
+    TCP_INFO_LEN,
+};
+use kinglet_time::Instant;
+use libc::{
+    AF_INET6, c_char, c_int, c_long, c_longlong, c_uint, c_ulong, c_void, epoll_event, iovec,
+    msghdr, nfds_t, pollfd, size_t, sockaddr, sockaddr_in6, socklen_t, ssize_t, timeval,
+};
+use std::ffi::CString;
+use std::net::SocketAddrV6;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+type Data = *mut c_void;
+
+/// packetdrill's structure, written down from the notation of its header, not shared with the
+/// library.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Table {
+    pub(crate) userdata: Data,
+    pub(crate) free: unsafe extern "C" fn(Data),
+    pub(crate) socket: unsafe extern "C" fn(Data, c_int, c_int, c_int) -> c_int,
+    pub(crate) bind: unsafe extern "C" fn(Data, c_int, *const sockaddr, socklen_t) -> c_int,
+    pub(crate) listen: unsafe extern "C" fn(Data, c_int, c_int) -> c_int,
+    pub(crate) accept: unsafe extern "C" fn(Data, c_int, *mut sockaddr, *mut socklen_t) -> c_int,
+    pub(crate) connect: unsafe extern "C" fn(Data, c_int, *const sockaddr, socklen_t) -> c_int,
+    pub(crate) read: unsafe extern "C" fn(Data, c_int, *mut c_void, size_t) -> ssize_t,
+    pub(crate) readv: unsafe extern "C" fn(Data, c_int, *const iovec, c_int) -> ssize_t,
+    pub(crate) recv: unsafe extern "C" fn(Data, c_int, *mut c_void, size_t, c_int) -> ssize_t,
+    pub(crate) recvfrom: unsafe extern "C" fn(
+        Data,
+        c_int,
+        *mut c_void,
+        size_t,
+        c_int,
+        *mut sockaddr,
+        *mut socklen_t,
+    ) -> ssize_t,
+    pub(crate) recvmsg: unsafe extern "C" fn(Data, c_int, *mut msghdr, c_int) -> ssize_t,
+    pub(crate) write: unsafe extern "C" fn(Data, c_int, *const c_void, size_t) -> ssize_t,
+    pub(crate) writev: unsafe extern "C" fn(Data, c_int, *const iovec, c_int) -> ssize_t,
+    pub(crate) send: unsafe extern "C" fn(Data, c_int, *const c_void, size_t, c_int) -> ssize_t,
+    pub(crate) sendto: unsafe extern "C" fn(
+        Data,
+        c_int,
+        *const c_void,
+        size_t,
+        c_int,
+        *const sockaddr,
+        socklen_t,
+    ) -> ssize_t,
+    pub(crate) sendmsg: unsafe extern "C" fn(Data, c_int, *const msghdr, c_int) -> ssize_t,
+    pub(crate) fcntl: unsafe extern "C" fn(Data, c_int, c_int, ...) -> c_int,
+    pub(crate) ioctl: unsafe extern "C" fn(Data, c_int, c_ulong, ...) -> c_int,
+    pub(crate) close: unsafe extern "C" fn(Data, c_int) -> c_int,
+    pub(crate) shutdown: unsafe extern "C" fn(Data, c_int, c_int) -> c_int,
+    pub(crate) getsockopt:
+        unsafe extern "C" fn(Data, c_int, c_int, c_int, *mut c_void, *mut socklen_t) -> c_int,
+    pub(crate) setsockopt:
+        unsafe extern "C" fn(Data, c_int, c_int, c_int, *const c_void, socklen_t) -> c_int,
+    pub(crate) poll: unsafe extern "C" fn(Data, *mut pollfd, nfds_t, c_int) -> c_int,
+    pub(crate) netdev_send: unsafe extern "C" fn(Data, *const c_void, size_t) -> c_int,
+    pub(crate) netdev_receive:
+        unsafe extern "C" fn(Data, *mut c_void, *mut size_t, *mut c_longlong) -> c_int,
+    pub(crate) usleep: unsafe extern "C" fn(Data, c_uint) -> c_int,
+    pub(crate) gettimeofday: unsafe extern "C" fn(Data, *mut timeval, *mut c_void) -> c_int,
+    pub(crate) epoll_create: unsafe extern "C" fn(Data, c_int) -> c_int,
+    pub(crate) epoll_ctl:
+        unsafe extern "C" fn(Data, c_int, c_int, c_int, *mut epoll_event) -> c_int,
+    pub(crate) epoll_wait:
+        unsafe extern "C" fn(Data, c_int, *mut epoll_event, c_int, c_int) -> c_int,
+    pub(crate) pipe: unsafe extern "C" fn(Data, *mut c_int) -> c_int,
+    pub(crate) splice: unsafe extern "C" fn(
+        Data,
+        c_int,
+        *mut c_longlong,
+        c_int,
+        *mut c_longlong,
+        size_t,
+        c_uint,
+    ) -> ssize_t,
+}
+
+// SAFETY: the library is made for calls from two threads.
+unsafe impl Send for Table {}
+
+type Init = unsafe extern "C" fn(*const c_char, *mut Table);
+pub(crate) type GetSockOpt =
+    unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void, *mut socklen_t) -> c_int;
+
+/// Time before an event over which packetdrill does not sleep but asks for the time.
+const SPIN: u64 = 20;
+
+/// The library, playing one script.
+pub(crate) struct Player {
+    pub(crate) table: Table,
+    calls: Sender<Request>,
+    answers: Receiver<(Instant, Answer)>,
+    /// The second thread's number, to see whether it sleeps.
+    thread: c_long,
+    busy: bool,
+    finished: Option<(Instant, Answer)>,
+}
+
+/// The address of a symbol of the library.
+pub(crate) fn symbol(name: &str) -> *mut c_void {
+    let exe = std::env::current_exe().expect("a path");
+    let file = exe.with_file_name("libkinglet_packetdrill.so");
+    let path = CString::new(file.to_str().expect("text")).expect("no zero");
+    let name = CString::new(name).expect("no zero");
+    // SAFETY: both are strings of C.
+    unsafe {
+        let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+        assert!(!library.is_null(), "{} cannot be loaded", file.display());
+        let found = libc::dlsym(library, name.as_ptr());
+        assert!(!found.is_null(), "the library lacks a symbol");
+        found
+    }
+}
+
+impl Player {
+    pub(crate) fn new(flags: &str) -> Player {
+        let flags = CString::new(flags).expect("no zero");
+        // SAFETY: the symbol is packetdrill's entry, and fills the whole table.
+        let table = unsafe {
+            let init: Init = std::mem::transmute(symbol("packetdrill_interface_init"));
+            let mut table = std::mem::MaybeUninit::<Table>::zeroed();
+            init(flags.as_ptr(), table.as_mut_ptr());
+            table.assume_init()
+        };
+        let (calls, requests) = channel::<Request>();
+        let (replies, answers) = channel();
+        let (names, name) = channel();
+        std::thread::spawn(move || {
+            // The whole of it moves, not its parts.
+            let table = table;
+            // SAFETY: the call takes nothing.
+            names.send(unsafe { libc::syscall(libc::SYS_gettid) }).expect("somebody listens");
+            for request in requests {
+                let answer = make(&table, &request);
+                if replies.send((time(&table), answer)).is_err() {
+                    return;
+                }
+            }
+        });
+        let thread = name.recv().expect("the thread starts");
+        Player { table, calls, answers, thread, busy: false, finished: None }
+    }
+
+    /// As packetdrill does after it has handed a call to its second thread: waits until that sleeps
+    /// or is done.
+    fn await_thread(&mut self) {
+        while self.busy {
+            if let Ok(answer) = self.answers.try_recv() {
+                self.finished = Some(answer);
+                self.busy = false;
+            } else if self.sleeps() {
+                return;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn sleeps(&self) -> bool {
+        let path = format!("/proc/self/task/{}/stat", self.thread);
+        let stat = std::fs::read_to_string(path).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        // A script that failed may leave a call that waits; its instance then stays.
+        if !self.busy {
+            // SAFETY: nobody calls the table after this.
+            unsafe { (self.table.free)(self.table.userdata) };
+        }
+    }
+}
+
+/// `gettimeofday` of the library.
+pub(crate) fn time(table: &Table) -> Instant {
+    let mut out = timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: the library's table and a structure to fill.
+    unsafe { (table.gettimeofday)(table.userdata, &raw mut out, std::ptr::null_mut()) };
+    let micros = out.tv_sec * 1_000_000 + out.tv_usec;
+    Instant::from_micros(micros.cast_unsigned())
+}
+
+impl Interface for Player {
+    fn now(&mut self) -> Instant {
+        time(&self.table)
+    }
+
+    fn sleep(&mut self, until: Instant) {
+        loop {
+            let left = until.checked_since(time(&self.table)).map_or(0, |left| left.as_micros());
+            self.await_thread();
+            if left == 0 {
+                return;
+            }
+            if left > SPIN {
+                let micros = c_uint::try_from(left - SPIN).unwrap_or(c_uint::MAX);
+                // SAFETY: the library's table.
+                unsafe { (self.table.usleep)(self.table.userdata, micros) };
+                self.await_thread();
+            }
+        }
+    }
+
+    fn deliver(&mut self, packet: &[u8]) {
+        let octets = packet.as_ptr().cast();
+        // SAFETY: the library's table and a packet.
+        let sent = unsafe { (self.table.netdev_send)(self.table.userdata, octets, packet.len()) };
+        assert_eq!(sent, 0, "netdev_send never fails");
+        self.await_thread();
+    }
+
+    fn receive(&mut self, _: Instant) -> Option<Emitted> {
+        let (mut octets, mut micros) = (vec![0_u8; 70_000], 0);
+        let mut len = octets.len();
+        let out = octets.as_mut_ptr().cast();
+        // SAFETY: the library's table, and room for `len` octets.
+        let received = unsafe {
+            (self.table.netdev_receive)(self.table.userdata, out, &raw mut len, &raw mut micros)
+        };
+        assert_eq!(received, 0, "netdev_receive never fails");
+        octets.truncate(len);
+        self.await_thread();
+        Some(Emitted { at: Instant::from_micros(micros.cast_unsigned()), octets })
+    }
+
+    fn call(&mut self, request: Request) -> Option<Answer> {
+        let answer = make(&self.table, &request);
+        self.await_thread();
+        Some(answer)
+    }
+
+    fn begin(&mut self, request: Request) {
+        self.calls.send(request).expect("the thread lives");
+        self.busy = true;
+        self.await_thread();
+    }
+
+    fn finished(&mut self) -> Option<(Instant, Answer)> {
+        self.await_thread();
+        self.finished.take()
+    }
+
+    fn set(&mut self, _: &str, _: &str) -> bool {
+        false
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Makes a call of the table out of a request.
+fn make(table: &Table, request: &Request) -> Answer {
+    // SAFETY: the library's table, and arguments as of the system calls.
+    unsafe { make_unchecked(table, request) }
+}
+
+/// # Safety
+/// `table` is the library's.
+#[allow(clippy::too_many_lines, reason = "one arm for each call")]
+unsafe fn make_unchecked(table: &Table, request: &Request) -> Answer {
+    let user = table.userdata;
+    let mut room = vec![0_u8; 0];
+    // SAFETY: the caller's promise; every pointer is to something that lives here.
+    unsafe {
+        let result = match request {
+            Request::Socket { kind, protocol, .. } => {
+                (table.socket)(user, AF_INET6, *kind, *protocol) as ssize_t
+            }
+            Request::Bind { fd, address } => {
+                let (address, len) = sockaddr(address);
+                (table.bind)(user, *fd, (&raw const address).cast(), len) as ssize_t
+            }
+            Request::Connect { fd, to } => {
+                let (address, len) = sockaddr(to);
+                (table.connect)(user, *fd, (&raw const address).cast(), len) as ssize_t
+            }
+            Request::Listen { fd, backlog } => (table.listen)(user, *fd, *backlog) as ssize_t,
+            Request::Accept { fd, flags } => {
+                assert_eq!(flags & SOCK_NONBLOCK, 0, "the interface has no accept4");
+                let (mut from, mut len) = sockaddr(&SocketAddrV6::new([0; 16].into(), 0, 0, 0));
+                let from = (&raw mut from).cast();
+                (table.accept)(user, *fd, from, &raw mut len) as ssize_t
+            }
+            Request::Receive { fd, len, flags } => {
+                room.resize(*len, 0);
+                receive(table, *fd, &mut room, *flags)
+            }
+            Request::Send { fd, data, flags, to } => send(table, *fd, data, *flags, *to),
+            Request::Fcntl { fd, command, argument } => {
+                (table.fcntl)(user, *fd, *command, *argument) as ssize_t
+            }
+            Request::Ioctl { fd, request } => {
+                room.resize(4, 0);
+                let out: *mut c_int = room.as_mut_ptr().cast();
+                (table.ioctl)(user, *fd, c_ulong::from(request.cast_unsigned()), out) as ssize_t
+            }
+            Request::Close { fd } => (table.close)(user, *fd) as ssize_t,
+            Request::Shutdown { fd, how } => (table.shutdown)(user, *fd, *how) as ssize_t,
+            Request::GetOption { fd, level, name } => {
+                room.resize(TCP_INFO_LEN, 0);
+                get_option(table, *fd, *level, *name, &mut room)
+            }
+            Request::SetOption { fd, level, name, value } => {
+                let len = socklen_t::try_from(value.len()).expect("short");
+                let value = value.as_ptr().cast();
+                (table.setsockopt)(user, *fd, *level, *name, value, len) as ssize_t
+            }
+            Request::EpollCreate => (table.epoll_create)(user, 1) as ssize_t,
+            Request::EpollControl { epoll, operation, fd, events, data } => {
+                let mut event = epoll_event { events: *events, u64: *data };
+                (table.epoll_ctl)(user, *epoll, *operation, *fd, &raw mut event) as ssize_t
+            }
+            Request::Poll { wanted, patience } => return poll(table, wanted, *patience),
+            Request::EpollWait { epoll, most, patience } => {
+                return epoll_wait(table, *epoll, *most, *patience);
+            }
+        };
+        answer(result, room)
+    }
+}
+
+/// The result with `errno`; octets only of a call that succeeded.
+fn answer(result: ssize_t, room: Vec<u8>) -> Answer {
+    if result < 0 {
+        let errno = std::io::Error::last_os_error().raw_os_error().expect("from the system");
+        return Answer::error(Errno(errno));
+    }
+    let output = if room.is_empty() { Output::None } else { Output::Octets(room) };
+    Answer { result: Ok(result as i64), output }
+}
+
+fn sockaddr(address: &SocketAddrV6) -> (sockaddr_in6, socklen_t) {
+    // SAFETY: all zeros is a valid value of this structure.
+    let mut out: sockaddr_in6 = unsafe { std::mem::zeroed() };
+    out.sin6_family = libc::sa_family_t::try_from(AF_INET6).expect("small");
+    out.sin6_port = address.port().to_be();
+    out.sin6_addr.s6_addr = address.ip().octets();
+    (out, socklen_t::try_from(size_of::<sockaddr_in6>()).expect("small"))
+}
+
+/// Reads by one of the five calls that read, in turn by length.
+unsafe fn receive(table: &Table, fd: c_int, room: &mut Vec<u8>, flags: c_int) -> ssize_t {
+    let (user, out, len) = (table.userdata, room.as_mut_ptr().cast::<c_void>(), room.len());
+    let (first, second) = (len / 2, len - len / 2);
+    // SAFETY: the library's table; the parts are those of `room`.
+    unsafe {
+        let mut parts = [
+            iovec { iov_base: out, iov_len: first },
+            iovec { iov_base: out.byte_add(first), iov_len: second },
+        ];
+        let got = match len % 4 {
+            0 if flags == 0 => (table.read)(user, fd, out, len),
+            1 if flags == 0 => (table.readv)(user, fd, parts.as_ptr(), 2),
+            2 => {
+                let mut message: msghdr = std::mem::zeroed();
+                (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), 2);
+                (table.recvmsg)(user, fd, &raw mut message, flags)
+            }
+            3 => {
+                let none = std::ptr::null_mut();
+                (table.recvfrom)(user, fd, out, len, flags, none, std::ptr::null_mut())
+            }
+            _ => (table.recv)(user, fd, out, len, flags),
+        };
+        room.truncate(usize::try_from(got).unwrap_or(0));
+        got
+    }
+}
+
+/// Writes by one of the five calls that write, in turn by length.
+unsafe fn send(
+    table: &Table,
+    fd: c_int,
+    data: &[u8],
+    flags: c_int,
+    to: Option<SocketAddrV6>,
+) -> ssize_t {
+    let (user, octets, len) = (table.userdata, data.as_ptr().cast::<c_void>(), data.len());
+    let first = len / 2;
+    // SAFETY: the library's table; the parts are those of `data`.
+    unsafe {
+        let mut parts = [
+            iovec { iov_base: octets.cast_mut(), iov_len: first },
+            iovec { iov_base: octets.byte_add(first).cast_mut(), iov_len: len - first },
+        ];
+        if let Some(to) = to {
+            let (address, address_len) = sockaddr(&to);
+            let address = (&raw const address).cast();
+            return (table.sendto)(user, fd, octets, len, flags, address, address_len);
+        }
+        match len % 3 {
+            0 if flags == 0 => (table.write)(user, fd, octets, len),
+            1 if flags == 0 => (table.writev)(user, fd, parts.as_ptr(), 2),
+            2 => {
+                let mut message: msghdr = std::mem::zeroed();
+                (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), 2);
+                (table.sendmsg)(user, fd, &raw const message, flags)
+            }
+            _ => (table.send)(user, fd, octets, len, flags),
+        }
+    }
+}
+
+/// `TCP_INFO` goes to libc's call, which the library interposes, as packetdrill has it.
+unsafe fn get_option(
+    table: &Table,
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    room: &mut Vec<u8>,
+) -> ssize_t {
+    let mut len = socklen_t::try_from(room.len()).expect("small");
+    let value = room.as_mut_ptr().cast();
+    // SAFETY: the library's functions, and room for `len` octets.
+    let result = unsafe {
+        if (level, name) == (SOL_TCP, TCP_INFO) {
+            let get: GetSockOpt = std::mem::transmute(symbol("getsockopt"));
+            get(fd, level, name, value, &raw mut len)
+        } else {
+            (table.getsockopt)(table.userdata, fd, level, name, value, &raw mut len)
+        }
+    };
+    room.truncate(len as usize);
+    result as ssize_t
+}
+
+fn timeout(patience: Patience) -> c_int {
+    match patience {
+        Patience::Timeout(timeout) => timeout,
+        Patience::Until(_) => panic!("only the stack knows until when it waits"),
+    }
+}
+
+unsafe fn poll(table: &Table, wanted: &[(i32, i32)], patience: Patience) -> Answer {
+    let mut fds: Vec<pollfd> = Vec::new();
+    for (fd, events) in wanted {
+        let events = i16::try_from(*events).expect("all events of poll");
+        fds.push(pollfd { fd: *fd, events, revents: 0 });
+    }
+    let (count, timeout) = (fds.len() as nfds_t, timeout(patience));
+    // SAFETY: the library's table, and so many descriptors.
+    let result = unsafe { (table.poll)(table.userdata, fds.as_mut_ptr(), count, timeout) };
+    let events = fds.iter().map(|fd| (u32::from(fd.revents.cast_unsigned()), 0)).collect();
+    Answer { output: Output::Events(events), ..answer(result as ssize_t, Vec::new()) }
+}
+
+unsafe fn epoll_wait(table: &Table, epoll: c_int, most: usize, patience: Patience) -> Answer {
+    let mut events = vec![epoll_event { events: 0, u64: 0 }; most];
+    let (most, timeout) = (c_int::try_from(most).expect("few"), timeout(patience));
+    let out = events.as_mut_ptr();
+    // SAFETY: the library's table, and room for `most` events.
+    let result = unsafe { (table.epoll_wait)(table.userdata, epoll, out, most, timeout) };
+    events.truncate(usize::try_from(result).unwrap_or(0));
+    let events = events.iter().map(|event| (event.events, event.u64)).collect();
+    Answer { output: Output::Events(events), ..answer(result as ssize_t, Vec::new()) }
+}

@@ -1,0 +1,121 @@
+//! Every segment script of the repository through the library's C interface, played as packetdrill
+//! plays it (`player`), and by packetdrill itself where it is installed.
+
+#![cfg(target_os = "linux")]
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+mod player;
+
+use kinglet_testkit::script::{Variation, run, run_on};
+use player::Player;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn scripts_below(path: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(path).expect("a folder") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            scripts_below(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "pkt") {
+            out.push(path);
+        }
+    }
+    out.sort();
+}
+
+/// Whether a script changes settings during its run, which packetdrill's interface has no way for.
+fn changes_settings(text: &str) -> bool {
+    text.lines().any(|line| line.contains('`') && line.trim_start().starts_with(['+', '0', '*']))
+}
+
+/// Whether Python knows all names of a script's assertions: those of our own it does not.
+fn asks_for_our_own(text: &str) -> bool {
+    text.contains("octets_") || text.contains("count_")
+}
+
+/// Runs packetdrill itself. What settings the script's shell lines make are in `flags`; the lines
+/// are left out, or packetdrill would change this machine.
+fn run_packetdrill(text: &str, flags: &str) -> Result<(), String> {
+    let script: Vec<&str> =
+        text.lines().map(|line| if line.starts_with('`') { "" } else { line }).collect();
+    let path = std::env::temp_dir().join(format!("kinglet-{}.pkt", std::process::id()));
+    fs::write(&path, script.join("\n")).map_err(|error| error.to_string())?;
+    let library = std::env::current_exe().expect("a path");
+    let library = library.with_file_name("libkinglet_packetdrill.so");
+    let output = Command::new("packetdrill")
+        .args(["--ip_version=ipv6", "--mtu=1500", "--tolerance_usecs=10000"])
+        .args(["--local_ip=fd3d:a0b:17d6::1", "--gateway_ip=fd3d:a0b:17d6:8888::1"])
+        .arg("--remote_ip=fd3d:fa7b:d17d::1")
+        .arg(format!("--so_filename={}", library.display()))
+        .arg(format!("--so_flags={flags},strict=1"))
+        .arg(&path)
+        .env("LD_PRELOAD", &library)
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Runs `what` for every script that passes in this process, and collects what it says of each.
+fn for_every_script(what: impl Fn(&str, &str) -> Result<(), String>) {
+    let mut scripts = Vec::new();
+    scripts_below(&root().join("tests/packetdrill"), &mut scripts);
+    let (mut passed, mut failures) = (0, Vec::new());
+    for path in scripts {
+        let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        let text = fs::read_to_string(&path).expect("readable");
+        // What fails without the interface is not its affair.
+        if run(&name, &text, Variation::PLAIN).is_err() || changes_settings(&text) {
+            continue;
+        }
+        match what(&name, &text) {
+            Ok(()) => passed += 1,
+            Err(failure) => failures.push(failure),
+        }
+    }
+    println!("{passed} scripts passed");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(passed > 200, "most scripts are left out");
+}
+
+/// The script's settings as flags of the library.
+fn flags(settings: &[(String, String)]) -> String {
+    let flags: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    flags.join(",")
+}
+
+#[test]
+fn every_script_passes_through_the_interface() {
+    for_every_script(|name, text| {
+        let build = |settings: &[(String, String)]| Player::new(&flags(settings));
+        run_on(name, text, Variation::PLAIN, build).map(drop).map_err(|failure| failure.to_string())
+    });
+}
+
+#[test]
+fn every_script_passes_in_packetdrill() {
+    if Command::new("packetdrill").arg("--help").output().is_err() {
+        println!("packetdrill is not installed");
+        return;
+    }
+    for_every_script(|name, text| {
+        if asks_for_our_own(text) {
+            return Ok(());
+        }
+        let mut used = String::new();
+        let build = |settings: &[(String, String)]| {
+            used = flags(settings);
+            Player::new(&used)
+        };
+        run_on(name, text, Variation::PLAIN, build).map_err(|failure| failure.to_string())?;
+        run_packetdrill(text, &used).map_err(|told| format!("{name}: {told}"))
+    });
+}
