@@ -3,7 +3,7 @@
 use kinglet_tcp::{Info, State};
 use kinglet_time::Duration;
 
-/// Octets of Linux's structure, and of what follows: fields of our own, from [`OWN`] on.
+/// Octets of Linux's structure, and of what follows: fields of our own.
 pub const TCP_INFO_LEN: usize = 552;
 
 /// Where our own fields begin.
