@@ -102,7 +102,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
         if role == Role::Sink {
             let listen = ListenConfig {
                 backlog: 1,
-                connection: connection(&setup),
+                connection: Box::leak(Box::new(connection(&setup))),
                 ..ListenConfig::default()
             };
             node.tcp_listen(PORT, listen).expect("a free listener");

@@ -6,6 +6,7 @@
 
 use crate::peer::AddressPair;
 use crate::profile::Profile;
+use crate::sockets::MAX_MSS;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, Mac, Submission, TxRequest};
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, Outgoing};
@@ -42,7 +43,8 @@ impl Config {
         let [.., second, first] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         let first_tag = u16::from_be_bytes([first, second]);
         let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
-        Config { mac, net, tcp: tcp::Config::new(secret), seed }
+        let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
+        Config { mac, net, tcp, seed }
     }
 }
 

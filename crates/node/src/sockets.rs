@@ -41,14 +41,10 @@ impl core::error::Error for ConnectError {}
 const TCP_HEADER: usize = 20;
 
 /// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
-const MAX_MSS: u16 = 1280 - 40 - 20;
+pub(crate) const MAX_MSS: u16 = 1280 - 40 - 20;
 
 /// As many frames as a packet of 1280 octets can take.
 const MAX_FRAMES: usize = 16;
-
-fn clamped(config: ConnectionConfig) -> ConnectionConfig {
-    ConnectionConfig { mss: config.mss.min(MAX_MSS), ..config }
-}
 
 impl<P: Profile> Node<P> {
     /// Opens a connection to `port` at `remote`; progress shows in the state of the handle, and a
@@ -66,7 +62,7 @@ impl<P: Profile> Node<P> {
     ) -> Result<Handle, ConnectError> {
         let local = self.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
         let peer = AddressPair { local, remote };
-        self.tcp.connect(now, peer, port, clamped(config)).map_err(ConnectError::Tcp)
+        self.tcp.connect(now, peer, port, config).map_err(ConnectError::Tcp)
     }
 
     /// Listens on `port`; connections come out of [`Endpoint::accept`]. The MSS is bounded as in
@@ -75,7 +71,7 @@ impl<P: Profile> Node<P> {
     /// # Errors
     /// [`tcp::ListenError`]
     pub fn tcp_listen(&mut self, port: u16, config: ListenConfig) -> Result<(), tcp::ListenError> {
-        self.tcp.listen(port, ListenConfig { connection: clamped(config.connection), ..config })
+        self.tcp.listen(port, config)
     }
 
     /// The [`ConnectionConfig::mss`] with which a full segment to or from `remote` goes out in

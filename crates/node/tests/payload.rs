@@ -41,7 +41,14 @@ fn connected(now: Instant) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
     let config = ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT };
     nodes[1]
-        .tcp_listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
+        .tcp_listen(
+            80,
+            ListenConfig {
+                backlog: 1,
+                connection: Box::leak(Box::new(config)),
+                ..ListenConfig::default()
+            },
+        )
         .unwrap();
     let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
     for from in [0, 1, 0] {
@@ -147,7 +154,11 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         nodes[1]
             .tcp_listen(
                 80,
-                ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() },
+                ListenConfig {
+                    backlog: 1,
+                    connection: Box::leak(Box::new(config)),
+                    ..ListenConfig::default()
+                },
             )
             .unwrap();
         let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();

@@ -18,6 +18,9 @@ pub struct Config {
     pub time_wait: Duration,
     /// Whether a segment for which there is no connection is answered with RST. Default true.
     pub reset_unknown: bool,
+    /// Bound on the MSS of every connection, in octets: what the layers below can carry. Default
+    /// 65,535, which is none.
+    pub max_mss: u16,
 }
 
 impl Config {
@@ -29,6 +32,7 @@ impl Config {
             ephemeral_last: 65535,
             time_wait: Duration::from_secs(60),
             reset_unknown: true,
+            max_mss: u16::MAX,
         }
     }
 }
@@ -132,9 +136,10 @@ impl ConnectionConfig {
         fast_open: false,
     };
 
-    /// The MSS in use: at least 64, so that full options leave room for data.
-    pub(crate) const fn own_mss(&self) -> u16 {
-        if self.mss < 64 { 64 } else { self.mss }
+    /// The MSS in use: at least 64, so that full options leave room for data, and no more than the
+    /// layers below can carry.
+    pub(crate) fn own_mss(&self, max: u16) -> u16 {
+        self.mss.min(max).max(64)
     }
 }
 
@@ -154,12 +159,13 @@ pub struct ListenConfig {
     /// over (RFC 7413 §4.2, PendingFastOpenRequests). Only for services to which it does not matter
     /// if that data arrives twice (§6.1). Default 0: none, and no cookies.
     pub fast_open: u8,
-    /// Settings of the connections that are accepted.
-    pub connection: ConnectionConfig,
+    /// Settings of the connections that are accepted. Usually a constant, which then takes no RAM:
+    /// `connection: &ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT }`.
+    pub connection: &'static ConnectionConfig,
 }
 
 impl Default for ListenConfig {
     fn default() -> Self {
-        ListenConfig { backlog: 4, fast_open: 0, connection: ConnectionConfig::DEFAULT }
+        ListenConfig { backlog: 4, fast_open: 0, connection: &ConnectionConfig::DEFAULT }
     }
 }

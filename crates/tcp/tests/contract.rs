@@ -85,8 +85,7 @@ impl Subject for World {
             ..Default::default()
         };
         let mut ep = endpoint(seed as u8);
-        ep.listen(80, ListenConfig { backlog: 2, connection: config, ..ListenConfig::default() })
-            .unwrap();
+        ep.listen(80, listening(2, config)).unwrap();
         World { ep, config, handles: Vec::new(), last: Header::default() }
     }
 

@@ -289,8 +289,7 @@ fn an_old_timestamp_is_rejected_by_paws_and_a_missing_one_too() {
 #[test]
 fn connections_take_turns() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 3, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, common::listening(3, plain())).unwrap();
     let mut handles = Vec::new();
     for port in 1..4 {
         s.remote = port;

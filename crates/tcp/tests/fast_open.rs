@@ -22,7 +22,7 @@ fn wants() -> ConnectionConfig {
 /// A listener with room for so many early connections, and the cookie it gives to the peer.
 fn server(fast_open: u8) -> (Script, Cookie) {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 3, fast_open, connection: plain() }).unwrap();
+    s.ep.listen(80, ListenConfig { fast_open, ..listening(3, plain()) }).unwrap();
     s.options = REQUEST;
     s.give(SYN, 0, 0, b"too early").unwrap();
     let syn_ack = s.take().unwrap();
@@ -140,7 +140,7 @@ fn the_syn_ack_is_repeated_without_data_or_cookie() {
 #[test]
 fn a_request_cookie_is_not_repeated_with_the_syn_ack() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 3, fast_open: 1, connection: plain() }).unwrap();
+    s.ep.listen(80, ListenConfig { fast_open: 1, ..listening(3, plain()) }).unwrap();
     s.options = REQUEST;
     s.give(SYN, 0, 0, b"").unwrap();
     assert!(s.take().unwrap().header.options.fast_open.is_some());
@@ -357,7 +357,7 @@ fn every_request_gets_its_answer_over_any_link() {
         let loss = [0, 100, 250][seed as usize % 3];
         let mut net = Net::new(Link { loss, duplicate: 20, reorder: 50, ..PERFECT }, seed);
         let connection = ConnectionConfig { syn_retries: 20, ..ConnectionConfig::DEFAULT };
-        net.ends[1].listen(80, ListenConfig { backlog: 3, fast_open: 2, connection }).unwrap();
+        net.ends[1].listen(80, ListenConfig { fast_open: 2, ..listening(3, connection) }).unwrap();
         let client = ConnectionConfig { fast_open: true, ..connection };
         for round in 0..5_usize {
             let request: Vec<u8> = (0..200 + round * 400).map(|i| octet(round, i)).collect();

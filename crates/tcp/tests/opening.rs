@@ -12,8 +12,7 @@ use kinglet_wire::tcp::{Options, Timestamps};
 /// Fills the table of half-open connections from elsewhere.
 fn flooded(config: ConnectionConfig) -> Script {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 2, connection: config, ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(2, config)).unwrap();
     s.peer = Pair(1, 99);
     for port in 1..=3 {
         s.remote = port;
@@ -42,8 +41,7 @@ fn answered(config: ConnectionConfig, options: Options) -> (Script, Got) {
 #[test]
 fn ten_thousand_syns_do_not_keep_a_good_client_out() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 2, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(2, plain())).unwrap();
     let mut answers = 0;
     for i in 0..10_000_u16 {
         s.peer = Pair(1, 10 + (i % 200) as u8);
@@ -163,8 +161,7 @@ fn without_a_flood_no_cookie_is_believed() {
     let (s, _) = answered(plain(), Options::NONE);
     let cookie = s.theirs;
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 2, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(2, plain())).unwrap();
     s.theirs = cookie;
     assert_eq!(s.give(ACK, 1, 1, b""), Err(Discard::NoConnection));
 }

@@ -167,8 +167,7 @@ fn syn_sent_gives_up_in_bounded_time_and_syns_keep_their_sequence_number() {
 #[test]
 fn a_half_open_connection_gives_up_in_bounded_time() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 2, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(2, plain())).unwrap();
     s.give(SYN, 0, 0, b"").unwrap();
     let sent = s.wait(Duration::from_secs(400));
     assert_eq!(sent.len(), 8);
@@ -353,8 +352,7 @@ fn a_newer_syn_reopens_a_name_in_time_wait_and_an_older_one_does_not() {
 #[test]
 fn a_syn_flood_takes_no_connection_and_is_bounded() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 100, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(100, plain())).unwrap();
     let mut refused = 0;
     for port in 0..200 {
         s.remote = 1000 + port;
@@ -372,8 +370,7 @@ fn a_syn_flood_takes_no_connection_and_is_bounded() {
 #[test]
 fn the_backlog_bounds_connections_that_nobody_accepts() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 1, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(1, plain())).unwrap();
     s.give(SYN, 0, 0, b"").unwrap();
     s.theirs = s.take().unwrap().header.seq;
     s.give(ACK, 1, 1, b"").unwrap();
@@ -386,8 +383,7 @@ fn the_backlog_bounds_connections_that_nobody_accepts() {
 #[test]
 fn without_a_free_slot_the_handshake_completes_later() {
     let mut s = Script::new();
-    s.ep.listen(80, ListenConfig { backlog: 2, connection: plain(), ..ListenConfig::default() })
-        .unwrap();
+    s.ep.listen(80, listening(2, plain())).unwrap();
     let others: Vec<_> = (0..3).map(|_| s.ep.connect(s.now, s.peer, 9, plain()).unwrap()).collect();
     s.take_all();
     s.give(SYN, 0, 0, b"").unwrap();
@@ -499,11 +495,7 @@ fn in_state(index: usize, sack: bool) -> Script {
         }
         3 => {
             let mut s = Script::new();
-            s.ep.listen(
-                80,
-                ListenConfig { backlog: 3, connection: config, ..ListenConfig::default() },
-            )
-            .unwrap();
+            s.ep.listen(80, listening(3, config)).unwrap();
             s.give(SYN, 0, 0, b"").unwrap();
             s
         }

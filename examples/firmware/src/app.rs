@@ -112,7 +112,7 @@ impl Receiver {
     /// Why not.
     pub fn new(
         node: &mut Node<Mote>,
-        connection: ConnectionConfig,
+        connection: &'static ConnectionConfig,
         total: usize,
     ) -> Result<Self, &'static str> {
         let config = ListenConfig { backlog: 1, connection, ..ListenConfig::default() };

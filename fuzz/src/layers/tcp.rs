@@ -11,6 +11,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::checksum;
 use kinglet_wire::tcp::{Flags, Header, MIN_HEADER_LEN, Segment, set_checksum, verify_checksum};
 use std::hash::Hasher;
+use std::sync::LazyLock;
 
 const BUFFER: usize = 512;
 const CONNECTIONS: usize = 2;
@@ -64,29 +65,38 @@ struct World {
     last: Header,
 }
 
-/// A TCP endpoint: whatever comes, draining ends, no deadline stays in the past, nothing panics.
-pub fn tcp_segments(data: &[u8]) {
-    let mut input = Input::new(data);
-    let Some(setup) = input.octet() else { return };
+/// The settings that the first octet of an input chooses among: a listener wants them to live for
+/// ever.
+static SETTINGS: LazyLock<Vec<ConnectionConfig>> =
+    LazyLock::new(|| (0..=255).map(connection).collect());
+
+fn connection(setup: u8) -> ConnectionConfig {
     let keepalive = (setup & 1 == 1).then_some(KeepAlive {
         idle: Duration::from_secs(10),
         interval: Duration::from_secs(1),
         probes: 3,
     });
-    let connection = ConnectionConfig {
+    ConnectionConfig {
         mss: u16::from(setup) * 4,
         timestamps: setup & 2 == 0,
         sack: setup & 4 == 0,
         nagle: setup & 8 == 0,
         keepalive,
         ..ConnectionConfig::DEFAULT
-    };
+    }
+}
+
+/// A TCP endpoint: whatever comes, draining ends, no deadline stays in the past, nothing panics.
+pub fn tcp_segments(data: &[u8]) {
+    let mut input = Input::new(data);
+    let Some(setup) = input.octet() else { return };
+    let connection = &SETTINGS[usize::from(setup)];
     let mut tcp = Endpoint::new(Config::new([setup; 16]));
     tcp.listen(LISTENED, ListenConfig { backlog: 2, connection, ..ListenConfig::default() })
         .expect("a free place");
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };
     while let Some(call) = input.octet() {
-        world.step(&mut input, call, connection);
+        world.step(&mut input, call, *connection);
         // Older ones serve as stale handles no longer.
         if world.handles.len() > 8 {
             world.handles.remove(0);

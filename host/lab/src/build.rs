@@ -127,7 +127,9 @@ fn connection(
     }
 }
 
+/// A listener takes settings that live for ever, as constants do.
 fn listen(connection: ConnectionConfig) -> ListenConfig {
+    let connection = Box::leak(Box::new(connection));
     ListenConfig { backlog: 12, connection, ..ListenConfig::default() }
 }
 

@@ -37,7 +37,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has settled stays.
         let own_mss = self.params.own_mss;
-        self.params = Params { own_mss, ..Params::new(config) };
+        self.params = Params::new(config, own_mss);
         self.rtt.set_bounds(config.rto_min, config.rto_max);
         // An acknowledgment that waits does not wait longer than the new settings allow.
         self.ack.now |= self.ack.timer.is_set() && config.delayed_ack == Duration::ZERO;

@@ -109,7 +109,7 @@ fn millis_u32(duration: Duration) -> u32 {
 }
 
 impl Params {
-    fn new(config: &ConnectionConfig) -> Params {
+    fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
         Params {
             delayed_ack_us: micros_u32(config.delayed_ack),
@@ -117,7 +117,7 @@ impl Params {
             keep_idle_ms: keep.map_or(0, |k| millis_u32(k.idle)),
             keep_interval_ms: keep.map_or(0, |k| millis_u32(k.interval)),
             fin_wait_2_ms: millis_u32(config.fin_wait_2),
-            own_mss: config.own_mss(),
+            own_mss,
             ack_every: config.ack_every.max(1),
             max_retransmits: config.max_retransmits,
             syn_retries: config.syn_retries,
@@ -129,6 +129,17 @@ impl Params {
             offer_sack: config.sack,
         }
     }
+}
+
+/// What a connection is set up with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) config: &'a ConnectionConfig,
+    /// The MSS to announce.
+    pub(crate) own_mss: u16,
+    /// Octets of the rings to use.
+    pub(crate) send: usize,
+    pub(crate) receive: usize,
 }
 
 /// What both sides' SYNs have agreed upon.
@@ -238,17 +249,11 @@ pub(crate) struct Connection<C, R> {
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// An active open: SYN-SENT, the SYN to be polled.
-    pub(crate) fn connect(
-        now: Instant,
-        config: &ConnectionConfig,
-        iss: SeqNum,
-        ts_offset: u32,
-        send_capacity: usize,
-        receive_capacity: usize,
-    ) -> Self {
-        let params = Params::new(config);
+    pub(crate) fn connect(now: Instant, setup: &Setup<'_>, iss: SeqNum, ts_offset: u32) -> Self {
+        let config = setup.config;
+        let params = Params::new(config, setup.own_mss);
         let zero = SeqNum::new(0);
-        let scale = window_scale(receive_capacity);
+        let scale = window_scale(setup.receive);
         let mss = params.own_mss;
         Connection {
             state: State::SynSent,
@@ -285,8 +290,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 mss: 0,
                 scale,
             },
-            tx: SendBuffer::new(iss.plus(1), send_capacity),
-            rx: ReceiveBuffer::new(zero, receive_capacity),
+            tx: SendBuffer::new(iss.plus(1), setup.send),
+            rx: ReceiveBuffer::new(zero, setup.receive),
             rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
             cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
             recovery: Recovery { pending: true, ..Recovery::new(iss) },
@@ -306,15 +311,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// A passive open whose handshake is complete: ESTABLISHED; or SYN-RECEIVED for an early one.
-    pub(crate) fn accept(
-        now: Instant,
-        config: &ConnectionConfig,
-        from: &Established,
-        send_capacity: usize,
-        receive_capacity: usize,
-    ) -> Self {
-        let mut conn =
-            Self::connect(now, config, from.iss, from.ts_offset, send_capacity, receive_capacity);
+    pub(crate) fn accept(now: Instant, setup: &Setup<'_>, from: &Established) -> Self {
+        let mut conn = Self::connect(now, setup, from.iss, from.ts_offset);
         conn.agree(now, from.irs, &from.agreed);
         conn.rcv.adv = from.adv;
         conn.snd.nxt = from.iss.plus(1);

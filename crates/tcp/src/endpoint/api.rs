@@ -109,8 +109,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.keep_time(now);
         let iss = self.initial_sequence(now, &peer, local, port);
         let offset = self.timestamp_offset(&peer, local, port);
-        let (send, receive) = Self::capacities(&config);
-        let conn = Connection::connect(now, &config, iss, offset, send, receive);
+        let conn = Connection::connect(now, &self.setup(&config), iss, offset);
         self.install((peer, local, port), conn, true).ok_or(ConnectError::NoSlot)
     }
 

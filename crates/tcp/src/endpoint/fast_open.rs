@@ -111,10 +111,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         {
             return false;
         }
-        let config = &listener.config.connection;
-        let (send, receive) = Self::capacities(config);
+        let setup = self.setup(listener.config.connection);
         let from = Established { early: true, rtt: None, ..record.established(now, segment) };
-        let conn = Connection::accept(now, config, &from, send, receive);
+        let conn = Connection::accept(now, &setup, &from);
         let handle = self.install(record.name(), conn, false);
         let slot = handle.and_then(|h| self.slots.as_mut_slice().get_mut(h.index()));
         let Some((entry, mut buffers)) = slot.and_then(Slot::parts) else { return false };

@@ -3,7 +3,7 @@
 
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Agreed, Connection, Established, window_scale};
+use crate::conn::{Agreed, Connection, Established, Setup, window_scale};
 use crate::error::Discard;
 use crate::paws::{CLOCK, Paws, timestamp};
 use crate::rtt::RttEstimator;
@@ -188,13 +188,15 @@ pub(super) fn capacity(configured: usize, available: usize) -> usize {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// Send and receive capacity of a connection with this configuration.
-    pub(super) fn capacities(config: &ConnectionConfig) -> (usize, usize) {
+    /// What a connection with this configuration is set up with.
+    pub(super) fn setup<'a>(&self, config: &'a ConnectionConfig) -> Setup<'a> {
         let marks = S::ReceiveMap::LEN.saturating_mul(8);
-        (
-            capacity(config.send_buffer, S::SendBuffer::LEN),
-            capacity(config.receive_buffer, S::ReceiveBuffer::LEN.min(marks)),
-        )
+        Setup {
+            config,
+            own_mss: config.own_mss(self.config.max_mss),
+            send: capacity(config.send_buffer, S::SendBuffer::LEN),
+            receive: capacity(config.receive_buffer, S::ReceiveBuffer::LEN.min(marks)),
+        }
     }
 
     pub(super) fn find_listener(&self, port: u16) -> Option<&Listener> {
@@ -259,7 +261,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
-        let mut record = self.half_open_for(now, peer, &listener.config.connection, segment);
+        let mut record = self.half_open_for(now, peer, listener.config.connection, segment);
         if listener.config.fast_open > 0 {
             if self.open_early(now, &listener, &record, segment) {
                 return Ok(());
@@ -282,8 +284,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> HalfOpen<K> {
         let header = &segment.header;
         let (local_port, remote_port) = (header.dst_port, header.src_port);
-        let (_, receive) = Self::capacities(config);
-        let offer = u16::try_from(receive).unwrap_or(u16::MAX);
+        let setup = self.setup(config);
+        let offer = u16::try_from(setup.receive).unwrap_or(u16::MAX);
         let options = &header.options;
         HalfOpen {
             peer,
@@ -300,8 +302,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 timestamp: options.timestamps.filter(|_| config.timestamps).map(|t| t.val),
             },
             ts_offset: self.timestamp_offset(&peer, local_port, remote_port),
-            own_mss: config.own_mss(),
-            own_scale: window_scale(receive),
+            own_mss: setup.own_mss,
+            own_scale: window_scale(setup.receive),
             tries: 0,
             max_tries: config.syn_retries,
             pending: true,
@@ -384,10 +386,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
-        let config = &listener.config.connection;
-        let (send, receive) = Self::capacities(config);
-        let conn =
-            Connection::accept(now, config, &record.established(now, segment), send, receive);
+        let setup = self.setup(listener.config.connection);
+        let conn = Connection::accept(now, &setup, &record.established(now, segment));
         let handle = self.install(name, conn, false).ok_or(Discard::BacklogFull)?;
         self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);

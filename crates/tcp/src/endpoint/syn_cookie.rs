@@ -117,7 +117,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         // The SYN as far as it matters.
         let syn = Header { seq: header.seq.wrapping_sub(1), options, ..*header };
         let syn = Segment { header: syn, payload: &[] };
-        let mut record = self.half_open_for(now, peer, &listener.config.connection, &syn);
+        let mut record = self.half_open_for(now, peer, listener.config.connection, &syn);
         let valid = |period| self.syn_cookie(&record, period, index) == cookie;
         if !valid(now_period) && !now_period.checked_sub(1).is_some_and(valid) {
             return None;

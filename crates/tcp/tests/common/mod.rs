@@ -48,6 +48,12 @@ impl Sizes for Plan {
 
 pub type Ep = Endpoint<Pair, Plan>;
 
+/// Settings of a listener; they live for as long as the test.
+pub fn listening(backlog: u8, connection: ConnectionConfig) -> ListenConfig {
+    let connection = Box::leak(Box::new(connection));
+    ListenConfig { backlog, connection, ..ListenConfig::default() }
+}
+
 pub fn endpoint(id: u8) -> Box<Ep> {
     Box::new(Endpoint::new(Config::new([id; 16])))
 }
@@ -218,7 +224,7 @@ impl Net {
 
     /// Opens a connection from end 0 to end 1, port 80.
     pub fn open(&mut self, client: ConnectionConfig, server: ConnectionConfig) -> [Handle; 2] {
-        let listen = ListenConfig { backlog: 3, connection: server, ..ListenConfig::default() };
+        let listen = listening(3, server);
         self.ends[1].listen(80, listen).unwrap();
         let c = self.ends[0].connect(self.now, Self::pair(0), 80, client).unwrap();
         let mut s = None;

@@ -82,8 +82,7 @@ impl Script {
     /// A connection that the endpoint has accepted; SYN and SYN-ACK carry `options`.
     pub fn server(config: ConnectionConfig, options: Options) -> (Script, Handle) {
         let mut s = Script::new();
-        s.ep.listen(80, ListenConfig { backlog: 2, connection: config, ..ListenConfig::default() })
-            .unwrap();
+        s.ep.listen(80, listening(2, config)).unwrap();
         s.options = options;
         s.give(SYN, 0, 0, b"").unwrap();
         let syn_ack = s.take().expect("SYN-ACK");

@@ -48,7 +48,7 @@ fn main() -> ! {
 impl World<'_> {
     /// Runs both applications to the end of the stream; the segments that were sent again.
     fn transfer(&mut self) -> Result<(u32, u32), &'static str> {
-        let mut receiver = Receiver::new(self.first, CONNECTION, TOTAL)?;
+        let mut receiver = Receiver::new(self.first, &CONNECTION, TOTAL)?;
         let mut sender = Sender::new(self.now, self.second, CONNECTION, TOTAL)?;
         loop {
             sender.step(self.second, usize::MAX)?;

@@ -167,7 +167,8 @@ impl Stack {
         let port = socket.local.map_or(0, |address| address.port());
         // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
-        let config = ListenConfig { backlog, fast_open: 0, connection: socket.config };
+        let connection = Box::leak(Box::new(socket.config));
+        let config = ListenConfig { backlog, fast_open: 0, connection };
         match socket.kind {
             Kind::Fresh => {}
             Kind::Listening(_) => return DONE,
