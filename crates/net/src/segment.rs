@@ -1,16 +1,23 @@
 //! How many frames a TCP segment should span (TCPlp §6.1 chooses by hand: 5 on clean links, 3 on
 //! lossy ones).
 //!
-//! A segment of n frames is lost if one of them is. With a loss of h in each frame, and half a
-//! frame as the segment's share of an acknowledgment, a unit of airtime carries
+//! A segment of n frames is lost if one of them is: with a loss of h in each frame, with
+//! probability q(n) = 1 − exp(−h·n). The airtime that a segment takes is its n frames, half a frame
+//! as its share of an acknowledgment, and what a loss costs beside the frames themselves, because
+//! a sender whose window is a few segments stalls until the loss is known and repaired:
 //!
 //! ```text
-//! goodput(n) = payload(n) · exp(−h·n) / (n + 1/2)
+//! goodput(n) = payload(n) · (1 − q(n)) / (n + 1/2 + STALL · q(n)²)
 //! ```
 //!
-//! octets: headers favour many frames, losses few. What is known is the share q of segments that
-//! had to be sent again with the present number of frames, m: h = −ln(1 − q) / m. It is TCP's own
-//! count, end to end, because a link knows only its own hop.
+//! Headers favour many frames, losses few. What is known is the share q of segments that had to
+//! be sent again with the present number of frames, m: h = −ln(1 − q) / m. It is TCP's own count,
+//! end to end, because a link knows only its own hop.
+
+/// Measured on the reference link (`bench/reference-link`) with segments of 1 to 5 frames and a
+/// frame loss of 1 to 10 %: the time beyond the formula's first two terms, per segment lost, was
+/// 66 to 118 · q frames up to q = 0.3.
+const STALL: u32 = 90;
 
 /// The number of frames, out of `1..=largest`, for the next segments of a connection whose
 /// segments of `frames` frames were lost with probability `lost` (in 1/65,536); `payload` gives the
@@ -29,10 +36,14 @@ pub fn best_frames(lost: u16, frames: u8, largest: u8, payload: impl Fn(u8) -> u
         let squared = x.saturating_mul(x) >> 12;
         let cubed = squared.saturating_mul(x) >> 12;
         let exp = x.saturating_add(squared / 2).saturating_add(cubed / 6).saturating_add(1 << 12);
-        let airtime = u32::from(n).saturating_mul(2).saturating_add(1);
+        let survives = (1_u32 << 24).checked_div(exp).unwrap_or(0);
+        let lost = (1_u32 << 12).saturating_sub(survives);
+        // Half frames with 4 binary places.
+        let stall = (lost.saturating_mul(lost) >> 12).saturating_mul(2 * STALL) >> 8;
+        let frames = u32::from(n).saturating_mul(2).saturating_add(1) << 4;
         // At most 1280 octets.
-        let octets = u32::from(payload(n)) << 20;
-        octets.checked_div(exp.saturating_mul(airtime)).unwrap_or(0)
+        let octets = u32::from(payload(n)).saturating_mul(survives) << 8;
+        octets.checked_div(frames.saturating_add(stall)).unwrap_or(0)
     };
     let now = score(frames);
     let best = (1..=largest).max_by_key(|n| score(*n)).unwrap_or(frames);
@@ -51,15 +62,15 @@ mod tests {
         mss_for_frames(frames, 116, 3, 32).unwrap_or(0)
     }
 
-    /// The segment loss that frames make of which `p` in 1000 are lost.
+    /// The segment loss that frames make of which `p` in 100 are lost.
     fn lost(p: u128, frames: u8) -> u16 {
-        let all = 1000_u128.pow(frames.into());
-        ((all - (1000 - p).pow(frames.into())) * 65_535 / all) as u16
+        let all = 100_u128.pow(frames.into());
+        ((all - (100 - p).pow(frames.into())) * 65_535 / all) as u16
     }
 
     #[test]
     fn clean_links_take_what_there_is_and_lossy_ones_less() {
-        for (p, want) in [(0, 5), (1, 5), (20, 5), (80, 3), (300, 2)] {
+        for (p, want) in [(0, 5), (1, 5), (5, 2), (10, 1), (30, 1)] {
             assert_eq!(best_frames(lost(p, 5), 5, 5, payload), want, "{p}");
         }
         assert_eq!(best_frames(0, 1, 8, payload), 8, "and back");
@@ -71,19 +82,23 @@ mod tests {
         /// the best.
         #[test]
         fn the_choice_is_that_of_the_formula(
-            p in 0u128..300,
+            p in 0u128..30,
             frames in 1u8..=8,
             largest in 1u8..=8,
         ) {
             let frames = frames.min(largest);
             let score = |n: u8| {
-                let survive = (1000 - p).pow(n.into()) * 1000_u128.pow(u32::from(8 - n));
-                u128::from(payload(n)) * survive / u128::from(2 * n + 1)
+                let all = 100_u128.pow(n.into());
+                let survive = (100 - p).pow(n.into());
+                let lost = all - survive;
+                let stall = 2 * u128::from(STALL) * lost * lost / all;
+                let airtime = u128::from(2 * n + 1) * all + stall;
+                u128::from(payload(n)) * survive * 1_000_000 / airtime
             };
             let chosen = best_frames(lost(p, frames), frames, largest, payload);
             prop_assert!((1..=largest).contains(&chosen));
             let best = (1..=largest).map(score).max().unwrap_or(0);
-            prop_assert!(score(chosen) >= best / 100 * 88, "{chosen}: {} of {best}", score(chosen));
+            prop_assert!(score(chosen) >= best * 85 / 100, "{chosen}: {} of {best}", score(chosen));
         }
     }
 }

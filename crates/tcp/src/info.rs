@@ -2,7 +2,7 @@
 
 use crate::conn::State;
 use crate::error::ConnectionError;
-use kinglet_time::Duration;
+use kinglet_time::{Duration, Instant};
 
 /// A snapshot of a connection. Octets unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,43 @@ pub struct Info {
     pub rcv_wnd: u32,
     /// Effective segment size: payload of a full segment without SACK blocks.
     pub mss: u32,
+    /// The largest segment size, options included, that [`crate::Endpoint::set_mss`] can choose.
+    pub mss_limit: u16,
+    /// The peer's full segments, as far as they have been seen.
+    pub rcv_mss: u16,
+    /// Timestamps are in use (RFC 7323).
+    pub timestamps: bool,
+    /// Selective acknowledgments are in use (RFC 2018).
+    pub sack: bool,
+    /// Shift of the peer's windows (RFC 7323).
+    pub snd_scale: u8,
+    /// Shift of the own windows.
+    pub rcv_scale: u8,
+    /// Doublings of the RTO since the peer last acknowledged something.
+    pub backoff: u8,
+    /// Retransmissions in a row without a sign of life from the peer.
+    pub retransmits: u8,
+    /// Keep-alive probes without an answer.
+    pub keepalive_probes: u8,
+    /// Recent share of data segments that were sent again, in 1/65,536.
+    pub resent: u16,
     /// Sent and not yet acknowledged.
     pub bytes_in_flight: u32,
-    /// In the send ring, sent or not.
+    /// Of these, selectively acknowledged.
+    pub bytes_sacked: u32,
+    /// In the send queue, sent or not, copied or by reference.
     pub bytes_queued: u32,
+    /// In the send queue and not sent yet.
+    pub bytes_unsent: u32,
+    /// Received in order and not read yet.
+    pub bytes_readable: u32,
+    /// Receive buffer in use.
+    pub receive_buffer: u32,
+    /// When anything was last sent. If that was long ago, at most 36 minutes are told.
+    pub last_sent: Instant,
+    /// When the peer last acknowledged something new, or when what is in flight was sent after
+    /// there was nothing; at most 36 minutes back.
+    pub last_progress: Instant,
     /// Acknowledged by the peer, ever.
     pub bytes_acked: u64,
     /// Received in order, ever.
@@ -60,4 +93,40 @@ pub struct Counters {
     pub dup_acks: u32,
     /// Zero-window probes sent.
     pub probes: u32,
+}
+
+impl Counters {
+    /// All segments sent again, tail loss probes left out: `tcpi_total_retrans`.
+    pub const fn retransmits(&self) -> u32 {
+        self.fast_retransmits.wrapping_add(self.timeout_retransmits)
+    }
+}
+
+/// Something is expected from the peer: an acknowledgment, the answer to a SYN or a probe, or the
+/// text that is missing below what has arrived. For whoever decides when the radio listens.
+///
+/// All of it follows from what a connection keeps anyway; when nothing is expected TCP has no
+/// reason to listen (the application may have).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// When that was sent which is to be answered.
+    pub since: Instant,
+    /// Hardly before: `since` + SRTT − 4·RTTVAR.
+    pub from: Instant,
+    /// Probably until: `since` + SRTT + max(`rto_min`, 4·RTTVAR), the RTO without back-off. That
+    /// includes the time for which the peer may delay its acknowledgment. After this it is likely
+    /// that something got lost, and the next event is this side's own timer
+    /// ([`crate::Endpoint::deadline`]).
+    pub until: Instant,
+}
+
+impl Expected {
+    /// The one that spans both.
+    pub(crate) fn and(self, other: Expected) -> Expected {
+        Expected {
+            since: self.since.min(other.since),
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
+        }
+    }
 }

@@ -112,7 +112,7 @@ pub use endpoint::{
 pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError, Stale,
 };
-pub use info::{Counters, Info};
+pub use info::{Counters, Expected, Info};
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;
 pub use seq::SeqNum;

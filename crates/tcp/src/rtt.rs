@@ -1,6 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-use kinglet_time::Duration;
+use crate::info::Expected;
+use kinglet_time::{Duration, Instant};
 
 /// SRTT, RTTVAR and the RTO that follows from them, in microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +78,12 @@ impl RttEstimator {
         };
         let doubled = u64::from(base).checked_shl(u32::from(backoff.min(16))).unwrap_or(u64::MAX);
         Duration::from_micros(doubled.min(u64::from(self.max_us)))
+    }
+
+    /// When the answer to what was sent at `since` can be here.
+    pub(crate) fn expected(&self, since: Instant) -> Expected {
+        let earliest = self.srtt_us.saturating_sub(self.rttvar_us.saturating_mul(4));
+        Expected { since, from: since + duration(earliest), until: since + self.rto(0) }
     }
 
     pub(crate) fn srtt(&self) -> Duration {

@@ -6,7 +6,7 @@ use common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::Options;
+use kinglet_wire::tcp::{Options, SackBlock};
 use proptest::prelude::*;
 
 /// A page as it would lie in flash.
@@ -81,6 +81,111 @@ fn what_is_left_of_a_connection_is_not_sent_by_the_next_one() {
         assert_eq!(text, PAGE[..5]);
         s.ep.abort(handle).unwrap();
         s.take_all();
+    }
+}
+
+#[test]
+fn what_is_expected_says_since_when_and_until_when() {
+    let mut s = Script::new();
+    assert_eq!(s.ep.expected_by_any(), None);
+    let handle = s.connecting(plain());
+    let syn = s.ep.expected(handle).unwrap();
+    assert_eq!((syn.since, syn.from), (s.now, s.now), "nothing is known of the path");
+    assert_eq!(syn.until, s.now + Duration::from_secs(1), "the initial RTO");
+    s.now += MS * 100;
+    s.give(SYN | ACK, 0, 1, b"").unwrap();
+    s.take_all();
+    assert_eq!(s.ep.expected(handle), None, "nobody owes an answer to an ACK");
+
+    let sent_at = s.now;
+    s.ep.send(handle, &[1; 50]).unwrap();
+    s.take_all();
+    let Expected { since, from, until } = s.ep.expected(handle).unwrap();
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!(since, sent_at);
+    assert_eq!(info.srtt, MS * 100);
+    assert_eq!(from, sent_at, "RTTVAR is half of the first sample, and four of it more than SRTT");
+    assert_eq!(until, sent_at + info.rto);
+    assert_eq!(s.ep.expected_by_any(), s.ep.expected(handle));
+    // The back-off delays the next attempt, not the answer.
+    s.wait(info.rto + MS * 8);
+    let again = s.ep.expected(handle).unwrap();
+    assert_eq!((again.since, again.until), (until, until + info.rto));
+    s.give(ACK, 1, 51, b"").unwrap();
+    assert_eq!(s.ep.expected(handle), None);
+
+    // What is missing below text that has arrived.
+    s.give(ACK, 11, 51, &[2; 10]).unwrap();
+    s.take_all();
+    assert_eq!(s.ep.expected(handle).map(|e| e.since), Some(s.now));
+    s.give(ACK, 1, 51, &[2; 10]).unwrap();
+    s.take_all();
+    assert_eq!(s.ep.expected(handle), None);
+}
+
+#[test]
+fn a_handshake_under_way_and_a_silent_peer_are_waited_for() {
+    let keepalive = KeepAlive { idle: MS * 10_000, interval: MS * 5000, probes: 3 };
+    let mut s = Script::new();
+    let config = ConnectionConfig { keepalive: Some(keepalive), ..plain() };
+    s.ep.listen(80, ListenConfig { backlog: 1, connection: config }).unwrap();
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().unwrap().header.seq;
+    assert_eq!(s.ep.expected_by_any().map(|e| e.since), Some(s.now), "the third segment");
+    s.give(ACK, 1, 1, b"").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!(s.ep.expected_by_any(), None);
+    s.wait(MS * 10_001);
+    assert!(s.ep.expected(handle).is_some(), "the answer to a probe");
+    assert_eq!(s.ep.info(handle).unwrap().keepalive_probes, 1);
+    s.give(ACK, 1, 1, b"").unwrap();
+    assert_eq!(s.ep.expected(handle), None);
+}
+
+#[test]
+fn a_snapshot_counts_what_a_study_wants_to_know() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    s.ep.send(handle, &[1; 550]).unwrap();
+    s.take_all();
+    let opened = s.now;
+    s.now += MS * 50;
+    s.options.sack.push(SackBlock { left: s.theirs + 101, right: s.theirs + 201 });
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.options = Options::NONE;
+    s.give(ACK, 1, 1, &[3; 70]).unwrap();
+    let info = s.ep.info(handle).unwrap();
+    assert!(info.sack && !info.timestamps);
+    assert_eq!((info.mss, info.mss_limit, info.rcv_mss), (100, 100, 70));
+    assert_eq!((info.bytes_queued, info.bytes_sacked), (550, 100));
+    assert_eq!(info.bytes_in_flight + info.bytes_unsent, 550);
+    assert_eq!((info.bytes_readable, info.receive_buffer), (70, 800));
+    assert_eq!((info.last_sent, info.last_progress), (opened, opened));
+    assert_eq!((info.backoff, info.retransmits, info.counters.retransmits()), (0, 0, 0));
+    s.take_all();
+    s.wait(MS * 4000);
+    let info = s.ep.info(handle).unwrap();
+    assert!(info.backoff > 0 && info.retransmits > 0 && info.counters.retransmits() > 0);
+    assert!(info.last_sent > info.last_progress);
+}
+
+#[test]
+fn the_share_of_segments_sent_again_follows_what_is_lost() {
+    for (loss, low, high) in [(0, 0, 0), (100, 2000, 16_000), (300, 10_000, 33_000)] {
+        let mut net = Net::new(Link { loss, ..PERFECT }, 7);
+        let config = ConnectionConfig { mss: 200, adaptive_mss: true, ..Default::default() };
+        let [client, server] = net.open(config, config);
+        let mut sum = 0;
+        for n in 1..=200_u32 {
+            net.ends[0].send(client, &[1; 1000]).unwrap();
+            net.run_for(MS * 500);
+            while let Ok(1..) = net.ends[1].recv(server, &mut [0; 8192]) {}
+            sum += u32::from(net.ends[0].info(client).unwrap().resent);
+            if n == 200 {
+                let mean = sum / n;
+                assert!((low..=high).contains(&mean), "{loss}: {mean}");
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Connection, MIN_MSS, Params, State, TIMESTAMPS_LEN};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
+use crate::info::Expected;
 use crate::send::flight::SegmentRecord;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
@@ -75,6 +76,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             limit: self.params.own_mss,
             options,
         })
+    }
+
+    /// Whether an answer is awaited, and when it can be here.
+    pub(crate) fn expected(&self, epoch: Instant) -> Option<Expected> {
+        let probed = self.keep_sent > 0 && self.keep.is_set();
+        let missing = self.rx.has_holes(self.rcv.nxt) && self.can_receive_fin();
+        let over = matches!(self.state, State::Closed | State::TimeWait);
+        let awaited = !over && (self.flight() > 0 || probed || missing);
+        awaited.then(|| self.rtt.expected(self.last_sent.near(epoch)))
     }
 
     /// Sends now what would be acknowledged later.

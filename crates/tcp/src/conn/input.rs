@@ -450,7 +450,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.touch_keepalive(now);
     }
 
-    fn can_receive_fin(&self) -> bool {
+    pub(super) fn can_receive_fin(&self) -> bool {
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 

@@ -575,7 +575,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         u16::try_from(wnd.saturating_add(slack) >> self.rcv.scale.min(14)).unwrap_or(u16::MAX)
     }
 
-    pub(crate) fn info(&self) -> Info {
+    /// `epoch` gives the instants kept here their upper halves.
+    pub(crate) fn info(&self, epoch: Instant) -> Info {
         Info {
             state: self.state,
             error: self.error,
@@ -588,8 +589,24 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             snd_wnd: self.snd.wnd,
             rcv_wnd: self.rcv.adv.since(self.rcv.nxt),
             mss: u32::from(self.mss),
+            mss_limit: self.params.own_mss,
+            rcv_mss: self.rcv.mss,
+            timestamps: self.paws.is_some(),
+            sack: self.sack,
+            snd_scale: self.snd.scale,
+            rcv_scale: self.rcv.scale,
+            backoff: self.backoff,
+            retransmits: self.tries,
+            keepalive_probes: self.keep_sent,
+            resent: self.resent,
             bytes_in_flight: self.flight(),
+            bytes_sacked: self.recovery.flight.sacked(),
             bytes_queued: self.tx.end().since(self.tx.start()),
+            bytes_unsent: self.unsent(),
+            bytes_readable: self.rx.readable(),
+            receive_buffer: self.rx.capacity(),
+            last_sent: self.last_sent.near(epoch),
+            last_progress: self.progress_at.near(epoch),
             bytes_acked: self.bytes_acked,
             bytes_received: self.bytes_received,
             counters: self.counters,

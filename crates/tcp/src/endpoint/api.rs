@@ -302,7 +302,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// A snapshot of a connection; `None` for an invalid handle.
     pub fn info(&self, handle: Handle) -> Option<Info> {
-        self.entry(handle).map(|e| e.conn.info())
+        self.entry(handle).map(|e| e.conn.info(self.epoch))
     }
 
     /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be

@@ -4,6 +4,8 @@ use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::config::ConnectionConfig;
 use crate::conn::SegmentLoss;
 use crate::error::InvalidHandle;
+use crate::info::Expected;
+use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
@@ -60,6 +62,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// that leaves; there is something to be decided only with every 16th.
     pub fn segment_loss(&self, handle: Handle) -> Option<SegmentLoss> {
         self.entry(handle)?.conn.segment_loss()
+    }
+
+    /// What is expected from the peer of a connection; `None` if nothing is.
+    pub fn expected(&self, handle: Handle) -> Option<Expected> {
+        self.entry(handle)?.conn.expected(self.epoch)
+    }
+
+    /// What is expected from any peer, handshakes included: a device that sleeps listens at least
+    /// from the earliest `from` to the latest `until`.
+    pub fn expected_by_any(&self) -> Option<Expected> {
+        let slots = self.slots.as_slice().iter().filter_map(|slot| slot.entry.as_deref());
+        let connections = slots.filter_map(|entry| entry.conn.expected(self.epoch));
+        let half_open = self.half_open.as_slice().iter().flatten();
+        connections.chain(half_open.map(|h| h.expected(self.epoch))).reduce(Expected::and)
     }
 
     /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting

@@ -5,6 +5,7 @@ use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, Setup, window_scale};
 use crate::error::Discard;
+use crate::info::Expected;
 use crate::paws::{CLOCK, Paws, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
@@ -64,6 +65,11 @@ impl<K: Peer> HalfOpen<K> {
     pub(super) fn age(&mut self, epoch: Instant, now: Instant) {
         self.rtx.age(epoch, now);
         self.sent_at.age(epoch, now);
+    }
+
+    /// The acknowledgment of the SYN-ACK.
+    pub(super) fn expected(&self, epoch: Instant) -> Expected {
+        self.rto.expected(self.sent_at.near(epoch))
     }
 
     /// Answers `false` when the peer has not answered often enough.

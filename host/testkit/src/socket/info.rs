@@ -18,21 +18,25 @@ type Value = fn(&Info) -> i64;
 /// `octets_` or `count_` are our own.
 const FIELDS: &[(&str, usize, usize, Value)] = &[
     ("tcpi_state", 0, 1, |i| state_number(i.state)),
+    ("tcpi_retransmits", 2, 1, |i| i64::from(i.retransmits)),
+    ("tcpi_probes", 3, 1, |i| i64::from(i.keepalive_probes)),
+    ("tcpi_backoff", 4, 1, |i| i64::from(i.backoff)),
+    ("tcpi_options", 5, 1, options),
     ("tcpi_rto", 8, 4, |i| micros(i.rto)),
     ("tcpi_snd_mss", 16, 4, |i| i64::from(i.mss)),
+    ("tcpi_rcv_mss", 20, 4, |i| i64::from(i.rcv_mss)),
     ("tcpi_unacked", 24, 4, |i| i64::from(i.bytes_in_flight.div_ceil(i.mss.max(1)))),
+    ("tcpi_sacked", 28, 4, |i| i64::from(i.bytes_sacked.div_ceil(i.mss.max(1)))),
     ("tcpi_rtt", 68, 4, |i| micros(i.srtt)),
     ("tcpi_rttvar", 72, 4, |i| micros(i.rttvar)),
     ("tcpi_snd_ssthresh", 76, 4, ssthresh),
     ("tcpi_snd_cwnd", 80, 4, |i| segments(i, i.cwnd)),
-    ("tcpi_total_retrans", 100, 4, |i| {
-        i64::from(i.counters.fast_retransmits) + i64::from(i.counters.timeout_retransmits)
-    }),
+    ("tcpi_total_retrans", 100, 4, |i| i64::from(i.counters.retransmits())),
     ("tcpi_bytes_acked", 120, 8, |i| i.bytes_acked.cast_signed()),
     ("tcpi_bytes_received", 128, 8, |i| i.bytes_received.cast_signed()),
     ("tcpi_segs_out", 136, 4, |i| i64::from(i.counters.segments_sent)),
     ("tcpi_segs_in", 140, 4, |i| i64::from(i.counters.segments_received)),
-    ("tcpi_notsent_bytes", 144, 4, |i| i64::from(i.bytes_queued.saturating_sub(i.bytes_in_flight))),
+    ("tcpi_notsent_bytes", 144, 4, |i| i64::from(i.bytes_unsent)),
     ("tcpi_snd_wnd", 228, 4, |i| i64::from(i.snd_wnd)),
     ("tcpi_rcv_wnd", 232, 4, |i| i64::from(i.rcv_wnd)),
     ("octets_cwnd", OWN, 4, |i| i64::from(i.cwnd)),
@@ -48,6 +52,11 @@ fn micros(d: Duration) -> i64 {
 
 fn segments(info: &Info, octets: u32) -> i64 {
     i64::from(octets.checked_div(info.mss).unwrap_or(0))
+}
+
+/// `TCPI_OPT_TIMESTAMPS`, `TCPI_OPT_SACK`.
+fn options(info: &Info) -> i64 {
+    i64::from(info.timestamps) | i64::from(info.sack) << 1
 }
 
 fn ssthresh(info: &Info) -> i64 {
