@@ -77,8 +77,8 @@ pub use input::{Delivery, FrameIn};
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Info, Net};
 pub use output::{
-    Body, BodySource, Class, FrameLimits, FrameOut, NoBody, Outgoing, Pending, Queued, SendError,
-    Stale, Token,
+    Body, BodySource, Class, FINISHED, FrameLimits, FrameOut, NoBody, Outgoing, Pending, Queued,
+    SendError, Stale, Token,
 };
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use reassembly::Partial;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Sizes};
 use crate::icmp::{EchoReply, ErrorReport};
-use crate::output::{Current, External, Queued};
+use crate::output::{Current, External, FINISHED, Queued};
 use crate::pool::{PacketHandle, Pool};
 use crate::queue::Queue;
 use crate::stats::Stats;
@@ -31,6 +31,8 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) host: Queue<S::Host, Queued>,
     pub(crate) external: Option<External<X>>,
     pub(crate) current: Option<Current>,
+    /// The last datagrams with external payload that were written as a whole, newest first.
+    pub(crate) finished: [Option<(u32, X)>; FINISHED],
     /// Whether the last datagram begun was an external one: the queue is next.
     pub(crate) external_was_last: bool,
     pub(crate) next_token: u32,
@@ -75,6 +77,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             control: Queue::new(),
             host: Queue::new(),
             external: None,
+            finished: [None; FINISHED],
             current: None,
             external_was_last: false,
             next_token: config.first_tag as u32,

@@ -96,6 +96,10 @@ impl<X> BodySource<X> for NoBody {
     }
 }
 
+/// Datagrams that are remembered after their last frame was written: as many as a MAC of the usual
+/// two or three slots holds frames of.
+pub const FINISHED: usize = 2;
+
 /// Names the datagram that a frame is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(pub u32);
@@ -181,6 +185,7 @@ impl<X: Copy> External<X> {
         };
         copy(first, head);
         match self.body {
+            _ if rest.is_empty() => Ok(()),
             _ if rest.is_empty() => Ok(()),
             Body::None => Err(Stale),
             Body::External { key, .. } => {
@@ -364,6 +369,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 bump(&mut self.stats.frames_out);
                 if sent >= current.total {
                     bump(&mut self.stats.packets_out);
+                    if let Some(key) = self.external_key() {
+                        self.finished.rotate_right(1);
+                        if let Some(newest) = self.finished.first_mut() {
+                            *newest = Some((current.token, key));
+                        }
+                    }
                     self.end();
                 } else {
                     self.current = Some(Current { sent, ..current });
@@ -465,11 +476,27 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Learns what became of a frame. A frame that was not delivered ends its datagram: the rest
-    /// would only waste the channel.
-    pub fn handle_outcome(&mut self, _now: Instant, token: Token, delivered: bool) {
-        if !delivered && self.current.as_ref().is_some_and(|current| current.token == token.0) {
+    /// would only waste the channel. Answers the key of external payload that has got lost so,
+    /// once; as long as no more than [`FINISHED`] such datagrams have been written after it.
+    pub fn handle_outcome(&mut self, _now: Instant, token: Token, delivered: bool) -> Option<X> {
+        if delivered {
+            return None;
+        }
+        if self.current.as_ref().is_some_and(|current| current.token == token.0) {
             bump(&mut self.stats.cancelled);
+            let key = self.external_key();
             self.end();
+            return key;
+        }
+        let of_token = |finished: &&mut Option<(u32, X)>| finished.is_some_and(|f| f.0 == token.0);
+        self.finished.iter_mut().find(of_token)?.take().map(|(_, key)| key)
+    }
+
+    /// The key of the datagram in progress, if its payload is external.
+    fn external_key(&self) -> Option<X> {
+        match (self.current?.origin, self.external.as_ref()?.body) {
+            (Origin::External, Body::External { key, .. }) => Some(key),
+            _ => None,
         }
     }
 }

@@ -417,3 +417,27 @@ fn the_first_tag_is_the_configured_one_so_that_a_reboot_does_not_continue_old_da
     assert_eq!(tag(0xBEEF), [0xBEEF, 0xBEF0]);
     assert_eq!(tag(0xFFFF), [0xFFFF, 0]);
 }
+
+#[test]
+fn the_owner_of_a_payload_is_told_that_a_frame_of_it_was_lost() {
+    let mut sender = node(1);
+    let mut tokens = Vec::new();
+    for key in 1..=3 {
+        sender.submit(NOW, segment(1, 2, key, 100)).unwrap();
+        let (first, _) = poll(&mut sender, LIMITS).unwrap();
+        assert!(poll(&mut sender, LIMITS).is_some() && sender.can_submit());
+        tokens.push(first.token);
+    }
+    // The two that were written last are remembered, each until it is lost.
+    let lost = |sender: &mut Node, token| {
+        (sender.handle_outcome(NOW, token, true), sender.handle_outcome(NOW, token, false))
+    };
+    assert_eq!(lost(&mut sender, tokens[0]), (None, None));
+    assert_eq!(lost(&mut sender, tokens[1]), (None, Some(2)));
+    assert_eq!(lost(&mut sender, tokens[1]), (None, None));
+    assert_eq!(lost(&mut sender, tokens[2]), (None, Some(3)));
+    // And the one in progress.
+    sender.submit(NOW, segment(1, 2, 4, 451)).unwrap();
+    let (first, _) = poll(&mut sender, LIMITS).unwrap();
+    assert_eq!(lost(&mut sender, first.token), (None, Some(4)));
+}

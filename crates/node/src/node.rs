@@ -173,7 +173,10 @@ impl<P: Profile> Node<P> {
     fn fill_mac(&mut self, now: Instant) {
         while let Some(outcome) = self.mac.poll_outcome(now) {
             let delivered = outcome.result == mac::Delivery::Delivered;
-            self.net.handle_outcome(now, net::Token(outcome.token.0), delivered);
+            let token = net::Token(outcome.token.0);
+            if let Some(payload) = self.net.handle_outcome(now, token, delivered) {
+                self.tcp.notify_lost(now, payload);
+            }
         }
         while self.mac.can_accept(mac::Class::Control) {
             // A segment for the host does not have to wait for the radio.
@@ -200,8 +203,9 @@ impl<P: Profile> Node<P> {
                 return;
             }
             if written == 0 && self.net.pending().is_some_and(|p| p.token == pending.token) {
-                // Not stale, so no frame is large enough, and none ever will be.
-                self.net.handle_outcome(now, pending.token, false);
+                // Not stale, so no frame is large enough, and none ever will be: TCP need not try
+                // again at once.
+                let _ = self.net.handle_outcome(now, pending.token, false);
                 let count = &mut self.stats.unsendable_packets;
                 *count = count.saturating_add(1);
             }
@@ -214,13 +218,11 @@ impl<P: Profile> Node<P> {
         let Some(tcp::Packet { peer, header, payload }) = self.tcp.poll_packet(now) else {
             return false;
         };
-        let body = match payload.len {
-            0 => Body::None,
-            len => {
-                self.adapt_segments(payload.handle);
-                Body::External { key: payload, len }
-            }
-        };
+        if payload.len > 0 {
+            self.adapt_segments(payload.handle);
+        }
+        // Also a segment without payload has a key, by which the link tells of its loss.
+        let body = Body::External { key: payload, len: payload.len };
         let outgoing = Outgoing {
             src: peer.local,
             dst: peer.remote,

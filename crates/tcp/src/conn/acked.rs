@@ -2,7 +2,7 @@
 //! window (RFC 5681, RFC 9937).
 
 use super::input::WindowChange;
-use super::{Acked, Buffers, Connection, Phase, Rtx, millis_u32};
+use super::{Acked, Buffers, Connection, Phase, Rtx, State, millis_u32};
 use crate::congestion::Controller;
 use crate::send::flight::{Arrival, SegmentRecord, Stamp};
 use crate::send::prr::Progress;
@@ -13,6 +13,9 @@ use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};
+
+/// Losses that the link may tell of, and have repaired at once, without progress in between.
+const MOST_TOLD: u8 = 8;
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
@@ -126,6 +129,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // up for as long as every flight loses something.
         self.backoff = 0;
         self.tries = 0;
+        self.recovery.told = 0;
         self.progress_at = Tick::at(now);
         self.recovery.advance(ack);
         self.recover(ack, acked, limited);
@@ -208,6 +212,26 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 ssthresh: self.cc.slow_start_threshold(),
                 mss: u32::from(self.mss),
             });
+        }
+    }
+
+    /// The link has lost the segment of `len` octets from `seq` on. That is no sign of
+    /// congestion and costs no window.
+    pub(crate) fn lost_on_link(&mut self, seq: SeqNum, len: u32) {
+        if self.recovery.told >= MOST_TOLD >> self.backoff.min(7) {
+            return;
+        }
+        self.recovery.told = self.recovery.told.saturating_add(1);
+        if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
+            self.recovery.pending = true;
+            return;
+        }
+        let end = seq.plus(len);
+        let fin = end == self.tx.end() && self.snd.nxt.after(end);
+        if len > 0 || fin {
+            self.recovery.flight.lose(seq, end.plus(u32::from(fin)));
+        } else {
+            self.ack.now = true;
         }
     }
 

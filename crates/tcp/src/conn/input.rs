@@ -415,6 +415,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let advance =
             self.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
+        if advance > 0 {
+            self.recovery.told = 0;
+        }
         self.bytes_received = self.bytes_received.wrapping_add(u64::from(advance));
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);

@@ -1,6 +1,8 @@
 //! What an application calls.
 
-use super::{Challenges, Endpoint, Entry, EntryOf, Handle, Listener, Peer, Sizes, Slot};
+use super::{
+    Challenges, Endpoint, Entry, EntryOf, Handle, Listener, PayloadRef, Peer, Sizes, Slot,
+};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
 use crate::error::{
@@ -303,6 +305,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// A snapshot of a connection; `None` for an invalid handle.
     pub fn info(&self, handle: Handle) -> Option<Info> {
         self.entry(handle).map(|e| e.conn.info(self.epoch))
+    }
+
+    /// The link reports that a segment it was given did not reach the next hop. What it carried is
+    /// sent again at once, and is no sign of congestion: the MAC has waited and tried again on its
+    /// own account, and knows that the frame was not taken (RFC 3819 §8.1 asks links to tell).
+    /// Bounded, so that a dead path still times out: eight times between two signs of progress,
+    /// half as often after each timeout. A segment that is gone meanwhile is no matter.
+    pub fn notify_lost(&mut self, _now: Instant, segment: PayloadRef) {
+        if let Some(slot) = self.slot_mut(segment.handle)
+            && let Some(entry) = &mut slot.entry
+        {
+            entry.conn.lost_on_link(segment.seq, u32::from(segment.len));
+            entry.ready = true;
+        }
     }
 
     /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be

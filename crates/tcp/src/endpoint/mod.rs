@@ -106,7 +106,7 @@ pub struct Handle {
 /// Names octets in the send ring of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayloadRef {
-    /// The connection; for an empty reference that of no connection.
+    /// The connection; that of none if the segment belongs to no connection.
     pub handle: Handle,
     /// Sequence number of the first octet.
     pub seq: SeqNum,

@@ -63,14 +63,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         emission: Emission,
     ) -> Option<Packet<K>> {
         let header = Header { src_port: local_port, dst_port: remote_port, ..emission.header };
-        if emission.len == 0 {
-            return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
-        }
         let slot = self.slots.as_slice().get(index)?;
         let syn = u32::from(header.flags.contains(Flags::SYN));
         let seq = SeqNum::new(header.seq).plus(syn);
         let mut sum = Accumulator::new(0);
-        slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
+        if emission.len > 0 {
+            slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
+        }
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
         let payload = PayloadRef { handle, seq, len: emission.len };
         Some(self.finish(peer, &header, payload, sum.sum()))

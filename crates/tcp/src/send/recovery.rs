@@ -33,6 +33,8 @@ pub(crate) struct Recovery<R> {
     /// What is lost first is to be sent again now, whatever cwnd says.
     pub(crate) pending: bool,
     pub(crate) dup_acks: u8,
+    /// Losses that the link has told of since there was progress.
+    pub(crate) told: u8,
     /// Octets that limited transmit has let out since SND.UNA last moved.
     pub(crate) limited: u32,
 }
@@ -47,6 +49,7 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
             point: una,
             pending: false,
             dup_acks: 0,
+            told: 0,
             limited: 0,
         }
     }
@@ -84,6 +87,7 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
         self.point = nxt;
         self.pending = true;
         self.dup_acks = 0;
+        self.told = 0;
         self.rack.probe = Probe::None;
     }
 

@@ -1,0 +1,86 @@
+//! What the link tells: segments that did not reach the next hop.
+
+mod common;
+use common::script::*;
+use kinglet_tcp::*;
+use kinglet_wire::tcp::Options;
+
+/// Polls what there is and answers where in the stream each segment begins, with its reference.
+fn poll_all(s: &mut Script) -> Vec<(u32, PayloadRef)> {
+    let base = s.theirs;
+    let offset = |p: PayloadRef| p.seq.value().wrapping_sub(base);
+    std::iter::from_fn(|| s.ep.poll_packet(s.now).map(|p| (offset(p.payload), p.payload))).collect()
+}
+
+fn starts(sent: &[(u32, PayloadRef)]) -> Vec<u32> {
+    sent.iter().map(|(start, _)| *start).collect()
+}
+
+#[test]
+fn what_the_link_has_lost_goes_again_at_once_and_is_no_sign_of_congestion() {
+    for sack in [true, false] {
+        let options = Options { sack_permitted: sack, ..Options::NONE };
+        let (mut s, handle) = Script::server(ConnectionConfig { sack, ..plain() }, options);
+        s.ep.send(handle, &[1; 400]).unwrap();
+        let sent = poll_all(&mut s);
+        assert_eq!(starts(&sent), [1, 101, 201, 301]);
+        s.ep.notify_lost(s.now, sent[2].1);
+        s.ep.notify_lost(s.now, sent[1].1);
+        let again = poll_all(&mut s);
+        assert_eq!(starts(&again), [101, 201], "and in order");
+        let info = s.ep.info(handle).unwrap();
+        assert_eq!((info.cwnd, info.ssthresh), (400, u32::MAX));
+        assert_eq!((info.counters.fast_recoveries, info.counters.timeouts), (0, 0));
+        s.give(ACK, 1, 401, b"").unwrap();
+        s.ep.notify_lost(s.now, again[0].1);
+        assert_eq!(starts(&poll_all(&mut s)), [0; 0], "it has arrived");
+    }
+}
+
+#[test]
+fn a_lost_acknowledgment_a_lost_fin_and_a_lost_syn_go_again_too() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    let ack = poll_all(&mut s);
+    assert_eq!((ack.len(), ack[0].1.len), (1, 0));
+    s.ep.notify_lost(s.now, ack[0].1);
+    assert_eq!(s.take().unwrap().ack, 101);
+    s.ep.close(handle).unwrap();
+    let fin = poll_all(&mut s);
+    s.ep.notify_lost(s.now, fin[0].1);
+    assert!(s.take().unwrap().is(FIN));
+
+    let mut s = Script::new();
+    s.remote = 80;
+    s.ep.connect(s.now, s.peer, 80, plain()).unwrap();
+    let syn = poll_all(&mut s);
+    s.ep.notify_lost(s.now, syn[0].1);
+    assert!(s.take().unwrap().is(SYN));
+}
+
+#[test]
+fn a_dead_link_does_not_keep_a_connection_alive() {
+    let config = ConnectionConfig { max_retransmits: 4, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    // One after the other, as a MAC with one slot sends them.
+    let mut sent = Vec::new();
+    let mut tries = 0;
+    while s.ep.state(handle) == Some(State::Established) {
+        tries += 1;
+        assert!(tries < 20, "given up");
+        let mut count = 0;
+        while let Some(packet) = s.ep.poll_packet(s.now) {
+            count += 1;
+            assert!(count < 20, "bounded");
+            s.ep.notify_lost(s.now, packet.payload);
+        }
+        sent.push(count);
+        s.now = s.ep.deadline().unwrap();
+        s.ep.handle_deadline(s.now);
+    }
+    // The flight and eight more; then one at each timeout, and half as many more each time.
+    assert_eq!(sent, [4 + 8, 1 + 4, 1 + 2, 1 + 1, 1]);
+    let error = ConnectionError::TimedOut;
+    assert_eq!(s.ep.send(handle, b"x"), Err(SendError::Ended(error)));
+}
