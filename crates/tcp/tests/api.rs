@@ -128,7 +128,7 @@ fn a_handshake_under_way_and_a_silent_peer_are_waited_for() {
     let keepalive = KeepAlive { idle: MS * 10_000, interval: MS * 5000, probes: 3 };
     let mut s = Script::new();
     let config = ConnectionConfig { keepalive: Some(keepalive), ..plain() };
-    s.ep.listen(80, ListenConfig { backlog: 1, connection: config, fast_open: false }).unwrap();
+    s.ep.listen(80, listening(1, config)).unwrap();
     s.give(SYN, 0, 0, b"").unwrap();
     s.theirs = s.take().unwrap().header.seq;
     assert_eq!(s.ep.expected_by_any().map(|e| e.since), Some(s.now), "the third segment");
