@@ -10,7 +10,7 @@ const PORT: u16 = 7;
 pub const RECEIVER: u16 = 0;
 pub const SENDER: u16 = 1;
 /// fe80::ff:fe00:0, which follows from the receiver's short address (RFC 6282, 3.2.2).
-const RECEIVER_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, RECEIVER);
+pub const RECEIVER_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, RECEIVER);
 /// What fits into five frames, TCP options included: 125 octets less a MAC header of 9 are left
 /// in each, and link-local addresses with elided IIDs compress the IPv6 header to 3.
 pub const MSS: u16 = match kinglet::net::mss_for_frames(5, 116, 3, 20) {

@@ -120,3 +120,37 @@ impl Board {
         UART0_DATA.write(u32::from(octet));
     }
 }
+
+/// Finds out how deep the stack gets.
+pub struct Stack {
+    top: usize,
+}
+
+impl Stack {
+    const PAINT: u32 = 0xA5C3_3C5A;
+    /// Octets below the caller that are painted.
+    const PAINTED: usize = 16 * 1024;
+
+    /// Paints the unused stack.
+    #[inline(never)]
+    pub fn paint() -> Self {
+        // What this function itself has on the stack stays as it is.
+        let top = (cortex_m::register::msp::read() as usize - 64) & !3;
+        for place in (top - Self::PAINTED..top).step_by(4) {
+            // SAFETY: below the stack pointer there are megabytes of RAM that nothing uses, and no
+            // interrupt is enabled.
+            unsafe { (place as *mut u32).write_volatile(Self::PAINT) };
+        }
+        Stack { top }
+    }
+
+    /// Octets of it that were used since, 64 octets of the caller's included.
+    pub fn depth(&self) -> u32 {
+        // SAFETY: as above.
+        let painted =
+            |place: &usize| unsafe { (*place as *const u32).read_volatile() == Self::PAINT };
+        let places = (self.top - Self::PAINTED..self.top).step_by(4);
+        let unused = places.take_while(painted).count() * 4;
+        (Self::PAINTED - unused + 64) as u32
+    }
+}

@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// The scenario; its border router is connected to this machine
     #[arg(value_name = "SCENARIO.toml")]
     file: PathBuf,
+    /// A mote outside of the simulation: its place and the Unix socket that its serial line is
+    #[arg(long, value_name = "NODE=SOCKET", value_parser = serial)]
+    serial: Vec<(u32, PathBuf)>,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
@@ -30,13 +33,19 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, tun, json } = args;
+    let Args { file, serial, tun, json } = args;
     let scenario = Scenario::from_file(&file)?;
     let output = if json { Output::Json } else { Output::Text };
-    match kinglet_gateway::run(&scenario, &Options { tun, output }) {
+    match kinglet_gateway::run(&scenario, &Options { serial, tun, output }) {
         Ok(()) => Ok(Code::Success),
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
+}
+
+fn serial(text: &str) -> Result<(u32, PathBuf), String> {
+    let (node, path) = text.split_once('=').ok_or("not of the form NODE=SOCKET")?;
+    let node = node.parse().map_err(|error| format!("\"{node}\" is no node: {error}"))?;
+    Ok((node, PathBuf::from(path)))
 }
 
 fn code_of(error: &GatewayError) -> Code {
@@ -44,6 +53,6 @@ fn code_of(error: &GatewayError) -> Code {
         GatewayError::NoBorderRouter { .. }
         | GatewayError::Unsupported(_)
         | GatewayError::BadName(_) => Code::Usage,
-        GatewayError::Tun(_) | GatewayError::Io(_) => Code::Io,
+        GatewayError::Tun(_) | GatewayError::Serial(..) | GatewayError::Io(_) => Code::Io,
     }
 }

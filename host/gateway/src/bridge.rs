@@ -20,6 +20,7 @@ const SLICE: Duration = Duration::from_millis(1);
 const BUDGET: WallDuration = WallDuration::from_millis(50);
 
 /// What the bridge needs of a network: time that can be driven, and a border router.
+#[allow(async_fn_in_trait, reason = "the bridge runs on one thread")]
 pub trait Network {
     /// The present.
     fn now(&self) -> Instant;
@@ -31,6 +32,14 @@ pub trait Network {
     fn handle_host_packet(&mut self, packet: &[u8]);
     /// The next IPv6 packet from the border router for the host.
     fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize>;
+    /// Exchanges what has come and what waits with motes outside of the simulation, if there are
+    /// any, at the present; never waits.
+    ///
+    /// # Errors
+    /// A mote is gone.
+    fn exchange(&mut self) -> io::Result<()>;
+    /// Waits until such a mote has something to say. Nothing is lost if the future is dropped.
+    async fn outside(&self);
 }
 
 /// What the bridge needs of the host: a place to take packets from and to give packets to.
@@ -87,7 +96,7 @@ pub trait Observer<N: Network> {
 /// Bridges until `stop` is ready or the link breaks.
 ///
 /// # Errors
-/// The error of the link's `recv`.
+/// The error of the link's `recv`, or of [`Network::exchange`].
 pub async fn run<N: Network>(
     network: &mut N,
     link: &impl HostLink,
@@ -102,7 +111,7 @@ pub async fn run<N: Network>(
     reports.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(stop);
     loop {
-        advance(network, link, &clock, &mut stats).await;
+        advance(network, link, &clock, &mut stats).await?;
         // A network that is behind is never waited for below, and only waiting lets the runtime see
         // signals, packets and its clock.
         tokio::task::yield_now().await;
@@ -111,7 +120,7 @@ pub async fn run<N: Network>(
             biased;
             () = &mut stop => {
                 // An idle network has stood still since its last event.
-                advance(network, link, &clock, &mut stats).await;
+                advance(network, link, &clock, &mut stats).await?;
                 return Ok(stats);
             }
             _ = reports.tick() => observer.report(network, &stats),
@@ -120,9 +129,10 @@ pub async fn run<N: Network>(
                 stats.packets_in += 1;
                 stats.octets_in += len as u64;
                 // The packet arrives now, not at the event before.
-                advance(network, link, &clock, &mut stats).await;
+                advance(network, link, &clock, &mut stats).await?;
                 network.handle_host_packet(buf.get(..len).unwrap_or_default());
             }
+            () = network.outside() => {}
             () = sleep_until(wake) => {}
         }
     }
@@ -134,17 +144,20 @@ async fn advance(
     link: &impl HostLink,
     clock: &Clock,
     stats: &mut BridgeStats,
-) {
+) -> io::Result<()> {
     let began = std::time::Instant::now();
     let target = clock.virtual_now();
     forward_to_host(network, link, stats).await;
     while network.now() < target && began.elapsed() < BUDGET {
         let busy = network.next_event().unwrap_or(target).max(network.now() + SLICE);
         network.run_until(busy.min(target));
+        network.exchange()?;
         forward_to_host(network, link, stats).await;
     }
+    network.exchange()?;
     stats.lag_ms = (clock.virtual_now() - network.now()).as_millis();
     stats.lag_ms_max = stats.lag_ms_max.max(stats.lag_ms);
+    Ok(())
 }
 
 async fn forward_to_host(

@@ -7,6 +7,7 @@
 //! | [`bridge`] | the loop that ties virtual to real time and moves packets |
 //! | [`network`] | a network of the lab as the bridge sees it |
 //! | [`tun`] | the TUN device, and what to do without the right to create one |
+//! | `serial` | motes outside of the simulation, behind a serial line |
 //! | [`show`] | announcement, counters, summary |
 //!
 //! # Using it
@@ -53,15 +54,18 @@
 
 pub mod bridge;
 pub mod network;
+mod serial;
 pub mod show;
 pub mod tun;
 
 use kinglet_lab::build::HOST_ADDRESS;
-use kinglet_lab::scenario::Scenario;
+use kinglet_lab::scenario::{NodeId, Scenario};
 use network::Mesh;
 use show::{Output, Screen};
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
+use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tun::{TunConfig, TunError};
 
@@ -72,6 +76,9 @@ pub const PREFIX_LEN: u8 = 48;
 /// What can be chosen beside the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// Nodes in whose place motes outside of the simulation stand, and the Unix sockets of their
+    /// serial lines.
+    pub serial: Vec<(NodeId, PathBuf)>,
     /// Name of the TUN device, at most 15 characters.
     pub tun: String,
     /// How to talk.
@@ -90,6 +97,8 @@ pub enum GatewayError {
     Unsupported(String),
     /// This cannot be the name of a network device.
     BadName(String),
+    /// The serial line of a mote could not be opened.
+    Serial(PathBuf, io::Error),
     /// The device could not be made.
     Tun(TunError),
     /// The device, the runtime or the signal handlers failed.
@@ -114,6 +123,11 @@ impl fmt::Display for GatewayError {
                 tun::MAX_NAME
             ),
             GatewayError::Tun(error) => error.fmt(f),
+            GatewayError::Serial(path, error) => write!(
+                f,
+                "cannot open the serial line {}: {error}; is the mote's socket there?",
+                path.display()
+            ),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
         }
     }
@@ -123,7 +137,7 @@ impl std::error::Error for GatewayError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             GatewayError::Tun(error) => Some(error),
-            GatewayError::Io(error) => Some(error),
+            GatewayError::Io(error) | GatewayError::Serial(_, error) => Some(error),
             GatewayError::NoBorderRouter { .. }
             | GatewayError::Unsupported(_)
             | GatewayError::BadName(_) => None,
@@ -155,6 +169,10 @@ async fn serve(name: &str, mesh: &mut Mesh, options: &Options) -> Result<(), Gat
     // Before the first word, so that a signal right after it ends cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    for (node, path) in &options.serial {
+        let line = UnixStream::connect(path).await;
+        mesh.attach(*node, line.map_err(|error| GatewayError::Serial(path.clone(), error))?)?;
+    }
     let config =
         TunConfig { name: options.tun.clone(), address: HOST_ADDRESS, prefix_len: PREFIX_LEN };
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;

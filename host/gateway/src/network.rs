@@ -2,15 +2,21 @@
 
 use crate::GatewayError;
 use crate::bridge;
+use crate::serial::{SerialMote, Site};
 use core::net::Ipv6Addr;
 use kinglet::net::Discard;
 use kinglet_lab::apps::http::HttpServer;
-use kinglet_lab::build::{Network, address_of};
+use kinglet_lab::build::address_of;
 use kinglet_lab::run::prepare;
 use kinglet_lab::scenario::{FlowKind, NodeId, Role, Scenario};
+use kinglet_sim::World;
 use kinglet_time::Instant;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+use tokio::net::UnixStream;
 
 /// A web server of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +61,10 @@ pub struct NodeCounters {
 
 /// A lab network that has a border router.
 pub struct Mesh {
-    world: Network,
+    world: World<Site>,
     border: usize,
+    /// Nodes behind serial lines.
+    serial: Vec<usize>,
     motes: Vec<Mote>,
     servers: Vec<Server>,
 }
@@ -82,7 +90,31 @@ impl Mesh {
         });
         let servers = servers.collect();
         let motes = reachable(scenario, border as NodeId);
-        Ok(Mesh { world, border, motes, servers })
+        let world = world.map(|station| Site::Simulated(Box::new(station)));
+        Ok(Mesh { world, border, serial: Vec::new(), motes, servers })
+    }
+
+    /// Puts the mote at the other end of `line` in the place of `node`.
+    ///
+    /// # Errors
+    /// [`GatewayError::Unsupported`]: there is no such node, or it is the border router.
+    pub fn attach(&mut self, node: NodeId, line: UnixStream) -> Result<(), GatewayError> {
+        let index = node as usize;
+        if index >= self.world.nodes() || index == self.border {
+            let what = format!("a serial line for node {node}, which is no mote of it");
+            return Err(GatewayError::Unsupported(what));
+        }
+        self.servers.retain(|server| server.node != node);
+        self.serial.push(index);
+        self.world.with_device(index, |site, _| {
+            *site = Site::Serial(Box::new(SerialMote::new(line)));
+        });
+        Ok(())
+    }
+
+    /// Whether `node` is behind a serial line.
+    pub fn is_serial(&self, node: NodeId) -> bool {
+        self.serial.contains(&(node as usize))
     }
 
     /// Every node that can be reached from outside, by number.
@@ -108,8 +140,11 @@ impl Mesh {
     fn counters_of(&mut self, node: usize) -> NodeCounters {
         let mine = self.servers.iter().filter(|server| server.node as usize == node);
         let apps: Vec<usize> = mine.map(|server| server.app).collect();
-        self.world.with_device(node, |station, _| {
-            let mut counters = NodeCounters { node: node as NodeId, ..NodeCounters::default() };
+        let mut counters = NodeCounters { node: node as NodeId, ..NodeCounters::default() };
+        let radio = self.world.counters(node);
+        (counters.frames, counters.lost) = (radio.frames_sent, radio.ack_missing);
+        self.world.with_device(node, |site, _| {
+            let Site::Simulated(station) = site else { return counters };
             for app in apps {
                 if let Some(server) = station.app::<HttpServer>(app) {
                     counters.served += server.served();
@@ -162,7 +197,8 @@ impl bridge::Network for Mesh {
     }
 
     fn handle_host_packet(&mut self, packet: &[u8]) {
-        self.world.with_device(self.border, |station, now| {
+        self.world.with_device(self.border, |site, now| {
+            let Site::Simulated(station) = site else { return };
             station.node_mut().handle_host_packet(now, packet);
             // It may be for an application on the border router itself.
             station.settle(now);
@@ -170,8 +206,40 @@ impl bridge::Network for Mesh {
     }
 
     fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
-        self.world
-            .with_device(self.border, |station, now| station.node_mut().poll_host_packet(now, buf))
+        self.world.with_device(self.border, |site, now| {
+            let Site::Simulated(station) = site else { return None };
+            station.node_mut().poll_host_packet(now, buf)
+        })
+    }
+
+    fn exchange(&mut self) -> io::Result<()> {
+        for &node in &self.serial {
+            let filter = self.world.with_device(node, |site, _| match site {
+                Site::Simulated(_) => Ok(None),
+                Site::Serial(mote) => mote.exchange(),
+            });
+            match filter {
+                Ok(None) => {}
+                Ok(Some(filter)) => self.world.set_filter(node, filter),
+                Err(error) => {
+                    let what = format!("the serial line of node {node}: {error}");
+                    return Err(io::Error::new(error.kind(), what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn outside(&self) {
+        poll_fn(|context| {
+            let readable = self.serial.iter().any(|&node| match self.world.device(node) {
+                Site::Simulated(_) => false,
+                // An error shows when it is read.
+                Site::Serial(mote) => mote.poll_readable(context).is_ready(),
+            });
+            if readable { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     }
 }
 

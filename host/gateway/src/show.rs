@@ -216,6 +216,9 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
         for port in ports_of(mesh, mote.node) {
             let _ = write!(answers, ", HTTP on port {port}");
         }
+        if mesh.is_serial(mote.node) {
+            answers = String::from("what the mote behind the serial line does");
+        }
         if mote.hops == 0 {
             answers.push_str(" (border router)");
         }

@@ -24,7 +24,9 @@ use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 
 /// A network of the lab.
-pub type Network = World<Station<LabPlan>>;
+pub type Network = World<Site>;
+/// What stands at each of its nodes.
+pub type Site = Station<LabPlan>;
 
 /// The mesh's prefix, 64 bits: a unique local address (RFC 4193) that spells "kinglt".
 pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);

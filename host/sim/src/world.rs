@@ -111,6 +111,27 @@ impl<D: Device> World<D> {
         world
     }
 
+    /// The same network with other devices in the places of these. What the old ones have asked of
+    /// their radios holds.
+    pub fn map<E: Device>(self, mut f: impl FnMut(D) -> E) -> World<E> {
+        let World { core, slots, faults, events, seed } = self;
+        let slot = |slot: Slot<D>| {
+            let Slot {
+                device,
+                clock,
+                armed,
+                generation,
+                last_deadline,
+                deadlines_in_a_row,
+                host,
+                cost,
+            } = slot;
+            let device = f(device);
+            Slot { device, clock, armed, generation, last_deadline, deadlines_in_a_row, host, cost }
+        };
+        World { core, slots: slots.into_iter().map(slot).collect(), faults, events, seed }
+    }
+
     /// True time.
     pub fn now(&self) -> Instant {
         Instant::from_micros(self.core.now)

@@ -55,6 +55,14 @@ impl Network for Echo {
         self.waiting.push_back((self.now + self.delay, packet.to_vec()));
     }
 
+    fn exchange(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    async fn outside(&self) {
+        std::future::pending().await
+    }
+
     fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
         if self.waiting.front()?.0 > self.now {
             return None;

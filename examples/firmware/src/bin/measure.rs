@@ -1,0 +1,205 @@
+//! Counts the instructions that a segment costs its sender and its receiver, and their stack.
+//!
+//! To be run with `-icount shift=0`, which makes an instruction last a nanosecond of the emulated
+//! clock: `tools/instructions` does it. Two nodes are joined by nothing but a loop; every segment
+//! fills five frames and is acknowledged at once. What counts is everything that the node in
+//! question does, event by event as in the canonical loop, copies from and to the application
+//! included; its link is neither lossy nor slow, and channel access is the radio's.
+
+#![no_std]
+#![no_main]
+
+use core::sync::atomic::{Ordering, compiler_fence};
+use cortex_m::peripheral::SYST;
+use cortex_m::peripheral::syst::SystClkSource;
+use cortex_m::singleton;
+use cortex_m_rt::entry;
+use kinglet::mac::Csma;
+use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::time::{Duration, Instant};
+use kinglet::{Config, Mote, Node};
+use kinglet_firmware::app::{MSS, RECEIVER, RECEIVER_ADDRESS, SENDER};
+use kinglet_firmware::board::Stack;
+use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
+
+/// Segments before anything counts: slow start is over, every table has its entries.
+const WARM_UP: u32 = 20;
+/// Segments that count.
+const SEGMENTS: u32 = 200;
+/// Payload of a segment: timestamps take 12 octets of the MSS.
+const PAYLOAD: usize = MSS as usize - 12;
+/// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
+const INSTRUCTIONS_PER_TICK: u32 = 40;
+const FRAMES: u32 = 5;
+const PORT: u16 = 7;
+
+/// A node, what it has cost so far, and how many frames it has sent.
+struct Station<'a> {
+    node: &'a mut Node<Mote>,
+    ticks: u32,
+    frames: u32,
+}
+
+/// A frame on its way.
+struct Frame {
+    octets: [u8; MAX_FRAME],
+    len: usize,
+}
+
+impl Station<'_> {
+    /// Does `work` on the clock.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Node<Mote>) -> T) -> T {
+        let before = SYST::get_current();
+        compiler_fence(Ordering::SeqCst);
+        let result = work(self.node);
+        compiler_fence(Ordering::SeqCst);
+        // It counts down and has 24 bits.
+        self.ticks += before.wrapping_sub(SYST::get_current()) & 0xFF_FFFF;
+        result
+    }
+
+    /// One turn of the canonical loop after `event`; the frame that it sends, if it sends one.
+    fn turn(&mut self, now: Instant, event: Option<Event>, frame: &[u8], out: &mut Frame) -> bool {
+        let sent = self.timed(|node| {
+            if let Some(event) = event {
+                node.handle_radio(now, event, frame);
+            }
+            let mut sent = false;
+            while let Some(submission) = node.poll_radio(now) {
+                if let Command::Transmit { .. } = submission.command {
+                    // A radio takes the frame from where it is; this copy is the test's.
+                    out.len = submission.frame.len();
+                    out.octets.iter_mut().zip(submission.frame).for_each(|(to, from)| *to = *from);
+                    sent = true;
+                }
+            }
+            core::hint::black_box(node.deadline());
+            sent
+        });
+        self.frames += u32::from(sent);
+        sent
+    }
+}
+
+/// Carries frames both ways until nobody has anything to send.
+fn settle(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>) {
+    let mut frame = Frame { octets: [0; MAX_FRAME], len: 0 };
+    let mut other = Frame { octets: [0; MAX_FRAME], len: 0 };
+    let ack = Ack::Received { frame_pending: false };
+    let mut sent = from.turn(now, None, &[], &mut frame);
+    while sent {
+        let len = frame.len as u8;
+        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
+        let octets = frame.octets.get(..frame.len).unwrap_or_default();
+        if to.turn(now, Some(event), octets, &mut other) {
+            reply(now, to, from, &mut other);
+        }
+        sent = from.turn(now, Some(Event::Transmitted { sfd: now, ack }), &[], &mut frame);
+    }
+}
+
+/// Carries the frame that `from` sends in answer, and those that follow it.
+fn reply(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>, frame: &mut Frame) {
+    let ack = Ack::Received { frame_pending: false };
+    let mut unused = Frame { octets: [0; MAX_FRAME], len: 0 };
+    loop {
+        let len = frame.len as u8;
+        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
+        // The other radio is still busy with its own frame, so nothing comes back.
+        to.turn(now, Some(event), frame.octets.get(..frame.len).unwrap_or_default(), &mut unused);
+        let event = Event::Transmitted { sfd: now, ack };
+        if !from.turn(now, Some(event), &[], frame) {
+            return;
+        }
+    }
+}
+
+fn node(short: u16) -> Node<Mote> {
+    let seed = u64::from(short) + 1;
+    let mut config = Config::new(short, [0; 8], seed, [seed as u8; 16]);
+    config.mac.csma = Csma::Hardware;
+    let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
+    Node::new(config, radio)
+}
+
+#[entry]
+fn main() -> ! {
+    console::end(measure())
+}
+
+fn measure() -> Result<(), &'static str> {
+    let peripherals = cortex_m::Peripherals::take().ok_or("no peripherals")?;
+    let mut clock = peripherals.SYST;
+    clock.set_clock_source(SystClkSource::Core);
+    clock.set_reload(0xFF_FFFF);
+    clock.clear_current();
+    clock.enable_counter();
+    let receiver = singleton!(: Node<Mote> = node(RECEIVER)).ok_or("run twice")?;
+    let sender = singleton!(: Node<Mote> = node(SENDER)).ok_or("run twice")?;
+    let mut receiver = Station { node: receiver, ticks: 0, frames: 0 };
+    let mut sender = Station { node: sender, ticks: 0, frames: 0 };
+
+    let connection = ConnectionConfig {
+        mss: MSS,
+        delayed_ack: Duration::ZERO,
+        ack_every: 1,
+        ..ConnectionConfig::DEFAULT
+    };
+    let listen = ListenConfig { backlog: 1, connection };
+    receiver.node.tcp_listen(PORT, listen).map_err(|_| "cannot listen")?;
+    let mut now = Instant::from_secs(1);
+    let up = sender.node.tcp_connect(now, RECEIVER_ADDRESS, PORT, connection);
+    let up = up.map_err(|_| "cannot connect")?;
+    settle(now, &mut sender, &mut receiver);
+    settle(now, &mut sender, &mut receiver);
+    let down = receiver.node.tcp().accept(PORT).ok_or("no connection")?;
+    if sender.node.tcp().state(up) != Some(State::Established) {
+        return Err("the connection does not stand");
+    }
+    for _ in 0..WARM_UP {
+        now = segment(now, (&mut sender, up), (&mut receiver, down))?;
+    }
+    (sender.ticks, sender.frames, receiver.ticks, receiver.frames) = (0, 0, 0, 0);
+    let stack = Stack::paint();
+    for _ in 0..SEGMENTS {
+        now = segment(now, (&mut sender, up), (&mut receiver, down))?;
+    }
+    let depth = stack.depth();
+    if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
+        return Err("a segment does not take five frames and one acknowledgement");
+    }
+    let cost = |station: &Station<'_>| station.ticks * INSTRUCTIONS_PER_TICK / SEGMENTS;
+    console::line(&[Text("received "), Number(cost(&receiver)), Text(" instructions a segment")]);
+    console::line(&[Text("sent "), Number(cost(&sender)), Text(" instructions a segment")]);
+    console::line(&[Text("stack "), Number(depth), Text(" octets at the most")]);
+    Ok(())
+}
+
+/// Moves one segment and its acknowledgement; when the next one is sent.
+fn segment(
+    now: Instant,
+    (sender, up): (&mut Station<'_>, Handle),
+    (receiver, down): (&mut Station<'_>, Handle),
+) -> Result<Instant, &'static str> {
+    static DATA: [u8; PAYLOAD] = [0x5a; PAYLOAD];
+    let written = sender.timed(|node| node.tcp().send(up, &DATA));
+    if written != Ok(PAYLOAD) {
+        return Err("a segment does not fit into the buffer");
+    }
+    settle(now, sender, receiver);
+    let mut octets = [0; PAYLOAD];
+    let read = receiver.timed(|node| node.tcp().recv(down, &mut octets));
+    if read != Ok(PAYLOAD) || octets != DATA {
+        return Err("a segment did not arrive as it was sent");
+    }
+    // Reading may have opened the window by enough to say so.
+    settle(now, receiver, sender);
+    let now = now + Duration::from_millis(40);
+    for node in [&mut *sender.node, &mut *receiver.node] {
+        if node.deadline().is_some_and(|at| at <= now) {
+            node.handle_deadline(now);
+        }
+    }
+    Ok(now)
+}

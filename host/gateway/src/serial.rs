@@ -1,0 +1,154 @@
+//! A mote outside of the simulation: its radio is a simulated one, at the other end of a serial
+//! line (see [`kinglet_radio::serial`]). The line is a Unix socket, as an emulator offers it for a
+//! UART.
+
+use kinglet_lab::build::Site as Simulated;
+use kinglet_radio::serial::{Receiver, Request, send_event};
+use kinglet_radio::{Command, Event, Filter};
+use kinglet_sim::Device;
+use kinglet_time::Instant;
+use std::collections::VecDeque;
+use std::io;
+use std::task::{Context, Poll};
+use tokio::net::UnixStream;
+
+/// Octets that may wait for a mote that does not read; received frames beyond are lost, as they are
+/// to a driver that does not empty its radio.
+const BACKLOG: usize = 16 * 1024;
+/// Most octets taken from a line at once.
+const CHUNK: usize = 1024;
+
+/// What stands at a node of the network.
+pub(crate) enum Site {
+    /// Stack and applications in the simulation.
+    Simulated(Box<Simulated>),
+    /// A mote behind a serial line.
+    Serial(Box<SerialMote>),
+}
+
+/// A mote behind a serial line, as the simulated radio sees it.
+pub(crate) struct SerialMote {
+    line: UnixStream,
+    receiver: Receiver,
+    /// Commands that the radio has not taken yet, with their frames.
+    commands: VecDeque<(Command, Vec<u8>)>,
+    /// The frame of the command that it has taken last.
+    frame: Vec<u8>,
+    /// A transmission is outstanding, and a second one has to wait.
+    sending: bool,
+    /// The address filter that the mote has asked for since it was last looked at.
+    filter: Option<Filter>,
+    /// Octets for the mote.
+    out: Vec<u8>,
+}
+
+impl SerialMote {
+    pub(crate) fn new(line: UnixStream) -> Self {
+        SerialMote {
+            line,
+            receiver: Receiver::new(),
+            commands: VecDeque::new(),
+            frame: Vec::new(),
+            sending: false,
+            filter: None,
+            out: Vec::new(),
+        }
+    }
+
+    /// Takes what the mote has sent and gives it what waits for it, without waiting for either.
+    /// Returns the filter that it has asked for.
+    pub(crate) fn exchange(&mut self) -> io::Result<Option<Filter>> {
+        let mut chunk = [0; CHUNK];
+        loop {
+            match self.line.try_read(&mut chunk) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(len) => chunk.iter().take(len).for_each(|&octet| self.take(octet)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        while !self.out.is_empty() {
+            match self.line.try_write(&self.out) {
+                Ok(written) => {
+                    self.out.drain(..written);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.filter.take())
+    }
+
+    fn take(&mut self, octet: u8) {
+        match self.receiver.push(octet).and_then(Request::parse) {
+            Some(Request::Filter(filter)) => self.filter = Some(filter),
+            Some(Request::Command(command, frame)) => {
+                self.commands.push_back((command, frame.to_vec()));
+            }
+            None => {}
+        }
+    }
+
+    pub(crate) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.line.poll_read_ready(context)
+    }
+}
+
+impl Device for SerialMote {
+    fn handle_radio(&mut self, _now: Instant, event: Event, frame: &[u8]) {
+        match event {
+            Event::Received { .. } if self.out.len() > BACKLOG => return,
+            Event::Received { .. } => {}
+            _ => self.sending = false,
+        }
+        let out = &mut self.out;
+        send_event(event, frame, |octet| out.push(octet));
+    }
+
+    fn poll_radio(&mut self, _now: Instant) -> Option<(Command, &[u8])> {
+        let transmit = matches!(self.commands.front()?.0, Command::Transmit { .. });
+        if transmit && self.sending {
+            return None;
+        }
+        self.sending |= transmit;
+        let (command, frame) = self.commands.pop_front()?;
+        self.frame = frame;
+        Some((command, &self.frame))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_deadline(&mut self, _now: Instant) {}
+}
+
+impl Device for Site {
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
+        match self {
+            Site::Simulated(station) => station.handle_radio(now, event, frame),
+            Site::Serial(mote) => mote.handle_radio(now, event, frame),
+        }
+    }
+
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        match self {
+            Site::Simulated(station) => station.poll_radio(now),
+            Site::Serial(mote) => mote.poll_radio(now),
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self {
+            Site::Simulated(station) => station.deadline(),
+            Site::Serial(mote) => mote.deadline(),
+        }
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        match self {
+            Site::Simulated(station) => station.handle_deadline(now),
+            Site::Serial(mote) => mote.handle_deadline(now),
+        }
+    }
+}
