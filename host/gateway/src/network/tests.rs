@@ -186,3 +186,68 @@ fn the_example_scenarios_load_and_have_servers_one_and_three_hops_away() {
     }
     assert!(found > 0);
 }
+
+/// A data frame from `from` to `to`, with an acknowledgement asked for.
+fn frame(from: u16, to: u16) -> Vec<u8> {
+    use kinglet_wire::ieee802154::{Address, FrameType, PanId, Repr, Version};
+    let header = Repr {
+        frame_type: FrameType::Data,
+        version: Version::V2006,
+        ack_request: true,
+        frame_pending: false,
+        sequence: 1,
+        pan_id: PanId(0xABCD),
+        dst: Address::Short(to),
+        src: Address::Short(from),
+        filling: 0,
+    };
+    let mut frame = vec![0; header.header_len()];
+    header.emit(&mut frame).unwrap();
+    frame.push(0);
+    frame
+}
+
+#[tokio::test]
+async fn a_mote_behind_a_serial_line_has_a_simulated_radio() {
+    use kinglet_radio::serial::Request;
+    use kinglet_radio::{Access, Channel, Command, Start};
+    let mut mesh = mesh();
+    let (line, mote) = UnixStream::pair().unwrap();
+    mesh.attach(3, line).unwrap();
+    assert!(mesh.is_serial(3) && !mesh.is_serial(2) && mesh.servers().is_empty());
+
+    // Node 3 has short address 4; its neighbour, node 2, has 3.
+    let (start, channel) = (Start::Asap, Channel::default());
+    let transmit =
+        Command::Transmit { start, access: Access::Cca, channel, power_dbm: 0, ack: true };
+    let mut octets = Vec::new();
+    Request::Command(transmit, &frame(4, 3)).send(|octet| octets.push(octet));
+    mote.writable().await.unwrap();
+    assert_eq!(mote.try_write(&octets).unwrap(), octets.len());
+    mesh.outside().await;
+    mesh.exchange().unwrap();
+    let until = mesh.now() + Duration::from_millis(20);
+    mesh.run_until(until);
+    mesh.exchange().unwrap();
+    let mut reply = [0; 16];
+    mote.readable().await.unwrap();
+    let len = mote.try_read(&mut reply).unwrap();
+    // Transmitted, and acknowledged by the neighbour's radio.
+    assert_eq!(reply[..len], [0x81, 1, 0xC0]);
+    assert_eq!(mesh.counters()[3].frames, 1);
+
+    drop(mote);
+    mesh.outside().await;
+    let error = mesh.exchange().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    assert!(error.to_string().contains("node 3"), "{error}");
+}
+
+#[tokio::test]
+async fn only_motes_of_the_scenario_can_be_behind_a_serial_line() {
+    for node in [0, 4] {
+        let (line, _mote) = UnixStream::pair().unwrap();
+        let error = mesh().attach(node, line).unwrap_err();
+        assert!(matches!(error, GatewayError::Unsupported(_)), "{error}");
+    }
+}
