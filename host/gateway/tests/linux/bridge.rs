@@ -1,0 +1,290 @@
+//! Kinglet's endpoint on a TUN device, and the faults between it and the kernel.
+
+use crate::flow::Flow;
+use crate::host::{TO_KINGLET, digest};
+use crate::matrix::Case;
+use core::net::Ipv6Addr;
+use kinglet::AddressPair;
+use kinglet_tcp::congestion::NewReno;
+use kinglet_tcp::{
+    Config, ConnectionConfig, Endpoint, HalfOpen, ListenConfig, Listener, Peer, Piece, Sizes, Slot,
+    TimeWait,
+};
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet_wire::tcp::{Flags, Segment};
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use tun_rs::AsyncDevice;
+
+pub(crate) const TUN: &str = "kllinux0";
+pub(crate) const HOST: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7402, 0, 0, 0, 1);
+pub(crate) const KINGLET: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7402, 0, 0, 0, 2);
+pub(crate) const KINGLET_PORT: u16 = 7;
+pub(crate) const LINUX_PORT: u16 = 9;
+/// 16 segments.
+const RING: usize = 16 * 1220;
+
+/// Time that a packet takes, either way.
+const DELAY: Duration = Duration::from_millis(3);
+/// The longest that a packet is held back, in milliseconds.
+const HELD_MS: u64 = 12;
+/// Chances in 1/1000.
+const LOSS: u32 = 20;
+const DUPLICATE: u32 = 10;
+const HOLD: u32 = 30;
+
+pub(crate) struct Memory;
+
+impl Sizes for Memory {
+    type Congestion = NewReno;
+    type SendBuffer = [u8; RING];
+    type Pieces = [Piece; 0];
+    type ReceiveBuffer = [u8; RING];
+    type ReceiveMap = [u8; RING / 8];
+    type Connections<K: Peer> = [Slot<K, Self>; 4];
+    type Listeners = [Option<Listener>; 1];
+    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 4];
+    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 8];
+}
+
+pub(crate) type Tcp = Endpoint<AddressPair, Memory>;
+
+const PAIR: AddressPair = AddressPair { local: KINGLET, remote: HOST };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    ToLinux,
+    ToKinglet,
+}
+
+pub(crate) struct Bridge<'a> {
+    device: &'a AsyncDevice,
+    tcp: Box<Tcp>,
+    case: Case,
+    began: std::time::Instant,
+    random: Pcg64Mcg,
+    /// By arrival, then by sending.
+    under_way: BinaryHeap<Reverse<(Instant, u64, Way, Vec<u8>)>>,
+    sequence: u64,
+    /// Of the round under way.
+    flows: Vec<Flow>,
+    /// Octets of the connection that Linux is to open.
+    expected: Option<usize>,
+    packets: u64,
+    lost: u64,
+    silence: Duration,
+    /// SYNs of Linux that were looked at.
+    syns: u32,
+}
+
+fn config() -> ConnectionConfig {
+    ConnectionConfig::default()
+}
+
+impl<'a> Bridge<'a> {
+    pub(crate) fn new(device: &'a AsyncDevice, seed: u64, case: Case) -> Self {
+        let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15);
+        let mut secret = [0; 16];
+        random.fill_bytes(&mut secret);
+        // Other ports than the case before, whose connections Linux still has in TIME-WAIT.
+        let first = 49_152 + (seed as u16 % 16) * 1_000;
+        let config_of_all =
+            Config { ephemeral_first: first, ephemeral_last: first + 999, ..Config::new(secret) };
+        let mut tcp: Box<Tcp> = Box::new(Endpoint::new(config_of_all));
+        let listen = ListenConfig { connection: config(), ..ListenConfig::default() };
+        tcp.listen(KINGLET_PORT, listen).unwrap();
+        Bridge {
+            device,
+            tcp,
+            case,
+            began: std::time::Instant::now(),
+            random,
+            under_way: BinaryHeap::new(),
+            sequence: 0,
+            flows: Vec::new(),
+            expected: None,
+            packets: 0,
+            lost: 0,
+            silence: Duration::ZERO,
+            syns: 0,
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::ZERO + Duration::from_micros(self.began.elapsed().as_micros() as u64)
+    }
+
+    /// Opens a connection to Linux.
+    pub(crate) fn connect(&mut self, total: usize) {
+        let now = self.now();
+        let handle = self.tcp.connect(now, PAIR, LINUX_PORT, config()).unwrap();
+        let (_, port, _) = self.tcp.name(handle).unwrap();
+        self.flows = vec![Flow::new(now, handle, (port, LINUX_PORT), total)];
+    }
+
+    /// Linux will open one.
+    pub(crate) fn expect(&mut self, total: usize) {
+        self.expected = Some(total);
+    }
+
+    /// Runs until both connections are over; whether they are within `patience`.
+    pub(crate) async fn serve(&mut self, patience: std::time::Duration) -> bool {
+        let end = std::time::Instant::now() + patience;
+        let mut packet = [0; 2048];
+        while std::time::Instant::now() < end {
+            let now = self.now();
+            self.arrive(now).await;
+            if self.tcp.deadline().is_some_and(|at| at <= now) {
+                self.tcp.handle_deadline(now);
+            }
+            if self.applications(now) {
+                return true;
+            }
+            self.send(now);
+            let soon = now + Duration::from_millis(50);
+            let next = self.under_way.peek().map(|Reverse((at, ..))| *at);
+            let next = earliest(earliest(next, self.tcp.deadline()), Some(soon)).unwrap_or(soon);
+            let wait = std::time::Duration::from_micros((next - self.now()).as_micros());
+            tokio::select! {
+                received = self.device.recv(&mut packet) => {
+                    let length = received.unwrap();
+                    self.offer(Way::ToKinglet, &packet[..length]);
+                }
+                () = tokio::time::sleep(wait) => {
+                    let late = self.now() - next;
+                    self.flows.iter_mut().for_each(|flow| flow.late(late));
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether both are over.
+    fn applications(&mut self, now: Instant) -> bool {
+        if let Some(total) = self.expected
+            && let Some(handle) = self.tcp.accept(KINGLET_PORT)
+        {
+            let (_, own, port) = self.tcp.name(handle).unwrap();
+            self.flows.push(Flow::new(now, handle, (own, port), total));
+            self.expected = None;
+        }
+        let mut over = self.expected.is_none();
+        for flow in &mut self.flows {
+            flow.run(&mut self.tcp);
+            flow.watch(now, &self.tcp);
+            over &= flow.digest(&self.tcp).is_some_and(|found| {
+                assert_eq!(found, digest(flow.total, TO_KINGLET), "what Kinglet has read");
+                true
+            });
+            self.silence = self.silence.max(flow.longest_silence());
+        }
+        over
+    }
+
+    fn send(&mut self, now: Instant) {
+        while let Some(segment) = self.tcp.poll_packet(now) {
+            let header = segment.header.len();
+            let tcp_len = header + usize::from(segment.payload.len);
+            let mut packet = vec![0; HEADER_LEN + tcp_len];
+            let ip = Header {
+                traffic_class: 0,
+                flow_label: 0,
+                payload_len: tcp_len as u16,
+                next_header: protocol::TCP,
+                hop_limit: 64,
+                src: segment.peer.local,
+                dst: segment.peer.remote,
+            };
+            ip.emit(&mut packet).unwrap();
+            packet[HEADER_LEN..][..header].copy_from_slice(&segment.header);
+            if segment.payload.len > 0 {
+                let room = &mut packet[HEADER_LEN + header..];
+                self.tcp.read_payload(segment.payload, 0, room).unwrap();
+            }
+            self.offer(Way::ToLinux, &packet);
+        }
+    }
+
+    fn chance(&mut self, of_1000: u32) -> bool {
+        self.random.next_u32() % 1000 < of_1000
+    }
+
+    /// A packet enters the wire.
+    fn offer(&mut self, way: Way, packet: &[u8]) {
+        let Ok(ip) = Header::read(packet) else { return };
+        if ip.next_header != protocol::TCP || (ip.src != KINGLET && ip.dst != KINGLET) {
+            return;
+        }
+        let ports = self.inspect(way, &packet[HEADER_LEN..]);
+        self.packets += 1;
+        if self.chance(LOSS) {
+            self.lost += 1;
+            self.flows.iter_mut().filter(|flow| flow.ports == ports).for_each(Flow::lost);
+            return;
+        }
+        for _ in 0..1 + usize::from(self.chance(DUPLICATE)) {
+            let mut at = self.now() + DELAY;
+            if self.chance(HOLD) {
+                at += Duration::from_millis(u64::from(self.random.next_u32()) % HELD_MS);
+            }
+            self.sequence += 1;
+            self.under_way.push(Reverse((at, self.sequence, way, packet.to_vec())));
+        }
+    }
+
+    /// Looks for what must and must not be there; the ports, Kinglet's first.
+    fn inspect(&mut self, way: Way, octets: &[u8]) -> (u16, u16) {
+        let segment = Segment::parse(octets).expect("a well-formed segment");
+        let header = segment.header;
+        let ports = match way {
+            Way::ToLinux => (header.src_port, header.dst_port),
+            Way::ToKinglet => (header.dst_port, header.src_port),
+        };
+        // A late duplicate of what is over may be answered with RST, and by Linux is.
+        let open = self.flows.iter().find(|flow| flow.ports == ports);
+        if header.flags.contains(Flags::RST) && open.is_some_and(|f| f.digest(&self.tcp).is_none())
+        {
+            panic!("{way:?}: a reset: {header:?}; {}", self.status());
+        }
+        if way == Way::ToKinglet && header.flags.contains(Flags::SYN) {
+            let Case { sack, timestamps, .. } = self.case;
+            let options = header.options;
+            assert_eq!(options.sack_permitted, sack, "{options:?}");
+            assert_eq!(options.timestamps.is_some(), timestamps, "{options:?}");
+            self.syns += 1;
+        }
+        ports
+    }
+
+    async fn arrive(&mut self, now: Instant) {
+        while self.under_way.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
+            let Some(Reverse((_, _, way, packet))) = self.under_way.pop() else { return };
+            match way {
+                Way::ToLinux => {
+                    self.device.send(&packet).await.unwrap();
+                }
+                Way::ToKinglet => {
+                    let _ = self.tcp.handle_packet(now, PAIR, &packet[HEADER_LEN..]);
+                }
+            }
+        }
+    }
+
+    /// What the whole case must have seen.
+    pub(crate) fn judge(&self) {
+        assert!(self.syns >= 4, "two connections opened by each side");
+        assert!(self.lost > 40, "a wire without faults proves nothing: {} lost", self.lost);
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let Bridge { packets, lost, silence, .. } = self;
+        format!("{packets} packets, {lost} lost, longest silence {silence:?}")
+    }
+
+    pub(crate) fn status(&self) -> String {
+        self.flows.iter().map(|flow| flow.status(&self.tcp)).collect()
+    }
+}
