@@ -15,6 +15,7 @@ fn five_hundred_connections_live_and_end_as_they_should() {
     }
     // The draw must be of lives worth judging.
     assert!(total.whole * 2 > total.connections, "{total:?}");
+    assert!(total.fast_opens > 5, "{total:?}");
     assert!(total.reboots > 50 && total.errors > 50 && total.timeouts > 500, "{total:?}");
 }
 

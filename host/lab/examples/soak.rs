@@ -60,8 +60,8 @@ fn connections(first: u64, count: u64) -> bool {
     }
     println!(
         "{} of {count} runs were right: {} connections, {} of them whole, {} ends with an error, \
-         {} reboots; {} octets in {} segments, {} of those lost, {} timeouts; {} virtual hours in \
-         {:.0} s",
+         {} reboots; {} octets in {} segments, {} of those lost, {} SYNs with data, {} timeouts; \
+         {} virtual hours in {:.0} s",
         count - failed.len() as u64,
         total.connections,
         total.whole,
@@ -70,6 +70,7 @@ fn connections(first: u64, count: u64) -> bool {
         total.octets,
         total.segments,
         total.lost,
+        total.fast_opens,
         total.timeouts,
         total.virtual_ms / 3_600_000,
         clock.elapsed().as_secs_f64()

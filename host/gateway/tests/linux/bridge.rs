@@ -7,8 +7,8 @@ use core::net::Ipv6Addr;
 use kinglet::AddressPair;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Endpoint, HalfOpen, ListenConfig, Listener, Peer, Piece, Sizes, Slot,
-    TimeWait,
+    Config, ConnectionConfig, Endpoint, HalfOpen, KnownServer, ListenConfig, Listener, Peer, Piece,
+    SegmentRecord, Sizes, Slot, TimeWait,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ipv6::{HEADER_LEN, Header, protocol};
@@ -44,10 +44,12 @@ impl Sizes for Memory {
     type Pieces = [Piece; 0];
     type ReceiveBuffer = [u8; RING];
     type ReceiveMap = [u8; RING / 8];
+    type Segments = [SegmentRecord; 24];
     type Connections<K: Peer> = [Slot<K, Self>; 4];
     type Listeners = [Option<Listener>; 1];
     type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 4];
     type TimeWait<K: Peer> = [Option<TimeWait<K>>; 8];
+    type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 }
 
 pub(crate) type Tcp = Endpoint<AddressPair, Memory>;
@@ -60,14 +62,16 @@ enum Way {
     ToKinglet,
 }
 
+/// A packet, by arrival and then by sending.
+type UnderWay = (Instant, u64, Way, Vec<u8>);
+
 pub(crate) struct Bridge<'a> {
     device: &'a AsyncDevice,
     tcp: Box<Tcp>,
     case: Case,
     began: std::time::Instant,
     random: Pcg64Mcg,
-    /// By arrival, then by sending.
-    under_way: BinaryHeap<Reverse<(Instant, u64, Way, Vec<u8>)>>,
+    under_way: BinaryHeap<Reverse<UnderWay>>,
     sequence: u64,
     /// Of the round under way.
     flows: Vec<Flow>,
@@ -78,11 +82,11 @@ pub(crate) struct Bridge<'a> {
     silence: Duration,
     /// SYNs of Linux that were looked at.
     syns: u32,
+    /// SYNs with data: to Linux, to Kinglet.
+    fast: [u32; 2],
 }
 
-fn config() -> ConnectionConfig {
-    ConnectionConfig::default()
-}
+const CONFIG: ConnectionConfig = ConnectionConfig { fast_open: true, ..ConnectionConfig::DEFAULT };
 
 impl<'a> Bridge<'a> {
     pub(crate) fn new(device: &'a AsyncDevice, seed: u64, case: Case) -> Self {
@@ -94,7 +98,7 @@ impl<'a> Bridge<'a> {
         let config_of_all =
             Config { ephemeral_first: first, ephemeral_last: first + 999, ..Config::new(secret) };
         let mut tcp: Box<Tcp> = Box::new(Endpoint::new(config_of_all));
-        let listen = ListenConfig { connection: config(), ..ListenConfig::default() };
+        let listen = ListenConfig { fast_open: 2, connection: &CONFIG, ..ListenConfig::default() };
         tcp.listen(KINGLET_PORT, listen).unwrap();
         Bridge {
             device,
@@ -110,6 +114,7 @@ impl<'a> Bridge<'a> {
             lost: 0,
             silence: Duration::ZERO,
             syns: 0,
+            fast: [0; 2],
         }
     }
 
@@ -120,7 +125,7 @@ impl<'a> Bridge<'a> {
     /// Opens a connection to Linux.
     pub(crate) fn connect(&mut self, total: usize) {
         let now = self.now();
-        let handle = self.tcp.connect(now, PAIR, LINUX_PORT, config()).unwrap();
+        let handle = self.tcp.connect(now, PAIR, LINUX_PORT, CONFIG).unwrap();
         let (_, port, _) = self.tcp.name(handle).unwrap();
         self.flows = vec![Flow::new(now, handle, (port, LINUX_PORT), total)];
     }
@@ -249,6 +254,9 @@ impl<'a> Bridge<'a> {
         {
             panic!("{way:?}: a reset: {header:?}; {}", self.status());
         }
+        if header.flags.contains(Flags::SYN) && !segment.payload.is_empty() {
+            self.fast[way as usize] += 1;
+        }
         if way == Way::ToKinglet && header.flags.contains(Flags::SYN) {
             let Case { sack, timestamps, .. } = self.case;
             let options = header.options;
@@ -276,6 +284,8 @@ impl<'a> Bridge<'a> {
     /// What the whole case must have seen.
     pub(crate) fn judge(&self) {
         assert!(self.syns >= 4, "two connections opened by each side");
+        let fast = self.fast.map(|count| count > 0);
+        assert_eq!(fast, [self.case.fast_open; 2], "data in SYNs to Linux, to Kinglet");
         assert!(self.lost > 40, "a wire without faults proves nothing: {} lost", self.lost);
     }
 

@@ -1,7 +1,7 @@
 //! Kinglet's TCP against that of the Linux kernel, over a TUN device on which packets are lost,
 //! doubled and overtaken: 2 MB each way in connections that either side opens, with and without
-//! what Linux can be told to leave out. No octet may be wrong, nobody may reset, and no stall may be
-//! longer than the retransmission timeout explains.
+//! what Linux can be told to leave out. No octet may be wrong, nobody may reset, and no stall may
+//! be longer than the retransmission timeout explains.
 //!
 //! The test runs itself again under `unshare`, where it may create devices and set `net.ipv4.tcp_*`
 //! without being root. Where that is forbidden it says so and passes; if the environment has `CI`,

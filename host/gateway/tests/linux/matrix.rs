@@ -41,6 +41,8 @@ impl Case {
         set("tcp_ecn", flag(self.ecn));
         // For clients, for servers, and for every listener without asking.
         set("tcp_fastopen", if self.fast_open { "1027" } else { "0" });
+        // A lost SYN with data must not end Fast Open for an hour.
+        set("tcp_fastopen_blackhole_timeout_sec", "0");
         // What one case taught must not change the next; Fast Open cookies are kept all the same.
         set("tcp_no_metrics_save", "1");
     }

@@ -92,6 +92,8 @@ pub struct Report {
     pub segments: u64,
     /// Segments of them lost or damaged on the way.
     pub lost: u64,
+    /// SYNs of them that carried data (RFC 7413).
+    pub fast_opens: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Virtual time until silence, in milliseconds.
@@ -108,6 +110,7 @@ impl AddAssign for Report {
             octets,
             segments,
             lost,
+            fast_opens,
             timeouts,
             virtual_ms,
         } = other;
@@ -118,6 +121,7 @@ impl AddAssign for Report {
         self.octets += octets;
         self.segments += segments;
         self.lost += lost;
+        self.fast_opens += fast_opens;
         self.timeouts += timeouts;
         self.virtual_ms += virtual_ms;
     }

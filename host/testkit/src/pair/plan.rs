@@ -60,6 +60,8 @@ pub(super) struct Plan {
     pub(super) harsh: bool,
     pub(super) faults: [Faults; 2],
     pub(super) configs: [ConnectionConfig; 2],
+    /// Connections with data in their SYN that a listener takes at a time.
+    pub(super) fast_open: u8,
     pub(super) openings: Vec<Opening>,
     /// When which end loses its state.
     pub(super) reboots: Vec<(Instant, usize)>,
@@ -90,6 +92,7 @@ impl Plan {
             harsh,
             faults: [faults(source, rate), faults(source, rate)],
             configs: [config(source, harsh, must_probe), config(source, harsh, must_probe)],
+            fast_open: if source.chance(128) { source.between(1, 3) as u8 } else { 0 },
             openings,
             reboots,
             outage,
@@ -204,6 +207,6 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         keepalive: (must_probe || source.chance(64)).then_some(keepalive),
         initial_window: source.below(11) as u8,
         fin_wait_2: if source.chance(64) { Duration::ZERO } else { Duration::from_secs(600) },
-        fast_open: false,
+        fast_open: source.chance(100),
     }
 }

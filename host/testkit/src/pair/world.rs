@@ -23,7 +23,14 @@ struct Record {
     opening: Opening,
     port: u16,
     client: App,
-    server: Option<App>,
+    /// More than one if the port was used again, or if a SYN with data came twice (RFC 7413 §6.1).
+    servers: Vec<App>,
+}
+
+impl Record {
+    fn apps(&mut self) -> impl Iterator<Item = &mut App> {
+        std::iter::once(&mut self.client).chain(&mut self.servers)
+    }
 }
 
 pub(super) struct World<'a, C: Controller> {
@@ -36,8 +43,6 @@ pub(super) struct World<'a, C: Controller> {
     /// How many of the plan's openings and reboots are past.
     opened: usize,
     records: Vec<Record>,
-    /// Applications of connections whose other end has opened another one on the same port.
-    orphans: Vec<App>,
     reboots_left: Vec<(Instant, Side)>,
     report: Report,
 }
@@ -46,7 +51,7 @@ fn end<C: Controller>(source: &mut dyn Source, plan: &Plan, side: Side) -> Box<E
     let secret = core::array::from_fn(|_| source.below(256) as u8);
     let mut end = Box::new(Endpoint::new(Config::new(secret)));
     let connection = Box::leak(Box::new(plan.configs[side]));
-    let listen = ListenConfig { backlog: 4, fast_open: 0, connection };
+    let listen = ListenConfig { backlog: 4, fast_open: plan.fast_open, connection };
     end.listen(PORT, listen).expect("a free listener");
     end
 }
@@ -68,7 +73,6 @@ impl<'a, C: Controller> World<'a, C> {
             ways: plan.faults.map(Way::new),
             opened: 0,
             records: Vec::new(),
-            orphans: Vec::new(),
             reboots_left,
             report: Report::default(),
             plan,
@@ -111,8 +115,9 @@ impl<'a, C: Controller> World<'a, C> {
     }
 
     fn apps(&self) -> impl Iterator<Item = &App> {
-        let of_records = self.records.iter().flat_map(|r| [Some(&r.client), r.server.as_ref()]);
-        of_records.flatten().chain(&self.orphans)
+        self.records
+            .iter()
+            .flat_map(|record| std::iter::once(&record.client).chain(&record.servers))
     }
 
     fn applications(&mut self) {
@@ -129,14 +134,11 @@ impl<'a, C: Controller> World<'a, C> {
         }
         for record in &mut self.records {
             record.client.run(self.now, &mut self.ends[record.client.side]);
-            if let Some(server) = &mut record.server {
+            for server in &mut record.servers {
                 server.run(self.now, &mut self.ends[server.side]);
                 assert!(record.client.got <= server.sent, "more read than written");
                 assert!(server.got <= record.client.sent, "more read than written");
             }
-        }
-        for app in &mut self.orphans {
-            app.run(self.now, &mut self.ends[app.side]);
         }
     }
 
@@ -157,7 +159,7 @@ impl<'a, C: Controller> World<'a, C> {
         let stream = Stream { client: side, port, from_client: false };
         let client = App::new(self.now, side, handle, opening.apps[0], stream);
         self.say(|| format!("end {side} connects from port {port}"));
-        self.records.push(Record { opening, port, client, server: None });
+        self.records.push(Record { opening, port, client, servers: Vec::new() });
     }
 
     fn accepted(&mut self, side: Side, handle: Handle) {
@@ -167,7 +169,7 @@ impl<'a, C: Controller> World<'a, C> {
         let record = self.records.iter_mut().rev().find(known).expect("a client that connected");
         let stream = Stream { client: record.opening.client, port, from_client: true };
         let app = App::new(self.now, side, handle, record.opening.apps[1], stream);
-        self.orphans.extend(record.server.replace(app));
+        record.servers.push(app);
     }
 
     fn reboot(&mut self) {
@@ -179,10 +181,8 @@ impl<'a, C: Controller> World<'a, C> {
             self.ends[side] = end(self.source, &self.plan, side);
             self.report.reboots += 1;
             self.say(|| format!("end {side} reboots"));
-            let of_records =
-                self.records.iter_mut().flat_map(|r| [Some(&mut r.client), r.server.as_mut()]);
             // Its applications are gone as if they had never waited for anything.
-            for app in of_records.flatten().chain(&mut self.orphans).filter(|a| a.side == side) {
+            for app in self.records.iter_mut().flat_map(Record::apps).filter(|a| a.side == side) {
                 app.aborted = true;
             }
         }
@@ -204,6 +204,8 @@ impl<'a, C: Controller> World<'a, C> {
                 read.expect("a fresh segment has its payload");
             }
             self.report.segments += 1;
+            let opens = octets[13] & 0x02 != 0 && octets.len() > header;
+            self.report.fast_opens += u64::from(opens);
             let fate = match self.plan.outage {
                 Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
                 _ => self.ways[side].launch(self.now, side, &octets, self.source),
@@ -266,13 +268,11 @@ impl<'a, C: Controller> World<'a, C> {
         // RST.
         let spared = self.ends.iter().all(|end| end.stats().syn_cookies_sent == 0);
         for record in &self.records {
-            let server = record.server.as_ref();
-            let whole = server.is_some_and(|server| {
-                let ended = |app: &App| app.eof && app.closed;
-                ended(&record.client)
-                    && ended(server)
-                    && server.got == record.client.sent
-                    && record.client.got == server.sent
+            let client = &record.client;
+            let ended = |app: &App| app.eof && app.closed;
+            let whole = record.servers.iter().any(|server| {
+                let both = ended(client) && ended(server);
+                both && server.got == client.sent && client.got == server.sent
             });
             let must_be = spared && self.plan.spares(&record.opening);
             assert!(whole || !must_be, "not whole: {}", self.status());
