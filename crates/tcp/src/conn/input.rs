@@ -166,7 +166,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     ) {
         self.rcv.adv = self.receive_limit();
         let (seq, payload) = (self.rcv.nxt, segment.payload);
-        let trimmed = self.cut_at_window(Trimmed { seq, payload, fin: false, push: false });
+        let trimmed = self.cut_at_window(Trimmed { seq, payload, fin: false, push: true });
         self.step_7_text(now, &trimmed, buffers);
     }
 

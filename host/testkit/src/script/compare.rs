@@ -124,7 +124,8 @@ impl Numbers {
     /// Whether the payload of a live segment is what the application wrote.
     pub(super) fn payload_is_right(&self, live: &SegmentText, payload: &[u8]) -> bool {
         let isn = self.local.map_or(live.seq, |(_, live)| live);
-        let first = live.seq.wrapping_sub(isn).wrapping_sub(1);
+        let syn = u32::from(live.flags.contains(Flags::SYN));
+        let first = live.seq.wrapping_add(syn).wrapping_sub(isn).wrapping_sub(1);
         is_pattern(first, payload)
     }
 }

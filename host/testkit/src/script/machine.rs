@@ -10,7 +10,8 @@ use super::segment::{Opt, SegmentText};
 use super::time::{Kind, When, seconds};
 use super::{Failure, Outcome, Variation, asserts};
 use crate::socket::{
-    Answer, Emitted, MSG_PEEK, Output, Request, SOL_TCP, Settings, TCP_INFO, info_field,
+    Answer, Emitted, MSG_FASTOPEN, MSG_PEEK, Output, Request, SOL_TCP, Settings, TCP_INFO,
+    info_field,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Flags;
@@ -211,11 +212,8 @@ impl<'a, I: Interface> Machine<'a, I> {
         }
         let request = self.live(call);
         match &request {
-            Request::Connect { .. } => {
-                self.ends = Ends::active(&self.ends);
-                self.current = call_fd(call);
-                self.numbers.expect_new_local();
-            }
+            Request::Connect { .. } => self.opens(call),
+            Request::Send { flags, .. } if flags & MSG_FASTOPEN != 0 => self.opens(call),
             Request::Listen { .. } => self.ends = Ends::default(),
             _ => {}
         }
@@ -230,6 +228,15 @@ impl<'a, I: Interface> Machine<'a, I> {
         }
     }
 
+    /// A call that opens a connection, or asks again how far it is.
+    fn opens(&mut self, call: &Call) {
+        if !self.ends.active || self.current != call_fd(call) {
+            self.ends = Ends::ACTIVE;
+        }
+        self.current = call_fd(call);
+        self.numbers.expect_new_local();
+    }
+
     /// The request with live descriptors and octets.
     fn live(&self, call: &Call) -> Request {
         let mut request = call.request.clone();
@@ -238,7 +245,10 @@ impl<'a, I: Interface> Machine<'a, I> {
             *fd = self.table.get(fd).map_or(*fd, |descriptor| descriptor.live);
         }
         match &mut request {
-            Request::Send { data, .. } => {
+            Request::Send { data, to, .. } => {
+                if let Some(to) = to {
+                    to.set_ip(packet::REMOTE);
+                }
                 let written = self.descriptor(call).written;
                 let places = (0..u32::try_from(call.sends).unwrap_or(u32::MAX))
                     .map(|i| pattern(written.wrapping_add(i)));

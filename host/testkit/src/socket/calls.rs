@@ -3,9 +3,9 @@
 use super::ready::Epoll;
 use super::stack::Flow;
 use super::{
-    Answer, Errno, F_GETFL, F_SETFL, FIONREAD, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK,
-    MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD, SHUT_RDWR, SHUT_WR, SIOCOUTQ,
-    SOCK_NONBLOCK, SOCK_STREAM, Stack,
+    Answer, Errno, F_GETFL, F_SETFL, FIONREAD, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_FASTOPEN, MSG_OOB,
+    MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD, SHUT_RDWR, SHUT_WR,
+    SIOCOUTQ, SOCK_NONBLOCK, SOCK_STREAM, Stack,
 };
 use kinglet_tcp::{
     ConnectError, ConnectionConfig, ConnectionError, Handle, KeepAlive, ListenConfig, ListenError,
@@ -33,6 +33,10 @@ pub(super) struct Socket {
     pub(super) linger: Option<Duration>,
     pub(super) nonblocking: bool,
     local: Option<SocketAddrV6>,
+    /// TCP_FASTOPEN: how many connections of a listener may be early.
+    pub(super) fast_open: u8,
+    /// Where a `connect` with TCP_FASTOPEN_CONNECT leads to, once there is data.
+    deferred: Option<SocketAddrV6>,
     /// `connect` has not yet reported success.
     connecting: bool,
     /// The application has shut down reading.
@@ -101,7 +105,7 @@ impl Stack {
             Request::Accept { fd, flags } => self.accept(*fd, *flags),
             Request::Connect { fd, to } => self.connect(*fd, *to),
             Request::Receive { fd, len, flags } => self.receive(*fd, *len, *flags),
-            Request::Send { fd, data, flags, .. } => self.send(*fd, data, *flags),
+            Request::Send { fd, data, flags, to } => self.send(*fd, data, *flags, *to),
             Request::Fcntl { fd, command, argument } => self.fcntl(*fd, *command, *argument),
             Request::Ioctl { fd, request } => self.ioctl(*fd, *request),
             Request::Close { fd } => self.close(*fd),
@@ -130,6 +134,8 @@ impl Stack {
             linger: None,
             nonblocking: false,
             local: None,
+            fast_open: 0,
+            deferred: None,
             connecting: false,
             deaf: false,
             told: false,
@@ -168,7 +174,7 @@ impl Stack {
         // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
         let connection = Box::leak(Box::new(socket.config));
-        let config = ListenConfig { backlog, fast_open: 0, connection };
+        let config = ListenConfig { backlog, fast_open: socket.fast_open, connection };
         match socket.kind {
             Kind::Fresh => {}
             Kind::Listening(_) => return DONE,
@@ -217,19 +223,15 @@ impl Stack {
     }
 
     fn connect(&mut self, fd: i32, to: SocketAddrV6) -> Outcome {
-        let default = self.settings.local;
         let socket = self.table.entry(fd)?;
         let handle = match socket.kind {
+            Kind::Fresh if socket.config.fast_open => {
+                socket.deferred = Some(to);
+                return DONE;
+            }
             Kind::Fresh => {
-                let local = socket.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
-                let here = if local.ip().is_unspecified() { default } else { *local.ip() };
-                let (nonblocking, config) = (socket.nonblocking, socket.config);
-                let flow = Flow { local: here, remote: *to.ip() };
-                let handle = self.open(flow, local.port(), to.port(), config)?;
-                let socket = self.table.entry(fd)?;
-                socket.kind = Kind::Connection(handle);
-                socket.connecting = true;
-                self.current = Some(handle);
+                let nonblocking = socket.nonblocking;
+                self.begin(fd, to)?;
                 return if nonblocking { Err(Errno::EINPROGRESS) } else { Ok(None) };
             }
             Kind::Connection(handle) => handle,
@@ -248,6 +250,22 @@ impl Stack {
             }
             _ => Err(Errno::EISCONN),
         }
+    }
+
+    /// Opens a connection for a fresh socket.
+    fn begin(&mut self, fd: i32, to: SocketAddrV6) -> Result<Handle, Errno> {
+        let default = self.settings.local;
+        let socket = self.table.entry(fd)?;
+        let config = socket.config;
+        let local = socket.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
+        let here = if local.ip().is_unspecified() { default } else { *local.ip() };
+        let flow = Flow { local: here, remote: *to.ip() };
+        let handle = self.open(flow, local.port(), to.port(), config)?;
+        let socket = self.table.entry(fd)?;
+        socket.kind = Kind::Connection(handle);
+        socket.connecting = true;
+        self.current = Some(handle);
+        Ok(handle)
     }
 
     fn open(
@@ -313,11 +331,20 @@ impl Stack {
             && self.endpoint.peek(handle, &mut [0]) != Err(RecvError::WouldBlock)
     }
 
-    fn send(&mut self, fd: i32, data: &mut Vec<u8>, flags: i32) -> Outcome {
+    fn send(
+        &mut self,
+        fd: i32,
+        data: &mut Vec<u8>,
+        flags: i32,
+        to: Option<SocketAddrV6>,
+    ) -> Outcome {
         let socket = self.table.entry(fd)?;
         let waits = !socket.nonblocking && flags & MSG_DONTWAIT == 0;
-        let handle = match socket.kind {
-            Kind::Connection(handle) => handle,
+        socket.config.fast_open |= flags & MSG_FASTOPEN != 0;
+        let to = to.filter(|_| flags & MSG_FASTOPEN != 0).or(socket.deferred);
+        let handle = match (&socket.kind, to) {
+            (Kind::Connection(handle), _) => *handle,
+            (Kind::Fresh, Some(to)) => self.begin(fd, to)?,
             _ => return Err(Errno::EPIPE),
         };
         if flags & MSG_OOB != 0 {

@@ -5,8 +5,9 @@ use super::{
     Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE, SO_ERROR,
     SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR, SO_REUSEPORT,
     SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION, TCP_DELACK_MAX_US,
-    TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY,
-    TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT, TCP_USER_TIMEOUT, info,
+    TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL,
+    TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT,
+    TCP_USER_TIMEOUT, info,
 };
 use kinglet_tcp::ConnectionConfig;
 use kinglet_time::Duration;
@@ -47,6 +48,8 @@ impl Stack {
             (SOL_TCP, TCP_NODELAY) => i64::from(!config.nagle),
             (SOL_TCP, TCP_MAXSEG) => i64::from(config.mss),
             (SOL_TCP, TCP_SYNCNT) => i64::from(config.syn_retries),
+            (SOL_TCP, TCP_FASTOPEN) => i64::from(socket.fast_open),
+            (SOL_TCP, TCP_FASTOPEN_CONNECT) => i64::from(config.fast_open),
             (SOL_TCP, TCP_LINGER2) => millis(config.fin_wait_2) / 1000,
             (SOL_TCP, TCP_USER_TIMEOUT) => config.user_timeout.map_or(0, millis),
             (SOL_TCP, TCP_KEEPIDLE) => millis(socket.keepalive.idle) / 1000,
@@ -123,6 +126,8 @@ impl Socket {
                 config.user_timeout = (value > 0).then(|| Duration::from_millis(amount));
             }
             (SOL_TCP, TCP_SYNCNT) => config.syn_retries = count,
+            (SOL_TCP, TCP_FASTOPEN) => self.fast_open = count,
+            (SOL_TCP, TCP_FASTOPEN_CONNECT) => config.fast_open = value != 0,
             (SOL_TCP, TCP_LINGER2) => config.fin_wait_2 = Duration::from_secs(amount),
             (SOL_TCP, TCP_DELACK_MAX_US) => config.delayed_ack = Duration::from_micros(amount),
             (SOL_TCP, TCP_RTO_MIN_US) => config.rto_min = Duration::from_micros(amount),

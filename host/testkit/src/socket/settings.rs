@@ -108,8 +108,9 @@ impl Settings {
     fn set_other(&mut self, name: &str, value: &str) -> Option<()> {
         match name {
             "local" => self.local = value.parse().ok()?,
-            "secret" => {
-                let number = u128::from_str_radix(value, 16).ok()?;
+            // Linux's, in groups of eight digits, is for cookies only; here one secret is for all.
+            "secret" | "tcp_fastopen_key" => {
+                let number = u128::from_str_radix(&value.replace('-', ""), 16).ok()?;
                 self.endpoint.secret = number.to_be_bytes();
             }
             _ => return None,
