@@ -117,3 +117,15 @@ plan!(BorderRouter {
     half_open: 4,
     listeners: 2,
 });
+
+// What a mote pays for TCP, in octets, checked by every build for a 32-bit machine.
+#[cfg(target_pointer_width = "32")]
+const _: () = {
+    use crate::peer::AddressPair;
+    // Two rings of 2048 octets with a bit for each octet received.
+    const BUFFERS: usize = 2048 + 2048 + 256;
+    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS <= 528);
+    assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 88);
+    assert!(size_of::<Option<tcp::TimeWait<AddressPair>>>() <= 64);
+    assert!(size_of::<Option<tcp::Listener>>() <= 16);
+};

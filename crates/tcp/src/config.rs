@@ -37,7 +37,8 @@ impl Config {
     }
 }
 
-/// Keep-alive probes (RFC 9293 §3.8.4).
+/// Keep-alive probes (RFC 9293 §3.8.4). Times count in whole seconds, rounded up, and are 17 hours
+/// at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence before the first probe. RFC 9293 wants at least two hours as a default.
@@ -70,7 +71,8 @@ pub struct ConnectionConfig {
     /// Nagle's algorithm (RFC 9293 §3.7.4). Default true.
     pub nagle: bool,
     /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293
-    /// §3.8.6.3 allows up to 500 ms. Zero: never delayed.
+    /// §3.8.6.3 allows up to 500 ms. Zero: never delayed. Whole
+    /// milliseconds count, rounded up.
     pub delayed_ack: Duration,
     /// An acknowledgment is sent at least for every so many full-sized segments. Default 2
     /// (RFC 9293 §3.8.6.3); 0 counts as 1.
@@ -104,7 +106,7 @@ pub struct ConnectionConfig {
     /// RFC 9293 has no such timer; Linux and FreeBSD wait 60 s, but only when the application no
     /// longer reads. Here it may still read, so the default is 600 s: a peer whose segments are
     /// all lost backs off by up to 60 s each time and gives up itself after about as long.
-    /// Zero: for ever.
+    /// Zero: for ever. Whole seconds count, rounded up, and 17 hours at most.
     pub fin_wait_2: Duration,
     /// Active opens ask the server for a Fast Open cookie, and with one send the first data in the
     /// SYN (RFC 7413). Only for applications to which it does not matter if that data arrives

@@ -2,6 +2,7 @@
 
 use crate::seq::SeqNum;
 use crate::timer::low_half;
+use core::num::NonZeroU16;
 use kinglet_time::{Duration, Instant};
 
 /// RFC 7323 §5.5: after 24 days of silence TS.Recent says nothing. In units of 2^32 µs (72 min).
@@ -17,7 +18,7 @@ pub(crate) struct Paws {
     offset: u32,
     recent: u32,
     /// When `recent` was taken, in units of 2^32 µs: two octets last for nine years of silence.
-    recent_at: u16,
+    recent_at: NonZeroU16,
 }
 
 impl Paws {
@@ -56,7 +57,7 @@ impl Paws {
     }
 
     fn rejects_nothing(&self, now: Instant) -> bool {
-        coarse(now).wrapping_sub(self.recent_at) >= STALE
+        coarse(now).get().wrapping_sub(self.recent_at.get()) >= STALE
     }
 }
 
@@ -65,9 +66,10 @@ pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
     low_half(now.as_millis()).wrapping_add(offset)
 }
 
-fn coarse(now: Instant) -> u16 {
+/// Never 0, so that an `Option` of [`Paws`] takes no more room.
+fn coarse(now: Instant) -> NonZeroU16 {
     let [_, _, a, b, ..] = now.as_micros().to_be_bytes();
-    u16::from_be_bytes([a, b])
+    NonZeroU16::new(u16::from_be_bytes([a, b])).unwrap_or(NonZeroU16::MIN)
 }
 
 #[cfg(test)]

@@ -422,7 +422,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);
         let threshold = full.saturating_mul(u32::from(self.params.ack_every));
-        let delay = Duration::from_micros(u64::from(self.params.delayed_ack_us));
+        let delay = Duration::from_millis(u64::from(self.params.delayed_ack_ms));
         self.ack.received(now, advance, threshold, delay);
         // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
         // left holds no full segment, the peer can only wait for us (TCPlp §6.2).

@@ -27,7 +27,7 @@ use crate::info::{Counters, Info};
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
-use crate::rtt::{RttEstimator, micros_u32};
+use crate::rtt::RttEstimator;
 use crate::send::buffer::{Piece, SendBuffer, Stored};
 use crate::send::flight::SegmentRecord;
 use crate::send::recovery::{Phase, Recovery};
@@ -87,11 +87,11 @@ struct Receive {
 /// The settings that matter after the connection was set up.
 #[derive(Clone, Copy, Debug)]
 struct Params {
-    delayed_ack_us: u32,
+    delayed_ack_ms: u16,
     user_timeout_ms: u32,
-    keep_idle_ms: u32,
-    keep_interval_ms: u32,
-    fin_wait_2_ms: u32,
+    keep_idle_s: u16,
+    keep_interval_s: u16,
+    fin_wait_2_s: u16,
     own_mss: u16,
     ack_every: u8,
     max_retransmits: u8,
@@ -104,6 +104,15 @@ struct Params {
     offer_sack: bool,
 }
 
+/// Microseconds.
+const SECOND: u32 = 1_000_000;
+
+/// A setting in units of so many microseconds, rounded up.
+fn in_units(duration: Duration, unit: u32) -> u16 {
+    let rounding = Duration::from_micros(u64::from(unit.saturating_sub(1)));
+    u16::try_from(((duration + rounding) / unit).as_micros()).unwrap_or(u16::MAX)
+}
+
 fn millis_u32(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
@@ -112,11 +121,11 @@ impl Params {
     fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
         Params {
-            delayed_ack_us: micros_u32(config.delayed_ack),
+            delayed_ack_ms: in_units(config.delayed_ack, 1_000),
             user_timeout_ms: config.user_timeout.map_or(0, millis_u32),
-            keep_idle_ms: keep.map_or(0, |k| millis_u32(k.idle)),
-            keep_interval_ms: keep.map_or(0, |k| millis_u32(k.interval)),
-            fin_wait_2_ms: millis_u32(config.fin_wait_2),
+            keep_idle_s: keep.map_or(0, |k| in_units(k.idle, SECOND).max(1)),
+            keep_interval_s: keep.map_or(0, |k| in_units(k.interval, SECOND)),
+            fin_wait_2_s: in_units(config.fin_wait_2, SECOND),
             own_mss,
             ack_every: config.ack_every.max(1),
             max_retransmits: config.max_retransmits,

@@ -64,7 +64,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             let mut probe = self.rtt.srtt() * 2;
             if self.flight() <= u32::from(self.mss) {
                 // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours.
-                probe += Duration::from_micros(u64::from(self.params.delayed_ack_us));
+                probe += Duration::from_millis(u64::from(self.params.delayed_ack_ms));
             }
             wait = wait.min(probe);
         }
@@ -144,7 +144,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if self.reader == Reader::Lingering {
             return self.abort(ConnectionError::TimedOut);
         }
-        if self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0 {
+        if self.state == State::FinWait2 && self.params.fin_wait_2_s > 0 {
             return self.finish(Some(ConnectionError::TimedOut));
         }
         if self.flight() > 0 {
@@ -156,21 +156,21 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         self.keep_sent = self.keep_sent.saturating_add(1);
         self.keep_probe = true;
-        let interval = Duration::from_millis(u64::from(self.params.keep_interval_ms));
+        let interval = Duration::from_secs(u64::from(self.params.keep_interval_s));
         self.keep.set(now, interval);
     }
 
     /// The peer has given a sign of life: keep-alive starts over.
     pub(super) fn touch_keepalive(&mut self, now: Instant) {
-        let taken = self.state == State::FinWait2 && self.params.fin_wait_2_ms > 0;
+        let taken = self.state == State::FinWait2 && self.params.fin_wait_2_s > 0;
         if taken || self.reader == Reader::Lingering {
             return;
         }
         self.keep_sent = 0;
         self.keep_probe = false;
         let over = matches!(self.state, State::Closed | State::TimeWait);
-        if self.params.keep_idle_ms > 0 && !over {
-            self.keep.set(now, Duration::from_millis(u64::from(self.params.keep_idle_ms)));
+        if self.params.keep_idle_s > 0 && !over {
+            self.keep.set(now, Duration::from_secs(u64::from(self.params.keep_idle_s)));
         } else {
             self.keep.clear();
         }
@@ -178,9 +178,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// In FIN-WAIT-2 the peer has made progress, or the state was just entered.
     pub(super) fn touch_fin_wait_2(&mut self, now: Instant) {
-        let used = self.params.fin_wait_2_ms > 0 && self.reader != Reader::Lingering;
+        let used = self.params.fin_wait_2_s > 0 && self.reader != Reader::Lingering;
         if self.state == State::FinWait2 && used {
-            self.keep.set(now, Duration::from_millis(u64::from(self.params.fin_wait_2_ms)));
+            self.keep.set(now, Duration::from_secs(u64::from(self.params.fin_wait_2_s)));
         }
     }
 }

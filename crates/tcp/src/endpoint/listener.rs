@@ -38,13 +38,13 @@ pub struct HalfOpen<K> {
     own_mss: u16,
     own_scale: u8,
     tries: u8,
-    max_tries: u8,
     /// A SYN-ACK is to be sent.
     pending: bool,
     /// The peer is to get a Fast Open cookie with the first SYN-ACK.
     pub(super) wants_cookie: bool,
     rtx: Timer,
-    rto: RttEstimator,
+    /// The listener's.
+    config: &'static ConnectionConfig,
     sent_at: Tick,
     challenges: Challenges,
 }
@@ -76,7 +76,7 @@ impl<K: Peer> HalfOpen<K> {
     pub(super) fn handle_deadline(&mut self, now: Instant) -> bool {
         if self.rtx.is_due(now) {
             self.rtx.clear();
-            if self.tries >= self.max_tries {
+            if self.tries >= self.config.syn_retries {
                 return false;
             }
             self.tries = self.tries.saturating_add(1);
@@ -93,7 +93,9 @@ impl<K: Peer> HalfOpen<K> {
         if !core::mem::take(&mut self.pending) {
             return None;
         }
-        self.rtx.set(now, self.rto.rto(self.tries));
+        let ConnectionConfig { rto_initial, rto_min, rto_max, .. } = *self.config;
+        let rto = RttEstimator::new(rto_initial, rto_min, rto_max).rto(self.tries);
+        self.rtx.set(now, rto);
         self.sent_at = Tick::at(now);
         let timestamps = self
             .agreed
@@ -285,7 +287,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &self,
         now: Instant,
         peer: K,
-        config: &ConnectionConfig,
+        config: &'static ConnectionConfig,
         segment: &Segment<'_>,
     ) -> HalfOpen<K> {
         let header = &segment.header;
@@ -311,11 +313,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             own_mss: setup.own_mss,
             own_scale: window_scale(setup.receive),
             tries: 0,
-            max_tries: config.syn_retries,
             pending: true,
             wants_cookie: false,
             rtx: Timer::OFF,
-            rto: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            config,
             sent_at: Tick::at(now),
             challenges: Challenges::NONE,
         }
