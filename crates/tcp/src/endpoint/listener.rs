@@ -67,9 +67,15 @@ impl<K: Peer> HalfOpen<K> {
         self.sent_at.age(epoch, now);
     }
 
+    /// Nothing is measured yet, so nothing is stored.
+    fn rto(&self) -> RttEstimator {
+        let ConnectionConfig { rto_initial, rto_min, rto_max, .. } = *self.config;
+        RttEstimator::new(rto_initial, rto_min, rto_max)
+    }
+
     /// The acknowledgment of the SYN-ACK.
     pub(super) fn expected(&self, epoch: Instant) -> Expected {
-        self.rto.expected(self.sent_at.near(epoch))
+        self.rto().expected(self.sent_at.near(epoch))
     }
 
     /// Answers `false` when the peer has not answered often enough.
@@ -93,9 +99,7 @@ impl<K: Peer> HalfOpen<K> {
         if !core::mem::take(&mut self.pending) {
             return None;
         }
-        let ConnectionConfig { rto_initial, rto_min, rto_max, .. } = *self.config;
-        let rto = RttEstimator::new(rto_initial, rto_min, rto_max).rto(self.tries);
-        self.rtx.set(now, rto);
+        self.rtx.set(now, self.rto().rto(self.tries));
         self.sent_at = Tick::at(now);
         let timestamps = self
             .agreed
