@@ -12,7 +12,7 @@ use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::{Flags, Segment};
+use kinglet_wire::tcp::{Flags, Header, Segment};
 
 /// A segment as the later steps see it: trimmed to the receive window.
 struct Trimmed<'a> {
@@ -51,6 +51,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.step_2_reset(segment)?;
         self.step_4_syn(segment)?;
         self.step_5_ack(now, segment, buffers)?;
+        // In RFC 7323 §5.3 R3 this comes first; but then a forged segment anywhere in the window,
+        // whatever it acknowledges, could set TS.Recent so high that all true ones look old.
+        self.remember_timestamp(now, &segment.header);
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
@@ -213,20 +216,23 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                     || (seq.before(self.rcv.nxt) && last.after(self.rcv.nxt))
             }
         };
-        // The last segment once more, because its acknowledgment was lost: as Linux does, its
-        // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
-        let last_again = len > 0 && seq.plus(len) == self.rcv.last_ack_sent;
-        if (acceptable || last_again)
-            && !reset
-            && let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps)
-        {
-            paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
-        }
         if !acceptable {
+            // The last segment once more, because its acknowledgment was lost: as Linux does, its
+            // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
+            if !reset && len > 0 && seq.plus(len) == self.rcv.last_ack_sent {
+                self.remember_timestamp(now, header);
+            }
             self.ack.now |= !reset && len > 0;
             return Err(Discard::OutsideWindow);
         }
         Ok(self.trim(seq, segment))
+    }
+
+    /// RFC 7323 §4.3: a segment's timestamp is what the next acknowledgment echoes.
+    fn remember_timestamp(&mut self, now: Instant, header: &Header) {
+        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
+            paws.update(now, timestamps.val, SeqNum::new(header.seq), self.rcv.last_ack_sent);
+        }
     }
 
     /// Cuts off what lies before RCV.NXT and beyond the window or a FIN that is known.

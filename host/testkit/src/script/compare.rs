@@ -17,6 +17,8 @@ pub(super) struct Numbers {
     variation: Variation,
     /// The stack's timestamps: live ones by the script's.
     stamps: BTreeMap<u32, u32>,
+    /// Fast Open cookies by the script's names.
+    cookies: BTreeMap<String, Vec<u8>>,
 }
 
 /// The octet at `offset` of every stream; the period shares no factor with any segment size.
@@ -32,7 +34,14 @@ pub(super) fn is_pattern(first: u32, octets: &[u8]) -> bool {
 
 impl Numbers {
     pub(super) fn new(variation: Variation) -> Numbers {
-        Numbers { local: None, relearn: false, remote_isn: 0, variation, stamps: BTreeMap::new() }
+        Numbers {
+            local: None,
+            relearn: false,
+            remote_isn: 0,
+            variation,
+            stamps: BTreeMap::new(),
+            cookies: BTreeMap::new(),
+        }
     }
 
     /// A new connection begins, as far as the stack's numbers go.
@@ -69,6 +78,10 @@ impl Numbers {
                     *val = val.wrapping_add(self.variation.timestamp_offset);
                     *ecr = self.stamps.get(ecr).copied().unwrap_or(*ecr);
                 }
+                Opt::NamedCookie(name) => {
+                    let cookie = self.cookies.get(name).cloned();
+                    *option = Opt::Cookie(cookie.unwrap_or_else(|| vec![0; 8]));
+                }
                 _ => {}
             }
         }
@@ -98,8 +111,19 @@ impl Numbers {
             Opt::Ts { val, .. } => Some(*val),
             _ => None,
         });
+        let named = expected.options.iter().flatten().find_map(|option| match option {
+            Opt::NamedCookie(name) => Some(name),
+            _ => None,
+        });
         for option in script.options.iter_mut().flatten() {
             match option {
+                Opt::Cookie(cookie) => {
+                    if let Some(name) = named.filter(|_| !cookie.is_empty())
+                        && self.learn_cookie(name, cookie)
+                    {
+                        *option = Opt::NamedCookie(name.clone());
+                    }
+                }
                 Opt::Sack(blocks) => {
                     for (left, right) in blocks {
                         *left = left.wrapping_sub(self.variation.remote_offset);
@@ -119,6 +143,16 @@ impl Numbers {
             }
         }
         script
+    }
+
+    /// Whether nothing is known yet that a cookie's name stands for.
+    pub(super) fn lacks_cookie(&self, name: &str) -> bool {
+        !self.cookies.contains_key(name)
+    }
+
+    /// Whether `cookie` is what the name stands for, from now on if from no earlier time.
+    pub(super) fn learn_cookie(&mut self, name: &str, cookie: &[u8]) -> bool {
+        self.cookies.entry(name.to_owned()).or_insert_with(|| cookie.to_vec()) == cookie
     }
 
     /// Whether the payload of a live segment is what the application wrote.

@@ -149,7 +149,10 @@ impl<'a, I: Interface> Machine<'a, I> {
         match &event.body {
             Body::Shell(text) => self.shell(text),
             Body::Code(code) => asserts::check(code, self.info().as_deref())?,
-            Body::Inbound(segment) => self.inbound(segment),
+            Body::Inbound(segment) => {
+                self.ask_for_cookies(segment)?;
+                self.inbound(segment);
+            }
             Body::Icmp(kind, seq) => {
                 let seq = self.numbers.local_live(*seq);
                 self.interface.deliver(&packet::icmp(&self.ends, *kind, seq));
@@ -178,6 +181,33 @@ impl<'a, I: Interface> Machine<'a, I> {
             Output::Octets(octets) => Some(octets),
             _ => None,
         }
+    }
+
+    /// Asks the stack for the cookie that the script's peer uses without having got it: by a SYN
+    /// from another port, which is then reset.
+    fn ask_for_cookies(&mut self, segment: &SegmentText) -> Told {
+        for option in segment.options.iter().flatten() {
+            let Opt::NamedCookie(name) = option else { continue };
+            if !self.numbers.lacks_cookie(name) {
+                continue;
+            }
+            let mut ends = self.ends.elsewhere();
+            let options = Some(vec![Opt::Cookie(Vec::new())]);
+            let syn =
+                SegmentText { flags: Flags::SYN, win: Some(0), options, ..SegmentText::EMPTY };
+            self.interface.deliver(&packet::inbound(&ends, &syn, &[]));
+            let now = self.interface.now();
+            let Some(answer) = self.interface.receive(now) else { continue };
+            let (answer, _) = packet::outbound(&answer.octets, &mut ends)?;
+            let reset = SegmentText { flags: Flags::RST, seq: 1, ..SegmentText::EMPTY };
+            self.interface.deliver(&packet::inbound(&ends, &reset, &[]));
+            for option in answer.options.iter().flatten() {
+                if let Opt::Cookie(cookie) = option {
+                    self.numbers.learn_cookie(name, cookie);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn inbound(&mut self, segment: &SegmentText) {

@@ -75,7 +75,8 @@ pub struct Variation {
     pub timestamp_offset: u32,
     /// For scripts that were written for Linux: MSS and window scale of the stack's SYN are
     /// compared by presence only, PSH, padding and the order of options not at all; the stack's MSS
-    /// is 1460, its initial window ten segments.
+    /// is 1460, its initial window ten segments, its receive buffer 128 KiB, and it acknowledges
+    /// every segment at once.
     pub lenient: bool,
 }
 
@@ -109,6 +110,9 @@ impl Variation {
             // What Linux has, and scripts for it count on.
             out.push(("initcwnd".to_owned(), "10".to_owned()));
             out.push(("mss".to_owned(), "1460".to_owned()));
+            // It acknowledges the first segments of a connection at once.
+            out.push(("tcp_delack_max_us".to_owned(), "0".to_owned()));
+            out.push(("tcp_rmem".to_owned(), "131072".to_owned()));
         }
         out
     }

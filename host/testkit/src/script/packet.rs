@@ -31,6 +31,11 @@ impl Default for Ends {
 }
 
 impl Ends {
+    /// The same, but the peer's port is another.
+    pub(super) fn elsewhere(self) -> Ends {
+        Ends { remote: self.remote ^ 1, ..self }
+    }
+
     /// After a call of `connect`.
     pub(super) const ACTIVE: Ends = Ends { local: 0, remote: SERVER_PORT, active: true };
 }

@@ -3,8 +3,8 @@
 use super::cursor::{Cursor, Wrong};
 use super::expression::{self, Expression, Kind};
 use crate::socket::{
-    Answer, Errno, F_GETFL, Output, Patience, Request, SO_LINGER, SO_MEMINFO, SOL_SOCKET, SOL_TCP,
-    TCP_CC_INFO, TCP_CONGESTION, TCP_FASTOPEN_KEY, TCP_INFO,
+    Answer, Errno, F_GETFL, MSG_FASTOPEN, Output, Patience, Request, SO_LINGER, SO_MEMINFO,
+    SOL_SOCKET, SOL_TCP, TCP_CC_INFO, TCP_CONGESTION, TCP_FASTOPEN_KEY, TCP_INFO,
 };
 use std::net::{Ipv6Addr, SocketAddrV6};
 
@@ -150,12 +150,12 @@ impl Call {
             "writev" => (vector(args.get(1)?)?, 0),
             "sendmsg" => (message(args)?, args.int(2)?),
             "write" => (args.count(2)?, 0),
-            "sendto" => {
-                to = Some(address(SERVER_PORT));
-                (args.count(2)?, args.int(3)?)
-            }
             _ => (args.count(2)?, args.int(3)?),
         };
+        // Only these send to somebody; a connection has its peer.
+        if flags & MSG_FASTOPEN != 0 && matches!(self.name.as_str(), "sendto" | "sendmsg") {
+            to = Some(address(SERVER_PORT));
+        }
         self.sends = len;
         Ok(Request::Send { fd: args.int(0)?, data: Vec::new(), flags, to })
     }

@@ -19,6 +19,9 @@ pub(super) enum Opt {
     Eol,
     /// RFC 7413.
     Cookie(Vec<u8>),
+    /// A Fast Open cookie by a name of the script: what the stack gave when the name was first
+    /// expected, or what it gives to the peer's address when the peer uses it first.
+    NamedCookie(String),
     Unknown(u8, Vec<u8>),
 }
 
@@ -171,8 +174,12 @@ fn parse_flags(cursor: &mut Cursor) -> Result<Flags, Wrong> {
         return Ok(Flags::NONE);
     }
     let mut start = cursor.clone();
-    let letters = cursor.run(|c| c.is_ascii_alphabetic() || c == '.');
+    let letters = cursor.run(|c| c.is_ascii_alphanumeric() || c == '.');
     let flags = letters.chars().try_fold(Flags::NONE, |flags, letter| {
+        // RFC 9768's three-bit counter: AE, CWR and ECE.
+        if let Some(ace) = letter.to_digit(8) {
+            return Some(flags | Flags::from_bits(u16::try_from(ace << 6).unwrap_or(0)));
+        }
         let known = LETTERS.iter().find(|(l, _)| *l == letter);
         known.map(|(_, flag)| flags | *flag)
     });
@@ -232,18 +239,53 @@ fn parse_option(cursor: &mut Cursor) -> Result<Opt, Wrong> {
             }
             Opt::Sack(blocks)
         }
-        "FO" => Opt::Cookie(parse_hex(cursor)?),
+        "FO" => match named(cursor) {
+            Some(name) => Opt::NamedCookie(name),
+            None => Opt::Cookie(parse_hex(cursor)?),
+        },
         "FOEXP" => {
             let cookie = parse_hex(cursor)?;
             Opt::Unknown(EXPERIMENT, [FOEXP_MAGIC.as_slice(), &cookie].concat())
         }
+        "ECN" => parse_accurate_ecn(cursor)?,
         _ => return Err(start.wrong("not understood as an option")),
     })
+}
+
+/// RFC 9768 §3.2.3: counters of 24 bits, whose order gives the kind.
+fn parse_accurate_ecn(cursor: &mut Cursor) -> Result<Opt, Wrong> {
+    let mut start = cursor.clone();
+    let (mut names, mut value) = (Vec::new(), Vec::new());
+    while !cursor.starts_with(",") && !cursor.starts_with(">") {
+        names.push(cursor.word());
+        let count: u32 = cursor.number()?;
+        value.extend_from_slice(&count.to_be_bytes()[1..]);
+    }
+    let is_prefix_of = |order: [&str; 3]| order.get(..names.len()) == Some(names.as_slice());
+    if is_prefix_of(["e0b", "ceb", "e1b"]) {
+        Ok(Opt::Unknown(172, value))
+    } else if is_prefix_of(["e1b", "ceb", "e0b"]) {
+        Ok(Opt::Unknown(174, value))
+    } else {
+        Err(start.wrong("not understood as counters of an ECN option"))
+    }
 }
 
 /// The kind of experimental options and what begins a Fast Open one (RFC 6994, RFC 7413 §A).
 const EXPERIMENT: u8 = 254;
 const FOEXP_MAGIC: [u8; 2] = [0xF9, 0x89];
+
+/// A name, if what is next is one and no number.
+fn named(cursor: &mut Cursor) -> Option<String> {
+    let mut ahead = cursor.clone();
+    let word = ahead.word();
+    let hex = word.chars().all(|c| c.is_ascii_hexdigit());
+    if hex || word.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    *cursor = ahead;
+    Some(word.to_owned())
+}
 
 /// Octets in hexadecimal digits, perhaps none.
 fn parse_hex(cursor: &mut Cursor) -> Result<Vec<u8>, Wrong> {
@@ -272,6 +314,8 @@ impl Opt {
             }
             Opt::Ts { val, ecr } => put(8, &[val.to_be_bytes(), ecr.to_be_bytes()].concat()),
             Opt::Cookie(cookie) => put(34, cookie),
+            // Compared and sent are octets only.
+            Opt::NamedCookie(_) => put(34, &[]),
             Opt::Unknown(kind, value) => put(*kind, value),
             Opt::Nop => out.push(1),
             Opt::Eol => out.push(0),
@@ -327,6 +371,7 @@ impl fmt::Display for Opt {
                 f.write_str("sack")?;
                 blocks.iter().try_for_each(|(l, r)| write!(f, " {l}:{r}"))
             }
+            Opt::NamedCookie(name) => write!(f, "FO {name}"),
             Opt::Cookie(octets) | Opt::Unknown(_, octets) => {
                 match self {
                     Opt::Unknown(kind, _) => write!(f, "kind {kind} ")?,
@@ -394,10 +439,12 @@ mod tests {
             ". 1:1(0) ack 1 win 5 urg 3 <nop,nop,sack 1:2 3:4,eol>",
             "R 1:1(0) <...>",
             "- 1:1(0) win 3 <FO 0a1b>",
+            "S 0:5(5) win 3 <FO TFO_COOKIE,nop>",
         ] {
             assert_eq!(parse(text).to_string(), text);
         }
         assert_eq!(parse("[ect01] . 1:1(0) ack 1").ecn, Some([2, 1].as_slice()));
+        assert_eq!(parse("P.5 1:2(1) ack 1").flags, parse("PEA. 1:2(1) ack 1").flags);
         assert_eq!(parse("SEWA 0:0(0)").flags, Flags::SYN | Flags::ECE | Flags::CWR | Flags::AE);
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Socket {
     pub(super) config: ConnectionConfig,
     pub(super) keepalive: KeepAlive,
     pub(super) keepalive_on: bool,
+    /// Of `listen`.
+    backlog: u8,
     /// SO_LINGER.
     pub(super) linger: Option<Duration>,
     pub(super) nonblocking: bool,
@@ -131,6 +133,7 @@ impl Stack {
             config: self.settings.connection,
             keepalive: self.settings.keepalive,
             keepalive_on: false,
+            backlog: 1,
             linger: None,
             nonblocking: false,
             local: None,
@@ -173,6 +176,7 @@ impl Stack {
         let port = socket.local.map_or(0, |address| address.port());
         // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
+        socket.backlog = backlog;
         let connection = Box::leak(Box::new(socket.config));
         let config = ListenConfig { backlog, fast_open: socket.fast_open, connection };
         match socket.kind {
@@ -189,6 +193,16 @@ impl Stack {
                 Err(Errno::EADDRINUSE)
             }
         }
+    }
+
+    /// Listens anew with other settings. A connection that nobody has accepted is lost.
+    pub(super) fn listen_again(&mut self, fd: i32) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        socket.kind = Kind::Fresh;
+        let port = socket.local.map_or(0, |address| address.port());
+        let backlog = i32::from(socket.backlog);
+        self.endpoint.unlisten(port);
+        self.listen(fd, backlog)
     }
 
     /// Whether there is a connection to accept; it then waits with the socket.

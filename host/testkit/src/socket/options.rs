@@ -87,6 +87,9 @@ impl Stack {
         if !socket.set(level, name, value) {
             return Err(Errno::ENOPROTOOPT);
         }
+        if (level, name) == (SOL_TCP, TCP_FASTOPEN) && matches!(socket.kind, Kind::Listening(_)) {
+            return self.listen_again(fd);
+        }
         let late = !matches!(socket.kind, Kind::Fresh);
         if late && level == SOL_SOCKET && matches!(name, SO_SNDBUF | SO_RCVBUF) {
             let note = "the size of a buffer is set too late: a connection has begun";

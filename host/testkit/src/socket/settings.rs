@@ -97,6 +97,8 @@ impl Settings {
             "tcp_keepalive_time" => self.keepalive.idle = Duration::from_secs(number),
             "tcp_keepalive_intvl" => self.keepalive.interval = Duration::from_secs(number),
             "tcp_keepalive_probes" => self.keepalive.probes = count(),
+            "tcp_delack_max_us" => connection.delayed_ack = Duration::from_micros(number),
+            "tcp_rmem" => connection.receive_buffer = usize::try_from(number).unwrap_or(0),
             "initcwnd" => connection.initial_window = count(),
             "mss" => connection.mss = u16::try_from(number).unwrap_or(u16::MAX),
             "start" => self.start = Instant::from_micros(number),
