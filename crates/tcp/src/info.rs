@@ -93,6 +93,8 @@ pub struct Counters {
     pub dup_acks: u32,
     /// Zero-window probes sent.
     pub probes: u32,
+    /// Recoveries that turned out to be needless and were taken back.
+    pub undone: u32,
 }
 
 impl Counters {

@@ -36,6 +36,9 @@ pub trait Controller {
     fn on_recovered(&mut self, flight: u32);
     /// The retransmission timer expired; `first` unless for a repeated retransmission.
     fn on_timeout(&mut self, flight: u32, first: bool);
+    /// The loss that was last reported was none: goes back to these values of cwnd and ssthresh,
+    /// from before it, where they are higher (RFC 4015 §3).
+    fn on_spurious(&mut self, window: u32, threshold: u32);
     /// Nothing was sent for longer than an RTO.
     fn on_idle(&mut self);
 }

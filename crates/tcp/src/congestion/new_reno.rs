@@ -76,6 +76,11 @@ impl Controller for NewReno {
         self.bytes_acked = 0;
     }
 
+    fn on_spurious(&mut self, window: u32, threshold: u32) {
+        self.cwnd = self.cwnd.max(window);
+        self.ssthresh = self.ssthresh.max(threshold);
+    }
+
     fn on_idle(&mut self) {
         // RFC 5681 §4.1.
         self.cwnd = self.cwnd.min(self.initial_window);

@@ -8,6 +8,7 @@ use crate::send::flight::{Arrival, SegmentRecord, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
 use crate::send::recovery::DUP_THRESH;
+use crate::send::undo::Undo;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
@@ -34,6 +35,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.take_advance(ack, &mut arrival);
         let duplicated = self.take_sack(segment, ack, &mut arrival);
         self.recovery.rack.update(&arrival);
+        self.take_back(&arrival, duplicated);
         if duplicated {
             self.recovery.rack.on_dsack(self.snd.una, self.snd.nxt);
         }
@@ -85,6 +87,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             newest: None,
             rtt_us: None,
             reordered: false,
+            echo_is_old: false,
         }
     }
 
@@ -193,12 +196,42 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Fast recovery begins with an acknowledgment of `fresh` octets, SACKed or not.
     pub(super) fn enter_recovery(&mut self, fresh: u32) {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
+        self.remember_window();
         // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
         self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
         let held = self.recovery.flight.sacked();
         let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
         self.recovery.enter_fast(self.snd.nxt, recover_fs);
         self.recovery.pending = true;
+    }
+
+    /// A loss is about to be reported to the congestion control.
+    pub(super) fn remember_window(&mut self) {
+        if self.recovery.phase == Phase::Open {
+            let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());
+            self.recovery.undo = Some(undo);
+        }
+    }
+
+    /// Takes the last congestion response back if nothing had been lost: what was sent again is
+    /// acknowledged with a timestamp from before (RFC 3522 §3.2), or all of it has been reported
+    /// as duplicates.
+    fn take_back(&mut self, arrival: &Arrival, duplicated: bool) {
+        let Some(undo) = &mut self.recovery.undo else { return };
+        let older = |age| undo.is_before(age, arrival.now);
+        let echoed = arrival.echo_is_old && arrival.echo_age_ms.is_some_and(older);
+        let needless = echoed || (duplicated && undo.note_duplicate());
+        if !needless {
+            return;
+        }
+        self.cc.on_spurious(undo.window, undo.threshold);
+        self.recovery.undo = None;
+        self.recovery.flight.find_all();
+        if self.recovery.phase != Phase::Open {
+            self.recovery.leave();
+        }
+        self.backoff = 0;
+        self.counters.undone = self.counters.undone.wrapping_add(1);
     }
 
     /// RFC 9937 §6.2: `delivered` octets have arrived.
@@ -245,6 +278,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 } else if ack.after(end) {
                     self.recovery.rack.probe = Probe::None;
                     if self.recovery.phase == Phase::Open {
+                        self.recovery.undo = None;
                         self.cc.on_loss(self.flight());
                     }
                 }

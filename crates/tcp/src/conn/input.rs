@@ -223,6 +223,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 self.remember_timestamp(now, header);
             }
             self.ack.now |= !reset && len > 0;
+            let end = seq.plus(u32::try_from(segment.payload.len()).unwrap_or(0));
+            if !reset && end.at_or_before(self.rcv.nxt) {
+                self.rx.note_duplicate(seq, end);
+            }
             return Err(Discard::OutsideWindow);
         }
         Ok(self.trim(seq, segment))
@@ -244,6 +248,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if old > 0 {
             // Whatever was sent again, the peer has not seen its acknowledgment.
             self.ack.now = true;
+            self.rx.note_duplicate(seq, self.rcv.nxt);
             let cut = (old as usize).min(payload.len());
             payload = payload.get(cut..).unwrap_or(&[]);
             let past = old > u32::try_from(cut).unwrap_or(u32::MAX);

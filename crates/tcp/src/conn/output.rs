@@ -301,6 +301,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum) {
         self.recovery.flight.resend(seq, end, Stamp::of(now));
+        if let Some(undo) = &mut self.recovery.undo {
+            undo.note_sent(Stamp::of(now));
+        }
         let counter = match self.recovery.phase {
             _ if self.snd.wnd == 0 => &mut self.counters.probes,
             Phase::Timeout => &mut self.counters.timeout_retransmits,
@@ -319,6 +322,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.advance_edge();
         self.ack.sent();
         self.rcv.last_ack_sent = self.rcv.nxt;
+        self.rx.blocks_sent();
         self.note_sent(now);
         Header {
             seq: seq.value(),

@@ -24,6 +24,8 @@ pub(crate) struct ReceiveBuffer {
     readable: u32,
     /// Blocks that arrived out of order, the most recent first; `left == right` marks the unused.
     blocks: [Block; MAX_SACK_BLOCKS],
+    /// What has just arrived for the second time, reported once (RFC 2883 §4).
+    duplicate: Block,
     /// After the highest octet that arrived; RCV.NXT if nothing is out of order.
     highest: SeqNum,
 }
@@ -35,6 +37,7 @@ impl ReceiveBuffer {
             head: 0,
             readable: 0,
             blocks: [Block::default(); MAX_SACK_BLOCKS],
+            duplicate: Block::default(),
             highest: nxt,
         }
     }
@@ -86,6 +89,10 @@ impl ReceiveBuffer {
             copy(out, tail);
         }
         if offset > 0 {
+            let end = offset.saturating_add(count);
+            if self.run_end(map, offset, self.highest.since(nxt).min(end)) == end {
+                self.note_duplicate(nxt.plus(offset), nxt.plus(end));
+            }
             self.mark(map, offset, count, true);
             self.highest = self.highest.later(nxt.plus(offset).plus(count));
             self.remember(map, nxt, offset, count);
@@ -171,10 +178,21 @@ impl ReceiveBuffer {
         self.blocks = blocks;
     }
 
-    /// The blocks of the SACK option, the most recent first.
+    /// The octets `left..right` have arrived before.
+    pub(crate) fn note_duplicate(&mut self, left: SeqNum, right: SeqNum) {
+        self.duplicate = Block { left, right };
+    }
+
+    /// The blocks of the SACK option have been sent.
+    pub(crate) fn blocks_sent(&mut self) {
+        self.duplicate = Block::default();
+    }
+
+    /// The blocks of the SACK option: a D-SACK, then the others, the most recent first.
     pub(crate) fn sack_blocks(&self) -> SackBlocks {
         let mut out = SackBlocks::EMPTY;
-        for block in self.blocks.iter().filter(|b| b.left != b.right) {
+        let all = core::iter::once(&self.duplicate).chain(&self.blocks);
+        for block in all.filter(|b| b.left != b.right) {
             out.push(SackBlock { left: block.left.value(), right: block.right.value() });
         }
         out
@@ -252,6 +270,8 @@ mod tests {
             for (offset, len, read) in steps {
                 let data: Vec<u8> = (0..len).map(|i| octet(naive.nxt + offset + i)).collect();
                 let end = naive.read + capacity;
+                let last = (naive.nxt + offset + len).min(end);
+                let old = (naive.nxt + offset..last).all(|i| naive.octets[i].is_some());
                 let advance = buffer.insert(&mut ring, &mut map, nxt, offset as u32, &data);
                 for (i, value) in data.iter().enumerate() {
                     if naive.nxt + offset + i < end {
@@ -267,6 +287,10 @@ mod tests {
                 prop_assert_eq!(advance as usize, naive.nxt - before);
                 nxt = nxt.plus(advance);
                 let position = |seq: u32| SeqNum::new(seq).since(SeqNum::new(start)) as usize;
+                // What lies above a gap and was there before is a duplicate, and said once.
+                let old = old && offset > 0 && arrived < end;
+                prop_assert_eq!(buffer.duplicate != Block::default(), old);
+                buffer.blocks_sent();
                 let blocks = buffer.sack_blocks();
                 for (n, b) in blocks.as_slice().iter().enumerate() {
                     let (l, r) = (position(b.left), position(b.right));

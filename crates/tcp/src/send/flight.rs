@@ -109,6 +109,8 @@ pub(crate) struct Arrival {
     pub(crate) rtt_us: Option<u32>,
     /// One that was sent once came after one that was sent later.
     pub(crate) reordered: bool,
+    /// One that was sent again has arrived, and the echo is older than its last transmission.
+    pub(crate) echo_is_old: bool,
 }
 
 impl Arrival {
@@ -120,6 +122,7 @@ impl Arrival {
             // Not the acknowledgment of the last transmission: by the echo, which counts in
             // milliseconds, or because it would be too fast.
             let old = self.echo_age_ms.is_some_and(|age| age > (rtt / 1000).saturating_add(1));
+            self.echo_is_old |= old;
             if old || rtt < self.min_rtt_us {
                 return;
             }
@@ -280,6 +283,13 @@ impl<R: Array<SegmentRecord>> Flight<R> {
         }
     }
 
+    /// Nothing is lost after all.
+    pub(crate) fn find_all(&mut self) {
+        for record in self.held_mut() {
+            record.word &= !LOST;
+        }
+    }
+
     /// Forgets what the peer has said that it holds (RFC 2018 §8).
     pub(crate) fn forget(&mut self) {
         for record in self.held_mut() {
@@ -427,6 +437,7 @@ mod tests {
             newest: None,
             rtt_us: None,
             reordered: false,
+            echo_is_old: false,
         }
     }
 

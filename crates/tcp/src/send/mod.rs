@@ -5,3 +5,4 @@ pub(crate) mod flight;
 pub(crate) mod prr;
 pub(crate) mod rack;
 pub(crate) mod recovery;
+pub(crate) mod undo;

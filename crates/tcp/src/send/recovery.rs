@@ -7,6 +7,7 @@
 use super::flight::{Flight, SegmentRecord};
 use super::prr::Prr;
 use super::rack::{Probe, Rack};
+use super::undo::Undo;
 use crate::seq::SeqNum;
 use kinglet_mem::Array;
 
@@ -28,6 +29,8 @@ pub(crate) struct Recovery<R> {
     pub(crate) rack: Rack,
     pub(crate) prr: Prr,
     pub(crate) phase: Phase,
+    /// Of the last loss, until it is taken back.
+    pub(crate) undo: Option<Undo>,
     /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
     pub(crate) point: SeqNum,
     /// What is lost first is to be sent again now, whatever cwnd says.
@@ -46,6 +49,7 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
             rack: Rack::NEW,
             prr: Prr::default(),
             phase: Phase::Open,
+            undo: None,
             point: una,
             pending: false,
             dup_acks: 0,
