@@ -61,6 +61,15 @@ pub enum ListenError {
     BadPort,
 }
 
+/// What the network has reported about a connection that goes on all the same (RFC 5461).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoftError {
+    /// A router says that the destination cannot be reached (RFC 9293 §3.9.2.2).
+    Unreachable,
+    /// The link has given up three segments in a row.
+    LinkDown,
+}
+
 /// The handle is not, or no longer, that of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidHandle;

@@ -1,7 +1,7 @@
 //! What a connection looks like from outside, in the spirit of Linux's TCP_INFO (RFC 4898 names).
 
 use crate::conn::State;
-use crate::error::ConnectionError;
+use crate::error::{ConnectionError, SoftError};
 use kinglet_time::{Duration, Instant};
 
 /// A snapshot of a connection. Octets unless said otherwise.
@@ -11,6 +11,11 @@ pub struct Info {
     pub state: State,
     /// Why it ended, if it did before its time.
     pub error: Option<ConnectionError>,
+    /// What the network has reported since the peer last acknowledged something. It may pass, and
+    /// ends nothing: the application decides.
+    pub soft_error: Option<SoftError>,
+    /// The data of a SYN was taken by the peer, or from it (RFC 7413).
+    pub fast_open: bool,
     /// Congestion window.
     pub cwnd: u32,
     /// Slow start threshold; `u32::MAX` until the first loss.

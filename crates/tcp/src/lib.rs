@@ -111,7 +111,8 @@ pub use endpoint::{
     Sizes, Slot, TimeWait,
 };
 pub use error::{
-    ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError, Stale,
+    ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
+    SoftError, Stale,
 };
 pub use info::{Counters, Expected, Info};
 pub use send::buffer::Piece;

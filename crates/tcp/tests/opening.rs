@@ -155,6 +155,89 @@ fn a_lost_segment_does_not_cost_the_connection_of_a_cookie() {
     assert_eq!(s.read(handle), b"hellolater");
 }
 
+/// An ICMPv6 message about the connection, as the endpoint is told.
+fn big(s: &mut Script, quoted: u32, mtu: u32) {
+    let seq = s.theirs.wrapping_add(quoted);
+    s.ep.notify_packet_too_big(&s.peer, (s.local, s.remote), seq, mtu);
+}
+
+fn large() -> (Script, Handle) {
+    let large = Options { mss: Some(1440), ..Options::NONE };
+    let config =
+        ConnectionConfig { mss: 1440, send_buffer: 0, initial_window: 4, sack: true, ..plain() };
+    let (mut s, handle) = Script::server(config, large);
+    s.window = 8000;
+    s.give(ACK, 1, 1, b"").unwrap();
+    s.ep.send(handle, &[7; 4320]).unwrap();
+    assert_eq!(seqs(&s.take_all()), [1, 1441, 2881]);
+    (s, handle)
+}
+
+/// RFC 8201 §4.
+#[test]
+fn a_path_with_a_smaller_mtu_gets_everything_again_in_smaller_segments() {
+    let (mut s, handle) = large();
+    big(&mut s, 1, 1300);
+    let again = s.take_all();
+    assert_eq!((again[0].seq, again[0].payload.len()), (1, 1240));
+    assert!(again.len() >= 3 && again.iter().all(|got| got.payload.len() <= 1240));
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.mss, info.ssthresh), (1240, u32::MAX), "that was no congestion");
+    // What the other segments of the flight cause changes nothing more.
+    big(&mut s, 1441, 1300);
+    s.silent();
+    let mut at = 1;
+    while at < 4321 {
+        at += 1080;
+        s.give(ACK, 1, at, b"").unwrap();
+        s.take_all();
+    }
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 0);
+    s.silent();
+}
+
+/// RFC 5927 §7: what an attacker can do with forged messages.
+#[test]
+fn a_forged_packet_too_big_costs_nothing_or_little() {
+    let (mut s, handle) = large();
+    for (quoted, mtu) in [(4321, 1280), (0, 1280), (0x4000_0000, 68), (1, 1500), (1, 1501)] {
+        big(&mut s, quoted, mtu);
+        s.silent();
+    }
+    assert_eq!(s.ep.info(handle).unwrap().mss, 1440);
+    for mtu in [68, 0, 1279] {
+        big(&mut s, 1, mtu);
+        assert_eq!(s.ep.info(handle).unwrap().mss, 1220, "IPv6 has no smaller MTU");
+    }
+}
+
+#[test]
+fn a_soft_error_lasts_until_the_peer_is_heard_of() {
+    let (mut s, handle) = large();
+    let soft = |s: &Script| s.ep.info(handle).unwrap().soft_error;
+    s.ep.notify_unreachable(&s.peer, s.local, s.remote, s.theirs.wrapping_add(9000));
+    assert_eq!(soft(&s), None, "not in flight");
+    s.ep.notify_unreachable(&s.peer, s.local, s.remote, s.theirs.wrapping_add(1));
+    assert_eq!(soft(&s), Some(SoftError::Unreachable));
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    s.give(ACK, 1, 1441, b"").unwrap();
+    assert_eq!(soft(&s), None);
+}
+
+#[test]
+fn a_link_that_loses_three_segments_in_a_row_looks_down() {
+    let (mut s, handle) = large();
+    let soft = |s: &Script| s.ep.info(handle).unwrap().soft_error;
+    let segment = PayloadRef { handle, seq: SeqNum::new(s.theirs.wrapping_add(1)), len: 1440 };
+    for told in [None, None, Some(SoftError::LinkDown)] {
+        s.ep.notify_lost(s.now, segment);
+        assert_eq!(soft(&s), told);
+        assert_eq!(s.take().unwrap().seq, 1);
+    }
+    s.give(ACK, 1, 1441, b"").unwrap();
+    assert_eq!(soft(&s), None);
+}
+
 /// An acknowledgment out of the blue must not be a guess at a cookie.
 #[test]
 fn without_a_flood_no_cookie_is_believed() {

@@ -4,6 +4,7 @@
 use super::input::WindowChange;
 use super::{Acked, Buffers, Connection, Phase, Rtx, State, millis_u32};
 use crate::congestion::Controller;
+use crate::error::SoftError;
 use crate::send::flight::{Arrival, SegmentRecord, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
@@ -17,6 +18,8 @@ use kinglet_wire::tcp::{Flags, Segment};
 
 /// Losses that the link may tell of, and have repaired at once, without progress in between.
 const MOST_TOLD: u8 = 8;
+/// As many make a link look dead.
+const DEAD_LINK: u8 = 3;
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
@@ -127,6 +130,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, before: u32) {
         let limited = before.saturating_add(u32::from(self.mss)) > self.cc.window();
         self.snd.una = ack;
+        self.soft_error = None;
         self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
         // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
         // up for as long as every flight loses something.
@@ -251,10 +255,14 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The link has lost the segment of `len` octets from `seq` on. That is no sign of
     /// congestion and costs no window.
     pub(crate) fn lost_on_link(&mut self, seq: SeqNum, len: u32) {
-        if self.recovery.told >= MOST_TOLD >> self.backoff.min(7) {
+        let told = self.recovery.told;
+        self.recovery.told = told.saturating_add(1);
+        if self.recovery.told >= DEAD_LINK {
+            self.soft_error = Some(SoftError::LinkDown);
+        }
+        if told >= MOST_TOLD >> self.backoff.min(7) {
             return;
         }
-        self.recovery.told = self.recovery.told.saturating_add(1);
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
             self.recovery.pending = true;
             return;

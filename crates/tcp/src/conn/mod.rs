@@ -22,7 +22,7 @@ pub use state::State;
 
 use crate::config::ConnectionConfig;
 use crate::congestion::{Acked, Controller};
-use crate::error::ConnectionError;
+use crate::error::{ConnectionError, SoftError};
 use crate::info::{Counters, Info};
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
@@ -40,6 +40,8 @@ use kinglet_time::{Duration, Instant};
 pub(crate) const TIMESTAMPS_LEN: u16 = 12;
 /// MSS of a peer that does not say (RFC 9293 §3.7.1, IPv6).
 pub(crate) const DEFAULT_PEER_MSS: u16 = 1220;
+/// IPv6's (RFC 8200 §5): that MSS with 60 octets of headers.
+const MIN_MTU: u16 = 1280;
 /// Less would leave no room for data beside full options.
 const MIN_MSS: u16 = 64;
 
@@ -211,6 +213,8 @@ enum Rtx {
 pub(crate) struct Connection<C, R> {
     state: State,
     error: Option<ConnectionError>,
+    /// Since SND.UNA last moved.
+    soft_error: Option<SoftError>,
     /// The application has closed its side: a FIN follows the last octet of the send ring.
     fin_queued: bool,
     reader: Reader,
@@ -267,6 +271,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Connection {
             state: State::SynSent,
             error: None,
+            soft_error: None,
             fin_queued: false,
             reader: Reader::Present,
             reset_pending: false,
@@ -548,10 +553,39 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// A destination-unreachable message about this connection: hard only while it is opening
     /// (RFC 5461 §4, RFC 9293 §3.9.2.2).
     pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
-        let ours = quoted.in_window(self.snd.una, self.flight());
-        if ours && matches!(self.state, State::SynSent | State::SynReceived) {
-            self.finish(Some(ConnectionError::Unreachable));
+        if !self.is_in_flight(quoted) {
+            return;
         }
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.finish(Some(ConnectionError::Unreachable));
+        } else {
+            self.soft_error = Some(SoftError::Unreachable);
+        }
+    }
+
+    /// What an ICMP message quotes is believed only if it was sent and is not yet acknowledged
+    /// (RFC 5927 §4.1).
+    fn is_in_flight(&self, quoted: SeqNum) -> bool {
+        quoted.in_window(self.snd.una, self.flight())
+    }
+
+    /// The path takes packets of `mtu` octets only (RFC 8201 §4). What is in flight is taken for
+    /// lost, all of it: the routers drop it one by one. That is no sign of congestion.
+    ///
+    /// Nothing less than the minimum MTU is believed, so that a forged message costs a seventh of
+    /// the segment size at most, and once; the delays of RFC 5927 §7.2 are not needed for that.
+    pub(crate) fn packet_too_big(&mut self, quoted: SeqNum, mtu: u32) {
+        let headers = u32::from(MIN_MTU.saturating_sub(DEFAULT_PEER_MSS));
+        let mss = mtu.max(u32::from(MIN_MTU)).saturating_sub(headers);
+        let mss = u16::try_from(mss).unwrap_or(u16::MAX);
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        if opening || !self.is_in_flight(quoted) || mss >= self.mss.saturating_add(options) {
+            return;
+        }
+        self.params.own_mss = mss;
+        self.set_mss(mss);
+        self.recovery.flight.lose(self.snd.una, self.snd.nxt);
     }
 
     pub(crate) fn acknowledge_now(&mut self) {
@@ -589,6 +623,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Info {
             state: self.state,
             error: self.error,
+            soft_error: self.soft_error,
+            fast_open: self.fast_open == FastOpen::Accepted,
             cwnd: self.window(),
             ssthresh: self.cc.slow_start_threshold(),
             srtt: self.rtt.srtt(),

@@ -321,15 +321,35 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
+    /// A router reports that a segment to `remote_port` of `peer` with sequence number `seq` was
+    /// too big for a link of `mtu` octets (ICMPv6 Packet Too Big, RFC 8201). If that number is in
+    /// flight (RFC 5927 §4.1), the segment size comes down, though not below what IPv6's minimum
+    /// MTU of 1280 allows, and everything in flight goes out again.
+    pub fn notify_packet_too_big(
+        &mut self,
+        peer: &K,
+        (local_port, remote_port): (u16, u16),
+        seq: u32,
+        mtu: u32,
+    ) {
+        if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
+            entry.conn.packet_too_big(crate::SeqNum::new(seq), mtu);
+            entry.ready = true;
+        }
+    }
+
+    fn find_entry(&mut self, peer: &K, local: u16, remote: u16) -> Option<&mut EntryOf<K, S>> {
+        let mut slots = self.slots.as_mut_slice().iter_mut();
+        slots.find(|s| s.matches(peer, local, remote))?.entry.as_deref_mut()
+    }
+
     /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be
     /// delivered, quoting one with sequence number `seq`. Ends only connections that are still
     /// opening, and only if the number is one in flight (RFC 5461 §4, RFC 5927 §4.1).
     pub fn notify_unreachable(&mut self, peer: &K, local_port: u16, remote_port: u16, seq: u32) {
-        let mut slots = self.slots.as_mut_slice().iter_mut();
-        if let Some(slot) = slots.find(|s| s.matches(peer, local_port, remote_port))
-            && let Some(entry) = &mut slot.entry
-        {
+        if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.unreachable(crate::SeqNum::new(seq));
+            entry.ready = true;
         }
     }
 }

@@ -182,8 +182,14 @@ impl Stack {
         let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
         let seq = u32::from_be_bytes([e, f, g, h]);
         let flow = Flow { local: inner.src, remote: inner.dst };
-        if let icmpv6::Kind::DestinationUnreachable { .. } = message.kind() {
-            self.endpoint.notify_unreachable(&flow, local, remote, seq);
+        match message.kind() {
+            icmpv6::Kind::DestinationUnreachable { .. } => {
+                self.endpoint.notify_unreachable(&flow, local, remote, seq);
+            }
+            icmpv6::Kind::PacketTooBig { mtu } => {
+                self.endpoint.notify_packet_too_big(&flow, (local, remote), seq, mtu);
+            }
+            _ => {}
         }
     }
 
