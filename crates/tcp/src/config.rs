@@ -86,6 +86,11 @@ pub struct ConnectionConfig {
     pub rto_min: Duration,
     /// Largest RTO. Default 60 s (RFC 6298 §2.5).
     pub rto_max: Duration,
+    /// Whether a timeout that is backed off lasts up to half as long again, by an amount that the
+    /// initial sequence number and the try decide, so that two nodes that do not hear each other
+    /// and have collided once do not again each time. RFC 6298 §5.5 leaves more than the double
+    /// open. Default false.
+    pub random_backoff: bool,
     /// Retransmissions of the same data in a row after which the connection has timed out: R2 of
     /// RFC 9293 §3.8.3. Default 12, as FreeBSD, TCPlp and lwIP.
     pub max_retransmits: u8,
@@ -129,6 +134,7 @@ impl ConnectionConfig {
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_millis(200),
         rto_max: Duration::from_secs(60),
+        random_backoff: false,
         max_retransmits: 12,
         syn_retries: 7,
         user_timeout: None,

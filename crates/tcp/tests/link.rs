@@ -84,3 +84,33 @@ fn a_dead_link_does_not_keep_a_connection_alive() {
     let error = ConnectionError::TimedOut;
     assert_eq!(s.ep.send(handle, b"x"), Err(SendError::Ended(error)));
 }
+
+#[test]
+fn a_random_back_off_is_never_shorter_and_no_two_connections_draw_the_same() {
+    let waits = |random_backoff: bool, remote: u16| {
+        let config = ConnectionConfig { random_backoff, ..plain() };
+        let mut s = Script::new();
+        s.remote = remote;
+        s.ep.connect(s.now, s.peer, remote, config).unwrap();
+        assert!(s.take().unwrap().is(SYN));
+        let mut at = Vec::new();
+        for _ in 0..5 {
+            let start = s.now;
+            s.now = s.ep.deadline().unwrap();
+            s.ep.handle_deadline(s.now);
+            assert!(s.take().is_some());
+            at.push((s.now - start).as_millis());
+        }
+        at
+    };
+    let plain = waits(false, 80);
+    assert_eq!(plain, [1000, 2000, 4000, 8000, 16_000]);
+    let (a, b) = (waits(true, 80), waits(true, 81));
+    assert_eq!((a[0], b[0]), (1000, 1000), "what is not backed off is not spread");
+    for i in 1..5 {
+        assert!((plain[i]..plain[i] * 3 / 2).contains(&a[i]), "{a:?}");
+        assert!((plain[i]..plain[i] * 3 / 2).contains(&b[i]), "{b:?}");
+        assert_ne!(a[i], b[i]);
+    }
+    assert_eq!(a, waits(true, 80), "deterministic");
+}

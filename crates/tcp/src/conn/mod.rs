@@ -104,6 +104,7 @@ struct Params {
     adaptive_mss: bool,
     offer_timestamps: bool,
     offer_sack: bool,
+    random_backoff: bool,
 }
 
 /// Microseconds.
@@ -138,6 +139,7 @@ impl Params {
             adaptive_mss: config.adaptive_mss,
             offer_timestamps: config.timestamps,
             offer_sack: config.sack,
+            random_backoff: config.random_backoff,
         }
     }
 }

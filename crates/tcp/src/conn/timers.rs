@@ -51,6 +51,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// §7.2), else RTO.
     pub(super) fn arm(&mut self, now: Instant) {
         let mut wait = self.rto();
+        if self.params.random_backoff && self.backoff > 0 {
+            wait += self.spread(wait);
+        }
         self.rtx_kind = Rtx::Timeout;
         let rack = &self.recovery.rack;
         if self.sack
@@ -69,6 +72,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             wait = wait.min(probe);
         }
         self.rtx.set(now, wait);
+    }
+
+    /// Up to half of `wait`, a pure function of this connection's numbers: the initial sequence
+    /// number comes from a keyed hash, so no two nodes draw the same.
+    fn spread(&self, wait: Duration) -> Duration {
+        let drawn = self.snd.iss.value() ^ self.snd.una.value().rotate_left(u32::from(self.tries));
+        // The upper half of a product with the golden ratio depends on all bits.
+        let share = u64::from(drawn.wrapping_mul(0x9e37_79b1) >> 16);
+        Duration::from_micros(wait.as_micros().saturating_mul(share) >> 17)
     }
 
     /// RFC 8985 §6.2 step 5, after an acknowledgment or the end of the reordering window.

@@ -208,5 +208,6 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         initial_window: source.below(11) as u8,
         fin_wait_2: if source.chance(64) { Duration::ZERO } else { Duration::from_secs(600) },
         fast_open: source.chance(100),
+        random_backoff: source.chance(80),
     }
 }
