@@ -7,7 +7,7 @@ use kinglet_tcp::*;
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::checksum;
-use kinglet_wire::tcp::{Flags, Header, Options, SackBlock, Timestamps, set_checksum};
+use kinglet_wire::tcp::{Cookie, Flags, Header, Options, SackBlock, Timestamps, set_checksum};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -17,6 +17,8 @@ struct World {
     config: ConnectionConfig,
     handles: Vec<Handle>,
     last: Header,
+    /// The last Fast Open cookie that was seen, or the request for one.
+    cookie: Cookie,
 }
 
 impl World {
@@ -39,10 +41,16 @@ impl World {
             options.sack.push(SackBlock { left, right: left.wrapping_add(u32::from(c)) });
             options.sack_permitted = true;
         }
+        if c & 3 == 0 {
+            options.fast_open = Some(self.cookie);
+        } else if c & 31 == 1 {
+            options.fast_open = Cookie::new(&[d; 4]);
+        }
         let exact = b & 8 == 0;
         let flags = match a & 7 {
             0 => Flags::from_bits(random.next_u32() as u16),
             1 => Flags::SYN,
+            3 if b & 0x70 == 0x70 => Flags::SYN | Flags::ACK,
             2 => Flags::FIN | Flags::ACK,
             _ => Flags::ACK,
         };
@@ -82,11 +90,12 @@ impl Subject for World {
             timestamps: seed & 2 == 0,
             nagle: seed & 4 == 0,
             keepalive: (seed & 8 == 0).then_some(keepalive),
+            fast_open: seed & 16 == 0,
             ..Default::default()
         };
         let mut ep = endpoint(seed as u8);
-        ep.listen(80, listening(2, config)).unwrap();
-        World { ep, config, handles: Vec::new(), last: Header::default() }
+        ep.listen(80, ListenConfig { fast_open: 2, ..listening(2, config) }).unwrap();
+        World { ep, config, handles: Vec::new(), last: Header::default(), cookie: Cookie::REQUEST }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -126,6 +135,7 @@ impl Subject for World {
         }
         let segment = kinglet_wire::tcp::Segment::parse(&packet.header).expect("well-formed");
         self.last = segment.header;
+        self.cookie = segment.header.options.fast_open.unwrap_or(self.cookie);
         Some(format!("{:?} {payload:?}", segment.header))
     }
 

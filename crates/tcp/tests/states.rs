@@ -435,6 +435,27 @@ fn nothing_goes_to_or_comes_from_multicast() {
     s.silent();
 }
 
+/// RFC 6056 §3.3.3: ports begin anywhere in the range and step through it, by a secret.
+#[test]
+fn ports_depend_on_peer_and_secret_and_step_from_use_to_use() {
+    let ports = |id, peer| -> Vec<u16> {
+        let mut ep = endpoint(id);
+        let mut open = || {
+            let handle =
+                ep.connect(kinglet_time::Instant::from_secs(1), peer, 80, plain()).unwrap();
+            let (_, local, _) = ep.name(handle).unwrap();
+            ep.abort(handle).unwrap();
+            local
+        };
+        (0..3).map(|_| open()).collect()
+    };
+    let first = ports(1, Pair(1, 2));
+    assert!(first.windows(2).all(|p| p[1] == p[0] + 1 || p[1] == 49152), "{first:?}");
+    assert!(first.iter().all(|port| *port >= 49152));
+    assert_ne!(first, ports(1, Pair(1, 3)));
+    assert_ne!(first, ports(2, Pair(1, 2)));
+}
+
 #[test]
 fn isns_have_a_clock_and_differ_by_connection_and_secret() {
     let isn = |ep: &mut Ep, at, port| {

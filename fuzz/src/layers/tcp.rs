@@ -82,6 +82,7 @@ fn connection(setup: u8) -> ConnectionConfig {
         sack: setup & 4 == 0,
         nagle: setup & 8 == 0,
         keepalive,
+        fast_open: setup & 16 == 0,
         ..ConnectionConfig::DEFAULT
     }
 }
@@ -92,7 +93,7 @@ pub fn tcp_segments(data: &[u8]) {
     let Some(setup) = input.octet() else { return };
     let connection = &SETTINGS[usize::from(setup)];
     let mut tcp = Endpoint::new(Config::new([setup; 16]));
-    tcp.listen(LISTENED, ListenConfig { backlog: 2, connection, ..ListenConfig::default() })
+    tcp.listen(LISTENED, ListenConfig { backlog: 2, fast_open: 1, connection })
         .expect("a free place");
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };
     while let Some(call) = input.octet() {
