@@ -1,7 +1,9 @@
-//! Builds lwIP if `LWIP_DIR` names its source, as `apt-get source lwip` leaves it.
+//! Builds lwIP if `LWIP_DIR` names its source, as `apt-get source lwip` leaves it, and TCPlp if
+//! `TCPLP_DIR` names OpenThread's, as `tcplp/fetch` leaves it.
 //!
-//! lwIP keeps its state in global variables, and a simulated link needs two of it: all objects are
-//! merged into one, whose symbols but the glue's are made local and the glue's are given a prefix.
+//! lwIP and the glue keep state in global variables, and a simulated link needs two of it: all
+//! objects are merged into one, whose symbols but the glue's are made local and the glue's are
+//! given a prefix.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -28,47 +30,100 @@ const IPV6: [&str; 9] =
     ["dhcp6", "ethip6", "icmp6", "inet6", "ip6", "ip6_addr", "ip6_frag", "mld6", "nd6"];
 const NETIF: [&str; 2] = ["lowpan6", "lowpan6_common"];
 
-/// The glue's functions.
-const SYMBOLS: [&str; 10] =
-    ["init", "start", "run", "sleep", "receive", "frame", "sent", "received", "faults", "info"];
+const TCPLP: [&str; 10] = [
+    "cc/cc_newreno",
+    "tcp_fastopen",
+    "tcp_input",
+    "tcp_output",
+    "tcp_reass",
+    "tcp_sack",
+    "tcp_subr",
+    "tcp_timer",
+    "tcp_timewait",
+    "tcp_usrreq",
+];
+const TCPLP_LIB: [&str; 3] = ["bitmap", "cbuf", "lbuf"];
+
+/// The glue's functions; not each glue has each.
+const SYMBOLS: [&str; 11] = [
+    "init", "start", "run", "sleep", "receive", "frame", "segment", "sent", "received", "faults",
+    "info",
+];
 
 /// MSS and buffer of each variant: both are constants in lwIP.
 const VARIANTS: [(u32, u32); 2] = [(460, 1840), (268, 1840)];
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(lwip)");
-    println!("cargo::rerun-if-env-changed=LWIP_DIR");
-    for file in ["build.rs", "lwip/node.c", "lwip/lwipopts.h", "lwip/arch/cc.h"] {
-        println!("cargo::rerun-if-changed={file}");
+    for stack in ["lwip", "tcplp"] {
+        println!("cargo::rustc-check-cfg=cfg({stack})");
+        println!("cargo::rerun-if-env-changed={}_DIR", stack.to_uppercase());
+        println!("cargo::rerun-if-changed={stack}");
     }
-    let Some(lwip) = env::var_os("LWIP_DIR").filter(|dir| !dir.is_empty()) else { return };
-    let source = PathBuf::from(lwip).join("src");
+    println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
-    for (mss, buffer) in VARIANTS {
-        let merged = out.join(format!("lwip{mss}.o"));
-        compile(&source, mss, buffer, &merged);
-        for end in ["a", "b"] {
-            let prefix = format!("lwip{mss}{end}");
-            instance(&out, &merged, &prefix);
-            println!("cargo::rustc-link-lib=static={prefix}");
-        }
-    }
     println!("cargo::rustc-link-search=native={}", out.display());
-    println!("cargo::rustc-cfg=lwip");
+    if let Some(source) = directory("LWIP_DIR") {
+        for (mss, buffer) in VARIANTS {
+            let merged = out.join(format!("lwip{mss}.o"));
+            run(lwip(&source.join("src"), mss, buffer).arg("-o").arg(&merged));
+            instances(&out, &merged, &format!("lwip{mss}"));
+        }
+        println!("cargo::rustc-cfg=lwip");
+    }
+    if let Some(source) = directory("TCPLP_DIR") {
+        let merged = out.join("tcplp.o");
+        run(tcplp(&source).arg("-o").arg(&merged));
+        instances(&out, &merged, "tcplp");
+        println!("cargo::rustc-cfg=tcplp");
+    }
 }
 
-/// All of lwIP and the glue as one relocatable object.
-fn compile(source: &Path, mss: u32, buffer: u32, merged: &Path) {
+fn directory(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from)
+}
+
+/// A compiler that merges what it compiles into one relocatable object.
+fn compiler() -> Command {
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    cc.args(["-O2", "-g1", "-fPIC", "-fno-common", "-nostdlib", "-r", "-Ilwip"]);
-    cc.arg("-I").arg(source.join("include"));
+    cc.args(["-O2", "-g1", "-fPIC", "-fno-common", "-nostdlib", "-r"]);
+    cc
+}
+
+/// All of lwIP and the glue.
+fn lwip(source: &Path, mss: u32, buffer: u32) -> Command {
+    let mut cc = compiler();
+    cc.arg("-Ilwip").arg("-I").arg(source.join("include"));
     cc.arg(format!("-DTCP_MSS={mss}")).arg(format!("-DNODE_BUFFER={buffer}"));
-    cc.arg("-o").arg(merged).arg("lwip/node.c");
+    cc.arg("lwip/node.c");
     let core = CORE.iter().map(|name| format!("core/{name}.c"));
     let ipv6 = IPV6.iter().map(|name| format!("core/ipv6/{name}.c"));
     let netif = NETIF.iter().map(|name| format!("netif/{name}.c"));
     cc.args(core.chain(ipv6).chain(netif).map(|file| source.join(file)));
-    run(&mut cc);
+    cc
+}
+
+/// All of TCPlp and the glue. Its warnings are its authors' business.
+fn tcplp(source: &Path) -> Command {
+    let tcplp = source.join("third_party/tcplp");
+    let mut cc = compiler();
+    cc.args(["-w", "-Wl,--wrap=cbuf_reass_count_set"])
+        .arg("-I")
+        .arg(source.join("include"))
+        .arg("-I")
+        .arg(&tcplp);
+    cc.arg("tcplp/node.c");
+    cc.args(TCPLP.iter().map(|name| tcplp.join(format!("bsdtcp/{name}.c"))));
+    cc.args(TCPLP_LIB.iter().map(|name| tcplp.join(format!("lib/{name}.c"))));
+    cc
+}
+
+/// One copy for each end.
+fn instances(out: &Path, merged: &Path, name: &str) {
+    for end in ["a", "b"] {
+        let prefix = format!("{name}{end}");
+        instance(out, merged, &prefix);
+        println!("cargo::rustc-link-lib=static={prefix}");
+    }
 }
 
 /// A copy of the object with names of its own, as a library.

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Builds the stacks, prints the tables and writes target/goodput.json and target/cost.json.
-# LWIP_DIR names lwIP's source; without it the rows of lwIP are left out. Arguments go to the table.
+# LWIP_DIR names lwIP's source and TCPLP_DIR OpenThread's; without one its rows are left out.
+# Arguments go to the table.
 set -eu
 cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-target}
 # smoltcp's reassembly slots are a Cargo feature, so its two configurations are two executables.
-LWIP_DIR='' cargo build --release --locked --quiet --features smoltcp-four-slots
+LWIP_DIR='' TCPLP_DIR='' cargo build --release --locked --quiet --features smoltcp-four-slots
 mkdir -p target
 cp "$target/release/reference-link" "target/four-slots"
 cargo build --release --locked --quiet

@@ -1,13 +1,20 @@
 //! What a received segment costs the CPU, without loss: instructions, and speed in memory.
 
 use crate::option;
-use crate::rows::Row;
+use crate::rows::{Row, Stack};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// The rows with 64-bit addresses and five frames.
-const NAMES: [&str; 5] =
-    ["kinglet", "kinglet-no-timestamps", "kinglet-ack-each", "smoltcp", "lwip"];
+/// The rows with five frames; the last two with 16-bit addresses.
+const NAMES: [&str; 7] = [
+    "kinglet",
+    "kinglet-no-timestamps",
+    "kinglet-ack-each",
+    "smoltcp",
+    "lwip",
+    "kinglet-short",
+    "tcplp",
+];
 /// Seconds of the model's time of the two runs whose difference counts.
 const SHORT: u64 = 20;
 const LONG: u64 = 80;
@@ -75,7 +82,8 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     println!("|---|---|---|---|");
     let mut results = vec![];
     for row in rows {
-        let timestamps = row.name == "kinglet";
+        let peer = matches!(row.stack, Stack::Smoltcp | Stack::SmoltcpFourSlots | Stack::Lwip);
+        let timestamps = row.setup.timestamps && !peer;
         let payload = u64::from(row.setup.mss) - if timestamps { 12 } else { 0 };
         let count = instructions(row.name, payload)?;
         let speed = throughput(row.name)?;

@@ -9,6 +9,8 @@ mod rows;
 mod smoltcp;
 mod station;
 mod table;
+#[cfg(tcplp)]
+mod tcplp;
 
 use link::{Conditions, Outcome};
 use rows::Row;

@@ -21,6 +21,7 @@ pub enum Stack {
     /// With four: another executable.
     SmoltcpFourSlots,
     Lwip,
+    Tcplp,
 }
 
 /// Five frames with 64-bit addresses carry 480 octets of TCP without timestamps.
@@ -102,6 +103,12 @@ pub const ROWS: &[Row] = &[
         setup: SHORT,
     },
     Row {
+        name: "tcplp",
+        title: "TCPlp (OpenThread of 2026), 16-bit addresses, 462 octets and timestamps",
+        stack: Stack::Tcplp,
+        setup: SHORT,
+    },
+    Row {
         name: "kinglet-short-feedback",
         title: "the same, told of lost frames",
         stack: Stack::Kinglet,
@@ -153,6 +160,7 @@ impl Row {
             Stack::Smoltcp => !four_slots,
             Stack::SmoltcpFourSlots => four_slots,
             Stack::Lwip => cfg!(lwip),
+            Stack::Tcplp => cfg!(tcplp),
         }
     }
 
@@ -165,6 +173,10 @@ impl Row {
             Stack::Lwip => crate::lwip::station(role, setup, seed),
             #[cfg(not(lwip))]
             Stack::Lwip => panic!("built without lwIP"),
+            #[cfg(tcplp)]
+            Stack::Tcplp => crate::tcplp::station(role, setup, seed),
+            #[cfg(not(tcplp))]
+            Stack::Tcplp => panic!("built without TCPlp"),
         }
     }
 }

@@ -21,13 +21,15 @@ pub(super) struct Flying {
 #[derive(Debug)]
 pub(super) struct Way {
     faults: Faults,
+    /// Segments in a row that did not arrive as they were sent.
+    streak: u32,
     pub(super) flying: VecDeque<Flying>,
     pub(super) busy_until: Instant,
 }
 
 impl Way {
     pub(super) fn new(faults: Faults) -> Way {
-        Way { faults, flying: VecDeque::new(), busy_until: Instant::ZERO }
+        Way { faults, streak: 0, flying: VecDeque::new(), busy_until: Instant::ZERO }
     }
 
     /// Takes a segment; says what became of it.
@@ -39,7 +41,9 @@ impl Way {
         source: &mut dyn Source,
     ) -> &'static str {
         self.busy_until = now + self.faults.per_octet * (octets.len() as u32 + 40);
-        if source.chance(self.faults.loss) {
+        let may_fail = self.streak < self.faults.streak;
+        self.streak += 1;
+        if source.chance(self.faults.loss) && may_fail {
             return "lost";
         }
         let copies = 1 + usize::from(source.chance(self.faults.duplicate));
@@ -51,7 +55,7 @@ impl Way {
                 fate = "held back";
             }
             let mut octets = octets.to_vec();
-            let damaged = source.chance(self.faults.damage);
+            let damaged = source.chance(self.faults.damage) && may_fail;
             if damaged {
                 fate = "damaged";
                 damage(&mut octets, source);
@@ -59,6 +63,9 @@ impl Way {
                     // One in 65,535 is beyond what any TCP can notice.
                     continue;
                 }
+            }
+            if !damaged {
+                self.streak = 0;
             }
             let place = self.flying.partition_point(|f| f.at <= at);
             self.flying.insert(place, Flying { at, octets, damaged });

@@ -12,6 +12,9 @@ pub(super) struct Faults {
     pub(super) reorder: u32,
     /// An octet changed, or the end cut off.
     pub(super) damage: u32,
+    /// The longest row of lost or damaged segments: what is chance for a seed is free choice for a
+    /// fuzzer, and nothing survives a link that lets nothing through.
+    pub(super) streak: u32,
     pub(super) delay: Duration,
     /// Time that an octet occupies the link; a busy link takes no segment.
     pub(super) per_octet: Duration,
@@ -90,7 +93,7 @@ impl Plan {
         });
         Plan {
             harsh,
-            faults: [faults(source, rate), faults(source, rate)],
+            faults: [faults(source, rate, harsh), faults(source, rate, harsh)],
             configs: [config(source, harsh, must_probe), config(source, harsh, must_probe)],
             fast_open: if source.chance(128) { source.between(1, 3) as u8 } else { 0 },
             openings,
@@ -147,7 +150,7 @@ fn app(source: &mut dyn Source) -> AppPlan {
     AppPlan { total, chunk, constant_every, pause, ending }
 }
 
-fn faults(source: &mut dyn Source, rate: bool) -> Faults {
+fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {
     let mut some = |share: u32, most: u32| match source.chance(share) {
         true => source.below(most + 1),
         false => 0,
@@ -158,6 +161,7 @@ fn faults(source: &mut dyn Source, rate: bool) -> Faults {
         duplicate: some(100, 40),
         reorder: some(100, 77),
         damage: some(64, 20),
+        streak: if harsh { u32::MAX } else { 8 },
         delay: Duration::from_millis(u64::from(some(230, 400))),
         // A 250 kb/s radio takes 32 µs an octet, and with its overheads some 57 µs.
         per_octet: Duration::from_micros(if rate { 57 } else { 0 }),
