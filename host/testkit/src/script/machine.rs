@@ -422,7 +422,8 @@ impl<'a, I: Interface> Machine<'a, I> {
         for Emitted { at, octets } in self.interface.leftovers() {
             let (live, _) = packet::outbound(&octets, &mut self.ends)?;
             let live = SegmentText { ecn: None, ..live };
-            if !live.flags.contains(Flags::RST) {
+            // packetdrill does not look at what is left over.
+            if !live.flags.contains(Flags::RST) && !self.variation.lenient {
                 let expected = SegmentText { flags: Flags::SYN, ..SegmentText::EMPTY };
                 let actual = self.numbers.clone().outbound(&live, &expected);
                 let at = seconds(at - self.start);
@@ -520,14 +521,53 @@ fn settings(shell: &str) -> (Vec<(String, String)>, Vec<String>) {
             odd.push(command.to_owned());
             continue;
         }
-        let assignments = command.replace(" = ", "=");
-        for setting in assignments.split_whitespace() {
-            match setting.split_once('=') {
-                Some((name, _)) if Settings::is_harmless(name) => {}
-                Some((name, value)) => set.push((name.to_owned(), value.to_owned())),
-                None => {}
+        for (name, value) in assignments(&command.replace(" = ", "=")) {
+            if !Settings::is_harmless(&name) {
+                set.push((name, value));
             }
         }
     }
     (set, odd)
+}
+
+/// `name=value`, also `name="least default most"`, of which the default counts.
+fn assignments(command: &str) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut rest = command;
+    while let Some((before, after)) = rest.split_once('=') {
+        let name = before.split_whitespace().next_back().unwrap_or_default();
+        let (value, later) = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => after.split_at(after.find(char::is_whitespace).unwrap_or(after.len())),
+        };
+        let words: Vec<&str> = value.split_whitespace().collect();
+        let value = words.get(1).or(words.first()).copied().unwrap_or_default();
+        out.push((name.to_owned(), value.to_owned()));
+        rest = later;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_found_in_shell_commands() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let (set, odd) = settings(
+            "./defaults.sh\nsysctl -q net.ipv4.tcp_sack=0 tcp_frto=1 ; tc qdisc add\n\
+             ./set_sysctls.py /proc/sys/net/ipv4/tcp_a=1 \\\n /proc/sys/net/ipv4/tcp_b=2\n\
+             sysctl -q net.ipv4.tcp_rmem=\"4096 7000 $((32*1024))\"; ip route x initcwnd 3",
+        );
+        let wanted = [
+            pair("net.ipv4.tcp_sack", "0"),
+            pair("/proc/sys/net/ipv4/tcp_a", "1"),
+            pair("/proc/sys/net/ipv4/tcp_b", "2"),
+            pair("net.ipv4.tcp_rmem", "7000"),
+            pair("initcwnd", "3"),
+        ];
+        assert_eq!(set, wanted);
+        assert_eq!(odd, ["tc qdisc add"]);
+    }
 }

@@ -89,8 +89,11 @@ impl SegmentText {
                 Some(parse_options(cursor)?)
             };
         }
-        if flags.contains(Flags::ACK) != segment.ack.is_some() {
-            return Err(ends.wrong("flag `.` and `ack` go together"));
+        if flags.contains(Flags::ACK) {
+            // packetdrill's grammar lets the number of a segment with `.` be left out.
+            segment.ack = segment.ack.or(Some(0));
+        } else if segment.ack.is_some() {
+            return Err(ends.wrong("`ack` needs the flag `.`"));
         }
         Ok(segment)
     }
@@ -443,6 +446,7 @@ mod tests {
         ] {
             assert_eq!(parse(text).to_string(), text);
         }
+        assert_eq!(parse("R. 1:1(0)").ack, Some(0));
         assert_eq!(parse("[ect01] . 1:1(0) ack 1").ecn, Some([2, 1].as_slice()));
         assert_eq!(parse("P.5 1:2(1) ack 1").flags, parse("PEA. 1:2(1) ack 1").flags);
         assert_eq!(parse("SEWA 0:0(0)").flags, Flags::SYN | Flags::ECE | Flags::CWR | Flags::AE);
