@@ -33,7 +33,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The next segment, or `None` until something happens.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Emission> {
         match self.state {
-            State::Closed => self.poll_reset(),
+            State::Closed => self.poll_reset(now),
             State::TimeWait => None,
             State::SynReceived if self.is_opening_early() && !self.recovery.pending => {
                 self.poll_synchronised(now)
@@ -43,7 +43,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
     }
 
-    fn poll_reset(&mut self) -> Option<Emission> {
+    fn poll_reset(&mut self, now: Instant) -> Option<Emission> {
         if !core::mem::take(&mut self.reset_pending) {
             return None;
         }
@@ -51,6 +51,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             seq: self.snd.nxt.value(),
             ack: self.rcv.nxt.value(),
             flags: Flags::RST | Flags::ACK,
+            // RFC 7323 §3.2: a RST should have a timestamp too.
+            options: Options { sack: Default::default(), ..self.segment_options(now) },
             ..Header::default()
         };
         Some(Emission { header, len: 0 })

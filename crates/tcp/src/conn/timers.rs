@@ -1,6 +1,7 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
 use super::{Connection, Phase, Reader, Rtx, State};
+use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::rtt::micros_u32;
@@ -66,8 +67,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.rtx_kind = Rtx::Probe;
             let mut probe = self.rtt.srtt() * 2;
             if self.flight() <= u32::from(self.mss) {
-                // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours.
-                probe += Duration::from_millis(u64::from(self.params.delayed_ack_ms));
+                // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours; but
+                // that we never delay does not mean that the peer does not.
+                let own = Duration::from_millis(u64::from(self.params.delayed_ack_ms));
+                probe += own.max(ConnectionConfig::DEFAULT.delayed_ack);
             }
             wait = wait.min(probe);
         }
