@@ -189,6 +189,47 @@ fn the_share_of_segments_sent_again_follows_what_is_lost() {
     }
 }
 
+#[test]
+fn a_loss_that_the_link_has_told_of_counts_a_quarter() {
+    let resent = |told: bool| {
+        let (mut s, handle) = Script::server(plain(), Options::NONE);
+        s.ep.send(handle, &[1; 50]).unwrap();
+        let packet = s.ep.poll_packet(s.now).unwrap();
+        if told {
+            s.ep.notify_lost(s.now, packet.payload);
+            assert_eq!(s.take().unwrap().seq, 1, "at once");
+        } else {
+            assert_eq!(s.wait(MS * 1500).len(), 1, "by the timer");
+        }
+        s.ep.info(handle).unwrap().resent
+    };
+    assert_eq!((resent(false), resent(true)), (u16::MAX / 32, u16::MAX / 128));
+}
+
+#[test]
+fn the_segment_size_is_the_applications_unless_it_gives_it_up() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    for _ in 0..40 {
+        assert_eq!(s.ep.segment_loss(handle), None);
+        s.ep.send(handle, &[1; 50]).unwrap();
+        let end = s.take().unwrap().seq + 50;
+        s.give(ACK, 1, end, b"").unwrap();
+    }
+    let config = ConnectionConfig { adaptive_mss: true, ..plain() };
+    s.ep.configure(s.now, handle, &config).unwrap();
+    let mut asked = 0;
+    for _ in 0..64 {
+        if let Some(loss) = s.ep.segment_loss(handle) {
+            asked += 1;
+            assert_eq!(loss, SegmentLoss { resent: 0, mss: 100, limit: 100, options: 0 });
+        }
+        s.ep.send(handle, &[1; 50]).unwrap();
+        let end = s.take().unwrap().seq + 50;
+        s.give(ACK, 1, end, b"").unwrap();
+    }
+    assert_eq!(asked, 4, "with every 16th segment");
+}
+
 /// A server of constant pages: no octet of RAM to send from.
 struct Pages;
 impl Sizes for Pages {

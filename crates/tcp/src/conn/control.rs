@@ -13,7 +13,7 @@ use kinglet_time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLoss {
     /// The recent share of data segments that had to be sent again, in 1/65,536: about how many
-    /// get lost, wherever on the path and whether or not the link noticed.
+    /// get lost, wherever on the path. What the link has told of counts a quarter.
     pub resent: u16,
     /// The segment size in use.
     pub mss: u16,
@@ -59,9 +59,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// A data segment leaves, for the first time or not: an average that gives the newest sample
-    /// a weight of 1/32, about eight windows of four segments.
+    /// a weight of 1/32, about eight windows of four segments. What is sent again because the
+    /// link has told of its loss counts a quarter: it cost the frames up to the lost one, and
+    /// nobody had to wait for a timer or for acknowledgments to find out.
     pub(super) fn note_share(&mut self, again: bool) {
-        let sample = if again { u16::MAX >> 5 } else { 0 };
+        let sample = match (again, self.recovery.told) {
+            (false, _) => 0,
+            (true, 0) => u16::MAX >> 5,
+            (true, _) => u16::MAX >> 7,
+        };
         self.resent = self.resent.saturating_sub(self.resent >> 5).saturating_add(sample);
     }
 
