@@ -178,6 +178,8 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     fn index(&self, offset: usize) -> usize {
-        self.first.saturating_add(offset).checked_rem(A::LEN).unwrap_or(0)
+        // Both are at most the length. A division would cost a Cortex-M0+ some 50 instructions.
+        let index = self.first.saturating_add(offset);
+        index.checked_sub(A::LEN).unwrap_or(index)
     }
 }

@@ -375,11 +375,10 @@ impl<R: Array<SegmentRecord>> Flight<R> {
 
     fn insert(&mut self, place: usize, record: SegmentRecord) {
         self.len = self.len.saturating_add(1);
-        if let Some(tail) = self.held_mut().get_mut(place..) {
-            tail.rotate_right(1);
-            if let Some(slot) = tail.first_mut() {
-                *slot = record;
-            }
+        // Not `rotate_right`, which is larger than all the rest of this file and can panic.
+        let mut carried = record;
+        for slot in self.held_mut().iter_mut().skip(place) {
+            core::mem::swap(slot, &mut carried);
         }
     }
 
@@ -402,8 +401,9 @@ impl<R: Array<SegmentRecord>> Flight<R> {
         if let Some([first, second, ..]) = self.held_mut().get_mut(place..) {
             *second = first.merged(*second);
         }
-        if let Some(tail) = self.held_mut().get_mut(place..) {
-            tail.rotate_left(1);
+        let Some(mut carried) = self.held().last().copied() else { return false };
+        for slot in self.held_mut().iter_mut().skip(place).rev() {
+            core::mem::swap(slot, &mut carried);
         }
         self.len = self.len.saturating_sub(1);
         true
