@@ -1,4 +1,24 @@
 //! What a connection looks like from outside, in the spirit of Linux's TCP_INFO (RFC 4898 names).
+//!
+//! | `tcpi_…` | here |
+//! |---|---|
+//! | `state`, `backoff`, `retransmits` | the same |
+//! | `probes` | `keepalive_probes` |
+//! | `options`, `snd_wscale`, `rcv_wscale` | `timestamps`, `sack`, `snd_scale`, `rcv_scale` |
+//! | `rto`, `rtt`, `rttvar` | `rto`, `srtt`, `rttvar` |
+//! | `snd_mss`, `rcv_mss`, `advmss` | `mss`, `rcv_mss`, `mss_limit` |
+//! | `snd_cwnd`, `snd_ssthresh` (segments) | `cwnd`, `ssthresh` (octets) |
+//! | `unacked`, `sacked` (segments) | `bytes_in_flight`, `bytes_sacked` |
+//! | `notsent_bytes` | `bytes_unsent` |
+//! | `last_data_sent` | `last_sent`, which counts acknowledgments too |
+//! | `last_ack_recv` | `last_progress`: the last new one |
+//! | `total_retrans` | [`Counters::retransmits`] |
+//! | `segs_in`, `segs_out` | `segments_received`, `segments_sent` in [`Counters`] |
+//! | `bytes_acked`, `bytes_received` | the same |
+//! | `rcv_space`, `snd_wnd`, `rcv_wnd` | `receive_buffer`, `snd_wnd`, `rcv_wnd` |
+//! | `delivered` (segments) | `bytes_acked + bytes_sacked` |
+//! | `ato`, `fackets`, `rcv_ssthresh` | not of this TCP's making |
+//! | `min_rtt`, `last_data_recv`, `busy_time`, `reord_seen`, … | not kept: each takes RAM |
 
 use crate::conn::State;
 use crate::error::{ConnectionError, SoftError};

@@ -18,7 +18,8 @@
 //!
 //! **Zero-copy send.** [`Endpoint::poll_packet`] hands out a header, whose checksum is right, and a
 //! [`PayloadRef`]. The payload stays in the send ring until [`Endpoint::read_payload`] copies it,
-//! fragment by fragment, to where it leaves. **In-place reassembly.** Out-of-order octets wait in
+//! fragment by fragment, to where it leaves. Constant data need not even be in the ring
+//! ([`Endpoint::send_static`]). **In-place reassembly.** Out-of-order octets wait in
 //! the receive ring itself, marked in a bitmap; none inside the window is ever dropped.
 //!
 //! The loop of a caller:

@@ -117,6 +117,7 @@ fn connection(
     let bytes = |buffer: Buffer| buffer.bytes(payload).clamp(1, BUFFER);
     ConnectionConfig {
         mss: (payload + options) as u16,
+        adaptive_mss: tcp.adaptive_segments,
         send_buffer: bytes(send.unwrap_or(tcp.send_buffer)),
         receive_buffer: bytes(receive.unwrap_or(tcp.receive_buffer)),
         timestamps: tcp.timestamps,

@@ -310,6 +310,8 @@ pub enum Csma {
 pub struct Tcp {
     /// Largest segment.
     pub mss: Mss,
+    /// Segments span fewer frames than that while many get lost.
+    pub adaptive_segments: bool,
     /// Send buffer.
     pub send_buffer: Buffer,
     /// Receive buffer.
@@ -337,6 +339,7 @@ impl Default for Tcp {
     fn default() -> Self {
         Tcp {
             mss: Mss::Bytes(462),
+            adaptive_segments: false,
             send_buffer: Buffer::Segments(4),
             receive_buffer: Buffer::Segments(4),
             ack_delay_ms: 100,
