@@ -195,6 +195,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
         self.recovery.rack.sampled = false;
+        if self.recovery.phase != Phase::Open {
+            // The first segment has been sent again, and that has probably been lost.
+            self.recovery.rack.probe = Probe::Again(nxt);
+            return Some(self.again(self.snd.una, self.recovery.flight.first_end(), room));
+        }
         if let Some(new) = self.new_stretch(now, room, room) {
             let end = nxt.plus(new.len).plus(u32::from(new.fin));
             self.recovery.rack.probe = Probe::New(end);

@@ -39,7 +39,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.rtx.clear();
             match core::mem::replace(&mut self.rtx_kind, Rtx::Timeout) {
                 Rtx::Timeout => self.on_retransmission_timer(now),
-                Rtx::Probe => self.recovery.rack.probe_due = true,
+                Rtx::Probe => {
+                    // Whether or not there is anything to send, RTO comes next (RFC 8985 §7.3).
+                    self.recovery.rack.probe_due = true;
+                    self.rtx.set(now, self.rto());
+                }
                 Rtx::Reordering => {
                     self.arm(now);
                     self.detect_losses(now, self.recovery.flight.sacked());
@@ -60,8 +64,13 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if self.sack
             && rack.sampled
             && rack.probe == Probe::None
-            && self.recovery.phase == Phase::Open
-            && self.recovery.flight.gone() == 0
+            && match self.recovery.phase {
+                Phase::Open => self.recovery.flight.gone() == 0,
+                // A small window has nothing later to send that would show the loss of a
+                // retransmission, so that one is asked for too, once it is known that the path is
+                // alive. RFC 8985 §7.2 leaves this to RTO.
+                Phase::Fast | Phase::Timeout => self.backoff == 0,
+            }
             && self.snd.wnd > 0
         {
             self.rtx_kind = Rtx::Probe;

@@ -187,6 +187,11 @@ impl<R: Array<SegmentRecord>> Flight<R> {
         self.held().iter().rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
     }
 
+    /// Where the first segment ends.
+    pub(crate) fn first_end(&self) -> SeqNum {
+        self.held().first().map_or(self.una, |r| r.end)
+    }
+
     /// The last segment sent: where it begins.
     pub(crate) fn last_start(&self) -> SeqNum {
         self.spans().last().map_or(self.una, |(start, _)| start)
