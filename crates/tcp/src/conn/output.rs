@@ -58,30 +58,24 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Some(Emission { header, len: 0 })
     }
 
-    /// The first SYN of a connection that wants Fast Open, with what is on offer for its peer: a
-    /// cookie, perhaps the empty one, and the peer's MSS (RFC 7413 §4.2.2, "Client: Sending SYN").
-    pub(crate) fn poll_first_syn(
-        &mut self,
-        now: Instant,
-        offer: Option<(Cookie, u16)>,
-    ) -> Option<Emission> {
-        let mut emission = self.poll(now)?;
+    /// Adds to the first SYN what is on offer for its peer: a cookie, perhaps the empty one, with
+    /// the peer's MSS (RFC 7413 §4.2.2, "Client: Sending SYN").
+    pub(crate) fn offer_fast_open(&mut self, syn: &mut Emission, offer: Option<(Cookie, u16)>) {
         let Some((cookie, peer_mss)) = offer else {
             self.fast_open = FastOpen::Off;
-            return Some(emission);
+            return;
         };
-        emission.header.options.fast_open = Some(cookie);
+        syn.header.options.fast_open = Some(cookie);
         if cookie.is_request() {
             self.fast_open = FastOpen::Asked;
-            return Some(emission);
+            return;
         }
         self.fast_open = FastOpen::Sent;
-        let options = u32::try_from(emission.header.options.len()).unwrap_or(0);
+        let options = u32::try_from(syn.header.options.len()).unwrap_or(0);
         let room = u32::from(self.params.own_mss.min(peer_mss)).saturating_sub(options);
         let len = self.unsent().min(room);
         self.snd.nxt = self.snd.nxt.plus(len);
-        emission.len = u16::try_from(len).unwrap_or(0);
-        Some(emission)
+        syn.len = u16::try_from(len).unwrap_or(0);
     }
 
     fn poll_syn(&mut self, now: Instant) -> Option<Emission> {

@@ -51,8 +51,7 @@ impl<K: Peer> KnownServer<K> {
         match table.iter().flatten().find(|r| r.is(peer, port)) {
             Some(record) if record.retry_at > now => None,
             Some(record) => Some((record.cookie, record.mss)),
-            // Without a place to keep it there is no point in asking for a cookie.
-            None => (!table.is_empty()).then_some((Cookie::REQUEST, DEFAULT_PEER_MSS)),
+            None => Some((Cookie::REQUEST, DEFAULT_PEER_MSS)),
         }
     }
 }
@@ -77,6 +76,9 @@ impl Resets {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// Without a place to remember servers in, an image has no code of a client either.
+    pub(super) const REMEMBERS: bool = S::Servers::<K>::LEN > 0;
+
     fn cookie_of(&self, peer: &K, period: u64) -> Cookie {
         let hash = self.keyed_hash(Purpose::FastOpen, peer, 0, 0, &period.to_be_bytes());
         // Eight octets always make a cookie.
@@ -142,6 +144,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         match (before, conn.state()) {
             (FastOpen::Accepted, State::Closed) => self.resets.add(now),
             (_, State::SynSent | State::SynReceived | State::Closed) | (FastOpen::Accepted, _) => {}
+            _ if !Self::REMEMBERS => {}
             _ => {
                 let accepted = conn.fast_open() == FastOpen::Accepted;
                 self.learn_from_syn_ack(now, (*peer, *remote_port), accepted, segment);

@@ -43,14 +43,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return None;
         }
         let name = (*peer, *local_port, *remote_port);
-        let emission = if conn.fast_open() == FastOpen::Wanted {
+        let mut emission = conn.poll(now);
+        if Self::REMEMBERS
+            && conn.fast_open() == FastOpen::Wanted
+            && let Some(syn) = &mut emission
+        {
             let offer = KnownServer::offer(self.servers.as_slice(), now, peer, *remote_port);
-            conn.poll_first_syn(now, offer)
-        } else {
-            conn.poll(now)
-        };
+            conn.offer_fast_open(syn, offer);
+        }
         *ready = emission.is_some();
-        if conn.has_fast_open_failed() {
+        if Self::REMEMBERS && conn.has_fast_open_failed() {
             self.hold_fast_open(now, &name.0, name.2);
         }
         Some((name, emission?))
