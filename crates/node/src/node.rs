@@ -13,6 +13,7 @@ use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits,
 use kinglet_radio::{Capabilities, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Instant, earliest};
+use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
@@ -136,7 +137,7 @@ impl<P: Profile> Node<P> {
                 let segment = self.net.packet(packet).get(upper).unwrap_or_default();
                 let peer = AddressPair { local: header.dst, remote: header.src };
                 // What TCP drops it has counted.
-                let _ = self.tcp.handle_packet(now, peer, segment);
+                let _ = self.tcp.handle_packet(now, peer, Ecn::of(header.traffic_class), segment);
             }
             return self.net.release(packet);
         }
@@ -215,7 +216,7 @@ impl<P: Profile> Node<P> {
     /// Takes a segment from TCP; whether there was one. If the network layer does not want it, TCP
     /// finds out by its timers, as with any loss, or at once while it is still connecting.
     fn take_segment(&mut self, now: Instant) -> bool {
-        let Some(tcp::Packet { peer, header, payload }) = self.tcp.poll_packet(now) else {
+        let Some(tcp::Packet { peer, ecn, header, payload }) = self.tcp.poll_packet(now) else {
             return false;
         };
         if payload.len > 0 {
@@ -227,7 +228,7 @@ impl<P: Profile> Node<P> {
             src: peer.local,
             dst: peer.remote,
             hop_limit: self.net.config().hop_limit,
-            traffic_class: 0,
+            traffic_class: ecn.traffic_class(),
             flow_label: 0,
             protocol: protocol::TCP,
             upper: &header,

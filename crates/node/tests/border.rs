@@ -37,16 +37,28 @@ fn network(loss: u32) -> World<BorderRouter> {
 
 /// Moves packets between border router and host; whether there were any.
 fn exchange(now: Instant, router: &mut Node<BorderRouter>, host: &mut Node<BorderRouter>) -> bool {
+    exchange_through(now, router, host, |_| {})
+}
+
+/// The same, with something in between that may change them.
+fn exchange_through(
+    now: Instant,
+    router: &mut Node<BorderRouter>,
+    host: &mut Node<BorderRouter>,
+    mut between: impl FnMut(&mut [u8]),
+) -> bool {
     if host.deadline().is_some_and(|at| at <= now) {
         host.handle_deadline(now);
     }
     let mut buf = [0; 1280];
     let mut moved = false;
     while let Some(len) = router.poll_host_packet(now, &mut buf) {
+        between(&mut buf[..len]);
         host.handle_host_packet(now, &buf[..len]);
         moved = true;
     }
     while let Some(len) = host.poll_host_packet(now, &mut buf) {
+        between(&mut buf[..len]);
         router.handle_host_packet(now, &buf[..len]);
         moved = true;
     }
@@ -75,6 +87,42 @@ fn a_mote_and_a_host_talk_tcp_through_the_border_router() {
         }));
         assert_eq!(sinks.map(|sink| sink.received), [20_000; 2]);
     }
+}
+
+/// RFC 3168 §5: a router marks, and all that forward keep the mark, compressed or not.
+#[test]
+fn marks_behind_the_border_router_reach_both_ends() {
+    let (mut world, mut host) = (network(0), host());
+    world.hosts_up = false;
+    host.tcp_listen(PORT, ListenConfig::default()).unwrap();
+    let ecn = ConnectionConfig { ecn: true, ..ConnectionConfig::DEFAULT };
+    let mote = world.nodes[0].tcp_connect(world.now, outside(), PORT, ecn).unwrap();
+    let mut server = None;
+    let mut sources = [Source::new(1, 20_000), Source::new(2, 20_000)];
+    let mut sinks = [Sink::new(1), Sink::new(2)];
+    let (mut capable, mut marks) = ([0; 2], [0; 2]);
+    assert!(world.run(MINUTE * 10, |now, nodes| {
+        while exchange_through(now, &mut nodes[1], &mut host, |packet| {
+            // Every fourth of each sender: ECT(0) and CE are the lower bits of the Traffic Class.
+            if packet[1] & 0x30 == 0x20 {
+                let count = &mut capable[usize::from(packet[8..24] == outside().octets())];
+                *count += 1;
+                packet[1] |= if *count % 4 == 0 { 0x10 } else { 0 };
+            }
+        }) {}
+        server = server.or_else(|| host.tcp().accept(PORT));
+        let Some(server) = server else { return false };
+        sources[0].step(&mut nodes[0], mote);
+        sources[1].step(&mut host, server);
+        let infos = [nodes[0].tcp().info(mote), host.tcp().info(server)];
+        for (count, info) in marks.iter_mut().zip(infos.into_iter().flatten()) {
+            *count = info.counters.marks.max(*count);
+        }
+        let ended = sinks[0].step(&mut host, server).unwrap();
+        sinks[1].step(&mut nodes[0], mote).unwrap() && ended
+    }));
+    assert_eq!(sinks.map(|sink| sink.received), [20_000; 2]);
+    assert!(marks.iter().all(|count| *count > 1), "{marks:?} of {capable:?}");
 }
 
 fn open_to_both(world: &mut World<BorderRouter>, host: &mut Node<BorderRouter>) -> [Handle; 2] {

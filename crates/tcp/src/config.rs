@@ -68,6 +68,10 @@ pub struct ConnectionConfig {
     pub timestamps: bool,
     /// Offer or accept selective acknowledgments (RFC 2018). Default true.
     pub sack: bool,
+    /// Ask for ECN (RFC 3168) when opening. An offer of the peer is always accepted. Default false:
+    /// off when asking and on when asked is what Linux does; it costs an octet of compressed header
+    /// per datagram and tells something only where a router marks.
+    pub ecn: bool,
     /// Nagle's algorithm (RFC 9293 §3.7.4). Default true.
     pub nagle: bool,
     /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293
@@ -128,6 +132,7 @@ impl ConnectionConfig {
         receive_buffer: 0,
         timestamps: true,
         sack: true,
+        ecn: false,
         nagle: true,
         delayed_ack: Duration::from_millis(100),
         ack_every: 2,

@@ -74,6 +74,8 @@ pub struct Info {
     pub keepalive_probes: u8,
     /// Recent share of data segments that were sent again, in 1/65,536.
     pub resent: u16,
+    /// Whether both sides use ECN (RFC 3168).
+    pub ecn: bool,
     /// Sent and not yet acknowledged.
     pub bytes_in_flight: u32,
     /// Of these, selectively acknowledged.
@@ -120,6 +122,8 @@ pub struct Counters {
     pub probes: u32,
     /// Recoveries that turned out to be needless and were taken back.
     pub undone: u32,
+    /// Times that the window was reduced because the peer reported marks (ECE).
+    pub marks: u32,
 }
 
 impl Counters {

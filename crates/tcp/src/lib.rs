@@ -8,11 +8,12 @@
 //! | RFC 2018, 8985 | SACK received and sent, RACK-TLP with a bounded table of segments |
 //! | RFC 5681, 6582, 3465, 9937 | slow start, congestion avoidance, New Reno, byte counting, PRR |
 //! | RFC 2883, 3522, 4015 | D-SACK sent and heeded, needless recoveries taken back |
+//! | RFC 3168 | ECN on data: negotiation with fallback, echo, one reaction a window |
 //! | RFC 3042, 5827 | limited transmit, early retransmit |
 //! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
-//! Later: F-RTO, CUBIC, ECN, Fast Open, path MTU discovery. Deliberately
+//! Later: F-RTO, CUBIC, Fast Open, path MTU discovery. Deliberately
 //! not: urgent data for applications (RFC 6093), and SYN cookies, because half-open records are
 //! small and bounded.
 //!
@@ -67,7 +68,7 @@
 //!             if packet.payload.len > 0 {
 //!                 ends[side].read_payload(packet.payload, 0, &mut segment[start..]).unwrap();
 //!             }
-//!             let _ = ends[1 - side].handle_packet(now, packet.peer, &segment);
+//!             let _ = ends[1 - side].handle_packet(now, packet.peer, packet.ecn, &segment);
 //!         }
 //!         if ends[side].deadline().is_some_and(|d| d <= now) {
 //!             ends[side].handle_deadline(now);
@@ -116,6 +117,7 @@ pub use error::{
     SoftError, Stale,
 };
 pub use info::{Counters, Expected, Info};
+pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;
 pub use seq::SeqNum;

@@ -267,7 +267,7 @@ fn a_page_needs_no_send_buffer() {
                 octets.extend(payload);
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 if random >> 28 > 0 {
-                    let _ = ends[1 - side].handle_packet(now, packet.peer, &octets);
+                    let _ = ends[1 - side].handle_packet(now, packet.peer, packet.ecn, &octets);
                 }
             }
             ends[side].handle_deadline(now);

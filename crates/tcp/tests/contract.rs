@@ -122,7 +122,8 @@ impl Subject for World {
             }
             _ => {
                 let octets = self.segment(random);
-                format!("{:?}", self.ep.handle_packet(now, Pair(1, 2), &octets))
+                let ecn = Ecn::of((dice >> 4) as u8);
+                format!("{:?}", self.ep.handle_packet(now, Pair(1, 2), ecn, &octets))
             }
         }
     }

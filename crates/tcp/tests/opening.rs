@@ -7,7 +7,7 @@ use common::script::*;
 use common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
-use kinglet_wire::tcp::{Options, Timestamps};
+use kinglet_wire::tcp::{Flags, Options, Timestamps};
 
 /// Fills the table of half-open connections from elsewhere.
 fn flooded(config: ConnectionConfig) -> Script {
@@ -27,7 +27,8 @@ fn flooded(config: ConnectionConfig) -> Script {
 fn answered(config: ConnectionConfig, options: Options) -> (Script, Got) {
     let mut s = flooded(config);
     s.options = options;
-    s.give(SYN, 0, 0, b"").unwrap();
+    // As most SYNs do, it asks for ECN.
+    s.give(SYN | Flags::ECE | Flags::CWR, 0, 0, b"").unwrap();
     let syn_ack = s.take().unwrap();
     assert!(syn_ack.is(SYN | ACK));
     assert_eq!((syn_ack.ack, s.ep.stats().syn_cookies_sent), (1, 1));
@@ -90,6 +91,7 @@ fn a_cookie_remembers_the_segment_size_and_with_timestamps_the_rest() {
     let handle = s.ep.accept(80).unwrap();
     let info = s.ep.info(handle).unwrap();
     assert_eq!((info.mss, info.snd_wnd), (448 - 12, 8 * u32::from(s.window)));
+    assert!(syn_ack.is(Flags::ECE) && info.ecn);
     // Out of order, so that there is something to report.
     s.give(ACK, 101, 1, b"later").unwrap();
     assert_eq!(s.take().unwrap().header.options.sack.as_slice().len(), 1);
@@ -101,9 +103,11 @@ fn without_timestamps_a_cookie_agrees_upon_the_segment_size_only() {
     let (mut s, syn_ack) = answered(config, Options { window_scale: Some(3), ..sack });
     let options = syn_ack.header.options;
     assert_eq!(options, Options { mss: Some(100), ..Options::NONE });
+    assert!(!syn_ack.is(Flags::ECE));
     s.give(ACK, 1, 1, b"").unwrap();
     let handle = s.ep.accept(80).unwrap();
-    assert_eq!(s.ep.info(handle).unwrap().snd_wnd, u32::from(s.window));
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.snd_wnd, info.ecn), (u32::from(s.window), false));
 }
 
 #[test]

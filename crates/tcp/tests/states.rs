@@ -568,7 +568,7 @@ proptest! {
     ) {
         use kinglet_wire::tcp::{Flags, SackBlock};
         let mut s = in_state(state, sack);
-        let _ = s.ep.handle_packet(s.now, s.peer, &raw);
+        let _ = s.ep.handle_packet(s.now, s.peer, Ecn::NotEct, &raw);
         for ((flags, seq, ack, window, text, sack), pause_ms) in segments {
             s.window = window;
             s.options.sack = Default::default();

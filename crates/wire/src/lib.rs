@@ -5,6 +5,7 @@
 //! | [`ieee802154`] | IEEE 802.15.4-2015 MAC frames |
 //! | [`sixlowpan`] | 6LoWPAN: fragmentation (RFC 4944), IPHC and UDP NHC (RFC 6282) |
 //! | [`ipv6`] | IPv6 (RFC 8200) and its extension headers |
+//! | [`Ecn`] | the two bits of congestion notification (RFC 3168) |
 //! | [`icmpv6`] | ICMPv6 (RFC 4443) |
 //! | [`udp`] | UDP (RFC 768) |
 //! | [`tcp`] | TCP (RFC 9293) and its options |
@@ -23,12 +24,15 @@
 extern crate std;
 
 pub mod checksum;
+mod ecn;
 pub mod icmpv6;
 pub mod ieee802154;
 pub mod ipv6;
 pub mod sixlowpan;
 pub mod tcp;
 pub mod udp;
+
+pub use ecn::Ecn;
 
 use core::fmt;
 

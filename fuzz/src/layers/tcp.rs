@@ -3,7 +3,7 @@
 use crate::input::Input;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer, ListenConfig,
+    Config, ConnectionConfig, Ecn, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer, ListenConfig,
     Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
 };
 use kinglet_testkit::pair::Octets;
@@ -120,11 +120,11 @@ impl World {
         match (call % 8, handle) {
             (0, _) => {
                 let raw = input.octets();
-                let _ = self.tcp.handle_packet(now, peer, raw);
+                let _ = self.tcp.handle_packet(now, peer, Ecn::of(call >> 3), raw);
             }
             (1 | 2, _) => {
                 let segment = self.forge(input, peer, call);
-                let _ = self.tcp.handle_packet(now, peer, &segment);
+                let _ = self.tcp.handle_packet(now, peer, Ecn::of(call >> 3), &segment);
             }
             (3, _) if call & 8 == 0 => self.handles.extend(self.tcp.accept(LISTENED)),
             (3, _) => {

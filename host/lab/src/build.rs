@@ -122,6 +122,7 @@ fn connection(
         receive_buffer: bytes(receive.unwrap_or(tcp.receive_buffer)),
         timestamps: tcp.timestamps,
         sack: tcp.sack,
+        ecn: tcp.ecn,
         nagle: tcp.nagle,
         delayed_ack: Duration::from_millis(u64::from(tcp.ack_delay_ms)),
         ack_every: tcp.ack_every,
@@ -271,6 +272,7 @@ fn wire_to_host(
         delay: milliseconds(wire.delay_ms),
         loss: wire.loss,
         duplicate: wire.duplicate,
+        mark: wire.mark,
         reorder: wire.reorder,
         reorder_delay: milliseconds(wire.reorder_delay_ms),
     };

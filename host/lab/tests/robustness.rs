@@ -12,8 +12,15 @@ const SPACING_M: f64 = 8.0;
 fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
     let mut scenario = Scenario { duration_s, ..Scenario::default() }.on_line(3, SPACING_M);
     scenario.mac.retry_delay_ms = 40;
-    scenario.wire =
-        Some(Wire { delay_ms: 6, loss: 0.2, duplicate: 0.2, reorder: 0.2, reorder_delay_ms: 200 });
+    scenario.wire = Some(Wire {
+        delay_ms: 6,
+        loss: 0.2,
+        duplicate: 0.2,
+        mark: 0.2,
+        reorder: 0.2,
+        reorder_delay_ms: 200,
+    });
+    scenario.tcp.ecn = true;
     let (mote, host) = (3, scenario.host());
     let (from, to) = if upload { (mote, host) } else { (host, mote) };
     let mut flow = Flow::bulk(from, to);

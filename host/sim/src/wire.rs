@@ -6,6 +6,7 @@
 
 use crate::rng::Stream;
 use crate::station::{App, apps_deadline, poll_apps};
+use kinglet::wire::Ecn;
 use kinglet::{Node, Profile};
 use kinglet_time::{Duration, Instant, earliest};
 use std::cmp::Reverse;
@@ -23,6 +24,8 @@ pub struct WireConfig {
     pub loss: f64,
     /// Chance that it arrives twice.
     pub duplicate: f64,
+    /// Chance that it is marked (CE) if its sender is ECN-capable (RFC 3168 §5).
+    pub mark: f64,
     /// Chance that it is held back by up to `reorder_delay` more, so that others overtake it.
     pub reorder: f64,
     /// Longest time that a packet is held back.
@@ -38,6 +41,8 @@ pub struct WireStats {
     pub lost: u64,
     /// Packets that arrived once more.
     pub duplicated: u64,
+    /// Packets marked.
+    pub marked: u64,
     /// Packets held back.
     pub held_back: u64,
 }
@@ -131,6 +136,10 @@ impl<P: Profile> Wire<P> {
             self.stats.lost += 1;
             return;
         }
+        let mut octets = octets.to_vec();
+        if self.config.mark > 0.0 && self.random.chance(self.config.mark) && mark(&mut octets) {
+            self.stats.marked += 1;
+        }
         let copies = if self.random.chance(self.config.duplicate) { 2 } else { 1 };
         self.stats.duplicated += copies - 1;
         for _ in 0..copies {
@@ -141,8 +150,33 @@ impl<P: Profile> Wire<P> {
                 at += Duration::from_micros((self.random.unit() * longest) as u64);
             }
             self.sequence += 1;
-            let packet = Packet { at, sequence: self.sequence, way, octets: octets.to_vec() };
+            let packet = Packet { at, sequence: self.sequence, way, octets: octets.clone() };
             self.packets.push(Reverse(packet));
+        }
+    }
+}
+
+/// What a congested router does to an IPv6 packet; whether its sender is capable of it.
+fn mark(packet: &mut [u8]) -> bool {
+    // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.
+    let Some(octet) = packet.get_mut(1) else { return false };
+    let capable = Ecn::of(*octet >> 4) != Ecn::NotEct;
+    if capable {
+        *octet |= Ecn::Ce.traffic_class() << 4;
+    }
+    capable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packets_of_capable_senders_are_marked() {
+        for (before, after) in [(0x0f, 0x0f), (0x1f, 0x3f), (0x2a, 0x3a), (0x3f, 0x3f)] {
+            let mut packet = [0x6f, before, 0xff];
+            assert_eq!(mark(&mut packet), before > 0x0f);
+            assert_eq!(packet, [0x6f, after, 0xff]);
         }
     }
 }

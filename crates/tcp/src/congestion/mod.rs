@@ -32,6 +32,9 @@ pub trait Controller {
     fn on_ack(&mut self, acked: Acked);
     /// Fast recovery begins with `flight` octets outstanding.
     fn on_loss(&mut self, flight: u32);
+    /// The peer reports a mark of congestion, with `flight` octets outstanding before it did
+    /// (RFC 3168 §6.1.2); at most once per window of data.
+    fn on_mark(&mut self, flight: u32);
     /// Fast recovery ends with `flight` octets outstanding.
     fn on_recovered(&mut self, flight: u32);
     /// The retransmission timer expired; `first` unless for a repeated retransmission.

@@ -62,6 +62,13 @@ impl Controller for NewReno {
         self.bytes_acked = 0;
     }
 
+    fn on_mark(&mut self, flight: u32) {
+        let cwnd = (flight.min(self.cwnd) / 2).max(self.mss);
+        self.on_loss(flight.min(self.cwnd));
+        // Other than after a loss, one segment is the least (RFC 3168 §6.1.2).
+        self.cwnd = cwnd;
+    }
+
     fn on_recovered(&mut self, flight: u32) {
         // RFC 6582 §3.2 step 3, first choice: no burst if little is in flight.
         let little = flight.max(self.mss).saturating_add(self.mss);
@@ -136,6 +143,17 @@ mod tests {
         cc.on_loss(1000);
         cc.on_recovered(100);
         assert_eq!(cc.window(), 200, "no burst after recovery");
+    }
+
+    #[test]
+    fn a_mark_halves_the_window_down_to_one_segment() {
+        let mut cc = NewReno::new(100, 400);
+        cc.on_mark(400);
+        assert_eq!((cc.window(), cc.slow_start_threshold()), (200, 200));
+        cc.on_mark(200);
+        assert_eq!((cc.window(), cc.slow_start_threshold()), (100, 200));
+        cc.on_mark(100);
+        assert_eq!(cc.window(), 100, "and does not raise it");
     }
 
     #[test]

@@ -53,7 +53,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         if acked > 0 {
             self.tx.acknowledge(buffers.pieces, ack);
-            self.new_ack(now, ack, acked, before);
+            // RFC 3168 §6.1.2: no increase in response to ECE.
+            let limited = before.saturating_add(u32::from(self.mss)) > self.cc.window();
+            self.new_ack(now, ack, acked, limited && !self.is_echo(header));
         }
         let mut delivered = arrival.octets;
         let mut safe = acked > 0;
@@ -66,6 +68,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             delivered = u32::from(self.mss);
             self.duplicate_ack();
         }
+        self.take_echo(header, before);
         self.reduce(delivered, safe);
         if acked > 0 && self.fin_queued && ack == self.tx.end().plus(1) {
             self.fin_acknowledged(now);
@@ -126,9 +129,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         left.before(right) && (right.at_or_before(ack) || inside)
     }
 
-    /// SND.UNA advances by `acked` octets; `before` were in flight.
-    fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, before: u32) {
-        let limited = before.saturating_add(u32::from(self.mss)) > self.cc.window();
+    /// SND.UNA advances by `acked` octets; `limited` if cwnd may grow.
+    fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
         self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
@@ -202,7 +204,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
         self.remember_window();
         // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
-        self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
+        if self.begin_reduction() {
+            self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
+        }
         let held = self.recovery.flight.sacked();
         let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
         self.recovery.enter_fast(self.snd.nxt, recover_fs);
@@ -285,7 +289,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                     self.recovery.rack.probe = Probe::None;
                 } else if ack.after(end) {
                     self.recovery.rack.probe = Probe::None;
-                    if self.recovery.phase == Phase::Open {
+                    if self.recovery.phase == Phase::Open && self.begin_reduction() {
                         self.recovery.undo = None;
                         self.cc.on_loss(self.flight());
                     }

@@ -4,7 +4,7 @@
 //! means for recovery is in `acked.rs`. Steps 3 (security) and 6 (URG) have nothing to do here:
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
-use super::{Agreed, Buffers, Connection, FastOpen, Reader, State};
+use super::{Agreed, Buffers, Connection, FastOpen, Reader, State, is_setup};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::send::flight::SegmentRecord;
@@ -12,6 +12,7 @@ use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
+use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header, Segment};
 
 /// A segment as the later steps see it: trimmed to the receive window.
@@ -34,6 +35,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
+        ecn: Ecn,
         segment: &Segment<'_>,
         buffers: &mut Buffers<'_>,
     ) -> Result<(), Discard> {
@@ -54,6 +56,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // In RFC 7323 §5.3 R3 this comes first; but then a forged segment anywhere in the window,
         // whatever it acknowledges, could set TS.Recent so high that all true ones look old.
         self.remember_timestamp(now, &segment.header);
+        if !segment.payload.is_empty() {
+            self.take_mark(ecn, segment.header.flags);
+        }
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
@@ -91,6 +96,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             scale: options.window_scale,
             sack: options.sack_permitted && self.params.offer_sack,
             timestamp: options.timestamps.filter(|_| self.params.offer_timestamps).map(|t| t.val),
+            ecn: is_setup(header.flags) && self.params.offer_ecn,
         };
         let irs = SeqNum::new(header.seq);
         let syn_lost = self.tries > 0;

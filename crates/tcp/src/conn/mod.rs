@@ -10,6 +10,7 @@
 
 mod acked;
 mod control;
+mod ecn;
 mod input;
 mod output;
 mod state;
@@ -17,6 +18,7 @@ mod timers;
 
 use control::Reader;
 pub use control::SegmentLoss;
+pub(crate) use ecn::is_setup;
 pub(crate) use output::Emission;
 pub use state::State;
 
@@ -33,6 +35,7 @@ use crate::send::flight::SegmentRecord;
 use crate::send::recovery::{Phase, Recovery};
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
+use ecn::EcnState;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
@@ -105,6 +108,7 @@ struct Params {
     offer_timestamps: bool,
     offer_sack: bool,
     random_backoff: bool,
+    offer_ecn: bool,
 }
 
 /// Microseconds.
@@ -140,6 +144,7 @@ impl Params {
             offer_timestamps: config.timestamps,
             offer_sack: config.sack,
             random_backoff: config.random_backoff,
+            offer_ecn: config.ecn,
         }
     }
 }
@@ -165,6 +170,8 @@ pub(crate) struct Agreed {
     pub(crate) sack: bool,
     /// The peer's TSval, if both sides use timestamps.
     pub(crate) timestamp: Option<u32>,
+    /// Both sides can take marks (RFC 3168).
+    pub(crate) ecn: bool,
 }
 
 /// How far Fast Open has come (RFC 7413).
@@ -223,6 +230,9 @@ pub(crate) struct Connection<C, R> {
     /// An RST is to be sent; only in CLOSED.
     reset_pending: bool,
     sack: bool,
+    ecn: EcnState,
+    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
+    cwr_point: SeqNum,
     /// The persist timer has expired.
     probe: bool,
     /// What is in flight beyond a closed window was sent as a probe.
@@ -278,6 +288,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             reader: Reader::Present,
             reset_pending: false,
             sack: false,
+            ecn: EcnState::default(),
+            cwr_point: iss,
             probe: false,
             probing: false,
             keep_probe: false,
@@ -367,6 +379,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             None => self.rcv.scale = 0,
         }
         self.sack = agreed.sack;
+        // RFC 3168 §6.1.1: after a SYN that has not asked, no data is capable.
+        self.ecn = EcnState::new(agreed.ecn, self.tries < 2);
         self.paws = agreed.timestamp.map(|recent| Paws::new(self.ts_offset, recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
         let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
@@ -646,6 +660,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             retransmits: self.tries,
             keepalive_probes: self.keep_sent,
             resent: self.resent,
+            ecn: self.ecn_agreed(),
             bytes_in_flight: self.flight(),
             bytes_sacked: self.recovery.flight.sacked(),
             bytes_queued: self.tx.end().since(self.tx.start()),

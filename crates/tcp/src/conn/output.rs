@@ -9,6 +9,7 @@ use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
+use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Timestamps};
 
 /// A segment without ports, checksum and payload octets: those the endpoint adds.
@@ -17,6 +18,7 @@ pub(crate) struct Emission {
     pub(crate) header: Header,
     /// Octets of payload, from the header's sequence number on.
     pub(crate) len: u16,
+    pub(crate) ecn: Ecn,
 }
 
 /// A stretch of the sequence space to be sent.
@@ -55,7 +57,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             options: Options { sack: Default::default(), ..self.segment_options(now) },
             ..Header::default()
         };
-        Some(Emission { header, len: 0 })
+        Some(Emission { header, len: 0, ecn: Ecn::NotEct })
     }
 
     /// Adds to the first SYN what is on offer for its peer: a cookie, perhaps the empty one, with
@@ -109,7 +111,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let header = Header {
             seq: self.snd.iss.value(),
             ack: if answering { self.rcv.nxt.value() } else { 0 },
-            flags: if answering { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            flags: self.syn_flags(answering),
             // Never scaled in a SYN (RFC 7323 §2.2).
             window: u16::try_from(window).unwrap_or(u16::MAX),
             options: Options {
@@ -125,7 +127,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             ..Header::default()
         };
         self.note_sent(now);
-        Some(Emission { header, len: 0 })
+        Some(Emission { header, len: 0, ecn: Ecn::NotEct })
+    }
+
+    /// RFC 3168 §6.1.1: a SYN asks with ECE and CWR, a SYN-ACK agrees with ECE.
+    fn syn_flags(&self, answering: bool) -> Flags {
+        match (answering, self.ecn_agreed(), self.offers_ecn()) {
+            (true, true, _) => Flags::SYN | Flags::ACK | Flags::ECE,
+            (true, false, _) => Flags::SYN | Flags::ACK,
+            (false, _, true) => Flags::SYN | Flags::ECE | Flags::CWR,
+            (false, _, false) => Flags::SYN,
+        }
     }
 
     fn poll_synchronised(&mut self, now: Instant) -> Option<Emission> {
@@ -214,8 +226,14 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         // The SYN of an early connection holds nothing back.
         let idle = self.flight() <= u32::from(self.state == State::SynReceived);
-        if idle && self.last_sent.elapsed(now) > self.rto() {
+        // RFC 5681 §4.1 counts from the last data sent; its acknowledgment is a round trip later,
+        // and unlike what was sent last of all, it is no answer to the peer's request.
+        if idle && self.progress_at.elapsed(now) > self.rto() {
             self.cc.on_idle();
+            self.end_hold();
+        }
+        if self.held_back() {
+            return None;
         }
         let window = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
         let usable = window.min(allowed);
@@ -296,8 +314,14 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if len > 0 && seq.plus(len) == self.tx.end() {
             flags |= Flags::PSH;
         }
+        let mut ecn = Ecn::NotEct;
+        if !again && len > 0 && !self.probing {
+            let reduced;
+            (ecn, reduced) = self.capable();
+            flags |= reduced;
+        }
         let header = self.header(now, seq, flags, options);
-        Emission { header, len: u16::try_from(len).unwrap_or(0) }
+        Emission { header, len: u16::try_from(len).unwrap_or(0), ecn }
     }
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum) {
@@ -315,7 +339,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     fn emit_ack(&mut self, now: Instant, seq: SeqNum) -> Emission {
         let options = self.segment_options(now);
-        Emission { header: self.header(now, seq, Flags::ACK, options), len: 0 }
+        Emission { header: self.header(now, seq, Flags::ACK, options), len: 0, ecn: Ecn::NotEct }
     }
 
     /// A header that acknowledges everything and advertises the window.
@@ -328,7 +352,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Header {
             seq: seq.value(),
             ack: self.rcv.nxt.value(),
-            flags,
+            flags: flags | self.echo(),
             window: self.window_field(),
             options,
             ..Header::default()

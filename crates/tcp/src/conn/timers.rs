@@ -137,6 +137,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
             self.remember_window();
             let first = self.recovery.phase != Phase::Timeout || self.backoff == 0;
+            let first = first && self.begin_reduction();
             self.cc.on_timeout(self.flight(), first);
             self.time_out(now);
         }

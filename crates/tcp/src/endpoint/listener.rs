@@ -3,7 +3,7 @@
 
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Agreed, Connection, Established, Setup, window_scale};
+use crate::conn::{Agreed, Connection, Established, Setup, is_setup, window_scale};
 use crate::error::Discard;
 use crate::info::Expected;
 use crate::paws::{CLOCK, Paws, timestamp};
@@ -12,6 +12,7 @@ use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
+use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Segment, Timestamps};
 
 /// A port that is listened on.
@@ -110,7 +111,7 @@ impl<K: Peer> HalfOpen<K> {
             dst_port: self.remote_port,
             seq: self.iss.value(),
             ack: self.irs.plus(1).value(),
-            flags: Flags::SYN | Flags::ACK,
+            flags: Flags::SYN | Flags::ACK | if self.agreed.ecn { Flags::ECE } else { Flags::NONE },
             window: self.offer,
             urgent: 0,
             options: Options {
@@ -243,6 +244,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         now: Instant,
         peer: K,
+        ecn: Ecn,
         segment: &Segment<'_>,
     ) -> Result<(), Discard> {
         let header = &segment.header;
@@ -265,7 +267,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             };
             let cookies = &mut self.stats.syn_cookies_received;
             *cookies = cookies.wrapping_add(1);
-            return self.promote(now, &record, segment);
+            return self.promote(now, &record, ecn, segment);
         }
         if !header.flags.contains(Flags::SYN) {
             return Err(Discard::NoConnection);
@@ -312,6 +314,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 scale: options.window_scale,
                 sack: options.sack_permitted && config.sack,
                 timestamp: options.timestamps.filter(|_| config.timestamps).map(|t| t.val),
+                ecn: is_setup(header.flags),
             },
             ts_offset: self.timestamp_offset(&peer, local_port, remote_port),
             own_mss: setup.own_mss,
@@ -331,6 +334,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         now: Instant,
         index: usize,
+        ecn: Ecn,
         segment: &Segment<'_>,
     ) -> Result<(), Discard> {
         let Some(slot) = self.half_open.as_mut_slice().get_mut(index) else {
@@ -349,6 +353,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 {
                     *recent = ts.val;
                 }
+                // RFC 3168 §6.1.1.1: the peer may have given up asking.
+                record.agreed.ecn &= is_setup(header.flags);
                 record.pending = true;
                 return Ok(());
             }
@@ -377,7 +383,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             self.reset_unknown(record.peer, segment);
             return Err(Discard::AckUnsent);
         }
-        self.promote(now, &record, segment)
+        self.promote(now, &record, ecn, segment)
     }
 
     /// The handshake is complete: commits a slot with its buffers. Without a free slot nothing
@@ -386,6 +392,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         now: Instant,
         record: &HalfOpen<K>,
+        ecn: Ecn,
         segment: &Segment<'_>,
     ) -> Result<(), Discard> {
         let name = record.name();
@@ -402,7 +409,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let handle = self.install(name, conn, false).ok_or(Discard::BacklogFull)?;
         self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);
-        self.for_connection(now, handle.index(), segment)
+        self.for_connection(now, handle.index(), ecn, segment)
     }
 
     fn drop_half_open(&mut self, (peer, local, remote): (K, u16, u16)) {

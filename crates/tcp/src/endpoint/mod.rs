@@ -28,6 +28,7 @@ use core::ops::Deref;
 use fast_open::Resets;
 use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::Instant;
+use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
 use reply::{Challenges, Replies};
 
@@ -141,6 +142,8 @@ impl Deref for HeaderBytes {
 pub struct Packet<K> {
     /// Where it goes.
     pub peer: K,
+    /// What the IP header says of congestion notification: ECT(0) or nothing.
+    pub ecn: Ecn,
     /// The header; its checksum covers pseudo-header, header and payload.
     pub header: HeaderBytes,
     /// The payload, to be copied with [`Endpoint::read_payload`] when it can leave.
@@ -269,21 +272,34 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Takes a segment: header and payload as they came, without the IP header.
+    /// Takes a segment: header and payload as they came, without the IP header, of which only the
+    /// codepoint of congestion notification matters.
     ///
     /// # Errors
     /// Why it was dropped; also counted in [`Stats`]. Answers, if any, are polled.
-    pub fn handle_packet(&mut self, now: Instant, peer: K, segment: &[u8]) -> Result<(), Discard> {
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        peer: K,
+        ecn: Ecn,
+        segment: &[u8],
+    ) -> Result<(), Discard> {
         self.keep_time(now);
         self.stats.received = self.stats.received.wrapping_add(1);
-        let result = self.take_packet(now, peer, segment);
+        let result = self.take_packet(now, peer, ecn, segment);
         if let Err(reason) = result {
             self.stats.count(reason);
         }
         result
     }
 
-    fn take_packet(&mut self, now: Instant, peer: K, octets: &[u8]) -> Result<(), Discard> {
+    fn take_packet(
+        &mut self,
+        now: Instant,
+        peer: K,
+        ecn: Ecn,
+        octets: &[u8],
+    ) -> Result<(), Discard> {
         if !peer.is_unicast() {
             return Err(Discard::NotUnicast);
         }
@@ -294,23 +310,24 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let (local, remote) = (segment.header.dst_port, segment.header.src_port);
         let slots = self.slots.as_slice();
         if let Some(index) = slots.iter().position(|s| s.matches(&peer, local, remote)) {
-            return self.for_connection(now, index, &segment);
+            return self.for_connection(now, index, ecn, &segment);
         }
         if let Some(index) = self.find_half_open(&peer, local, remote) {
-            return self.for_half_open(now, index, &segment);
+            return self.for_half_open(now, index, ecn, &segment);
         }
         if let Some(index) = self.find_time_wait(&peer, local, remote)
             && !self.for_time_wait(now, index, &segment)?
         {
             return Ok(());
         }
-        self.for_listener(now, peer, &segment)
+        self.for_listener(now, peer, ecn, &segment)
     }
 
     fn for_connection(
         &mut self,
         now: Instant,
         index: usize,
+        ecn: Ecn,
         segment: &Segment<'_>,
     ) -> Result<(), Discard> {
         let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
@@ -318,7 +335,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         entry.ready = true;
         let before = entry.conn.state();
         let fast_open = entry.conn.fast_open();
-        let result = entry.conn.handle_segment(now, segment, &mut buffers);
+        let result = entry.conn.handle_segment(now, ecn, segment, &mut buffers);
         let peer = entry.peer;
         let opening = matches!(before, State::SynSent | State::SynReceived);
         let stray_reset =

@@ -6,6 +6,7 @@ use crate::error::Stale;
 use crate::seq::SeqNum;
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
+use kinglet_wire::Ecn;
 use kinglet_wire::checksum::{Accumulator, add};
 use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, set_checksum};
 
@@ -74,7 +75,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
         let payload = PayloadRef { handle, seq, len: emission.len };
-        Some(self.finish(peer, &header, payload, sum.sum()))
+        let packet = self.finish(peer, &header, payload, sum.sum());
+        Some(Packet { ecn: emission.ecn, ..packet })
     }
 
     /// Makes octets of a header and completes the checksum, given that of the payload.
@@ -90,7 +92,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
         }
         let len = u8::try_from(len).unwrap_or(0);
-        Packet { peer, header: HeaderBytes { octets, len }, payload }
+        Packet { peer, ecn: Ecn::NotEct, header: HeaderBytes { octets, len }, payload }
     }
 
     /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.

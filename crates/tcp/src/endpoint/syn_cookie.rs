@@ -2,9 +2,9 @@
 //! answered and forgotten. What would have been stored comes back in the acknowledgment.
 //!
 //! The ISS is a hash of all that; its three low bits index a table of segment sizes. What does not
-//! fit there (window scale, SACK) travels in the low bits of TSval, which the peer echoes; without
-//! timestamps it is not agreed upon. The hash covers it, both ends, the peer's ISN and the time, so
-//! that only a peer which has got the SYN-ACK can bring a valid one.
+//! fit there (window scale, SACK, ECN) travels in the low bits of TSval, which the peer echoes;
+//! without timestamps it is not agreed upon. The hash covers it, both ends, the peer's ISN and the
+//! time, so that only a peer which has got the SYN-ACK can bring a valid one.
 //!
 //! Such an ISS does not follow the clock of RFC 9293 §3.4.1, and a SYN-ACK or first segment that is
 //! lost is not sent again by this side: cookies are for floods only.
@@ -25,8 +25,9 @@ const SIZES: [u16; 8] = [64, 160, 256, 352, 448, 536, 1220, 1440];
 /// Cookies are valid in their period of 2^26 µs, or 67 s, and in the next one.
 const PERIOD_BITS: u32 = 26;
 
-/// The bits of TSval that carry what was agreed: four of the shift (15: none) and one of SACK.
-const MARK: u32 = 0x1f;
+/// The bits of TSval that carry what was agreed: four of the shift (15: none), SACK and ECN.
+const MARK: u32 = 0x3f;
+const ECN: u32 = 0x20;
 const SACK: u32 = 0x10;
 const NO_SCALE: u32 = 0x0f;
 
@@ -38,7 +39,7 @@ impl Agreed {
     /// What TSval carries.
     fn mark(&self) -> u32 {
         let scale = self.scale.map_or(NO_SCALE, |shift| u32::from(shift.min(14)));
-        scale | if self.sack { SACK } else { 0 }
+        scale | if self.sack { SACK } else { 0 } | if self.ecn { ECN } else { 0 }
     }
 }
 
@@ -62,6 +63,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if agreed.timestamp.is_none() {
             agreed.scale = None;
             agreed.sack = false;
+            agreed.ecn = false;
         }
         let mss = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let size = SIZES.iter().skip(1).filter(|size| **size <= mss).count();
@@ -115,7 +117,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             ..Options::NONE
         };
         // The SYN as far as it matters.
-        let syn = Header { seq: header.seq.wrapping_sub(1), options, ..*header };
+        let asks = if mark & ECN != 0 { Flags::ECE | Flags::CWR } else { Flags::NONE };
+        let flags = Flags::SYN | asks;
+        let syn = Header { seq: header.seq.wrapping_sub(1), flags, options, ..*header };
         let syn = Segment { header: syn, payload: &[] };
         let mut record = self.half_open_for(now, peer, listener.config.connection, &syn);
         let valid = |period| self.syn_cookie(&record, period, index) == cookie;
@@ -144,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_marked_timestamp_is_not_later_and_hardly_earlier() {
-        for val in [0, 1, 31, 32, 1000, u32::MAX] {
+        for val in [0, 1, 63, 64, 1000, u32::MAX] {
             for mark in 0..=MARK {
                 let marked = marked(val, mark);
                 assert_eq!(marked & MARK, mark);

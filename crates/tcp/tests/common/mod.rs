@@ -64,6 +64,8 @@ pub struct Link {
     pub loss: u32,
     pub duplicate: u32,
     pub reorder: u32,
+    /// Of what is sent as ECN-capable.
+    pub mark: u32,
     pub delay: Duration,
     /// Time a segment occupies the link, per octet.
     pub per_octet: Duration,
@@ -73,12 +75,14 @@ pub const PERFECT: Link = Link {
     loss: 0,
     duplicate: 0,
     reorder: 0,
+    mark: 0,
     delay: Duration::from_millis(20),
     per_octet: Duration::from_micros(50),
 };
 
 struct Flying {
     at: Instant,
+    ecn: Ecn,
     octets: Vec<u8>,
 }
 
@@ -126,7 +130,7 @@ impl Net {
 
     /// Delivers octets to `side` right now.
     pub fn inject(&mut self, side: usize, octets: &[u8]) -> Result<(), Discard> {
-        self.ends[side].handle_packet(self.now, Self::pair(side), octets)
+        self.ends[side].handle_packet(self.now, Self::pair(side), Ecn::NotEct, octets)
     }
 
     fn drain(&mut self, side: usize) {
@@ -142,11 +146,11 @@ impl Net {
                 self.ends[side].read_payload(packet.payload, 0, &mut payload).unwrap();
             }
             octets.extend_from_slice(&payload);
-            self.launch(side, octets);
+            self.launch(side, packet.ecn, octets);
         }
     }
 
-    fn launch(&mut self, side: usize, octets: Vec<u8>) {
+    fn launch(&mut self, side: usize, ecn: Ecn, octets: Vec<u8>) {
         let ordinal = self.sent[side];
         self.sent[side] += 1;
         if self.keep_log {
@@ -158,6 +162,8 @@ impl Net {
         if dropped || self.chance(self.link.loss) {
             return;
         }
+        let marked = ecn != Ecn::NotEct && self.chance(self.link.mark);
+        let ecn = if marked { Ecn::Ce } else { ecn };
         let copies = if self.chance(self.link.duplicate) { 2 } else { 1 };
         for _ in 0..copies {
             let mut at = self.busy_until[side] + self.link.delay;
@@ -165,7 +171,7 @@ impl Net {
                 at += Duration::from_micros(u64::from(self.rng.next_u32() % 150_000));
             }
             let place = self.flying[side].partition_point(|f| f.at <= at);
-            self.flying[side].insert(place, Flying { at, octets: octets.clone() });
+            self.flying[side].insert(place, Flying { at, ecn, octets: octets.clone() });
         }
     }
 
@@ -194,7 +200,8 @@ impl Net {
         for side in 0..2 {
             while self.flying[side].front().is_some_and(|f| f.at <= self.now) {
                 let f = self.flying[side].pop_front().unwrap();
-                let _ = self.inject(1 - side, &f.octets);
+                let peer = Self::pair(1 - side);
+                let _ = self.ends[1 - side].handle_packet(self.now, peer, f.ecn, &f.octets);
             }
             if self.ends[side].deadline().is_some_and(|d| d <= self.now) {
                 self.ends[side].handle_deadline(self.now);

@@ -28,6 +28,7 @@ pub struct Got {
     pub seq: u32,
     /// Acknowledgment number from the peer's ISN on.
     pub ack: u32,
+    pub ecn: Ecn,
     pub at: Instant,
 }
 
@@ -47,6 +48,8 @@ pub struct Script {
     pub theirs: u32,
     pub window: u16,
     pub options: Options,
+    /// Codepoint of what is handed in.
+    pub mark: Ecn,
 }
 
 /// Neither timestamps nor delayed acknowledgments: what comes out is easy to foretell.
@@ -76,6 +79,7 @@ impl Script {
             theirs: 0,
             window: 1000,
             options: Options::NONE,
+            mark: Ecn::NotEct,
         }
     }
 
@@ -148,7 +152,7 @@ impl Script {
         payload: &[u8],
     ) -> Result<(), Discard> {
         let octets = self.octets(flags, seq, ack, payload);
-        self.ep.handle_packet(self.now, self.peer, &octets)
+        self.ep.handle_packet(self.now, self.peer, self.mark, &octets)
     }
 
     /// The next segment out, checksum verified.
@@ -166,7 +170,7 @@ impl Script {
         let header = Segment::parse(&octets).unwrap().header;
         let seq = header.seq.wrapping_sub(self.theirs);
         let ack = header.ack.wrapping_sub(self.isn);
-        Some(Got { header, payload, seq, ack, at: self.now })
+        Some(Got { header, payload, seq, ack, ecn: packet.ecn, at: self.now })
     }
 
     pub fn take_all(&mut self) -> Vec<Got> {

@@ -7,8 +7,8 @@ use core::net::Ipv6Addr;
 use kinglet::AddressPair;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Endpoint, HalfOpen, KnownServer, ListenConfig, Listener, Peer, Piece,
-    SegmentRecord, Sizes, Slot, TimeWait,
+    Config, ConnectionConfig, Ecn, Endpoint, HalfOpen, KnownServer, ListenConfig, Listener, Peer,
+    Piece, SegmentRecord, Sizes, Slot, TimeWait,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ipv6::{HEADER_LEN, Header, protocol};
@@ -33,6 +33,8 @@ const DELAY: Duration = Duration::from_millis(3);
 const HELD_MS: u64 = 12;
 /// Chances in 1/1000.
 const LOSS: u32 = 20;
+/// Of what is ECN-capable.
+const MARK: u32 = 10;
 const DUPLICATE: u32 = 10;
 const HOLD: u32 = 30;
 
@@ -84,9 +86,11 @@ pub(crate) struct Bridge<'a> {
     syns: u32,
     /// SYNs with data: to Linux, to Kinglet.
     fast: [u32; 2],
+    capable: [usize; 2],
 }
 
-const CONFIG: ConnectionConfig = ConnectionConfig { fast_open: true, ..ConnectionConfig::DEFAULT };
+const CONFIG: ConnectionConfig =
+    ConnectionConfig { fast_open: true, ecn: true, ..ConnectionConfig::DEFAULT };
 
 impl<'a> Bridge<'a> {
     pub(crate) fn new(device: &'a AsyncDevice, seed: u64, case: Case) -> Self {
@@ -115,6 +119,7 @@ impl<'a> Bridge<'a> {
             silence: Duration::ZERO,
             syns: 0,
             fast: [0; 2],
+            capable: [0; 2],
         }
     }
 
@@ -195,7 +200,7 @@ impl<'a> Bridge<'a> {
             let tcp_len = header + usize::from(segment.payload.len);
             let mut packet = vec![0; HEADER_LEN + tcp_len];
             let ip = Header {
-                traffic_class: 0,
+                traffic_class: segment.ecn.traffic_class(),
                 flow_label: 0,
                 payload_len: tcp_len as u16,
                 next_header: protocol::TCP,
@@ -230,13 +235,19 @@ impl<'a> Bridge<'a> {
             self.flows.iter_mut().filter(|flow| flow.ports == ports).for_each(Flow::lost);
             return;
         }
+        let mut packet = packet.to_vec();
+        if Ecn::of(ip.traffic_class) != Ecn::NotEct {
+            self.capable[way as usize] += 1;
+            // The lower bits of the Traffic Class.
+            packet[1] |= if self.chance(MARK) { Ecn::Ce.traffic_class() << 4 } else { 0 };
+        }
         for _ in 0..1 + usize::from(self.chance(DUPLICATE)) {
             let mut at = self.now() + DELAY;
             if self.chance(HOLD) {
                 at += Duration::from_millis(u64::from(self.random.next_u32()) % HELD_MS);
             }
             self.sequence += 1;
-            self.under_way.push(Reverse((at, self.sequence, way, packet.to_vec())));
+            self.under_way.push(Reverse((at, self.sequence, way, packet.clone())));
         }
     }
 
@@ -275,7 +286,8 @@ impl<'a> Bridge<'a> {
                     self.device.send(&packet).await.unwrap();
                 }
                 Way::ToKinglet => {
-                    let _ = self.tcp.handle_packet(now, PAIR, &packet[HEADER_LEN..]);
+                    let ecn = Ecn::of(packet[1] >> 4);
+                    let _ = self.tcp.handle_packet(now, PAIR, ecn, &packet[HEADER_LEN..]);
                 }
             }
         }
@@ -286,6 +298,8 @@ impl<'a> Bridge<'a> {
         assert!(self.syns >= 4, "two connections opened by each side");
         let fast = self.fast.map(|count| count > 0);
         assert_eq!(fast, [self.case.fast_open; 2], "data in SYNs to Linux, to Kinglet");
+        let capable = self.capable.map(|count| count > 0);
+        assert_eq!(capable, [self.case.ecn; 2], "ECN-capable data to Linux, to Kinglet");
         assert!(self.lost > 40, "a wire without faults proves nothing: {} lost", self.lost);
     }
 

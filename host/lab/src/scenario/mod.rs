@@ -329,6 +329,8 @@ pub struct Tcp {
     pub timestamps: bool,
     /// Selective acknowledgements.
     pub sack: bool,
+    /// Ask for explicit congestion notification.
+    pub ecn: bool,
 }
 
 impl Default for Tcp {
@@ -348,6 +350,7 @@ impl Default for Tcp {
             min_rto_ms: 200,
             timestamps: true,
             sack: true,
+            ecn: false,
         }
     }
 }
@@ -465,6 +468,8 @@ pub struct Wire {
     pub loss: f64,
     /// Probability that it arrives twice, 0 to 1.
     pub duplicate: f64,
+    /// Probability that it is marked (CE) if its sender is ECN-capable, 0 to 1.
+    pub mark: f64,
     /// Probability that it is held back, so that later ones overtake it, 0 to 1.
     pub reorder: f64,
     /// Longest time that it is held back, in milliseconds; the time is uniformly random.

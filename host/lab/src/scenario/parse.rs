@@ -185,6 +185,7 @@ fn tcp(table: Option<Reader<'_>>) -> Result<Tcp> {
         min_rto_ms: t.integer("min_rto_ms", 10..=60_000, d.min_rto_ms.into())? as u32,
         timestamps: t.boolean("timestamps", d.timestamps)?,
         sack: t.boolean("sack", d.sack)?,
+        ecn: t.boolean("ecn", d.ecn)?,
     };
     t.finish()?;
     Ok(tcp)
@@ -335,6 +336,7 @@ fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
         delay_ms: t.integer("delay_ms", 0..=60_000, 6)? as u32,
         loss: t.number("loss", 0.0..=1.0, 0.0)?,
         duplicate: t.number("duplicate", 0.0..=1.0, 0.0)?,
+        mark: t.number("mark", 0.0..=1.0, 0.0)?,
         reorder: t.number("reorder", 0.0..=1.0, 0.0)?,
         reorder_delay_ms: t.integer("reorder_delay_ms", 0..=60_000, 200)? as u32,
     };

@@ -3,7 +3,7 @@
 use super::plan::Faults;
 use super::source::Source;
 use super::{Host, Side};
-use kinglet_tcp::Peer;
+use kinglet_tcp::{Ecn, Peer};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::verify_checksum;
 use std::collections::VecDeque;
@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Flying {
     pub(super) at: Instant,
+    pub(super) ecn: Ecn,
     pub(super) octets: Vec<u8>,
     /// The receiver must notice.
     pub(super) damaged: bool,
@@ -37,6 +38,7 @@ impl Way {
         &mut self,
         now: Instant,
         from: Side,
+        mut ecn: Ecn,
         octets: &[u8],
         source: &mut dyn Source,
     ) -> &'static str {
@@ -48,6 +50,10 @@ impl Way {
         }
         let copies = 1 + usize::from(source.chance(self.faults.duplicate));
         let mut fate = if copies > 1 { "doubled" } else { "" };
+        if ecn != Ecn::NotEct && source.chance(self.faults.mark) {
+            ecn = Ecn::Ce;
+            fate = "marked";
+        }
         for _ in 0..copies {
             let mut at = self.busy_until + self.faults.delay;
             if source.chance(self.faults.reorder) {
@@ -68,7 +74,7 @@ impl Way {
                 self.streak = 0;
             }
             let place = self.flying.partition_point(|f| f.at <= at);
-            self.flying.insert(place, Flying { at, octets, damaged });
+            self.flying.insert(place, Flying { at, ecn, octets, damaged });
         }
         fate
     }

@@ -10,6 +10,8 @@ pub(super) struct Faults {
     pub(super) loss: u32,
     pub(super) duplicate: u32,
     pub(super) reorder: u32,
+    /// Marked as congested, if it is ECN-capable.
+    pub(super) mark: u32,
     /// An octet changed, or the end cut off.
     pub(super) damage: u32,
     /// The longest row of lost or damaged segments: what is chance for a seed is free choice for a
@@ -160,6 +162,7 @@ fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {
         loss: some(180, 77),
         duplicate: some(100, 40),
         reorder: some(100, 77),
+        mark: some(100, 256),
         damage: some(64, 20),
         streak: if harsh { u32::MAX } else { 8 },
         delay: Duration::from_millis(u64::from(some(230, 400))),
@@ -199,6 +202,7 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         receive_buffer,
         timestamps: !source.chance(80),
         sack: !source.chance(80),
+        ecn: source.chance(128),
         nagle: !source.chance(80),
         delayed_ack,
         ack_every: source.below(5) as u8,

@@ -208,9 +208,9 @@ impl<'a, C: Controller> World<'a, C> {
             self.report.fast_opens += u64::from(opens);
             let fate = match self.plan.outage {
                 Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
-                _ => self.ways[side].launch(self.now, side, &octets, self.source),
+                _ => self.ways[side].launch(self.now, side, packet.ecn, &octets, self.source),
             };
-            self.report.lost += u64::from(!matches!(fate, "" | "doubled" | "held back"));
+            self.report.lost += u64::from(!matches!(fate, "" | "doubled" | "marked" | "held back"));
             self.say(|| {
                 let segment = Segment::parse(&octets).expect("what is sent can be read");
                 let (h, len) = (segment.header, octets.len() - header);
@@ -226,7 +226,7 @@ impl<'a, C: Controller> World<'a, C> {
         while let Some(flying) = self.ways[from].arrived(self.now) {
             let to = 1 - from;
             let peer = Host::seen_from(to);
-            let result = self.ends[to].handle_packet(self.now, peer, &flying.octets);
+            let result = self.ends[to].handle_packet(self.now, peer, flying.ecn, &flying.octets);
             assert!(!flying.damaged || result.is_err(), "a damaged segment was accepted");
         }
     }

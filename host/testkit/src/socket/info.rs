@@ -44,6 +44,7 @@ const FIELDS: &[(&str, usize, usize, Value)] = &[
     ("octets_in_flight", OWN + 8, 4, |i| i64::from(i.bytes_in_flight)),
     ("count_timeouts", OWN + 12, 4, |i| i64::from(i.counters.timeouts)),
     ("count_recoveries", OWN + 16, 4, |i| i64::from(i.counters.fast_recoveries)),
+    ("count_marks", OWN + 20, 4, |i| i64::from(i.counters.marks)),
 ];
 
 fn micros(d: Duration) -> i64 {
@@ -56,7 +57,7 @@ fn segments(info: &Info, octets: u32) -> i64 {
 
 /// `TCPI_OPT_TIMESTAMPS`, `TCPI_OPT_SACK`.
 fn options(info: &Info) -> i64 {
-    i64::from(info.timestamps) | i64::from(info.sack) << 1
+    i64::from(info.timestamps) | i64::from(info.sack) << 1 | i64::from(info.ecn) << 3
 }
 
 fn ssthresh(info: &Info) -> i64 {

@@ -87,6 +87,8 @@ impl Settings {
         let count = || u8::try_from(number).unwrap_or(u8::MAX);
         let connection = &mut self.connection;
         match name {
+            // Linux: 1 asks and accepts, 2 accepts. 0, neither, is 2 here.
+            "tcp_ecn" => connection.ecn = number == 1,
             "tcp_sack" => connection.sack = number != 0,
             "tcp_timestamps" => connection.timestamps = number != 0,
             "tcp_syn_retries" | "tcp_synack_retries" => connection.syn_retries = count(),

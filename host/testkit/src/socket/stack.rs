@@ -10,7 +10,7 @@ use kinglet_tcp::{
 use kinglet_time::Instant;
 use kinglet_wire::checksum::pseudo_header;
 use kinglet_wire::ipv6::{self, HEADER_LEN, Header, protocol};
-use kinglet_wire::{icmpv6, tcp};
+use kinglet_wire::{Ecn, icmpv6, tcp};
 use std::collections::VecDeque;
 use std::hash::Hasher;
 use std::net::Ipv6Addr;
@@ -158,7 +158,10 @@ impl Stack {
         let flow = Flow { local: packet.header().dst, remote: packet.header().src };
         match upper {
             // Why a segment is dropped is the stack's affair.
-            protocol::TCP => drop(self.endpoint.handle_packet(self.now, flow, payload)),
+            protocol::TCP => {
+                let ecn = Ecn::of(packet.header().traffic_class);
+                let _ = self.endpoint.handle_packet(self.now, flow, ecn, payload);
+            }
             protocol::ICMPV6 => self.icmp(packet.header(), payload),
             _ => {}
         }
@@ -216,7 +219,8 @@ impl Stack {
         if !tcp::verify_checksum(&segment, packet.peer.pseudo_header_sum(segment.len())) {
             return Err("its checksum is wrong".to_owned());
         }
-        Ok(in_ipv6(packet.peer.local, packet.peer.remote, protocol::TCP, 0, &segment))
+        let Flow { local, remote } = packet.peer;
+        Ok(in_ipv6(local, remote, protocol::TCP, packet.ecn.traffic_class(), &segment))
     }
 }
 

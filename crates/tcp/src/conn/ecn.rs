@@ -1,0 +1,150 @@
+//! Explicit congestion notification (RFC 3168 §6.1).
+//!
+//! The receiving side echoes a mark (CE) with ECE in all that it sends until the peer says CWR. The
+//! sending side takes ECE for a loss without a loss, once per window of data. New data alone is
+//! sent as ECN-capable: no SYN, no bare acknowledgment, no probe, nothing that is sent again.
+//! RFC 8311 would allow experiments with more than that; this is none.
+
+use super::{Connection, Phase};
+use crate::congestion::Controller;
+use crate::send::flight::SegmentRecord;
+use kinglet_mem::Array;
+use kinglet_wire::Ecn;
+use kinglet_wire::tcp::{Flags, Header};
+
+/// What a connection has to remember, in one octet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EcnState(u8);
+
+impl EcnState {
+    /// The handshake has agreed: marks are echoed.
+    pub(super) const ON: u8 = 1;
+    /// And data may be sent as ECN-capable.
+    pub(super) const CAPABLE: u8 = 2;
+    /// ECE is to be sent.
+    const ECHO: u8 = 4;
+    /// CWR is to be sent with the next new data.
+    const REDUCED: u8 = 8;
+    /// New data waits for the retransmission timer.
+    const HOLD: u8 = 16;
+
+    pub(super) const fn new(on: bool, capable: bool) -> EcnState {
+        match (on, capable) {
+            (false, _) => EcnState(0),
+            (true, false) => EcnState(Self::ON),
+            (true, true) => EcnState(Self::ON | Self::CAPABLE),
+        }
+    }
+
+    pub(super) const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    const fn put(&mut self, bit: u8, to: bool) {
+        self.0 = if to { self.0 | bit } else { self.0 & !bit };
+    }
+}
+
+/// Whether a SYN or SYN-ACK is an ECN-setup one (§6.1.1).
+pub(crate) fn is_setup(flags: Flags) -> bool {
+    // A SYN-ACK that reflects the flags of the SYN is none (§6.1.1.2).
+    let answers = flags.contains(Flags::ACK);
+    flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != answers
+}
+
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+    /// Whether the SYN asks for ECN. One retransmission still does, as losses happen; later ones do
+    /// not, in case something on the path drops what asks (§6.1.1.1).
+    pub(super) fn offers_ecn(&self) -> bool {
+        self.params.offer_ecn && self.tries < 2
+    }
+
+    /// §6.1.3: marks are echoed until CWR. Only for data that was inside the window (§6.1.5).
+    pub(super) fn take_mark(&mut self, ecn: Ecn, flags: Flags) {
+        if !self.ecn.has(EcnState::ON) {
+            return;
+        }
+        let marked = ecn == Ecn::Ce;
+        let over = flags.contains(Flags::CWR);
+        // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
+        self.ack.now |= over || (marked && !self.ecn.has(EcnState::ECHO));
+        if marked || over {
+            self.ecn.put(EcnState::ECHO, marked);
+        }
+    }
+
+    /// Whether this acknowledgment reports a mark.
+    pub(super) fn is_echo(&self, header: &Header) -> bool {
+        let bits = header.flags;
+        self.ecn.has(EcnState::CAPABLE) && bits.contains(Flags::ECE) && !bits.contains(Flags::SYN)
+    }
+
+    /// §6.1.2: reacts to a reported mark as to a loss, but once per window of data: what lies
+    /// before the last CWR was answered by it. `flight` was outstanding before the acknowledgment.
+    pub(super) fn take_echo(&mut self, header: &Header, flight: u32) {
+        if !self.ecn.has(EcnState::CAPABLE) {
+            return;
+        }
+        self.cwr_point = self.cwr_point.later(self.snd.una.minus(1));
+        let echo = self.is_echo(header);
+        if echo {
+            // Whatever was reduced for, there was need.
+            self.recovery.undo = None;
+        }
+        let due = echo && self.recovery.phase == Phase::Open && self.snd.una.after(self.cwr_point);
+        // A window of one segment cannot shrink, so the sender slows down to one per RTO.
+        self.ecn.put(EcnState::HOLD, due && self.cc.window() <= u32::from(self.mss));
+        if due {
+            self.counters.marks = self.counters.marks.wrapping_add(1);
+            self.cc.on_mark(flight);
+            self.begin_reduction();
+        }
+    }
+
+    /// The window is to be reduced. Answers `false` if that has happened already for the data that
+    /// is in flight (§6.1.2); else the next new data tells the peer.
+    pub(super) fn begin_reduction(&mut self) -> bool {
+        if !self.ecn.has(EcnState::CAPABLE) {
+            return true;
+        }
+        if self.snd.una.before(self.cwr_point) {
+            return false;
+        }
+        self.cwr_point = self.snd.nxt;
+        self.ecn.put(EcnState::REDUCED, true);
+        true
+    }
+
+    /// Whether new data waits for the timer that `arm_persist` starts.
+    pub(super) fn held_back(&mut self) -> bool {
+        if self.probe {
+            self.ecn.put(EcnState::HOLD, false);
+        }
+        self.ecn.has(EcnState::HOLD) && self.flight() == 0
+    }
+
+    /// Nothing was sent for long enough.
+    pub(super) fn end_hold(&mut self) {
+        self.ecn.put(EcnState::HOLD, false);
+    }
+
+    /// ECE for a segment that acknowledges.
+    pub(super) fn echo(&self) -> Flags {
+        if self.ecn.has(EcnState::ECHO) { Flags::ECE } else { Flags::NONE }
+    }
+
+    /// Codepoint and flag of a segment with new data.
+    pub(super) fn capable(&mut self) -> (Ecn, Flags) {
+        if !self.ecn.has(EcnState::CAPABLE) {
+            return (Ecn::NotEct, Flags::NONE);
+        }
+        let reduced = self.ecn.has(EcnState::REDUCED);
+        self.ecn.put(EcnState::REDUCED, false);
+        (Ecn::Ect0, if reduced { Flags::CWR } else { Flags::NONE })
+    }
+
+    /// Whether both sides have agreed upon ECN.
+    pub(super) fn ecn_agreed(&self) -> bool {
+        self.ecn.has(EcnState::ON)
+    }
+}
