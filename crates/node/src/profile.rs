@@ -124,7 +124,7 @@ const _: () = {
     use crate::peer::AddressPair;
     // Two rings of 2048 octets with a bit for each octet received.
     const BUFFERS: usize = 2048 + 2048 + 256;
-    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS <= 552);
+    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS <= 568);
     assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 88);
     assert!(size_of::<Option<tcp::TimeWait<AddressPair>>>() <= 64);
     assert!(size_of::<Option<tcp::Listener>>() <= 16);
