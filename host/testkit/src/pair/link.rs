@@ -21,7 +21,7 @@ pub(super) struct Flying {
 /// One direction.
 #[derive(Debug)]
 pub(super) struct Way {
-    faults: Faults,
+    pub(super) faults: Faults,
     /// Segments in a row that did not arrive as they were sent.
     streak: u32,
     pub(super) flying: VecDeque<Flying>,

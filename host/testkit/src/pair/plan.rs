@@ -17,6 +17,9 @@ pub(super) struct Faults {
     /// The longest row of lost or damaged segments: what is chance for a seed is free choice for a
     /// fuzzer, and nothing survives a link that lets nothing through.
     pub(super) streak: u32,
+    /// The link says that a segment was lost; sometimes of one that was not, as a link does whose
+    /// acknowledgement was lost.
+    pub(super) told: u32,
     pub(super) delay: Duration,
     /// Time that an octet occupies the link; a busy link takes no segment.
     pub(super) per_octet: Duration,
@@ -165,6 +168,7 @@ fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {
         mark: some(100, 256),
         damage: some(64, 20),
         streak: if harsh { u32::MAX } else { 8 },
+        told: some(64, 255),
         delay: Duration::from_millis(u64::from(some(230, 400))),
         // A 250 kb/s radio takes 32 µs an octet, and with its overheads some 57 µs.
         per_octet: Duration::from_micros(if rate { 57 } else { 0 }),

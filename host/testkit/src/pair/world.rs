@@ -2,7 +2,7 @@
 
 use super::app::{App, Stream};
 use super::link::Way;
-use super::plan::{Opening, Plan};
+use super::plan::{MSS, Opening, Plan};
 use super::source::Source;
 use super::{End, Host, Report, SLOTS, Side};
 use kinglet_tcp::congestion::Controller;
@@ -93,6 +93,7 @@ impl<'a, C: Controller> World<'a, C> {
             assert!(events < EVENTS, "a livelock at {:?}: {}", self.now, self.status());
             assert!(self.now < Instant::ZERO + PATIENCE, "no end: {}", self.status());
             self.reboot();
+            self.resize();
             (0..2).for_each(|side| self.deliver(side));
             (0..2).for_each(|side| self.timers(side));
         }
@@ -188,6 +189,18 @@ impl<'a, C: Controller> World<'a, C> {
         }
     }
 
+    /// Now and then an owner changes the segment size of a connection.
+    fn resize(&mut self) {
+        if !self.source.chance(2) {
+            return;
+        }
+        let mss = 64 + self.source.below(u32::from(MSS) - 63) as u16;
+        for app in self.records.iter_mut().flat_map(Record::apps) {
+            // The handle of one that is over may be stale.
+            let _ = self.ends[app.side].set_mss(app.handle, mss);
+        }
+    }
+
     fn drain(&mut self, side: Side) {
         let mut count = 0;
         // A link that is busy is a radio without a free buffer: nothing is polled.
@@ -210,7 +223,13 @@ impl<'a, C: Controller> World<'a, C> {
                 Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
                 _ => self.ways[side].launch(self.now, side, packet.ecn, &octets, self.source),
             };
-            self.report.lost += u64::from(!matches!(fate, "" | "doubled" | "marked" | "held back"));
+            let told = self.ways[side].faults.told;
+            let told = if fate == "lost" { told } else { told / 16 };
+            if packet.payload.len > 0 && self.source.chance(told) {
+                self.ends[side].notify_lost(self.now, packet.payload);
+            }
+            let arrives = matches!(fate, "" | "doubled" | "marked" | "held back");
+            self.report.lost += u64::from(!arrives);
             self.say(|| {
                 let segment = Segment::parse(&octets).expect("what is sent can be read");
                 let (h, len) = (segment.header, octets.len() - header);
