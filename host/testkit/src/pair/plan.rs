@@ -167,7 +167,7 @@ fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {
         reorder: some(100, 77),
         mark: some(100, 256),
         damage: some(64, 20),
-        streak: if harsh { u32::MAX } else { 8 },
+        streak: if harsh { u32::MAX } else { 5 },
         told: some(64, 255),
         delay: Duration::from_millis(u64::from(some(230, 400))),
         // A 250 kb/s radio takes 32 µs an octet, and with its overheads some 57 µs.
@@ -194,8 +194,9 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
     let keepalive = KeepAlive { idle, interval: ms(3000, 10_000), probes: 0 };
     let (patience, probes) = match harsh {
         true => (source.between(3, 12), source.between(1, 5)),
-        // Outlasts the longest outage and the worst luck at 30 % loss both ways.
-        false => (60, source.between(30, 60)),
+        // Outlasts the longest outage and the worst luck: with at most five losses in a row on
+        // either way, one exchange in 36 succeeds.
+        false => (60, source.between(45, 60)),
     };
     let keepalive = KeepAlive { probes: probes as u8, ..keepalive };
     ConnectionConfig {
@@ -218,7 +219,11 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         user_timeout: (harsh && source.chance(64)).then_some(rto_max),
         keepalive: (must_probe || source.chance(64)).then_some(keepalive),
         initial_window: source.below(11) as u8,
-        fin_wait_2: if source.chance(64) { Duration::ZERO } else { Duration::from_secs(600) },
+        // 36 exchanges at the largest RTO take 36 minutes.
+        fin_wait_2: match source.chance(64) {
+            true => Duration::ZERO,
+            false => Duration::from_secs(if harsh { 600 } else { 3600 }),
+        },
         fast_open: source.chance(100),
         random_backoff: source.chance(80),
     }
