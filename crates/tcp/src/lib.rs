@@ -13,7 +13,7 @@
 //! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
-//! Later: F-RTO, CUBIC, Fast Open, path MTU discovery. Deliberately
+//! Later: F-RTO, Fast Open, path MTU discovery. Deliberately
 //! not: urgent data for applications (RFC 6093), and SYN cookies, because half-open records are
 //! small and bounded.
 //!

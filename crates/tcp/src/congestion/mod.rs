@@ -1,12 +1,22 @@
-//! Congestion control as a trait, so that a study can bring its own; [`NewReno`] is the standard.
+//! Congestion control as a trait, so that a study can bring its own. [`NewReno`] is the standard,
+//! [`Cubic`] the alternative for windows of many segments. What is not chosen in
+//! [`crate::Sizes::Congestion`] is not linked.
 
+mod cubic;
 mod new_reno;
 
+pub use cubic::Cubic;
 pub use new_reno::NewReno;
+
+use kinglet_time::{Duration, Instant};
 
 /// What an acknowledgment tells a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
+    /// The present.
+    pub now: Instant,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Duration,
     /// Octets acknowledged for the first time, cumulatively.
     pub octets: u32,
     /// Whether the congestion window, not the application or the peer, held the sender back;
@@ -14,6 +24,19 @@ pub struct Acked {
     pub limited: bool,
     /// Whether the lost data of a retransmission timeout is still being repaired.
     pub after_timeout: bool,
+}
+
+/// The window after an acknowledgment in slow start (RFC 5681 §3.1 with RFC 3465).
+fn slow_start(cwnd: u32, mss: u32, acked: Acked) -> u32 {
+    // RFC 3465 §2.2 and §2.3: L is 2·SMSS, but 1·SMSS in the slow start after a timeout.
+    let limit = if acked.after_timeout { mss } else { mss.saturating_mul(2) };
+    cwnd.saturating_add(acked.octets.min(limit))
+}
+
+/// The window after fast recovery, RFC 6582 §3.2 step 3, first choice: no burst if little is in
+/// flight.
+fn after_recovery(ssthresh: u32, mss: u32, flight: u32) -> u32 {
+    ssthresh.min(flight.max(mss).saturating_add(mss))
 }
 
 /// A congestion controller. Windows are in octets. When to retransmit is decided elsewhere; a

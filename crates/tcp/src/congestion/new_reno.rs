@@ -1,6 +1,6 @@
 //! Slow start and congestion avoidance (RFC 5681) with appropriate byte counting (RFC 3465).
 
-use super::{Acked, Controller};
+use super::{Acked, Controller, after_recovery, slow_start};
 
 /// RFC 5681 with RFC 3465, L = 2·SMSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +44,7 @@ impl Controller for NewReno {
             return;
         }
         if self.cwnd < self.ssthresh {
-            // RFC 3465 §2.2 and §2.3: L is 2·SMSS, but 1·SMSS in the slow start after a timeout.
-            let limit = if acked.after_timeout { self.mss } else { self.mss.saturating_mul(2) };
-            self.cwnd = self.cwnd.saturating_add(acked.octets.min(limit));
+            self.cwnd = slow_start(self.cwnd, self.mss, acked);
         } else {
             self.bytes_acked = self.bytes_acked.saturating_add(acked.octets);
             if self.bytes_acked >= self.cwnd {
@@ -70,9 +68,7 @@ impl Controller for NewReno {
     }
 
     fn on_recovered(&mut self, flight: u32) {
-        // RFC 6582 §3.2 step 3, first choice: no burst if little is in flight.
-        let little = flight.max(self.mss).saturating_add(self.mss);
-        self.cwnd = self.ssthresh.min(little);
+        self.cwnd = after_recovery(self.ssthresh, self.mss, flight);
     }
 
     fn on_timeout(&mut self, flight: u32, first: bool) {
@@ -97,9 +93,11 @@ impl Controller for NewReno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kinglet_time::{Duration, Instant};
 
     fn acked(octets: u32) -> Acked {
-        Acked { octets, limited: true, after_timeout: false }
+        let (now, srtt) = (Instant::ZERO, Duration::ZERO);
+        Acked { now, srtt, octets, limited: true, after_timeout: false }
     }
 
     #[test]

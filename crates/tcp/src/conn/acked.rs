@@ -141,7 +141,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.recovery.told = 0;
         self.progress_at = Tick::at(now);
         self.recovery.advance(ack);
-        self.recover(ack, acked, limited);
+        self.recover(now, ack, acked, limited);
         if self.flight() == 0 {
             self.rtx.clear();
             self.rtx_kind = Rtx::Timeout;
@@ -151,13 +151,14 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// The congestion window and the phase, after `acked` new octets up to `ack`.
-    fn recover(&mut self, ack: SeqNum, acked: u32, limited: bool) {
+    fn recover(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         let phase = self.recovery.phase;
         let full = !ack.before(self.recovery.point);
         let dups = core::mem::take(&mut self.recovery.dup_acks);
         if phase != Phase::Fast {
             let after_timeout = phase == Phase::Timeout;
-            self.cc.on_ack(Acked { octets: acked, limited, after_timeout });
+            let srtt = self.rtt.srtt();
+            self.cc.on_ack(Acked { now, srtt, octets: acked, limited, after_timeout });
         } else if !full && !self.sack {
             // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well, and
             // the duplicates counted those that are acknowledged now.
