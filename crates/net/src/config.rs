@@ -11,6 +11,7 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::sixlowpan::Context;
 
 /// Parameters; tables are filled by the `add_` methods of [`Net`](crate::Net).
+//= rfc9293#MUST-49
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The link address that the MAC puts into frames as their source. IIDs are elided relative to

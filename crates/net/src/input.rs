@@ -270,6 +270,7 @@ fn fault_fate(fault: Fault) -> Fate {
 }
 
 /// No option is implemented, so each is treated as unrecognised (RFC 8200, 4.2).
+//= rfc9293#MUST-50
 pub(crate) fn check_options(options: Options<'_>, header: &Header) -> Result<(), Fate> {
     for option in options {
         let Ok(option) = option else { return Err(Fate::Drop(Discard::Options)) };

@@ -21,6 +21,7 @@ use kinglet_wire::sixlowpan::{self, Context, FragmentHeader, MAX_COMPRESSED, lin
 /// // Five frames: 136 + 3 · 96 + 99 octets of the packet, 72 of them headers.
 /// assert_eq!(mss_for_frames(5, 104, 3, 32), Some(451));
 /// ```
+//= rfc9293#MUST-67 rfc9293#SHLD-6
 pub const fn mss_for_frames(
     frames: u8,
     max_payload: usize,

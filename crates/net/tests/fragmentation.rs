@@ -67,6 +67,7 @@ fn every_fragment_but_the_last_is_as_full_as_units_of_eight_permit() {
     assert_eq!(lens, [103, 101, 101, 101, 104]);
 }
 
+//= rfc9293#MUST-67 rfc9293#SHLD-6
 #[test]
 fn mss_for_frames_is_what_the_fragmenter_does() {
     for max_payload in [60, 64, 81, 96, 102, 103, 104, 105, 106, 116] {
@@ -365,6 +366,7 @@ fn traffic_class_and_flow_label_reach_the_other_end() {
     assert_eq!((traffic_class, flow_label), (0xBB, 0x54321));
 }
 
+//= rfc9293#SHLD-6
 #[test]
 fn the_header_of_the_worst_hop_is_what_a_forwarder_writes() {
     let contexts = node(1).contexts().to_vec();

@@ -169,6 +169,7 @@ fn unknown_protocols_and_routing_headers_are_reported_with_their_place() {
     assert_eq!(reported(&routing, Discard::RoutingHeader), (0, 42));
 }
 
+//= rfc9293#MUST-50
 #[test]
 fn extension_headers_that_ask_for_nothing_are_passed_over() {
     let mut node = node(2);
@@ -187,6 +188,7 @@ fn extension_headers_that_ask_for_nothing_are_passed_over() {
     assert_eq!(node.pending(), None);
 }
 
+//= rfc9293#MUST-63
 #[test]
 fn addresses_that_may_not_occur_are_refused() {
     for (src, dst) in [
@@ -222,6 +224,7 @@ fn both_link_addresses_of_a_node_are_its_own() {
     assert_eq!(sender.poll_echo_reply().map(|reply| reply.src), Some(by_alias));
 }
 
+//= rfc9293#MUST-44
 #[test]
 fn sources_have_the_scope_and_the_longest_prefix_of_the_destination() {
     let mut node = node(1);

@@ -149,6 +149,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Tells TCP that the segment which begins with these octets could not be delivered.
+    //= rfc9293#MUST-54
     fn unreachable(&mut self, peer: &AddressPair, segment: [u8; 8]) {
         let [a, b, c, d, seq @ ..] = segment;
         let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));

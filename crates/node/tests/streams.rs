@@ -259,6 +259,7 @@ fn a_node_without_an_address_cannot_connect() {
     assert_eq!(connected, Err(ConnectError::NoSourceAddress));
 }
 
+//= rfc9293#MUST-16
 #[test]
 fn pitfalls_074_and_098_an_mss_above_the_mtu_is_bounded_on_both_sides() {
     let mut world = World::<Mote>::new(2, usual(), 0, 17);

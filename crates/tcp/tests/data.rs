@@ -61,6 +61,7 @@ fn congestion_control_uses_the_effective_mss() {
     assert_eq!(first.header.header_len() + first.payload.len(), 220, "MSS counts options");
 }
 
+//= rfc9293#MUST-58 rfc9293#MUST-59
 #[test]
 fn an_ack_is_not_marked_sent_before_it_is_polled() {
     let (mut s, _) = Script::server(plain(), Options::NONE);
@@ -305,6 +306,7 @@ fn connections_take_turns() {
     assert_eq!(ports, [1, 2, 3, 1, 2, 3, 1, 2, 3]);
 }
 
+//= rfc9293#MUST-3 rfc9293#MUST-7
 #[test]
 fn a_wrong_checksum_and_broken_options_are_dropped_and_counted() {
     let (mut s, _) = Script::server(plain(), Options::NONE);

@@ -425,6 +425,21 @@ fn a_slot_is_used_again_only_when_it_is_over_and_its_handle_dies_then() {
     assert_eq!(s.ep.connect(s.now, s.peer, 9, plain()), Err(ConnectError::NoSlot));
 }
 
+//= rfc9293#MUST-42
+#[test]
+fn a_port_can_be_listened_on_while_it_is_in_syn_sent() {
+    let mut s = Script::new();
+    let handle = s.ep.connect_from(s.now, s.peer, 80, 9, plain()).unwrap();
+    s.take();
+    assert_eq!(s.ep.state(handle), Some(State::SynSent));
+    s.ep.listen(80, ListenConfig::default()).unwrap();
+    s.give(SYN, 0, 0, b"").unwrap();
+    let answer = s.take().unwrap();
+    assert!(answer.is(SYN | ACK), "another peer port reaches the listener");
+    assert_eq!(s.ep.state(handle), Some(State::SynSent), "and leaves the other one alone");
+}
+
+//= rfc9293#MUST-46 rfc9293#MUST-57 rfc9293#MUST-63
 #[test]
 fn nothing_goes_to_or_comes_from_multicast() {
     let mut s = Script::new();
@@ -456,6 +471,7 @@ fn ports_depend_on_peer_and_secret_and_step_from_use_to_use() {
     assert_ne!(first, ports(2, Pair(1, 2)));
 }
 
+//= rfc9293#MUST-8 rfc9293#MUST-9 rfc9293#SHLD-1
 #[test]
 fn isns_have_a_clock_and_differ_by_connection_and_secret() {
     let isn = |ep: &mut Ep, at, port| {

@@ -113,6 +113,7 @@ fn two_losses_in_a_window_of_eight_need_one_recovery() {
     }
 }
 
+//= rfc2525#2.4
 #[test]
 fn two_hundred_bad_links_deliver_every_octet() {
     // 20 % loss with reordering and duplication, as issue 2 §7 asks of a path of three hops.

@@ -157,6 +157,7 @@ fn a_probe_that_is_not_answered_ends_the_connection_after_all() {
     assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::TimedOut));
 }
 
+//= rfc9293#MUST-34 rfc9293#SHLD-17
 #[test]
 fn a_window_shrunk_to_zero_under_data_in_flight_does_not_stall_for_ever() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);

@@ -6,7 +6,7 @@
 
 mod rules;
 
-use rules::{Repository, Violation, check, dependencies, exceptions, size, text};
+use rules::{Repository, Violation, check, compliance, dependencies, exceptions, size, text};
 
 #[test]
 fn files_functions_and_lines_are_short() {
@@ -46,6 +46,23 @@ fn nothing_is_unfinished_or_switched_off() {
 #[test]
 fn no_file_knows_the_machine_it_was_written_on() {
     check(&text::machine_paths(&Repository::open()));
+}
+
+#[test]
+fn every_requirement_has_code_and_a_test_or_a_reason() {
+    check(&compliance::gaps(&Repository::open()));
+}
+
+#[test]
+fn the_table_of_requirements_is_current() {
+    let repository = Repository::open();
+    let table = compliance::table(&repository);
+    if std::env::var_os("KINGLET_BLESS").is_some() {
+        compliance::bless(&table);
+    } else {
+        let current = table == compliance::committed(&repository);
+        assert!(current, "crates/tcp/COMPLIANCE.md: set KINGLET_BLESS=1 to write it anew");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// Why it cannot be.
+    //= rfc9293#MUST-41 rfc9293#MUST-42
     pub fn listen(&mut self, port: u16, config: ListenConfig) -> Result<(), ListenError> {
         if port == 0 {
             return Err(ListenError::BadPort);
@@ -91,6 +92,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// # Errors
     /// Why it cannot be; [`ConnectError::NoPort`] if a connection, also one in TIME-WAIT, has the
     /// same addresses and ports.
+    //= rfc9293#MUST-43 rfc9293#MUST-45 rfc9293#MUST-46
     pub fn connect_from(
         &mut self,
         now: Instant,

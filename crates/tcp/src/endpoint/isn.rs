@@ -41,6 +41,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// ISN = M + F(addresses, ports, secret), M a clock of 4 µs (RFC 6528 §3).
+    //= rfc9293#MUST-8 rfc9293#MUST-9 rfc9293#SHLD-1
     pub(super) fn initial_sequence(
         &self,
         now: Instant,

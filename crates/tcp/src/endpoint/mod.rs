@@ -293,6 +293,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         result
     }
 
+    //= rfc9293#MUST-3 rfc9293#MUST-57 rfc9293#MUST-63
     fn take_packet(
         &mut self,
         now: Instant,

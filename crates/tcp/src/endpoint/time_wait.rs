@@ -57,6 +57,7 @@ impl<K: Peer> TimeWait<K> {
     }
 
     /// RFC 9293 MAY-2 with RFC 6191: a SYN that is provably newer may open the name again.
+    //= rfc9293#SHLD-4
     fn allows(&self, segment: &Segment<'_>) -> bool {
         let newer_time = match (self.paws, segment.header.options.timestamps) {
             (Some(paws), Some(ts)) => SeqNum::new(ts.val).after(SeqNum::new(paws.recent())),

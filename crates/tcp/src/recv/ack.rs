@@ -4,6 +4,7 @@ use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
 
 /// What is owed to the peer.
+//= rfc9293#MUST-58 rfc9293#MUST-59 rfc9293#SHLD-18
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckState {
     /// An acknowledgment is to be sent now.

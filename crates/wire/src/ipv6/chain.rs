@@ -282,6 +282,7 @@ mod tests {
         assert_eq!(options.collect::<Vec<_>>(), [Err(42)]);
     }
 
+    //= rfc9293#MUST-50 type=test
     #[test]
     fn unknown_options_are_classified_by_their_action_bits() {
         let action = |kind| OptionField { kind, data: &[], offset: 0 }.action();

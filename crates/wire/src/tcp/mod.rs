@@ -214,6 +214,7 @@ impl<'a> Segment<'a> {
 
 /// Whether the checksum of a whole segment is right, given the pseudo-header's ones' complement
 /// sum, not inverted (RFC 9293 §3.1).
+//= rfc9293#MUST-3
 pub fn verify_checksum(segment: &[u8], pseudo_header_sum: u16) -> bool {
     let mut sum = Accumulator::new(pseudo_header_sum);
     sum.push(segment);
@@ -222,6 +223,7 @@ pub fn verify_checksum(segment: &[u8], pseudo_header_sum: u16) -> bool {
 
 /// Completes `sum`, which covers pseudo-header and payload, with an emitted `header` whose
 /// checksum field is zero, and writes the checksum there. A header under 20 octets is left alone.
+//= rfc9293#MUST-2
 pub fn set_checksum(header: &mut [u8], payload_and_pseudo_header: u16) {
     let mut sum = Accumulator::new(payload_and_pseudo_header);
     sum.push(header);

@@ -180,6 +180,7 @@ impl Options {
         self.len() == 0
     }
 
+    //= rfc9293#MUST-4 rfc9293#MUST-5 rfc9293#MUST-6 rfc9293#MUST-7 rfc9293#MUST-64 rfc9293#MUST-68
     pub(super) fn parse(octets: &[u8]) -> Result<Options, Error> {
         let mut options = Options::NONE;
         let mut rest = octets;
@@ -205,6 +206,7 @@ impl Options {
     }
 
     /// Takes one option; with a length that is wrong for its kind it is as good as unknown.
+    //= rfc9293#MUST-14
     fn take(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),

@@ -36,6 +36,7 @@ fn with_options(options: &[u8]) -> Vec<u8> {
     octets
 }
 
+//= rfc9293#MUST-4 rfc9293#MUST-14 type=test
 #[test]
 fn a_syn_of_linux_is_read_and_written_octet_by_octet() {
     let segment = Segment::parse(&SYN).unwrap();
@@ -53,6 +54,7 @@ fn a_buffer_that_is_too_short_is_left_alone() {
     assert_eq!(out, [7; 39]);
 }
 
+//= rfc9293#MUST-6 rfc9293#MUST-64 rfc9293#MUST-68 type=test
 #[test]
 fn unknown_options_are_skipped_and_an_end_ends() {
     let octets = with_options(&[254, 4, 9, 9, 1, 2, 4, 1, 0, 0, 3, 7]);
@@ -67,6 +69,7 @@ fn known_options_of_a_wrong_length_are_skipped() {
     assert_eq!(options, Options { window_scale: Some(2), ..Options::NONE });
 }
 
+//= rfc9293#MUST-7 type=test
 #[test]
 fn an_option_length_that_cannot_be_refuses_the_segment() {
     for options in [[254, 0, 0, 0], [254, 1, 0, 0], [254, 5, 0, 0], [1, 1, 1, 2]] {
@@ -137,6 +140,7 @@ fn the_longest_cookie_fits_beside_all_options_of_a_syn() {
     assert_eq!(out[40..44], [34, 2, 1, 1]);
 }
 
+//= rfc9293#MUST-2 rfc9293#MUST-3 type=test
 #[test]
 fn a_checksum_over_pieces_verifies_over_the_whole() {
     let mut octets = SYN.to_vec();

@@ -1,5 +1,6 @@
 //! What a rule is, what it reads, and how its findings are reported.
 
+pub(crate) mod compliance;
 pub(crate) mod dependencies;
 pub(crate) mod exceptions;
 pub(crate) mod lexer;
@@ -84,7 +85,7 @@ pub(crate) fn root() -> PathBuf {
 
 fn is_text(path: &Path, name: &str) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
-    let of_ours = ["rs", "toml", "md", "sh", "py", "x", "html", "js", "css", "yml", "yaml"];
+    let of_ours = ["rs", "toml", "md", "sh", "py", "x", "html", "js", "css", "yml", "yaml", "pkt"];
     if name == "Cargo.lock" {
         return false;
     }

@@ -1,0 +1,74 @@
+//! Which addresses and which hop limit a connection's packets have.
+
+mod common;
+use common::*;
+use core::net::Ipv6Addr;
+use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::time::{Duration, Instant};
+use kinglet::{AddressPair, BorderRouter, Node};
+
+fn ip(text: &str) -> Ipv6Addr {
+    text.parse().unwrap()
+}
+
+const ADDRESSES: [&str; 2] = ["2001:db8:1::1", "2001:db8:2::1"];
+
+/// A node with two addresses at a host interface, and this hop limit.
+fn two_addresses(hop_limit: u8) -> Box<Node<BorderRouter>> {
+    let mut settings = config(99, 1);
+    settings.net.hop_limit = hop_limit;
+    let mut node = Box::new(Node::new(settings, usual()));
+    for address in ADDRESSES {
+        node.net().add_address(InterfaceAddress { address: ip(address), prefix_len: 64 }).unwrap();
+    }
+    let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
+    node.net().add_route(everywhere).unwrap();
+    node
+}
+
+/// Hop limits and sources of the SYN and its first repetition.
+fn syns(node: &mut Node<BorderRouter>, mut now: Instant) -> Vec<(u8, [u8; 16])> {
+    let mut found = Vec::new();
+    let mut packet = [0; 1280];
+    while found.len() < 2 && now < Instant::ZERO + Duration::from_secs(10) {
+        if node.deadline().is_some_and(|at| at <= now) {
+            node.handle_deadline(now);
+        }
+        while node.poll_host_packet(now, &mut packet).is_some() {
+            found.push((packet[7], packet[8..24].try_into().unwrap()));
+        }
+        now += Duration::from_millis(100);
+    }
+    found
+}
+
+//= rfc9293#MUST-43 rfc9293#MUST-45
+#[test]
+fn a_local_address_that_is_asked_for_is_that_of_every_segment() {
+    for local in ADDRESSES.map(ip) {
+        let mut node = two_addresses(64);
+        let pair = AddressPair { local, remote: ip("2001:db8:3::3") };
+        node.tcp().connect(Instant::ZERO, pair, 80, Default::default()).unwrap();
+        assert_eq!(syns(&mut node, Instant::ZERO), [(64, local.octets()); 2]);
+    }
+}
+
+//= rfc9293#MUST-44 rfc9293#MUST-45
+#[test]
+fn without_one_the_network_layer_chooses_it() {
+    for (remote, local) in [("2001:db8:1::9", ADDRESSES[0]), ("2001:db8:2::9", ADDRESSES[1])] {
+        let mut node = two_addresses(64);
+        node.tcp_connect(Instant::ZERO, ip(remote), 80, Default::default()).unwrap();
+        assert_eq!(syns(&mut node, Instant::ZERO), [(64, ip(local).octets()); 2]);
+    }
+}
+
+//= rfc9293#MUST-49
+#[test]
+fn the_hop_limit_is_the_configured_one() {
+    for hop_limit in [1, 7, 255] {
+        let mut node = two_addresses(hop_limit);
+        node.tcp_connect(Instant::ZERO, ip("2001:db8:3::3"), 80, Default::default()).unwrap();
+        assert_eq!(syns(&mut node, Instant::ZERO)[0].0, hop_limit);
+    }
+}
