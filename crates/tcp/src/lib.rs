@@ -106,6 +106,9 @@ mod timer;
 
 pub mod congestion;
 
+#[doc = include_str!("manual.md")]
+pub mod manual {}
+
 pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
 pub use conn::{SegmentLoss, State};
 pub use endpoint::{
