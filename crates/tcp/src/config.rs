@@ -39,6 +39,7 @@ impl Config {
 
 /// Keep-alive probes (RFC 9293 §3.8.4). Times count in whole seconds, rounded up, and are 17 hours
 /// at most.
+//= rfc9293#MUST-24 rfc9293#MUST-25 rfc9293#MUST-27
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence before the first probe. RFC 9293 wants at least two hours as a default.
@@ -50,6 +51,7 @@ pub struct KeepAlive {
 }
 
 /// Settings of one connection.
+//= rfc9293#MUST-21 rfc9293#SHLD-11
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionConfig {
     /// Largest segment in either direction, payload and options together, in octets: what is

@@ -47,6 +47,7 @@ impl RttEstimator {
     }
 
     /// Takes a measurement (§2.2, §2.3).
+    //= rfc9293#MUST-18
     pub(crate) fn sample(&mut self, rtt: Duration) {
         let r = micros_u32(rtt);
         self.last_us = r;

@@ -39,6 +39,7 @@ impl Controller for NewReno {
         self.ssthresh
     }
 
+    //= rfc9293#MUST-19
     fn on_ack(&mut self, acked: Acked) {
         if !acked.limited {
             return;

@@ -65,6 +65,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// §3.10.7.3: SYN-SENT.
+    //= rfc9293#MUST-10
     fn syn_sent(
         &mut self,
         now: Instant,
@@ -180,6 +181,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// "First, check sequence number."
+    //= rfc9293#MUST-66
     fn step_1_sequence_number<'a>(
         &mut self,
         now: Instant,
@@ -281,6 +283,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// "Second, check the RST bit", as RFC 5961 §3.2 has it: only an exact one is believed.
+    //= rfc9293#MUST-11 rfc9293#SHLD-2
     fn step_2_reset(&mut self, segment: &Segment<'_>) -> Result<(), Discard> {
         if !segment.header.flags.contains(Flags::RST) {
             return Ok(());
@@ -354,6 +357,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// SND.WND, if the segment is not older than the last update.
+    //= rfc9293#MUST-1
     fn take_window(&mut self, segment: &Segment<'_>, ack: SeqNum) -> WindowChange {
         let seq = SeqNum::new(segment.header.seq);
         let fresh =
@@ -377,6 +381,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// What follows from the window once the acknowledgment was taken.
+    //= rfc9293#MUST-35 rfc9293#MUST-37 rfc9293#SHLD-17
     fn after_window(&mut self, now: Instant, change: WindowChange) {
         if self.snd.wnd == 0 {
             // RFC 9293 §3.8.6.1: as long as probes are answered the connection stays open.
@@ -410,6 +415,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// "Seventh, process the segment text."
+    //= rfc9293#SHLD-3 rfc9293#SHLD-19 rfc9293#SHLD-31
     fn step_7_text(&mut self, now: Instant, segment: &Trimmed<'_>, buffers: &mut Buffers<'_>) {
         if segment.payload.is_empty()
             // SYN-RECEIVED gets as far as this only with the text of its SYN.

@@ -368,6 +368,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// The peer's SYN is known: takes over its options.
+    //= rfc9293#MUST-15 rfc9293#MUST-16
     fn agree(&mut self, now: Instant, irs: SeqNum, agreed: &Agreed) {
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
@@ -568,6 +569,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// A destination-unreachable message about this connection: hard only while it is opening
     /// (RFC 5461 §4, RFC 9293 §3.9.2.2).
+    //= rfc9293#MUST-56 rfc9293#SHLD-26
     pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
         if !self.is_in_flight(quoted) {
             return;

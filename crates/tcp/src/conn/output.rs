@@ -80,6 +80,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         syn.len = u16::try_from(len).unwrap_or(0);
     }
 
+    //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
     fn poll_syn(&mut self, now: Instant) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
         if !core::mem::take(&mut self.recovery.pending) {
@@ -218,6 +219,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// New data, and the FIN after it.
+    //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15 rfc9293#SHLD-27 rfc9293#SHLD-28
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
         let unsent = self.unsent();
         let fin_unsent = self.fin_unsent();
@@ -261,6 +263,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// The segment at `seq` once more, within `seq..end`; if it would be short because the flight
     /// ends there, new data fills it up.
+    //= rfc9293#MUST-34 rfc9293#SHLD-16
     fn again(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
         let data_end = self.tx.end();
         let window_end = self.snd.una.plus(self.snd.wnd);
@@ -280,6 +283,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Stretch { seq, len, fin, again: true }
     }
 
+    //= rfc9293#MUST-61
     fn emit(&mut self, now: Instant, stretch: Stretch, options: Options) -> Emission {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
@@ -337,12 +341,14 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         *counter = counter.wrapping_add(1);
     }
 
+    //= rfc9293#SHLD-12
     fn emit_ack(&mut self, now: Instant, seq: SeqNum) -> Emission {
         let options = self.segment_options(now);
         Emission { header: self.header(now, seq, Flags::ACK, options), len: 0, ecn: Ecn::NotEct }
     }
 
     /// A header that acknowledges everything and advertises the window.
+    //= rfc9293#SHLD-14
     fn header(&mut self, now: Instant, seq: SeqNum, flags: Flags, options: Options) -> Header {
         self.advance_edge();
         self.ack.sent();
@@ -365,6 +371,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// The persist timer runs while data waits for a window and nothing is in flight.
+    //= rfc9293#MUST-36
     fn arm_persist(&mut self, now: Instant) {
         let waiting = self.unsent() > 0 || self.fin_unsent();
         if self.flight() == 0 && waiting && !self.rtx.is_set() && !self.probe {
@@ -381,6 +388,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// RFC 9293 §3.8.6.2.2: the edge moves by a segment or half the buffer, or not at all.
+    //= rfc9293#MUST-39
     fn advance_edge(&mut self) {
         let limit = self.receive_limit();
         if limit.since(self.rcv.adv) >= self.least_advance() {

@@ -111,6 +111,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         found
     }
 
+    //= rfc9293#MUST-20 rfc9293#SHLD-29 rfc9293#SHLD-30
     fn on_retransmission_timer(&mut self, now: Instant) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.on_syn_timer();
@@ -144,6 +145,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.backoff = self.backoff.saturating_add(1);
     }
 
+    //= rfc9293#MUST-22 rfc9293#MUST-23
     fn on_syn_timer(&mut self) {
         if self.tries >= self.params.syn_retries {
             return self.finish(Some(ConnectionError::TimedOut));
@@ -166,6 +168,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.recovery.enter_timeout(self.snd.nxt);
     }
 
+    //= rfc9293#MUST-26 rfc9293#MUST-29
     fn on_keep_timer(&mut self, now: Instant) {
         if self.reader == Reader::Lingering {
             return self.abort(ConnectionError::TimedOut);

@@ -235,6 +235,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Self::received(entry, count, out.is_empty())
     }
 
+    //= rfc9293#MUST-12
     fn received(
         entry: &EntryOf<K, S>,
         count: usize,

@@ -330,6 +330,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// §3.10.7.4 for SYN-RECEIVED after a passive open.
+    //= rfc9293#MUST-11
     pub(super) fn for_half_open(
         &mut self,
         now: Instant,

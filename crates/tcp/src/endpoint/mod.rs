@@ -355,6 +355,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// A connection that has just ended leaves its record, and its slot if nobody waits for it.
+    //= rfc9293#MUST-13
     fn after_input(&mut self, now: Instant, index: usize, before: State) {
         let Some(slot) = self.slots.as_mut_slice().get_mut(index) else { return };
         let Some(entry) = &slot.entry else { return };
