@@ -217,7 +217,8 @@ impl<P: Profile> Node<P> {
     /// Takes a segment from TCP; whether there was one. If the network layer does not want it, TCP
     /// finds out by its timers, as with any loss, or at once while it is still connecting.
     fn take_segment(&mut self, now: Instant) -> bool {
-        let Some(tcp::Packet { peer, ecn, header, payload }) = self.tcp.poll_packet(now) else {
+        let Some(tcp::Packet { peer, ecn, diffserv, header, payload }) = self.tcp.poll_packet(now)
+        else {
             return false;
         };
         if payload.len > 0 {
@@ -229,7 +230,7 @@ impl<P: Profile> Node<P> {
             src: peer.local,
             dst: peer.remote,
             hop_limit: self.net.config().hop_limit,
-            traffic_class: ecn.traffic_class(),
+            traffic_class: diffserv << 2 | ecn.traffic_class(),
             flow_label: 0,
             protocol: protocol::TCP,
             upper: &header,

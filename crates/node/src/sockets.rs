@@ -53,6 +53,7 @@ impl<P: Profile> Node<P> {
     ///
     /// # Errors
     /// [`ConnectError`]; nothing was sent.
+    //= rfc9293#MUST-44
     pub fn tcp_connect(
         &mut self,
         now: Instant,

@@ -72,3 +72,23 @@ fn the_hop_limit_is_the_configured_one() {
         assert_eq!(syns(&mut node, Instant::ZERO)[0].0, hop_limit);
     }
 }
+
+//= rfc9293#MUST-48 rfc9293#SHLD-21 rfc9293#SHLD-22
+#[test]
+fn the_differentiated_services_field_is_the_applications_and_can_change() {
+    use kinglet::tcp::ConnectionConfig;
+    let mut node = two_addresses(64);
+    let mut settings = ConnectionConfig { diffserv: 46, ..ConnectionConfig::DEFAULT };
+    let now = Instant::ZERO;
+    let handle = node.tcp_connect(now, ip("2001:db8:3::3"), 80, settings).unwrap();
+    let mut packet = [0; 1280];
+    let mut class = |node: &mut Node<BorderRouter>, at| {
+        node.handle_deadline(at);
+        node.poll_host_packet(at, &mut packet).expect("a SYN");
+        packet[0] << 4 | packet[1] >> 4
+    };
+    assert_eq!(class(&mut node, now), 46 << 2);
+    settings.diffserv = 8;
+    node.tcp().configure(now, handle, &settings).unwrap();
+    assert_eq!(class(&mut node, now + Duration::from_secs(2)), 8 << 2);
+}

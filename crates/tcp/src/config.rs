@@ -77,8 +77,8 @@ pub struct ConnectionConfig {
     /// Nagle's algorithm (RFC 9293 §3.7.4). Default true.
     pub nagle: bool,
     /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293
-    /// §3.8.6.3 allows up to 500 ms. Zero: never delayed. Whole
-    /// milliseconds count, rounded up.
+    /// §3.8.6.3 wants less than 500 ms, so more than 499 ms count as that. Zero: never delayed.
+    /// Whole milliseconds count, rounded up.
     pub delayed_ack: Duration,
     /// An acknowledgment is sent at least for every so many full-sized segments. Default 2
     /// (RFC 9293 §3.8.6.3); 0 counts as 1.
@@ -113,6 +113,9 @@ pub struct ConnectionConfig {
     /// 0, the default: the 2 to 4 segments of RFC 5681 §3.1. RFC 9006 §3.3.3 advises constrained
     /// nodes to stay under 10.
     pub initial_window: u8,
+    /// Differentiated services code point, 0 to 63 (RFC 2474), of the connection's packets; default
+    /// 0. A listener's SYN-ACKs, and answers that belong to no connection, have 0.
+    pub diffserv: u8,
     /// How long FIN-WAIT-2 waits without text from the peer before the connection is given up.
     /// RFC 9293 has no such timer; Linux and FreeBSD wait 60 s, but only when the application no
     /// longer reads. Here it may still read, so the default is 600 s: a peer whose segments are
@@ -147,6 +150,7 @@ impl ConnectionConfig {
         user_timeout: None,
         keepalive: None,
         initial_window: 0,
+        diffserv: 0,
         fin_wait_2: Duration::from_secs(600),
         fast_open: false,
     };

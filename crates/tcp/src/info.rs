@@ -25,6 +25,7 @@ use crate::error::{ConnectionError, SoftError};
 use kinglet_time::{Duration, Instant};
 
 /// A snapshot of a connection. Octets unless said otherwise.
+//= rfc9293#MUST-47 rfc9293#SHLD-9 rfc9293#SHLD-10 rfc9293#SHLD-25
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// State of RFC 9293 §3.3.2.

@@ -215,6 +215,7 @@ fn a_forged_packet_too_big_costs_nothing_or_little() {
     }
 }
 
+//= rfc9293#MUST-47 rfc9293#SHLD-25
 #[test]
 fn a_soft_error_lasts_until_the_peer_is_heard_of() {
     let (mut s, handle) = large();

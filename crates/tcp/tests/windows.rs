@@ -204,6 +204,17 @@ fn a_probe_into_our_closed_window_is_acknowledged_and_its_ack_is_taken() {
     assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 0);
 }
 
+//= rfc9293#MUST-40
+#[test]
+fn no_setting_delays_an_ack_by_half_a_second() {
+    let slow = ConnectionConfig { delayed_ack: Duration::from_secs(3), ..plain() };
+    let (mut s, _) = Script::server(slow, Options::NONE);
+    s.give(ACK, 1, 1, b"x").unwrap();
+    assert_eq!(s.take_all().len(), 0);
+    let acks = s.wait(Duration::from_micros(499_999));
+    assert_eq!(acks.len(), 1);
+}
+
 #[test]
 fn acks_are_delayed_until_the_second_full_segment_or_the_timeout() {
     let config = ConnectionConfig { delayed_ack: MS * 100, ..plain() };

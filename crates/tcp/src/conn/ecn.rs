@@ -13,6 +13,7 @@ use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header};
 
 /// What a connection has to remember, in one octet.
+//= rfc9293#SHLD-8
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EcnState(u8);
 

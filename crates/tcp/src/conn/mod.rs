@@ -103,6 +103,7 @@ struct Params {
     syn_retries: u8,
     keep_probes: u8,
     initial_window: u8,
+    diffserv: u8,
     nagle: bool,
     adaptive_mss: bool,
     offer_timestamps: bool,
@@ -110,6 +111,10 @@ struct Params {
     random_backoff: bool,
     offer_ecn: bool,
 }
+
+/// RFC 9293 §3.8.6.3: less than half a second.
+//= rfc9293#MUST-40
+const MAX_DELAYED_ACK_MS: u16 = 499;
 
 /// Microseconds.
 const SECOND: u32 = 1_000_000;
@@ -128,7 +133,7 @@ impl Params {
     fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
         Params {
-            delayed_ack_ms: in_units(config.delayed_ack, 1_000),
+            delayed_ack_ms: in_units(config.delayed_ack, 1_000).min(MAX_DELAYED_ACK_MS),
             user_timeout_ms: config.user_timeout.map_or(0, millis_u32),
             keep_idle_s: keep.map_or(0, |k| in_units(k.idle, SECOND).max(1)),
             keep_interval_s: keep.map_or(0, |k| in_units(k.interval, SECOND)),
@@ -139,6 +144,7 @@ impl Params {
             syn_retries: config.syn_retries,
             keep_probes: keep.map_or(0, |k| k.probes),
             initial_window: config.initial_window.min(10),
+            diffserv: config.diffserv & 0x3F,
             nagle: config.nagle,
             adaptive_mss: config.adaptive_mss,
             offer_timestamps: config.timestamps,
@@ -613,6 +619,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Whether something received is not acknowledged yet.
     pub(crate) fn owes_ack(&self) -> bool {
         self.rcv.last_ack_sent != self.rcv.nxt
+    }
+
+    //= rfc9293#MUST-48 rfc9293#SHLD-21 rfc9293#SHLD-22
+    pub(crate) fn diffserv(&self) -> u8 {
+        self.params.diffserv
     }
 
     pub(crate) fn snd_nxt(&self) -> SeqNum {

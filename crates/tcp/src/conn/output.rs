@@ -158,6 +158,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         None
     }
 
+    //= rfc9293#MUST-65
     fn segment_options(&self, now: Instant) -> Options {
         Options {
             timestamps: self
@@ -219,7 +220,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// New data, and the FIN after it.
-    //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15 rfc9293#SHLD-27 rfc9293#SHLD-28
+    //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15
+    //= rfc9293#SHLD-27 rfc9293#SHLD-28
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
         let unsent = self.unsent();
         let fin_unsent = self.fin_unsent();

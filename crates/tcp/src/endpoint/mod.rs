@@ -144,6 +144,9 @@ pub struct Packet<K> {
     pub peer: K,
     /// What the IP header says of congestion notification: ECT(0) or nothing.
     pub ecn: Ecn,
+    /// What the IP header's differentiated services field is to say; see
+    /// [`ConnectionConfig::diffserv`](crate::ConnectionConfig::diffserv).
+    pub diffserv: u8,
     /// The header; its checksum covers pseudo-header, header and payload.
     pub header: HeaderBytes,
     /// The payload, to be copied with [`Endpoint::read_payload`] when it can leave.

@@ -75,8 +75,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
         let payload = PayloadRef { handle, seq, len: emission.len };
+        let diffserv = slot.entry.as_ref()?.conn.diffserv();
         let packet = self.finish(peer, &header, payload, sum.sum());
-        Some(Packet { ecn: emission.ecn, ..packet })
+        Some(Packet { ecn: emission.ecn, diffserv, ..packet })
     }
 
     /// Makes octets of a header and completes the checksum, given that of the payload.
@@ -92,7 +93,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
         }
         let len = u8::try_from(len).unwrap_or(0);
-        Packet { peer, ecn: Ecn::NotEct, header: HeaderBytes { octets, len }, payload }
+        let header = HeaderBytes { octets, len };
+        Packet { peer, ecn: Ecn::NotEct, diffserv: 0, header, payload }
     }
 
     /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.

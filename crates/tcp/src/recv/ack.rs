@@ -18,6 +18,7 @@ impl AckState {
     pub(crate) const NONE: AckState = AckState { now: false, unacked: 0, timer: Timer::OFF };
 
     /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
+    //= rfc9293#SHLD-18
     pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
         self.unacked = self.unacked.saturating_add(octets);
         if self.unacked >= threshold || delay == Duration::ZERO {

@@ -29,6 +29,8 @@ struct Requirement {
     id: String,
     section: String,
     text: String,
+    /// How it is met, where the sentence alone would mislead.
+    note: Option<String>,
     /// Why it is deliberately not met.
     exception: Option<String>,
     /// Why there is nothing to meet.
@@ -134,7 +136,9 @@ pub(crate) fn table(repository: &Repository) -> String {
                     .collect();
                 places.into_iter().collect::<Vec<_>>().join(", ")
             };
-            let Requirement { id, section, text, .. } = requirement;
+            let Requirement { id, section, text, note, .. } = requirement;
+            let text =
+                format!("{text}{}", note.as_ref().map_or(String::new(), |n| format!(" *{n}*")));
             let code = match requirement.reason() {
                 Some(reason) => format!(" {reason} |"),
                 None if list.tests_only => String::new(),
