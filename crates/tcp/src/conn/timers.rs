@@ -7,6 +7,7 @@ use crate::error::ConnectionError;
 use crate::rtt::micros_u32;
 use crate::send::flight::{SegmentRecord, Stamp};
 use crate::send::rack::Probe;
+use crate::send::recovery::DUP_THRESH;
 use crate::timer::Timer;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
@@ -99,7 +100,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// `fresh` octets have just been SACKed or acknowledged.
     pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
         let Some(newest) = self.recovery.rack.newest() else { return false };
-        let wait_us = self.recovery.rack.wait_us(micros_u32(self.rtt.srtt()));
+        let wait_us = self.loss_wait_us();
         let (found, wait) = self.recovery.flight.detect(Stamp::of(now), newest, wait_us);
         if found && self.recovery.phase == Phase::Open {
             self.enter_recovery(fresh);
@@ -109,6 +110,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.rtx.set(now, Duration::from_micros(u64::from(wait)));
         }
         found
+    }
+
+    /// How long after a segment its acknowledgment is missed, once a later one has arrived. Without
+    /// a sign of reordering, recovery and DupThresh SACKed segments leave no doubt (RFC 8985 §6.2
+    /// step 4).
+    fn loss_wait_us(&self) -> u32 {
+        let many = u32::from(self.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
+        let sure = self.recovery.phase != Phase::Open || self.recovery.flight.sacked() > many;
+        self.recovery.rack.wait_us(micros_u32(self.rtt.srtt()), sure)
     }
 
     //= rfc9293#MUST-20 rfc9293#SHLD-29 rfc9293#SHLD-30
@@ -163,8 +173,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if self.backoff > 0 || flight.is_reneged() {
             flight.forget();
         }
-        let wait_us = self.recovery.rack.wait_us(micros_u32(self.rtt.srtt()));
-        flight.time_out(Stamp::of(now), if self.sack { wait_us } else { 0 });
+        let wait_us = if self.sack { self.loss_wait_us() } else { 0 };
+        self.recovery.flight.time_out(Stamp::of(now), wait_us);
         self.recovery.enter_timeout(self.snd.nxt);
     }
 

@@ -1,9 +1,4 @@
 //! What RACK-TLP remembers beside the segments (RFC 8985 §5.3, §5.4).
-//!
-//! Deviation: until reordering was seen the reordering window is 0 also outside of recovery (§6.2
-//! step 4 has a quarter of the least RTT there, below three SACKed segments). Frames of one route
-//! overtake each other nowhere in a mesh, and with a window of four segments three are rarely
-//! SACKed, so that nearly every loss would have to wait for the reordering timer.
 
 use super::flight::{Arrival, Stamp};
 use crate::seq::SeqNum;
@@ -79,7 +74,8 @@ impl Rack {
         self.newest = self.newest.filter(|(at, _)| at.is_recent(now));
     }
 
-    /// §6.2 step 4: a D-SACK has arrived.
+    /// §6.2 step 4: a D-SACK has arrived. As long as no reordering was seen it more likely tells of
+    /// a lost acknowledgment, and the window stays.
     pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
         if self.dsack_round.is_none_or(|round| round.at_or_before(una)) {
             self.dsack_round = Some(nxt);
@@ -103,9 +99,11 @@ impl Rack {
         self.newest
     }
 
-    /// RACK.rtt + RACK.reo_wnd, in microseconds.
-    pub(crate) fn wait_us(&self, srtt_us: u32) -> u32 {
-        let window = (self.min_rtt_us / 4).saturating_mul(u32::from(self.multiple)).min(srtt_us);
+    /// RACK.rtt + RACK.reo_wnd, in microseconds. `sure` if nothing is waited for as long as no
+    /// reordering has been seen (§6.2 step 4).
+    pub(crate) fn wait_us(&self, srtt_us: u32, sure: bool) -> u32 {
+        let multiple = if sure { self.multiple } else { self.multiple.max(1) };
+        let window = (self.min_rtt_us / 4).saturating_mul(u32::from(multiple)).min(srtt_us);
         self.rtt_us.saturating_add(window)
     }
 }
