@@ -17,6 +17,7 @@ pub(crate) struct RttEstimator {
 
 /// G of §2.3: no timeout is shorter, or on a path without delay they would never end.
 const GRANULARITY_US: u32 = 1_000;
+pub(crate) const GRANULARITY: Duration = Duration::from_micros(GRANULARITY_US as u64);
 
 /// Saturates at 71 minutes, far above any RTO.
 pub(crate) fn micros_u32(duration: Duration) -> u32 {

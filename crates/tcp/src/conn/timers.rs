@@ -4,7 +4,7 @@ use super::{Connection, Phase, Reader, Rtx, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
-use crate::rtt::micros_u32;
+use crate::rtt::{GRANULARITY, micros_u32};
 use crate::send::flight::{SegmentRecord, Stamp};
 use crate::send::rack::Probe;
 use crate::send::recovery::DUP_THRESH;
@@ -75,7 +75,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             && self.snd.wnd > 0
         {
             self.rtx_kind = Rtx::Probe;
-            let mut probe = self.rtt.srtt() * 2;
+            // A path without delay is not asked in the same instant.
+            let mut probe = (self.rtt.srtt() * 2).max(GRANULARITY);
             if self.flight() <= u32::from(self.mss) {
                 // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours; but
                 // that we never delay does not mean that the peer does not.

@@ -163,11 +163,10 @@ impl<'a> Bridge<'a> {
                     let length = received.unwrap();
                     self.offer(Way::ToKinglet, &packet[..length]);
                 }
-                () = tokio::time::sleep(wait) => {
-                    let late = self.now() - next;
-                    self.flows.iter_mut().for_each(|flow| flow.late(late));
-                }
+                () = tokio::time::sleep(wait) => {}
             }
+            let late = self.now() - next;
+            self.flows.iter_mut().for_each(|flow| flow.late(late));
         }
         false
     }

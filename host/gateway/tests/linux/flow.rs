@@ -113,8 +113,9 @@ impl Flow {
             }
             if done > progress.done || done >= end {
                 let silence = now - progress.since;
-                // Each loss may double the RTO.
-                let allowed = SILENCE * (1 << progress.lost.min(6)) + progress.late;
+                // Each loss may double the RTO, which is long if threads have waited for a core.
+                let rto = SILENCE.max(info.rto * 2);
+                let allowed = rto * (1 << progress.lost.min(6)) + progress.late;
                 assert!(
                     silence <= allowed,
                     "ports {:?}, way {way}: {silence:?} of silence after {} octets, with {} lost: \

@@ -91,14 +91,20 @@ impl Plan {
         let aborts = openings.iter().flat_map(|o| o.apps);
         let aborts = aborts.into_iter().any(|app| matches!(app.ending, Ending::Abort(_)));
         let must_probe = harsh || aborts || !reboots.is_empty();
-        let rate = source.chance(128);
+        // A path that takes no time at all has a round-trip time of zero.
+        let instant = source.chance(24);
+        let rate = !instant && source.chance(128);
         let outage = source.chance(40).then(|| {
             let from = source.between(1000, 20_000);
             (millis(from), millis(from + source.below(40_000)))
         });
+        let mut faults = [faults(source, rate, harsh), faults(source, rate, harsh)];
+        if instant {
+            faults.iter_mut().for_each(|faults| faults.delay = Duration::ZERO);
+        }
         Plan {
             harsh,
-            faults: [faults(source, rate, harsh), faults(source, rate, harsh)],
+            faults,
             configs: [config(source, harsh, must_probe), config(source, harsh, must_probe)],
             fast_open: if source.chance(128) { source.between(1, 3) as u8 } else { 0 },
             openings,
