@@ -101,6 +101,7 @@ mod recv;
 mod rtt;
 mod send;
 mod seq;
+mod siphash;
 mod stats;
 mod timer;
 

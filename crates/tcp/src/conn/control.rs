@@ -1,6 +1,6 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
-use super::{Connection, MIN_MSS, Params, State, TIMESTAMPS_LEN};
+use super::{Connection, MIN_MSS, Params, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
@@ -52,7 +52,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return;
         }
-        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let options = self.timestamps_len();
         let mss = mss.max(MIN_MSS).min(self.params.own_mss).saturating_sub(options);
         self.mss = mss;
         self.cc.set_mss(u32::from(mss));
@@ -74,7 +74,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// See [`SegmentLoss`].
     pub(crate) fn segment_loss(&self) -> Option<SegmentLoss> {
         let synchronised = !matches!(self.state, State::SynSent | State::SynReceived);
-        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let options = self.timestamps_len();
         let due = self.counters.segments_sent.is_multiple_of(16);
         (self.params.adaptive_mss && synchronised && due).then_some(SegmentLoss {
             resent: self.resent,

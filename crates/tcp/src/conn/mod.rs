@@ -225,6 +225,11 @@ enum Rtx {
 }
 
 /// A connection; `C` controls congestion, and `R` records the segments in flight.
+///
+/// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
+/// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is
+/// further on. The compiler's own order has the octets last.
+#[repr(C)]
 pub(crate) struct Connection<C, R> {
     state: State,
     error: Option<ConnectionError>,
@@ -237,8 +242,6 @@ pub(crate) struct Connection<C, R> {
     reset_pending: bool,
     sack: bool,
     ecn: EcnState,
-    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
-    cwr_point: SeqNum,
     /// The persist timer has expired.
     probe: bool,
     /// What is in flight beyond a closed window was sent as a probe.
@@ -250,29 +253,31 @@ pub(crate) struct Connection<C, R> {
     backoff: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     tries: u8,
+    rtx_kind: Rtx,
     /// Octets of payload in a full segment without SACK option.
     mss: u16,
     /// Recent share of data segments that were sent again, in 1/65,536.
     resent: u16,
+    ack: AckState,
     snd: Send,
     rcv: Receive,
-    params: Params,
     tx: SendBuffer,
-    rx: ReceiveBuffer,
-    rtt: RttEstimator,
-    cc: C,
-    recovery: Recovery<R>,
-    ack: AckState,
-    paws: Option<Paws>,
-    ts_offset: u32,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
-    rtx_kind: Rtx,
+    recovery: Recovery<R>,
+    rx: ReceiveBuffer,
+    cc: C,
+    rtt: RttEstimator,
+    paws: Option<Paws>,
+    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
+    cwr_point: SeqNum,
+    ts_offset: u32,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
     last_sent: Tick,
     /// When SND.UNA last moved, or when the flight began.
     progress_at: Tick,
+    params: Params,
     bytes_acked: u64,
     bytes_received: u64,
     counters: Counters,
@@ -390,7 +395,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.ecn = EcnState::new(agreed.ecn, self.tries < 2);
         self.paws = agreed.timestamp.map(|recent| Paws::new(self.ts_offset, recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
-        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let options = self.timestamps_len();
         self.mss = self.params.own_mss.min(peer).saturating_sub(options);
     }
 
@@ -412,8 +417,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.rtt.syn_was_lost();
         }
         // From now on the bound for `set_mss`: what both sides have announced.
-        self.params.own_mss =
-            self.mss.saturating_add(if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 });
+        self.params.own_mss = self.mss.saturating_add(self.timestamps_len());
         self.backoff = 0;
         self.tries = 0;
         self.rtx.clear();
@@ -424,6 +428,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.progress_at = Tick::at(now);
         self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
         self.touch_keepalive(now);
+    }
+
+    /// Octets of the timestamps option in every segment.
+    fn timestamps_len(&self) -> u16 {
+        if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -603,7 +612,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let mss = mtu.max(u32::from(MIN_MTU)).saturating_sub(headers);
         let mss = u16::try_from(mss).unwrap_or(u16::MAX);
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let options = if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 };
+        let options = self.timestamps_len();
         if opening || !self.is_in_flight(quoted) || mss >= self.mss.saturating_add(options) {
             return;
         }

@@ -12,13 +12,16 @@ use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Timestamps};
 
-/// A segment without ports, checksum and payload octets: those the endpoint adds.
+/// What leaves beside a header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Emission {
-    pub(crate) header: Header,
     /// Octets of payload, from the header's sequence number on.
     pub(crate) len: u16,
     pub(crate) ecn: Ecn,
+}
+
+impl Emission {
+    const BARE: Emission = Emission { len: 0, ecn: Ecn::NotEct };
 }
 
 /// A stretch of the sequence space to be sent.
@@ -32,48 +35,52 @@ struct Stretch {
 }
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
-    /// The next segment, or `None` until something happens.
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<Emission> {
+    /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
+    /// the endpoint's to add to `header`, which is its own so that it is never copied.
+    pub(crate) fn poll(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
+        *header = Header::default();
         match self.state {
-            State::Closed => self.poll_reset(now),
+            State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,
             State::SynReceived if self.is_opening_early() && !self.recovery.pending => {
-                self.poll_synchronised(now)
+                self.poll_synchronised(now, header)
             }
-            State::SynSent | State::SynReceived => self.poll_syn(now),
-            _ => self.poll_synchronised(now),
+            State::SynSent | State::SynReceived => self.poll_syn(now, header),
+            _ => self.poll_synchronised(now, header),
         }
     }
 
-    fn poll_reset(&mut self, now: Instant) -> Option<Emission> {
+    fn poll_reset(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         if !core::mem::take(&mut self.reset_pending) {
             return None;
         }
-        let header = Header {
-            seq: self.snd.nxt.value(),
-            ack: self.rcv.nxt.value(),
-            flags: Flags::RST | Flags::ACK,
-            // RFC 7323 §3.2: a RST should have a timestamp too.
-            options: Options { sack: Default::default(), ..self.segment_options(now) },
-            ..Header::default()
-        };
-        Some(Emission { header, len: 0, ecn: Ecn::NotEct })
+        header.seq = self.snd.nxt.value();
+        header.ack = self.rcv.nxt.value();
+        header.flags = Flags::RST | Flags::ACK;
+        // RFC 7323 §3.2: a RST should have a timestamp too.
+        header.options.timestamps = self.timestamps(now);
+        Some(Emission::BARE)
     }
 
     /// Adds to the first SYN what is on offer for its peer: a cookie, perhaps the empty one, with
     /// the peer's MSS (RFC 7413 §4.2.2, "Client: Sending SYN").
-    pub(crate) fn offer_fast_open(&mut self, syn: &mut Emission, offer: Option<(Cookie, u16)>) {
+    pub(crate) fn offer_fast_open(
+        &mut self,
+        header: &mut Header,
+        syn: &mut Emission,
+        offer: Option<(Cookie, u16)>,
+    ) {
         let Some((cookie, peer_mss)) = offer else {
             self.fast_open = FastOpen::Off;
             return;
         };
-        syn.header.options.fast_open = Some(cookie);
+        header.options.fast_open = Some(cookie);
         if cookie.is_request() {
             self.fast_open = FastOpen::Asked;
             return;
         }
         self.fast_open = FastOpen::Sent;
-        let options = u32::try_from(syn.header.options.len()).unwrap_or(0);
+        let options = u32::try_from(header.options.len()).unwrap_or(0);
         let room = u32::from(self.params.own_mss.min(peer_mss)).saturating_sub(options);
         let len = self.unsent().min(room);
         self.snd.nxt = self.snd.nxt.plus(len);
@@ -81,11 +88,12 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
-    fn poll_syn(&mut self, now: Instant) -> Option<Emission> {
+    fn poll_syn(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
         if !core::mem::take(&mut self.recovery.pending) {
             if answering && self.ack.now {
-                return Some(self.emit_ack(now, self.snd.nxt));
+                self.fill_options(now, &mut header.options);
+                return Some(self.emit_ack(now, self.snd.nxt, header));
             }
             return None;
         }
@@ -109,26 +117,21 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.rcv.adv = self.rcv.adv.later(self.rcv.nxt.plus(window));
             self.ack.sent();
         }
-        let header = Header {
-            seq: self.snd.iss.value(),
-            ack: if answering { self.rcv.nxt.value() } else { 0 },
-            flags: self.syn_flags(answering),
-            // Never scaled in a SYN (RFC 7323 §2.2).
-            window: u16::try_from(window).unwrap_or(u16::MAX),
-            options: Options {
-                mss: Some(self.params.own_mss),
-                window_scale: scale,
-                sack_permitted: sack,
-                timestamps: timestamps.then(|| Timestamps {
-                    val: timestamp(self.ts_offset, now),
-                    ecr: self.paws.map_or(0, |p| p.recent()),
-                }),
-                ..Options::NONE
-            },
-            ..Header::default()
-        };
+        header.seq = self.snd.iss.value();
+        header.ack = if answering { self.rcv.nxt.value() } else { 0 };
+        header.flags = self.syn_flags(answering);
+        // Never scaled in a SYN (RFC 7323 §2.2).
+        header.window = u16::try_from(window).unwrap_or(u16::MAX);
+        let options = &mut header.options;
+        options.mss = Some(self.params.own_mss);
+        options.window_scale = scale;
+        options.sack_permitted = sack;
+        options.timestamps = timestamps.then(|| Timestamps {
+            val: timestamp(self.ts_offset, now),
+            ecr: self.paws.map_or(0, |p| p.recent()),
+        });
         self.note_sent(now);
-        Some(Emission { header, len: 0, ecn: Ecn::NotEct })
+        Some(Emission::BARE)
     }
 
     /// RFC 3168 §6.1.1: a SYN asks with ECE and CWR, a SYN-ACK agrees with ECE.
@@ -141,43 +144,39 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
     }
 
-    fn poll_synchronised(&mut self, now: Instant) -> Option<Emission> {
-        let options = self.segment_options(now);
-        let room = self.segment_room(&options);
+    fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
+        self.fill_options(now, &mut header.options);
+        let room = self.segment_room(&header.options);
         if let Some(stretch) = self.next_stretch(now, room) {
-            return Some(self.emit(now, stretch, options));
+            return Some(self.emit(now, stretch, header));
         }
         self.arm_persist(now);
         if self.ack.now || self.window_update_due() {
-            return Some(self.emit_ack(now, self.snd.nxt));
+            return Some(self.emit_ack(now, self.snd.nxt, header));
         }
         if core::mem::take(&mut self.keep_probe) {
             self.counters.probes = self.counters.probes.wrapping_add(1);
-            return Some(self.emit_ack(now, self.snd.nxt.minus(1)));
+            return Some(self.emit_ack(now, self.snd.nxt.minus(1), header));
         }
         None
     }
 
+    fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        self.paws.map(|paws| Timestamps { val: paws.clock(now), ecr: paws.recent() })
+    }
+
     //= rfc9293#MUST-65
-    fn segment_options(&self, now: Instant) -> Options {
-        Options {
-            timestamps: self
-                .paws
-                .map(|paws| Timestamps { val: paws.clock(now), ecr: paws.recent() }),
-            sack: if self.sack { self.rx.sack_blocks() } else { Default::default() },
-            ..Options::NONE
+    fn fill_options(&self, now: Instant, options: &mut Options) {
+        options.timestamps = self.timestamps(now);
+        if self.sack {
+            options.sack = self.rx.sack_blocks();
         }
     }
 
     /// Payload that fits beside `options`; `self.mss` has the timestamps subtracted already.
     fn segment_room(&self, options: &Options) -> u32 {
-        let blocks = if options.sack.is_empty() {
-            0
-        } else {
-            let with = options.len();
-            with.saturating_sub(Options { sack: Default::default(), ..*options }.len())
-        };
-        u32::from(self.mss).saturating_sub(u32::try_from(blocks).unwrap_or(0)).max(1)
+        let whole = usize::from(self.mss.saturating_add(self.timestamps_len()));
+        u32::try_from(whole.saturating_sub(options.len())).unwrap_or(0).max(1)
     }
 
     /// Chooses what to send: what is lost, in order, then new data under Nagle and SWS avoidance.
@@ -286,7 +285,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     //= rfc9293#MUST-61
-    fn emit(&mut self, now: Instant, stretch: Stretch, options: Options) -> Emission {
+    fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
         if len > 0 && self.snd.wnd > 0 {
@@ -326,8 +325,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             (ecn, reduced) = self.capable();
             flags |= reduced;
         }
-        let header = self.header(now, seq, flags, options);
-        Emission { header, len: u16::try_from(len).unwrap_or(0), ecn }
+        self.fill_header(now, seq, flags, header);
+        Emission { len: u16::try_from(len).unwrap_or(0), ecn }
     }
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum) {
@@ -344,27 +343,23 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     //= rfc9293#SHLD-12
-    fn emit_ack(&mut self, now: Instant, seq: SeqNum) -> Emission {
-        let options = self.segment_options(now);
-        Emission { header: self.header(now, seq, Flags::ACK, options), len: 0, ecn: Ecn::NotEct }
+    fn emit_ack(&mut self, now: Instant, seq: SeqNum, header: &mut Header) -> Emission {
+        self.fill_header(now, seq, Flags::ACK, header);
+        Emission::BARE
     }
 
-    /// A header that acknowledges everything and advertises the window.
+    /// Acknowledges everything and advertises the window; the options are there already.
     //= rfc9293#SHLD-14
-    fn header(&mut self, now: Instant, seq: SeqNum, flags: Flags, options: Options) -> Header {
+    fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         self.advance_edge();
         self.ack.sent();
         self.rcv.last_ack_sent = self.rcv.nxt;
         self.rx.blocks_sent();
         self.note_sent(now);
-        Header {
-            seq: seq.value(),
-            ack: self.rcv.nxt.value(),
-            flags: flags | self.echo(),
-            window: self.window_field(),
-            options,
-            ..Header::default()
-        }
+        header.seq = seq.value();
+        header.ack = self.rcv.nxt.value();
+        header.flags = flags | self.echo();
+        header.window = self.window_field();
     }
 
     fn note_sent(&mut self, now: Instant) {

@@ -38,6 +38,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// Stops listening on `port`. Connections that nobody has accepted are aborted.
+    #[inline(never)]
     pub fn unlisten(&mut self, port: u16) {
         for listener in self.listeners.as_mut_slice() {
             listener.take_if(|l| l.port == port);
@@ -56,6 +57,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// The connection to `port` that has been waiting longest, if any.
+    #[inline(never)]
     pub fn accept(&mut self, port: u16) -> Option<Handle> {
         let newest = self.order;
         let waiting = self.slots.as_mut_slice().iter_mut().enumerate().filter_map(|(i, slot)| {
@@ -93,6 +95,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Why it cannot be; [`ConnectError::NoPort`] if a connection, also one in TIME-WAIT, has the
     /// same addresses and ports.
     //= rfc9293#MUST-43 rfc9293#MUST-45 rfc9293#MUST-46
+    #[inline(never)]
     pub fn connect_from(
         &mut self,
         now: Instant,
@@ -190,6 +193,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// Why nothing will ever be taken.
+    #[inline(never)]
     pub fn send_vectored(&mut self, handle: Handle, parts: &[&[u8]]) -> Result<usize, SendError> {
         let slot = self.writable(handle)?;
         let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
@@ -205,6 +209,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// Why nothing will ever be taken.
+    #[inline(never)]
     pub fn send_static(&mut self, handle: Handle, data: &'static [u8]) -> Result<usize, SendError> {
         let slot = self.writable(handle)?;
         let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
@@ -216,6 +221,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// Why there are none.
+    #[inline(never)]
     pub fn recv(&mut self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
         let slot = self.slot_mut(handle).ok_or(RecvError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;

@@ -4,11 +4,11 @@
 
 use super::{Endpoint, Peer, Sizes};
 use crate::seq::SeqNum;
+use crate::siphash::SipHash24;
 use crate::timer::low_half;
 use core::hash::Hasher;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
-use siphasher::sip::SipHasher24;
 
 /// What a hash is for; part of its input, so that one purpose tells nothing about another.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         remote_port: u16,
         more: &[u8],
     ) -> u64 {
-        let mut hasher = SipHasher24::new_with_key(&self.config.secret);
+        let mut hasher = SipHash24::new(&self.config.secret);
         hasher.write_u8(purpose as u8);
         peer.hash_into(&mut hasher);
         // Octets, not integers: a hash of integers would depend on the byte order of the machine.

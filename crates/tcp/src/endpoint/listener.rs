@@ -1,6 +1,7 @@
 //! Listeners and half-open connections: small records, and no buffers until the handshake is done
 //! (RFC 9293 §3.10.7.2 and the SYN-RECEIVED part of §3.10.7.4 after a passive open).
 
+use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, Setup, is_setup, window_scale};
@@ -13,7 +14,7 @@ use crate::timer::{Tick, Timer};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Segment, Timestamps};
+use kinglet_wire::tcp::{Cookie, Flags, Header, Segment, Timestamps};
 
 /// A port that is listened on.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +97,7 @@ impl<K: Peer> HalfOpen<K> {
         (self.peer, self.local_port, self.remote_port)
     }
 
-    pub(super) fn poll(&mut self, now: Instant) -> Option<(K, Header)> {
+    pub(super) fn poll(&mut self, now: Instant, header: &mut Header) -> Option<K> {
         if !core::mem::take(&mut self.pending) {
             return None;
         }
@@ -106,26 +107,25 @@ impl<K: Peer> HalfOpen<K> {
             .agreed
             .timestamp
             .map(|ecr| Timestamps { val: timestamp(self.ts_offset, now), ecr });
-        let header = Header {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
-            seq: self.iss.value(),
-            ack: self.irs.plus(1).value(),
-            flags: Flags::SYN | Flags::ACK | if self.agreed.ecn { Flags::ECE } else { Flags::NONE },
-            window: self.offer,
-            urgent: 0,
-            options: Options {
-                mss: Some(self.own_mss),
-                window_scale: self.agreed.scale.map(|_| self.own_scale),
-                sack_permitted: self.agreed.sack,
-                timestamps,
-                // The cookie itself is the endpoint's to make. Not in a SYN-ACK that is sent again,
-                // the first may have been lost because of it (RFC 7413 §4.2.1).
-                fast_open: (self.wants_cookie && self.tries == 0).then_some(Cookie::REQUEST),
-                ..Options::NONE
-            },
-        };
-        Some((self.peer, header))
+        header.src_port = self.local_port;
+        header.dst_port = self.remote_port;
+        header.seq = self.iss.value();
+        header.ack = self.irs.plus(1).value();
+        header.flags = Flags::SYN | Flags::ACK;
+        if self.agreed.ecn {
+            header.flags |= Flags::ECE;
+        }
+        header.window = self.offer;
+        header.options.mss = Some(self.own_mss);
+        header.options.window_scale = self.agreed.scale.map(|_| self.own_scale);
+        header.options.sack_permitted = self.agreed.sack;
+        header.options.timestamps = timestamps;
+        // The cookie itself is the endpoint's to make. Not in a SYN-ACK that is sent again, the
+        // first may have been lost because of it (RFC 7413 §4.2.1).
+        if self.wants_cookie && self.tries == 0 {
+            header.options.fast_open = Some(Cookie::REQUEST);
+        }
+        Some(self.peer)
     }
 
     /// RFC 9293 §3.10.7.4, first and second step, with RFC 7323 §5.3 and RFC 5961 §3.2.
@@ -149,19 +149,19 @@ impl<K: Peer> HalfOpen<K> {
     }
 
     /// What tells the peer where this side stands.
-    fn acknowledgment(&self, now: Instant) -> Header {
+    fn acknowledgment(&self, now: Instant) -> Reply<K> {
         let ecr = self.agreed.timestamp;
         let timestamps = ecr.map(|ecr| Timestamps { val: timestamp(self.ts_offset, now), ecr });
         let shift = self.agreed.scale.map_or(0, |_| self.own_scale.min(14));
-        Header {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
+        Reply {
+            peer: self.peer,
+            local_port: self.local_port,
+            remote_port: self.remote_port,
             seq: self.iss.plus(1).value(),
             ack: self.irs.plus(1).value(),
             flags: Flags::ACK,
             window: self.offer >> shift,
-            options: Options { timestamps, ..Options::NONE },
-            ..Header::default()
+            timestamps,
         }
     }
 
@@ -221,15 +221,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         table.iter().position(|r| r.as_ref().is_some_and(|r| r.matches(peer, local, remote)))
     }
 
-    pub(super) fn poll_half_open(&mut self, now: Instant) -> Option<(K, Header)> {
+    #[inline(never)]
+    pub(super) fn poll_half_open(&mut self, now: Instant, header: &mut Header) -> Option<K> {
         let mut records = self.half_open.as_mut_slice().iter_mut().flatten();
-        let Some((peer, mut header)) = records.find_map(|r| r.poll(now)) else {
-            return self.poll_forgotten(now);
+        let Some(peer) = records.find_map(|r| r.poll(now, header)) else {
+            return self.poll_forgotten(now, header);
         };
         if header.options.fast_open.is_some() {
             header.options.fast_open = Some(self.fast_open_cookie(now, &peer));
         }
-        Some((peer, header))
+        Some(peer)
     }
 
     /// Whether as many connections of this listener as it may have wait to be accepted.
@@ -240,6 +241,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED.
+    #[inline(never)]
     pub(super) fn for_listener(
         &mut self,
         now: Instant,
@@ -331,6 +333,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// §3.10.7.4 for SYN-RECEIVED after a passive open.
     //= rfc9293#MUST-11
+    #[inline(never)]
     pub(super) fn for_half_open(
         &mut self,
         now: Instant,
@@ -367,7 +370,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             // reply", and to an RST that is not exact (RFC 5961 §3.2), but to no other.
             let answered = !header.flags.contains(Flags::RST) || reason == Discard::ResetNotExact;
             if answered && record.challenges.allow(now, &mut self.stats) {
-                self.replies.acknowledge(record.peer, record.acknowledgment(now));
+                self.replies.push(record.acknowledgment(now));
             }
             return Err(reason);
         }

@@ -1,4 +1,7 @@
 //! The endpoint: all connections of a node, demultiplexed by an opaque peer and two ports.
+//!
+//! What its owner calls is not inlined (`inline(never)`): in the loop of an application the fields
+//! are so far from the pointer at hand that an ARMv6-M takes three instructions to reach one.
 
 mod api;
 mod control;
@@ -154,20 +157,21 @@ pub struct Packet<K> {
 }
 
 /// A connection with its names and what the application has done about it.
+#[repr(C)] // See `Connection`.
 struct Entry<K, C, R> {
-    peer: K,
-    local_port: u16,
-    remote_port: u16,
     /// The application has the handle.
     accepted: bool,
     /// The application has called `close` or `abort`.
     closed: bool,
     /// Something has happened since `poll_packet` last found nothing to send.
     ready: bool,
+    challenges: Challenges,
+    local_port: u16,
+    remote_port: u16,
     /// Order of completion, for `accept`.
     order: u16,
-    challenges: Challenges,
     conn: Connection<C, R>,
+    peer: K,
 }
 
 /// The entry that a memory plan makes.
@@ -227,29 +231,30 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
 }
 
 /// TCP for one node.
+#[repr(C)] // See `Connection`.
 pub struct Endpoint<K: Peer, S: Sizes> {
-    config: Config,
-    slots: S::Connections<K>,
-    listeners: S::Listeners,
-    half_open: S::HalfOpen<K>,
-    time_wait: S::TimeWait<K>,
-    /// A half-open connection that is answered with a SYN cookie, and not stored.
-    forgotten: Option<HalfOpen<K>>,
-    last_cookie: Option<Instant>,
-    servers: S::Servers<K>,
+    resets: Resets,
     /// Whose record is replaced next.
     server_turn: u8,
-    resets: Resets,
-    replies: Replies<K>,
-    stats: Stats,
-    /// All instants kept in four octets mean those nearest to this one.
-    epoch: Instant,
     /// Where `poll_packet` goes on: connections take turns.
     turn: u16,
     /// Counts connections in the order in which they were established.
     order: u16,
     /// Counts ephemeral ports (RFC 6056 §3.3.3).
     port_counter: u16,
+    /// All instants kept in four octets mean those nearest to this one.
+    epoch: Instant,
+    last_cookie: Option<Instant>,
+    stats: Stats,
+    config: Config,
+    replies: Replies<K>,
+    /// A half-open connection that is answered with a SYN cookie, and not stored.
+    forgotten: Option<HalfOpen<K>>,
+    listeners: S::Listeners,
+    half_open: S::HalfOpen<K>,
+    time_wait: S::TimeWait<K>,
+    servers: S::Servers<K>,
+    slots: S::Connections<K>,
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
@@ -280,6 +285,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// Why it was dropped; also counted in [`Stats`]. Answers, if any, are polled.
+    #[inline(never)]
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -381,6 +387,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// When [`Endpoint::handle_deadline`] wants to be called; `None` if no timer runs.
+    #[inline(never)]
     pub fn deadline(&self) -> Option<Instant> {
         let conns = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
         let first = conns.fold(Timer::OFF, |t, e| t.earliest(e.conn.next_timer()));
@@ -409,6 +416,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// Runs the timers that are due.
+    #[inline(never)]
     pub fn handle_deadline(&mut self, now: Instant) {
         self.keep_time(now);
         for slot in self.slots.as_mut_slice() {

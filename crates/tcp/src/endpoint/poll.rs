@@ -10,62 +10,71 @@ use kinglet_wire::Ecn;
 use kinglet_wire::checksum::{Accumulator, add};
 use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, set_checksum};
 
+/// Congestion notification and differentiated services of a segment that is no connection's.
+const PLAIN: (Ecn, u8) = (Ecn::NotEct, 0);
+
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next segment to send, or `None` until something happens. A segment that is handed out
     /// counts as sent.
+    #[inline(never)]
     pub fn poll_packet(&mut self, now: Instant) -> Option<Packet<K>> {
         self.keep_time(now);
-        if let Some(reply) = self.replies.pop() {
-            return Some(self.finish(reply.peer, &reply.header, PayloadRef::NONE, 0));
+        let mut header = Header::default();
+        if let Some(reply) = self.replies.pop().or_else(|| self.poll_time_wait(now)) {
+            reply.fill(&mut header);
+            return Some(self.finish(reply.peer, &header, PayloadRef::NONE, PLAIN, 0));
         }
-        if let Some((peer, header)) = self.poll_half_open(now) {
-            return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
-        }
-        if let Some((peer, header)) = self.poll_time_wait(now) {
-            return Some(self.finish(peer, &header, PayloadRef::NONE, 0));
+        if let Some(peer) = self.poll_half_open(now, &mut header) {
+            return Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0));
         }
         let count = self.slots.as_slice().len();
         for step in 0..count {
             let turn = usize::from(self.turn).saturating_add(step);
             let index = turn.checked_rem(count).unwrap_or(0);
-            if let Some((entry, emission)) = self.poll_slot(now, index) {
+            if let Some((peer, emission)) = self.poll_slot(now, index, &mut header) {
                 self.turn = u16::try_from(index).unwrap_or(0).wrapping_add(1);
-                return self.finish_emission(index, entry, emission);
+                return self.finish_emission(index, peer, &header, emission);
             }
         }
         None
     }
 
-    fn poll_slot(&mut self, now: Instant, index: usize) -> Option<((K, u16, u16), Emission)> {
+    fn poll_slot(
+        &mut self,
+        now: Instant,
+        index: usize,
+        header: &mut Header,
+    ) -> Option<(K, Emission)> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
         let Entry { peer, local_port, remote_port, ready, conn, .. } =
             &mut **slot.entry.as_mut()?;
         if !*ready {
             return None;
         }
-        let name = (*peer, *local_port, *remote_port);
-        let mut emission = conn.poll(now);
+        let (peer, port) = (*peer, *remote_port);
+        let mut emission = conn.poll(now, header);
+        (header.src_port, header.dst_port) = (*local_port, port);
         if Self::REMEMBERS
             && conn.fast_open() == FastOpen::Wanted
             && let Some(syn) = &mut emission
         {
-            let offer = KnownServer::offer(self.servers.as_slice(), now, peer, *remote_port);
-            conn.offer_fast_open(syn, offer);
+            let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
+            conn.offer_fast_open(header, syn, offer);
         }
         *ready = emission.is_some();
         if Self::REMEMBERS && conn.has_fast_open_failed() {
-            self.hold_fast_open(now, &name.0, name.2);
+            self.hold_fast_open(now, &peer, port);
         }
-        Some((name, emission?))
+        Some((peer, emission?))
     }
 
     fn finish_emission(
         &mut self,
         index: usize,
-        (peer, local_port, remote_port): (K, u16, u16),
+        peer: K,
+        header: &Header,
         emission: Emission,
     ) -> Option<Packet<K>> {
-        let header = Header { src_port: local_port, dst_port: remote_port, ..emission.header };
         let slot = self.slots.as_slice().get(index)?;
         let syn = u32::from(header.flags.contains(Flags::SYN));
         let seq = SeqNum::new(header.seq).plus(syn);
@@ -75,13 +84,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
         let payload = PayloadRef { handle, seq, len: emission.len };
-        let diffserv = slot.entry.as_ref()?.conn.diffserv();
-        let packet = self.finish(peer, &header, payload, sum.sum());
-        Some(Packet { ecn: emission.ecn, diffserv, ..packet })
+        let marks = (emission.ecn, slot.entry.as_ref()?.conn.diffserv());
+        Some(self.finish(peer, header, payload, marks, sum.sum()))
     }
 
     /// Makes octets of a header and completes the checksum, given that of the payload.
-    fn finish(&mut self, peer: K, header: &Header, payload: PayloadRef, sum: u16) -> Packet<K> {
+    #[inline(never)]
+    fn finish(
+        &mut self,
+        peer: K,
+        header: &Header,
+        payload: PayloadRef,
+        (ecn, diffserv): (Ecn, u8),
+        sum: u16,
+    ) -> Packet<K> {
         let mut octets = [0; MAX_HEADER_LEN];
         // Options take at most 40 octets, so the longest header fits.
         let len = header.emit(&mut octets).unwrap_or(0);
@@ -93,8 +109,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
         }
         let len = u8::try_from(len).unwrap_or(0);
-        let header = HeaderBytes { octets, len };
-        Packet { peer, ecn: Ecn::NotEct, diffserv: 0, header, payload }
+        Packet { peer, ecn, diffserv, header: HeaderBytes { octets, len }, payload }
     }
 
     /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.

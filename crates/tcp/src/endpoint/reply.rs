@@ -3,7 +3,7 @@
 use super::Peer;
 use crate::stats::Stats;
 use kinglet_time::Instant;
-use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
+use kinglet_wire::tcp::{Flags, Header, Segment, Timestamps};
 
 /// Answers that may wait; more are dropped, which bounds what a scan can make us send.
 const REPLIES: usize = 4;
@@ -12,10 +12,30 @@ const REPLIES: usize = 4;
 const CHALLENGES: u8 = 10;
 const PERIOD_BITS: u32 = 22;
 
+/// A segment without text and with no option but timestamps: a header has room for more, and takes
+/// more to fill in.
 #[derive(Clone, Copy)]
 pub(super) struct Reply<K> {
     pub(super) peer: K,
-    pub(super) header: Header,
+    pub(super) local_port: u16,
+    pub(super) remote_port: u16,
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) flags: Flags,
+    pub(super) window: u16,
+    pub(super) timestamps: Option<Timestamps>,
+}
+
+impl<K> Reply<K> {
+    pub(super) fn fill(&self, header: &mut Header) {
+        header.src_port = self.local_port;
+        header.dst_port = self.remote_port;
+        header.seq = self.seq;
+        header.ack = self.ack;
+        header.flags = self.flags;
+        header.window = self.window;
+        header.options.timestamps = self.timestamps;
+    }
 }
 
 /// A short queue of answers.
@@ -30,15 +50,10 @@ impl<K: Peer> Replies<K> {
         self.slots.iter_mut().find_map(Option::take)
     }
 
-    fn push(&mut self, reply: Reply<K>) {
+    pub(super) fn push(&mut self, reply: Reply<K>) {
         if let Some(slot) = self.slots.iter_mut().find(|s| s.is_none()) {
             *slot = Some(reply);
         }
-    }
-
-    /// An acknowledgment on behalf of a half-open connection.
-    pub(super) fn acknowledge(&mut self, peer: K, header: Header) {
-        self.push(Reply { peer, header });
     }
 
     /// RFC 9293 §3.10.7.1: the RST that looks as if it came from the connection the peer means.
@@ -49,20 +64,17 @@ impl<K: Peer> Replies<K> {
         } else {
             (0, from.seq.wrapping_add(segment.seq_len()), Flags::RST | Flags::ACK)
         };
-        let header = Header {
-            src_port: from.dst_port,
-            dst_port: from.src_port,
+        self.push(Reply {
+            peer,
+            local_port: from.dst_port,
+            remote_port: from.src_port,
             seq,
             ack,
             flags,
+            window: 0,
             // RFC 7323 §5.2: so that a peer with PAWS can tell how old it is.
-            options: Options {
-                timestamps: from.options.timestamps.map(|ts| Timestamps { val: 0, ecr: ts.val }),
-                ..Options::NONE
-            },
-            ..Header::default()
-        };
-        self.push(Reply { peer, header });
+            timestamps: from.options.timestamps.map(|ts| Timestamps { val: 0, ecr: ts.val }),
+        });
     }
 }
 

@@ -75,13 +75,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    pub(super) fn poll_forgotten(&mut self, now: Instant) -> Option<(K, Header)> {
+    pub(super) fn poll_forgotten(&mut self, now: Instant, header: &mut Header) -> Option<K> {
         let mut record = self.forgotten.take()?;
-        let (peer, mut header) = record.poll(now)?;
+        let peer = record.poll(now, header)?;
         if let Some(timestamps) = &mut header.options.timestamps {
             timestamps.val = marked(timestamps.val, record.agreed.mark());
         }
-        Some((peer, header))
+        Some(peer)
     }
 
     /// Whether a cookie that was sent may still be valid.

@@ -1,5 +1,6 @@
 //! TIME-WAIT as a small record (RFC 9293 §3.10.7.4, RFC 1337, RFC 6191).
 
+use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::congestion::Controller;
 use crate::conn::Connection;
@@ -10,7 +11,7 @@ use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
-use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
+use kinglet_wire::tcp::{Flags, Segment, Timestamps};
 
 /// What is remembered of a connection in TIME-WAIT.
 #[derive(Clone, Copy, Debug)]
@@ -66,23 +67,22 @@ impl<K: Peer> TimeWait<K> {
         newer_time || SeqNum::new(segment.header.seq).after(self.rcv_nxt)
     }
 
-    fn poll(&mut self, now: Instant) -> Option<(K, Header)> {
+    fn poll(&mut self, now: Instant) -> Option<Reply<K>> {
         if !core::mem::take(&mut self.ack_now) {
             return None;
         }
         let timestamps =
             self.paws.map(|paws| Timestamps { val: paws.clock(now), ecr: paws.recent() });
-        let header = Header {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
+        Some(Reply {
+            peer: self.peer,
+            local_port: self.local_port,
+            remote_port: self.remote_port,
             seq: self.snd_nxt.value(),
             ack: self.rcv_nxt.value(),
             flags: Flags::ACK,
             window: self.window,
-            options: Options { timestamps, ..Options::NONE },
-            ..Header::default()
-        };
-        Some((self.peer, header))
+            timestamps,
+        })
     }
 }
 
@@ -148,7 +148,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Err(Discard::OutsideWindow)
     }
 
-    pub(super) fn poll_time_wait(&mut self, now: Instant) -> Option<(K, Header)> {
+    pub(super) fn poll_time_wait(&mut self, now: Instant) -> Option<Reply<K>> {
         self.time_wait.as_mut_slice().iter_mut().flatten().find_map(|r| r.poll(now))
     }
 }

@@ -24,22 +24,23 @@ pub(crate) enum Phase {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // See `Connection`.
 pub(crate) struct Recovery<R> {
-    pub(crate) flight: Flight<R>,
-    pub(crate) rack: Rack,
-    pub(crate) prr: Prr,
     pub(crate) phase: Phase,
-    /// Of the last loss, until it is taken back.
-    pub(crate) undo: Option<Undo>,
-    /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
-    pub(crate) point: SeqNum,
     /// What is lost first is to be sent again now, whatever cwnd says.
     pub(crate) pending: bool,
     pub(crate) dup_acks: u8,
     /// Losses that the link has told of since there was progress.
     pub(crate) told: u8,
+    pub(crate) rack: Rack,
+    pub(crate) prr: Prr,
+    /// Of the last loss, until it is taken back.
+    pub(crate) undo: Option<Undo>,
+    /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
+    pub(crate) point: SeqNum,
     /// Octets that limited transmit has let out since SND.UNA last moved.
     pub(crate) limited: u32,
+    pub(crate) flight: Flight<R>,
 }
 
 impl<R: Array<SegmentRecord>> Recovery<R> {
