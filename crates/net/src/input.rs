@@ -185,16 +185,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Malformed);
         };
         let (header, len) = (*packet.header(), packet.octets().len());
-        self.pool.set_len(handle, len);
         let Header { src, dst, .. } = header;
+        let upper = self.accepts(dst).then(|| walk(&packet));
+        self.pool.set_len(handle, len);
         // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
         // back unless routes form a loop.
         let never = src.is_multicast() || src.is_loopback() || self.is_own(src);
         if never || dst.is_loopback() || dst.is_unspecified() {
             return Fate::Drop(Discard::Address);
         }
-        if self.accepts(dst) {
-            self.local(now, handle, &header)
+        if let Some(upper) = upper {
+            self.local(now, handle, &header, upper)
         } else if dst.is_multicast() || arrival.broadcast || !self.config.forward {
             Fate::Drop(Discard::NotForUs)
         } else {
@@ -202,8 +203,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    fn local(&mut self, now: Instant, handle: PacketHandle, header: &Header) -> Fate {
-        let (protocol, upper, field) = match self.walk(handle, header) {
+    fn local(
+        &mut self,
+        now: Instant,
+        handle: PacketHandle,
+        header: &Header,
+        upper: Result<Upper, Fate>,
+    ) -> Fate {
+        let Upper { protocol, range: upper, field } = match upper {
             Ok(upper) => upper,
             Err(fate) => return fate,
         };
@@ -222,38 +229,38 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
         }
     }
+}
 
-    /// Goes through the extension headers of a packet for this node: the upper protocol, where it
-    /// is, and the offset of the field that names it.
-    fn walk(
-        &self,
-        handle: PacketHandle,
-        header: &Header,
-    ) -> Result<(u8, Range<usize>, usize), Fate> {
-        let Ok(packet) = Packet::parse(self.pool.get(handle)) else {
-            return Err(Fate::Drop(Discard::Malformed));
-        };
-        let mut chain = packet.extensions();
-        for extension in &mut chain {
-            match extension {
-                Ok(Extension::HopByHop(options) | Extension::Destination(options)) => {
-                    check_options(options, header)?;
-                }
-                // RFC 8200, 4.4: with no segments left, the header is ignored.
-                Ok(Extension::Routing { segments_left: 0, .. }) => {}
-                Ok(Extension::Routing { offset, .. }) => {
-                    let kind = problem(parameter::HEADER_FIELD, offset.saturating_add(2));
-                    return Err(Fate::Report(Discard::RoutingHeader, kind));
-                }
-                // A whole packet with a Fragment header is no fragment (RFC 6946).
-                Ok(Extension::Fragment { fragment_offset: 0, more: false, .. }) => {}
-                Ok(Extension::Fragment { .. }) => return Err(Fate::Drop(Discard::Ipv6Fragment)),
-                Err(fault) => return Err(fault_fate(fault)),
+/// What lies behind a packet's extension headers.
+struct Upper {
+    protocol: u8,
+    range: Range<usize>,
+    /// The offset of the field that names the protocol.
+    field: usize,
+}
+
+/// Goes through the extension headers of a packet for this node.
+fn walk(packet: &Packet<'_>) -> Result<Upper, Fate> {
+    let mut chain = packet.extensions();
+    for extension in &mut chain {
+        match extension {
+            Ok(Extension::HopByHop(options) | Extension::Destination(options)) => {
+                check_options(options, packet.header())?;
             }
+            // RFC 8200, 4.4: with no segments left, the header is ignored.
+            Ok(Extension::Routing { segments_left: 0, .. }) => {}
+            Ok(Extension::Routing { offset, .. }) => {
+                let kind = problem(parameter::HEADER_FIELD, offset.saturating_add(2));
+                return Err(Fate::Report(Discard::RoutingHeader, kind));
+            }
+            // A whole packet with a Fragment header is no fragment (RFC 6946).
+            Ok(Extension::Fragment { fragment_offset: 0, more: false, .. }) => {}
+            Ok(Extension::Fragment { .. }) => return Err(Fate::Drop(Discard::Ipv6Fragment)),
+            Err(fault) => return Err(fault_fate(fault)),
         }
-        let upper = chain.offset()..packet.octets().len();
-        Ok((chain.next_header(), upper, chain.next_header_field()))
     }
+    let range = chain.offset()..packet.octets().len();
+    Ok(Upper { protocol: chain.next_header(), range, field: chain.next_header_field() })
 }
 
 fn problem(code: u8, pointer: usize) -> Kind {

@@ -249,17 +249,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let egress = self.egress(dst).ok_or(SendError::NoRoute)?;
         let payload_len = u16::try_from(payload).map_err(|_| SendError::TooLong)?;
         let total = u16::try_from(total).map_err(|_| SendError::TooLong)?;
-        let mut head = [0; MAX_HEAD];
+        let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
+        let head_len = u8::try_from(head_len).map_err(|_| SendError::TooLong)?;
         let next_header = protocol;
         let header =
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
-        header.emit(&mut head).map_err(|_| SendError::TooLong)?;
-        let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
-        if let Some(room) = head.get_mut(ipv6::HEADER_LEN..head_len) {
-            copy(room, upper);
-        }
-        let head_len = u8::try_from(head_len).map_err(|_| SendError::TooLong)?;
-        self.external = Some(External { head, head_len, body, total, egress });
+        // Written where it stays.
+        let external = External { head: [0; MAX_HEAD], head_len, body, total, egress };
+        let head = &mut self.external.insert(external).head;
+        // There is room for both.
+        let _ = header.emit(head);
+        copy(head.get_mut(ipv6::HEADER_LEN..).unwrap_or_default(), upper);
         Ok(())
     }
 
@@ -290,9 +290,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// What the next frame of [`Net::poll_frame`] is; `None` if there is none. Ask right before
     /// polling: what is submitted or received in between may change the answer.
     pub fn pending(&self) -> Option<Pending> {
+        if self.current.is_none() && self.is_drained() {
+            return None;
+        }
         let next = self.current.or_else(|| self.choose())?;
         let Current { next_hop: dst, class, token, .. } = next;
         Some(Pending { dst, ack: dst != Address::BROADCAST, token: Token(token), class })
+    }
+
+    /// Whether nothing waits: the usual case, and this is asked at every turn of the loop.
+    fn is_drained(&self) -> bool {
+        self.external.is_none() && self.output.len() == 0 && self.control.len() == 0
     }
 
     /// What is next if nothing is in progress.

@@ -27,35 +27,35 @@ struct Units([u32; 5]);
 impl Units {
     const NONE: Units = Units([0; 5]);
 
-    /// The units `from..to`; units from 160 on are not kept.
-    fn range(from: u16, to: u16) -> Units {
-        let mut units = Units::NONE;
-        for (word, start) in units.0.iter_mut().zip((0u16..).step_by(32)) {
-            // Bits at or above n within this word, for n clamped to 0..=32.
-            let above =
-                |n: u16| u32::MAX.checked_shl(u32::from(n.saturating_sub(start))).unwrap_or(0);
-            *word = above(from) & !above(to);
-        }
-        units
+    /// Whether all of the units `from..to` are marked.
+    fn all(&self, from: u16, to: u16) -> bool {
+        masks(from, to).all(|(word, mask)| self.0.get(word).is_some_and(|w| w & mask == mask))
     }
 
-    fn and(self, other: Units) -> Units {
-        let mut both = self;
-        for (word, other) in both.0.iter_mut().zip(other.0) {
-            *word &= other;
-        }
-        both
+    /// Whether any of the units `from..to` is marked.
+    fn any(&self, from: u16, to: u16) -> bool {
+        masks(from, to).any(|(word, mask)| self.0.get(word).is_some_and(|w| w & mask != 0))
     }
 
-    fn insert(&mut self, other: Units) {
-        for (word, other) in self.0.iter_mut().zip(other.0) {
-            *word |= other;
+    /// Marks the units `from..to`; those from 160 on are not kept.
+    fn insert(&mut self, from: u16, to: u16) {
+        for (word, mask) in masks(from, to) {
+            if let Some(word) = self.0.get_mut(word) {
+                *word |= mask;
+            }
         }
     }
+}
 
-    fn is_empty(self) -> bool {
-        self.0.iter().all(|&word| word == 0)
-    }
+/// The words that hold the units `from..to`, and which bits of each these are. A fragment's units
+/// are in one word or two, and only those are looked at: on a small core that counts.
+fn masks(from: u16, to: u16) -> impl Iterator<Item = (usize, u32)> {
+    (from / 32..to.div_ceil(32)).map(move |word| {
+        // Bits at or above n within this word, for n clamped to 0..=32.
+        let above =
+            |n: u16| u32::MAX.checked_shl(u32::from(n.saturating_sub(word << 5))).unwrap_or(0);
+        (usize::from(word), above(from) & !above(to))
+    })
 }
 
 /// A datagram of which some fragments have come.
@@ -87,12 +87,9 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    fn units(&self) -> Units {
-        Units::range(self.offset / 8, self.end.div_ceil(8))
-    }
-
-    fn start(&self) -> Units {
-        Units::range(self.offset / 8, (self.offset / 8).saturating_add(1))
+    /// The first of its units, and the one after its last.
+    fn units(&self) -> (u16, u16) {
+        (self.offset / 8, self.end.div_ceil(8))
     }
 
     fn is_at(&self, octets: &[u8]) -> bool {
@@ -141,11 +138,23 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if usize::from(header.size) > MIN_MTU.min(S::Storage::LEN) {
             return Err(Discard::TooBig);
         }
+        if header.offset.is_some() {
+            return self.handle_octets(now, &frame, header, &[], rest);
+        }
         let mut expanded = [0; MAX_DECOMPRESSED];
-        let (head, tail) = match header.offset {
-            Some(_) => (&[][..], rest),
-            None => self.expand_first(&frame, header.size, rest, &mut expanded)?,
-        };
+        let (head, tail) = self.expand_first(&frame, header.size, rest, &mut expanded)?;
+        self.handle_octets(now, &frame, header, head, tail)
+    }
+
+    /// Takes the octets that a fragment stands for, in two parts.
+    fn handle_octets(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        header: FragmentHeader,
+        head: &[u8],
+        tail: &[u8],
+    ) -> Result<Option<Delivery>, Discard> {
         let offset = header.offset.unwrap_or(0);
         let len = head.len().saturating_add(tail.len());
         let end = u16::try_from(len).unwrap_or(u16::MAX).saturating_add(offset);
@@ -156,7 +165,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let FragmentHeader { size, tag, .. } = header;
         let first = header.offset.is_none();
         let piece = Piece { size, tag, first, offset, end, head, tail };
-        self.handle_piece(now, &frame, &piece)
+        self.handle_piece(now, frame, &piece)
     }
 
     /// The uncompressed header (if it was compressed) and what follows it.
@@ -230,11 +239,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     fn place(&mut self, now: Instant, index: usize, piece: &Piece<'_>) -> Step {
         let partials = self.partials.as_mut_slice();
         let Some(Some(partial)) = partials.get_mut(index) else { return Step::Waiting };
-        let (units, start) = (piece.units(), piece.start());
+        let (from, to) = piece.units();
+        let second = from.saturating_add(1);
         let octets = self.pool.storage_mut(partial.packet);
-        if !partial.have.and(units).is_empty() {
-            let same_extent = partial.have.and(units) == units
-                && partial.starts.and(units) == start
+        if partial.have.any(from, to) {
+            let same_extent = partial.have.all(from, to)
+                && partial.starts.any(from, second)
+                && !partial.starts.any(second, to)
                 && (piece.end == piece.size || begins(partial, piece.end));
             return if same_extent && piece.is_at(octets) {
                 Step::Duplicate
@@ -243,11 +254,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             };
         }
         piece.write(octets);
-        partial.have.insert(units);
-        partial.starts.insert(start);
+        partial.have.insert(from, to);
+        partial.starts.insert(from, second);
         partial.touched = now;
-        let new = piece.end.div_ceil(8).saturating_sub(piece.offset / 8);
-        partial.missing = partial.missing.saturating_sub(new);
+        partial.missing = partial.missing.saturating_sub(to.saturating_sub(from));
         if partial.missing == 0 { Step::Complete } else { Step::Waiting }
     }
 
@@ -324,6 +334,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 /// Whether a fragment that is there begins at octet `at`, or nothing is there: then one that ended
 /// at `at` cannot be told from a longer one, whose other units would be there.
 fn begins(partial: &Partial, at: u16) -> bool {
-    let unit = Units::range(at / 8, (at / 8).saturating_add(1));
-    partial.have.and(unit).is_empty() || !partial.starts.and(unit).is_empty()
+    let (unit, next) = (at / 8, (at / 8).saturating_add(1));
+    !partial.have.any(unit, next) || partial.starts.any(unit, next)
 }

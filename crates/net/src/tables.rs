@@ -71,6 +71,12 @@ fn insert<T>(table: &mut [Option<T>], item: T) -> Result<(), TableFull> {
     Ok(())
 }
 
+/// Whether `address` is what [`link_local`] makes of `link`.
+fn is_link_local_of(link: Address, address: Ipv6Addr) -> bool {
+    let [0xFE, 0x80, 0, 0, 0, 0, 0, 0, iid @ ..] = address.octets() else { return false };
+    derived_iid(link) == Some(u64::from_be_bytes(iid))
+}
+
 /// The link-local address of a link address (RFC 4944, 7).
 fn link_local(link: Address) -> Option<Ipv6Addr> {
     derived_iid(link).map(|iid| Ipv6Addr::from_bits(LINK_LOCAL | u128::from(iid)))
@@ -129,13 +135,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether `address` is one of this node's unicast addresses.
     pub fn is_own(&self, address: Ipv6Addr) -> bool {
-        if is_link_local(address) {
-            let own = |link| link_local(link) == Some(address);
-            if own(self.config.link) || own(self.config.alias) {
-                return true;
-            }
-        }
-        self.addresses.as_slice().iter().flatten().any(|own| own.address == address)
+        is_link_local_of(self.config.link, address)
+            || is_link_local_of(self.config.alias, address)
+            || self.addresses.as_slice().iter().flatten().any(|own| own.address == address)
     }
 
     pub(crate) fn accepts(&self, dst: Ipv6Addr) -> bool {

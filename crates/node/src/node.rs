@@ -84,6 +84,10 @@ pub struct Node<P: Profile> {
     pub(crate) mac: Mac<P>,
     pub(crate) net: Net<P, PayloadRef>,
     pub(crate) tcp: Endpoint<AddressPair, P>,
+    /// TCP had nothing to send when it was last asked, and nothing has happened to it since: at
+    /// most turns of the loop it need not be asked. [`Node::tcp`], by which everything happens
+    /// to it, ends that.
+    pub(crate) tcp_is_quiet: bool,
     stats: Stats,
 }
 
@@ -104,6 +108,7 @@ impl<P: Profile> Node<P> {
             mac: Mac::new(config.mac, radio, config.seed),
             net: Net::new(with_addresses(config.net, &config.mac)),
             tcp: Endpoint::new(config.tcp),
+            tcp_is_quiet: false,
             stats: Stats { unroutable_segments: 0, unsendable_packets: 0, refused_commands: 0 },
         }
     }
@@ -137,6 +142,7 @@ impl<P: Profile> Node<P> {
                 let segment = self.net.packet(packet).get(upper).unwrap_or_default();
                 let peer = AddressPair { local: header.dst, remote: header.src };
                 // What TCP drops it has counted.
+                self.tcp_is_quiet = false;
                 let _ = self.tcp.handle_packet(now, peer, Ecn::of(header.traffic_class), segment);
             }
             return self.net.release(packet);
@@ -153,7 +159,7 @@ impl<P: Profile> Node<P> {
     fn unreachable(&mut self, peer: &AddressPair, segment: [u8; 8]) {
         let [a, b, c, d, seq @ ..] = segment;
         let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        self.tcp.notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
+        self.tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
     }
 
     /// The next command for the radio. At most three before the next event, deadline or call of the
@@ -177,7 +183,7 @@ impl<P: Profile> Node<P> {
             let delivered = outcome.result == mac::Delivery::Delivered;
             let token = net::Token(outcome.token.0);
             if let Some(payload) = self.net.handle_outcome(now, token, delivered) {
-                self.tcp.notify_lost(now, payload);
+                self.tcp().notify_lost(now, payload);
             }
         }
         while self.mac.can_accept(mac::Class::Control) {
@@ -217,8 +223,12 @@ impl<P: Profile> Node<P> {
     /// Takes a segment from TCP; whether there was one. If the network layer does not want it, TCP
     /// finds out by its timers, as with any loss, or at once while it is still connecting.
     fn take_segment(&mut self, now: Instant) -> bool {
+        if self.tcp_is_quiet {
+            return false;
+        }
         let Some(tcp::Packet { peer, ecn, diffserv, header, payload }) = self.tcp.poll_packet(now)
         else {
+            self.tcp_is_quiet = true;
             return false;
         };
         if payload.len > 0 {
@@ -273,7 +283,7 @@ impl<P: Profile> Node<P> {
     pub fn handle_deadline(&mut self, now: Instant) {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
-        self.tcp.handle_deadline(now);
+        self.tcp().handle_deadline(now);
     }
 
     /// The MAC, to look at.

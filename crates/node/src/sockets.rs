@@ -63,7 +63,7 @@ impl<P: Profile> Node<P> {
     ) -> Result<Handle, ConnectError> {
         let local = self.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
         let peer = AddressPair { local, remote };
-        self.tcp.connect(now, peer, port, config).map_err(ConnectError::Tcp)
+        self.tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)
     }
 
     /// Listens on `port`; connections come out of [`Endpoint::accept`]. The MSS is bounded as in
@@ -72,7 +72,7 @@ impl<P: Profile> Node<P> {
     /// # Errors
     /// [`tcp::ListenError`]
     pub fn tcp_listen(&mut self, port: u16, config: ListenConfig) -> Result<(), tcp::ListenError> {
-        self.tcp.listen(port, config)
+        self.tcp().listen(port, config)
     }
 
     /// The [`ConnectionConfig::mss`] with which a full segment to or from `remote` goes out in
@@ -98,7 +98,7 @@ impl<P: Profile> Node<P> {
     ) -> Result<(), tcp::InvalidHandle> {
         let (peer, ..) = self.tcp.name(handle).ok_or(tcp::InvalidHandle)?;
         let mss = self.mss_for_frames(peer.remote, frames).ok_or(tcp::InvalidHandle)?;
-        self.tcp.set_mss(handle, mss)
+        self.tcp().set_mss(handle, mss)
     }
 
     /// Lets the segments of a connection that allows it span as many frames as promise the most
@@ -123,12 +123,13 @@ impl<P: Profile> Node<P> {
             && let Some(mss) = size(best)
         {
             // The connection exists.
-            let _ = self.tcp.set_mss(handle, mss);
+            let _ = self.tcp().set_mss(handle, mss);
         }
     }
 
     /// TCP: listeners, connections, their data and their state.
     pub const fn tcp(&mut self) -> &mut Endpoint<AddressPair, P> {
+        self.tcp_is_quiet = false;
         &mut self.tcp
     }
 

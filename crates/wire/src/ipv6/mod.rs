@@ -164,7 +164,20 @@ impl<'a> Packet<'a> {
 
 /// Whether the first `len` bits (0 to 128; more count as 128) of two addresses are the same.
 pub fn same_prefix(a: Ipv6Addr, b: Ipv6Addr, len: u8) -> bool {
-    (a.to_bits() ^ b.to_bits()) & prefix_mask(len) == 0
+    // Octet by octet, because the addresses are: numbers of 128 bits cost a small core dearly.
+    let (a, b) = (a.octets(), b.octets());
+    let mut bits = len;
+    for (a, b) in a.iter().zip(&b) {
+        if bits < 8 {
+            let mask = 0xFF00_u16 >> bits;
+            return u16::from(a ^ b) & mask == 0;
+        }
+        if a != b {
+            return false;
+        }
+        bits = bits.saturating_sub(8);
+    }
+    true
 }
 
 /// The mask of the first `len` bits (more than 128 count as 128).
@@ -177,7 +190,7 @@ pub const fn prefix_mask(len: u8) -> u128 {
 
 /// Whether `address` is in fe80::/10.
 pub const fn is_link_local(address: Ipv6Addr) -> bool {
-    address.to_bits() >> 118 == 0xFE80 >> 6
+    matches!(address.octets(), [0xFE, 0x80..=0xBF, ..])
 }
 
 #[cfg(test)]
