@@ -107,7 +107,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// When the next reassembly runs out of time. Nothing else here waits for a clock.
     pub fn deadline(&self) -> Option<Instant> {
-        // `min` would begin by counting the table, for which a small core divides by a place's size.
+        // `min` would first count the table, for which a small core divides.
         let mut first = None;
         for partial in self.partials.as_slice().iter().flatten() {
             first = earliest(first, Some(partial.expires));
