@@ -19,13 +19,23 @@ fn radio() -> Capabilities {
 
 /// The next frame of `node`, which counts as delivered.
 fn pull(now: Instant, node: &mut Node<Mote>) -> Option<Vec<u8>> {
+    pull_unless(now, node, |_| false).map(|(frame, _)| frame)
+}
+
+/// The next frame of `node`, and whether it counts as delivered.
+fn pull_unless(
+    now: Instant,
+    node: &mut Node<Mote>,
+    lost: impl Fn(&[u8]) -> bool,
+) -> Option<(Vec<u8>, bool)> {
     loop {
         let submission = node.poll_radio(now)?;
         if let Command::Transmit { .. } = submission.command {
             let frame = submission.frame.to_vec();
-            let ack = Ack::Received { frame_pending: false };
+            let lost = lost(&frame);
+            let ack = if lost { Ack::Missing } else { Ack::Received { frame_pending: false } };
             node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
-            return Some(frame);
+            return Some((frame, !lost));
         }
     }
 }
@@ -116,6 +126,36 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     let len = nodes[1].tcp().recv(server, &mut read[segment..]).unwrap();
     assert!(len >= 1_208);
     assert_eq!(read[..segment + len], octets(0..segment + len));
+}
+
+#[test]
+fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
+    let now = Instant::from_secs(1);
+    let (mut nodes, [client, server]) = connected(now);
+    let before = nodes[0].tcp().info(client).unwrap();
+    let octets: Vec<u8> = (0..1_000).map(|i| pattern(1, i)).collect();
+    assert_eq!(nodes[0].tcp().send(client, &octets), Ok(1_000));
+    let first = pull(now, &mut nodes[0]).unwrap();
+    give(now, &mut nodes[1], &first);
+    let tag = fragment(&first).unwrap().0.tag;
+    // Of this datagram nothing more arrives, however often the MAC tries. No time passes, so no
+    // timer can help.
+    let lost = |frame: &[u8]| fragment(frame).is_some_and(|(header, _)| header.tag == tag);
+    let mut tries = 0;
+    while let Some((frame, delivered)) = pull_unless(now, &mut nodes[0], lost) {
+        match delivered {
+            true => give(now, &mut nodes[1], &frame),
+            false => tries += 1,
+        }
+    }
+    assert!(tries > 0);
+    let mut read = [0; 1_000];
+    assert_eq!(nodes[1].tcp().recv(server, &mut read), Ok(1_000));
+    assert_eq!(read[..], octets);
+    let info = nodes[0].tcp().info(client).unwrap();
+    assert_eq!((info.cwnd, info.ssthresh), (before.cwnd, before.ssthresh), "no congestion");
+    assert_eq!((info.counters.fast_recoveries, info.counters.timeouts), (0, 0));
+    assert_eq!(info.counters.fast_retransmits, 1);
 }
 
 #[test]
