@@ -7,13 +7,13 @@
 //! | RFC 6298, 7323 | RTO, timestamps, PAWS, window scale |
 //! | RFC 2018, 8985 | SACK received and sent, RACK-TLP with a bounded table of segments |
 //! | RFC 5681, 6582, 3465, 9937 | slow start, congestion avoidance, New Reno, byte counting, PRR |
-//! | RFC 2883, 3522, 4015 | D-SACK sent and heeded, needless recoveries taken back |
+//! | RFC 2883, 3522, 4015, 5682 | D-SACK sent and heeded, needless recoveries taken back |
 //! | RFC 3168 | ECN on data: negotiation with fallback, echo, one reaction a window |
 //! | RFC 3042, 5827 | limited transmit, early retransmit |
 //! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
-//! Later: F-RTO, Fast Open, path MTU discovery. Deliberately
+//! Later: Fast Open, path MTU discovery. Deliberately
 //! not: urgent data for applications (RFC 6093), and SYN cookies, because half-open records are
 //! small and bounded.
 //!

@@ -38,16 +38,16 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.take_advance(ack, &mut arrival);
         let duplicated = self.take_sack(segment, ack, &mut arrival);
         self.recovery.rack.update(&arrival);
-        self.take_back(&arrival, duplicated);
-        if duplicated {
-            self.recovery.rack.on_dsack(self.snd.una, self.snd.nxt);
-        }
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.sack { arrival.octets > 0 } else { silent }
         };
+        self.take_back(&arrival, duplicated, acked > 0, duplicate);
+        if duplicated {
+            self.recovery.rack.on_dsack(self.snd.una, self.snd.nxt);
+        }
         if duplicate {
             self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
         }
@@ -93,6 +93,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             newest: None,
             rtt_us: None,
             reordered: false,
+            again: false,
             echo_is_old: false,
         }
     }
@@ -223,14 +224,23 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// Takes the last congestion response back if nothing had been lost: what was sent again is
-    /// acknowledged with a timestamp from before (RFC 3522 §3.2), or all of it has been reported
-    /// as duplicates.
-    fn take_back(&mut self, arrival: &Arrival, duplicated: bool) {
+    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has been reported as
+    /// duplicates, or what was not sent again arrives after a timeout (RFC 5682).
+    fn take_back(&mut self, arrival: &Arrival, duplicated: bool, advanced: bool, duplicate: bool) {
+        let timeout = self.recovery.phase == Phase::Timeout;
+        let forward = self.recovery.tries_forward();
+        let within = self.recovery.flight.fack().at_or_before(self.recovery.point);
         let Some(undo) = &mut self.recovery.undo else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age_ms.is_some_and(older);
-        let needless = echoed || (duplicated && undo.note_duplicate());
+        let needless = echoed
+            || (duplicated && undo.note_duplicate())
+            || (timeout && undo.is_needless(arrival, advanced, duplicate, within));
         if !needless {
+            // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.
+            if !self.sack && forward && !self.recovery.tries_forward() {
+                self.recovery.flight.lose(self.recovery.point, self.snd.nxt);
+            }
             return;
         }
         self.cc.on_spurious(undo.window, undo.threshold);

@@ -184,8 +184,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let inflight = self.inflight();
         let allowed = self.window().saturating_sub(inflight);
         let forced = core::mem::take(&mut self.recovery.pending) || inflight == 0;
+        let forward = self.recovery.tries_forward();
+        if forward && let Some(new) = self.new_stretch(now, allowed, room) {
+            return Some(new);
+        }
+        // The trial ends where there is nothing new to be sent.
+        let forward = forward && self.snd.nxt.after(self.recovery.point);
         // Into a closed window goes nothing but probes.
         if (forced || self.snd.wnd > 0)
+            && !forward
             && let Some((seq, end)) = self.recovery.flight.first_lost()
         {
             let stretch = self.again(seq, end, room);

@@ -176,7 +176,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         let wait_us = if self.sack { self.loss_wait_us() } else { 0 };
         self.recovery.flight.time_out(Stamp::of(now), wait_us);
-        self.recovery.enter_timeout(self.snd.nxt);
+        // With timestamps Eifel knows a round trip earlier, and from less.
+        self.recovery.enter_timeout(self.snd.nxt, self.paws.is_none());
     }
 
     //= rfc9293#MUST-26 rfc9293#MUST-29

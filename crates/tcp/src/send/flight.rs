@@ -109,7 +109,9 @@ pub(crate) struct Arrival {
     pub(crate) rtt_us: Option<u32>,
     /// One that was sent once came after one that was sent later.
     pub(crate) reordered: bool,
-    /// One that was sent again has arrived, and the echo is older than its last transmission.
+    /// One that was sent again has arrived.
+    pub(crate) again: bool,
+    /// It has, and the echo is older than its last transmission.
     pub(crate) echo_is_old: bool,
 }
 
@@ -119,6 +121,7 @@ impl Arrival {
         self.octets = self.octets.saturating_add(octets);
         let rtt = self.now.since(record.stamp());
         if record.is(AGAIN) {
+            self.again = true;
             // Not the acknowledgment of the last transmission: by the echo, which counts in
             // milliseconds, or because it would be too fast.
             let old = self.echo_age_ms.is_some_and(|age| age > (rtt / 1000).saturating_add(1));
@@ -442,6 +445,7 @@ mod tests {
             newest: None,
             rtt_us: None,
             reordered: false,
+            again: false,
             echo_is_old: false,
         }
     }

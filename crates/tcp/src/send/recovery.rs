@@ -7,7 +7,7 @@
 use super::flight::{Flight, SegmentRecord};
 use super::prr::Prr;
 use super::rack::{Probe, Rack};
-use super::undo::Undo;
+use super::undo::{Trial, Undo};
 use crate::seq::SeqNum;
 use kinglet_mem::Array;
 
@@ -86,14 +86,23 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
         self.rack.probe = Probe::None;
     }
 
-    /// RFC 6298 §5.4 and RFC 8985 §6.3.
-    pub(crate) fn enter_timeout(&mut self, nxt: SeqNum) {
+    /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss.
+    pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
+        let first = self.phase == Phase::Open;
+        if let Some(undo) = &mut self.undo {
+            undo.trial = if first && forward { Trial::Resent } else { Trial::Off };
+        }
         self.phase = Phase::Timeout;
         self.point = nxt;
         self.pending = true;
         self.dup_acks = 0;
         self.told = 0;
         self.rack.probe = Probe::None;
+    }
+
+    /// New data goes before what is lost (RFC 5682).
+    pub(crate) fn tries_forward(&self) -> bool {
+        self.phase == Phase::Timeout && self.undo.is_some_and(|u| u.trial == Trial::Forward)
     }
 
     pub(crate) fn leave(&mut self) {

@@ -1,7 +1,17 @@
 //! What is kept to take back a congestion response that turns out to be needless: Eifel detection
-//! by timestamps (RFC 3522), or D-SACK (RFC 3708 §2), and the response of RFC 4015.
+//! by timestamps (RFC 3522), D-SACK (RFC 3708 §2) or F-RTO (RFC 5682); the response is RFC 4015's.
 
-use super::flight::Stamp;
+use super::flight::{Arrival, Stamp};
+
+/// How far F-RTO has come (RFC 5682 §2.1, §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trial {
+    Off,
+    /// The timer has expired and the first segment goes again.
+    Resent,
+    /// That was acknowledged, and new data goes before what is lost.
+    Forward,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
@@ -13,11 +23,19 @@ pub(crate) struct Undo {
     /// Segments sent again which the peer has not reported as duplicates.
     unproven: u8,
     any: bool,
+    pub(crate) trial: Trial,
 }
 
 impl Undo {
     pub(crate) fn new(window: u32, threshold: u32) -> Undo {
-        Undo { window, threshold, first: Stamp::default(), unproven: 0, any: false }
+        Undo {
+            window,
+            threshold,
+            first: Stamp::default(),
+            unproven: 0,
+            any: false,
+            trial: Trial::Off,
+        }
     }
 
     /// A segment was sent again.
@@ -36,9 +54,75 @@ impl Undo {
         last
     }
 
+    /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
+    /// `within` if it says nothing of what was sent after the timeout. Answers whether that was
+    /// needless: what arrives has been sent before, and not again.
+    pub(crate) fn is_needless(
+        &mut self,
+        arrival: &Arrival,
+        advanced: bool,
+        duplicate: bool,
+        within: bool,
+    ) -> bool {
+        let fresh = arrival.octets > 0;
+        let before = self.trial;
+        self.trial = match before {
+            Trial::Resent if advanced => Trial::Forward,
+            // With SACK the trial waits for the first segment.
+            Trial::Resent if duplicate && !fresh => Trial::Off,
+            Trial::Forward if advanced || duplicate => Trial::Off,
+            _ => before,
+        };
+        before == Trial::Forward && self.trial == Trial::Off && fresh && within && !arrival.again
+    }
+
     /// Whether a timestamp of this age is from before anything was sent again. It counts in
     /// milliseconds.
     pub(crate) fn is_before(&self, age_ms: u32, now: Stamp) -> bool {
         self.any && age_ms > (now.since(self.first) / 1000).saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seq::SeqNum;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn arrival(octets: u32, again: bool) -> Arrival {
+        Arrival {
+            now: Stamp::default(),
+            echo_age_ms: None,
+            min_rtt_us: 0,
+            fack: SeqNum::new(0),
+            octets,
+            newest: None,
+            rtt_us: None,
+            reordered: false,
+            again,
+            echo_is_old: false,
+        }
+    }
+
+    proptest! {
+        /// Whatever acknowledgments come, at most one takes a timeout back: the first after the one
+        /// that has advanced SND.UNA, if it brings only what was sent once and before the timeout.
+        #[test]
+        fn the_second_acknowledgment_decides(
+            acks in proptest::collection::vec((any::<[bool; 4]>(), 0_u32..2), 1..12),
+        ) {
+            let mut undo = Undo::new(4, 4);
+            undo.trial = Trial::Resent;
+            // Those that the trial does not ignore.
+            let counted: Vec<_> = acks.iter().filter(|a| a.0[0] || a.0[1]).collect();
+            let first = counted.iter().position(|a| a.0[0] || a.1 == 0);
+            let second = first.filter(|&i| counted[i].0[0]).and_then(|i| counted.get(i + 1));
+            let want = second.is_some_and(|(b, octets)| *octets > 0 && b[2] && !b[3]);
+            let taken = acks.iter().filter(|([advanced, duplicate, within, again], octets)| {
+                undo.is_needless(&arrival(*octets, *again), *advanced, *duplicate, *within)
+            });
+            prop_assert_eq!(taken.count(), usize::from(want));
+        }
     }
 }
