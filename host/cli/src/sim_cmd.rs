@@ -76,16 +76,18 @@ fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
             if flow.intact { "yes" } else { "NO" }
         ));
     }
-    say("\nnode    frames  failed  queue drops  radio on %  energy mJ\n");
+    say("\nnode    frames  failed  queue drops  radio on %  radio mJ   CPU %  CPU mJ\n");
     for node in &result.nodes {
         say(&format!(
-            "{:>4} {:>9} {:>7} {:>12} {:>11.2} {:>10.1}\n",
+            "{:>4} {:>9} {:>7} {:>12} {:>11.2} {:>9.1} {:>7.3} {:>7.1}\n",
             node.id,
             node.frames_sent,
             node.frames_failed,
             node.queue_drops,
             node.duty_cycle * 100.0,
-            node.energy_mj
+            node.energy_mj,
+            node.cpu_duty_cycle * 100.0,
+            node.cpu_mj
         ));
     }
 }

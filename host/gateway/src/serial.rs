@@ -151,4 +151,11 @@ impl Device for Site {
             Site::Serial(mote) => mote.handle_deadline(now),
         }
     }
+
+    fn segments(&mut self) -> u32 {
+        match self {
+            Site::Simulated(station) => station.segments(),
+            Site::Serial(mote) => mote.segments(),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::http::HttpServer;
 use crate::apps::udp::{UdpSender, UdpSink};
+use crate::cpu::host_cost_of;
 use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::scenario::{
@@ -19,7 +20,7 @@ use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node};
 use kinglet_mac as mac;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
-use kinglet_sim::profile::{AT86RF233, HostCost, NRF52840, RadioProfile as SimRadio};
+use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 
@@ -331,10 +332,7 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
             position: Position { x_m: place.x_m, y_m: place.y_m },
             filter: stack.filter(),
             radio: radio_of(scenario),
-            host: HostCost {
-                per_frame: Duration::from_micros(u64::from(scenario.radio.host_cost.micros())),
-                ..HostCost::NONE
-            },
+            host: host_cost_of(&scenario.radio),
             drift_ppm: 0,
         };
         let station = Station::new(stack, apps);

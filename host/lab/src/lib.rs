@@ -21,6 +21,7 @@ pub mod apps;
 pub mod build;
 pub mod chart;
 pub mod claims;
+mod cpu;
 pub mod experiment;
 pub mod layout;
 pub mod output;

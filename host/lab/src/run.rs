@@ -3,6 +3,7 @@
 use crate::build::{Ends, Network};
 use crate::scenario::{NodeId, Scenario};
 use crate::simulation;
+use kinglet_sim::cpu::CpuWork;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -96,6 +97,12 @@ pub struct NodeResult {
     pub duty_cycle: f64,
     /// Energy of the radio in millijoules.
     pub energy_mj: f64,
+    /// Share of time that the CPU works, 0 to 1; 0 without a CPU cost.
+    pub cpu_duty_cycle: f64,
+    /// Energy of the CPU in millijoules.
+    pub cpu_mj: f64,
+    /// What the CPU did.
+    pub cpu_work: CpuWork,
 }
 
 /// The congestion window of a flow at an instant.

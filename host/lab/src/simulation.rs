@@ -274,6 +274,9 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
         queue_drops: net,
         duty_cycle: energy.radio.duty_cycle(),
         energy_mj: energy.radio_uc * VOLTS / 1e3,
+        cpu_duty_cycle: energy.cpu_duty_cycle(),
+        cpu_mj: energy.cpu_uc * VOLTS / 1e3,
+        cpu_work: energy.cpu_work,
     }
 }
 

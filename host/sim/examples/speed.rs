@@ -4,8 +4,9 @@
 //! `cargo run --release -p kinglet-sim --example speed [PAIRS] [SECONDS]`
 
 use kinglet_radio::{Access, Ack, Channel, Command, Event, Filter, Start};
+use kinglet_sim::cpu::HostCost;
 use kinglet_sim::medium::{MediumConfig, Position};
-use kinglet_sim::profile::{AT86RF233, HostCost};
+use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::rng::Stream;
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::{Duration, Instant};

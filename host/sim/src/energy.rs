@@ -1,6 +1,7 @@
 //! Time and charge per radio state and CPU state.
 
-use crate::profile::{Currents, HostCost};
+use crate::cpu::{CpuWork, HostCost};
+use crate::profile::Currents;
 
 /// What a radio draws current for. Every microsecond of a run belongs to exactly one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +97,10 @@ pub struct Energy {
     pub radio: RadioTimes,
     /// Charge drawn by the radio, in microcoulombs.
     pub radio_uc: f64,
-    /// Time the CPU spent on frames, in microseconds (0 without a host cost).
+    /// Time the CPU worked, in microseconds (0 without a host cost).
     pub cpu_active_us: u64,
+    /// What it did in that time.
+    pub cpu_work: CpuWork,
     /// Charge drawn by the CPU, in microcoulombs.
     pub cpu_uc: f64,
 }
@@ -107,7 +110,7 @@ impl Energy {
         elapsed_us: u64,
         radio: RadioTimes,
         currents: &Currents,
-        cpu_active_us: u64,
+        (cpu_active_us, cpu_work): (u64, CpuWork),
         host: &HostCost,
     ) -> Self {
         let asleep = elapsed_us.saturating_sub(cpu_active_us);
@@ -115,7 +118,12 @@ impl Energy {
             + asleep as f64 * f64::from(host.sleep_ua))
             / 1e6;
         let radio_uc = radio.charge_uc(currents);
-        Energy { elapsed_us, radio, radio_uc, cpu_active_us, cpu_uc }
+        Energy { elapsed_us, radio, radio_uc, cpu_active_us, cpu_work, cpu_uc }
+    }
+
+    /// The share of time in which the CPU works, 0 to 1.
+    pub fn cpu_duty_cycle(&self) -> f64 {
+        self.cpu_active_us as f64 / self.elapsed_us.max(1) as f64
     }
 
     /// Average power in microwatts at a supply of `volts`.

@@ -1,6 +1,6 @@
 //! The host CPU: frames wait for it, one piece of work at a time.
 
-use crate::profile::HostCost;
+use crate::cpu::{CpuWork, HostCost};
 use crate::queue::next_generation;
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use std::collections::VecDeque;
@@ -16,6 +16,19 @@ pub(crate) enum Work {
     Event(Event),
     /// A command for the radio.
     Command(Command),
+    /// What the device has done at once: nothing follows from it, but what comes later waits.
+    Done(CpuWork),
+}
+
+impl Work {
+    fn counts(self) -> CpuWork {
+        match self {
+            Work::Event(Event::Received { .. }) => CpuWork { frames_received: 1, ..CpuWork::NONE },
+            Work::Command(Command::Transmit { .. }) => CpuWork { frames_sent: 1, ..CpuWork::NONE },
+            Work::Event(_) | Work::Command(_) => CpuWork::NONE,
+            Work::Done(work) => work,
+        }
+    }
 }
 
 /// One queued piece of work with its frame.
@@ -27,16 +40,30 @@ pub(crate) struct Item {
 }
 
 impl Item {
+    pub(crate) fn new(work: Work, octets: &[u8]) -> Item {
+        let mut frame = [0; MAX_FRAME];
+        frame[..octets.len()].copy_from_slice(octets);
+        Item { work, frame, len: octets.len() as u8 }
+    }
+
     pub(crate) fn frame(&self) -> &[u8] {
         &self.frame[..usize::from(self.len)]
     }
 }
 
-/// A CPU with a cost per frame.
+/// A CPU at work.
 pub(crate) struct Host {
-    cost_us: u64,
+    cost: HostCost,
     queue: VecDeque<Item>,
+    /// How long the first piece of work takes, in microseconds.
+    first_us: u64,
+    /// Nanoseconds of earlier work that no microsecond has been taken for yet.
+    rest_ns: u64,
+    /// Completed work, and how long it took.
+    pub(crate) work: CpuWork,
     pub(crate) active_us: u64,
+    /// Segments that the device had counted when they were last charged for.
+    pub(crate) segments: u32,
     /// Raised by a reset: completions of earlier work are stale.
     pub(crate) generation: u32,
     /// The device's deadline passed while the CPU was busy.
@@ -46,12 +73,15 @@ pub(crate) struct Host {
 impl Host {
     /// `None` for a host that costs no time: nothing needs to be queued for it.
     pub(crate) fn new(cost: &HostCost) -> Option<Box<Host>> {
-        let cost_us = cost.per_frame.as_micros();
-        (cost_us > 0).then(|| {
+        cost.takes_time().then(|| {
             Box::new(Host {
-                cost_us,
+                cost: *cost,
                 queue: VecDeque::new(),
+                first_us: 0,
+                rest_ns: 0,
+                work: CpuWork::NONE,
                 active_us: 0,
+                segments: 0,
                 generation: 0,
                 deadline_waits: false,
             })
@@ -64,38 +94,46 @@ impl Host {
 
     /// Queues work. Returns when the first piece is done if it has just been started, or `Err` if
     /// the queue is full.
-    pub(crate) fn push(&mut self, now: u64, work: Work, frame: &[u8]) -> Result<Option<u64>, ()> {
-        let droppable = matches!(work, Work::Event(Event::Received { .. }));
+    pub(crate) fn push(&mut self, now: u64, item: Item) -> Result<Option<u64>, ()> {
+        let droppable = matches!(item.work, Work::Event(Event::Received { .. }));
         if droppable && self.queue.len() >= QUEUE {
             return Err(());
         }
-        let mut item = Item { work, frame: [0; MAX_FRAME], len: frame.len() as u8 };
-        item.frame[..frame.len()].copy_from_slice(frame);
         self.queue.push_back(item);
-        Ok(if self.queue.len() == 1 { Some(now + self.first_us()) } else { None })
+        Ok(if self.queue.len() == 1 { self.start(now) } else { None })
+    }
+
+    /// Segments that the device has counted since they were last charged for.
+    pub(crate) fn new_segments(&mut self, counted: u32) -> u32 {
+        let new = counted.wrapping_sub(self.segments);
+        self.segments = counted;
+        new
     }
 
     /// The first piece of work is done: takes it, and says when the next one will be.
     pub(crate) fn complete(&mut self, now: u64) -> (Option<Item>, Option<u64>) {
-        self.active_us += self.first_us();
+        self.active_us += self.first_us;
         let done = self.queue.pop_front();
-        let next = if self.queue.is_empty() { None } else { Some(now + self.first_us()) };
-        (done, next)
+        if let Some(item) = &done {
+            self.work = self.work + item.work.counts();
+        }
+        (done, self.start(now))
+    }
+
+    /// Starts the first piece of work; when it is done.
+    fn start(&mut self, now: u64) -> Option<u64> {
+        let counts = self.queue.front()?.work.counts();
+        // Whole microseconds pass, and none is lost: the rest goes to the next piece.
+        let ns = self.cost.of(counts) + self.rest_ns;
+        (self.first_us, self.rest_ns) = (ns / 1_000, ns % 1_000);
+        Some(now + self.first_us)
     }
 
     /// Forgets all work, as a reset does.
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
+        self.segments = 0;
         self.generation = next_generation(self.generation);
         self.deadline_waits = false;
-    }
-
-    /// How long the first piece of work takes.
-    fn first_us(&self) -> u64 {
-        match self.queue.front().map(|item| item.work) {
-            Some(Work::Event(Event::Received { .. }))
-            | Some(Work::Command(Command::Transmit { .. })) => self.cost_us,
-            _ => 0,
-        }
     }
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`world`] | the event loop, the [`Device`] trait, faults |
 //! | [`medium`] | who hears whom; what overlapping frames do to each other |
-//! | [`profile`] | radios and hosts as data, with sources; the time of one frame by parts |
+//! | [`profile`] | radios as data, with sources; the time of one frame by parts |
+//! | [`cpu`] | processors as data; what frames and segments cost them |
 //! | [`energy`], [`stats`] | time and charge per state; what became of every frame |
 //! | [`observe`], [`pcap`], [`timeline`] | text trace, captures, intervals for a frame timeline |
 //! | [`station`], [`wire`] | the real stack with its applications; a faulty wire to a host |
@@ -17,7 +18,8 @@
 //! ```
 //! use kinglet_radio::{Access, Ack, Channel, Command, Event, Filter, Start};
 //! use kinglet_sim::medium::{MediumConfig, Position};
-//! use kinglet_sim::profile::{AT86RF233, HostCost};
+//! use kinglet_sim::cpu::HostCost;
+//! use kinglet_sim::profile::AT86RF233;
 //! use kinglet_sim::{Device, NodeConfig, World};
 //! use kinglet_time::Instant;
 //!
@@ -65,6 +67,7 @@
 
 pub mod ber;
 mod clock;
+pub mod cpu;
 pub mod energy;
 mod engine;
 mod frame;

@@ -1,4 +1,4 @@
-//! What is known about radios and hosts: data, with the source of each figure.
+//! What is known about radios: data, with the source of each figure.
 //!
 //! Nothing here is fitted to a published result, except what carries the word `FITTED` in its name.
 
@@ -234,34 +234,6 @@ pub fn frame_time(profile: &RadioProfile, psdu_len: usize, min_be: u8) -> FrameT
         ack_air: air_time(ACK_PSDU),
     }
 }
-
-/// What the host CPU spends per frame, and its currents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostCost {
-    /// CPU time per received frame before the device sees it, and per frame to be sent before the
-    /// radio gets it; one piece of work at a time.
-    pub per_frame: Duration,
-    /// CPU current while working, in microamperes.
-    pub active_ua: u32,
-    /// CPU current otherwise, in microamperes.
-    pub sleep_ua: u32,
-}
-
-impl HostCost {
-    /// A host that is infinitely fast and draws nothing.
-    pub const NONE: HostCost = HostCost { per_frame: Duration::ZERO, active_ua: 0, sleep_ua: 0 };
-}
-
-/// **Fitted**, not measured: about 2 ms a frame make up the difference between TCPlp's bound and
-/// its 75 kb/s over one hop (§6.3: 10.6 ms per segment of five frames). Any result computed with it
-/// says nothing about that difference.
-pub const FITTED_TCPLP_HOST_COST: HostCost = HostCost {
-    per_frame: Duration::from_millis(2),
-    // SAMD21 data sheet: 3.4 mA at 48 MHz, 3.3 V. Standby current: no verified figure, counted as
-    // 0.
-    active_ua: 3_400,
-    sleep_ua: 0,
-};
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,10 @@
 //! One radio's state.
 
+use crate::cpu::HostCost;
 use crate::energy::Meter;
 use crate::frame::Psdu;
 use crate::medium::Position;
-use crate::profile::{HostCost, RadioProfile};
+use crate::profile::RadioProfile;
 use crate::rng::Stream;
 use kinglet_radio::{Access, Capabilities, Channel, Event, Filter, Start};
 

@@ -123,4 +123,9 @@ impl<P: Profile> Device for Station<P> {
         }
         self.settle(now);
     }
+
+    fn segments(&mut self) -> u32 {
+        let stats = self.node.tcp().stats();
+        stats.received.wrapping_add(stats.sent)
+    }
 }

@@ -1,13 +1,13 @@
 //! The event loop: devices on top of radios on top of the medium.
 
 use crate::clock::Clock;
+use crate::cpu::{CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
-use crate::host::{Host, Work};
+use crate::host::{Host, Item, Work};
 use crate::medium::MediumConfig;
 use crate::observe::Trace;
 use crate::pcap::Pcap;
-use crate::profile::HostCost;
 use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig};
 use crate::stats::Counters;
@@ -38,6 +38,11 @@ pub trait Device {
 
     /// The deadline has passed.
     fn handle_deadline(&mut self, now: Instant);
+
+    /// TCP segments that came or went so far, wrapping: work for the CPU beside that of frames.
+    fn segments(&mut self) -> u32 {
+        0
+    }
 }
 
 /// Something that happens to the network at a given time.
@@ -226,36 +231,37 @@ impl<D: Device> World<D> {
                 slot.device.handle_radio(local, slot.clock.event(upcall.event), frame);
                 self.pump(node);
             }
-            Some(host) => match host.push(self.core.now, Work::Event(upcall.event), frame) {
-                Ok(Some(at)) => {
-                    self.core.queue.push(at, Class::Host, node as u32, host.generation);
+            Some(host) => {
+                match host.push(self.core.now, Item::new(Work::Event(upcall.event), frame)) {
+                    Ok(Some(at)) => {
+                        self.core.queue.push(at, Class::Host, node as u32, host.generation);
+                    }
+                    Ok(None) => {}
+                    Err(()) => self.core.counters[node].host_dropped += 1,
                 }
-                Ok(None) => {}
-                Err(()) => self.core.counters[node].host_dropped += 1,
-            },
+            }
         }
     }
 
     /// Takes what the device wants: commands, then its deadline.
     fn pump(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
         let now = self.core.now;
-        let local = slot.clock.local(now);
+        let local = self.slots[node].clock.local(now);
         for _ in 0..COMMANDS_IN_A_ROW {
+            let slot = &mut self.slots[node];
             let Some((command, frame)) = slot.device.poll_radio(local) else { break };
             let command = slot.clock.command(command);
-            match &mut slot.host {
-                None => {
-                    // A refusal is counted; a device that breaks the contract loses its command.
-                    let _ = self.core.submit(node, command, frame);
-                }
-                Some(host) => {
-                    if let Ok(Some(at)) = host.push(now, Work::Command(command), frame) {
-                        self.core.queue.push(at, Class::Host, node as u32, host.generation);
-                    }
-                }
+            if slot.host.is_none() {
+                // A refusal is counted; a device that breaks the contract loses its command.
+                let _ = self.core.submit(node, command, frame);
+                continue;
             }
+            let item = Item::new(Work::Command(command), frame);
+            self.charge_segments(node);
+            self.queue_work(node, item);
         }
+        self.charge_segments(node);
+        let slot = &mut self.slots[node];
         let due = slot.device.deadline().map_or(NEVER, |at| slot.clock.true_us(at).max(now));
         // A later deadline than the armed one is found out when that fires: most deadlines move
         // later all the time, and this way they cost nothing.
@@ -263,6 +269,25 @@ impl<D: Device> World<D> {
             slot.armed = due;
             slot.generation = next_generation(slot.generation);
             self.core.queue.push(due, Class::Deadline, node as u32, slot.generation);
+        }
+    }
+
+    /// The segments that the device of `node` has counted since the last time take their time now.
+    fn charge_segments(&mut self, node: usize) {
+        let slot = &mut self.slots[node];
+        let Some(host) = &mut slot.host else { return };
+        let segments = u64::from(host.new_segments(slot.device.segments()));
+        if segments > 0 {
+            let work = CpuWork { segments, ..CpuWork::NONE };
+            self.queue_work(node, Item::new(Work::Done(work), &[]));
+        }
+    }
+
+    /// Gives the CPU of `node` what is never dropped.
+    fn queue_work(&mut self, node: usize, item: Item) {
+        let Some(host) = &mut self.slots[node].host else { return };
+        if let Ok(Some(at)) = host.push(self.core.now, item) {
+            self.core.queue.push(at, Class::Host, node as u32, host.generation);
         }
     }
 
@@ -295,6 +320,8 @@ impl<D: Device> World<D> {
                 slot.deadlines_in_a_row = 0;
             }
             slot.device.handle_deadline(local);
+            let work = CpuWork { wake_ups: 1, ..CpuWork::NONE };
+            self.queue_work(node, Item::new(Work::Done(work), &[]));
         }
         self.pump(node);
     }
@@ -319,6 +346,7 @@ impl<D: Device> World<D> {
                 // As in `pump`.
                 let _ = self.core.submit(node, command, done.frame());
             }
+            Work::Done(_) => {}
         }
         if deadline { self.run_deadline(node) } else { self.pump(node) }
     }
@@ -377,7 +405,8 @@ impl<D: Device> World<D> {
         let radio = &self.core.radios[node];
         let slot = &self.slots[node];
         let times = radio.meter.until(self.core.now);
-        let active = slot.host.as_ref().map_or(0, |host| host.active_us);
+        let done = |host: &Host| (host.active_us, host.work);
+        let active = slot.host.as_deref().map_or((0, CpuWork::NONE), done);
         Energy::new(self.core.now, times, &radio.profile.currents, active, &slot.cost)
     }
 

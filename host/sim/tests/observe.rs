@@ -4,10 +4,11 @@ mod common;
 
 use common::*;
 use kinglet_radio::{Access, Command, Event};
+use kinglet_sim::cpu::HostCost;
 use kinglet_sim::energy::RadioState;
 use kinglet_sim::medium::MediumConfig;
 use kinglet_sim::observe::Trace;
-use kinglet_sim::profile::{AT86RF233, HostCost};
+use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::timeline::{Interval, Kind, Timeline};
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::{Duration, Instant};
@@ -99,7 +100,7 @@ fn time_in_states_follows_the_exchange() {
 
 #[test]
 fn a_host_that_cannot_keep_up_drops_frames_and_says_so() {
-    let cost = HostCost { per_frame: Duration::from_millis(100), active_ua: 0, sleep_ua: 0 };
+    let cost = HostCost::per_frame(Duration::from_millis(100));
     let script = (0..80u64).fold(Script::listening(), |script, i| {
         let frame = data(0xFFFF, 0, i as u8, 20);
         script.send(10_000 + i * 5_000, transmit(Access::Immediate, false), frame)

@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use kinglet_radio::{Access, Ack, Capabilities, Channel, Command, Event, Start, air_time};
-use kinglet_sim::profile::{AT86RF233, HostCost, NRF52840, RadioProfile, frame_time};
+use kinglet_sim::cpu::HostCost;
+use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile, frame_time};
 use kinglet_sim::stats::Fate;
 use kinglet_sim::{NodeConfig, World};
 use kinglet_time::{Duration, Instant};
@@ -314,7 +315,7 @@ fn a_radio_without_abilities_leaves_everything_to_the_mac() {
 
 #[test]
 fn a_host_cost_delays_frames_one_after_the_other() {
-    let cost = HostCost { per_frame: Duration::from_millis(5), active_ua: 1_000, sleep_ua: 0 };
+    let cost = HostCost { active_ua: 1_000, ..HostCost::per_frame(Duration::from_millis(5)) };
     let sender = Script::listening()
         .send(1_000, transmit(Access::Immediate, false), data(0xFFFF, 0, 1, 20))
         .send(3_000, transmit(Access::Immediate, false), data(0xFFFF, 0, 2, 20));
@@ -332,7 +333,7 @@ fn a_host_cost_delays_frames_one_after_the_other() {
 
 #[test]
 fn a_host_cost_delays_commands_too() {
-    let cost = HostCost { per_frame: Duration::from_millis(2), active_ua: 1_000, sleep_ua: 0 };
+    let cost = HostCost { active_ua: 1_000, ..HostCost::per_frame(Duration::from_millis(2)) };
     let sender = Script::listening().send(1_000, transmit(Access::Cca, true), data(1, 0, 7, 127));
     let nodes = vec![
         (NodeConfig { host: cost, ..node(0, 0.0) }, sender),

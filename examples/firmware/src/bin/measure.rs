@@ -1,4 +1,4 @@
-//! Counts the instructions that a segment costs its sender and its receiver, and their stack.
+//! Counts the instructions that frames and segments cost; sizes of records, depth of the stack.
 //!
 //! To be run with `-icount shift=0`, which makes an instruction last a nanosecond of the emulated
 //! clock: `tools/instructions` does it. Two nodes are joined by nothing but a loop; every segment
@@ -14,11 +14,12 @@ use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::mac::Csma;
+use kinglet::mac::{Csma, Mac};
+use kinglet::net::Net;
 use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
-use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::tcp::{self, ConnectionConfig, Endpoint, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
-use kinglet::{Config, Mote, Node};
+use kinglet::{AddressPair, BorderRouter, Config, Mote, Node, Router};
 use kinglet_firmware::app::{MSS, RECEIVER, RECEIVER_ADDRESS, SENDER};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
@@ -47,6 +48,10 @@ struct Station<'a> {
     ticks: u32,
     frames: u32,
     receives: bool,
+    /// Ticks of the turns in which a frame came and nothing was sent.
+    taking: u32,
+    /// Ticks of the turns in which one frame had gone and the next one went.
+    giving: u32,
 }
 
 /// A frame on its way.
@@ -56,6 +61,11 @@ struct Frame {
 }
 
 impl Station<'_> {
+    /// Counts from here.
+    const fn restart(&mut self) {
+        (self.ticks, self.frames, self.taking, self.giving) = (0, 0, 0, 0);
+    }
+
     /// Does `work` on the clock.
     fn timed<T>(&mut self, work: impl FnOnce(&mut Node<Mote>) -> T) -> T {
         let before = self.start();
@@ -66,7 +76,11 @@ impl Station<'_> {
 
     /// Says for whom the clock runs from now on, and what it shows.
     fn start(&self) -> u32 {
-        if self.receives { receiver_works() } else { sender_works() }
+        if self.receives {
+            receiver_works()
+        } else {
+            sender_works()
+        }
         let before = SYST::get_current();
         compiler_fence(Ordering::SeqCst);
         before
@@ -74,6 +88,7 @@ impl Station<'_> {
 
     /// One turn of the canonical loop after `event`; the frame that it sends, if it sends one.
     fn turn(&mut self, now: Instant, event: Option<Event>, frame: &[u8], out: &mut Frame) -> bool {
+        let start = self.ticks;
         if let Some(event) = event {
             self.timed(|node| node.handle_radio(now, event, frame));
         }
@@ -92,6 +107,11 @@ impl Station<'_> {
         }
         self.timed(|node| core::hint::black_box(node.deadline()));
         self.frames += u32::from(sent);
+        match (event, sent) {
+            (Some(Event::Received { .. }), false) => self.taking += self.ticks - start,
+            (Some(Event::Transmitted { .. }), true) => self.giving += self.ticks - start,
+            _ => {}
+        }
         sent
     }
 }
@@ -162,6 +182,10 @@ fn node(short: u16) -> Node<Mote> {
     Node::new(config, radio)
 }
 
+const fn station(node: &mut Node<Mote>, receives: bool) -> Station<'_> {
+    Station { node, ticks: 0, frames: 0, receives, taking: 0, giving: 0 }
+}
+
 #[entry]
 fn main() -> ! {
     console::end(measure())
@@ -176,8 +200,8 @@ fn measure() -> Result<(), &'static str> {
     clock.enable_counter();
     let receiver = singleton!(: Node<Mote> = node(RECEIVER)).ok_or("run twice")?;
     let sender = singleton!(: Node<Mote> = node(SENDER)).ok_or("run twice")?;
-    let mut receiver = Station { node: receiver, ticks: 0, frames: 0, receives: true };
-    let mut sender = Station { node: sender, ticks: 0, frames: 0, receives: false };
+    let mut receiver = station(receiver, true);
+    let mut sender = station(sender, false);
 
     let listen = ListenConfig { connection: &PROMPT, ..ListenConfig::default() };
     receiver.node.tcp_listen(PORT, listen).map_err(|_| "cannot listen")?;
@@ -193,7 +217,8 @@ fn measure() -> Result<(), &'static str> {
     for _ in 0..WARM_UP {
         now = segment(now, (&mut sender, up), (&mut receiver, down))?;
     }
-    (sender.ticks, sender.frames, receiver.ticks, receiver.frames) = (0, 0, 0, 0);
+    sender.restart();
+    receiver.restart();
     let stack = Stack::paint();
     for _ in 0..SEGMENTS {
         now = segment(now, (&mut sender, up), (&mut receiver, down))?;
@@ -202,11 +227,65 @@ fn measure() -> Result<(), &'static str> {
     if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
         return Err("a segment does not take five frames and one acknowledgement");
     }
-    let cost = |station: &Station<'_>| station.ticks * INSTRUCTIONS_PER_TICK / SEGMENTS;
-    console::line(&[Text("received "), Number(cost(&receiver)), Text(" instructions a segment")]);
-    console::line(&[Text("sent "), Number(cost(&sender)), Text(" instructions a segment")]);
-    console::line(&[Text("stack "), Number(depth), Text(" octets at the most")]);
+    report(&receiver, &sender);
+    report_size("stack", depth);
+    sender.restart();
+    for _ in 0..SEGMENTS {
+        sender.timed(|node| node.handle_deadline(now));
+        sender.turn(now, None, &[], &mut Frame { octets: [0; MAX_FRAME], len: 0 });
+    }
+    report_count("wake_up", per(sender.ticks, SEGMENTS));
+    report_sizes();
     Ok(())
+}
+
+/// Instructions in `ticks` for each of `count`.
+const fn per(ticks: u32, count: u32) -> u32 {
+    // Divided first, the rest after it: 200 segments may take more than 2^32 instructions / 40.
+    ticks / count * INSTRUCTIONS_PER_TICK + ticks % count * INSTRUCTIONS_PER_TICK / count
+}
+
+/// What the segments took, and how that divides between frames and what a segment takes beside
+/// them: 5 × frame_received + frame_sent + segment_received is the whole of the receiver, 5 ×
+/// frame_sent + frame_received + segment_sent that of the sender.
+fn report(receiver: &Station<'_>, sender: &Station<'_>) {
+    // The last frame of a segment is answered, the first one is not the next of any.
+    let frame_received = per(receiver.taking, SEGMENTS * (FRAMES - 1));
+    let frame_sent = per(sender.giving, SEGMENTS * (FRAMES - 1));
+    let (received, sent) = (per(receiver.ticks, SEGMENTS), per(sender.ticks, SEGMENTS));
+    report_count("receiver", received);
+    report_count("sender", sent);
+    report_count("frame_received", frame_received);
+    report_count("frame_sent", frame_sent);
+    report_count("segment_received", received - FRAMES * frame_received - frame_sent);
+    report_count("segment_sent", sent - FRAMES * frame_sent - frame_received);
+}
+
+fn report_count(name: &str, count: u32) {
+    console::line(&[Text("instructions "), Text(name), Text(" "), Number(count)]);
+}
+
+fn report_size(name: &str, octets: u32) {
+    console::line(&[Text("octets "), Text(name), Text(" "), Number(octets)]);
+}
+
+fn report_sizes() {
+    type Tcp = Endpoint<AddressPair, Mote>;
+    let sizes = [
+        ("tcp::Slot<Mote>", size_of::<tcp::Slot<AddressPair, Mote>>()),
+        ("tcp::Listener", size_of::<Option<tcp::Listener>>()),
+        ("tcp::HalfOpen", size_of::<Option<tcp::HalfOpen<AddressPair>>>()),
+        ("tcp::TimeWait", size_of::<Option<tcp::TimeWait<AddressPair>>>()),
+        ("tcp::Endpoint<Mote>", size_of::<Tcp>()),
+        ("mac::Mac<Mote>", size_of::<Mac<Mote>>()),
+        ("net::Net<Mote>", size_of::<Net<Mote, tcp::PayloadRef>>()),
+        ("Node<Mote>", size_of::<Node<Mote>>()),
+        ("Node<Router>", size_of::<Node<Router>>()),
+        ("Node<BorderRouter>", size_of::<Node<BorderRouter>>()),
+    ];
+    for (name, octets) in sizes {
+        report_size(name, octets as u32);
+    }
 }
 
 /// Moves one segment and its acknowledgement; when the next one is sent.

@@ -5,6 +5,7 @@ use crate::chart::{Bars, Figure};
 use crate::layout::one_hop_bound;
 use crate::radio;
 use crate::scenario::{HostCost, Mac, RadioProfile};
+use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-bound",
@@ -33,7 +34,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let with_driver = HostCost::FittedTcplp.micros() + driver_us() as u32;
+    let with_driver = FITTED_TCPLP_HOST_COST.frame_sent_ns / 1_000 + driver_us() as u32;
     let point = |label: &str, series, x, host_cost| {
         let mut scenario = line_scenario(effort, 1, 0);
         scenario.radio.host_cost = host_cost;

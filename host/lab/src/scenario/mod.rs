@@ -121,7 +121,7 @@ pub struct Radio {
     pub channel: u8,
     /// Output power in dBm (used by path loss and energy).
     pub tx_power_dbm: f64,
-    /// CPU time that a node spends on each frame it sends or receives.
+    /// CPU time that a node spends on what it sends and receives.
     pub host_cost: HostCost,
 }
 
@@ -145,28 +145,20 @@ pub enum RadioProfile {
     Nrf52840,
 }
 
-/// CPU time per frame.
+/// CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostCost {
     /// So many microseconds per frame.
     Micros(u32),
-    /// What TCPlp's 75 kb/s implies beside its own bound of 95 kb/s; see [`HostCost::micros`].
-    FittedTcplp,
-}
-
-impl HostCost {
-    /// The cost in microseconds per frame.
+    /// What TCPlp's 75 kb/s implies beside its own bound of 95 kb/s: 2 ms a frame.
     ///
-    /// `FittedTcplp`: at 75 kb/s a segment of 462 B takes 49.3 ms, at the bound of 95 kb/s 38.9 ms
-    /// (TCPlp §6.3): 10.4 ms per segment of five frames, so 2 ms a frame. It is the gap that the
-    /// paper leaves to "network stack processing and other real-world inefficiencies", not a
-    /// measurement of a processor; only rows that say so use it.
-    pub const fn micros(self) -> u32 {
-        match self {
-            HostCost::Micros(us) => us,
-            HostCost::FittedTcplp => 2_000,
-        }
-    }
+    /// At 75 kb/s a segment of 462 B takes 49.3 ms, at the bound of 95 kb/s 38.9 ms (TCPlp §6.3):
+    /// 10.4 ms per segment of five frames. It is the gap that the paper leaves to "network stack
+    /// processing and other real-world inefficiencies", not a measurement of a processor; only
+    /// rows that say so use it.
+    FittedTcplp,
+    /// What the instructions of this stack take on the chip that belongs to the radio's profile.
+    Measured,
 }
 
 /// What connects the radios, and what happens when frames overlap.

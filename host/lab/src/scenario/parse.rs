@@ -53,7 +53,8 @@ fn radio(table: Option<Reader<'_>>) -> Result<Radio> {
     let channel = t.integer("channel", 11..=26, default.channel.into())? as u8;
     let tx_power_dbm = t.number("tx_power_dbm", -30.0..=20.0, default.tx_power_dbm)?;
     let micros = t.integer_opt("host_cost_us_per_frame", 0..=100_000)?;
-    let preset = t.choice_opt("host_cost", &[("fitted_tcplp", HostCost::FittedTcplp)])?;
+    let presets = [("fitted_tcplp", HostCost::FittedTcplp), ("measured", HostCost::Measured)];
+    let preset = t.choice_opt("host_cost", &presets)?;
     let host_cost = match (micros, preset) {
         (Some(_), Some(_)) => {
             let message = "give either host_cost or host_cost_us_per_frame, not both";

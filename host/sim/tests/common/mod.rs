@@ -2,8 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part")]
 
 use kinglet_radio::{Access, Channel, Command, CsmaParams, Event, Filter, Start};
+use kinglet_sim::cpu::HostCost;
 use kinglet_sim::medium::{Connectivity, MatrixLink, MediumConfig, Position};
-use kinglet_sim::profile::{AT86RF233, HostCost, RadioProfile};
+use kinglet_sim::profile::{AT86RF233, RadioProfile};
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::Instant;
 use std::collections::VecDeque;
