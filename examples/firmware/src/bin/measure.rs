@@ -241,8 +241,7 @@ fn measure() -> Result<(), &'static str> {
 
 /// Instructions in `ticks` for each of `count`.
 const fn per(ticks: u32, count: u32) -> u32 {
-    // Divided first, the rest after it: 200 segments may take more than 2^32 instructions / 40.
-    ticks / count * INSTRUCTIONS_PER_TICK + ticks % count * INSTRUCTIONS_PER_TICK / count
+    ticks * INSTRUCTIONS_PER_TICK / count
 }
 
 /// What the segments took, and how that divides between frames and what a segment takes beside
