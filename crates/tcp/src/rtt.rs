@@ -20,6 +20,7 @@ const GRANULARITY_US: u32 = 1_000;
 pub(crate) const GRANULARITY: Duration = Duration::from_micros(GRANULARITY_US as u64);
 
 /// Saturates at 71 minutes, far above any RTO.
+#[inline(never)]
 pub(crate) fn micros_u32(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
@@ -78,8 +79,10 @@ impl RttEstimator {
         } else {
             self.initial_us
         };
-        let doubled = u64::from(base).checked_shl(u32::from(backoff.min(16))).unwrap_or(u64::MAX);
-        Duration::from_micros(doubled.min(u64::from(self.max_us)))
+        let shift = u32::from(backoff.min(16));
+        // Whether it stays below is asked first, so that nothing overflows.
+        let rto = if base > self.max_us >> shift { self.max_us } else { base << shift };
+        duration(rto)
     }
 
     /// When the answer to what was sent at `since` can be here.

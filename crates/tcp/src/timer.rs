@@ -67,6 +67,7 @@ impl Tick {
     }
 
     /// The instant that is meant, the one nearest to `epoch`.
+    #[inline(never)]
     pub(crate) fn near(self, epoch: Instant) -> Instant {
         let ahead = self.0.get().wrapping_sub(count(epoch));
         let begin = Instant::from_micros(epoch.as_micros() >> UNIT << UNIT);
@@ -75,6 +76,7 @@ impl Tick {
 
     /// Where instants have meant those nearest to `epoch` and will mean those nearest to `now`,
     /// makes this no older than [`HORIZON`].
+    #[inline(never)]
     pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
         let oldest = now - HORIZON;
         if self.near(epoch) < oldest {
@@ -91,6 +93,7 @@ impl Timer {
     pub(crate) const OFF: Timer = Timer(None);
 
     /// Due `delay` after `now`, but after [`LONGEST`] at the latest.
+    #[inline(never)]
     pub(crate) fn set(&mut self, now: Instant, delay: Duration) {
         self.0 = Some(Tick::after(now, delay));
     }

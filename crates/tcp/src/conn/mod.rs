@@ -120,6 +120,7 @@ const MAX_DELAYED_ACK_MS: u16 = 499;
 const SECOND: u32 = 1_000_000;
 
 /// A setting in units of so many microseconds, rounded up.
+#[inline(never)]
 fn in_units(duration: Duration, unit: u32) -> u16 {
     let rounding = Duration::from_micros(u64::from(unit.saturating_sub(1)));
     u16::try_from(((duration + rounding) / unit).as_micros()).unwrap_or(u16::MAX)
@@ -498,6 +499,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// Ends the connection without a segment.
+    #[inline(never)]
     fn finish(&mut self, error: Option<ConnectionError>) {
         self.state = State::Closed;
         if self.error.is_none() {

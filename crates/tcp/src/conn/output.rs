@@ -384,6 +384,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// The largest right edge that free space allows.
+    #[inline(never)]
     pub(super) fn receive_limit(&self) -> SeqNum {
         // See `window_field` for the slack.
         let slack = (1_u32 << self.rcv.scale.min(14)).saturating_sub(1);

@@ -156,6 +156,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
 
+    #[inline(never)]
     pub(super) fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)

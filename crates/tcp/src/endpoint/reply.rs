@@ -89,6 +89,7 @@ pub(super) struct Challenges(u8);
 impl Challenges {
     pub(super) const NONE: Self = Challenges(0);
 
+    #[inline(never)]
     pub(super) fn allow(&mut self, now: Instant, stats: &mut Stats) -> bool {
         let [.., octet] = (now.as_micros() >> PERIOD_BITS).to_be_bytes();
         let (period, used) = (octet & 0x0f, self.0 & 0x0f);

@@ -404,7 +404,12 @@ impl<R: Array<SegmentRecord>> Flight<R> {
             0 => 2,
             _ => 3,
         };
-        let best = pairs.map(cost).enumerate().min_by_key(|(i, c)| (*c, usize::MAX.abs_diff(*i)));
+        let mut best = None;
+        for (place, cost) in pairs.map(cost).enumerate() {
+            if best.is_none_or(|(_, least)| cost <= least) {
+                best = Some((place, cost));
+            }
+        }
         let Some((place, _)) = best else { return false };
         if let Some([first, second, ..]) = self.held_mut().get_mut(place..) {
             *second = first.merged(*second);
