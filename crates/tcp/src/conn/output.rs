@@ -36,9 +36,8 @@ struct Stretch {
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
-    /// the endpoint's to add to `header`, which is its own so that it is never copied.
+    /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
     pub(crate) fn poll(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        *header = Header::default();
         match self.state {
             State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,

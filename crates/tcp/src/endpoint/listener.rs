@@ -41,7 +41,7 @@ pub struct HalfOpen<K> {
     own_scale: u8,
     tries: u8,
     /// A SYN-ACK is to be sent.
-    pending: bool,
+    pub(super) pending: bool,
     /// The peer is to get a Fast Open cookie with the first SYN-ACK.
     pub(super) wants_cookie: bool,
     rtx: Timer,

@@ -19,32 +19,33 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     #[inline(never)]
     pub fn poll_packet(&mut self, now: Instant) -> Option<Packet<K>> {
         self.keep_time(now);
-        let mut header = Header::default();
         if let Some(reply) = self.replies.pop().or_else(|| self.poll_time_wait(now)) {
+            let mut header = Header::default();
             reply.fill(&mut header);
             return Some(self.finish(reply.peer, &header, PayloadRef::NONE, PLAIN, 0));
         }
-        if let Some(peer) = self.poll_half_open(now, &mut header) {
-            return Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0));
+        // An empty header is made only for what will fill it: most polls find nothing.
+        if self.forgotten.is_some() || self.half_open.as_slice().iter().flatten().any(|r| r.pending)
+        {
+            let mut header = Header::default();
+            if let Some(peer) = self.poll_half_open(now, &mut header) {
+                return Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0));
+            }
         }
         let count = self.slots.as_slice().len();
         for step in 0..count {
             let turn = usize::from(self.turn).saturating_add(step);
             let index = turn.checked_rem(count).unwrap_or(0);
-            if let Some((peer, emission)) = self.poll_slot(now, index, &mut header) {
+            let packet = self.poll_slot(now, index);
+            if packet.is_some() {
                 self.turn = u16::try_from(index).unwrap_or(0).wrapping_add(1);
-                return self.finish_emission(index, peer, &header, emission);
+                return packet;
             }
         }
         None
     }
 
-    fn poll_slot(
-        &mut self,
-        now: Instant,
-        index: usize,
-        header: &mut Header,
-    ) -> Option<(K, Emission)> {
+    fn poll_slot(&mut self, now: Instant, index: usize) -> Option<Packet<K>> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
         let Entry { peer, local_port, remote_port, ready, conn, .. } =
             &mut **slot.entry.as_mut()?;
@@ -52,20 +53,21 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return None;
         }
         let (peer, port) = (*peer, *remote_port);
-        let mut emission = conn.poll(now, header);
+        let mut header = Header::default();
+        let mut emission = conn.poll(now, &mut header);
         (header.src_port, header.dst_port) = (*local_port, port);
         if Self::REMEMBERS
             && conn.fast_open() == FastOpen::Wanted
             && let Some(syn) = &mut emission
         {
             let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
-            conn.offer_fast_open(header, syn, offer);
+            conn.offer_fast_open(&mut header, syn, offer);
         }
         *ready = emission.is_some();
         if Self::REMEMBERS && conn.has_fast_open_failed() {
             self.hold_fast_open(now, &peer, port);
         }
-        Some((peer, emission?))
+        self.finish_emission(index, peer, &header, emission?)
     }
 
     fn finish_emission(
