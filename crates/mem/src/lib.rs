@@ -41,9 +41,23 @@ use core::ops::{Deref, DerefMut, Range};
 pub fn copy(to: &mut [u8], from: &[u8]) -> usize {
     let len = to.len().min(from.len());
     if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
-        to.copy_from_slice(from);
+        copy_equal(to, from);
     }
     len
+}
+
+/// One octet after the other, eight a turn: a packet's octets are seldom aligned alike in two
+/// places, and then the compiler's own copy takes half as long again on a core that cannot load
+/// words from odd places.
+fn copy_equal(to: &mut [u8], from: &[u8]) {
+    let (to_eights, to) = to.as_chunks_mut::<8>();
+    let (from_eights, from) = from.as_chunks::<8>();
+    for ([a, b, c, d, e, f, g, h], from) in to_eights.iter_mut().zip(from_eights) {
+        [*a, *b, *c, *d, *e, *f, *g, *h] = *from;
+    }
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
 }
 
 /// Moves the octets `from` to `to`; the two places may overlap. Nothing changes if one of them is
@@ -143,6 +157,11 @@ mod tests {
         assert_eq!(copy(&mut octets, &[1, 2]), 2);
         assert_eq!(copy(&mut octets[2..], &[7, 8, 9]), 1);
         assert_eq!(octets, [1, 2, 7]);
+        // Longer than what is copied in one turn.
+        let (mut octets, from) = ([0; 30], core::array::from_fn::<u8, 27, _>(|i| i as u8 + 1));
+        assert_eq!(copy(&mut octets[2..], &from), 27);
+        assert_eq!((octets[0], octets[1], octets[29]), (0, 0, 0));
+        assert_eq!(octets[2..29], from);
     }
 
     #[test]
