@@ -82,8 +82,11 @@ fn link_local(link: Address) -> Option<Ipv6Addr> {
     derived_iid(link).map(|iid| Ipv6Addr::from_bits(LINK_LOCAL | u128::from(iid)))
 }
 
+/// A node has two link-local addresses at most: of its link address, and of the other one.
+const LINK_LOCALS: usize = 2;
+
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Adds an own address.
+    /// Adds an own address, for good: connections count on it.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -135,9 +138,30 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether `address` is one of this node's unicast addresses.
     pub fn is_own(&self, address: Ipv6Addr) -> bool {
-        is_link_local_of(self.config.link, address)
-            || is_link_local_of(self.config.alias, address)
-            || self.addresses.as_slice().iter().flatten().any(|own| own.address == address)
+        self.own_index(address).is_some()
+    }
+
+    /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
+    /// names that one for good.
+    pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
+        let links = [self.config.link, self.config.alias];
+        let links = links.into_iter().map(|link| is_link_local_of(link, address));
+        let own =
+            |place: &Option<InterfaceAddress>| place.is_some_and(|own| own.address == address);
+        let mut all = links.chain(self.addresses.as_slice().iter().map(own));
+        all.position(|own| own).and_then(|index| u8::try_from(index).ok())
+    }
+
+    /// The unicast address of this node that has this name.
+    pub fn own_address(&self, index: u8) -> Option<Ipv6Addr> {
+        match index {
+            0 => link_local(self.config.link),
+            1 => link_local(self.config.alias),
+            _ => {
+                let place = usize::from(index).checked_sub(LINK_LOCALS)?;
+                self.addresses.as_slice().get(place)?.map(|own| own.address)
+            }
+        }
     }
 
     pub(crate) fn accepts(&self, dst: Ipv6Addr) -> bool {

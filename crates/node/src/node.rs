@@ -134,13 +134,19 @@ impl<P: Profile> Node<P> {
         self.settle(now, result);
     }
 
+    /// What [`Node::tcp`] calls connections between these addresses. A `local` that is not this
+    /// node's makes one that is refused.
+    pub fn address_pair(&self, local: Ipv6Addr, remote: Ipv6Addr) -> AddressPair {
+        AddressPair::new(self.net.own_index(local), local, remote)
+    }
+
     /// Gives TCP, the one upper layer that is not the network layer's own, what is for it.
     fn settle(&mut self, now: Instant, result: Result<Option<Delivery>, net::Discard>) {
         let Ok(delivery) = result else { return };
         if let Some(Delivery { packet, header, upper, protocol }) = delivery {
             if protocol == protocol::TCP {
                 let segment = self.net.packet(packet).get(upper).unwrap_or_default();
-                let peer = AddressPair { local: header.dst, remote: header.src };
+                let peer = self.address_pair(header.dst, header.src);
                 // What TCP drops it has counted.
                 self.tcp_is_quiet = false;
                 let _ = self.tcp.handle_packet(now, peer, Ecn::of(header.traffic_class), segment);
@@ -149,7 +155,7 @@ impl<P: Profile> Node<P> {
         }
         let Some(report) = self.net.poll_error_about(protocol::TCP) else { return };
         if let Kind::DestinationUnreachable { .. } = report.kind {
-            let peer = AddressPair { local: report.src, remote: report.dst };
+            let peer = self.address_pair(report.src, report.dst);
             self.unreachable(&peer, report.upper);
         }
     }
@@ -237,8 +243,9 @@ impl<P: Profile> Node<P> {
         // Also a segment without payload has a key, by which the link tells of its loss.
         let body = Body::External { key: payload, len: payload.len };
         let outgoing = Outgoing {
-            src: peer.local,
-            dst: peer.remote,
+            // Own addresses stay, so the index names one.
+            src: self.net.own_address(peer.local()).unwrap_or(Ipv6Addr::UNSPECIFIED),
+            dst: peer.remote(),
             hop_limit: self.net.config().hop_limit,
             traffic_class: diffserv << 2 | ecn.traffic_class(),
             flow_label: 0,

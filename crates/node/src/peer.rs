@@ -5,28 +5,81 @@ use core::net::Ipv6Addr;
 use kinglet_tcp::Peer;
 use kinglet_wire::{checksum, ipv6::protocol};
 
-/// The addresses of both ends, to TCP an opaque key.
+/// The addresses of both ends, to TCP an opaque key. Every connection has one, and so has every
+/// record that TCP keeps of one, so the own address, of which a node has few, is kept as the index
+/// that [`Net::own_index`](kinglet_net::Net::own_index) gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPair {
-    /// An address of this node.
-    pub local: Ipv6Addr,
-    /// The other end's.
-    pub remote: Ipv6Addr,
+    remote: Ipv6Addr,
+    /// Of both addresses, for the checksum. As octets, so that the whole needs no alignment.
+    sum: [u8; 2],
+    local: u8,
+}
+
+/// No address of this node.
+const FOREIGN: u8 = u8::MAX;
+
+impl AddressPair {
+    /// `local`, whose index is `index`, and the other end's address.
+    pub fn new(index: Option<u8>, local: Ipv6Addr, remote: Ipv6Addr) -> AddressPair {
+        let sum = checksum::add(checksum::sum(&local.octets()), checksum::sum(&remote.octets()));
+        AddressPair { remote, sum: sum.to_be_bytes(), local: index.unwrap_or(FOREIGN) }
+    }
+
+    /// The index of this node's address.
+    pub const fn local(&self) -> u8 {
+        self.local
+    }
+
+    /// The other end's address.
+    pub const fn remote(&self) -> Ipv6Addr {
+        self.remote
+    }
 }
 
 impl Peer for AddressPair {
     fn pseudo_header_sum(&self, tcp_len: usize) -> u16 {
         let len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
-        checksum::pseudo_header(self.local, self.remote, len, protocol::TCP)
+        let nowhere = Ipv6Addr::UNSPECIFIED;
+        let rest = checksum::pseudo_header(nowhere, nowhere, len, protocol::TCP);
+        checksum::add(u16::from_be_bytes(self.sum), rest)
     }
 
     fn hash_into<H: Hasher>(&self, state: &mut H) {
-        state.write(&self.local.octets());
+        // The index stands for the own address: no other one has it in the life of a secret.
+        state.write_u8(self.local);
         state.write(&self.remote.octets());
     }
 
     fn is_unicast(&self) -> bool {
-        let usable = |address: Ipv6Addr| !address.is_multicast() && !address.is_unspecified();
-        usable(self.local) && usable(self.remote)
+        let remote = self.remote;
+        self.local != FOREIGN && !remote.is_multicast() && !remote.is_unspecified()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_that_of_the_whole_pseudo_header() {
+        let [a, b]: [Ipv6Addr; 2] = ["fe80::1:ffff", "2001:db8::fedc:ba98:7654:3210"]
+            .map(|text| text.parse().expect("an address"));
+        for (local, remote, len) in [(a, b, 20), (b, a, 1240), (a, a, 0)] {
+            let pair = AddressPair::new(Some(0), local, remote);
+            let len32 = u32::try_from(len).expect("short");
+            let whole = checksum::pseudo_header(local, remote, len32, protocol::TCP);
+            assert_eq!(pair.pseudo_header_sum(len), whole);
+        }
+    }
+
+    #[test]
+    fn only_own_addresses_and_unicast_ones_make_a_peer() {
+        let own = Ipv6Addr::LOCALHOST;
+        let all_nodes = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+        assert!(AddressPair::new(Some(2), own, own).is_unicast());
+        assert!(!AddressPair::new(None, all_nodes, own).is_unicast());
+        assert!(!AddressPair::new(Some(2), own, all_nodes).is_unicast());
+        assert!(!AddressPair::new(Some(2), own, Ipv6Addr::UNSPECIFIED).is_unicast());
     }
 }

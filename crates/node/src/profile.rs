@@ -124,8 +124,10 @@ const _: () = {
     use crate::peer::AddressPair;
     // Two rings of 2048 octets with a bit for each octet received.
     const BUFFERS: usize = 2048 + 2048 + 256;
-    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS <= 568);
-    assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 88);
-    assert!(size_of::<Option<tcp::TimeWait<AddressPair>>>() <= 64);
+    // Six records of segments in flight and two of constant data.
+    const TABLES: usize = 6 * size_of::<tcp::SegmentRecord>() + 2 * size_of::<tcp::Piece>();
+    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS - TABLES <= 384);
+    assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 76);
+    assert!(size_of::<Option<tcp::TimeWait<AddressPair>>>() <= 44);
     assert!(size_of::<Option<tcp::Listener>>() <= 16);
 };

@@ -62,7 +62,7 @@ impl<P: Profile> Node<P> {
         config: ConnectionConfig,
     ) -> Result<Handle, ConnectError> {
         let local = self.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
-        let peer = AddressPair { local, remote };
+        let peer = self.address_pair(local, remote);
         self.tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)
     }
 
@@ -97,7 +97,7 @@ impl<P: Profile> Node<P> {
         frames: u8,
     ) -> Result<(), tcp::InvalidHandle> {
         let (peer, ..) = self.tcp.name(handle).ok_or(tcp::InvalidHandle)?;
-        let mss = self.mss_for_frames(peer.remote, frames).ok_or(tcp::InvalidHandle)?;
+        let mss = self.mss_for_frames(peer.remote(), frames).ok_or(tcp::InvalidHandle)?;
         self.tcp().set_mss(handle, mss)
     }
 
@@ -111,7 +111,7 @@ impl<P: Profile> Node<P> {
         let Some((peer, ..)) = self.tcp.name(handle) else { return };
         let mut sizes = [0; MAX_FRAMES];
         for (frames, size) in (1..).zip(&mut sizes) {
-            *size = self.mss_for_frames(peer.remote, frames).unwrap_or(0).min(limit);
+            *size = self.mss_for_frames(peer.remote(), frames).unwrap_or(0).min(limit);
         }
         let size = |frames: u8| sizes.get(usize::from(frames.saturating_sub(1))).copied();
         // The first that holds as much.

@@ -5,7 +5,7 @@ use common::*;
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::time::{Duration, Instant};
-use kinglet::{AddressPair, BorderRouter, Node};
+use kinglet::{BorderRouter, Node};
 
 fn ip(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
@@ -47,7 +47,7 @@ fn syns(node: &mut Node<BorderRouter>, mut now: Instant) -> Vec<(u8, [u8; 16])> 
 fn a_local_address_that_is_asked_for_is_that_of_every_segment() {
     for local in ADDRESSES.map(ip) {
         let mut node = two_addresses(64);
-        let pair = AddressPair { local, remote: ip("2001:db8:3::3") };
+        let pair = node.address_pair(local, ip("2001:db8:3::3"));
         node.tcp().connect(Instant::ZERO, pair, 80, Default::default()).unwrap();
         assert_eq!(syns(&mut node, Instant::ZERO), [(64, local.octets()); 2]);
     }

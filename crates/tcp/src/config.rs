@@ -90,7 +90,7 @@ pub struct ConnectionConfig {
     /// of 200 ms, because a delayed acknowledgment must not look like a loss. RFC 6298 §2.4 would
     /// bound RTO itself by 1 s.
     pub rto_min: Duration,
-    /// Largest RTO. Default 60 s (RFC 6298 §2.5).
+    /// Largest RTO, in steps of 10 ms up to 655 s. Default 60 s (RFC 6298 §2.5).
     pub rto_max: Duration,
     /// Whether a timeout that is backed off lasts up to half as long again, by an amount that the
     /// initial sequence number and the try decide, so that two nodes that do not hear each other
@@ -105,7 +105,8 @@ pub struct ConnectionConfig {
     pub syn_retries: u8,
     /// Time without an acknowledgment of outstanding data after which the connection has timed out
     /// (RFC 9293 §3.9.1), measured when the retransmission timer expires; `None`: only
-    /// `max_retransmits` counts. Default `None`.
+    /// `max_retransmits` counts. Whole seconds count, rounded up, and 18 hours at most. Default
+    /// `None`.
     pub user_timeout: Option<Duration>,
     /// Keep-alive. Default off (RFC 9293 §3.8.4).
     pub keepalive: Option<KeepAlive>,

@@ -94,15 +94,15 @@ pub struct Info {
     /// When the peer last acknowledged something new, or when what is in flight was sent after
     /// there was nothing; at most 36 minutes back.
     pub last_progress: Instant,
-    /// Acknowledged by the peer, ever.
-    pub bytes_acked: u64,
-    /// Received in order, ever.
-    pub bytes_received: u64,
+    /// Acknowledged by the peer since the connection began, modulo 2^32.
+    pub bytes_acked: u32,
+    /// Received in order since the connection began, modulo 2^32.
+    pub bytes_received: u32,
     /// Counters of events.
     pub counters: Counters,
 }
 
-/// Events of a connection, counted since it began; they wrap.
+/// Events of a connection, counted since it began; they wrap, the rarer ones at 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Segments sent, retransmissions and acknowledgments included.
@@ -110,26 +110,26 @@ pub struct Counters {
     /// Segments received that belonged to the connection.
     pub segments_received: u32,
     /// Segments sent again in fast recovery.
-    pub fast_retransmits: u32,
+    pub fast_retransmits: u16,
     /// Segments sent again because of a timeout.
-    pub timeout_retransmits: u32,
+    pub timeout_retransmits: u16,
     /// Times that fast recovery was entered.
-    pub fast_recoveries: u32,
+    pub fast_recoveries: u16,
     /// Times that the retransmission timer expired.
-    pub timeouts: u32,
+    pub timeouts: u16,
     /// Duplicate acknowledgments received.
-    pub dup_acks: u32,
+    pub dup_acks: u16,
     /// Zero-window probes sent.
-    pub probes: u32,
+    pub probes: u16,
     /// Recoveries that turned out to be needless and were taken back.
-    pub undone: u32,
+    pub undone: u16,
     /// Times that the window was reduced because the peer reported marks (ECE).
-    pub marks: u32,
+    pub marks: u16,
 }
 
 impl Counters {
     /// All segments sent again, tail loss probes left out: `tcpi_total_retrans`.
-    pub const fn retransmits(&self) -> u32 {
+    pub const fn retransmits(&self) -> u16 {
         self.fast_retransmits.wrapping_add(self.timeout_retransmits)
     }
 }

@@ -14,32 +14,18 @@ pub(crate) const CLOCK: Duration = Duration::from_millis(1);
 /// Timestamp state of a connection that has agreed upon the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Paws {
-    /// Added to the clock, so that TSval does not tell the time since boot (RFC 7323 §7.1).
-    offset: u32,
     recent: u32,
     /// When `recent` was taken, in units of 2^32 µs: two octets last for nine years of silence.
     recent_at: NonZeroU16,
 }
 
 impl Paws {
-    pub(crate) fn new(offset: u32, recent: u32, now: Instant) -> Self {
-        Paws { offset, recent, recent_at: coarse(now) }
+    pub(crate) fn new(recent: u32, now: Instant) -> Self {
+        Paws { recent, recent_at: coarse(now) }
     }
 
     pub(crate) fn recent(&self) -> u32 {
         self.recent
-    }
-
-    /// TSval: milliseconds, RFC 7323 §5.4's fastest recommended clock.
-    pub(crate) fn clock(&self, now: Instant) -> u32 {
-        timestamp(self.offset, now)
-    }
-
-    /// The round trip that an echoed timestamp measures; `None` for nonsense.
-    pub(crate) fn rtt(&self, now: Instant, ecr: u32) -> Option<Duration> {
-        let elapsed_ms = self.clock(now).wrapping_sub(ecr);
-        // Longer than ten minutes is an echo of something we never sent.
-        (elapsed_ms < 600_000).then(|| Duration::from_millis(u64::from(elapsed_ms)))
     }
 
     /// §5.3 R1: whether a segment with this TSval is an old duplicate.
@@ -61,9 +47,17 @@ impl Paws {
     }
 }
 
-/// The timestamp clock in milliseconds, shifted by `offset`.
+/// TSval: milliseconds, RFC 7323 §5.4's fastest recommended clock, shifted by `offset` so that it
+/// does not tell the time since boot (§7.1).
 pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
     low_half(now.as_millis()).wrapping_add(offset)
+}
+
+/// The milliseconds since an echoed timestamp was sent, a round trip; `None` for nonsense.
+pub(crate) fn echo_age_ms(offset: u32, now: Instant, ecr: u32) -> Option<u32> {
+    let elapsed_ms = timestamp(offset, now).wrapping_sub(ecr);
+    // Longer than ten minutes is an echo of something we never sent.
+    (elapsed_ms < 600_000).then_some(elapsed_ms)
 }
 
 /// Never 0, so that an `Option` of [`Paws`] takes no more room.
@@ -84,14 +78,14 @@ mod tests {
 
     #[test]
     fn older_timestamps_are_rejected_modulo_2_to_the_32() {
-        let paws = Paws::new(0, 5, T0);
+        let paws = Paws::new(5, T0);
         assert!(paws.rejects(T0, 4) && paws.rejects(T0, u32::MAX));
         assert!(!paws.rejects(T0, 5) && !paws.rejects(T0, 6) && !paws.rejects(T0, 0x8000_0000));
     }
 
     #[test]
     fn after_24_days_of_silence_anything_is_accepted() {
-        let mut paws = Paws::new(0, 5, T0);
+        let mut paws = Paws::new(5, T0);
         let later = T0 + Duration::from_secs(25 * 24 * 3600);
         assert!(!paws.rejects(later, 4));
         paws.update(later, 4, seq(0), seq(0));
@@ -100,7 +94,7 @@ mod tests {
 
     #[test]
     fn only_segments_that_the_last_ack_reaches_update_ts_recent() {
-        let mut paws = Paws::new(0, 5, T0);
+        let mut paws = Paws::new(5, T0);
         paws.update(T0, 9, seq(101), seq(100));
         assert_eq!(paws.recent(), 5, "out of order");
         paws.update(T0, 9, seq(100), seq(100));
@@ -111,10 +105,9 @@ mod tests {
 
     #[test]
     fn an_echo_measures_the_round_trip_and_nonsense_does_not() {
-        let paws = Paws::new(1234, 0, T0);
-        let sent = paws.clock(T0);
+        let sent = timestamp(1234, T0);
         let now = T0 + Duration::from_millis(75);
-        assert_eq!(paws.rtt(now, sent), Some(Duration::from_millis(75)));
-        assert_eq!(paws.rtt(now, paws.clock(now).wrapping_add(1)), None, "from the future");
+        assert_eq!(echo_age_ms(1234, now, sent), Some(75));
+        assert_eq!(echo_age_ms(1234, now, timestamp(1234, now) + 1), None, "from the future");
     }
 }

@@ -6,18 +6,26 @@ use kinglet_time::{Duration, Instant};
 /// SRTT, RTTVAR and the RTO that follows from them, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
+    /// 0 before the first sample.
     srtt_us: u32,
+    /// Before the first sample the initial RTO.
     rttvar_us: u32,
     last_us: u32,
-    initial_us: u32,
-    min_us: u32,
-    max_us: u32,
-    measured: bool,
+    min_ms: u16,
+    /// In units of 10 ms.
+    max_cs: u16,
 }
 
 /// G of §2.3: no timeout is shorter, or on a path without delay they would never end.
 const GRANULARITY_US: u32 = 1_000;
 pub(crate) const GRANULARITY: Duration = Duration::from_micros(GRANULARITY_US as u64);
+
+/// A setting in units of so many microseconds, rounded up.
+#[inline(never)]
+pub(crate) fn in_units(duration: Duration, unit: u32) -> u16 {
+    let rounding = Duration::from_micros(u64::from(unit.saturating_sub(1)));
+    u16::try_from(((duration + rounding) / unit).as_micros()).unwrap_or(u16::MAX)
+}
 
 /// Saturates at 71 minutes, far above any RTO.
 #[inline(never)]
@@ -33,27 +41,29 @@ impl RttEstimator {
     pub(crate) fn new(initial: Duration, min: Duration, max: Duration) -> Self {
         RttEstimator {
             srtt_us: 0,
-            rttvar_us: 0,
+            rttvar_us: micros_u32(initial).max(GRANULARITY_US),
             last_us: 0,
-            initial_us: micros_u32(initial).max(GRANULARITY_US),
-            min_us: micros_u32(min).max(GRANULARITY_US),
-            max_us: micros_u32(max).max(GRANULARITY_US),
-            measured: false,
+            min_ms: in_units(min, 1_000).max(1),
+            max_cs: in_units(max, 10_000),
         }
     }
 
     /// Changes the least and the largest RTO.
     pub(crate) fn set_bounds(&mut self, min: Duration, max: Duration) {
-        self.min_us = micros_u32(min);
-        self.max_us = micros_u32(max);
+        self.min_ms = in_units(min, 1_000).max(1);
+        self.max_cs = in_units(max, 10_000);
+    }
+
+    fn measured(&self) -> bool {
+        self.srtt_us > 0
     }
 
     /// Takes a measurement (§2.2, §2.3).
     //= rfc9293#MUST-18
     pub(crate) fn sample(&mut self, rtt: Duration) {
-        let r = micros_u32(rtt);
+        let r = micros_u32(rtt).max(1);
         self.last_us = r;
-        if self.measured {
+        if self.measured() {
             // RTTVAR before SRTT: beta = 1/4, alpha = 1/8.
             let error = self.srtt_us.abs_diff(r);
             self.rttvar_us = weighted(self.rttvar_us, 3, error, 2);
@@ -61,27 +71,28 @@ impl RttEstimator {
         } else {
             self.srtt_us = r;
             self.rttvar_us = r / 2;
-            self.measured = true;
         }
     }
 
     /// §5.7: the SYN was lost and no sample exists, so data starts with an RTO of 3 s.
     pub(crate) fn syn_was_lost(&mut self) {
-        if !self.measured {
-            self.initial_us = self.initial_us.max(3_000_000);
+        if !self.measured() {
+            self.rttvar_us = self.rttvar_us.max(3_000_000);
         }
     }
 
     /// The RTO doubled `backoff` times (§5.5), never above the maximum.
     pub(crate) fn rto(&self, backoff: u8) -> Duration {
-        let base = if self.measured {
-            self.srtt_us.saturating_add(self.rttvar_us.saturating_mul(4).max(self.min_us))
+        let base = if self.measured() {
+            let min_us = u32::from(self.min_ms).saturating_mul(1_000);
+            self.srtt_us.saturating_add(self.rttvar_us.saturating_mul(4).max(min_us))
         } else {
-            self.initial_us
+            self.rttvar_us
         };
         let shift = u32::from(backoff.min(16));
+        let max_us = u32::from(self.max_cs).saturating_mul(10_000).max(GRANULARITY_US);
         // Whether it stays below is asked first, so that nothing overflows.
-        let rto = if base > self.max_us >> shift { self.max_us } else { base << shift };
+        let rto = if base > max_us >> shift { max_us } else { base << shift };
         duration(rto)
     }
 
@@ -96,7 +107,7 @@ impl RttEstimator {
     }
 
     pub(crate) fn rttvar(&self) -> Duration {
-        duration(self.rttvar_us)
+        duration(if self.measured() { self.rttvar_us } else { 0 })
     }
 
     pub(crate) fn last(&self) -> Duration {
@@ -125,7 +136,9 @@ mod tests {
         let mut e = RttEstimator::new(Duration::ZERO, Duration::ZERO, MS * 60_000);
         assert_eq!(e.rto(0), MS);
         e.sample(Duration::ZERO);
-        assert_eq!((e.rto(0), e.rto(3)), (MS, MS * 8));
+        // No sample is less than a microsecond.
+        let least = MS + Duration::from_micros(1);
+        assert_eq!((e.rto(0), e.rto(3)), (least, least * 8));
         let e = RttEstimator::new(MS * 1000, MS * 200, Duration::ZERO);
         assert_eq!(e.rto(16), MS);
     }

@@ -92,7 +92,7 @@ impl Sender {
     }
 
     /// Segments sent again: after duplicate acknowledgements, and after timeouts.
-    pub fn retransmissions(&self, node: &mut Node<Mote>) -> (u32, u32) {
+    pub fn retransmissions(&self, node: &mut Node<Mote>) -> (u16, u16) {
         let counters = node.tcp().info(self.handle).map(|info| info.counters);
         counters.map_or((0, 0), |all| (all.fast_retransmits, all.timeout_retransmits))
     }

@@ -231,7 +231,7 @@ fn bulk_result(
     let counters = info.counters;
     // What is on its way at the end is neither lost nor received: unacknowledged, less what the
     // receiver has but has not acknowledged.
-    let unacknowledged = sink.received().saturating_sub(info.bytes_acked);
+    let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
     let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
     let flying = flying.div_ceil(u64::from(info.mss.max(1)));
     let sent = u64::from(counters.segments_sent).saturating_sub(flying);

@@ -7,27 +7,39 @@ use super::{Acked, Controller, after_recovery, slow_start};
 pub struct NewReno {
     cwnd: u32,
     ssthresh: u32,
-    mss: u32,
-    initial_window: u32,
+    mss: u16,
+    initial_window: u16,
     /// Octets acknowledged towards the next increase in congestion avoidance (RFC 3465 §2.1).
     bytes_acked: u32,
+}
+
+/// A size that headers can express, in two octets.
+fn in_header(size: u32) -> u16 {
+    u16::try_from(size).unwrap_or(u16::MAX)
 }
 
 impl NewReno {
     /// RFC 5681 §3.1, equation 4: never under two segments.
     fn half(&self, flight: u32) -> u32 {
-        (flight / 2).max(self.mss.saturating_mul(2))
+        (flight / 2).max(self.mss().saturating_mul(2))
+    }
+
+    fn mss(&self) -> u32 {
+        u32::from(self.mss)
     }
 }
 
 impl Controller for NewReno {
     fn new(mss: u32, initial_window: u32) -> Self {
         // RFC 5681 §3.1: ssthresh starts arbitrarily high.
-        NewReno { cwnd: initial_window, ssthresh: u32::MAX, mss, initial_window, bytes_acked: 0 }
+        let mss = in_header(mss);
+        let cwnd = initial_window;
+        let initial_window = in_header(initial_window);
+        NewReno { cwnd, ssthresh: u32::MAX, mss, initial_window, bytes_acked: 0 }
     }
 
     fn set_mss(&mut self, mss: u32) {
-        self.mss = mss;
+        self.mss = in_header(mss);
         self.cwnd = self.cwnd.max(mss);
     }
 
@@ -45,12 +57,12 @@ impl Controller for NewReno {
             return;
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd = slow_start(self.cwnd, self.mss, acked);
+            self.cwnd = slow_start(self.cwnd, self.mss(), acked);
         } else {
             self.bytes_acked = self.bytes_acked.saturating_add(acked.octets);
             if self.bytes_acked >= self.cwnd {
                 self.bytes_acked = self.bytes_acked.saturating_sub(self.cwnd);
-                self.cwnd = self.cwnd.saturating_add(self.mss);
+                self.cwnd = self.cwnd.saturating_add(self.mss());
             }
         }
     }
@@ -62,21 +74,21 @@ impl Controller for NewReno {
     }
 
     fn on_mark(&mut self, flight: u32) {
-        let cwnd = (flight.min(self.cwnd) / 2).max(self.mss);
+        let cwnd = (flight.min(self.cwnd) / 2).max(self.mss());
         self.on_loss(flight.min(self.cwnd));
         // Other than after a loss, one segment is the least (RFC 3168 §6.1.2).
         self.cwnd = cwnd;
     }
 
     fn on_recovered(&mut self, flight: u32) {
-        self.cwnd = after_recovery(self.ssthresh, self.mss, flight);
+        self.cwnd = after_recovery(self.ssthresh, self.mss(), flight);
     }
 
     fn on_timeout(&mut self, flight: u32, first: bool) {
         if first {
             self.ssthresh = self.half(flight);
         }
-        self.cwnd = self.mss;
+        self.cwnd = self.mss();
         self.bytes_acked = 0;
     }
 
@@ -87,7 +99,7 @@ impl Controller for NewReno {
 
     fn on_idle(&mut self) {
         // RFC 5681 §4.1.
-        self.cwnd = self.cwnd.min(self.initial_window);
+        self.cwnd = self.cwnd.min(u32::from(self.initial_window));
     }
 }
 

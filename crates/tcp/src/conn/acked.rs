@@ -2,9 +2,10 @@
 //! window (RFC 5681, RFC 9937).
 
 use super::input::WindowChange;
-use super::{Acked, Buffers, Connection, Phase, Rtx, State, millis_u32};
+use super::{Acked, Buffers, Connection, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::error::SoftError;
+use crate::paws::echo_age_ms;
 use crate::send::flight::{Arrival, SegmentRecord, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
@@ -86,7 +87,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let echo = self.paws.as_ref().zip(segment.header.options.timestamps);
         Arrival {
             now: Stamp::of(now),
-            echo_age_ms: echo.and_then(|(paws, ts)| paws.rtt(now, ts.ecr)).map(millis_u32),
+            echo_age_ms: echo.and_then(|(_, ts)| echo_age_ms(self.ts_offset, now, ts.ecr)),
             min_rtt_us: self.recovery.rack.min_rtt_us,
             fack: self.recovery.flight.fack(),
             octets: 0,
@@ -134,7 +135,6 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
-        self.bytes_acked = self.bytes_acked.wrapping_add(u64::from(acked));
         // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
         // up for as long as every flight loses something.
         self.backoff = 0;
@@ -293,20 +293,18 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// TLP_process_ack (RFC 8985 §7.4.2): a probe that has repaired a loss counts as one.
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
-        match self.recovery.rack.probe {
-            Probe::New(end) if !ack.before(end) => self.recovery.rack.probe = Probe::None,
-            Probe::Again(end) if !ack.before(end) => {
-                if duplicated {
-                    self.recovery.rack.probe = Probe::None;
-                } else if ack.after(end) {
-                    self.recovery.rack.probe = Probe::None;
-                    if self.recovery.phase == Phase::Open && self.begin_reduction() {
-                        self.recovery.undo = None;
-                        self.cc.on_loss(self.flight());
-                    }
-                }
-            }
-            _ => {}
+        let rack = &mut self.recovery.rack;
+        let again = rack.probe == Probe::Again;
+        if !rack.probe.is_sent()
+            || ack.before(rack.probe_end)
+            || (again && !duplicated && ack == rack.probe_end)
+        {
+            return;
+        }
+        rack.probe = Probe::None;
+        if again && !duplicated && self.recovery.phase == Phase::Open && self.begin_reduction() {
+            self.recovery.undo = None;
+            self.cc.on_loss(self.flight());
         }
     }
 }

@@ -104,10 +104,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.agree(now, irs, &agreed);
         self.rcv.adv = self.receive_limit();
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.snd.wnd = u32::from(header.window);
-        self.snd.max_wnd = self.snd.wnd;
+        self.snd.set_window(u32::from(header.window));
         self.snd.wl1 = irs;
-        self.snd.wl2 = ack;
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
             self.state = State::SynReceived;
@@ -157,7 +155,6 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             FastOpen::Sent => {
                 let taken = ack.after(self.snd.una) || self.flight() == 0;
                 self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
-                self.bytes_acked = u64::from(ack.since(self.snd.una));
                 self.tx.acknowledge(buffers.pieces, ack);
                 self.snd.una = ack;
                 self.snd.nxt = ack;
@@ -270,11 +267,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn cut_at_window<'a>(&mut self, segment: Trimmed<'a>) -> Trimmed<'a> {
         let Trimmed { seq, mut payload, mut fin, push } = segment;
         let mut room = self.rcv.adv.since(seq) as usize;
-        if let Some(end) = self.rcv.fin {
+        if let Some(end) = self.rcv.fin() {
             room = room.min(end.since(seq) as usize);
         }
         // The FIN takes a sequence number too and must be inside the window.
-        if payload.len() > room || (fin && payload.len() >= room && self.rcv.fin.is_none()) {
+        if payload.len() > room || (fin && payload.len() >= room && !self.rcv.fin_known) {
             self.ack.now = true;
             fin = false;
         }
@@ -347,7 +344,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             return Err(Discard::AckUnsent);
         }
         // RFC 5961 §5.2.
-        if ack.before(self.snd.una.minus(self.snd.max_wnd)) {
+        if ack.before(self.snd.una.minus(self.snd.max_wnd())) {
             return Err(Discard::AckTooOld);
         }
         let window = self.take_window(segment, ack);
@@ -360,9 +357,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     //= rfc9293#MUST-1
     fn take_window(&mut self, segment: &Segment<'_>, ack: SeqNum) -> WindowChange {
         let seq = SeqNum::new(segment.header.seq);
-        let fresh =
-            self.snd.wl1.before(seq) || (self.snd.wl1 == seq && self.snd.wl2.at_or_before(ack));
-        if !fresh || ack.before(self.snd.una) {
+        if seq.before(self.snd.wl1) || ack.before(self.snd.una) {
             return WindowChange::None;
         }
         let scaled = !segment.header.flags.contains(Flags::SYN);
@@ -373,10 +368,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             (0, _) => WindowChange::Opened,
             _ => WindowChange::Other,
         };
-        self.snd.wnd = wnd;
-        self.snd.max_wnd = self.snd.max_wnd.max(wnd);
+        self.snd.set_window(wnd);
         self.snd.wl1 = seq;
-        self.snd.wl2 = ack;
         change
     }
 
@@ -441,7 +434,6 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if advance > 0 {
             self.recovery.told = 0;
         }
-        self.bytes_received = self.bytes_received.wrapping_add(u64::from(advance));
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);
         let threshold = full.saturating_mul(u32::from(self.params.ack_every));
@@ -456,12 +448,13 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// "Eighth, check the FIN bit", remembered if text before it is missing.
     fn step_8_fin(&mut self, now: Instant, segment: &Trimmed<'_>) {
-        if segment.fin && self.rcv.fin.is_none() && self.can_receive_fin() {
+        if segment.fin && !self.rcv.fin_known && self.can_receive_fin() {
             let len = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
-            self.rcv.fin = Some(segment.seq.plus(len));
+            self.rcv.fin_at = segment.seq.plus(len);
+            self.rcv.fin_known = true;
             self.ack.now = true;
         }
-        if self.rcv.fin != Some(self.rcv.nxt) || !self.can_receive_fin() {
+        if self.rcv.fin() != Some(self.rcv.nxt) || !self.can_receive_fin() {
             return;
         }
         self.rcv.nxt = self.rcv.nxt.plus(1);

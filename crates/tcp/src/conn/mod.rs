@@ -29,7 +29,7 @@ use crate::info::{Counters, Info};
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
-use crate::rtt::RttEstimator;
+use crate::rtt::{RttEstimator, in_units};
 use crate::send::buffer::{Piece, SendBuffer, Stored};
 use crate::send::flight::SegmentRecord;
 use crate::send::recovery::{Phase, Recovery};
@@ -62,14 +62,29 @@ struct Send {
     /// After everything ever sent: SND.MAX of other stacks.
     nxt: SeqNum,
     wnd: u32,
-    /// Sequence and acknowledgment number of the last window update.
+    /// Sequence number of the last window update. SND.WL2 is left out: it never exceeds SND.UNA,
+    /// and what acknowledges less than that updates nothing.
     wl1: SeqNum,
-    wl2: SeqNum,
     iss: SeqNum,
-    /// The largest window the peer has offered.
-    max_wnd: u32,
+    /// The largest window the peer has offered, before the shift.
+    max_field: u16,
     /// Snd.Wind.Shift
     scale: u8,
+}
+
+impl Send {
+    /// SND.WND is `wnd` from now on.
+    fn set_window(&mut self, wnd: u32) {
+        self.wnd = wnd;
+        // That of a SYN may be no multiple of the unit (RFC 7323 §2.2).
+        let units = wnd.div_ceil(1 << self.scale.min(14));
+        self.max_field = self.max_field.max(u16::try_from(units).unwrap_or(u16::MAX));
+    }
+
+    /// MAX.SND.WND of RFC 5961 §5.2
+    fn max_wnd(&self) -> u32 {
+        u32::from(self.max_field) << self.scale.min(14)
+    }
 }
 
 /// Receive sequence variables.
@@ -81,19 +96,27 @@ struct Receive {
     irs: SeqNum,
     /// Last.ACK.sent of RFC 7323.
     last_ack_sent: SeqNum,
-    /// Where a FIN that came out of order stands.
-    fin: Option<SeqNum>,
+    /// Where the peer's FIN stands, if `fin_known`.
+    fin_at: SeqNum,
+    fin_known: bool,
     /// Largest payload seen: the peer's notion of a full segment.
     mss: u16,
     /// Rcv.Wind.Shift
     scale: u8,
 }
 
+impl Receive {
+    /// Where the peer's FIN stands, which may have come out of order.
+    fn fin(&self) -> Option<SeqNum> {
+        self.fin_known.then_some(self.fin_at)
+    }
+}
+
 /// The settings that matter after the connection was set up.
 #[derive(Clone, Copy, Debug)]
 struct Params {
     delayed_ack_ms: u16,
-    user_timeout_ms: u32,
+    user_timeout_s: u16,
     keep_idle_s: u16,
     keep_interval_s: u16,
     fin_wait_2_s: u16,
@@ -119,23 +142,12 @@ const MAX_DELAYED_ACK_MS: u16 = 499;
 /// Microseconds.
 const SECOND: u32 = 1_000_000;
 
-/// A setting in units of so many microseconds, rounded up.
-#[inline(never)]
-fn in_units(duration: Duration, unit: u32) -> u16 {
-    let rounding = Duration::from_micros(u64::from(unit.saturating_sub(1)));
-    u16::try_from(((duration + rounding) / unit).as_micros()).unwrap_or(u16::MAX)
-}
-
-fn millis_u32(duration: Duration) -> u32 {
-    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
-}
-
 impl Params {
     fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
         Params {
             delayed_ack_ms: in_units(config.delayed_ack, 1_000).min(MAX_DELAYED_ACK_MS),
-            user_timeout_ms: config.user_timeout.map_or(0, millis_u32),
+            user_timeout_s: config.user_timeout.map_or(0, |t| in_units(t, SECOND)),
             keep_idle_s: keep.map_or(0, |k| in_units(k.idle, SECOND).max(1)),
             keep_interval_s: keep.map_or(0, |k| in_units(k.interval, SECOND)),
             fin_wait_2_s: in_units(config.fin_wait_2, SECOND),
@@ -279,8 +291,6 @@ pub(crate) struct Connection<C, R> {
     /// When SND.UNA last moved, or when the flight began.
     progress_at: Tick,
     params: Params,
-    bytes_acked: u64,
-    bytes_received: u64,
     counters: Counters,
 }
 
@@ -311,22 +321,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             tries: 0,
             mss,
             resent: 0,
-            snd: Send {
-                una: iss,
-                nxt: iss,
-                wnd: 0,
-                wl1: zero,
-                wl2: zero,
-                iss,
-                max_wnd: 0,
-                scale: 0,
-            },
+            snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, max_field: 0, scale: 0 },
             rcv: Receive {
                 nxt: zero,
                 adv: zero,
-                irs: zero,
+                // So that nothing has been received before the peer's SYN tells more.
+                irs: zero.minus(1),
                 last_ack_sent: zero,
-                fin: None,
+                fin_at: zero,
+                fin_known: false,
                 mss: 0,
                 scale,
             },
@@ -343,8 +346,6 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             keep: Timer::OFF,
             last_sent: Tick::at(now),
             progress_at: Tick::at(now),
-            bytes_acked: 0,
-            bytes_received: 0,
             counters: Counters::default(),
             params,
         }
@@ -358,9 +359,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         conn.snd.nxt = from.iss.plus(1);
         conn.snd.una = conn.snd.nxt;
         conn.snd.wl1 = from.irs;
-        conn.snd.wl2 = conn.snd.una;
-        conn.snd.wnd = from.wnd;
-        conn.snd.max_wnd = from.wnd;
+        conn.snd.set_window(from.wnd);
         if let Some(rtt) = from.rtt {
             conn.take_sample(rtt);
         }
@@ -394,7 +393,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.sack = agreed.sack;
         // RFC 3168 §6.1.1: after a SYN that has not asked, no data is capable.
         self.ecn = EcnState::new(agreed.ecn, self.tries < 2);
-        self.paws = agreed.timestamp.map(|recent| Paws::new(self.ts_offset, recent, now));
+        self.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
         let options = self.timestamps_len();
         self.mss = self.params.own_mss.min(peer).saturating_sub(options);
@@ -649,6 +648,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.paws
     }
 
+    /// After the last octet of text that is in order: RCV.NXT, but before the FIN.
+    fn received(&self) -> SeqNum {
+        self.rcv.fin().map_or(self.rcv.nxt, |fin| fin.earlier(self.rcv.nxt))
+    }
+
     /// RCV.WND as a header would say it.
     pub(crate) fn window_field(&self) -> u16 {
         let wnd = self.rcv.adv.since(self.rcv.nxt);
@@ -693,11 +697,16 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             receive_buffer: self.rx.capacity(),
             last_sent: self.last_sent.near(epoch),
             last_progress: self.progress_at.near(epoch),
-            bytes_acked: self.bytes_acked,
-            bytes_received: self.bytes_received,
+            bytes_acked: distance(self.snd.iss, self.tx.start()),
+            bytes_received: distance(self.rcv.irs, self.received()),
             counters: self.counters,
         }
     }
+}
+
+/// Octets between a SYN and `end`, modulo 2^32.
+fn distance(syn: SeqNum, end: SeqNum) -> u32 {
+    end.value().wrapping_sub(syn.plus(1).value())
 }
 
 /// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).

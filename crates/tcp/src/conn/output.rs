@@ -161,7 +161,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
-        self.paws.map(|paws| Timestamps { val: paws.clock(now), ecr: paws.recent() })
+        let val = timestamp(self.ts_offset, now);
+        self.paws.map(|paws| Timestamps { val, ecr: paws.recent() })
     }
 
     //= rfc9293#MUST-65
@@ -198,7 +199,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             // A window of less than a segment lets one segment out if nothing else is.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }
-        if core::mem::take(&mut self.recovery.rack.probe_due) {
+        if self.recovery.rack.probe == Probe::Due {
             return self.tail_probe(now, room);
         }
         self.new_stretch(now, allowed, room)
@@ -208,19 +209,20 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
         self.recovery.rack.sampled = false;
+        self.recovery.rack.probe_end = nxt;
         if self.recovery.phase != Phase::Open {
             // The first segment has been sent again, and that has probably been lost.
-            self.recovery.rack.probe = Probe::Again(nxt);
+            self.recovery.rack.probe = Probe::Again;
             return Some(self.again(self.snd.una, self.recovery.flight.first_end(), room));
         }
         if let Some(new) = self.new_stretch(now, room, room) {
-            let end = nxt.plus(new.len).plus(u32::from(new.fin));
-            self.recovery.rack.probe = Probe::New(end);
+            self.recovery.rack.probe = Probe::New;
+            self.recovery.rack.probe_end = nxt.plus(new.len).plus(u32::from(new.fin));
             return Some(new);
         }
         let start = self.recovery.flight.last_start().later(nxt.minus(room));
         let stretch = self.again(start, nxt, room);
-        self.recovery.rack.probe = Probe::Again(nxt);
+        self.recovery.rack.probe = Probe::Again;
         Some(stretch)
     }
 
@@ -262,7 +264,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let may_send = len >= room.min(u32::from(self.mss))
             || fin
             || (all && (idle || !self.params.nagle))
-            || (len >= self.snd.max_wnd.div_ceil(2) && (idle || !self.params.nagle))
+            || (len >= self.snd.max_wnd().div_ceil(2) && (idle || !self.params.nagle))
             // The override timeout of SWS avoidance is the persist timer.
             || (self.backoff > 0 && idle);
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, again: false })

@@ -42,7 +42,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 Rtx::Timeout => self.on_retransmission_timer(now),
                 Rtx::Probe => {
                     // Whether or not there is anything to send, RTO comes next (RFC 8985 §7.3).
-                    self.recovery.rack.probe_due = true;
+                    self.recovery.rack.probe = Probe::Due;
                     self.rtx.set(now, self.rto());
                 }
                 Rtx::Reordering => {
@@ -134,7 +134,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             return;
         }
         let waited = self.progress_at.elapsed(now);
-        let limit = Duration::from_millis(u64::from(self.params.user_timeout_ms));
+        let limit = Duration::from_secs(u64::from(self.params.user_timeout_s));
         if self.tries >= self.params.max_retransmits || (limit > Duration::ZERO && waited >= limit)
         {
             return self.abort(ConnectionError::TimedOut);

@@ -7,7 +7,7 @@ use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, Setup, is_setup, window_scale};
 use crate::error::Discard;
 use crate::info::Expected;
-use crate::paws::{CLOCK, Paws, timestamp};
+use crate::paws::{CLOCK, Paws, echo_age_ms, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
@@ -135,7 +135,7 @@ impl<K: Peer> HalfOpen<K> {
         let (seq, nxt) = (SeqNum::new(header.seq), self.irs.plus(1));
         if let (Some(recent), Some(ts)) = (self.agreed.timestamp, header.options.timestamps)
             && !reset
-            && Paws::new(self.ts_offset, recent, now).rejects(now, ts.val)
+            && Paws::new(recent, now).rejects(now, ts.val)
         {
             return Err(Discard::Paws);
         }
@@ -170,10 +170,10 @@ impl<K: Peer> HalfOpen<K> {
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let longest = self.sent_at.elapsed(now);
         match (self.agreed.timestamp, segment.header.options.timestamps) {
-            (Some(recent), Some(ts)) => {
+            (Some(_), Some(ts)) => {
                 // An echo of an earlier SYN-ACK would measure the back-off (see `measure`).
-                Paws::new(self.ts_offset, recent, now)
-                    .rtt(now, ts.ecr)
+                echo_age_ms(self.ts_offset, now, ts.ecr)
+                    .map(|ms| Duration::from_millis(u64::from(ms)))
                     .filter(|r| *r <= longest + CLOCK)
             }
             _ => (self.tries == 0 && longest > Duration::ZERO).then_some(longest),

@@ -5,7 +5,7 @@ use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::congestion::Controller;
 use crate::conn::Connection;
 use crate::error::Discard;
-use crate::paws::Paws;
+use crate::paws::timestamp;
 use crate::send::flight::SegmentRecord;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
@@ -22,9 +22,11 @@ pub struct TimeWait<K> {
     window: u16,
     snd_nxt: SeqNum,
     rcv_nxt: SeqNum,
-    paws: Option<Paws>,
-    expires: Tick,
+    /// TS.Recent, if there are timestamps.
+    recent: u32,
+    timestamps: bool,
     ack_now: bool,
+    expires: Tick,
     challenges: Challenges,
 }
 
@@ -41,7 +43,8 @@ impl<K: Peer> TimeWait<K> {
             window: conn.window_field(),
             snd_nxt: conn.snd_nxt(),
             rcv_nxt: conn.rcv_nxt(),
-            paws: conn.paws(),
+            recent: conn.paws().map_or(0, |paws| paws.recent()),
+            timestamps: conn.paws().is_some(),
             expires,
             // The FIN that has brought it here is not, unless the last step was from CLOSING.
             ack_now: conn.owes_ack(),
@@ -60,20 +63,16 @@ impl<K: Peer> TimeWait<K> {
     /// RFC 9293 MAY-2 with RFC 6191: a SYN that is provably newer may open the name again.
     //= rfc9293#SHLD-4
     fn allows(&self, segment: &Segment<'_>) -> bool {
-        let newer_time = match (self.paws, segment.header.options.timestamps) {
-            (Some(paws), Some(ts)) => SeqNum::new(ts.val).after(SeqNum::new(paws.recent())),
-            _ => false,
-        };
-        newer_time || SeqNum::new(segment.header.seq).after(self.rcv_nxt)
+        let recent = SeqNum::new(self.recent);
+        let newer = |ts: Timestamps| self.timestamps && SeqNum::new(ts.val).after(recent);
+        segment.header.options.timestamps.is_some_and(newer)
+            || SeqNum::new(segment.header.seq).after(self.rcv_nxt)
     }
 
-    fn poll(&mut self, now: Instant) -> Option<Reply<K>> {
-        if !core::mem::take(&mut self.ack_now) {
-            return None;
-        }
-        let timestamps =
-            self.paws.map(|paws| Timestamps { val: paws.clock(now), ecr: paws.recent() });
-        Some(Reply {
+    /// The last acknowledgment once more.
+    fn acknowledgment(&self, ts_val: u32) -> Reply<K> {
+        let timestamps = self.timestamps.then_some(Timestamps { val: ts_val, ecr: self.recent });
+        Reply {
             peer: self.peer,
             local_port: self.local_port,
             remote_port: self.remote_port,
@@ -82,7 +81,7 @@ impl<K: Peer> TimeWait<K> {
             flags: Flags::ACK,
             window: self.window,
             timestamps,
-        })
+        }
     }
 }
 
@@ -149,6 +148,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     pub(super) fn poll_time_wait(&mut self, now: Instant) -> Option<Reply<K>> {
-        self.time_wait.as_mut_slice().iter_mut().flatten().find_map(|r| r.poll(now))
+        let mut records = self.time_wait.as_mut_slice().iter_mut().flatten();
+        let record = records.find(|r| r.ack_now)?;
+        record.ack_now = false;
+        let record = *record;
+        // Drawn from the hash again, as rarely as this happens.
+        let offset = self.timestamp_offset(&record.peer, record.local_port, record.remote_port);
+        Some(record.acknowledgment(timestamp(offset, now)))
     }
 }

@@ -9,8 +9,8 @@ use kinglet_time::{Duration, Instant};
 pub(crate) struct AckState {
     /// An acknowledgment is to be sent now.
     pub(crate) now: bool,
-    /// Octets received since the last acknowledgment.
-    unacked: u32,
+    /// Octets received since the last acknowledgment; more than this can count have had theirs.
+    unacked: u16,
     pub(crate) timer: Timer,
 }
 
@@ -20,8 +20,9 @@ impl AckState {
     /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
     //= rfc9293#SHLD-18
     pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
-        self.unacked = self.unacked.saturating_add(octets);
-        if self.unacked >= threshold || delay == Duration::ZERO {
+        let unacked = u32::from(self.unacked).saturating_add(octets);
+        self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
+        if unacked >= threshold || delay == Duration::ZERO {
             self.now = true;
         } else if !self.timer.is_set() {
             self.timer.set(now, delay);

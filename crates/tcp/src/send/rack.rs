@@ -3,53 +3,66 @@
 use super::flight::{Arrival, Stamp};
 use crate::seq::SeqNum;
 
-/// A loss probe that was sent.
+/// How far a loss probe has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     None,
-    /// New data.
-    New(SeqNum),
-    /// The last segment once more. The number is TLP.end_seq.
-    Again(SeqNum),
+    /// Its timer has expired.
+    Due,
+    /// It was sent and is new data.
+    New,
+    /// It was sent and is the last segment once more.
+    Again,
+}
+
+impl Probe {
+    pub(crate) const fn is_sent(self) -> bool {
+        matches!(self, Probe::New | Probe::Again)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// RACK.xmit_ts and RACK.end_seq, once anything has been delivered.
-    newest: Option<(Stamp, SeqNum)>,
-    /// RACK.rtt
+    /// RACK.xmit_ts and RACK.end_seq, if RACK.rtt is known.
+    newest: (Stamp, SeqNum),
+    /// RACK.rtt; [`UNKNOWN`] until something has been delivered.
     rtt_us: u32,
     /// RACK.min_RTT: rises by 1/16 of the distance with each sample, so that a path that has become
     /// longer is noticed without a window of samples.
     pub(crate) min_rtt_us: u32,
-    /// RACK.dsack_round
-    dsack_round: Option<SeqNum>,
+    /// RACK.dsack_round: until SND.UNA is there, D-SACKs tell nothing more.
+    dsack_round: SeqNum,
+    /// TLP.end_seq, if a probe was sent.
+    pub(crate) probe_end: SeqNum,
     /// RACK.reo_wnd_mult; 0 as long as no reordering has been seen.
     multiple: u8,
     /// RACK.reo_wnd_persist
     persist: u8,
     pub(crate) probe: Probe,
-    /// The probe timer has expired.
-    pub(crate) probe_due: bool,
     /// An RTT sample was taken since the last probe.
     pub(crate) sampled: bool,
 }
+
+/// Longer than any round trip: 71 minutes.
+const UNKNOWN: u32 = u32::MAX;
 
 /// RACK.reo_wnd_persist: recoveries that an enlarged reordering window outlasts.
 const PERSIST: u8 = 16;
 
 impl Rack {
-    pub(crate) const NEW: Rack = Rack {
-        newest: None,
-        rtt_us: 0,
-        min_rtt_us: 0,
-        dsack_round: None,
-        multiple: 0,
-        persist: 0,
-        probe: Probe::None,
-        probe_due: false,
-        sampled: false,
-    };
+    pub(crate) fn new(una: SeqNum) -> Rack {
+        Rack {
+            newest: (Stamp::default(), una),
+            rtt_us: UNKNOWN,
+            min_rtt_us: 0,
+            dsack_round: una,
+            probe_end: una,
+            multiple: 0,
+            persist: 0,
+            probe: Probe::None,
+            sampled: false,
+        }
+    }
 
     /// §6.2 steps 1 to 3.
     pub(crate) fn update(&mut self, arrival: &Arrival) {
@@ -57,28 +70,31 @@ impl Rack {
             self.multiple = 1;
         }
         let Some((at, end)) = arrival.newest else { return };
+        let known = self.newest();
         self.rtt_us = arrival.now.since(at);
-        if self.newest.is_none() || self.rtt_us < self.min_rtt_us {
+        if known.is_none() || self.rtt_us < self.min_rtt_us {
             self.min_rtt_us = self.rtt_us;
         } else {
             let above = self.rtt_us.saturating_sub(self.min_rtt_us);
             self.min_rtt_us = self.min_rtt_us.saturating_add(above / 16);
         }
-        if self.newest.is_none_or(|(known, known_end)| at.sent_after(end, known, known_end)) {
-            self.newest = Some((at, end));
+        if known.is_none_or(|(known, known_end)| at.sent_after(end, known, known_end)) {
+            self.newest = (at, end);
         }
     }
 
     /// Forgets what is older than the horizon of time stamps.
     pub(crate) fn age(&mut self, now: Stamp) {
-        self.newest = self.newest.filter(|(at, _)| at.is_recent(now));
+        if !self.newest.0.is_recent(now) {
+            self.rtt_us = UNKNOWN;
+        }
     }
 
     /// §6.2 step 4: a D-SACK has arrived. As long as no reordering was seen it more likely tells of
     /// a lost acknowledgment, and the window stays.
     pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
-        if self.dsack_round.is_none_or(|round| round.at_or_before(una)) {
-            self.dsack_round = Some(nxt);
+        if self.dsack_round.at_or_before(una) {
+            self.dsack_round = nxt;
             if self.multiple > 0 {
                 self.multiple = self.multiple.saturating_add(1);
             }
@@ -96,7 +112,12 @@ impl Rack {
 
     /// What was sent last among what has arrived.
     pub(crate) fn newest(&self) -> Option<(Stamp, SeqNum)> {
-        self.newest
+        (self.rtt_us != UNKNOWN).then_some(self.newest)
+    }
+
+    /// SND.UNA has moved: keeps the round's end within half the sequence space of it.
+    pub(crate) fn advance(&mut self, una: SeqNum) {
+        self.dsack_round = self.dsack_round.later(una);
     }
 
     /// RACK.rtt + RACK.reo_wnd, in microseconds. `sure` if nothing is waited for as long as no
@@ -104,6 +125,7 @@ impl Rack {
     pub(crate) fn wait_us(&self, srtt_us: u32, sure: bool) -> u32 {
         let multiple = if sure { self.multiple } else { self.multiple.max(1) };
         let window = (self.min_rtt_us / 4).saturating_mul(u32::from(multiple)).min(srtt_us);
-        self.rtt_us.saturating_add(window)
+        let rtt = if self.rtt_us == UNKNOWN { 0 } else { self.rtt_us };
+        rtt.saturating_add(window)
     }
 }

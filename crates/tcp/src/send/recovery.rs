@@ -47,7 +47,7 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
     pub(crate) fn new(una: SeqNum) -> Self {
         Recovery {
             flight: Flight::new(una),
-            rack: Rack::NEW,
+            rack: Rack::new(una),
             prr: Prr::default(),
             phase: Phase::Open,
             undo: None,
@@ -63,6 +63,7 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
     pub(crate) fn advance(&mut self, una: SeqNum) {
         self.limited = 0;
         self.pending = false;
+        self.rack.advance(una);
         if self.phase == Phase::Open {
             // Keeps `point` within half the sequence space of SND.UNA.
             self.point = self.point.later(una.minus(1));

@@ -47,7 +47,7 @@ fn main() -> ! {
 
 impl World<'_> {
     /// Runs both applications to the end of the stream; the segments that were sent again.
-    fn transfer(&mut self) -> Result<(u32, u32), &'static str> {
+    fn transfer(&mut self) -> Result<(u16, u16), &'static str> {
         let mut receiver = Receiver::new(self.first, &CONNECTION, TOTAL)?;
         let mut sender = Sender::new(self.now, self.second, CONNECTION, TOTAL)?;
         loop {
@@ -62,7 +62,7 @@ impl World<'_> {
         }
     }
 
-    fn report(&self, again: Option<(u32, u32)>) {
+    fn report(&self, again: Option<(u16, u16)>) {
         let milliseconds = (self.now.as_millis() as u32).max(1);
         let Air { sent, lost, .. } = self.air;
         console::line(&[

@@ -56,7 +56,9 @@ impl Sizes for Memory {
 
 pub(crate) type Tcp = Endpoint<AddressPair, Memory>;
 
-const PAIR: AddressPair = AddressPair { local: KINGLET, remote: HOST };
+fn pair() -> AddressPair {
+    AddressPair::new(Some(0), KINGLET, HOST)
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
@@ -130,7 +132,7 @@ impl<'a> Bridge<'a> {
     /// Opens a connection to Linux.
     pub(crate) fn connect(&mut self, total: usize) {
         let now = self.now();
-        let handle = self.tcp.connect(now, PAIR, LINUX_PORT, CONFIG).unwrap();
+        let handle = self.tcp.connect(now, pair(), LINUX_PORT, CONFIG).unwrap();
         let (_, port, _) = self.tcp.name(handle).unwrap();
         self.flows = vec![Flow::new(now, handle, (port, LINUX_PORT), total)];
     }
@@ -204,8 +206,8 @@ impl<'a> Bridge<'a> {
                 payload_len: tcp_len as u16,
                 next_header: protocol::TCP,
                 hop_limit: 64,
-                src: segment.peer.local,
-                dst: segment.peer.remote,
+                src: KINGLET,
+                dst: HOST,
             };
             ip.emit(&mut packet).unwrap();
             packet[HEADER_LEN..][..header].copy_from_slice(&segment.header);
@@ -286,7 +288,7 @@ impl<'a> Bridge<'a> {
                 }
                 Way::ToKinglet => {
                     let ecn = Ecn::of(packet[1] >> 4);
-                    let _ = self.tcp.handle_packet(now, PAIR, ecn, &packet[HEADER_LEN..]);
+                    let _ = self.tcp.handle_packet(now, pair(), ecn, &packet[HEADER_LEN..]);
                 }
             }
         }

@@ -107,6 +107,7 @@ impl Flow {
         let Some(info) = tcp.info(self.handle) else { return };
         let end = self.total as u64;
         for (way, done) in [(0, info.bytes_acked), (1, info.bytes_received)] {
+            let done = u64::from(done);
             let progress = &mut self.progress[way];
             if progress.done >= end {
                 continue;
