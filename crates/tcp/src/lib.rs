@@ -13,9 +13,13 @@
 //! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
-//! Later: Fast Open, path MTU discovery. Deliberately
-//! not: urgent data for applications (RFC 6093), and SYN cookies, because half-open records are
-//! small and bounded.
+//! | RFC 7413, 4987 | Fast Open with cookies, client and server; SYN cookies |
+//! | RFC 8201, 5927, 5461 | path MTU from ICMPv6, validated; soft errors that end nothing |
+//! | RFC 9438 | CUBIC in integers, to be chosen instead of New Reno |
+//!
+//! Deliberately not: urgent data for applications (RFC 6093). Not yet: AccECN (RFC 9768). What each
+//! requirement of RFC 9293 has become stands in `COMPLIANCE.md`; the [manual] tells of use, memory,
+//! defaults and differences from other stacks.
 //!
 //! **Zero-copy send.** [`Endpoint::poll_packet`] hands out a header, whose checksum is right, and a
 //! [`PayloadRef`]. The payload stays in the send ring until [`Endpoint::read_payload`] copies it,
