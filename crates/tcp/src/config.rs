@@ -114,6 +114,10 @@ pub struct ConnectionConfig {
     /// 0, the default: the 2 to 4 segments of RFC 5681 §3.1. RFC 9006 §3.3.3 advises constrained
     /// nodes to stay under 10.
     pub initial_window: u8,
+    /// Whether a segment is sent again at once when the link has given it up:
+    /// [`crate::Endpoint::notify_lost`]. Default true; false is for comparing with stacks whose TCP
+    /// learns nothing from its link.
+    pub link_losses: bool,
     /// Differentiated services code point, 0 to 63 (RFC 2474), of the connection's packets; default
     /// 0. A listener's SYN-ACKs, and answers that belong to no connection, have 0.
     pub diffserv: u8,
@@ -151,6 +155,7 @@ impl ConnectionConfig {
         user_timeout: None,
         keepalive: None,
         initial_window: 0,
+        link_losses: true,
         diffserv: 0,
         fin_wait_2: Duration::from_secs(600),
         fast_open: false,

@@ -119,6 +119,7 @@ fn connection(
     ConnectionConfig {
         mss: (payload + options) as u16,
         adaptive_mss: tcp.adaptive_segments,
+        link_losses: tcp.link_losses,
         send_buffer: bytes(send.unwrap_or(tcp.send_buffer)),
         receive_buffer: bytes(receive.unwrap_or(tcp.receive_buffer)),
         timestamps: tcp.timestamps,

@@ -270,6 +270,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The link has lost the segment of `len` octets from `seq` on. That is no sign of
     /// congestion and costs no window.
     pub(crate) fn lost_on_link(&mut self, seq: SeqNum, len: u32) {
+        if !self.params.link_losses {
+            return;
+        }
         let told = self.recovery.told;
         self.recovery.told = told.saturating_add(1);
         if self.recovery.told >= DEAD_LINK {

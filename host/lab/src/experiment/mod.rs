@@ -225,6 +225,8 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
     scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
     scenario.duration_s = effort.seconds();
     scenario.mac.retry_delay_ms = retry_delay_ms;
+    // The paper's TCP heard nothing from its link.
+    scenario.tcp.link_losses = false;
     scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];
     scenario
 }

@@ -13,8 +13,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "Bulk transfer over three hops for each d; congestion window recorded, entries into \
              fast recovery and timer expiries counted. Overlap model: sinr-ber.",
     threats: &[
-        "FreeBSD sets the window to one segment during recovery and undoes bad retransmissions; \
-         our RFC 6675 recovery does neither, so dips look different.",
+        "FreeBSD sets the window to one segment during recovery; ours reduces it by RFC 9937 and \
+         detects losses by RFC 8985, so dips look different.",
         "Events per run are few at large d: mind the intervals.",
     ],
     main: "d_ms=0",

@@ -304,6 +304,8 @@ pub struct Tcp {
     pub mss: Mss,
     /// Segments span fewer frames than that while many get lost.
     pub adaptive_segments: bool,
+    /// A segment that the link has given up is sent again at once.
+    pub link_losses: bool,
     /// Send buffer.
     pub send_buffer: Buffer,
     /// Receive buffer.
@@ -334,6 +336,7 @@ impl Default for Tcp {
         Tcp {
             mss: Mss::Bytes(462),
             adaptive_segments: false,
+            link_losses: true,
             send_buffer: Buffer::Segments(4),
             receive_buffer: Buffer::Segments(4),
             ack_delay_ms: 100,

@@ -178,6 +178,7 @@ fn tcp(table: Option<Reader<'_>>) -> Result<Tcp> {
     let tcp = Tcp {
         mss,
         adaptive_segments: t.boolean("adaptive_segments", d.adaptive_segments)?,
+        link_losses: t.boolean("link_losses", d.link_losses)?,
         send_buffer: send.unwrap_or(d.send_buffer),
         receive_buffer: receive.unwrap_or(d.receive_buffer),
         ack_delay_ms: t.integer("ack_delay_ms", 0..=500, d.ack_delay_ms.into())? as u32,

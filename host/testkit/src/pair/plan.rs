@@ -225,6 +225,7 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         user_timeout: (harsh && source.chance(64)).then_some(rto_max),
         keepalive: (must_probe || source.chance(64)).then_some(keepalive),
         initial_window: source.below(11) as u8,
+        link_losses: !source.chance(40),
         diffserv: 0,
         // 36 exchanges at the largest RTO take 36 minutes.
         fin_wait_2: match source.chance(64) {
