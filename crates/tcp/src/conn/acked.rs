@@ -2,7 +2,7 @@
 //! window (RFC 5681, RFC 9937).
 
 use super::input::WindowChange;
-use super::{Acked, Buffers, Connection, Phase, Rtx, State};
+use super::{Acked, Buffers, Connection, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::error::SoftError;
 use crate::paws::echo_age_ms;
@@ -270,7 +270,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The link has lost the segment of `len` octets from `seq` on. That is no sign of
     /// congestion and costs no window.
     pub(crate) fn lost_on_link(&mut self, seq: SeqNum, len: u32) {
-        if !self.params.link_losses {
+        if !self.params.has(Params::LINK_LOSSES) {
             return;
         }
         let told = self.recovery.told;

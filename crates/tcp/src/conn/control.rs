@@ -76,7 +76,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let synchronised = !matches!(self.state, State::SynSent | State::SynReceived);
         let options = self.timestamps_len();
         let due = self.counters.segments_sent.is_multiple_of(16);
-        (self.params.adaptive_mss && synchronised && due).then_some(SegmentLoss {
+        (self.params.has(Params::ADAPTIVE_MSS) && synchronised && due).then_some(SegmentLoss {
             resent: self.resent,
             mss: self.mss.saturating_add(options),
             limit: self.params.own_mss,

@@ -5,7 +5,7 @@
 //! sent as ECN-capable: no SYN, no bare acknowledgment, no probe, nothing that is sent again.
 //! RFC 8311 would allow experiments with more than that; this is none.
 
-use super::{Connection, Phase};
+use super::{Connection, Params, Phase};
 use crate::congestion::Controller;
 use crate::send::flight::SegmentRecord;
 use kinglet_mem::Array;
@@ -57,7 +57,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Whether the SYN asks for ECN. One retransmission still does, as losses happen; later ones do
     /// not, in case something on the path drops what asks (§6.1.1.1).
     pub(super) fn offers_ecn(&self) -> bool {
-        self.params.offer_ecn && self.tries < 2
+        self.params.has(Params::ECN) && self.tries < 2
     }
 
     /// §6.1.3: marks are echoed until CWR. Only for data that was inside the window (§6.1.5).

@@ -127,13 +127,8 @@ struct Params {
     keep_probes: u8,
     initial_window: u8,
     diffserv: u8,
-    nagle: bool,
-    adaptive_mss: bool,
-    link_losses: bool,
-    offer_timestamps: bool,
-    offer_sack: bool,
-    random_backoff: bool,
-    offer_ecn: bool,
+    /// The yes-or-no settings, a bit each.
+    switches: u8,
 }
 
 /// RFC 9293 §3.8.6.3: less than half a second.
@@ -144,6 +139,14 @@ const MAX_DELAYED_ACK_MS: u16 = 499;
 const SECOND: u32 = 1_000_000;
 
 impl Params {
+    const NAGLE: u8 = 1;
+    const ADAPTIVE_MSS: u8 = 2;
+    const LINK_LOSSES: u8 = 4;
+    const TIMESTAMPS: u8 = 8;
+    const SACK: u8 = 16;
+    const RANDOM_BACKOFF: u8 = 32;
+    const ECN: u8 = 64;
+
     fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
         Params {
@@ -159,14 +162,22 @@ impl Params {
             keep_probes: keep.map_or(0, |k| k.probes),
             initial_window: config.initial_window.min(10),
             diffserv: config.diffserv & 0x3F,
-            nagle: config.nagle,
-            adaptive_mss: config.adaptive_mss,
-            link_losses: config.link_losses,
-            offer_timestamps: config.timestamps,
-            offer_sack: config.sack,
-            random_backoff: config.random_backoff,
-            offer_ecn: config.ecn,
+            switches: [
+                (config.nagle, Params::NAGLE),
+                (config.adaptive_mss, Params::ADAPTIVE_MSS),
+                (config.link_losses, Params::LINK_LOSSES),
+                (config.timestamps, Params::TIMESTAMPS),
+                (config.sack, Params::SACK),
+                (config.random_backoff, Params::RANDOM_BACKOFF),
+                (config.ecn, Params::ECN),
+            ]
+            .iter()
+            .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),
         }
+    }
+
+    const fn has(&self, switch: u8) -> bool {
+        self.switches & switch != 0
     }
 }
 

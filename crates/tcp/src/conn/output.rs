@@ -1,6 +1,6 @@
 //! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
-use super::{Connection, FastOpen, Phase, Rtx, State};
+use super::{Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::paws::timestamp;
 use crate::send::flight::{SegmentRecord, Stamp};
@@ -108,7 +108,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             (self.paws.is_some(), self.sack, (self.rcv.scale > 0).then_some(self.rcv.scale))
         } else {
             // Offered always, so that the peer may scale even if this side needs no shift.
-            (self.params.offer_timestamps, self.params.offer_sack, Some(self.rcv.scale))
+            (
+                self.params.has(Params::TIMESTAMPS),
+                self.params.has(Params::SACK),
+                Some(self.rcv.scale),
+            )
         };
         // An early connection may hold text already.
         let window = self.rx.free().min(u32::from(u16::MAX));
@@ -263,8 +267,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let all = len == unsent;
         let may_send = len >= room.min(u32::from(self.mss))
             || fin
-            || (all && (idle || !self.params.nagle))
-            || (len >= self.snd.max_wnd().div_ceil(2) && (idle || !self.params.nagle))
+            || (all && (idle || !self.params.has(Params::NAGLE)))
+            || (len >= self.snd.max_wnd().div_ceil(2) && (idle || !self.params.has(Params::NAGLE)))
             // The override timeout of SWS avoidance is the persist timer.
             || (self.backoff > 0 && idle);
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, again: false })

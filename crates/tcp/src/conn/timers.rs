@@ -1,6 +1,6 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
-use super::{Connection, Phase, Reader, Rtx, State};
+use super::{Connection, Params, Phase, Reader, Rtx, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
@@ -57,7 +57,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// §7.2), else RTO.
     pub(super) fn arm(&mut self, now: Instant) {
         let mut wait = self.rto();
-        if self.params.random_backoff && self.backoff > 0 {
+        if self.params.has(Params::RANDOM_BACKOFF) && self.backoff > 0 {
             wait += self.spread(wait);
         }
         self.rtx_kind = Rtx::Timeout;

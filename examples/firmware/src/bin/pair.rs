@@ -82,9 +82,9 @@ impl World<'_> {
         ]);
         console::line(&[
             Text("segments sent again: "),
-            Number(fast),
+            Number(fast.into()),
             Text(" fast, "),
-            Number(timeout),
+            Number(timeout.into()),
             Text(" after timeout"),
         ]);
     }
