@@ -3,8 +3,8 @@
 use crate::input::Input;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Ecn, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer, ListenConfig,
-    Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
+    Config, ConnectionConfig, Ecn, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer,
+    ListenConfig, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
 };
 use kinglet_testkit::pair::Octets;
 use kinglet_time::{Duration, Instant};
