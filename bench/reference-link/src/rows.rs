@@ -79,7 +79,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-adaptive-feedback",
-        title: "the same, told of lost frames",
+        title: "adaptive segments, told of lost frames",
         stack: Stack::Kinglet,
         setup: Setup { adaptive: true, feedback: true, ..FIVE },
     },
@@ -110,7 +110,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-short-feedback",
-        title: "the same, told of lost frames",
+        title: "Kinglet, 16-bit addresses, told of lost frames",
         stack: Stack::Kinglet,
         setup: Setup { feedback: true, ..SHORT },
     },
@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-three-feedback",
-        title: "the same, told of lost frames",
+        title: "Kinglet, three frames, told of lost frames",
         stack: Stack::Kinglet,
         setup: Setup { feedback: true, ..THREE },
     },
