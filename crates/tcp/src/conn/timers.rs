@@ -28,6 +28,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         self.recovery.flight.age(Stamp::of(now));
         self.recovery.rack.age(Stamp::of(now));
+        if let Some(undo) = &mut self.recovery.undo {
+            undo.age(Stamp::of(now));
+        }
     }
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {

@@ -47,6 +47,11 @@ impl Undo {
         self.unproven = self.unproven.saturating_add(1);
     }
 
+    /// Keeps what lies long back from looking young: then timestamps tell nothing any more.
+    pub(crate) fn age(&mut self, now: Stamp) {
+        self.any &= self.first.is_recent(now);
+    }
+
     /// A D-SACK has arrived: whether now all that was sent again is known to have been needless.
     pub(crate) fn note_duplicate(&mut self) -> bool {
         let last = self.unproven == 1;
@@ -103,6 +108,17 @@ mod tests {
             again,
             echo_is_old: false,
         }
+    }
+
+    #[test]
+    fn what_was_sent_again_long_ago_is_no_longer_told_from_before() {
+        let at = |s| Stamp::of(kinglet_time::Instant::from_secs(s));
+        let mut undo = Undo::new(1, 1);
+        undo.note_sent(at(10));
+        undo.age(at(20));
+        assert!(undo.is_before(11_000, at(20)) && !undo.is_before(9_000, at(20)));
+        undo.age(at(4_000));
+        assert!(!undo.is_before(4_000_000, at(4_000)));
     }
 
     proptest! {
