@@ -116,7 +116,7 @@ fn two_losses_in_a_window_of_eight_need_one_recovery() {
 //= rfc2525#2.4
 #[test]
 fn two_hundred_bad_links_deliver_every_octet() {
-    // 20 % loss with reordering and duplication, as issue 2 §7 asks of a path of three hops.
+    // 20 % loss with reordering and duplication.
     for seed in 0..200 {
         let link = Link { loss: 200, duplicate: 50, reorder: 100, ..PERFECT };
         let mut net = Net::new(link, seed);
