@@ -105,8 +105,8 @@ pub struct ConnectionConfig {
     pub syn_retries: u8,
     /// Time without an acknowledgment of outstanding data after which the connection has timed out
     /// (RFC 9293 §3.9.1), measured when the retransmission timer expires; `None`: only
-    /// `max_retransmits` counts. Whole seconds count, rounded up, and 18 hours at most. Default
-    /// `None`.
+    /// `max_retransmits` counts. Whole seconds count, rounded up. A connection tells ages apart up
+    /// to 35 minutes, so a longer time counts as `None`. Default `None`.
     pub user_timeout: Option<Duration>,
     /// Keep-alive. Default off (RFC 9293 §3.8.4).
     pub keepalive: Option<KeepAlive>,
