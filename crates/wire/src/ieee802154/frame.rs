@@ -5,7 +5,7 @@ use super::{Address, FrameType, PanId, Version, control, ie};
 use crate::Error;
 use core::ops::Range;
 
-/// The auxiliary security header, 9.4; located, not processed.
+/// The auxiliary security header, 9.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuxSecurity<'a> {
     /// The security level, 0 to 7 (Table 9-6).
@@ -14,6 +14,8 @@ pub struct AuxSecurity<'a> {
     pub key_id_mode: u8,
     /// The frame counter, unless it is suppressed (version 2 only).
     pub frame_counter: Option<u32>,
+    /// Where the frame counter lies, or would, in the octets that were parsed.
+    pub frame_counter_at: usize,
     /// The key identifier: 0, 1, 5 or 9 octets by `key_id_mode`.
     pub key_identifier: &'a [u8],
 }
@@ -176,6 +178,14 @@ impl<'a> Frame<'a> {
         self.payload
     }
 
+    /// Octets at the start of [`Frame::payload`] that security authenticates and does not encrypt:
+    /// the command identifier (Annex C.2.3 of the 2006 edition), until version 2 made it part of
+    /// what is encrypted. A beacon's are not known here.
+    pub fn open_payload_len(&self) -> usize {
+        let open = self.frame_type == FrameType::Command && self.version < Version::V2015;
+        usize::from(open).min(self.payload.len())
+    }
+
     /// Where [`Frame::payload`] lies in the octets that were parsed.
     pub const fn payload_range(&self) -> Range<usize> {
         self.payload_start..self.payload_start.saturating_add(self.payload.len())
@@ -231,6 +241,7 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
     }
     let octet = reader.u8("security control")?;
     let suppressed = version == Version::V2015 && octet & 0x20 != 0;
+    let frame_counter_at = reader.position();
     let frame_counter = match suppressed {
         true => None,
         false => Some(u32::from_le_bytes(reader.array("frame counter")?)),
@@ -243,7 +254,8 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
         _ => 9,
     };
     let key_identifier = reader.slice(key_len, "key identifier")?;
-    Ok(AuxSecurity { level: octet & 7, key_id_mode, frame_counter, key_identifier })
+    let level = octet & 7;
+    Ok(AuxSecurity { level, key_id_mode, frame_counter, frame_counter_at, key_identifier })
 }
 
 /// The header IEs, 7.4.2, and whether payload IEs follow. Every turn takes two octets or more, so

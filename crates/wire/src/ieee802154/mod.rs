@@ -2,8 +2,8 @@
 //!
 //! [`Frame`] is the view: all frame types with a general MAC header, every addressing mode,
 //! PAN identifier compression by the rules of frame versions 0 and 1 (2003, 2006) and of version 2
-//! (2015, Table 7-2), sequence number suppression, the auxiliary security header (located, not
-//! processed) and information elements (located, not interpreted). [`Repr`] writes what Kinglet
+//! (2015, Table 7-2), sequence number suppression, the auxiliary security header (located; the
+//! MAC processes it) and information elements (located, not interpreted). [`Repr`] writes what Kinglet
 //! sends: frames inside one PAN.
 //!
 //! Not done: multipurpose, fragment and extended frames (types 5 to 7) and the security of the
@@ -18,7 +18,7 @@ mod tests;
 
 pub use fcs::{fcs, fcs_is_right};
 pub use frame::{AuxSecurity, Frame};
-pub use repr::Repr;
+pub use repr::{Repr, Security};
 
 use core::fmt;
 

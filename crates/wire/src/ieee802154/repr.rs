@@ -3,6 +3,25 @@
 use super::{Address, FrameType, PanId, Version, control, ie};
 use crate::Error;
 
+/// The auxiliary security header (9.4) of a frame whose key is named by its index alone (key
+/// identifier mode 1), to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Security {
+    /// The security level, 0 to 7 (Table 9-6).
+    pub level: u8,
+    /// The frame counter.
+    pub frame_counter: u32,
+    /// The key index, 1 to 255.
+    pub key_index: u8,
+}
+
+impl Security {
+    /// Octets of the header: security control, frame counter, key index.
+    pub const LEN: usize = 1 + 4 + 1;
+    /// Key identifier mode 1 in the security control field.
+    const KEY_INDEX_MODE: u8 = 1 << 3;
+}
+
 /// The header of a frame inside one PAN, to be written; the payload follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
@@ -22,10 +41,12 @@ pub struct Repr {
     pub dst: Address,
     /// The source.
     pub src: Address,
+    /// The auxiliary security header; not in frames of version 0.
+    pub security: Option<Security>,
     /// Octets of filling between addresses and payload: 0, or [`Repr::MIN_FILLING`] to
-    /// [`Repr::MAX_FILLING`] in a frame of version 2. They stand for the octets that link security
-    /// will take, so that air time and payload sizes are right before it exists. On the air this
-    /// is a vendor-specific header IE (7.4.2.2) of OUI 00-00-00 with zero content, and Header
+    /// [`Repr::MAX_FILLING`] in a frame of version 2. They stand for the octets of a link security
+    /// that is not used, so that air time and payload sizes are the same without it. On the air
+    /// this is a vendor-specific header IE (7.4.2.2) of OUI 00-00-00 with zero content, and Header
     /// Termination 2; a receiver of the 2015 edition skips it.
     pub filling: u8,
 }
@@ -48,6 +69,7 @@ impl Repr {
             pan_id: PanId::BROADCAST,
             dst: Address::None,
             src: Address::None,
+            security: None,
             filling: 0,
         }
     }
@@ -55,24 +77,28 @@ impl Repr {
     /// Octets of the header.
     pub const fn header_len(&self) -> usize {
         let pan_len = if self.dst.is_empty() && self.src.is_empty() { 0 } else { 2 };
-        // At most 3 + 2 + 8 + 8 + 255.
+        let security_len = if self.security.is_some() { Security::LEN } else { 0 };
+        // At most 3 + 2 + 8 + 8 + 6 + 255.
         3usize
             .saturating_add(pan_len)
             .saturating_add(self.dst.len())
             .saturating_add(self.src.len())
+            .saturating_add(security_len)
             .saturating_add(self.filling as usize)
     }
 
     /// Writes the header to the start of `buf` and returns its length.
     ///
     /// # Errors
-    /// `buf` is too short, or `filling` has a value that cannot be written; `buf` is unchanged
-    /// then.
+    /// `buf` is too short, or `filling` or `security` cannot be written; `buf` is unchanged then.
     pub fn emit(&self, buf: &mut [u8]) -> Result<usize, Error> {
         let filling_possible = self.version == Version::V2015
             && (Self::MIN_FILLING..=Self::MAX_FILLING).contains(&self.filling);
         if self.filling != 0 && !filling_possible {
             return Err(Error::Invalid("filling"));
+        }
+        if self.security.is_some() && self.version == Version::V2003 {
+            return Err(Error::Unsupported("security of frame version 0"));
         }
         let len = self.header_len();
         let header = buf.get_mut(..len).ok_or(Error::NoRoom("MAC header"))?;
@@ -85,6 +111,11 @@ impl Repr {
         }
         writer.put_address(self.dst);
         writer.put_address(self.src);
+        if let Some(Security { level, frame_counter, key_index }) = self.security {
+            writer.put(&[level & 7 | Security::KEY_INDEX_MODE]);
+            writer.put(&frame_counter.to_le_bytes());
+            writer.put(&[key_index]);
+        }
         if let Some(content_len) = self.filling.checked_sub(4) {
             writer.put(&header_ie(ie::HEADER_VENDOR, content_len));
             writer.put_zeros(usize::from(content_len));
@@ -101,6 +132,7 @@ impl Repr {
         let compressed = both && !(self.version == Version::V2015 && both_extended);
         let flag = |set: bool, bit: u16| if set { bit } else { 0 };
         self.frame_type.bits()
+            | flag(self.security.is_some(), control::SECURITY)
             | flag(self.frame_pending, control::PENDING)
             | flag(self.ack_request, control::ACK_REQUEST)
             | flag(compressed, control::COMPRESSION)

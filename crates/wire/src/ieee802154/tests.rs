@@ -26,12 +26,16 @@ prop_compose! {
     fn repr()(
         frame_type in frame_type(), version in version(), flags in any::<[bool; 2]>(),
         sequence: u8, pan_id: u16, dst in address(), src in address(), filling in 6u8..=100,
+        secured: bool, level in 1u8..=7, frame_counter: u32, key_index in 1u8..,
     ) -> Repr {
         let filling = if version == Version::V2015 && filling > 6 { filling } else { 0 };
         let [ack_request, frame_pending] = flags;
         let pan_id = PanId(pan_id);
+        let security = Security { level, frame_counter, key_index };
+        let security = Some(security).filter(|_| secured && version != Version::V2003);
         Repr {
-            frame_type, version, ack_request, frame_pending, sequence, pan_id, dst, src, filling,
+            frame_type, version, ack_request, frame_pending, sequence, pan_id, dst, src, security,
+            filling,
         }
     }
 }
@@ -92,7 +96,15 @@ proptest! {
         prop_assert_eq!(frame.header_ies().len(), usize::from(repr.filling));
         prop_assert_eq!(frame.payload(), &payload[..]);
         prop_assert_eq!(&octets[frame.payload_range()], &payload[..]);
-        prop_assert!(frame.security().is_none() && frame.payload_ies().is_empty());
+        prop_assert!(frame.payload_ies().is_empty());
+        let read = frame.security().map(|read| {
+            assert_eq!(read.key_id_mode, 1);
+            let counter = read.frame_counter.unwrap();
+            let at = read.frame_counter_at;
+            assert_eq!(octets[at..at + 4], counter.to_le_bytes());
+            Security { level: read.level, frame_counter: counter, key_index: read.key_identifier[0] }
+        });
+        prop_assert_eq!(read, repr.security);
     }
 
     #[test]
@@ -197,6 +209,7 @@ fn a_data_request_has_the_octets_of_the_standard() {
         pan_id: PanId(0x1234),
         dst: Address::Short(0x0001),
         src: Address::Extended([0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17]),
+        security: None,
         filling: 0,
     };
     let octets = emitted(&repr, &[COMMAND_DATA_REQUEST]);
@@ -306,6 +319,9 @@ fn filling_that_cannot_be_written_is_refused() {
         let refused = Repr { filling, ..repr }.emit(&mut [0; 300]);
         assert_eq!(refused, Err(Error::Invalid("filling")));
     }
+    let security = Some(Security { level: 5, frame_counter: 1, key_index: 1 });
+    let oldest = Repr { security, version: Version::V2003, ..repr }.emit(&mut [0; 300]);
+    assert_eq!(oldest, Err(Error::Unsupported("security of frame version 0")));
     let old = Repr { filling: 10, version: Version::V2006, ..repr }.emit(&mut [0; 300]);
     assert_eq!(old, Err(Error::Invalid("filling")));
 }
