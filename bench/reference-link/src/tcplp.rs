@@ -222,6 +222,7 @@ impl Station for TcplpStation {
             pan_id: PanId(0xabcd),
             dst: pending.dst,
             src: Address::Short(number(self.role)),
+            security: None,
             filling: 0,
         };
         let start = header.emit(&mut out.octets).expect("room for a header");

@@ -302,6 +302,7 @@ impl<S: Sizes> Mac<S> {
             pan_id: self.config.pan_id,
             dst,
             src: self.config.source(),
+            security: None,
             filling,
         }
     }

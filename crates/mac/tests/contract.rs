@@ -52,6 +52,7 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
             pan_id: PanId(0xabcd),
             dst: if dst & 3 == 0 { Address::BROADCAST } else { Address::Short(1) },
             src: Address::Short(u16::from(src & 7)),
+            security: None,
             filling: 0,
         };
         let repr = if kind & 24 == 24 { Repr::ack(sequence, false) } else { repr };

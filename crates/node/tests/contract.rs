@@ -75,6 +75,7 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
         pan_id: PanId(0xabcd),
         dst: if kind & 24 == 24 { Address::BROADCAST } else { Address::Short(1) },
         src: Address::Short(9),
+        security: None,
         filling: 0,
     };
     let mut frame = vec![0; 125];
@@ -259,6 +260,7 @@ impl Subject for Device {
             pan_id: PanId(0xabcd),
             dst: Address::Short(1),
             src: Address::Short(8),
+            security: None,
             filling: 0,
         };
         let start = repr.emit(&mut frame).unwrap();

@@ -79,6 +79,7 @@ fn data_frame(src: Address, dst: Address, sequence: u8, ack_request: bool) -> Ve
         pan_id: PanId(0xabcd),
         dst,
         src,
+        security: None,
         filling: 0,
     };
     let mut frame = [0; MAX_FRAME];

@@ -199,6 +199,7 @@ fn frame(from: u16, to: u16) -> Vec<u8> {
         pan_id: PanId(0xABCD),
         dst: Address::Short(to),
         src: Address::Short(from),
+        security: None,
         filling: 0,
     };
     let mut frame = vec![0; header.header_len()];
