@@ -1,5 +1,6 @@
 //! What a node's network layer is told at its start, and how big its tables are.
 
+use crate::indirect::{Child, Indirect, Parked};
 use crate::output::Queued;
 use crate::pool::Slot;
 use crate::reassembly::Partial;
@@ -34,6 +35,8 @@ pub struct Config {
     pub icmp_error_burst: u8,
     /// The time in which the right to one more error is earned (RFC 4443, 2.4 (f): 1/N).
     pub icmp_error_interval: Duration,
+    /// How packets for neighbours that sleep are kept.
+    pub indirect: Indirect,
 }
 
 impl Config {
@@ -44,7 +47,8 @@ impl Config {
     /// * reassembly within 5 s: a packet of 1280 octets takes some 14 frames; with every frame sent
     ///   four times and a link-retry delay of up to 100 ms (TCPlp §7.1: 50 ms on average) that is
     ///   14 · 4 · 50 ms ≈ 2.8 s, and a sender that needs longer has lost the packet by its RTO,
-    /// * ICMPv6 errors: 10 in a burst, 10 a second (RFC 4443, 2.4 (f), "a small/mid-size device").
+    /// * ICMPv6 errors: 10 in a burst, 10 a second (RFC 4443, 2.4 (f), "a small/mid-size device"),
+    /// * [`Indirect::DEFAULT`] for children.
     pub const fn new(link: Address) -> Self {
         Config {
             link,
@@ -55,6 +59,7 @@ impl Config {
             reassembly_timeout: Duration::from_secs(5),
             icmp_error_burst: 10,
             icmp_error_interval: Duration::from_millis(100),
+            indirect: Indirect::DEFAULT,
         }
     }
 }
@@ -71,6 +76,11 @@ pub trait Sizes {
     type Output: Array<Option<Queued>>;
     /// Packets waiting for the host interface; length 0 if there is none.
     type Host: Array<Option<Queued>>;
+    /// Neighbours that sleep; length 0 if this node is nobody's parent.
+    type Children: Array<Option<Child>>;
+    /// Packets waiting for them, at least one for each. With all places taken, those of `Output`
+    /// should still find slots.
+    type Indirect: Array<Option<Parked>>;
     /// Own addresses beside the link-local ones.
     type Addresses: Array<Option<InterfaceAddress>>;
     /// Static routes.
@@ -93,6 +103,8 @@ impl Sizes for Small {
     type Reassembly = [Option<Partial>; 2];
     type Output = [Option<Queued>; 4];
     type Host = [Option<Queued>; 2];
+    type Children = [Option<Child>; 0];
+    type Indirect = [Option<Parked>; 0];
     type Addresses = [Option<InterfaceAddress>; 2];
     type Routes = [Option<Route>; 4];
     type Neighbours = [Option<Neighbour>; 2];

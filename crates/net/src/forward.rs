@@ -10,6 +10,7 @@ use crate::tables::Egress;
 use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
+use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
     self, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
 };
@@ -17,6 +18,7 @@ use kinglet_wire::ipv6::{
 impl<S: Sizes, X: Copy> Net<S, X> {
     pub(crate) fn forward(
         &mut self,
+        now: Instant,
         handle: PacketHandle,
         header: &Header,
         arrival: Arrival,
@@ -52,7 +54,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
         }
-        match self.enqueue(handle, egress, Class::Data) {
+        match self.enqueue(now, handle, egress, Class::Data) {
             Ok(()) => {
                 bump(&mut self.stats.forwarded);
                 Fate::Moved
@@ -93,11 +95,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.input(now, handle, arrival)
     }
 
-    /// Copies a submitted packet whose way leads to the host interface into a slot, so that it does
-    /// not keep packets for the radio waiting; if there is no room it is dropped, and counted as
-    /// discarded. Packets for the radio stay where they are.
-    pub fn park_for_host(&mut self, source: &impl BodySource<X>) {
-        let Some(external) = self.external.take_if(|e| e.egress == Egress::Host) else { return };
+    /// Copies a submitted packet whose way leads to the host interface or to a child that sleeps
+    /// into a slot, so that it does not keep packets for the radio waiting; if there is no room it
+    /// is dropped, and counted as discarded. Other packets stay where they are.
+    pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
+        let waits = match self.external.as_ref().map(|external| external.egress) {
+            Some(Egress::Radio(Address::Short(next_hop))) => self.is_child(next_hop),
+            Some(Egress::Host) => true,
+            _ => false,
+        };
+        let Some(external) = self.external.take_if(|_| waits) else { return };
         let Some(handle) = self.pool.alloc(RESERVED) else {
             return self.stats.discard(Discard::NoBuffer);
         };
@@ -106,7 +113,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let parked = match room.map(|room| external.read(source, 0, room)) {
             Some(Ok(())) => {
                 self.pool.set_len(handle, len);
-                self.enqueue(handle, Egress::Host, Class::Data)
+                self.enqueue(now, handle, external.egress, Class::Data)
             }
             Some(Err(Stale)) => {
                 bump(&mut self.stats.stale);

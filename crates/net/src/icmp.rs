@@ -67,7 +67,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// [`SendError`]; nothing was sent.
     pub fn ping(
         &mut self,
-        _now: Instant,
+        now: Instant,
         dst: Ipv6Addr,
         ident: u16,
         seq: u16,
@@ -76,7 +76,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let src = self.source_for(dst).ok_or(SendError::NoRoute)?;
         let kind = Kind::EchoRequest { ident, seq };
         let len = icmpv6::HEADER_LEN.saturating_add(payload.len());
-        self.send_packet(src, dst, protocol::ICMPV6, len, |upper, pseudo| {
+        self.send_packet(now, src, dst, protocol::ICMPV6, len, |upper, pseudo| {
             kind.emit(upper)?;
             if let Some(body) = upper.get_mut(icmpv6::HEADER_LEN..) {
                 copy(body, payload);
@@ -115,7 +115,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let kind = message.kind();
         match kind {
-            Kind::EchoRequest { ident, seq } => self.answer_echo(handle, header, upper, ident, seq),
+            Kind::EchoRequest { ident, seq } => {
+                self.answer_echo(now, handle, header, upper, ident, seq)
+            }
             Kind::EchoReply { ident, seq } => {
                 let len = u16::try_from(message.body().len()).unwrap_or(u16::MAX);
                 let (src, hop_limit) = (header.src, header.hop_limit);
@@ -141,6 +143,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Turns a request into its reply, in its slot.
     fn answer_echo(
         &mut self,
+        now: Instant,
         handle: PacketHandle,
         header: &Header,
         upper: Range<usize>,
@@ -170,7 +173,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Malformed);
         }
         self.pool.set_len(handle, total);
-        match self.enqueue(handle, egress, Class::Data) {
+        match self.enqueue(now, handle, egress, Class::Data) {
             Ok(()) => Fate::Moved,
             Err(reason) => Fate::Drop(reason),
         }
@@ -232,7 +235,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             icmpv6::fill_checksum(message, header.pseudo_header_sum(len, protocol::ICMPV6)).ok()
         });
         self.pool.set_len(handle, total);
-        if written.is_none() || self.enqueue(handle, egress, Class::Control).is_err() {
+        if written.is_none() || self.enqueue(now, handle, egress, Class::Control).is_err() {
             bump(&mut self.stats.errors_suppressed);
             return false;
         }
@@ -305,6 +308,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Builds a packet of `len` octets behind the IPv6 header in a slot and queues it.
     pub(crate) fn send_packet(
         &mut self,
+        now: Instant,
         src: Ipv6Addr,
         dst: Ipv6Addr,
         protocol: u8,
@@ -326,7 +330,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         });
         self.pool.set_len(handle, total);
         let queued = match written {
-            Some(Ok(())) => self.enqueue(handle, egress, Class::Data).is_ok(),
+            Some(Ok(())) => self.enqueue(now, handle, egress, Class::Data).is_ok(),
             _ => false,
         };
         if queued {

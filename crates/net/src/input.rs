@@ -199,7 +199,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         } else if dst.is_multicast() || arrival.broadcast || !self.config.forward {
             Fate::Drop(Discard::NotForUs)
         } else {
-            self.forward(handle, &header, arrival)
+            self.forward(now, handle, &header, arrival)
         }
     }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers in-line |
 //! | IPv6 RFC 8200: input, output, extension headers, hop limit | done; Fragment header: refused |
+//! | packets for neighbours that sleep: wait for their data requests | done; no multicasts |
 //! | forwarding over static routes, host interface of a border router | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
 //! | UDP sockets | done |
@@ -59,6 +60,7 @@ extern crate std;
 mod config;
 mod forward;
 mod icmp;
+mod indirect;
 mod input;
 mod mss;
 mod net;
@@ -73,6 +75,7 @@ mod udp;
 
 pub use config::{Config, Sizes, Small};
 pub use icmp::{EchoReply, ErrorReport};
+pub use indirect::{Child, Indirect, Parked};
 pub use input::{Delivery, FrameIn};
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Info, Net};

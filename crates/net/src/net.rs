@@ -29,6 +29,9 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
     pub(crate) host: Queue<S::Host, Queued>,
+    pub(crate) children: S::Children,
+    /// Packets for children, in order; the free places come last.
+    pub(crate) parked: S::Indirect,
     pub(crate) external: Option<External<X>>,
     pub(crate) current: Option<Current>,
     /// The last datagrams with external payload that were written as a whole, newest first.
@@ -57,6 +60,8 @@ pub struct Info {
     pub queued: usize,
     /// Packets waiting for the host interface.
     pub host_queued: usize,
+    /// Packets waiting for children, those in progress included.
+    pub indirect: usize,
     /// Whether a packet with external payload waits or is in progress.
     pub external: bool,
 }
@@ -76,6 +81,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             output: Queue::new(),
             control: Queue::new(),
             host: Queue::new(),
+            children: S::Children::EMPTY,
+            parked: S::Indirect::EMPTY,
             external: None,
             finished: [None; FINISHED],
             current: None,
@@ -105,19 +112,21 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let _ = self.pool.release(handle);
     }
 
-    /// When the next reassembly runs out of time. Nothing else here waits for a clock.
+    /// When the next reassembly or packet for a child runs out of time. Nothing else here waits for
+    /// a clock.
     pub fn deadline(&self) -> Option<Instant> {
         // `min` would first count the table, for which a small core divides.
-        let mut first = None;
+        let mut first = self.indirect_deadline();
         for partial in self.partials.as_slice().iter().flatten() {
             first = earliest(first, Some(partial.expires));
         }
         first
     }
 
-    /// Gives up reassemblies whose time is over.
+    /// Gives up reassemblies and packets for children whose time is over.
     pub fn handle_deadline(&mut self, now: Instant) {
         self.expire_reassemblies(now);
+        self.expire_parked(now);
     }
 
     /// How full the tables are.
@@ -127,6 +136,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             reassemblies: self.partials.as_slice().iter().flatten().count(),
             queued: self.output.len().saturating_add(self.control.len()),
             host_queued: self.host.len(),
+            indirect: self.parked.as_slice().iter().flatten().count(),
             external: self.external.is_some(),
         }
     }

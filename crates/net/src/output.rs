@@ -1,7 +1,8 @@
 //! Packets out: what upper layers submit, the queues, and the frames that the MAC pulls.
 //!
 //! One datagram at a time is cut into frames, so that its fragments follow each other. Packets in
-//! slots and the one packet with external payload take turns; ICMPv6 errors go first. A slot is
+//! slots and the one packet with external payload take turns; ICMPv6 errors go first, and before
+//! all of them what a child has asked for (`indirect.rs`). A slot is
 //! free again when its last frame is written, whatever becomes of that frame.
 
 use crate::config::Sizes;
@@ -111,6 +112,9 @@ pub enum Class {
     Data,
     /// ICMPv6 errors.
     Control,
+    /// To a neighbour that sleeps and has just asked for it: before everything else, because its
+    /// radio is on until it comes.
+    Indirect,
 }
 
 /// What the MAC can carry to the destination of [`Net::pending`].
@@ -129,7 +133,7 @@ pub struct Pending {
     pub ack: bool,
     /// Names the datagram, for [`Net::handle_outcome`].
     pub token: Token,
-    /// Control or data.
+    /// How it competes.
     pub class: Class,
 }
 
@@ -144,7 +148,7 @@ pub struct FrameOut {
     pub len: usize,
     /// Names the datagram, for [`Net::handle_outcome`].
     pub token: Token,
-    /// Control or data.
+    /// How it competes.
     pub class: Class,
 }
 
@@ -197,7 +201,7 @@ impl<X: Copy> External<X> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+pub(crate) enum Origin {
     Slot(PacketHandle),
     External,
 }
@@ -205,17 +209,17 @@ enum Origin {
 /// The datagram that is being cut into frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
-    origin: Origin,
-    next_hop: Address,
-    class: Class,
-    total: u16,
+    pub(crate) origin: Origin,
+    pub(crate) next_hop: Address,
+    pub(crate) class: Class,
+    pub(crate) total: u16,
     /// Octets of the uncompressed packet that are in written frames.
-    sent: u16,
-    token: u32,
+    pub(crate) sent: u16,
+    pub(crate) token: u32,
 }
 
 /// Why a frame could not be written.
-enum Refusal {
+pub(crate) enum Refusal {
     Stale,
     NoRoom,
 }
@@ -266,23 +270,26 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Parks a packet in the queue of its way out; on an error its slot is still the caller's.
     pub(crate) fn enqueue(
         &mut self,
+        now: Instant,
         packet: PacketHandle,
         egress: Egress,
         class: Class,
     ) -> Result<(), Discard> {
-        let keep = match class {
-            Class::Data => RESERVED,
-            Class::Control => 1,
-        };
+        if let Egress::Radio(Address::Short(next_hop)) = egress
+            && self.is_child(next_hop)
+        {
+            return self.park_for_child(now, packet, next_hop);
+        }
+        let keep = if class == Class::Control { 1 } else { RESERVED };
         if self.pool.free() < keep {
             return Err(Discard::NoBuffer);
         }
         let taken = match (egress, class) {
             (Egress::Host, _) => self.host.push(Queued { packet, next_hop: Address::None }),
-            (Egress::Radio(next_hop), Class::Data) => self.output.push(Queued { packet, next_hop }),
             (Egress::Radio(next_hop), Class::Control) => {
                 self.control.push(Queued { packet, next_hop })
             }
+            (Egress::Radio(next_hop), _) => self.output.push(Queued { packet, next_hop }),
         };
         if taken { Ok(()) } else { Err(Discard::QueueFull) }
     }
@@ -290,8 +297,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// What the next frame of [`Net::poll_frame`] is; `None` if there is none. Ask right before
     /// polling: what is submitted or received in between may change the answer.
     pub fn pending(&self) -> Option<Pending> {
-        if self.current.is_none() && self.is_drained() {
-            return None;
+        let indirect = self.pending_indirect();
+        if indirect.is_some() || (self.current.is_none() && self.is_drained()) {
+            return indirect;
         }
         let next = self.current.or_else(|| self.choose())?;
         let Current { next_hop: dst, class, token, .. } = next;
@@ -340,7 +348,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 (Origin::Slot(_), Class::Control) => {
                     let _ = self.control.pop();
                 }
-                (Origin::Slot(_), Class::Data) => {
+                (Origin::Slot(_), _) => {
                     self.external_was_last = false;
                     let _ = self.output.pop();
                 }
@@ -371,6 +379,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         buf: &mut [u8],
     ) -> Option<FrameOut> {
         let room = buf.get_mut(..limits.max_payload)?;
+        if let Some(frame) = self.poll_indirect(room, source) {
+            return frame;
+        }
         let current = self.begin()?;
         match self.write_frame(&current, source, room) {
             Ok((len, sent)) => {
@@ -401,7 +412,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Writes one frame; its length, and how much of the packet is sent after it.
-    fn write_frame(
+    pub(crate) fn write_frame(
         &self,
         current: &Current,
         source: &impl BodySource<X>,
@@ -483,11 +494,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Learns what became of a frame. A frame that was not delivered ends its datagram: the rest
-    /// would only waste the channel. Answers the key of external payload that has got lost so,
+    /// Learns what became of a frame. A frame that was not delivered ends its datagram, as the rest
+    /// would only waste the channel; but one for a child is offered again when that asks. Answers the key of external payload that has got lost so,
     /// once; as long as no more than [`FINISHED`] such datagrams have been written after it.
-    pub fn handle_outcome(&mut self, _now: Instant, token: Token, delivered: bool) -> Option<X> {
-        if delivered {
+    pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
+        if self.indirect_outcome(now, token, delivered) || delivered {
             return None;
         }
         if self.current.as_ref().is_some_and(|current| current.token == token.0) {

@@ -83,6 +83,10 @@ pub struct Stats {
     pub expired_reassemblies: u32,
     /// Packets given up because one of their frames was not delivered.
     pub cancelled: u32,
+    /// Packets for children given up because a frame was tried at too many data requests.
+    pub failed_indirect: u32,
+    /// Packets for children given up because nobody asked in time.
+    pub expired_indirect: u32,
     /// Packets given up because their payload was gone ([`Stale`](crate::Stale)).
     pub stale: u32,
     /// ICMPv6 errors sent.
@@ -106,6 +110,8 @@ impl Stats {
             evicted_reassemblies: 0,
             expired_reassemblies: 0,
             cancelled: 0,
+            failed_indirect: 0,
+            expired_indirect: 0,
             stale: 0,
             errors_out: 0,
             errors_suppressed: 0,

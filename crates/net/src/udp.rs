@@ -133,7 +133,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// [`SendError`]; nothing was sent.
     pub fn udp_send(
         &mut self,
-        _now: Instant,
+        now: Instant,
         socket: UdpHandle,
         dst: Ipv6Addr,
         dst_port: u16,
@@ -144,7 +144,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let len = udp::HEADER_LEN.saturating_add(data.len());
         let length = u16::try_from(len).map_err(|_| SendError::TooLong)?;
         let header = udp::Header { src_port, dst_port, length, checksum: 0 };
-        self.send_packet(src, dst, protocol::UDP, len, |upper, pseudo| {
+        self.send_packet(now, src, dst, protocol::UDP, len, |upper, pseudo| {
             header.emit(upper)?;
             if let Some(body) = upper.get_mut(udp::HEADER_LEN..) {
                 copy(body, data);

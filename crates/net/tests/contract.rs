@@ -94,6 +94,9 @@ impl Subject for Router {
         net.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
         net.add_route(route("::".parse().unwrap(), 0, NextHop::Host)).unwrap();
         let socket = net.udp_bind(5683).unwrap();
+        if seed & 1 != 0 {
+            net.add_child(3).unwrap();
+        }
         Router { net, socket, token: Token(0), max_payload: 70 + (seed % 40) as usize }
     }
 
@@ -123,6 +126,7 @@ impl Subject for Router {
                 let frame = some_frame(random);
                 self.hear(now, dst[(dice >> 8) as usize % 3], &frame)
             }
+            7 | 8 => format!("asked {}", self.net.handle_data_request(now, 3)),
             _ => {
                 let frame = some_frame(random);
                 self.hear(now, Address::Short(1), &frame)
@@ -189,6 +193,7 @@ impl Subject for Router {
             (info.reassemblies, 2),
             (info.queued, 4 + 2),
             (info.host_queued, 2),
+            (info.indirect, 4),
         ]
     }
 

@@ -324,20 +324,20 @@ fn a_segment_for_the_host_does_not_keep_others_waiting() {
     let mut buf = [0; 1280];
     submit(&mut router, outside, 1).unwrap();
     assert!(!router.can_submit());
-    router.park_for_host(&Pattern);
+    router.park(NOW, &Pattern);
     assert!(router.can_submit());
     assert_eq!(router.poll_host_packet(NOW, &Pattern, &mut buf), Some(360));
     assert_eq!(buf[60..360], pattern(1, 300));
     // One for the radio stays what it is.
     submit(&mut router, global(3), 2).unwrap();
-    router.park_for_host(&Pattern);
+    router.park(NOW, &Pattern);
     assert!(!router.can_submit());
     assert_eq!(frames(&mut router, LIMITS).len(), 4);
     // Without room the segment is lost, and the slot is not.
     let free = router.info().free_packets;
     for key in 0..4 {
         submit(&mut router, outside, key).unwrap();
-        router.park_for_host(&Pattern);
+        router.park(NOW, &Pattern);
     }
     assert_eq!(router.stats().discarded(Discard::QueueFull), 2);
     assert_eq!(router.info().free_packets, free - 2);

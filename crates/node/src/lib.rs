@@ -204,6 +204,8 @@
 //!     type Reassembly = [Option<net::Partial>; 1];
 //!     type Output = [Option<net::Queued>; 2];
 //!     type Host = [Option<net::Queued>; 0];
+//!     type Children = [Option<net::Child>; 0];
+//!     type Indirect = [Option<net::Parked>; 0];
 //!     type Addresses = [Option<net::InterfaceAddress>; 1];
 //!     type Routes = [Option<net::Route>; 2];
 //!     type Neighbours = [Option<net::Neighbour>; 1];

@@ -199,6 +199,7 @@ impl<P: Profile> Node<P> {
             let class = match pending.class {
                 net::Class::Data => mac::Class::Data,
                 net::Class::Control => mac::Class::Control,
+                net::Class::Indirect => mac::Class::Data,
             };
             if !self.mac.can_accept(class) {
                 return;
@@ -254,7 +255,7 @@ impl<P: Profile> Node<P> {
             body,
         };
         match self.net.submit(now, outgoing) {
-            Ok(()) => self.net.park_for_host(&SendRings(&self.tcp)),
+            Ok(()) => self.net.park(now, &SendRings(&self.tcp)),
             Err(error) => {
                 let count = &mut self.stats.unroutable_segments;
                 *count = count.saturating_add(1);

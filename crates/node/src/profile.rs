@@ -32,6 +32,7 @@ macro_rules! plan {
     ($name:ident {
         frames: $frames:literal, neighbours: $neighbours:literal, packets: $packets:literal,
         reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
+        children: $children:literal, indirect: $indirect:literal,
         routes: $routes:literal, udp: $udp:literal, connections: $connections:literal,
         buffer: $buffer:literal, segments: $segments:literal, half_open: $half_open:literal,
         listeners: $listeners:literal,
@@ -47,6 +48,8 @@ macro_rules! plan {
             type Reassembly = [Option<net::Partial>; $reassemblies];
             type Output = [Option<net::Queued>; $output];
             type Host = [Option<net::Queued>; $host];
+            type Children = [Option<net::Child>; $children];
+            type Indirect = [Option<net::Parked>; $indirect];
             type Addresses = [Option<net::InterfaceAddress>; 2];
             type Routes = [Option<net::Route>; $routes];
             type Neighbours = [Option<net::Neighbour>; 2];
@@ -77,6 +80,8 @@ plan!(Mote {
     reassemblies: 2,
     output: 3,
     host: 0,
+    children: 0,
+    indirect: 0,
     routes: 4,
     udp: 2,
     connections: 2,
@@ -93,6 +98,8 @@ plan!(Router {
     reassemblies: 4,
     output: 10,
     host: 0,
+    children: 6,
+    indirect: 6,
     routes: 16,
     udp: 2,
     connections: 2,
@@ -109,6 +116,8 @@ plan!(BorderRouter {
     reassemblies: 8,
     output: 28,
     host: 16,
+    children: 16,
+    indirect: 16,
     routes: 64,
     udp: 4,
     connections: 4,

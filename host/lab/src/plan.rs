@@ -34,6 +34,8 @@ impl net::Sizes for LabPlan {
     type Reassembly = [Option<net::Partial>; 6];
     type Output = [Option<net::Queued>; 20];
     type Host = [Option<net::Queued>; 16];
+    type Children = [Option<net::Child>; 16];
+    type Indirect = [Option<net::Parked>; 16];
     type Addresses = [Option<net::InterfaceAddress>; 2];
     type Routes = [Option<net::Route>; ROUTES];
     type Neighbours = [Option<net::Neighbour>; 2];

@@ -5,8 +5,8 @@
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
-    BodySource, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress, Net,
-    NextHop, Partial, Queued, Route, Sizes, Slot, Stale, UdpSocket,
+    BodySource, Child, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress,
+    Net, NextHop, Parked, Partial, Queued, Route, Sizes, Slot, Stale, UdpSocket,
 };
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -21,6 +21,8 @@ impl Sizes for Plan {
     type Reassembly = [Option<Partial>; 2];
     type Output = [Option<Queued>; 4];
     type Host = [Option<Queued>; 2];
+    type Children = [Option<Child>; 3];
+    type Indirect = [Option<Parked>; 4];
     type Addresses = [Option<InterfaceAddress>; 2];
     type Routes = [Option<Route>; 6];
     type Neighbours = [Option<kinglet_net::Neighbour>; 2];

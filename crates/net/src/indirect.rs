@@ -1,0 +1,335 @@
+//! Packets for neighbours that sleep (IEEE 802.15.4-2015, 6.7.3): they wait here until the
+//! neighbour, a *child*, asks with a data request.
+//!
+//! Of each child one frame at a time is at the MAC, and the next one only when that was delivered: a
+//! frame that gets lost is offered again at the child's next data request. Direct traffic has its
+//! own packet in progress and does not wait for any of this.
+//!
+//! A child that does not ask holds slots of the pool for as long as packets live, so: it has at
+//! most [`Indirect::limit`] packets; beyond its first one it takes only places that children with
+//! none will not miss; and one slot more than [`RESERVED`] stays free, for direct traffic.
+//! Multicasts are not kept for children.
+
+use crate::config::Sizes;
+use crate::net::Net;
+use crate::output::{BodySource, Class, Current, FrameLimits, FrameOut, NoBody, Origin, Pending};
+use crate::output::{Refusal, Token};
+use crate::pool::{PacketHandle, RESERVED};
+use crate::stats::{Discard, bump};
+use crate::tables::TableFull;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::ieee802154::Address;
+
+/// No frame is longer (aMaxPhyPacketSize).
+const LONGEST_FRAME: usize = 127;
+
+/// How packets for sleeping children are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indirect {
+    /// The most packets that wait for one child. Default 4: a window of four segments (TCPlp §6.2).
+    pub limit: u8,
+    /// How long a packet waits. Default 8 min: two of a Thread child's longest sleeps, so that one
+    /// data request may go astray.
+    pub lifetime: Duration,
+    /// At how many data requests a frame is tried before its packet is given up. Default 4
+    /// (OpenThread's count).
+    pub polls: u8,
+    /// Whether one data request fetches all that waits; each frame but the last then says that the
+    /// next one follows, and the child stays awake. If not, each frame has a data request of its
+    /// own, as in OpenThread. Default true.
+    pub burst: bool,
+}
+
+impl Indirect {
+    /// The defaults.
+    pub const DEFAULT: Indirect =
+        Indirect { limit: 4, lifetime: Duration::from_secs(480), polls: 4, burst: true };
+}
+
+/// A neighbour that sleeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Child {
+    short: u16,
+    /// What [`Net::poll_pending_change`] has last told of it.
+    announced: bool,
+    /// It listens for a frame that it has not been given yet.
+    asked: bool,
+}
+
+/// A packet that waits for a child.
+#[derive(Clone, Copy, Debug)]
+pub struct Parked {
+    packet: PacketHandle,
+    child: u16,
+    expires: Instant,
+    /// Octets of the uncompressed packet that have arrived, and since when.
+    sent: u16,
+    sent_at: Instant,
+    /// What `sent` will be when the frame that the MAC has is delivered.
+    at_mac: Option<u16>,
+    /// Names it, once its first frame has been written.
+    token: Option<u32>,
+    /// Data requests at which its next frame was tried.
+    failures: u8,
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Lets a neighbour sleep: packets to it wait from now on until it asks. A second time changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_child(&mut self, child: u16) -> Result<(), TableFull> {
+        if self.is_child(child) {
+            return Ok(());
+        }
+        let places = self.children.as_mut_slice();
+        let place = places.iter_mut().find(|place| place.is_none()).ok_or(TableFull)?;
+        *place = Some(Child { short: child, announced: false, asked: false });
+        Ok(())
+    }
+
+    /// Forgets a child and the packets that wait for it; whether there was one.
+    pub fn remove_child(&mut self, child: u16) -> bool {
+        let places = self.children.as_mut_slice();
+        let place = places.iter_mut().find(|place| place.is_some_and(|c| c.short == child));
+        let known = place.and_then(Option::take).is_some();
+        while let Some(index) = self.first_of(child) {
+            self.unpark(index);
+        }
+        known
+    }
+
+    /// Whether this neighbour sleeps.
+    pub fn is_child(&self, child: u16) -> bool {
+        self.children.as_slice().iter().flatten().any(|c| c.short == child)
+    }
+
+    /// The neighbours that sleep.
+    pub fn children(&self) -> impl Iterator<Item = u16> {
+        self.children.as_slice().iter().flatten().map(|child| child.short)
+    }
+
+    /// Whether anything waits for a child, a frame that the MAC has included.
+    pub fn has_pending(&self, child: u16) -> bool {
+        self.first_of(child).is_some()
+    }
+
+    /// Tells of a child for which something waits now or nothing any more: what the radio's answer
+    /// to its data requests has to say. Only for known children.
+    pub fn poll_pending_change(&mut self) -> Option<(u16, bool)> {
+        let parked = self.parked.as_slice();
+        let waits = |short| parked.iter().flatten().any(|p| p.child == short);
+        let mut children = self.children.as_mut_slice().iter_mut().flatten();
+        let child = children.find(|child| child.announced != waits(child.short))?;
+        child.announced = !child.announced;
+        Some((child.short, child.announced))
+    }
+
+    /// A child listens: what waits for it is [`Net::pending`] before everything else. Whether there
+    /// is something.
+    pub fn handle_data_request(&mut self, now: Instant, child: u16) -> bool {
+        let timeout = self.config.reassembly_timeout;
+        let Some(index) = self.first_of(child) else { return false };
+        if let Some(parked) = self.parked_mut(index) {
+            // What the child had of it is gone (it is taken to be as patient as this node).
+            let late = now.checked_since(parked.sent_at).is_some_and(|age| age > timeout);
+            if parked.sent > 0 && parked.at_mac.is_none() && late {
+                parked.sent = 0;
+                parked.token = None;
+            }
+        }
+        self.set_asked(child, true)
+    }
+
+    /// Whether [`Net::pending`] is a frame for a child after which there is another: the frame
+    /// pending bit of its header. False for all other frames.
+    pub fn frame_pending(&self, limits: FrameLimits) -> bool {
+        let mut buf = [0; LONGEST_FRAME];
+        let len = limits.max_payload.min(buf.len());
+        let Some((index, current)) = self.next_indirect() else { return false };
+        let Address::Short(child) = current.next_hop else { return false };
+        let parked = self.parked.as_slice().iter().skip(index.saturating_add(1)).flatten();
+        let more = parked.filter(|parked| parked.child == child).count() > 0;
+        more || match self.write_frame(&current, &NoBody, buf.get_mut(..len).unwrap_or_default()) {
+            Ok((_, sent)) => sent < current.total,
+            Err(_) => false,
+        }
+    }
+
+    /// Parks a packet for a child; on an error its slot is still the caller's.
+    pub(crate) fn park_for_child(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        child: u16,
+    ) -> Result<(), Discard> {
+        if self.pool.free() <= RESERVED {
+            return Err(Discard::NoBuffer);
+        }
+        if !self.has_room_for(child) {
+            return Err(Discard::QueueFull);
+        }
+        let expires = now + self.config.indirect.lifetime;
+        let (sent, sent_at, at_mac, token, failures) = (0, now, None, None, 0);
+        let parked = Parked { packet, child, expires, sent, sent_at, at_mac, token, failures };
+        let mut places = self.parked.as_mut_slice().iter_mut();
+        let place = places.find(|place| place.is_none()).ok_or(Discard::QueueFull)?;
+        *place = Some(parked);
+        Ok(())
+    }
+
+    fn has_room_for(&self, child: u16) -> bool {
+        let parked = self.parked.as_slice();
+        let waiting = |short| parked.iter().flatten().filter(|p| p.child == short).count();
+        let free = parked.iter().filter(|place| place.is_none()).count();
+        let own = waiting(child);
+        let others = match own {
+            0 => 0,
+            _ => self.children().filter(|&other| other != child && waiting(other) == 0).count(),
+        };
+        own < usize::from(self.config.indirect.limit) && free > others
+    }
+
+    /// The frame that a child listens for, and the place of its packet.
+    fn next_indirect(&self) -> Option<(usize, Current)> {
+        let asked = |child: &&Child| child.asked;
+        self.children.as_slice().iter().flatten().filter(asked).find_map(|child| {
+            let index = self.first_of(child.short)?;
+            let parked = self.parked.as_slice().get(index)?.as_ref()?;
+            let current = Current {
+                origin: Origin::Slot(parked.packet),
+                next_hop: Address::Short(child.short),
+                class: Class::Indirect,
+                total: u16::try_from(self.pool.get(parked.packet).len()).unwrap_or(u16::MAX),
+                sent: parked.sent,
+                token: parked.token.unwrap_or(self.next_token),
+            };
+            parked.at_mac.is_none().then_some((index, current))
+        })
+    }
+
+    pub(crate) fn pending_indirect(&self) -> Option<Pending> {
+        let (_, Current { next_hop: dst, class, token, .. }) = self.next_indirect()?;
+        Some(Pending { dst, ack: true, token: Token(token), class })
+    }
+
+    /// Writes the frame of [`Net::pending_indirect`]. The outer `None`: there is none, but there may
+    /// be a direct one.
+    pub(crate) fn poll_indirect(
+        &mut self,
+        room: &mut [u8],
+        source: &impl BodySource<X>,
+    ) -> Option<Option<FrameOut>> {
+        let (index, current) = self.next_indirect()?;
+        let parked = self.parked_mut(index)?;
+        if parked.token.replace(current.token).is_none() {
+            self.next_token = self.next_token.wrapping_add(1);
+        }
+        match self.write_frame(&current, source, room) {
+            Ok((len, sent)) => {
+                bump(&mut self.stats.frames_out);
+                if let Some(parked) = self.parked_mut(index) {
+                    parked.at_mac = Some(sent);
+                }
+                let Current { next_hop: dst, class, token, .. } = current;
+                if let Address::Short(child) = dst {
+                    self.set_asked(child, false);
+                }
+                Some(Some(FrameOut { dst, ack: true, len, token: Token(token), class }))
+            }
+            Err(Refusal::NoRoom) => Some(None),
+            // Not a packet: cannot be, but would block the queue.
+            Err(Refusal::Stale) => {
+                bump(&mut self.stats.stale);
+                self.unpark(index);
+                Some(None)
+            }
+        }
+    }
+
+    /// Learns what became of a child's frame; whether it was one.
+    pub(crate) fn indirect_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> bool {
+        let Indirect { polls, burst, .. } = self.config.indirect;
+        let of_token = |p: &Option<Parked>| p.is_some_and(|p| p.token == Some(token.0));
+        let Some(index) = self.parked.as_slice().iter().position(of_token) else { return false };
+        let packet = self.parked_mut(index).map(|parked| parked.packet);
+        let total = packet.map_or(0, |packet| self.pool.get(packet).len());
+        let Some(parked) = self.parked_mut(index) else { return false };
+        let (child, sent) = (parked.child, parked.at_mac.take());
+        match sent {
+            Some(sent) if delivered => {
+                (parked.sent, parked.sent_at, parked.failures) = (sent, now, 0);
+                if usize::from(sent) >= total {
+                    bump(&mut self.stats.packets_out);
+                    self.unpark(index);
+                }
+                if burst && self.has_pending(child) {
+                    self.set_asked(child, true);
+                }
+            }
+            Some(_) => {
+                parked.failures = parked.failures.saturating_add(1);
+                if parked.failures >= polls {
+                    bump(&mut self.stats.failed_indirect);
+                    self.unpark(index);
+                }
+            }
+            // No frame of the MAC has room for its headers.
+            None if !delivered => {
+                bump(&mut self.stats.failed_indirect);
+                self.unpark(index);
+            }
+            None => {}
+        }
+        true
+    }
+
+    /// When the next packet has waited for too long. One that the MAC has a frame of may finish.
+    pub(crate) fn indirect_deadline(&self) -> Option<Instant> {
+        let mut first = None;
+        for parked in self.parked.as_slice().iter().flatten() {
+            let expires = Some(parked.expires).filter(|_| parked.at_mac.is_none());
+            first = earliest(first, expires);
+        }
+        first
+    }
+
+    pub(crate) fn expire_parked(&mut self, now: Instant) {
+        let due = |p: &Option<Parked>| p.is_some_and(|p| p.at_mac.is_none() && p.expires <= now);
+        while let Some(index) = self.parked.as_slice().iter().position(due) {
+            bump(&mut self.stats.expired_indirect);
+            self.unpark(index);
+        }
+    }
+
+    /// The place of the first packet that waits for a child.
+    fn first_of(&self, child: u16) -> Option<usize> {
+        self.parked.as_slice().iter().position(|p| p.is_some_and(|p| p.child == child))
+    }
+
+    fn parked_mut(&mut self, index: usize) -> Option<&mut Parked> {
+        self.parked.as_mut_slice().get_mut(index)?.as_mut()
+    }
+
+    /// Notes whether a child listens; whether it is known.
+    fn set_asked(&mut self, child: u16, asked: bool) -> bool {
+        let mut children = self.children.as_mut_slice().iter_mut().flatten();
+        let known = children.find(|c| c.short == child).map(|c| c.asked = asked);
+        known.is_some()
+    }
+
+    /// Ends the waiting of a packet. What stands behind it moves up, so that the order stays.
+    fn unpark(&mut self, index: usize) {
+        let Some(rest) = self.parked.as_mut_slice().get_mut(index..) else { return };
+        let Some(Parked { packet, child, .. }) = rest.first_mut().and_then(Option::take) else {
+            return;
+        };
+        rest.rotate_left(1);
+        self.release(packet);
+        if !self.has_pending(child) {
+            self.set_asked(child, false);
+        }
+    }
+}
