@@ -8,7 +8,7 @@
 use crate::station::{Frame, Reader, Role, Setup, Station, Writer};
 use core::net::Ipv6Addr;
 use kinglet::mac::Csma;
-use kinglet::radio::{Ack, Capabilities, Command, Event};
+use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::tcp::congestion::NewReno;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, Peer};
 use kinglet::time::Instant;
@@ -186,14 +186,17 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
         let known = delivered || !self.setup.feedback;
         let ack = if known { Ack::Received { frame_pending: false } } else { Ack::Missing };
         let now = Instant::from_micros(now);
-        self.node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+        self.node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
     }
 
     fn receive(&mut self, now: u64, frame: &[u8]) {
         let now = Instant::from_micros(now);
         let len = frame.len() as u8;
         let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
-        self.node.handle_radio(now, event, frame);
+        let mut octets = [0; MAX_FRAME];
+        let octets = &mut octets[..frame.len()];
+        octets.copy_from_slice(frame);
+        self.node.handle_radio(now, event, octets);
     }
 
     fn received(&self) -> u64 {

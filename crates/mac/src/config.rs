@@ -1,5 +1,6 @@
 //! What a MAC is told when it is made.
 
+use crate::security::Security;
 use kinglet_radio::{Channel, CsmaParams};
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::{Address, PanId, Repr};
@@ -43,8 +44,11 @@ pub struct Config {
     /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
     /// default.
     pub retry_delay_max: Duration,
-    /// Octets of each frame kept for link security that is not there yet: 0, or 7 to 100. They are
-    /// on the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
+    /// How frames are secured; `None` if they are not. A device with a key takes no unsecured
+    /// frame but acknowledgements, and one without takes no secured frame.
+    pub security: Option<Security>,
+    /// Octets of each frame kept for a link security that is not used: 0, or 7 to 100. They are on
+    /// the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
     /// frames.
     pub reserved_security: u8,
     /// How long after a frame another one from the same source with the same sequence number
@@ -78,6 +82,7 @@ impl Config {
         csma_params: CsmaParams { min_be: 3, max_be: 5, max_backoffs: 4 },
         max_frame_retries: 3,
         retry_delay_max: Duration::ZERO,
+        security: None,
         reserved_security: 0,
         // Eight transmissions (the most the standard allows), each with the longest CSMA-CA
         // (7 + 15 + 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry

@@ -59,6 +59,7 @@
 extern crate std;
 
 mod acknowledge;
+mod ccm;
 mod config;
 mod csma;
 mod duplicates;
@@ -67,6 +68,7 @@ mod mac;
 mod queue;
 mod random;
 mod receive;
+mod security;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -77,4 +79,5 @@ pub use link::{Link, Neighbour};
 pub use mac::{Info, Mac, Sizes, Submission, TxState};
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
 pub use receive::{Discard, Indication};
+pub use security::{Key, Security};
 pub use stats::Stats;

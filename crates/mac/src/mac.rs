@@ -7,6 +7,7 @@ use crate::link::{Link, Neighbour, Neighbours};
 use crate::queue::{Class, Outcome, Queue, QueueFull, Slot, TxRequest};
 use crate::random::Random;
 use crate::receive::{Discard, Indication};
+use crate::security;
 use crate::stats::{Stats, count};
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
@@ -88,6 +89,7 @@ pub struct Mac<S: Sizes> {
     /// from before the transmission counts for nothing.
     pub(crate) early_ack: Option<Instant>,
     pub(crate) owed_ack: OwedAck,
+    pub(crate) security: security::State,
     pub(crate) stats: Stats,
 }
 
@@ -113,6 +115,7 @@ impl<S: Sizes> Mac<S> {
             outstanding: Outstanding::None,
             early_ack: None,
             owed_ack: OwedAck::NONE,
+            security: security::State::new(config.security.as_ref()),
             stats: Stats::NONE,
         }
     }
@@ -125,7 +128,9 @@ impl<S: Sizes> Mac<S> {
 
     /// Octets of payload that fit into one frame to `dst`.
     pub fn max_payload(&self, dst: Address) -> usize {
-        MAX_FRAME.saturating_sub(self.header(dst, false).header_len())
+        MAX_FRAME
+            .saturating_sub(self.header(dst, false).header_len())
+            .saturating_sub(self.mic_len())
     }
 
     /// Whether a frame of this class can be queued now.
@@ -147,25 +152,29 @@ impl<S: Sizes> Mac<S> {
         let TxRequest { dst, ack, token, class } = request;
         let ack = ack && dst.is_unicast();
         let header = self.header(dst, ack);
+        let mic_len = self.mic_len();
         let full = !self.queue.can_accept(class);
         let Some(slot) = self.queue.free().filter(|_| !full) else {
             count(&mut self.stats.queue_full);
             return Err(QueueFull);
         };
-        // The longest header has 3 + 2 + 8 + 8 + 100 octets and the filling is valid by `clamped`.
+        // The longest header has 3 + 2 + 8 + 8 + 6 + 100 octets and the filling is valid by `clamped`.
         let header_len = header.emit(&mut slot.frame).map_err(|_| QueueFull)?;
-        let room = slot.frame.get_mut(header_len..).unwrap_or_default();
+        let room = slot.frame.get_mut(header_len..MAX_FRAME.saturating_sub(mic_len));
+        let room = room.unwrap_or_default();
         let payload_len = fill(room).min(room.len());
         if payload_len == 0 {
             return Ok(());
         }
-        slot.len = u8::try_from(header_len.saturating_add(payload_len)).unwrap_or(u8::MAX);
+        slot.len = u8::try_from(header_len.saturating_add(payload_len).saturating_add(mic_len))
+            .unwrap_or(u8::MAX);
         slot.dst = dst;
         slot.sequence = header.sequence;
         slot.ack = ack;
         slot.token = token;
         slot.transmissions = 0;
         slot.attempts = 0;
+        slot.secured = false;
         self.queue.push();
         self.sequence = self.sequence.wrapping_add(1);
         count(&mut self.stats.enqueued);
@@ -176,7 +185,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Takes an event of the radio; `frame` holds the octets of a `Received`. A data frame for this
-    /// device comes back as an [`Indication`].
+    /// device comes back as an [`Indication`], decrypted where it is if it was secured.
     ///
     /// # Errors
     /// Why the frame or event was discarded. Each reason has its counter in [`Stats`].
@@ -184,11 +193,12 @@ impl<S: Sizes> Mac<S> {
         &mut self,
         now: Instant,
         event: Event,
-        frame: &[u8],
+        frame: &mut [u8],
     ) -> Result<Option<Indication>, Discard> {
         match event {
             Event::Received { sfd, len, rssi_dbm, lqi, acked: _ } => {
-                let octets = frame.get(..usize::from(len)).unwrap_or(frame);
+                let len = usize::from(len).min(frame.len());
+                let octets = frame.get_mut(..len).unwrap_or_default();
                 self.handle_received(now, sfd, octets, rssi_dbm, lqi)
             }
             Event::Transmitted { sfd, ack } => {
@@ -212,7 +222,7 @@ impl<S: Sizes> Mac<S> {
         }
         match self.take_owed_ack(now) {
             Some(command) => Some(Submission { command, frame: self.owed_ack.frame() }),
-            None => self.poll_head(),
+            None => self.poll_head(now),
         }
     }
 
@@ -302,7 +312,7 @@ impl<S: Sizes> Mac<S> {
             pan_id: self.config.pan_id,
             dst,
             src: self.config.source(),
-            security: None,
+            security: self.security_header(),
             filling,
         }
     }

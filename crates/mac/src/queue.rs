@@ -51,6 +51,8 @@ pub enum Delivery {
     ChannelAccessFailure,
     /// The radio could not start in time.
     Missed,
+    /// The frame counter of link security is used up: nothing can be sent with this key any more.
+    CounterError,
 }
 
 /// How the sending of a frame ended, and whose it was.
@@ -76,6 +78,8 @@ pub struct Slot {
     pub(crate) token: Token,
     pub(crate) transmissions: u8,
     pub(crate) attempts: u8,
+    /// Link security is done with it.
+    pub(crate) secured: bool,
     pub(crate) result: Delivery,
 }
 
@@ -96,6 +100,7 @@ impl Empty for Slot {
         token: Token(0),
         transmissions: 0,
         attempts: 0,
+        secured: false,
         result: Delivery::Delivered,
     };
 }

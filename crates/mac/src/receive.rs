@@ -34,8 +34,14 @@ pub enum Discard {
     OtherDestination,
     /// From an address that no other device can have: this device's, or broadcast.
     BadSource,
-    /// Secured; there are no keys yet.
+    /// Secured, but not at the level or with the key that this device has, or it has none.
     Secured,
+    /// Not secured, although this device has a key.
+    Unsecured,
+    /// The message integrity code is wrong: damaged, forged or secured with another key.
+    BadMic,
+    /// Secured, and older than the last frame of the same source.
+    Replay,
     /// A beacon or a MAC command.
     NotData,
     /// A repetition of the frame before it.
@@ -49,7 +55,7 @@ impl<S: Sizes> Mac<S> {
         &mut self,
         now: Instant,
         sfd: Instant,
-        octets: &[u8],
+        octets: &mut [u8],
         rssi_dbm: i8,
         lqi: u8,
     ) -> Result<Option<Indication>, Discard> {
@@ -62,6 +68,9 @@ impl<S: Sizes> Mac<S> {
             Err(Discard::OtherDestination) => &mut self.stats.discarded_other_destination,
             Err(Discard::BadSource) => &mut self.stats.discarded_bad_source,
             Err(Discard::Secured) => &mut self.stats.discarded_secured,
+            Err(Discard::Unsecured) => &mut self.stats.discarded_unsecured,
+            Err(Discard::BadMic) => &mut self.stats.discarded_mic,
+            Err(Discard::Replay) => &mut self.stats.discarded_replay,
             Err(Discard::NotData) => &mut self.stats.discarded_not_data,
             Err(Discard::Duplicate) => &mut self.stats.discarded_duplicate,
             Err(Discard::UnexpectedEvent) => &mut self.stats.unexpected_events,
@@ -73,7 +82,7 @@ impl<S: Sizes> Mac<S> {
         &mut self,
         now: Instant,
         sfd: Instant,
-        octets: &[u8],
+        octets: &mut [u8],
         rssi_dbm: i8,
         lqi: u8,
     ) -> Result<Option<Indication>, Discard> {
@@ -88,17 +97,20 @@ impl<S: Sizes> Mac<S> {
         if let Some(sequence) = frame.sequence().filter(|_| in_software && wants_ack(&frame)) {
             self.owe_ack(sfd, octets.len(), sequence);
         }
-        if frame.security().is_some() {
-            return Err(Discard::Secured);
+        let sealed = self.check_security(&frame)?;
+        let (src, dst, sequence) = (frame.src(), frame.dst(), frame.sequence());
+        let (frame_type, mut payload) = (frame.frame_type(), frame.payload_range());
+        if let Some(sealed) = &sealed {
+            payload.end = self.open(octets, sealed)?;
         }
-        if frame.frame_type() != FrameType::Data {
+        let counter = sealed.map(|sealed| sealed.counter);
+        let known = frame_type == FrameType::Data || counter.is_some();
+        if src.is_unicast() && known {
+            self.reject_duplicate(now, src, sequence, counter, rssi_dbm, lqi)?;
+        }
+        if frame_type != FrameType::Data {
             return Err(Discard::NotData);
         }
-        let (src, dst) = (frame.src(), frame.dst());
-        if src.is_unicast() {
-            self.reject_duplicate(now, src, frame.sequence(), rssi_dbm, lqi)?;
-        }
-        let payload = frame.payload_range();
         Ok(Some(Indication { src, dst, payload, rssi_dbm, lqi }))
     }
 
@@ -131,6 +143,7 @@ impl<S: Sizes> Mac<S> {
         now: Instant,
         src: Address,
         sequence: Option<u8>,
+        counter: Option<u32>,
         rssi_dbm: i8,
         lqi: u8,
     ) -> Result<(), Discard> {
@@ -138,6 +151,11 @@ impl<S: Sizes> Mac<S> {
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
             return Ok(());
         };
+        // A secured frame with the counter of another did not get here.
+        if let Some(counter) = counter {
+            neighbour.next_counter = counter.saturating_add(1);
+            return Ok(());
+        }
         // A frame without a sequence number cannot be recognised again.
         let Some(sequence) = sequence else {
             return Ok(());

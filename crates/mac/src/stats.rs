@@ -39,8 +39,16 @@ pub struct Stats {
     pub discarded_other_destination: u32,
     /// Frames discarded: from an impossible source, such as this device itself.
     pub discarded_bad_source: u32,
-    /// Frames discarded: secured.
+    /// Frames not sent because the frame counter is used up.
+    pub counter_errors: u32,
+    /// Frames discarded: secured, and not in the way or with the key that this device has.
     pub discarded_secured: u32,
+    /// Frames discarded: not secured, although this device has a key.
+    pub discarded_unsecured: u32,
+    /// Frames discarded: the message integrity code is wrong.
+    pub discarded_mic: u32,
+    /// Frames discarded: older than the last one of the same source.
+    pub discarded_replay: u32,
     /// Frames discarded: beacons and commands.
     pub discarded_not_data: u32,
     /// Frames discarded: repetitions.
@@ -70,7 +78,11 @@ impl Stats {
         discarded_malformed: 0,
         discarded_other_destination: 0,
         discarded_bad_source: 0,
+        counter_errors: 0,
         discarded_secured: 0,
+        discarded_unsecured: 0,
+        discarded_mic: 0,
+        discarded_replay: 0,
         discarded_not_data: 0,
         discarded_duplicate: 0,
         unexpected_events: 0,

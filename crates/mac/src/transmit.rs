@@ -26,8 +26,12 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// The head for the radio, if its backoff is over.
-    pub(crate) fn poll_head(&mut self) -> Option<Submission<'_>> {
+    pub(crate) fn poll_head(&mut self, now: Instant) -> Option<Submission<'_>> {
         if self.tx != TxState::Ready {
+            return None;
+        }
+        if self.secure_head().is_err() {
+            self.finish_head(now, Delivery::CounterError);
             return None;
         }
         let access = match self.csma_in_hardware() {
@@ -157,6 +161,7 @@ impl<S: Sizes> Mac<S> {
             Delivery::NoAck => &mut self.stats.no_ack,
             Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
             Delivery::Missed => &mut self.stats.missed,
+            Delivery::CounterError => &mut self.stats.counter_errors,
         });
         if let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) {
             let acknowledged = result == Delivery::Delivered;

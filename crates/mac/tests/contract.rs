@@ -1,7 +1,8 @@
 //! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Class, Config, Csma, Mac, Neighbour, Sizes, Slot, Submission, Token, TxRequest, TxState,
+    Class, Config, Csma, Key, Mac, Neighbour, Security, Sizes, Slot, Submission, Token, TxRequest,
+    TxState,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -11,6 +12,9 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 
 const SLOTS: usize = 5;
+
+const SECURITY: Option<Security> =
+    Some(Security { key: Key([1; 16]), eui64_prefix: [0; 6], first_counter: u32::MAX - 99 });
 
 struct Plan;
 impl Sizes for Plan {
@@ -104,6 +108,7 @@ impl Subject for Device {
             csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
             csma_params: CsmaParams { min_be: (seed % 4) as u8, ..Default::default() },
             retry_delay_max: Duration::from_millis(seed % 3 * 40),
+            security: SECURITY.filter(|_| seed.is_multiple_of(3)),
             reserved_security: if seed.is_multiple_of(5) { 21 } else { 0 },
             ..Config::DEFAULT
         };
@@ -118,8 +123,8 @@ impl Subject for Device {
             let accepted = self.offer(now, request(dst, class), (dice >> 16 & 127) as usize);
             return format!("enqueue {accepted}");
         }
-        let (event, frame) = some_event(now, random);
-        format!("{event:?}: {:?}", self.mac.handle_radio(now, event, &frame))
+        let (event, mut frame) = some_event(now, random);
+        format!("{event:?}: {:?}", self.mac.handle_radio(now, event, &mut frame))
     }
 
     fn poll(&mut self, now: Instant) -> Option<String> {

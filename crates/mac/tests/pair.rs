@@ -1,7 +1,9 @@
 //! Two MACs over a medium that loses frames and acknowledgements, with radios that do everything
 //! and radios that do nothing.
 
-use kinglet_mac::{Class, Config, Csma, Delivery, Mac, Neighbour, Sizes, Slot, Token, TxRequest};
+use kinglet_mac::{
+    Class, Config, Csma, Delivery, Key, Mac, Neighbour, Security, Sizes, Slot, Token, TxRequest,
+};
 use kinglet_radio::{
     ACK_PSDU, ACK_WAIT, Ack, Capabilities, Command, Event, FCS_LEN, OCTET, SHR_PHR, TURNAROUND,
     air_time,
@@ -28,10 +30,13 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(capabilities: Capabilities, csma: Csma, seed: u64) -> Self {
+    fn new(capabilities: Capabilities, csma: Csma, secured: bool, seed: u64) -> Self {
+        let security =
+            Security { key: Key([9; 16]), eui64_prefix: [0; 6], first_counter: seed as u32 };
         let config = |short| Config {
             short,
             csma,
+            security: Some(security).filter(|_| secured),
             retry_delay_max: Duration::from_millis(40),
             ..Config::DEFAULT
         };
@@ -64,18 +69,18 @@ impl Pair {
             result = if acked { Ack::Received { frame_pending: false } } else { Ack::Missing };
         }
         if arrived {
-            self.deliver(1 - from, sfd, &frame);
+            self.deliver(1 - from, sfd, frame);
         }
         self.now += if ack { ACK_WAIT } else { Duration::ZERO };
         let event = Event::Transmitted { sfd, ack: result };
-        self.macs[from].handle_radio(self.now, event, &[]).expect("submitted");
+        self.macs[from].handle_radio(self.now, event, &mut []).expect("submitted");
         true
     }
 
-    fn deliver(&mut self, to: usize, sfd: Instant, frame: &[u8]) {
+    fn deliver(&mut self, to: usize, sfd: Instant, mut frame: Vec<u8>) {
         let acked = self.capabilities.contains(Capabilities::AUTO_ACK);
         let event = Event::Received { sfd, len: frame.len() as u8, rssi_dbm: -70, lqi: 99, acked };
-        if let Ok(Some(indication)) = self.macs[to].handle_radio(self.now, event, frame) {
+        if let Ok(Some(indication)) = self.macs[to].handle_radio(self.now, event, &mut frame) {
             let payload = frame[indication.payload].try_into().expect("four octets");
             self.received.push(u32::from_be_bytes(payload));
         }
@@ -117,7 +122,7 @@ fn what_is_reported_delivered_arrives_once_and_in_order() {
         (Capabilities::SCHEDULED, Csma::Software),
     ] {
         for seed in 0..20 {
-            let mut pair = Pair::new(capabilities, csma, seed);
+            let mut pair = Pair::new(capabilities, csma, seed % 2 == 1, seed);
             pair.run(500);
             assert!(pair.received.windows(2).all(|w| w[0] < w[1]), "repeated or out of order");
             let tokens: Vec<u32> = pair.outcomes.iter().map(|outcome| outcome.0).collect();

@@ -31,7 +31,7 @@
 //! let now = Instant::ZERO; // from your clock
 //! let mut frame = [0; MAX_FRAME];
 //! while let Some(event) = radio.poll_event(now, &mut frame) {
-//!     node.handle_radio(now, event, &frame);
+//!     node.handle_radio(now, event, &mut frame);
 //! }
 //! if node.deadline().is_some_and(|at| at <= now) {
 //!     node.handle_deadline(now);
@@ -101,9 +101,9 @@
 //!         let Command::Transmit { .. } = submission.command else { continue };
 //!         let len = submission.frame.len() as u8;
 //!         let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
-//!         to.handle_radio(now, event, submission.frame);
+//!         to.handle_radio(now, event, &mut submission.frame.to_vec());
 //!         let ack = Ack::Received { frame_pending: false };
-//!         from.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+//!         from.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
 //!     }
 //! }
 //!

@@ -118,8 +118,9 @@ impl<P: Profile> Node<P> {
         self.mac.filter()
     }
 
-    /// Takes an event of the radio; `frame` holds the octets of a received frame.
-    pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
+    /// Takes an event of the radio; `frame` holds the octets of a received frame, which is decrypted
+    /// where it is.
+    pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
         let payload = frame.get(indication.payload).unwrap_or_default();

@@ -175,8 +175,8 @@ impl Subject for Device {
                 "host".to_owned()
             }
             _ => {
-                let (event, frame) = some_event(now, random);
-                node.handle_radio(now, event, &frame);
+                let (event, mut frame) = some_event(now, random);
+                node.handle_radio(now, event, &mut frame);
                 format!("{event:?}")
             }
         }
@@ -275,7 +275,7 @@ impl Subject for Device {
         let node = self.node.get_mut();
         let before = node.tcp().stats().received;
         let event = Event::Received { sfd: now, len: len as u8, rssi_dbm: 0, lqi: 0, acked: true };
-        node.handle_radio(now, event, &frame[..len]);
+        node.handle_radio(now, event, &mut frame[..len]);
         Some(node.tcp().stats().received != before)
     }
 }

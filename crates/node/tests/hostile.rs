@@ -108,7 +108,7 @@ fn survive<P: Profile>(calls: Vec<Call>, capabilities: Capabilities) {
     let receive = |node: &mut Node<P>, now, frame: &[u8]| {
         let len = frame.len() as u8;
         let event = Event::Received { sfd: now, len, rssi_dbm: 1, lqi: 1, acked: false };
-        node.handle_radio(now, event, frame);
+        node.handle_radio(now, event, &mut frame.to_vec());
     };
     for call in calls {
         match call {
@@ -122,10 +122,10 @@ fn survive<P: Profile>(calls: Vec<Call>, capabilities: Capabilities) {
             Call::Transmitted(ack) => {
                 let acks = [Ack::NotAwaited, Ack::Missing, Ack::Received { frame_pending: true }];
                 let event = Event::Transmitted { sfd: now, ack: acks[usize::from(ack)] };
-                node.handle_radio(now, event, &[]);
+                node.handle_radio(now, event, &mut []);
             }
-            Call::Busy => node.handle_radio(now, Event::ChannelBusy, &[]),
-            Call::Missed => node.handle_radio(now, Event::Missed, &[]),
+            Call::Busy => node.handle_radio(now, Event::ChannelBusy, &mut []),
+            Call::Missed => node.handle_radio(now, Event::Missed, &mut []),
             Call::Deadline => {
                 now = now.max(node.deadline().unwrap_or(now));
                 node.handle_deadline(now);
@@ -162,7 +162,7 @@ fn recovers<P: Profile>(now: Instant, node: Box<Node<P>>, capabilities: Capabili
     world.now = now;
     world.nodes[0] = node;
     // The radio here knows of no command; one may be outstanding.
-    world.nodes[0].handle_radio(now, Event::Missed, &[]);
+    world.nodes[0].handle_radio(now, Event::Missed, &mut []);
     world.air.listen(0);
     let answered = world.run(Duration::from_secs(600), |now, nodes| {
         while let Some(reply) = nodes[1].net().poll_echo_reply() {

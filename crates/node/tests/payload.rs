@@ -34,7 +34,7 @@ fn pull_unless(
             let frame = submission.frame.to_vec();
             let lost = lost(&frame);
             let ack = if lost { Ack::Missing } else { Ack::Received { frame_pending: false } };
-            node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+            node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
             return Some((frame, !lost));
         }
     }
@@ -43,7 +43,7 @@ fn pull_unless(
 fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
     let len = frame.len() as u8;
     let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: true };
-    node.handle_radio(now, event, frame);
+    node.handle_radio(now, event, &mut frame.to_vec());
 }
 
 /// Both ends of a connection, established by hand.

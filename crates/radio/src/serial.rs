@@ -154,9 +154,9 @@ pub fn send_event(event: Event, frame: &[u8], line: impl FnMut(u8)) {
 }
 
 /// The event in `message`, as of `now`, and its frame; `None` if it is none.
-pub fn parse_event(now: Instant, message: &[u8]) -> Option<(Event, &[u8])> {
+pub fn parse_event(now: Instant, message: &mut [u8]) -> Option<(Event, &mut [u8])> {
     Some(match *message {
-        [0x80, rssi, lqi, acked, ref frame @ ..] if frame.len() <= MAX_FRAME && acked < 2 => {
+        [0x80, rssi, lqi, acked, ref mut frame @ ..] if frame.len() <= MAX_FRAME && acked < 2 => {
             let (rssi_dbm, len) = (i8::from_be_bytes([rssi]), u8::try_from(frame.len()).ok()?);
             (Event::Received { sfd: now, len, rssi_dbm, lqi, acked: acked == 1 }, frame)
         }
@@ -167,10 +167,10 @@ pub fn parse_event(now: Instant, message: &[u8]) -> Option<(Event, &[u8])> {
                 3 => Ack::Missing,
                 _ => return None,
             };
-            (Event::Transmitted { sfd: now, ack }, &[][..])
+            (Event::Transmitted { sfd: now, ack }, &mut [])
         }
-        [0x82] => (Event::ChannelBusy, &[][..]),
-        [0x83] => (Event::Missed, &[][..]),
+        [0x82] => (Event::ChannelBusy, &mut []),
+        [0x83] => (Event::Missed, &mut []),
         _ => return None,
     })
 }
@@ -196,7 +196,7 @@ impl Receiver {
 
     /// Takes an octet of the line; the message that it ends. Empty messages do not count, and what
     /// is too long or wrongly escaped is left out.
-    pub fn push(&mut self, octet: u8) -> Option<&[u8]> {
+    pub fn push(&mut self, octet: u8) -> Option<&mut [u8]> {
         if self.ended {
             *self = Receiver { message: self.message, ..Receiver::new() };
         }
@@ -204,7 +204,7 @@ impl Receiver {
             (END, false) => {
                 self.ended = true;
                 let whole = !self.broken && self.len > 0;
-                return self.message.get(..self.len).filter(|_| whole);
+                return self.message.get_mut(..self.len).filter(|_| whole);
             }
             (END, true) => {
                 self.ended = true;
@@ -247,7 +247,7 @@ mod tests {
 
     fn messages(octets: &[u8]) -> Vec<Vec<u8>> {
         let mut receiver = Receiver::new();
-        octets.iter().filter_map(|&octet| receiver.push(octet).map(<[u8]>::to_vec)).collect()
+        octets.iter().filter_map(|&octet| receiver.push(octet).map(|m| m.to_vec())).collect()
     }
 
     fn requests() -> Vec<Request<'static>> {
@@ -294,8 +294,9 @@ mod tests {
             let frame = if received { &frame[..] } else { &[] };
             let mut line = Vec::new();
             send_event(event, frame, |octet| line.push(octet));
-            let [message] = &messages(&line)[..] else { panic!("one message") };
-            assert_eq!(parse_event(sfd, message), Some((event, frame)));
+            let [message] = &mut messages(&line)[..] else { panic!("one message") };
+            let parsed = parse_event(sfd, message).map(|(event, frame)| (event, &*frame));
+            assert_eq!(parsed, Some((event, frame)));
         }
     }
 
@@ -322,7 +323,7 @@ mod tests {
             assert_eq!(Request::parse(bad), None, "{bad:?}");
         }
         for bad in [&[][..], &frame, &[0x80, 0, 0, 2], &[0x81], &[0x81, 4], &[0x82, 0], &[0x84]] {
-            assert_eq!(parse_event(Instant::ZERO, bad), None, "{bad:?}");
+            assert_eq!(parse_event(Instant::ZERO, &mut bad.to_vec()), None, "{bad:?}");
         }
     }
 }

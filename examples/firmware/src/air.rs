@@ -147,7 +147,7 @@ impl Air {
     }
 
     /// The next event that is due, the node it is for, and the frame that belongs to it.
-    pub fn poll_event(&mut self, now: Instant) -> Option<(End, Event, &[u8])> {
+    pub fn poll_event(&mut self, now: Instant) -> Option<(End, Event, &mut [u8])> {
         let due = |radio: &Radio| radio.flight.is_some_and(|flight| flight.end <= now);
         let node = match (due(&self.first), due(&self.second)) {
             (true, _) => End::First,
@@ -160,10 +160,10 @@ impl Air {
         if len > 0 {
             flight.len = 0;
             let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack };
-            return Some((node.other(), event, radio.frame.get(..usize::from(len))?));
+            return Some((node.other(), event, radio.frame.get_mut(..usize::from(len))?));
         }
         radio.flight = None;
-        Some((node, outcome, &[]))
+        Some((node, outcome, &mut []))
     }
 
     fn is_lost(&mut self) -> bool {

@@ -33,7 +33,7 @@ pub fn mac_frames(data: &[u8]) {
         let now = input.now();
         match call % 8 {
             0 => {
-                let frame = input.octets();
+                let mut frame = input.octets().to_vec();
                 let len = if call & 8 == 0 { frame.len() as u8 } else { call };
                 let event = Event::Received {
                     sfd: now,
@@ -42,7 +42,7 @@ pub fn mac_frames(data: &[u8]) {
                     lqi: 200,
                     acked: call & 16 == 0,
                 };
-                if let Ok(Some(indication)) = mac.handle_radio(now, event, frame) {
+                if let Ok(Some(indication)) = mac.handle_radio(now, event, &mut frame) {
                     assert!(frame.get(indication.payload).is_some());
                 }
             }
@@ -52,11 +52,11 @@ pub fn mac_frames(data: &[u8]) {
                     1 => Ack::Missing,
                     _ => Ack::Received { frame_pending: false },
                 };
-                let _ = mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]);
+                let _ = mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
             }
             2 => {
                 let event = if call & 8 == 0 { Event::ChannelBusy } else { Event::Missed };
-                let _ = mac.handle_radio(now, event, &[]);
+                let _ = mac.handle_radio(now, event, &mut []);
             }
             3 => accepted += usize::from(enqueue(&mut mac, &mut input, call)),
             4 => {

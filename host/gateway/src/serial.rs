@@ -80,7 +80,7 @@ impl SerialMote {
     }
 
     fn take(&mut self, octet: u8) {
-        match self.receiver.push(octet).and_then(Request::parse) {
+        match self.receiver.push(octet).and_then(|message| Request::parse(message)) {
             Some(Request::Filter(filter)) => self.filter = Some(filter),
             Some(Request::Command(command, frame)) => {
                 self.commands.push_back((command, frame.to_vec()));

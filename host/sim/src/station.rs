@@ -4,7 +4,7 @@
 use crate::wire::Wire;
 use crate::world::Device;
 use kinglet::{Node, Profile};
-use kinglet_radio::{Command, Event};
+use kinglet_radio::{Command, Event, MAX_FRAME};
 use kinglet_time::{Instant, earliest};
 
 /// Rounds in which stack and applications may hand work to each other at one instant. Applications
@@ -101,7 +101,11 @@ pub(crate) fn apps_deadline<P: Profile>(apps: &[Box<dyn App<P>>]) -> Option<Inst
 
 impl<P: Profile> Device for Station<P> {
     fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
-        self.node.handle_radio(now, event, frame);
+        // The octets on the air are also those that others hear; the stack opens its own.
+        let mut own = [0; MAX_FRAME];
+        let own = &mut own[..frame.len()];
+        own.copy_from_slice(frame);
+        self.node.handle_radio(now, event, own);
         // Only what was received can change anything for those above the stack.
         if matches!(event, Event::Received { .. }) {
             self.settle(now);

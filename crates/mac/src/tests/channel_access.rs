@@ -47,7 +47,7 @@ fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_attem
             assert_eq!(mac.poll_outcome(now), None);
             let (command, _) = submitted(&mut mac, &mut now);
             assert!(matches!(command, Command::Transmit { access: Access::Cca, .. }));
-            assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &[]), Ok(None));
+            assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &mut []), Ok(None));
         }
         let result = Delivery::ChannelAccessFailure;
         let outcome = Outcome { token: Token(9), dst: PEER, result, transmissions: 0 };
@@ -65,7 +65,7 @@ fn configured_csma_parameters_are_used() {
     put(&mut mac, now, request(0)).unwrap();
     assert_eq!(mac.deadline(), None, "2^0 - 1 units: no backoff at all");
     submitted(&mut mac, &mut now);
-    mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+    mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
     let outcome = mac.poll_outcome(now).unwrap();
     assert_eq!(outcome.result, Delivery::ChannelAccessFailure);
 }
@@ -81,7 +81,7 @@ fn a_channel_that_cannot_be_won_costs_an_attempt_but_no_retry_delay() {
         let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
         assert!(wait <= UNIT_BACKOFF * 31, "CSMA backoff alone, not {wait:?}");
         submitted(&mut mac, &mut now);
-        mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+        mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
     }
     let outcome = mac.poll_outcome(now).unwrap();
     assert_eq!((outcome.result, outcome.transmissions), (Delivery::ChannelAccessFailure, 0));
@@ -110,7 +110,7 @@ fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
     };
     assert_eq!(params, CsmaParams::default());
     // The radio has tried macMaxCsmaBackoffs + 1 times when it says busy.
-    mac.handle_radio(T0, Event::ChannelBusy, &[]).unwrap();
+    mac.handle_radio(T0, Event::ChannelBusy, &mut []).unwrap();
     assert_eq!(mac.poll_outcome(T0).unwrap().result, Delivery::ChannelAccessFailure);
 }
 

@@ -5,6 +5,7 @@ mod channel_access;
 mod queueing;
 mod receiving;
 mod retrying;
+mod securing;
 
 use crate::*;
 use kinglet_radio::{Access, Ack, Capabilities, Command, Event, MAX_FRAME, Start};
@@ -65,7 +66,7 @@ fn submitted(mac: &mut TestMac, now: &mut Instant) -> (Command, Vec<u8>) {
 }
 
 fn transmitted(mac: &mut TestMac, now: Instant, ack: Ack) {
-    assert_eq!(mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &[]), Ok(None));
+    assert_eq!(mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []), Ok(None));
 }
 
 /// A data frame from `src`.
@@ -91,7 +92,7 @@ fn data_frame(src: Address, dst: Address, sequence: u8, ack_request: bool) -> Ve
 fn receive(mac: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Option<Indication>, Discard> {
     let len = u8::try_from(frame.len()).unwrap();
     let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: false };
-    mac.handle_radio(now, event, frame)
+    mac.handle_radio(now, event, &mut frame.to_vec())
 }
 
 fn ack_frame(sequence: u8) -> [u8; 3] {

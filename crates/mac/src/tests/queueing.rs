@@ -109,12 +109,12 @@ fn events_without_a_command_change_nothing() {
     let mut mac = mac(config(), all(), 1);
     let transmitted = Event::Transmitted { sfd: T0, ack: Ack::Missing };
     for event in [transmitted, Event::ChannelBusy, Event::Missed] {
-        assert_eq!(mac.handle_radio(T0, event, &[]), Err(Discard::UnexpectedEvent));
+        assert_eq!(mac.handle_radio(T0, event, &mut []), Err(Discard::UnexpectedEvent));
     }
     assert!(mac.is_idle());
     put(&mut mac, T0, request(1)).unwrap();
     let before = mac.info();
-    assert!(mac.handle_radio(T0, transmitted, &[]).is_err());
+    assert!(mac.handle_radio(T0, transmitted, &mut []).is_err());
     assert_eq!((mac.info(), mac.poll_outcome(T0)), (before, None));
 }
 
@@ -123,7 +123,7 @@ fn a_missed_start_is_reported() {
     let (mut mac, mut now) = (mac(config(), all(), 1), T0);
     put(&mut mac, now, request(1)).unwrap();
     submitted(&mut mac, &mut now);
-    mac.handle_radio(now, Event::Missed, &[]).unwrap();
+    mac.handle_radio(now, Event::Missed, &mut []).unwrap();
     assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::Missed);
 }
 

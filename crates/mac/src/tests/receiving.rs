@@ -90,10 +90,10 @@ fn nobody_gives_way_while_there_is_room_even_at_time_zero() {
 fn signal_strength_and_quality_are_averaged() {
     let mut mac = mac(config(), all(), 1);
     let mut hear = |sequence, rssi_dbm, lqi| {
-        let frame = data_frame(PEER, ME, sequence, true);
+        let mut frame = data_frame(PEER, ME, sequence, true);
         let len = frame.len() as u8;
         let event = Event::Received { sfd: T0, len, rssi_dbm, lqi, acked: true };
-        mac.handle_radio(T0, event, &frame).unwrap();
+        mac.handle_radio(T0, event, &mut frame).unwrap();
         let link = mac.link(PEER).unwrap();
         (link.rssi_dbm().unwrap(), link.lqi().unwrap())
     };
@@ -120,8 +120,8 @@ fn secured_frames_beacons_commands_and_noise_are_discarded_by_name() {
 #[test]
 fn a_length_beyond_the_octets_is_no_danger() {
     let mut mac = mac(config(), all(), 1);
-    let frame = data_frame(PEER, ME, 1, true);
+    let mut frame = data_frame(PEER, ME, 1, true);
     let event = Event::Received { sfd: T0, len: 255, rssi_dbm: 0, lqi: 0, acked: true };
-    let indication = mac.handle_radio(T0, event, &frame).unwrap().unwrap();
+    let indication = mac.handle_radio(T0, event, &mut frame).unwrap().unwrap();
     assert_eq!(&frame[indication.payload], b"abc");
 }

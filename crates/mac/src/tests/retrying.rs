@@ -59,7 +59,7 @@ fn a_busy_channel_and_a_first_transmission_wait_for_no_retry_delay() {
             let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
             assert!(wait <= UNIT_BACKOFF * 31, "{wait:?}");
             submitted(&mut mac, &mut now);
-            mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+            mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
         }
     }
 }
@@ -72,7 +72,7 @@ fn csma_starts_afresh_for_a_retry() {
         put(&mut mac, now, request(0)).unwrap();
         for _ in 0..4 {
             submitted(&mut mac, &mut now);
-            mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+            mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
         }
         submitted(&mut mac, &mut now);
         transmitted(&mut mac, now, Ack::Missing);
@@ -80,7 +80,7 @@ fn csma_starts_afresh_for_a_retry() {
         // And all five assessments are there again.
         for _ in 0..4 {
             submitted(&mut mac, &mut now);
-            mac.handle_radio(now, Event::ChannelBusy, &[]).unwrap();
+            mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
             assert_eq!(mac.poll_outcome(now), None);
         }
     }
@@ -154,7 +154,7 @@ fn an_acknowledgement_that_is_reported_before_its_transmission_counts() {
     assert_eq!(receive(&mut mac, ack_sfd, &ack_frame(sequence_of(&frame))), Ok(None));
     assert_eq!(mac.poll_outcome(ack_sfd), None, "not before the radio says that it was sent");
     let event = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
-    mac.handle_radio(ack_sfd, event, &[]).unwrap();
+    mac.handle_radio(ack_sfd, event, &mut []).unwrap();
     assert_eq!(mac.poll_outcome(ack_sfd).unwrap().result, Delivery::Delivered);
 }
 

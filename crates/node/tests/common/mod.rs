@@ -113,8 +113,8 @@ impl<P: Profile> World<P> {
             self.now = self.now.max(next);
             self.air.advance(self.now);
             for (index, node) in self.nodes.iter_mut().enumerate() {
-                while let Some((event, frame)) = self.air.poll_event(index) {
-                    node.handle_radio(self.now, event, &frame);
+                while let Some((event, mut frame)) = self.air.poll_event(index) {
+                    node.handle_radio(self.now, event, &mut frame);
                 }
                 if node.deadline().is_some_and(|at| at <= self.now) {
                     node.handle_deadline(self.now);

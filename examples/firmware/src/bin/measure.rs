@@ -87,7 +87,13 @@ impl Station<'_> {
     }
 
     /// One turn of the canonical loop after `event`; the frame that it sends, if it sends one.
-    fn turn(&mut self, now: Instant, event: Option<Event>, frame: &[u8], out: &mut Frame) -> bool {
+    fn turn(
+        &mut self,
+        now: Instant,
+        event: Option<Event>,
+        frame: &mut [u8],
+        out: &mut Frame,
+    ) -> bool {
         let start = self.ticks;
         if let Some(event) = event {
             self.timed(|node| node.handle_radio(now, event, frame));
@@ -146,15 +152,15 @@ fn settle(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>) {
     let mut frame = Frame { octets: [0; MAX_FRAME], len: 0 };
     let mut other = Frame { octets: [0; MAX_FRAME], len: 0 };
     let ack = Ack::Received { frame_pending: false };
-    let mut sent = from.turn(now, None, &[], &mut frame);
+    let mut sent = from.turn(now, None, &mut [], &mut frame);
     while sent {
         let len = frame.len as u8;
         let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
-        let octets = frame.octets.get(..frame.len).unwrap_or_default();
+        let octets = frame.octets.get_mut(..frame.len).unwrap_or_default();
         if to.turn(now, Some(event), octets, &mut other) {
             reply(now, to, from, &mut other);
         }
-        sent = from.turn(now, Some(Event::Transmitted { sfd: now, ack }), &[], &mut frame);
+        sent = from.turn(now, Some(Event::Transmitted { sfd: now, ack }), &mut [], &mut frame);
     }
 }
 
@@ -166,9 +172,10 @@ fn reply(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>, frame: &mut
         let len = frame.len as u8;
         let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
         // The other radio is still busy with its own frame, so nothing comes back.
-        to.turn(now, Some(event), frame.octets.get(..frame.len).unwrap_or_default(), &mut unused);
+        let octets = frame.octets.get_mut(..frame.len).unwrap_or_default();
+        to.turn(now, Some(event), octets, &mut unused);
         let event = Event::Transmitted { sfd: now, ack };
-        if !from.turn(now, Some(event), &[], frame) {
+        if !from.turn(now, Some(event), &mut [], frame) {
             return;
         }
     }
@@ -232,7 +239,7 @@ fn measure() -> Result<(), &'static str> {
     sender.restart();
     for _ in 0..SEGMENTS {
         sender.timed(|node| node.handle_deadline(now));
-        sender.turn(now, None, &[], &mut Frame { octets: [0; MAX_FRAME], len: 0 });
+        sender.turn(now, None, &mut [], &mut Frame { octets: [0; MAX_FRAME], len: 0 });
     }
     report_count("wake_up", per(sender.ticks, SEGMENTS));
     report_sizes();

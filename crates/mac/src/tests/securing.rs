@@ -1,0 +1,176 @@
+//! Link security between two MACs, and what is refused.
+
+use super::*;
+
+fn security(first_counter: u32) -> Option<Security> {
+    Some(Security { key: Key([7; 16]), eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter })
+}
+
+fn secured(short: u16, first_counter: u32) -> TestMac {
+    let [.., high, low] = u32::from(short).to_be_bytes();
+    let extended = [2, 0, 0, 0, 0, 1, high, low];
+    let config = Config { short, extended, security: security(first_counter), ..config() };
+    mac(config, all(), u64::from(short))
+}
+
+/// Queues four octets for `dst` and lets them out.
+fn sent(mac: &mut TestMac, now: &mut Instant, dst: Address) -> Vec<u8> {
+    put(mac, *now, TxRequest { dst, ..request(1) }).unwrap();
+    submitted(mac, now).1
+}
+
+fn done(mac: &mut TestMac, now: Instant) {
+    transmitted(mac, now, Ack::Received { frame_pending: false });
+    assert!(mac.poll_outcome(now).is_some());
+}
+
+fn counter_of(frame: &[u8]) -> u32 {
+    Frame::parse(frame).unwrap().security().unwrap().frame_counter.unwrap()
+}
+
+/// What a device with the key makes of the frame.
+fn opened(to: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Vec<u8>, Discard> {
+    let mut octets = frame.to_vec();
+    let len = octets.len() as u8;
+    let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: true };
+    let indication = to.handle_radio(now, event, &mut octets)?.expect("a data frame");
+    Ok(octets[indication.payload].to_vec())
+}
+
+#[test]
+fn a_secured_frame_hides_its_payload_and_is_opened_by_who_has_the_key() {
+    let (mut from, mut to, mut now) = (secured(1, 0), secured(2, 0), T0);
+    let frame = sent(&mut from, &mut now, PEER);
+    // 9 octets of addressing, 6 of security header, 4 of payload, 4 of integrity code.
+    assert_eq!(frame.len(), 9 + 6 + 4 + 4);
+    assert_eq!(frame[9..15], [0x0d, 0, 0, 0, 0, 1], "level 5, key index 1");
+    assert_ne!(&frame[15..19], b"data");
+    assert_eq!(opened(&mut to, now, &frame), Ok(b"data".to_vec()));
+    assert_eq!(to.stats().received, 1);
+    let mut other = Config { short: 2, security: security(0), ..config() };
+    other.security.as_mut().unwrap().key = Key([8; 16]);
+    let mut stranger = mac(other, all(), 2);
+    assert_eq!(opened(&mut stranger, now, &frame), Err(Discard::BadMic));
+    assert_eq!(stranger.stats().discarded_mic, 1);
+    assert!(stranger.link(Address::Short(1)).is_none(), "nothing is believed of who may not be it");
+}
+
+#[test]
+fn frames_from_an_extended_address_are_opened_too() {
+    let (mut from, mut to, mut now) = (secured(0xffff, 0), secured(2, 0), T0);
+    let frame = sent(&mut from, &mut now, PEER);
+    assert_eq!(opened(&mut to, now, &frame), Ok(b"data".to_vec()));
+}
+
+#[test]
+fn no_changed_octet_passes() {
+    let (mut from, mut now) = (secured(1, 0), T0);
+    let frame = sent(&mut from, &mut now, PEER);
+    for octet in 0..frame.len() {
+        let mut damaged = frame.clone();
+        damaged[octet] ^= 1;
+        assert!(opened(&mut secured(2, 0), now, &damaged).is_err(), "octet {octet}");
+    }
+    for len in 0..frame.len() {
+        assert!(opened(&mut secured(2, 0), now, &frame[..len]).is_err(), "cut to {len}");
+    }
+}
+
+#[test]
+fn a_frame_is_as_long_as_it_may_be_and_no_longer() {
+    let (mut from, mut to, mut now) = (secured(1, 0), secured(2, 0), T0);
+    let most = from.max_payload(PEER);
+    assert_eq!(most, MAX_FRAME - 9 - 6 - 4);
+    let fill = |room: &mut [u8]| {
+        room.fill(0x5a);
+        room.len()
+    };
+    from.enqueue(now, request(1), fill).unwrap();
+    let frame = submitted(&mut from, &mut now).1;
+    assert_eq!(frame.len(), MAX_FRAME);
+    assert_eq!(opened(&mut to, now, &frame), Ok(std::vec![0x5a; most]));
+}
+
+#[test]
+fn a_repetition_keeps_its_counter_and_is_a_duplicate() {
+    let (mut from, mut to, mut now) = (secured(1, 0), secured(2, 0), T0);
+    let first = sent(&mut from, &mut now, PEER);
+    transmitted(&mut from, now, Ack::Missing);
+    let again = submitted(&mut from, &mut now).1;
+    assert_eq!(first, again);
+    assert!(opened(&mut to, now, &first).is_ok());
+    // A sequence number counts for two seconds, a frame counter for ever.
+    now += Duration::from_secs(100);
+    assert_eq!(opened(&mut to, now, &again), Err(Discard::Duplicate));
+    assert_eq!(to.link(Address::Short(1)).unwrap().duplicates, 1);
+}
+
+#[test]
+fn what_is_older_than_the_last_frame_is_a_replay() {
+    let (mut from, mut to, mut now) = (secured(1, 10), secured(2, 0), T0);
+    let first = sent(&mut from, &mut now, PEER);
+    done(&mut from, now);
+    let second = sent(&mut from, &mut now, PEER);
+    assert_eq!((counter_of(&first), counter_of(&second)), (10, 11));
+    assert!(opened(&mut to, now, &first).is_ok());
+    assert!(opened(&mut to, now, &second).is_ok());
+    assert_eq!(opened(&mut to, now, &first), Err(Discard::Replay));
+    assert_eq!(to.stats().discarded_replay, 1);
+    // Nor does a forged counter make an old frame new.
+    let mut forged = first;
+    forged[10..14].copy_from_slice(&99u32.to_le_bytes());
+    assert_eq!(opened(&mut to, now, &forged), Err(Discard::BadMic));
+    done(&mut from, now);
+    let third = sent(&mut from, &mut now, PEER);
+    assert!(opened(&mut to, now, &third).is_ok(), "a forgery does not move the counter");
+}
+
+#[test]
+fn with_a_key_unsecured_frames_are_refused_and_without_one_secured_ones() {
+    let (mut with, mut without, mut now) = (secured(1, 0), mac(config(), all(), 1), T0);
+    let plain = data_frame(PEER, Address::Short(1), 1, true);
+    assert_eq!(opened(&mut with, now, &plain), Err(Discard::Unsecured));
+    assert_eq!(with.stats().discarded_unsecured, 1);
+    let frame = sent(&mut secured(2, 0), &mut now, Address::Short(1));
+    assert_eq!(opened(&mut without, now, &frame), Err(Discard::Secured));
+    // Another level, another key, no counter: nothing that this device has.
+    for (at, value) in [(9, 0x0e), (9, 0x15), (14, 2)] {
+        let mut other = frame.clone();
+        other[at] = value;
+        assert_eq!(opened(&mut with, now, &other), Err(Discard::Secured), "{at}: {value}");
+    }
+    let mut last = frame;
+    last[10..14].fill(0xff);
+    assert_eq!(opened(&mut with, now, &last), Err(Discard::Secured));
+    assert_eq!(with.stats().discarded_secured, 4);
+}
+
+#[test]
+fn a_device_whose_counter_is_used_up_sends_nothing_more() {
+    let (mut from, mut now) = (secured(1, u32::MAX - 1), T0);
+    let last = sent(&mut from, &mut now, PEER);
+    assert_eq!(counter_of(&last), u32::MAX - 1);
+    done(&mut from, now);
+    for token in 2..4 {
+        put(&mut from, now, request(token)).unwrap();
+    }
+    for token in 2..4 {
+        if let Some(at) = from.deadline() {
+            now = at;
+            from.handle_deadline(at);
+        }
+        assert!(from.poll_radio(now).is_none());
+        let outcome = from.poll_outcome(now).unwrap();
+        assert_eq!((outcome.token, outcome.result), (Token(token), Delivery::CounterError));
+    }
+    assert_eq!((from.stats().counter_errors, from.is_idle()), (2, true));
+}
+
+#[test]
+fn a_device_that_starts_again_below_its_counter_is_taken_for_a_replay() {
+    let (mut to, mut now) = (secured(2, 0), T0);
+    for (first_counter, expected) in [(5, true), (3, false), (6, true)] {
+        let frame = sent(&mut secured(1, first_counter), &mut now, PEER);
+        assert_eq!(opened(&mut to, now, &frame).is_ok(), expected, "{first_counter}");
+    }
+}
