@@ -6,7 +6,7 @@ use toml::{Table, Value};
 /// The layers below all others.
 const BASE: [&str; 3] = ["kinglet-mem", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
-const LAYERS: [&str; 4] = [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp"];
+const LAYERS: [&str; 5] = [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp", "kinglet-mesh"];
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
 
@@ -20,6 +20,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-wire" | "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
         // Its segment scripts drive TCP; the rest of it knows clocks only.
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
+        "kinglet-mesh" => vec!["kinglet-mem", "kinglet-time"],
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         "kinglet-net" | "kinglet-tcp" => BASE.to_vec(),
         "kinglet" => below_node(),

@@ -1,0 +1,356 @@
+//! How a leaf finds a parent, keeps it and notices that it has none.
+
+use crate::link::{MAX_FAILURES, UNREACHABLE, quality};
+use crate::message::{Message, Status};
+use crate::random::Random;
+use kinglet_time::{Duration, Instant};
+
+/// How long responses to a Parent Request are gathered (OpenThread's `kParentRequestRouterTimeout`).
+pub(crate) const GATHERING: Duration = Duration::from_millis(750);
+/// How long a router may wait before it responds (OpenThread's `kParentResponseMaxDelayRouters`).
+pub(crate) const RESPONSE_DELAY: Duration = Duration::from_millis(500);
+/// How long a response to a Child Id Request is awaited (OpenThread's `kUnicastRetxDelay`).
+const RESPONSE_WAIT: Duration = Duration::from_secs(1);
+/// Child Id Requests in a row, and seconds between the last word to a parent and its time-out
+/// (OpenThread's `kMaxKeepAliveAttempts`).
+const ATTEMPTS: u8 = 4;
+/// A search that finds nobody is repeated after 1 s, then after twice as long, up to this many
+/// doublings.
+const MAX_BACKOFF: u8 = 6;
+/// Searches in which a parent is found but none that knows the way out of the mesh, before one is
+/// taken: a mesh that has just been switched on needs a few seconds.
+const PATIENCE: u8 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Will search.
+    Detached,
+    /// Gathers responses to a Parent Request.
+    Gathering,
+    /// Has asked `target` to be, or to remain, its child.
+    Joining { target: u16, attempts: u8 },
+    /// Is a child; will say so again.
+    Attached,
+}
+
+/// A parent that could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Candidate {
+    short: u16,
+    quality: u8,
+    cost: u8,
+    margin_db: i16,
+}
+
+impl Candidate {
+    /// First whether it knows a way out, then the link's quality, the rest of the way, the margin.
+    fn is_better_than(&self, other: &Candidate) -> bool {
+        let rank = |c: &Candidate| {
+            let rest = UNREACHABLE.saturating_sub(c.cost);
+            (c.cost < UNREACHABLE, c.quality, rest, c.margin_db)
+        };
+        rank(self) > rank(other)
+    }
+}
+
+pub(crate) struct Attach {
+    state: State,
+    /// When the state ends; `None` before the first call.
+    at: Option<Instant>,
+    parent: Option<u16>,
+    /// The parent of which the node was told.
+    announced: Option<u16>,
+    best: Option<Candidate>,
+    /// Number of the current attachment.
+    sequence: u8,
+    /// Searches that have failed, one after the other.
+    searches: u8,
+    failures: u8,
+    /// Whether the message of the current state is still to be sent.
+    unsent: bool,
+    fixed: Option<u16>,
+    /// From one word to the parent to the next.
+    refresh: Duration,
+}
+
+impl Attach {
+    pub(crate) const fn new(fixed: Option<u16>, child_timeout: Duration) -> Self {
+        // Whole seconds, one for each attempt.
+        let attempts = (ATTEMPTS as u64).saturating_mul(1_000_000);
+        let refresh = Duration::from_micros(child_timeout.as_micros().saturating_sub(attempts));
+        Attach {
+            state: State::Detached,
+            at: None,
+            parent: None,
+            announced: None,
+            best: None,
+            sequence: 0,
+            searches: 0,
+            failures: 0,
+            unsent: false,
+            fixed,
+            refresh,
+        }
+    }
+
+    pub(crate) const fn parent(&self) -> Option<u16> {
+        self.parent
+    }
+
+    /// Whether an answer is awaited, for which the receiver must be on: who is no child yet cannot
+    /// be sent anything indirectly.
+    pub(crate) const fn listens(&self) -> bool {
+        matches!(self.state, State::Gathering | State::Joining { .. })
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.at.unwrap_or(Instant::ZERO)
+    }
+
+    pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
+        let Some(at) = self.at else {
+            // Nodes that are switched on together shall not all speak at once.
+            self.at = Some(now + random.between(Duration::ZERO, RESPONSE_DELAY));
+            return;
+        };
+        if at > now {
+            return;
+        }
+        match (self.state, self.parent.or(self.fixed)) {
+            (State::Detached, Some(parent)) => {
+                self.sequence = self.sequence.wrapping_add(1);
+                self.join(now, parent, 1);
+            }
+            (State::Attached, Some(parent)) => self.join(now, parent, 1),
+            (State::Detached | State::Attached, None) => {
+                (self.state, self.best, self.unsent) = (State::Gathering, None, true);
+                self.at = Some(now + GATHERING);
+            }
+            (State::Gathering, _) => self.choose(now, random),
+            (State::Joining { target, attempts }, _) if attempts < ATTEMPTS => {
+                self.join(now, target, attempts.saturating_add(1));
+            }
+            (State::Joining { .. }, _) => self.fail(now, random),
+        }
+    }
+
+    fn join(&mut self, now: Instant, target: u16, attempts: u8) {
+        (self.state, self.unsent) = (State::Joining { target, attempts }, true);
+        self.at = Some(now + RESPONSE_WAIT);
+    }
+
+    fn choose(&mut self, now: Instant, random: &mut Random) {
+        let patient = self.searches < PATIENCE;
+        match self.best.take_if(|best| best.cost < UNREACHABLE || !patient) {
+            Some(best) => {
+                self.sequence = self.sequence.wrapping_add(1);
+                self.join(now, best.short, 1);
+            }
+            None => self.fail(now, random),
+        }
+    }
+
+    /// Without a parent; the next search is some time off.
+    fn fail(&mut self, now: Instant, random: &mut Random) {
+        let wait = Duration::from_secs(1 << self.searches.min(MAX_BACKOFF));
+        self.searches = self.searches.saturating_add(1);
+        self.detach(now + random.between(wait / 2, wait));
+    }
+
+    fn detach(&mut self, search_at: Instant) {
+        (self.state, self.parent, self.unsent) = (State::Detached, None, false);
+        (self.failures, self.at) = (0, Some(search_at));
+    }
+
+    /// A Parent Response came.
+    pub(crate) fn offered(&mut self, from: u16, margin_db: i16, quality_out: u8, cost: u8) {
+        let quality = quality(margin_db).min(quality_out);
+        let offer = Candidate { short: from, quality, cost, margin_db };
+        let better = self.best.is_none_or(|best| offer.is_better_than(&best));
+        if self.state == State::Gathering && quality > 0 && better {
+            self.best = Some(offer);
+        }
+    }
+
+    /// A Child Id Response came.
+    pub(crate) fn answered(
+        &mut self,
+        now: Instant,
+        random: &mut Random,
+        from: u16,
+        status: Status,
+        sequence: u8,
+    ) {
+        let State::Joining { target, attempts } = self.state else { return };
+        if target != from {
+            return;
+        }
+        match status {
+            // An answer to an earlier request.
+            Status::Accepted if sequence != self.sequence => {}
+            Status::Accepted => {
+                (self.state, self.unsent) = (State::Attached, false);
+                self.parent = Some(from);
+                (self.searches, self.failures) = (0, 0);
+                self.at = Some(now + self.refresh);
+            }
+            Status::Full => self.fail(now, random),
+            Status::Stale if attempts < ATTEMPTS => {
+                self.sequence = sequence.wrapping_add(1);
+                self.join(now, from, attempts.saturating_add(1));
+            }
+            Status::Stale => self.fail(now, random),
+        }
+    }
+
+    /// A frame or data request to `to` was acknowledged or given up.
+    pub(crate) fn sent(&mut self, now: Instant, to: u16, acked: bool) {
+        if self.parent != Some(to) {
+            return;
+        }
+        self.failures = if acked { 0 } else { self.failures.saturating_add(1) };
+        if self.failures >= MAX_FAILURES {
+            self.detach(now);
+        }
+    }
+
+    /// The message to be sent, to everybody or to one.
+    pub(crate) const fn message(&self) -> Option<(Option<u16>, Message<'static>)> {
+        match self.state {
+            State::Gathering if self.unsent => Some((None, Message::ParentRequest)),
+            State::Joining { target, .. } if self.unsent => {
+                Some((Some(target), Message::ChildIdRequest { sequence: self.sequence }))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn message_sent(&mut self) {
+        self.unsent = false;
+    }
+
+    /// Whether the parent is another than when this was last asked.
+    pub(crate) fn poll_change(&mut self) -> bool {
+        core::mem::replace(&mut self.announced, self.parent) != self.parent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(240);
+
+    fn due(leaf: &mut Attach, random: &mut Random) -> Instant {
+        let now = leaf.deadline();
+        leaf.handle_deadline(now, random);
+        now
+    }
+
+    /// A leaf that gathers responses.
+    fn searching() -> (Attach, Random) {
+        let (mut leaf, mut random) = (Attach::new(None, TIMEOUT), Random::new(1));
+        due(&mut leaf, &mut random);
+        due(&mut leaf, &mut random);
+        assert_eq!(leaf.message(), Some((None, Message::ParentRequest)));
+        leaf.message_sent();
+        assert_eq!(leaf.message(), None);
+        (leaf, random)
+    }
+
+    fn target(leaf: &Attach) -> Option<u16> {
+        leaf.message().and_then(|(to, _)| to)
+    }
+
+    #[test]
+    fn the_way_out_then_the_link_then_the_rest_of_the_way_decide() {
+        for (offers, best) in [
+            ([(1, 30, 3, 16), (2, 5, 3, 9), (3, 30, 0, 1)], 2),
+            ([(1, 30, 2, 1), (2, 30, 3, 9), (3, 12, 3, 1)], 2),
+            ([(1, 30, 3, 2), (2, 40, 3, 3), (3, 29, 3, 2)], 1),
+        ] {
+            let (mut leaf, mut random) = searching();
+            for (short, margin, quality, cost) in offers {
+                leaf.offered(short, margin, quality, cost);
+            }
+            due(&mut leaf, &mut random);
+            assert_eq!(target(&leaf), Some(best), "{offers:?}");
+        }
+    }
+
+    #[test]
+    fn a_parent_without_a_way_out_is_taken_only_after_patience() {
+        let (mut leaf, mut random) = searching();
+        for search in 0.. {
+            leaf.offered(7, 30, 3, UNREACHABLE);
+            due(&mut leaf, &mut random);
+            if target(&leaf).is_some() {
+                assert_eq!(search, u32::from(PATIENCE));
+                return;
+            }
+            due(&mut leaf, &mut random);
+        }
+    }
+
+    #[test]
+    fn requests_are_repeated_then_searches_with_growing_distance() {
+        let (mut leaf, mut random) = searching();
+        leaf.offered(7, 30, 3, 1);
+        for _ in 0..ATTEMPTS {
+            due(&mut leaf, &mut random);
+            assert_eq!(target(&leaf), Some(7));
+            leaf.message_sent();
+        }
+        let mut waits = std::vec::Vec::new();
+        for _ in 0..9 {
+            let failed = due(&mut leaf, &mut random);
+            assert!(!leaf.listens());
+            waits.push((leaf.deadline() - failed).as_millis());
+            due(&mut leaf, &mut random);
+        }
+        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 16, 32, 64, 64, 64]) {
+            assert!((most * 500..=most * 1000).contains(wait), "{waits:?}");
+        }
+    }
+
+    #[test]
+    fn a_child_says_so_before_its_time_is_over_and_leaves_after_four_lost_frames() {
+        let (mut leaf, mut random) = searching();
+        leaf.offered(7, 30, 3, 1);
+        let now = due(&mut leaf, &mut random);
+        leaf.answered(now, &mut random, 8, Status::Accepted, 1);
+        assert_eq!(leaf.parent(), None, "not who was asked");
+        leaf.answered(now, &mut random, 7, Status::Stale, 40);
+        let again = Message::ChildIdRequest { sequence: 41 };
+        assert_eq!(leaf.message(), Some((Some(7), again)));
+        leaf.answered(now, &mut random, 7, Status::Accepted, 1);
+        assert_eq!(leaf.parent(), None, "not what was asked");
+        leaf.answered(now, &mut random, 7, Status::Accepted, 41);
+        assert_eq!((leaf.parent(), leaf.listens(), leaf.poll_change()), (Some(7), false, true));
+        assert_eq!(leaf.deadline(), now + TIMEOUT - Duration::from_secs(4));
+        due(&mut leaf, &mut random);
+        assert_eq!(leaf.message(), Some((Some(7), again)), "a reminder, not an attachment");
+        assert_eq!((leaf.parent(), leaf.poll_change()), (Some(7), false));
+        let now = leaf.deadline();
+        for acked in [false, false, false, true, false, false, false] {
+            leaf.sent(now, 7, acked);
+            leaf.sent(now, 6, false);
+            assert_eq!(leaf.parent(), Some(7));
+        }
+        leaf.sent(now, 7, false);
+        assert_eq!((leaf.parent(), leaf.poll_change(), leaf.deadline()), (None, true, now));
+    }
+
+    #[test]
+    fn a_parent_by_configuration_is_not_searched_for() {
+        let (mut leaf, mut random) = (Attach::new(Some(5), TIMEOUT), Random::new(1));
+        due(&mut leaf, &mut random);
+        due(&mut leaf, &mut random);
+        assert_eq!(target(&leaf), Some(5));
+        let now = leaf.deadline();
+        leaf.answered(now, &mut random, 5, Status::Full, 0);
+        assert!(leaf.deadline() > now);
+        due(&mut leaf, &mut random);
+        assert_eq!(target(&leaf), Some(5));
+    }
+}

@@ -1,0 +1,239 @@
+//! Which leaf has which parent: the own children, and what the other routers say of theirs.
+//!
+//! Every router repeats all it knows. A leaf numbers its attachments, so a later one is recognised
+//! wherever it is heard; and a parent that is named as one but is not says so, with the same number
+//! and [`NOBODY`], which counts as later.
+
+use crate::message::{Binding, NOBODY};
+use kinglet_time::{Duration, Instant, earliest};
+
+/// How long it is told that a leaf has left its parent.
+pub(crate) const FAREWELL: Duration = crate::route::LIFETIME;
+
+/// A leaf of the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    pub(crate) binding: Binding,
+    /// Whether the node has been told that this is its child.
+    announced: bool,
+    /// When it is given up: a child of which nothing is heard, or one that has no parent.
+    pub(crate) until: Option<Instant>,
+}
+
+/// Whether attachment number `a` is later than `b` (RFC 1982 with eight bits).
+fn is_later(a: u8, b: u8) -> bool {
+    (1..128).contains(&a.wrapping_sub(b))
+}
+
+impl Binding {
+    fn replaces(&self, known: &Binding) -> bool {
+        is_later(self.sequence, known.sequence)
+            || (self.sequence == known.sequence && self.parent == NOBODY && known.parent != NOBODY)
+    }
+}
+
+/// What became of a leaf's wish to be a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Adoption {
+    /// It is one now.
+    New,
+    /// It was one already.
+    Known,
+    /// There is no room.
+    Full,
+    /// A later attachment is known, with this number.
+    Stale(u8),
+}
+
+/// A router's view of the table.
+pub(crate) struct Leaves<'a> {
+    pub(crate) own: u16,
+    pub(crate) child_timeout: Duration,
+    pub(crate) table: &'a mut [Option<Leaf>],
+}
+
+pub(crate) fn find(table: &[Option<Leaf>], child: u16) -> Option<&Leaf> {
+    table.iter().flatten().find(|leaf| leaf.binding.child == child)
+}
+
+impl Leaves<'_> {
+    fn get(&mut self, child: u16) -> Option<&mut Leaf> {
+        self.table.iter_mut().flatten().find(|leaf| leaf.binding.child == child)
+    }
+
+    /// Takes on a binding, in a place that it has or a new one; `None` if there is no room.
+    fn put(&mut self, binding: Binding, until: Option<Instant>) -> Option<()> {
+        match self.get(binding.child) {
+            Some(leaf) => (leaf.binding, leaf.until) = (binding, until),
+            None => {
+                let place = self.table.iter_mut().find(|place| place.is_none())?;
+                *place = Some(Leaf { binding, announced: false, until });
+            }
+        }
+        Some(())
+    }
+
+    /// A leaf wants to be a child.
+    pub(crate) fn adopt(&mut self, now: Instant, child: u16, sequence: u8) -> Adoption {
+        let binding = Binding { child, parent: self.own, sequence };
+        let known = self.get(child).map(|leaf| leaf.binding);
+        match known {
+            Some(known) if known != binding && !binding.replaces(&known) => {
+                return Adoption::Stale(known.sequence);
+            }
+            _ => {}
+        }
+        if self.put(binding, Some(now + self.child_timeout)).is_none() {
+            return Adoption::Full;
+        }
+        if known == Some(binding) { Adoption::Known } else { Adoption::New }
+    }
+
+    /// A frame came from it, if it is a child.
+    pub(crate) fn hear(&mut self, now: Instant, from: u16) {
+        let (own, until) = (self.own, now + self.child_timeout);
+        if let Some(child) = self.get(from).filter(|leaf| leaf.binding.parent == own) {
+            child.until = Some(until);
+        }
+    }
+
+    /// Considers what another router says; whether others should hear of it soon. A parent to
+    /// which no way is known is not believed.
+    pub(crate) fn consider(&mut self, now: Instant, heard: Binding, parent_known: bool) -> bool {
+        let known = self.get(heard.child).map(|leaf| leaf.binding);
+        let gone = Binding { parent: NOBODY, ..heard };
+        match known {
+            Some(known) if heard == known || !heard.replaces(&known) => false,
+            // Who says that it is of this node is wrong, or this node has forgotten it.
+            _ if heard.parent == self.own => self.put(gone, Some(now + FAREWELL)).is_some(),
+            None if heard.parent == NOBODY => false,
+            _ if heard.parent == NOBODY => self.put(gone, Some(now + FAREWELL)).is_some(),
+            _ => parent_known && self.put(heard, None).is_some(),
+        }
+    }
+
+    /// Gives up what is due; whether others should hear of it soon.
+    pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
+        let (own, mut news) = (self.own, false);
+        for place in self.table.iter_mut() {
+            let Some(leaf) = place.as_mut().filter(|leaf| leaf.until.is_some_and(|at| at <= now))
+            else {
+                continue;
+            };
+            if leaf.binding.parent == own {
+                leaf.binding.parent = NOBODY;
+                leaf.until = Some(now + FAREWELL);
+                news = true;
+            } else if !leaf.announced {
+                *place = None;
+            } else {
+                // The node was never asked for the change; it can wait no longer than that.
+                leaf.until = Some(now + FAREWELL);
+            }
+        }
+        news
+    }
+
+    /// Forgets the leaves of parents that are unknown by now; they would come back from any router
+    /// that still knew the way.
+    pub(crate) fn forget(&mut self, is_known: impl Fn(u16) -> bool) {
+        let own = self.own;
+        for place in self.table.iter_mut() {
+            let orphan = |leaf: &mut Leaf| {
+                let parent = leaf.binding.parent;
+                parent != own && parent != NOBODY && !leaf.announced && !is_known(parent)
+            };
+            let _ = place.take_if(orphan);
+        }
+    }
+
+    /// A leaf that has become a child (`true`) or ceased to be one since this was last asked.
+    pub(crate) fn poll_change(&mut self) -> Option<(u16, bool)> {
+        let own = self.own;
+        let changed = |leaf: &&mut Leaf| leaf.announced != (leaf.binding.parent == own);
+        let leaf = self.table.iter_mut().flatten().find(changed)?;
+        leaf.announced = !leaf.announced;
+        Some((leaf.binding.child, leaf.announced))
+    }
+}
+
+pub(crate) fn deadline(table: &[Option<Leaf>]) -> Option<Instant> {
+    table.iter().flatten().fold(None, |first, leaf| earliest(first, leaf.until))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: u16 = 1;
+    const TIMEOUT: Duration = Duration::from_secs(240);
+
+    fn view(table: &mut [Option<Leaf>]) -> Leaves<'_> {
+        Leaves { own: OWN, child_timeout: TIMEOUT, table }
+    }
+
+    fn says(parent: u16, sequence: u8) -> Binding {
+        Binding { child: 9, parent, sequence }
+    }
+
+    #[test]
+    fn the_later_attachment_wins_wherever_it_is_heard() {
+        let (mut table, now) = ([None; 2], Instant::from_secs(1));
+        let mut leaves = view(&mut table);
+        assert_eq!(leaves.adopt(now, 9, 250), Adoption::New);
+        assert_eq!(leaves.poll_change(), Some((9, true)));
+        assert_eq!(leaves.adopt(now, 9, 250), Adoption::Known);
+        assert!(!leaves.consider(now, says(2, 249), true), "older");
+        assert!(leaves.consider(now, says(2, 3), true), "later, past the wrap");
+        assert_eq!(leaves.poll_change(), Some((9, false)));
+        assert_eq!(leaves.adopt(now, 9, 3), Adoption::Stale(3));
+        assert_eq!(leaves.adopt(now, 9, 4), Adoption::New);
+        assert_eq!((leaves.poll_change(), leaves.poll_change()), (Some((9, true)), None));
+        assert_eq!(leaves.adopt(now, 8, 0), Adoption::New);
+        assert_eq!(leaves.adopt(now, 7, 0), Adoption::Full);
+    }
+
+    #[test]
+    fn a_silent_child_is_given_up_and_that_is_told() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        let mut leaves = view(&mut table);
+        leaves.adopt(now, 9, 1);
+        leaves.poll_change();
+        leaves.hear(now + TIMEOUT / 2, 9);
+        assert!(!leaves.handle_deadline(now + TIMEOUT));
+        let end = now + TIMEOUT * 3 / 2;
+        assert!(leaves.handle_deadline(end));
+        assert_eq!(leaves.poll_change(), Some((9, false)));
+        assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 1));
+        assert!(!leaves.handle_deadline(end + FAREWELL));
+        assert_eq!(table, [None]);
+    }
+
+    #[test]
+    fn who_has_forgotten_a_child_denies_it() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        let mut leaves = view(&mut table);
+        assert!(leaves.consider(now, says(OWN, 5), true));
+        assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 5));
+        assert_eq!(leaves.adopt(now, 9, 5), Adoption::Stale(5));
+        // Elsewhere the denial undoes what it denies.
+        let mut table = [None; 1];
+        let mut leaves = view(&mut table);
+        assert!(!leaves.consider(now, says(2, 5), false), "no way to that parent");
+        assert!(leaves.consider(now, says(2, 5), true));
+        assert!(leaves.consider(now, says(NOBODY, 5), false));
+        assert!(!leaves.consider(now, says(2, 5), true));
+    }
+
+    #[test]
+    fn leaves_of_unknown_parents_are_forgotten() {
+        let (mut table, now) = ([None; 2], Instant::from_secs(1));
+        let mut leaves = view(&mut table);
+        leaves.consider(now, says(2, 1), true);
+        leaves.adopt(now, 8, 1);
+        leaves.forget(|parent| parent == 2);
+        assert!(find(leaves.table, 9).is_some());
+        leaves.forget(|_| false);
+        assert!(find(leaves.table, 9).is_none() && find(leaves.table, 8).is_some());
+    }
+}

@@ -1,0 +1,560 @@
+//! What comes in, what goes out, when.
+
+use crate::attach::{Attach, RESPONSE_DELAY};
+use crate::config::{Config, Role, Sizes};
+use crate::leaves::{self, Adoption, Leaves};
+use crate::link::{self, Age, Neighbour, UNREACHABLE};
+use crate::message::{Advertisement, Entry, Message, NOBODY, Status, Writer};
+use crate::random::Random;
+use crate::route::{self, OUTSIDE, Offer, Route};
+use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
+use crate::trickle::Trickle;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant, earliest};
+
+/// Answers that may wait to be sent. Leaves that are not answered ask again.
+const ANSWERS: usize = 4;
+
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Everybody in radio range.
+    Broadcast,
+    /// The device with this short address, with an acknowledgement.
+    Short(u16),
+}
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out {
+    /// To whom. Also leaves get theirs at once: while they await one they listen.
+    pub to: Destination,
+    /// Octets written.
+    pub len: usize,
+}
+
+/// What the node has to know at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A leaf has another parent, or none.
+    ParentChanged(Option<u16>),
+    /// A leaf has become this router's child.
+    ChildAdded(u16),
+    /// A leaf is this router's child no longer.
+    ChildRemoved(u16),
+}
+
+#[derive(Clone, Copy)]
+struct Answer {
+    to: u16,
+    message: Message<'static>,
+    /// When to send it; `None` when that has come.
+    at: Option<Instant>,
+}
+
+/// Where an advertisement of several frames has got to.
+#[derive(Clone, Copy)]
+struct Progress {
+    routes: usize,
+    leaves: usize,
+}
+
+/// A node's part in the mesh; see the crate's documentation for the loop around it.
+pub struct Mesh<S: Sizes> {
+    config: Config,
+    random: Random,
+    trickle: Trickle,
+    neighbours: S::Neighbours,
+    routes: S::Routes,
+    leaves: S::Leaves,
+    answers: [Option<Answer>; ANSWERS],
+    advertising: Option<Progress>,
+    attach: Attach,
+    stats: Stats,
+}
+
+impl<S: Sizes> Mesh<S> {
+    /// A node that knows nobody.
+    pub const fn new(config: Config) -> Self {
+        Mesh {
+            config,
+            random: Random::new(config.seed),
+            trickle: Trickle::new(),
+            neighbours: S::Neighbours::EMPTY,
+            routes: S::Routes::EMPTY,
+            leaves: S::Leaves::EMPTY,
+            answers: [None; ANSWERS],
+            advertising: None,
+            attach: Attach::new(config.parent, config.child_timeout),
+            stats: Stats {
+                received: 0,
+                discarded: 0,
+                sent: 0,
+                advertisements: 0,
+                resets: 0,
+                dead_links: 0,
+            },
+        }
+    }
+
+    /// What it was told when it was made.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    const fn is_router(&self) -> bool {
+        matches!(self.config.role, Role::Router | Role::BorderRouter)
+    }
+
+    fn is_leaf(&self) -> bool {
+        self.config.role == Role::Leaf
+    }
+
+    fn leaves(&mut self) -> Leaves<'_> {
+        let Config { short: own, child_timeout, .. } = self.config;
+        Leaves { own, child_timeout, table: self.leaves.as_mut_slice() }
+    }
+
+    fn news(&mut self, now: Instant, any: bool) {
+        if any {
+            count(&mut self.stats.resets);
+            self.trickle.reset(now, &mut self.random);
+        }
+    }
+
+    /// The neighbour that is next on the way to the device with this short address.
+    pub fn next_hop(&self, short: u16) -> Option<u16> {
+        if self.is_leaf() {
+            return self.attach.parent();
+        }
+        if !self.is_router() || short == self.config.short || short >= OUTSIDE {
+            return None;
+        }
+        match leaves::find(self.leaves.as_slice(), short).map(|leaf| leaf.binding.parent) {
+            Some(parent) if parent == self.config.short => Some(short),
+            Some(NOBODY) | None => self.via(short),
+            Some(parent) => self.via(parent),
+        }
+    }
+
+    /// The neighbour that is next on the way out of the mesh; `None` at a border router.
+    pub fn default_next_hop(&self) -> Option<u16> {
+        if self.is_leaf() { self.attach.parent() } else { self.via(OUTSIDE) }
+    }
+
+    fn via(&self, destination: u16) -> Option<u16> {
+        let mut routes = self.routes.as_slice().iter().flatten();
+        let route = routes.find(|route| route.destination == destination)?;
+        route.is_usable().then_some(route.next_hop)
+    }
+
+    /// The cost of the way out of the mesh, 0 at a border router, 16 if there is none.
+    pub fn cost_outside(&self) -> u8 {
+        if self.config.role == Role::BorderRouter {
+            return 0;
+        }
+        let mut routes = self.routes.as_slice().iter().flatten();
+        routes.find(|route| route.destination == OUTSIDE).map_or(UNREACHABLE, |route| route.cost)
+    }
+
+    /// A leaf's parent.
+    pub const fn parent(&self) -> Option<u16> {
+        self.attach.parent()
+    }
+
+    /// A router's children.
+    pub fn children(&self) -> impl Iterator<Item = u16> {
+        let own = self.config.short;
+        let bindings = self.leaves.as_slice().iter().flatten().map(|leaf| leaf.binding);
+        bindings.filter(move |b| b.parent == own).map(|b| b.child)
+    }
+
+    /// Whether a leaf's receiver must be on, because an answer may come at any time.
+    pub fn listens(&self) -> bool {
+        self.is_leaf() && self.attach.listens()
+    }
+
+    /// What has changed, one thing at a time.
+    pub fn poll_change(&mut self) -> Option<Change> {
+        if self.is_leaf() {
+            let changed = self.attach.poll_change();
+            return changed.then(|| Change::ParentChanged(self.attach.parent()));
+        }
+        let (child, is_child) = self.leaves().poll_change()?;
+        Some(if is_child { Change::ChildAdded(child) } else { Change::ChildRemoved(child) })
+    }
+
+    /// A frame was received from `from`, of whatever content.
+    pub fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
+        if !self.is_router() {
+            return;
+        }
+        self.leaves().hear(now, from);
+        let noise = self.config.noise_floor_dbm;
+        let known = self.neighbours.as_mut_slice().iter_mut().flatten().find(|n| n.short == from);
+        let Some(neighbour) = known else { return };
+        let before = neighbour.cost();
+        neighbour.hear(now, rssi_dbm, noise);
+        let after = neighbour.cost();
+        self.relink(now, from, before, after);
+    }
+
+    /// A frame that asked `to` for an acknowledgement, or a data request, got one, or was given up
+    /// after all attempts.
+    pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
+        if self.is_leaf() {
+            let had = self.attach.parent().is_some();
+            self.attach.sent(now, to, acked);
+            if had && self.attach.parent().is_none() {
+                count(&mut self.stats.dead_links);
+            }
+            return;
+        }
+        let known = self.neighbours.as_mut_slice().iter_mut().flatten().find(|n| n.short == to);
+        let Some(neighbour) = known else { return };
+        let (before, lived) = (neighbour.cost(), !neighbour.is_dead());
+        neighbour.sent(now, acked);
+        let after = neighbour.cost();
+        if lived && neighbour.is_dead() {
+            count(&mut self.stats.dead_links);
+        }
+        self.relink(now, to, before, after);
+    }
+
+    /// The link to a neighbour costs something else now.
+    fn relink(&mut self, now: Instant, neighbour: u16, before: u8, after: u8) {
+        if before == after {
+            return;
+        }
+        let mut news = false;
+        for route in self.routes.as_mut_slice().iter_mut().flatten() {
+            news |= route.relink(now, neighbour, after);
+        }
+        self.news(now, news);
+    }
+
+    /// A message came from the neighbour `from` in a frame of this power.
+    ///
+    /// # Errors
+    /// Why it was discarded; also counted.
+    pub fn handle_message(
+        &mut self,
+        now: Instant,
+        from: u16,
+        rssi_dbm: i8,
+        octets: &[u8],
+    ) -> Result<(), Discard> {
+        let result = self.take(now, from, rssi_dbm, octets);
+        let stats = &mut self.stats;
+        count(if result.is_ok() { &mut stats.received } else { &mut stats.discarded });
+        result
+    }
+
+    fn take(
+        &mut self,
+        now: Instant,
+        from: u16,
+        rssi_dbm: i8,
+        octets: &[u8],
+    ) -> Result<(), Discard> {
+        if from >= OUTSIDE || from == self.config.short {
+            return Err(Discard::BadSource);
+        }
+        let margin = i16::from(rssi_dbm).saturating_sub(self.config.noise_floor_dbm.into());
+        match Message::parse(octets).map_err(Discard::Malformed)? {
+            Message::Advertisement(advertisement) if self.is_router() => {
+                self.advertised(now, from, rssi_dbm, advertisement)
+            }
+            Message::ParentRequest if self.is_router() => {
+                let quality = link::quality(margin);
+                let delay = self.random.between(Duration::ZERO, RESPONSE_DELAY);
+                // The cost is filled in when it leaves.
+                let message = Message::ParentResponse { quality, cost: UNREACHABLE };
+                if quality == 0 {
+                    return Ok(());
+                }
+                self.answer(from, message, Some(now + delay))
+            }
+            Message::ChildIdRequest { sequence } if self.is_router() => {
+                let (status, sequence) = match self.leaves().adopt(now, from, sequence) {
+                    Adoption::New | Adoption::Known => (Status::Accepted, sequence),
+                    Adoption::Full => (Status::Full, sequence),
+                    Adoption::Stale(known) => (Status::Stale, known),
+                };
+                self.answer(from, Message::ChildIdResponse { status, sequence }, None)
+            }
+            Message::ParentResponse { quality, cost } if self.is_leaf() => {
+                self.attach.offered(from, margin, quality, cost);
+                Ok(())
+            }
+            Message::ChildIdResponse { status, sequence } if self.is_leaf() => {
+                self.attach.answered(now, &mut self.random, from, status, sequence);
+                Ok(())
+            }
+            Message::LinkProbe if self.is_router() => Ok(()),
+            _ => Err(Discard::NotForRole),
+        }
+    }
+
+    /// Has a message sent, in the place of an earlier one of its kind to the same device.
+    fn answer(
+        &mut self,
+        to: u16,
+        message: Message<'static>,
+        at: Option<Instant>,
+    ) -> Result<(), Discard> {
+        let kind = core::mem::discriminant(&message);
+        let same = |place: &Option<Answer>| {
+            place.is_some_and(|a| a.to == to && core::mem::discriminant(&a.message) == kind)
+        };
+        let table = &mut self.answers;
+        let place = table.iter().position(same).or_else(|| table.iter().position(Option::is_none));
+        let place = place.and_then(|index| table.get_mut(index)).ok_or(Discard::Busy)?;
+        *place = Some(Answer { to, message, at });
+        Ok(())
+    }
+
+    fn advertised(
+        &mut self,
+        now: Instant,
+        from: u16,
+        rssi_dbm: i8,
+        advertisement: Advertisement<'_>,
+    ) -> Result<(), Discard> {
+        let own = self.config.short;
+        let neighbour = self.neighbour(now, from, rssi_dbm).ok_or(Discard::NeighboursFull)?;
+        let before = neighbour.cost();
+        if let Some(entry) = advertisement.entries().find(|entry| entry.destination == own) {
+            neighbour.quality_out = entry.quality_in;
+        }
+        let (link, dead) = (neighbour.cost(), neighbour.is_dead());
+        if dead {
+            // It is heard: perhaps it hears this node again. A full table can wait.
+            let _ = self.answer(from, Message::LinkProbe, None);
+        }
+        self.relink(now, from, before, link);
+        let ways = advertisement.entries().filter(|entry| entry.destination != own);
+        let ways = ways.map(|entry| (entry.destination, entry.cost));
+        let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
+        let mut news = false;
+        for (destination, advertised) in itself.chain(ways) {
+            if destination == OUTSIDE && self.config.role == Role::BorderRouter {
+                continue;
+            }
+            let offer = Offer { destination, via: from, advertised, link };
+            news |= route::consider(self.routes.as_mut_slice(), now, offer);
+        }
+        for binding in advertisement.bindings() {
+            let known = binding.parent == from || self.via(binding.parent).is_some();
+            news |= self.leaves().consider(now, binding, known);
+        }
+        self.news(now, news);
+        Ok(())
+    }
+
+    /// The entry of a router that was just heard. In a full table it displaces the one that is
+    /// heard worst of those that are next on no way, if it is heard better.
+    fn neighbour(&mut self, now: Instant, short: u16, rssi_dbm: i8) -> Option<&mut Neighbour> {
+        let noise = self.config.noise_floor_dbm;
+        let routes = self.routes.as_slice();
+        let table = self.neighbours.as_mut_slice();
+        let known = table.iter().position(|place| place.is_some_and(|n| n.short == short));
+        let index = match known.or_else(|| table.iter().position(Option::is_none)) {
+            Some(index) => index,
+            None => {
+                let idle = |n: &Neighbour| {
+                    !routes.iter().flatten().any(|r| r.next_hop == n.short && r.is_usable())
+                };
+                let idle = (0..).zip(table.iter().flatten()).filter(|(_, n)| idle(n));
+                let worst = idle.min_by_key(|(_, n)| n.rssi_dbm())?;
+                if worst.1.rssi_dbm() >= i16::from(rssi_dbm) {
+                    return None;
+                }
+                worst.0
+            }
+        };
+        let place = table.get_mut(index)?;
+        match place {
+            Some(neighbour) if neighbour.short == short => neighbour.hear(now, rssi_dbm, noise),
+            _ => *place = Some(Neighbour::new(now, short, rssi_dbm, noise)),
+        }
+        place.as_mut()
+    }
+
+    /// Writes the next message to `buf`; [`MAX_LEN`](crate::MAX_LEN) octets always suffice.
+    /// Nothing changes if `buf` is too short.
+    pub fn poll_message(&mut self, _now: Instant, buf: &mut [u8]) -> Option<Out> {
+        let out = self.poll_answer(buf).or_else(|| self.poll_attach(buf));
+        let out = out.or_else(|| self.poll_advertisement(buf))?;
+        count(&mut self.stats.sent);
+        Some(out)
+    }
+
+    fn poll_answer(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let outside = self.cost_outside();
+        let ready = |place: &&mut Option<Answer>| place.is_some_and(|a| a.at.is_none());
+        let place = self.answers.iter_mut().find(ready)?;
+        let Answer { to, message, .. } = (*place)?;
+        let message = match message {
+            Message::ParentResponse { quality, .. } => {
+                Message::ParentResponse { quality, cost: outside }
+            }
+            message => message,
+        };
+        let len = message.emit(buf)?;
+        *place = None;
+        Some(Out { to: Destination::Short(to), len })
+    }
+
+    fn poll_attach(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let (to, message) = self.attach.message()?;
+        let len = message.emit(buf)?;
+        self.attach.message_sent();
+        Some(Out { to: to.map_or(Destination::Broadcast, Destination::Short), len })
+    }
+
+    /// One frame of an advertisement: as much as there is room for of what has not been said.
+    fn poll_advertisement(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let Progress { mut routes, mut leaves } = self.advertising?;
+        let start = (routes, leaves);
+        let mut writer = Writer::advertisement(buf, self.config.role == Role::BorderRouter)?;
+        let mut full = false;
+        for route in self.routes.as_slice().get(routes..).unwrap_or_default() {
+            if route.is_some_and(|route| writer.entry(self.entry(&route)).is_none()) {
+                full = true;
+                break;
+            }
+            routes = routes.saturating_add(1);
+        }
+        for leaf in self.leaves.as_slice().get(leaves..).unwrap_or_default() {
+            // Who has no way to the parent cannot vouch for it.
+            let told = leaf.map(|leaf| leaf.binding).filter(|binding| {
+                let parent = binding.parent;
+                parent == self.config.short || parent == NOBODY || self.via(parent).is_some()
+            });
+            if full || told.is_some_and(|binding| writer.binding(binding).is_none()) {
+                full = true;
+                break;
+            }
+            leaves = leaves.saturating_add(1);
+        }
+        let len = writer.len();
+        if full && (routes, leaves) == start {
+            return None;
+        }
+        self.advertising = full.then_some(Progress { routes, leaves });
+        count(&mut self.stats.advertisements);
+        Some(Out { to: Destination::Broadcast, len })
+    }
+
+    fn entry(&self, route: &Route) -> Entry {
+        let mut neighbours = self.neighbours.as_slice().iter().flatten();
+        let link = neighbours.find(|n| n.short == route.destination);
+        let (quality_in, quality_out) =
+            link.map_or((0, 0), |link| (link.quality_in, link.quality_out));
+        let Route { destination, cost, .. } = *route;
+        Entry { destination, quality_in, quality_out, cost }
+    }
+
+    /// When [`Mesh::handle_deadline`] wants to be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.config.role {
+            Role::Off => None,
+            Role::Leaf => Some(self.attach.deadline()),
+            Role::Router | Role::BorderRouter => {
+                let answers = self.answers.iter().flatten().filter_map(|answer| answer.at);
+                let neighbours = self.neighbours.as_slice().iter().flatten();
+                let tables = earliest(
+                    route::deadline(self.routes.as_slice()),
+                    leaves::deadline(self.leaves.as_slice()),
+                );
+                let ages = answers.chain(neighbours.map(|neighbour| neighbour.due));
+                let first = earliest(Some(self.trickle.deadline()), tables);
+                ages.fold(first, |first, at| earliest(first, Some(at)))
+            }
+        }
+    }
+
+    /// Does what is due; before the deadline, nothing.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if self.deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        if self.is_leaf() {
+            return self.attach.handle_deadline(now, &mut self.random);
+        }
+        for answer in self.answers.iter_mut().flatten() {
+            let _ = answer.at.take_if(|at| *at <= now);
+        }
+        self.age_neighbours(now);
+        let mut news = route::handle_deadline(self.routes.as_mut_slice(), now);
+        news |= self.leaves().handle_deadline(now);
+        self.forget_leaves();
+        self.news(now, news);
+        if self.trickle.handle_deadline(now, &mut self.random) {
+            self.advertising = Some(Progress { routes: 0, leaves: 0 });
+        }
+    }
+
+    fn age_neighbours(&mut self, now: Instant) {
+        for index in 0..S::Neighbours::LEN {
+            let Some(place) = self.neighbours.as_mut_slice().get_mut(index) else { return };
+            let Some(neighbour) = place else { continue };
+            let (short, cost) = (neighbour.short, neighbour.cost());
+            match neighbour.age(now) {
+                Age::Fresh => {}
+                Age::Doubtful => {
+                    // If there is no room, the next probe will do.
+                    let _ = self.answer(short, Message::LinkProbe, None);
+                }
+                Age::Gone => {
+                    *place = None;
+                    self.relink(now, short, cost, UNREACHABLE);
+                }
+            }
+        }
+    }
+
+    fn forget_leaves(&mut self) {
+        let Config { short: own, child_timeout, .. } = self.config;
+        let (routes, table) = (self.routes.as_slice(), self.leaves.as_mut_slice());
+        let known = |parent| routes.iter().flatten().any(|route| route.destination == parent);
+        Leaves { own, child_timeout, table }.forget(known);
+    }
+
+    /// How full the tables are.
+    pub fn info(&self) -> Info {
+        Info {
+            parent: self.attach.parent(),
+            neighbours: self.neighbours.as_slice().iter().flatten().count(),
+            routes: self.routes.as_slice().iter().flatten().count(),
+            leaves: self.leaves.as_slice().iter().flatten().count(),
+            interval: self.trickle.interval(),
+        }
+    }
+
+    /// The routers in range.
+    pub fn neighbours(&self) -> impl Iterator<Item = NeighbourInfo> {
+        self.neighbours.as_slice().iter().flatten().map(|n| NeighbourInfo {
+            short: n.short,
+            rssi_dbm: n.rssi_dbm(),
+            quality_in: n.quality_in,
+            quality_out: n.quality_out,
+            cost: n.cost(),
+        })
+    }
+
+    /// The ways to other routers and out of the mesh.
+    pub fn ways(&self) -> impl Iterator<Item = RouteInfo> {
+        self.routes.as_slice().iter().flatten().map(|route| RouteInfo {
+            destination: (route.destination != OUTSIDE).then_some(route.destination),
+            next_hop: route.next_hop,
+            cost: route.cost,
+        })
+    }
+
+    /// What happened.
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}

@@ -1,0 +1,297 @@
+//! The messages. Each fits into [`MAX_LEN`] octets and stands alone; numbers are big-endian.
+//!
+//! | octet | Advertisement (kind 1, broadcast) |
+//! |---|---|
+//! | 0 | version (4 bits, now 1), kind (4 bits) |
+//! | 1 | border router (1 bit), two bits not used, number of destinations (5 bits) |
+//! | then | each destination: short address (2), quality in, quality out (2 bits each), cost (4 bits) |
+//! | the rest | each leaf: its short address (2), its parent's or 0xFFFF (2), attachment number (1) |
+//!
+//! The destination 0xFFFE is the way out of the mesh. A cost of 0 says that there is no way.
+//! Qualities are those of the link between the sender and the destination, 0 if there is none.
+//!
+//! | kind | message | after octet 0 |
+//! |---|---|---|
+//! | 2 | Parent Request, broadcast | – |
+//! | 3 | Parent Response | quality of the request (2 bits), one bit, cost to a border router (5 bits) |
+//! | 4 | Child Id Request | attachment number |
+//! | 5 | Child Id Response | status, attachment number known |
+//! | 6 | Link Probe: only its acknowledgement matters | – |
+
+use crate::link::UNREACHABLE;
+
+/// The most octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
+pub const MAX_LEN: usize = 80;
+
+/// Largest number of destinations in one advertisement.
+const MAX_ENTRIES: usize = 26;
+pub(crate) const ENTRY: usize = 3;
+pub(crate) const BINDING: usize = 5;
+const VERSION: u8 = 1;
+/// No device: the parent of a leaf that has left.
+pub(crate) const NOBODY: u16 = 0xFFFF;
+
+/// A field of a message that has an impossible value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A version that is not spoken here.
+    Version,
+    /// A kind that does not exist.
+    Kind,
+    /// Too short or too long for its kind, or for what it says it holds.
+    Length,
+    /// Addresses of destinations, leaves or parents that no device can have.
+    Address,
+    /// A cost above 16.
+    Cost,
+    /// A status that does not exist.
+    Status,
+}
+
+/// How a parent answers a Child Id Request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// You are my child.
+    Accepted,
+    /// There is no room.
+    Full,
+    /// Your attachment number is older than what is known of you.
+    Stale,
+}
+
+impl Status {
+    const ALL: [Status; 3] = [Status::Accepted, Status::Full, Status::Stale];
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Message<'a> {
+    Advertisement(Advertisement<'a>),
+    ParentRequest,
+    ParentResponse { quality: u8, cost: u8 },
+    ChildIdRequest { sequence: u8 },
+    ChildIdResponse { status: Status, sequence: u8 },
+    LinkProbe,
+}
+
+/// What a router says of one destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) destination: u16,
+    pub(crate) quality_in: u8,
+    pub(crate) quality_out: u8,
+    pub(crate) cost: u8,
+}
+
+/// Who a leaf's parent is, and since which of its attachments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Binding {
+    pub(crate) child: u16,
+    pub(crate) parent: u16,
+    pub(crate) sequence: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Advertisement<'a> {
+    pub(crate) border: bool,
+    entries: &'a [[u8; ENTRY]],
+    bindings: &'a [[u8; BINDING]],
+}
+
+impl<'a> Advertisement<'a> {
+    fn parse(octets: &'a [u8]) -> Result<Self, Field> {
+        let (&flags, rest) = octets.split_first().ok_or(Field::Length)?;
+        let count = usize::from(flags & 0x1F).saturating_mul(ENTRY);
+        let (entries, bindings) = rest.split_at_checked(count).ok_or(Field::Length)?;
+        let (entries, _) = entries.as_chunks();
+        let (bindings, []) = bindings.as_chunks() else { return Err(Field::Length) };
+        let this = Advertisement { border: flags & 0x80 != 0, entries, bindings };
+        let known = this.entries().all(|entry| entry.destination != NOBODY);
+        let devices = |b: Binding| b.child < 0xFFFE && b.parent != 0xFFFE;
+        if known && this.bindings().all(devices) { Ok(this) } else { Err(Field::Address) }
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> + use<'a> {
+        self.entries.iter().map(|&[high, low, link]| Entry {
+            destination: u16::from_be_bytes([high, low]),
+            quality_in: link >> 6,
+            quality_out: link >> 4 & 3,
+            cost: if link & 15 == 0 { UNREACHABLE } else { link & 15 },
+        })
+    }
+
+    pub(crate) fn bindings(&self) -> impl Iterator<Item = Binding> + use<'a> {
+        self.bindings.iter().map(|&[a, b, c, d, sequence]| Binding {
+            child: u16::from_be_bytes([a, b]),
+            parent: u16::from_be_bytes([c, d]),
+            sequence,
+        })
+    }
+}
+
+impl<'a> Message<'a> {
+    /// # Errors
+    /// The field that is malformed.
+    pub(crate) fn parse(octets: &'a [u8]) -> Result<Self, Field> {
+        let (&first, rest) = octets.split_first().ok_or(Field::Length)?;
+        if first >> 4 != VERSION {
+            return Err(Field::Version);
+        }
+        if octets.len() > MAX_LEN {
+            return Err(Field::Length);
+        }
+        match (first & 15, rest) {
+            (1, rest) => Advertisement::parse(rest).map(Message::Advertisement),
+            (2, []) => Ok(Message::ParentRequest),
+            (3, &[octet]) => match octet & 0x1F {
+                cost @ 0..=UNREACHABLE => Ok(Message::ParentResponse { quality: octet >> 6, cost }),
+                _ => Err(Field::Cost),
+            },
+            (4, &[sequence]) => Ok(Message::ChildIdRequest { sequence }),
+            (5, &[status, sequence]) => {
+                let status = Status::ALL.get(usize::from(status)).ok_or(Field::Status)?;
+                Ok(Message::ChildIdResponse { status: *status, sequence })
+            }
+            (6, []) => Ok(Message::LinkProbe),
+            (2..=6, _) => Err(Field::Length),
+            _ => Err(Field::Kind),
+        }
+    }
+
+    /// Writes a message that is no advertisement; its length. `None` if `out` is too short.
+    pub(crate) fn emit(&self, out: &mut [u8]) -> Option<usize> {
+        let mut writer = Writer { out, len: 0 };
+        let kind = |kind: u8| VERSION << 4 | kind;
+        match *self {
+            // Advertisements are written as they are gathered, by a `Writer`.
+            Message::Advertisement(_) => return None,
+            Message::ParentRequest => writer.put(&[kind(2)])?,
+            Message::ParentResponse { quality, cost } => {
+                writer.put(&[kind(3), quality << 6 | cost.min(UNREACHABLE)])?;
+            }
+            Message::ChildIdRequest { sequence } => writer.put(&[kind(4), sequence])?,
+            Message::ChildIdResponse { status, sequence } => {
+                writer.put(&[kind(5), status as u8, sequence])?;
+            }
+            Message::LinkProbe => writer.put(&[kind(6)])?,
+        }
+        Some(writer.len)
+    }
+}
+
+/// Writes an advertisement: its destinations, then its leaves, as many as there is room for.
+pub(crate) struct Writer<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// `None` if there is not even room for the header.
+    pub(crate) fn advertisement(out: &'a mut [u8], border: bool) -> Option<Self> {
+        let mut writer = Writer { out, len: 0 };
+        writer.put(&[VERSION << 4 | 1, if border { 0x80 } else { 0 }])?;
+        Some(writer)
+    }
+
+    /// `None` if it has no room. All destinations come before the first leaf.
+    pub(crate) fn entry(&mut self, entry: Entry) -> Option<()> {
+        let flags = *self.out.get(1)?;
+        if usize::from(flags & 0x1F) >= MAX_ENTRIES {
+            return None;
+        }
+        let [high, low] = entry.destination.to_be_bytes();
+        let cost = if entry.cost >= UNREACHABLE { 0 } else { entry.cost };
+        self.put(&[high, low, entry.quality_in << 6 | entry.quality_out << 4 | cost])?;
+        if let Some(count) = self.out.get_mut(1) {
+            *count = flags.saturating_add(1);
+        }
+        Some(())
+    }
+
+    /// `None` if it has no room.
+    pub(crate) fn binding(&mut self, binding: Binding) -> Option<()> {
+        let ([a, b], [c, d]) = (binding.child.to_be_bytes(), binding.parent.to_be_bytes());
+        self.put(&[a, b, c, d, binding.sequence])
+    }
+
+    /// The octets written.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    fn put(&mut self, octets: &[u8]) -> Option<()> {
+        let end = self.len.checked_add(octets.len()).filter(|&end| end <= MAX_LEN)?;
+        kinglet_mem::copy(self.out.get_mut(self.len..end)?, octets);
+        self.len = end;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn messages_survive_the_air() {
+        for message in [
+            Message::ParentRequest,
+            Message::ParentResponse { quality: 3, cost: 16 },
+            Message::ChildIdRequest { sequence: 255 },
+            Message::ChildIdResponse { status: Status::Stale, sequence: 7 },
+            Message::LinkProbe,
+        ] {
+            let mut octets = [0; MAX_LEN];
+            let len = message.emit(&mut octets).unwrap();
+            assert_eq!(Message::parse(&octets[..len]), Ok(message));
+            assert_eq!(message.emit(&mut octets[..len - 1]), None);
+        }
+    }
+
+    #[test]
+    fn an_advertisement_takes_what_fits() {
+        let entry = |n| Entry { destination: n, quality_in: 3, quality_out: 1, cost: n as u8 % 17 };
+        let binding = |n| Binding { child: n, parent: NOBODY, sequence: 1 };
+        let mut octets = [0; 200];
+        let mut writer = Writer::advertisement(&mut octets, true).unwrap();
+        let entries = (1..100).take_while(|&n| writer.entry(entry(n)).is_some()).count();
+        assert_eq!((entries, writer.len()), (MAX_ENTRIES, 2 + 3 * 26));
+        let mut writer = Writer::advertisement(&mut octets, true).unwrap();
+        for n in [1, 15, 16] {
+            writer.entry(entry(n)).unwrap();
+        }
+        let bindings = (1..100).take_while(|&n| writer.binding(binding(n)).is_some()).count();
+        assert_eq!(bindings, (MAX_LEN - 2 - 9) / 5);
+        let len = writer.len();
+        let Ok(Message::Advertisement(read)) = Message::parse(&octets[..len]) else { panic!() };
+        assert!(read.border);
+        let back: Vec<_> = read.entries().collect();
+        assert_eq!(back, [entry(1), entry(15), entry(16)]);
+        assert_eq!(read.bindings().last(), Some(binding(13)));
+    }
+
+    #[test]
+    fn what_is_malformed_is_refused_by_name() {
+        for (octets, field) in [
+            (&[][..], Field::Length),
+            (&[0x22], Field::Version),
+            (&[0x10], Field::Kind),
+            (&[0x17], Field::Kind),
+            (&[0x11], Field::Length),
+            (&[0x11, 1, 0, 1], Field::Length),
+            (&[0x11, 0, 0, 1, 0, 2], Field::Length),
+            (&[0x11, 1, 0xFF, 0xFF, 1], Field::Address),
+            (&[0x11, 0, 0xFF, 0xFE, 0, 1, 1], Field::Address),
+            (&[0x11, 0, 0, 1, 0xFF, 0xFE, 1], Field::Address),
+            (&[0x12, 0], Field::Length),
+            (&[0x13], Field::Length),
+            (&[0x13, 17], Field::Cost),
+            (&[0x14], Field::Length),
+            (&[0x15, 3, 0], Field::Status),
+            (&[0x15, 0], Field::Length),
+            (&[0x16, 0], Field::Length),
+            (&[0x11; 83], Field::Length),
+        ] {
+            assert_eq!(Message::parse(octets), Err(field), "{octets:x?}");
+        }
+    }
+}

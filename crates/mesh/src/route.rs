@@ -1,0 +1,236 @@
+//! The distance vector: what a router knows of the way to another, and when it believes more.
+//!
+//! A node takes a cheaper way only from a neighbour that is *nearer to the destination than this
+//! node has been*: its advertised cost is below the least cost that this node has had. No loop can
+//! form so, because along any way that number falls. When the cost has risen above it, this node
+//! first tells everybody, and forgets the number after [`HOLD`], when all who came through it
+//! know. OpenThread's rule is without this and counts up instead.
+
+use crate::link::UNREACHABLE;
+use kinglet_time::{Duration, Instant, earliest};
+
+/// Where the way out of the mesh leads: the nearest border router. No device has this address.
+pub(crate) const OUTSIDE: u16 = 0xFFFE;
+
+/// How long a risen cost is told before any other way is believed: two advertisements, with room
+/// for the loss of one (the second comes at most 3 s after a reset of the timer).
+pub const HOLD: Duration = Duration::from_secs(4);
+
+/// A route that its next hop does not name for so long is lost, and a lost one is told for so long.
+/// At the longest interval four to six advertisements come in that time. Whoever loses a route says
+/// so; this is for those who have missed it.
+pub(crate) const LIFETIME: Duration = Duration::from_secs(200);
+
+/// The way to one destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub(crate) destination: u16,
+    pub(crate) next_hop: u16,
+    /// The next hop's own cost.
+    advertised: u8,
+    /// That and the link's; [`UNREACHABLE`] at the most.
+    pub(crate) cost: u8,
+    /// The least cost that others may still believe.
+    least: u8,
+    /// When that is forgotten; set while the cost is higher.
+    hold: Option<Instant>,
+    expires: Instant,
+}
+
+/// What a neighbour offers.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer {
+    pub(crate) destination: u16,
+    pub(crate) via: u16,
+    /// Its own cost.
+    pub(crate) advertised: u8,
+    /// The cost of the link to it.
+    pub(crate) link: u8,
+}
+
+const fn total(advertised: u8, link: u8) -> u8 {
+    let sum = advertised.saturating_add(link);
+    if sum < UNREACHABLE { sum } else { UNREACHABLE }
+}
+
+impl Route {
+    fn new(now: Instant, offer: Offer) -> Self {
+        let Offer { destination, via: next_hop, advertised, link } = offer;
+        let cost = total(advertised, link);
+        let expires = now + LIFETIME;
+        Route { destination, next_hop, advertised, cost, least: cost, hold: None, expires }
+    }
+
+    pub(crate) const fn is_usable(&self) -> bool {
+        self.cost < UNREACHABLE
+    }
+
+    /// Takes on a next hop and its cost; whether others should hear of it soon.
+    fn set(&mut self, now: Instant, via: u16, advertised: u8, link: u8) -> bool {
+        let cost = total(advertised, link);
+        let moved = via != self.next_hop && cost < UNREACHABLE;
+        let news = moved || cost > self.cost || self.is_usable() != (cost < UNREACHABLE);
+        if cost <= self.least {
+            (self.least, self.hold) = (cost, None);
+        } else if cost > self.cost {
+            self.hold = Some(now + HOLD);
+        }
+        if self.is_usable() && cost >= UNREACHABLE {
+            self.expires = now + LIFETIME;
+        }
+        (self.next_hop, self.advertised, self.cost) = (via, advertised, cost);
+        news
+    }
+
+    /// The link to `neighbour` has a new cost.
+    pub(crate) fn relink(&mut self, now: Instant, neighbour: u16, link: u8) -> bool {
+        self.next_hop == neighbour && self.follow(now, self.advertised, link)
+    }
+
+    /// Takes on a new cost of the next hop. A way that was lost comes back under the conditions of
+    /// a new one.
+    fn follow(&mut self, now: Instant, advertised: u8, link: u8) -> bool {
+        let is_back = !self.is_usable() && total(advertised, link) < UNREACHABLE;
+        if is_back && advertised >= self.least {
+            return false;
+        }
+        self.set(now, self.next_hop, advertised, link)
+    }
+
+    fn consider(&mut self, now: Instant, offer: Offer) -> bool {
+        let Offer { destination, via, advertised, link } = offer;
+        if via == self.next_hop {
+            // A neighbour that is heard stays in the table even if it does not hear this node: it
+            // must be told that it is heard.
+            if advertised < UNREACHABLE && (link < UNREACHABLE || via == destination) {
+                self.expires = now + LIFETIME;
+            }
+            return self.follow(now, advertised, link);
+        }
+        if total(advertised, link) < self.cost && advertised < self.least {
+            self.expires = now + LIFETIME;
+            return self.set(now, via, advertised, link);
+        }
+        // Who has lost a destination gets it from those that have not.
+        advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.hold, Some(self.expires))
+    }
+}
+
+/// Considers what a neighbour says; whether others should hear of it soon. Full tables take no new
+/// destination.
+pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: Offer) -> bool {
+    let of = |route: &&mut Route| route.destination == offer.destination;
+    if let Some(route) = table.iter_mut().flatten().find(of) {
+        return route.consider(now, offer);
+    }
+    let usable = total(offer.advertised, offer.link) < UNREACHABLE;
+    if !usable && offer.destination != offer.via {
+        return false;
+    }
+    let Some(place) = table.iter_mut().find(|place| place.is_none()) else { return false };
+    *place = Some(Route::new(now, offer));
+    // Also a neighbour that is only heard must learn that soon.
+    true
+}
+
+pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
+    table.iter().flatten().fold(None, |first, route| earliest(first, route.deadline()))
+}
+
+/// Forgets what is due; whether others should hear of it soon.
+pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> bool {
+    let mut news = false;
+    for place in table {
+        let Some(route) = place else { continue };
+        if route.hold.take_if(|at| *at <= now).is_some() {
+            route.least = route.cost;
+        }
+        if route.expires <= now {
+            if route.is_usable() {
+                news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
+            } else {
+                *place = None;
+            }
+        }
+    }
+    news
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: u16 = 9;
+
+    fn offer(via: u16, advertised: u8, link: u8) -> Offer {
+        Offer { destination: D, via, advertised, link }
+    }
+
+    fn best(table: &[Option<Route>]) -> (u16, u8) {
+        let route = table[0].unwrap();
+        (route.next_hop, route.cost)
+    }
+
+    #[test]
+    fn the_cheapest_way_is_taken_and_its_next_hop_believed() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        assert!(consider(&mut table, now, offer(1, 4, 2)));
+        assert_eq!(best(&table), (1, 6));
+        assert!(!consider(&mut table, now, offer(2, 5, 1)), "not cheaper");
+        assert!(consider(&mut table, now, offer(3, 4, 1)));
+        assert_eq!(best(&table), (3, 5));
+        assert!(!consider(&mut table, now, offer(3, 3, 1)), "an improvement can wait");
+        assert!(consider(&mut table, now, offer(3, 5, 4)), "a rise cannot");
+        assert_eq!(best(&table), (3, 9));
+        let full = Offer { destination: 8, ..offer(1, 1, 1) };
+        assert!(!consider(&mut table, now, full));
+    }
+
+    #[test]
+    fn who_is_not_nearer_is_believed_only_after_the_hold() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        consider(&mut table, now, offer(1, 1, 1));
+        assert!(consider(&mut table, now, offer(1, UNREACHABLE, 1)));
+        assert_eq!(best(&table), (1, UNREACHABLE));
+        // May come through this node itself.
+        assert!(!consider(&mut table, now, offer(2, 2, 1)));
+        assert_eq!(best(&table), (1, UNREACHABLE));
+        consider(&mut table, now, offer(1, 2, 1));
+        assert_eq!(best(&table), (1, UNREACHABLE), "nor the one that had lost it");
+        handle_deadline(&mut table, now + HOLD - Duration::from_micros(1));
+        assert!(!consider(&mut table, now, offer(2, 2, 1)));
+        assert_eq!(deadline(&table), Some(now + HOLD));
+        assert!(!handle_deadline(&mut table, now + HOLD));
+        assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
+        assert_eq!(best(&table), (2, 3));
+        // One that is nearer than this node ever was is believed at once.
+        consider(&mut table, now, offer(2, UNREACHABLE, 1));
+        assert!(consider(&mut table, now, offer(3, 1, 2)));
+        assert_eq!(best(&table), (3, 3));
+    }
+
+    #[test]
+    fn what_nobody_names_is_lost_then_forgotten() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        consider(&mut table, now, offer(1, 1, 1));
+        assert!(handle_deadline(&mut table, now + LIFETIME));
+        assert_eq!(best(&table).1, UNREACHABLE);
+        // Saying that it is lost does not keep it.
+        consider(&mut table, now + LIFETIME * 3 / 2, offer(1, UNREACHABLE, 1));
+        handle_deadline(&mut table, now + LIFETIME * 2);
+        assert_eq!(table, [None]);
+    }
+
+    #[test]
+    fn a_neighbour_that_has_lost_it_is_answered() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        consider(&mut table, now, offer(1, 1, 1));
+        assert!(consider(&mut table, now, offer(2, UNREACHABLE, 1)));
+        assert!(!consider(&mut table, now, offer(2, UNREACHABLE, UNREACHABLE)), "in vain");
+        assert_eq!(best(&table), (1, 2));
+    }
+}
