@@ -8,7 +8,7 @@ use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::scenario::{
     self, Buffer, Csma, Flow, FlowKind, Mss, NodeId, Overlap, Propagation, RadioProfile, Role,
-    Scenario,
+    Scenario, Source,
 };
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
@@ -19,6 +19,7 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node};
 use kinglet_mac as mac;
+use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
 use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
@@ -184,6 +185,23 @@ fn medium_of(scenario: &Scenario) -> MediumConfig {
         noise_floor_dbm,
         frame_loss: medium.frame_loss,
         hidden_terminals: medium.hidden_terminals,
+        interferers: scenario.interference.iter().map(interferer_of).collect(),
+        start_us: (scenario.start_hour * 3.6e9) as u64,
+    }
+}
+
+fn interferer_of(of: &scenario::Interferer) -> interference::Interferer {
+    interference::Interferer {
+        position: Position { x_m: of.x_m, y_m: of.y_m },
+        power_dbm: of.power_dbm,
+        path: PathLoss::INDOOR_NLOS,
+        pattern: match of.source {
+            Source::WifiFile => interference::WIFI_FILE,
+            Source::WifiVideo => interference::WIFI_VIDEO,
+            Source::Bluetooth => interference::BLUETOOTH,
+            Source::Microwave => interference::MICROWAVE,
+        },
+        hours: of.hours.profile().map(|share| share * of.share),
     }
 }
 

@@ -72,6 +72,7 @@ pub mod energy;
 mod engine;
 mod frame;
 mod host;
+pub mod interference;
 pub mod medium;
 pub mod observe;
 pub mod pcap;

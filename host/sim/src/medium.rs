@@ -4,6 +4,7 @@
 //! transmission touches only the nodes that it reaches.
 
 use crate::ber::mw_from_dbm;
+use crate::interference::Interferer;
 use crate::rng::{Purpose, Stream, stream_seed};
 
 /// Where a node stands, in metres.
@@ -119,6 +120,11 @@ pub struct MediumConfig {
     /// `false` is a control experiment: carrier sense hears every sender of the network, so hidden
     /// terminals do not exist.
     pub hidden_terminals: bool,
+    /// Who else uses the band. Carrier sense measures their energy; receptions suffer from it with
+    /// [`Overlap::SinrBer`] only.
+    pub interferers: Vec<Interferer>,
+    /// Microseconds from midnight to the start of the run.
+    pub start_us: u64,
 }
 
 impl MediumConfig {
@@ -134,6 +140,8 @@ impl MediumConfig {
             noise_floor_dbm: -105.0,
             frame_loss: 0.0,
             hidden_terminals: true,
+            interferers: Vec::new(),
+            start_us: 0,
         }
     }
 }

@@ -23,6 +23,8 @@ pub enum Purpose {
     Placement = 6,
     /// Faults above the MAC: packet loss, duplication, reordering.
     Fault = 7,
+    /// When sources of interference are on.
+    Interference = 8,
 }
 
 /// The SplitMix64 output function: a bijection on 64 bits with good avalanche

@@ -4,11 +4,15 @@
 //! write TOML ([`Scenario::from_toml`], `SCENARIO.md` beside this crate lists every key).
 
 mod error;
+mod interference;
+mod office;
 mod parse;
+mod places;
 mod read;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
+pub use interference::{Hours, Interferer, Source};
 pub use topology::{Route, connected};
 
 use std::path::Path;
@@ -23,12 +27,16 @@ pub struct Scenario {
     pub name: String,
     /// Simulated time in seconds.
     pub duration_s: f64,
+    /// The hour of the day at which it begins, 0 to 24; interference depends on it.
+    pub start_hour: f64,
     /// Root seed unless the caller gives another.
     pub seed: u64,
     /// The radio hardware.
     pub radio: Radio,
     /// What connects the radios.
     pub medium: Medium,
+    /// Who else uses the band.
+    pub interference: Vec<Interferer>,
     /// Link layer parameters, the same on every node.
     pub mac: Mac,
     /// Transport parameters, the same on every node unless a flow says otherwise.
@@ -50,9 +58,11 @@ impl Default for Scenario {
         Scenario {
             name: "unnamed".to_owned(),
             duration_s: 60.0,
+            start_hour: 0.0,
             seed: 1,
             radio: Radio::default(),
             medium: Medium::default(),
+            interference: Vec::new(),
             mac: Mac::default(),
             tcp: Tcp::default(),
             nodes: topology::line(1, LINE_SPACING_M),
@@ -106,7 +116,8 @@ impl Scenario {
     }
 
     /// Static routes for every flow, both ways; those of a server lead to the border router, and so
-    /// do those of flows with the host. Shortest paths in hops, ties to the lowest node number.
+    /// do those of flows with the host. Cheapest paths: a hop costs 1, and where there is path loss 1, 2
+    /// or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         topology::routes(self)
     }
@@ -387,6 +398,8 @@ pub struct NodePlace {
     pub y_m: f64,
     /// What it is for.
     pub role: Role,
+    /// The only neighbour that it uses, if that is given.
+    pub parent: Option<NodeId>,
 }
 
 /// What a node is for; it decides the memory plan.
@@ -469,6 +482,18 @@ pub struct Wire {
     pub reorder: f64,
     /// Longest time that it is held back, in milliseconds; the time is uniformly random.
     pub reorder_delay_ms: u32,
+}
+
+impl Wire {
+    /// Nothing goes wrong on it. TCPlp's border router and its server were 12 ms of round trip apart (§8).
+    pub const PERFECT: Wire = Wire {
+        delay_ms: 6,
+        loss: 0.0,
+        duplicate: 0.0,
+        mark: 0.0,
+        reorder: 0.0,
+        reorder_delay_ms: 200,
+    };
 }
 
 /// Something that goes wrong on purpose.

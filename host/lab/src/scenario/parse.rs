@@ -3,16 +3,17 @@
 use super::error::ScenarioError;
 use super::read::{Reader, Source};
 use super::{
-    Buffer, Csma, Fault, Flow, FlowKind, HostCost, LINE_SPACING_M, Link, Mac, Medium, Mss, NodeId,
-    NodePlace, Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire, topology,
+    Buffer, Csma, Fault, Flow, FlowKind, HostCost, Link, Mac, Medium, Mss, NodeId, NodePlace,
+    Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire, topology,
 };
+use super::{interference, places};
 use std::path::Path;
 use toml::de::DeTable;
 
-type Result<T> = std::result::Result<T, ScenarioError>;
+pub(super) type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// More nodes than the largest benchmark (5,000), with room.
-const MAX_NODES: u64 = 20_000;
+pub(super) const MAX_NODES: u64 = 20_000;
 /// A year; longer is a mistake of units.
 const MAX_SECONDS: f64 = 31_536_000.0;
 
@@ -24,16 +25,22 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     })?;
     let whole = 0..text.len().min(1);
     let mut root = Reader::new(source, document.get_ref(), whole, String::new());
-    let default = Scenario::default();
-    let name = root.string_opt("name")?.map_or(default.name, str::to_owned);
-    let duration_s = root.number("duration_s", 0.001..=MAX_SECONDS, default.duration_s)?;
-    let seed = root.integer("seed", 0..=i64::MAX as u64, default.seed)?;
-    let radio = radio(root.table_opt("radio")?)?;
-    let nodes = nodes(&mut root)?;
-    let medium = medium(root.table_opt("medium")?, nodes.len())?;
+    let name = root.string_opt("name")?;
+    let duration_s = root.number_opt("duration_s", 0.001..=MAX_SECONDS)?;
+    let start_hour = root.number_opt("start_hour", 0.0..=24.0)?;
+    let seed = root.integer_opt("seed", 0..=i64::MAX as u64)?;
+    let default = places::base(&mut root)?;
+    let duration_s = duration_s.unwrap_or(default.duration_s);
+    let radio = radio(root.table_opt("radio")?, default.radio)?;
+    let nodes = default.nodes;
+    let medium = medium(root.table_opt("medium")?, default.medium, nodes.len())?;
     let mac = mac(root.table_opt("mac")?)?;
     let tcp = tcp(root.table_opt("tcp")?)?;
-    let wire = root.table_opt("wire")?.map(|table| wire(table, &nodes)).transpose()?;
+    let wire = match root.table_opt("wire")? {
+        Some(table) => Some(wire(table, &nodes)?),
+        None => default.wire,
+    };
+    let interference = interference::tables(&mut root, &medium, default.interference)?;
     let mut flows = Vec::new();
     for table in root.tables("flow")? {
         flow(table, &nodes, wire.is_some(), duration_s, &mut flows)?;
@@ -42,11 +49,24 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     let faults =
         faults.into_iter().map(|t| fault(t, nodes.len(), duration_s)).collect::<Result<_>>()?;
     root.finish()?;
-    Ok(Scenario { name, duration_s, seed, radio, medium, mac, tcp, nodes, wire, flows, faults })
+    Ok(Scenario {
+        name: name.map_or(default.name, str::to_owned),
+        duration_s,
+        start_hour: start_hour.unwrap_or(default.start_hour),
+        seed: seed.unwrap_or(default.seed),
+        radio,
+        medium,
+        interference,
+        mac,
+        tcp,
+        nodes,
+        wire,
+        flows,
+        faults,
+    })
 }
 
-fn radio(table: Option<Reader<'_>>) -> Result<Radio> {
-    let default = Radio::default();
+fn radio(table: Option<Reader<'_>>, default: Radio) -> Result<Radio> {
     let Some(mut t) = table else { return Ok(default) };
     let profiles = [("at86rf233", RadioProfile::At86rf233), ("nrf52840", RadioProfile::Nrf52840)];
     let profile = t.choice("profile", &profiles, default.profile)?;
@@ -75,15 +95,34 @@ enum Model {
     PathLoss,
 }
 
-fn medium(table: Option<Reader<'_>>, nodes: usize) -> Result<Medium> {
-    let default = Medium::default();
+fn medium(table: Option<Reader<'_>>, default: Medium, nodes: usize) -> Result<Medium> {
     let Some(mut t) = table else { return Ok(default) };
     let models = [
         ("unit-disc", Model::UnitDisc),
         ("link-matrix", Model::LinkMatrix),
         ("path-loss", Model::PathLoss),
     ];
-    let propagation = match t.choice("model", &models, Model::UnitDisc)? {
+    let usual = match default.propagation {
+        Propagation::PathLoss { .. } => Model::PathLoss,
+        _ => Model::UnitDisc,
+    };
+    let model = t.choice("model", &models, usual)?;
+    let propagation = propagation(&mut t, model, &default.propagation, nodes)?;
+    let overlaps = [Overlap::Strict, Overlap::SinrBer, Overlap::Capture].map(|o| (o.name(), o));
+    let overlap = t.choice("overlap", &overlaps, default.overlap)?;
+    let hidden_terminals = t.boolean("hidden_terminals", default.hidden_terminals)?;
+    let frame_loss = t.number("frame_loss", 0.0..=1.0, default.frame_loss)?;
+    t.finish()?;
+    Ok(Medium { propagation, overlap, hidden_terminals, frame_loss })
+}
+
+fn propagation(
+    t: &mut Reader<'_>,
+    model: Model,
+    default: &Propagation,
+    nodes: usize,
+) -> Result<Propagation> {
+    Ok(match model {
         Model::UnitDisc => {
             let range_m = t.number("range_m", 0.01..=100_000.0, 10.0)?;
             let wider = t.number("interference_range_m", range_m..=100_000.0, range_m)?;
@@ -98,21 +137,25 @@ fn medium(table: Option<Reader<'_>>, nodes: usize) -> Result<Medium> {
             let links = links.into_iter().map(|l| link(l, nodes)).collect::<Result<_>>()?;
             Propagation::LinkMatrix { links }
         }
-        // Defaults: office exponent and free-space loss at 1 m (2.45 GHz); thermal noise in 2 MHz
-        // of -111 dBm plus a receiver noise figure of 6 dB (AT86RF231 data sheet).
-        Model::PathLoss => Propagation::PathLoss {
-            exponent: t.number("exponent", 1.0..=8.0, 3.0)?,
-            reference_loss_db: t.number("reference_loss_db", 0.0..=100.0, 40.2)?,
-            shadowing_db: t.number("shadowing_db", 0.0..=20.0, 0.0)?,
-            noise_floor_dbm: t.number("noise_floor_dbm", -150.0..=-50.0, -105.0)?,
-        },
+        Model::PathLoss => path_loss(t, default)?,
+    })
+}
+
+fn path_loss(t: &mut Reader<'_>, default: &Propagation) -> Result<Propagation> {
+    // Unless the topology brings its own: office exponent and free-space loss at 1 m (2.45 GHz);
+    // thermal noise in 2 MHz of -111 dBm plus a receiver noise figure of 6 dB (AT86RF231 data sheet).
+    let (n, reference, shadowing, noise) = match *default {
+        Propagation::PathLoss { exponent, reference_loss_db, shadowing_db, noise_floor_dbm } => {
+            (exponent, reference_loss_db, shadowing_db, noise_floor_dbm)
+        }
+        _ => (3.0, 40.2, 0.0, -105.0),
     };
-    let overlaps = [Overlap::Strict, Overlap::SinrBer, Overlap::Capture].map(|o| (o.name(), o));
-    let overlap = t.choice("overlap", &overlaps, default.overlap)?;
-    let hidden_terminals = t.boolean("hidden_terminals", default.hidden_terminals)?;
-    let frame_loss = t.number("frame_loss", 0.0..=1.0, default.frame_loss)?;
-    t.finish()?;
-    Ok(Medium { propagation, overlap, hidden_terminals, frame_loss })
+    Ok(Propagation::PathLoss {
+        exponent: t.number("exponent", 1.0..=8.0, n)?,
+        reference_loss_db: t.number("reference_loss_db", 0.0..=100.0, reference)?,
+        shadowing_db: t.number("shadowing_db", 0.0..=20.0, shadowing)?,
+        noise_floor_dbm: t.number("noise_floor_dbm", -150.0..=-50.0, noise)?,
+    })
 }
 
 fn link(mut t: Reader<'_>, nodes: usize) -> Result<Link> {
@@ -211,107 +254,8 @@ fn buffer(
     }
 }
 
-/// The nodes, from `[topology]` or `[[node]]`.
-fn nodes(root: &mut Reader<'_>) -> Result<Vec<NodePlace>> {
-    let topology = root.table_opt("topology")?;
-    let explicit = root.tables("node")?;
-    match (topology, explicit.is_empty()) {
-        (Some(_), false) => {
-            let message = "give either [topology] or [[node]] entries, not both".to_owned();
-            Err(root.error_at("topology", message))
-        }
-        (Some(table), true) => shorthand(table),
-        (None, false) => explicit_nodes(explicit),
-        (None, true) => {
-            let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
-                           `grid = { columns = 5, rows = 3 }`, or [[node]] entries";
-            Err(root.error(message.to_owned()))
-        }
-    }
-}
-
-fn shorthand(mut t: Reader<'_>) -> Result<Vec<NodePlace>> {
-    let spacing = 0.01..=10_000.0;
-    let line = match t.table_opt("line")? {
-        Some(mut line) => {
-            let hops = required_integer(&mut line, "hops", 1, MAX_NODES - 1)?;
-            let spacing_m = line.number("spacing_m", spacing.clone(), LINE_SPACING_M)?;
-            line.finish()?;
-            Some(topology::line(hops as u32, spacing_m))
-        }
-        None => None,
-    };
-    let grid = match t.table_opt("grid")? {
-        Some(mut grid) => {
-            let columns = required_integer(&mut grid, "columns", 1, 1_000)?;
-            let rows = required_integer(&mut grid, "rows", 1, 1_000)?;
-            if !(2..=MAX_NODES).contains(&(columns * rows)) {
-                let message = format!("columns × rows must be 2 to {MAX_NODES}");
-                return Err(grid.error(message));
-            }
-            let spacing_m = grid.number("spacing_m", spacing, LINE_SPACING_M)?;
-            grid.finish()?;
-            Some(topology::grid(columns as u32, rows as u32, spacing_m))
-        }
-        None => None,
-    };
-    let message =
-        "needs exactly one of `line = { hops = … }` and `grid = { columns = …, rows = … }`";
-    match (line, grid) {
-        (Some(places), None) | (None, Some(places)) => {
-            t.finish()?;
-            Ok(places)
-        }
-        (None, None) => {
-            // An unknown key is the more helpful message, if that is why there is neither.
-            let error = t.error(message.to_owned());
-            t.finish()?;
-            Err(error)
-        }
-        (Some(_), Some(_)) => Err(t.error(message.to_owned())),
-    }
-}
-
-fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {
-    let roles =
-        [("router", Role::Router), ("leaf", Role::Leaf), ("border-router", Role::BorderRouter)];
-    let mut places = Vec::with_capacity(tables.len());
-    let mut border_routers = 0;
-    for (index, mut t) in tables.into_iter().enumerate() {
-        if index as u64 >= MAX_NODES {
-            return Err(t.error(format!("too many nodes; at most {MAX_NODES} are allowed")));
-        }
-        if let Some(id) = t.integer_opt("id", 0..=MAX_NODES)?
-            && id != index as u64
-        {
-            let message = format!("nodes are numbered in order; this one is {index}");
-            return Err(t.error_at("id", message));
-        }
-        let x_m = t.number("x_m", -1e6..=1e6, 0.0)?;
-        let y_m = t.number("y_m", -1e6..=1e6, 0.0)?;
-        let role = t.choice("role", &roles, Role::Router)?;
-        border_routers += u32::from(role == Role::BorderRouter);
-        if border_routers > 1 {
-            let message = "there is a border router already; at most one is allowed".to_owned();
-            return Err(t.error_at("role", message));
-        }
-        t.finish()?;
-        places.push(NodePlace { x_m, y_m, role });
-    }
-    Ok(places)
-}
-
-fn required_integer(t: &mut Reader<'_>, key: &'static str, low: u64, high: u64) -> Result<u64> {
-    match t.integer_opt(key, low..=high)? {
-        Some(number) => Ok(number),
-        None => {
-            let message = format!("missing; give a whole number, {low} to {high}");
-            Err(t.error_at(key, message))
-        }
-    }
-}
-
-fn node(t: &mut Reader<'_>, key: &'static str, nodes: usize) -> Result<NodeId> {
+/// The number of a node that exists.
+pub(super) fn node(t: &mut Reader<'_>, key: &'static str, nodes: usize) -> Result<NodeId> {
     if t.has(key) {
         let last = (nodes as u64).saturating_sub(1);
         return Ok(t.integer(key, 0..=last, 0)? as NodeId);
@@ -333,14 +277,15 @@ fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
     if !nodes.iter().any(|place| place.role == Role::BorderRouter) {
         return Err(t.error("needs a node with `role = \"border-router\"` to end at".to_owned()));
     }
+    let d = Wire::PERFECT;
     let wire = Wire {
-        // The paper's border router and its server were 12 ms of round trip apart (TCPlp §8).
-        delay_ms: t.integer("delay_ms", 0..=60_000, 6)? as u32,
-        loss: t.number("loss", 0.0..=1.0, 0.0)?,
-        duplicate: t.number("duplicate", 0.0..=1.0, 0.0)?,
-        mark: t.number("mark", 0.0..=1.0, 0.0)?,
-        reorder: t.number("reorder", 0.0..=1.0, 0.0)?,
-        reorder_delay_ms: t.integer("reorder_delay_ms", 0..=60_000, 200)? as u32,
+        delay_ms: t.integer("delay_ms", 0..=60_000, d.delay_ms.into())? as u32,
+        loss: t.number("loss", 0.0..=1.0, d.loss)?,
+        duplicate: t.number("duplicate", 0.0..=1.0, d.duplicate)?,
+        mark: t.number("mark", 0.0..=1.0, d.mark)?,
+        reorder: t.number("reorder", 0.0..=1.0, d.reorder)?,
+        reorder_delay_ms: t.integer("reorder_delay_ms", 0..=60_000, d.reorder_delay_ms.into())?
+            as u32,
     };
     t.finish()?;
     Ok(wire)

@@ -147,6 +147,40 @@ fn routes_on_a_line_go_from_neighbour_to_neighbour_both_ways() {
 }
 
 #[test]
+fn the_office_brings_its_medium_and_its_day() {
+    let night = Scenario::from_toml("o", "[topology]\noffice = {}\n").expect("valid");
+    assert_eq!(night, Scenario::office());
+    let text = "start_hour = 9\n[topology]\noffice = { day = true }\n[medium]\nshadowing_db = 4\n";
+    let day = Scenario::from_toml("o", text).expect("valid");
+    assert_eq!(day.interference, Scenario::office().by_day().interference);
+    assert!((day.start_hour - 9.0).abs() < 1e-9 && !day.interference.is_empty());
+    let Propagation::PathLoss { exponent, shadowing_db, .. } = day.medium.propagation else {
+        panic!("the office has path loss");
+    };
+    assert_eq!((exponent, shadowing_db), (3.83, 4.0));
+}
+
+#[test]
+fn interference_needs_a_source_and_the_model_that_knows_it() {
+    let one = "[[interference]]\nx_m = 3\n";
+    assert!(refused(&format!("{LINE}{one}")).contains("missing; give one of \"wifi-file\""));
+    let strict = format!("{LINE}[medium]\noverlap = \"strict\"\n{one}source = \"bluetooth\"\n");
+    assert!(refused(&strict).contains("needs `overlap = \"sinr-ber\"`"));
+}
+
+#[test]
+fn only_a_leaf_has_a_parent_and_not_itself() {
+    let text = |role: &str, parent: u32| {
+        format!("[[node]]\n[[node]]\nrole = \"{role}\"\nparent = {parent}\n")
+    };
+    let scenario = Scenario::from_toml("p", &text("leaf", 0)).expect("valid");
+    assert_eq!(scenario.nodes[1].parent, Some(0));
+    assert!(refused(&text("router", 0)).contains("only a leaf has a parent"));
+    assert!(refused(&text("leaf", 1)).contains("not its own parent"));
+    assert!(refused(&text("leaf", 2)).contains("2 is out of range"));
+}
+
+#[test]
 fn an_unreachable_destination_has_no_route_and_the_search_ends() {
     let mut scenario = Scenario::default().on_line(3, 50.0);
     scenario.flows = vec![Flow::bulk(3, 0)];

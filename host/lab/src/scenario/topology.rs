@@ -1,7 +1,8 @@
 //! Places, neighbourhoods and shortest paths.
 
 use super::{FlowKind, NodeId, NodePlace, Propagation, Role, Scenario};
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// A static route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +29,7 @@ pub(super) fn grid(columns: u32, rows: u32, spacing_m: f64) -> Vec<NodePlace> {
 
 fn place(x_m: f64, y_m: f64, index: u32) -> NodePlace {
     let role = if index == 0 { Role::BorderRouter } else { Role::Router };
-    NodePlace { x_m, y_m, role }
+    NodePlace { x_m, y_m, role, parent: None }
 }
 
 /// The node closest to `from`, the lowest number if several are; `from` itself if it is alone.
@@ -41,25 +42,33 @@ pub(super) fn nearest(nodes: &[NodePlace], from: NodeId) -> NodeId {
         .map_or(from, |(index, _)| index as NodeId)
 }
 
-/// Received power below which a link is not used for routing: the AT86RF233's sensitivity of
-/// -101 dBm plus a fading margin of 10 dB, as routing metrics prefer links that hold.
-const ROUTABLE_DBM: f64 = -91.0;
+/// Received power from which on a link has cost 1, 2 or 4, in dBm: Thread's link qualities 3, 2 and 1
+/// ask for a margin of more than 20, 10 and 2 dB above a noise floor of -100 dBm, and for 2 dB more to
+/// be reached from below (OpenThread, `link_quality.hpp`). Weaker links are not used.
+const COSTS: [(f64, u32); 3] = [(-78.0, 1), (-88.0, 2), (-96.0, 4)];
 
 /// Whether `b` can receive what `a` sends, well enough to route over it. Shadowing is not counted.
 pub fn connected(scenario: &Scenario, a: NodeId, b: NodeId) -> bool {
-    let places = (scenario.nodes.get(a as usize), scenario.nodes.get(b as usize));
-    let (Some(from), Some(to)) = places else { return false };
+    cost(scenario, a, b).is_some()
+}
+
+/// What Thread's routing charges for a link; 1 for every link where signal strength says nothing.
+fn cost(scenario: &Scenario, a: NodeId, b: NodeId) -> Option<u32> {
+    let (from, to) = (scenario.nodes.get(a as usize)?, scenario.nodes.get(b as usize)?);
     let distance = (from.x_m - to.x_m).hypot(from.y_m - to.y_m);
-    match &scenario.medium.propagation {
-        Propagation::UnitDisc { range_m, .. } => a != b && distance <= *range_m,
+    let reached = match &scenario.medium.propagation {
+        Propagation::UnitDisc { range_m, .. } => distance <= *range_m,
         Propagation::LinkMatrix { links } => links
             .iter()
             .any(|l| (l.from, l.to) == (a, b) || l.symmetric && (l.to, l.from) == (a, b)),
         Propagation::PathLoss { exponent, reference_loss_db, .. } => {
             let loss = reference_loss_db + 10.0 * exponent * distance.max(1.0).log10();
-            a != b && scenario.radio.tx_power_dbm - loss >= ROUTABLE_DBM
+            let dbm = scenario.radio.tx_power_dbm - loss;
+            let costs = COSTS.iter().filter(|_| a != b);
+            return costs.into_iter().find(|(least, _)| dbm > *least).map(|(_, cost)| *cost);
         }
-    }
+    };
+    (reached && a != b).then_some(1)
 }
 
 /// Routes for every flow; see [`Scenario::routes`].
@@ -74,7 +83,7 @@ pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
     // Pairs are ordered by destination, so that each tree is built once.
     for (destination, source) in pairs {
         if tree.as_ref().is_none_or(|(root, _)| *root != destination) {
-            tree = Some((destination, tree_towards(&neighbours, destination)));
+            tree = Some((destination, tree_towards(scenario, &neighbours, destination)));
         }
         let Some((_, towards)) = &tree else { continue };
         let mut node = source;
@@ -116,23 +125,40 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
     pairs
 }
 
-fn neighbourhoods(scenario: &Scenario) -> Vec<Vec<NodeId>> {
+/// For each node who can hear it and be heard, with the cost of that link. A leaf has its parent only,
+/// if it was given one.
+fn neighbourhoods(scenario: &Scenario) -> Vec<Vec<(NodeId, u32)>> {
     let count = scenario.nodes.len() as NodeId;
+    let parent = |node: NodeId| scenario.nodes.get(node as usize).and_then(|place| place.parent);
+    let allowed = |a, b| parent(a).is_none_or(|p| p == b) && parent(b).is_none_or(|p| p == a);
     // A link is used only if it works both ways: acknowledgements have to come back.
-    let both = |a, b| connected(scenario, a, b) && connected(scenario, b, a);
-    (0..count).map(|a| (0..count).filter(|b| both(a, *b)).collect()).collect()
+    let both = |a, b| Some((b, cost(scenario, a, b)?.max(cost(scenario, b, a)?)));
+    let of = |a| (0..count).filter(|b| allowed(a, *b)).filter_map(|b| both(a, b)).collect();
+    (0..count).map(of).collect()
 }
 
-/// For each node its next hop towards `root`, by breadth-first search.
-fn tree_towards(neighbours: &[Vec<NodeId>], root: NodeId) -> Vec<Option<NodeId>> {
+/// For each node its next hop towards `root` on the cheapest path; of equal ones on that with more and
+/// therefore better links, then on that through the lower node numbers.
+fn tree_towards(
+    scenario: &Scenario,
+    neighbours: &[Vec<(NodeId, u32)>],
+    root: NodeId,
+) -> Vec<Option<NodeId>> {
     let mut next_hop = vec![None; neighbours.len()];
-    let mut queue = VecDeque::from([root]);
-    while let Some(node) = queue.pop_front() {
-        for neighbour in &neighbours[node as usize] {
-            let entry = &mut next_hop[*neighbour as usize];
-            if *neighbour != root && entry.is_none() {
-                *entry = Some(node);
-                queue.push_back(*neighbour);
+    let mut best = vec![(u32::MAX, Reverse(0)); neighbours.len()];
+    best[root as usize] = (0, Reverse(0));
+    let mut queue = BinaryHeap::from([Reverse((0, Reverse(0), root))]);
+    while let Some(Reverse((cost, Reverse(hops), node))) = queue.pop() {
+        let forwards = node == root || scenario.nodes[node as usize].role != Role::Leaf;
+        if best[node as usize] != (cost, Reverse(hops)) || !forwards {
+            continue;
+        }
+        for (neighbour, link) in &neighbours[node as usize] {
+            let through = (cost + link, Reverse(hops + 1));
+            if through < best[*neighbour as usize] {
+                best[*neighbour as usize] = through;
+                next_hop[*neighbour as usize] = Some(node);
+                queue.push(Reverse((through.0, through.1, *neighbour)));
             }
         }
     }

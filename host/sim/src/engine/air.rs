@@ -3,6 +3,7 @@
 use super::Core;
 use crate::ber::{ln_success, mw_from_dbm};
 use crate::energy::RadioState;
+use crate::interference::Interference;
 use crate::medium::{Link, Overlap};
 use crate::radio::{Lock, OnAir, Phase, Signal};
 use crate::stats::Fate;
@@ -81,8 +82,8 @@ impl Core {
             && same_channel
         {
             if self.overlap == Overlap::SinrBer {
-                let interference_mw = radio.interference(lock.from).1;
-                integrate(&mut lock, now, self.noise_mw + interference_mw);
+                let disturbance_mw = self.noise_mw + radio.interference(lock.from).1;
+                integrate(&mut lock, node, now, disturbance_mw, &mut self.interference);
             }
             lock.interfered = true;
             radio.lock = Some(lock);
@@ -166,8 +167,8 @@ impl Core {
         if self.overlap == Overlap::SinrBer
             && let Some(mut lock) = radio.lock
         {
-            let interference_mw = radio.interference(lock.from).1;
-            integrate(&mut lock, now, self.noise_mw + interference_mw);
+            let disturbance_mw = self.noise_mw + radio.interference(lock.from).1;
+            integrate(&mut lock, node, now, disturbance_mw, &mut self.interference);
             radio.lock = Some(lock);
         }
         let signal = radio.signals.swap_remove(index);
@@ -221,10 +222,25 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
     }
 }
 
-/// Accounts the stretch since `lock.segment`, with `disturbance_mw` of noise and interference.
-fn integrate(lock: &mut Lock, now: u64, disturbance_mw: f64) {
-    let bits = (now - lock.segment) as f64 * BITS_PER_US;
-    lock.ln_success += ln_success(lock.mw / disturbance_mw, bits);
+/// Accounts the stretch since `lock.segment` at `node`, with `disturbance_mw` of noise and frames and
+/// with what others send in the meantime.
+fn integrate(
+    lock: &mut Lock,
+    node: usize,
+    now: u64,
+    disturbance_mw: f64,
+    others: &mut Interference,
+) {
+    let signal_mw = lock.mw;
+    let mut account = |from: u64, to: u64, others_mw: f64| {
+        let bits = (to - from) as f64 * BITS_PER_US;
+        lock.ln_success += ln_success(signal_mw / (disturbance_mw + others_mw), bits);
+    };
+    if others.exists() {
+        others.stretches(node, lock.segment..now, account);
+    } else {
+        account(lock.segment, now, 0.0);
+    }
     lock.segment = now;
 }
 

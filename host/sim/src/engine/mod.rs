@@ -12,6 +12,7 @@ mod receive;
 mod transmit;
 
 use crate::energy::RadioState;
+use crate::interference::Interference;
 use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
 use crate::queue::{Class, MAX_NODES, Queue, next_generation};
@@ -41,6 +42,7 @@ pub(crate) struct Core {
     pub(crate) counters: Vec<Counters>,
     pub(crate) upcalls: Vec<Upcall>,
     pub(crate) observer: Observer,
+    interference: Interference,
     overlap: Overlap,
     noise_mw: f64,
     hidden_terminals: bool,
@@ -66,6 +68,13 @@ impl Core {
             counters: vec![Counters::default(); nodes.len()],
             upcalls: Vec::new(),
             observer: Observer::default(),
+            interference: Interference::new(
+                seed,
+                &medium.interferers,
+                medium.start_us,
+                &positions,
+                medium.noise_floor_dbm,
+            ),
             overlap: medium.overlap,
             noise_mw: crate::ber::mw_from_dbm(medium.noise_floor_dbm),
             hidden_terminals: medium.hidden_terminals,
@@ -300,13 +309,17 @@ impl Core {
     }
 
     /// Whether a frame was on the air at `node`, or ended, since `since`.
-    fn channel_busy(&self, node: usize, since: u64) -> bool {
+    fn channel_busy(&mut self, node: usize, since: u64) -> bool {
+        let others_mw = match self.interference.exists() {
+            true => self.interference.mean_mw(node, since..self.now),
+            false => 0.0,
+        };
         let radio = &self.radios[node];
         if !self.hidden_terminals {
             let (frames, last) = self.on_air[usize::from(radio.channel.number())];
-            return frames > 0 || last > since;
+            return frames > 0 || last > since || others_mw >= radio.cca_threshold_mw;
         }
-        let mut energy = 0.0;
+        let mut energy = others_mw;
         for signal in radio.signals.iter().filter(|s| s.channel == radio.channel) {
             if signal.sensed {
                 return true;

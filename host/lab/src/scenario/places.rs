@@ -1,0 +1,132 @@
+//! `[topology]` and `[[node]]`: who is where.
+
+use super::parse::{MAX_NODES, Result, node};
+use super::read::Reader;
+use super::{LINE_SPACING_M, NodeId, NodePlace, Role, Scenario, topology};
+
+/// A scenario with the nodes of `[topology]` or `[[node]]`, and else the defaults of that topology.
+pub(super) fn base(root: &mut Reader<'_>) -> Result<Scenario> {
+    let topology = root.table_opt("topology")?;
+    let explicit = root.tables("node")?;
+    match (topology, explicit.is_empty()) {
+        (Some(_), false) => {
+            let message = "give either [topology] or [[node]] entries, not both".to_owned();
+            Err(root.error_at("topology", message))
+        }
+        (Some(table), true) => shorthand(table),
+        (None, false) => Ok(on(explicit_nodes(explicit)?)),
+        (None, true) => {
+            let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
+                           `grid = { columns = 5, rows = 3 }` or `office = {}`, or [[node]] entries";
+            Err(root.error(message.to_owned()))
+        }
+    }
+}
+
+fn on(nodes: Vec<NodePlace>) -> Scenario {
+    Scenario { nodes, ..Scenario::default() }
+}
+
+fn shorthand(mut t: Reader<'_>) -> Result<Scenario> {
+    let spacing = 0.01..=10_000.0;
+    let line = match t.table_opt("line")? {
+        Some(mut line) => {
+            let hops = required_integer(&mut line, "hops", 1, MAX_NODES - 1)?;
+            let spacing_m = line.number("spacing_m", spacing.clone(), LINE_SPACING_M)?;
+            line.finish()?;
+            Some(topology::line(hops as u32, spacing_m))
+        }
+        None => None,
+    };
+    let grid = match t.table_opt("grid")? {
+        Some(mut grid) => {
+            let columns = required_integer(&mut grid, "columns", 1, 1_000)?;
+            let rows = required_integer(&mut grid, "rows", 1, 1_000)?;
+            if !(2..=MAX_NODES).contains(&(columns * rows)) {
+                let message = format!("columns × rows must be 2 to {MAX_NODES}");
+                return Err(grid.error(message));
+            }
+            let spacing_m = grid.number("spacing_m", spacing, LINE_SPACING_M)?;
+            grid.finish()?;
+            Some(topology::grid(columns as u32, rows as u32, spacing_m))
+        }
+        None => None,
+    };
+    let office = match t.table_opt("office")? {
+        Some(mut office) => {
+            let day = office.boolean("day", false)?;
+            office.finish()?;
+            let scenario = Scenario::office();
+            Some(if day { scenario.by_day() } else { scenario })
+        }
+        None => None,
+    };
+    let given = [line.map(on), grid.map(on), office];
+    let mut given = given.into_iter().flatten();
+    let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }` \
+                   and `office = {}`";
+    match (given.next(), given.next()) {
+        (Some(scenario), None) => {
+            t.finish()?;
+            Ok(scenario)
+        }
+        (None, _) => {
+            // An unknown key is the more helpful message, if that is why there is neither.
+            let error = t.error(message.to_owned());
+            t.finish()?;
+            Err(error)
+        }
+        (Some(_), Some(_)) => Err(t.error(message.to_owned())),
+    }
+}
+
+fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {
+    let roles =
+        [("router", Role::Router), ("leaf", Role::Leaf), ("border-router", Role::BorderRouter)];
+    let count = tables.len();
+    let mut places = Vec::with_capacity(count);
+    let mut border_routers = 0;
+    for (index, mut t) in tables.into_iter().enumerate() {
+        if index as u64 >= MAX_NODES {
+            return Err(t.error(format!("too many nodes; at most {MAX_NODES} are allowed")));
+        }
+        if let Some(id) = t.integer_opt("id", 0..=MAX_NODES)?
+            && id != index as u64
+        {
+            let message = format!("nodes are numbered in order; this one is {index}");
+            return Err(t.error_at("id", message));
+        }
+        let x_m = t.number("x_m", -1e6..=1e6, 0.0)?;
+        let y_m = t.number("y_m", -1e6..=1e6, 0.0)?;
+        let role = t.choice("role", &roles, Role::Router)?;
+        border_routers += u32::from(role == Role::BorderRouter);
+        if border_routers > 1 {
+            let message = "there is a border router already; at most one is allowed".to_owned();
+            return Err(t.error_at("role", message));
+        }
+        let parent = match (t.has("parent"), role) {
+            (false, _) => t.integer_opt("parent", 0..=0)?.map(|_| 0),
+            (true, Role::Leaf) => Some(node(&mut t, "parent", count)?),
+            (true, _) => {
+                let message = "only a leaf has a parent".to_owned();
+                return Err(t.error_at("parent", message));
+            }
+        };
+        if parent == Some(index as NodeId) {
+            return Err(t.error_at("parent", "a node is not its own parent".to_owned()));
+        }
+        t.finish()?;
+        places.push(NodePlace { x_m, y_m, role, parent });
+    }
+    Ok(places)
+}
+
+fn required_integer(t: &mut Reader<'_>, key: &'static str, low: u64, high: u64) -> Result<u64> {
+    match t.integer_opt(key, low..=high)? {
+        Some(number) => Ok(number),
+        None => {
+            let message = format!("missing; give a whole number, {low} to {high}");
+            Err(t.error_at(key, message))
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Sources outside of the network against frames and carrier sense.
+
+mod common;
+
+use common::{Script, csma, data, listen, node, run, transmit};
+use kinglet_radio::Access;
+use kinglet_sim::World;
+use kinglet_sim::interference::{Interferer, Pattern};
+use kinglet_sim::medium::{Connectivity, MediumConfig, Overlap, PathLoss, Position};
+use kinglet_sim::observe::Trace;
+use kinglet_sim::stats::Fate;
+
+const FRAMES: u64 = 400;
+const SPACING_US: u64 = 20_000;
+/// Loss over the 8 m between the nodes of these tests, in dB.
+const LOSS_DB: f64 = 26.77 + 38.3 * 0.903_09;
+
+fn medium(interferers: Vec<Interferer>) -> MediumConfig {
+    MediumConfig {
+        connectivity: Connectivity::PathLoss(PathLoss {
+            shadowing_sigma_db: 0.0,
+            ..PathLoss::INDOOR_NLOS
+        }),
+        overlap: Overlap::SinrBer,
+        interferers,
+        ..MediumConfig::unit_disc(1.0)
+    }
+}
+
+/// A source at 1 m from the receiver, heard there `below_db` less than a frame of 0 dBm.
+fn source(below_db: f64, on_us: u64) -> Interferer {
+    Interferer {
+        position: Position { x_m: 9.0, y_m: 0.0 },
+        power_dbm: -LOSS_DB - below_db + 26.77,
+        path: PathLoss::INDOOR_NLOS,
+        pattern: Pattern::Periodic { period_us: SPACING_US, on_us },
+        hours: [1.0; 24],
+    }
+}
+
+/// A sender of full frames, a receiver, and the source beside it.
+fn world(interferers: Vec<Interferer>, access: Access) -> World<Script> {
+    let mut sender = Script::silent().at(0, listen());
+    for i in 0..FRAMES {
+        let command = transmit(access, false);
+        sender = sender.send(1_000 + i * SPACING_US, command, data(1, 0, i as u8, 127));
+    }
+    let nodes = [(node(0, 0.0), sender), (node(1, 8.0), Script::listening())];
+    World::new(1, &medium(interferers), nodes.into())
+}
+
+fn received(below_db: f64, on_us: u64) -> f64 {
+    let mut world = world(vec![source(below_db, on_us)], Access::Immediate);
+    run(&mut world, FRAMES * SPACING_US + 10_000);
+    let fates = world.counters(1).fates;
+    assert_eq!(fates.total(), FRAMES);
+    assert_eq!(fates.of(Fate::Delivered) + fates.of(Fate::Noise), FRAMES);
+    fates.of(Fate::Delivered) as f64 / FRAMES as f64
+}
+
+#[test]
+fn loss_follows_the_bit_error_rate_of_the_ratio() {
+    // An even chance at -0.68 dB for a frame that is disturbed as a whole (see `ber.rs`).
+    assert!((received(-0.68, SPACING_US) - 0.5).abs() < 0.08);
+    assert!(received(3.0, SPACING_US) > 0.99);
+    assert!(received(-4.0, SPACING_US) < 0.01);
+}
+
+#[test]
+fn only_the_disturbed_part_of_a_frame_counts() {
+    // Frames begin about a millisecond into the period; this burst is over by then.
+    assert!(received(-20.0, 900) > 0.99);
+    // At -2 dB a bit is wrong with 5.2e-3: half a millisecond (of 125 bits) is survived by 0.52.
+    let half = received(-2.0, 1_000 + 147 + 500);
+    assert!((half - 0.52).abs() < 0.09, "{half}");
+}
+
+#[test]
+fn carrier_sense_measures_the_energy_of_others() {
+    for (above_threshold_db, clear) in [(3.0, false), (-3.0, true)] {
+        // Heard at the sender, 1 m away, around the threshold of -91 dBm.
+        let mut one = source(0.0, SPACING_US);
+        one.position = Position { x_m: -1.0, y_m: 0.0 };
+        one.power_dbm = -91.0 + above_threshold_db + 26.77;
+        let mut world = world(vec![one], csma());
+        run(&mut world, FRAMES * SPACING_US + 10_000);
+        let counters = world.counters(0);
+        assert_eq!(counters.frames_sent == 0, !clear, "{counters:?}");
+        assert_eq!(counters.channel_busy == 0, clear, "{counters:?}");
+    }
+}
+
+#[test]
+fn silent_sources_change_nothing() {
+    let trace = |interferers| {
+        let mut world = world(interferers, csma());
+        world.set_trace(Some(Trace::Memory(String::new())));
+        run(&mut world, FRAMES * SPACING_US);
+        let Some(Trace::Memory(text)) = world.set_trace(None) else { panic!("traced to memory") };
+        (text, world.events())
+    };
+    let silent = Interferer { hours: [0.0; 24], ..source(-20.0, SPACING_US) };
+    let (with, without) = (trace(vec![silent; 5]), trace(Vec::new()));
+    assert!(with == without && !with.0.is_empty());
+}
