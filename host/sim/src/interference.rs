@@ -1,9 +1,10 @@
 //! Who else uses the band: sources that neither know nor heed this network.
 //!
-//! A source is a position, a power and a pattern of bursts; what a node receives of it follows from path
-//! loss. Nothing happens in the event queue: when a reception or a channel assessment wants to know, the
-//! bursts of the seconds concerned are made from the root seed, so that every question about the same time
-//! has the same answer, a silent hour costs nothing, and a run without sources is what it was.
+//! A source is a position, a power and a pattern of bursts; what a node receives of it follows from
+//! path loss. Nothing happens in the event queue: when a reception or a channel assessment wants to
+//! know, the bursts of the seconds concerned are made from the root seed, so that every question
+//! about the same time has the same answer, a silent hour costs nothing, and a run without sources
+//! is what it was.
 
 use crate::ber::mw_from_dbm;
 use crate::medium::{PathLoss, Position};
@@ -22,9 +23,9 @@ const NEGLIGIBLE_DB: f64 = 10.0;
 /// When a source sends while it is active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// Bursts of `busy_us` apart by random whole numbers of `slot_us`. The distribution is given by
-    /// `quantiles`, (share of the gaps, length of that one in slots) in rising order and ending at share
-    /// 1; between them it is linear.
+    /// Bursts of `busy_us` apart by random whole numbers of `slot_us`. The distribution is given
+    /// by `quantiles`, (share of the gaps, length of that one in slots) in rising order and
+    /// ending at share 1; between them it is linear.
     Gaps {
         /// Length of a burst.
         busy_us: u64,
@@ -51,28 +52,28 @@ pub enum Pattern {
     },
 }
 
-/// A Wi-Fi file transfer: JamLab's emulation table (gaps in slots of 1 ms: 0.96 of them one slot, 99th
-/// percentile 7, longest 9) with its busy time of 0.11 ms.
+/// A Wi-Fi file transfer: JamLab's emulation table (gaps in slots of 1 ms: 0.96 of them one slot,
+/// 99th percentile 7, longest 9) with its busy time of 0.11 ms.
 pub const WIFI_FILE: Pattern = Pattern::Gaps {
     busy_us: 110,
     slot_us: 1_000,
     quantiles: &[(0.96, 1.0), (0.99, 7.0), (1.0, 9.0)],
 };
 
-/// A Wi-Fi video stream: the same source (0.36 one slot, median 3, 90th percentile 17, 95th and 99th 63,
-/// longest 64).
+/// A Wi-Fi video stream: the same source (0.36 one slot, median 3, 90th percentile 17, 95th and
+/// 99th 63, longest 64).
 pub const WIFI_VIDEO: Pattern = Pattern::Gaps {
     busy_us: 110,
     slot_us: 1_000,
     quantiles: &[(0.36, 1.0), (0.5, 3.0), (0.9, 17.0), (0.95, 63.0), (0.99, 63.0), (1.0, 64.0)],
 };
 
-/// Bluetooth: 1600 hops a second over 79 channels of 1 MHz, of which an IEEE 802.15.4 channel covers 2;
-/// a single-slot packet takes 366 us (Bluetooth Core, DH1).
+/// Bluetooth: 1600 hops a second over 79 channels of 1 MHz, of which an IEEE 802.15.4 channel
+/// covers 2; a single-slot packet takes 366 us (Bluetooth Core, DH1).
 pub const BLUETOOTH: Pattern = Pattern::Slots { slot_us: 625, on_us: 366, probability: 2.0 / 79.0 };
 
-/// A microwave oven on mains of 50 Hz: on 9.9 ms, off 10.1 ms (JamLab; Taher et al., MILCOM 2006: off for
-/// at least half of each cycle).
+/// A microwave oven on mains of 50 Hz: on 9.9 ms, off 10.1 ms (JamLab; Taher et al., MILCOM 2006:
+/// off for at least half of each cycle).
 pub const MICROWAVE: Pattern = Pattern::Periodic { period_us: 20_000, on_us: 9_900 };
 
 /// A source of interference.
@@ -86,8 +87,8 @@ pub struct Interferer {
     pub path: PathLoss,
     /// When it sends while it is active.
     pub pattern: Pattern,
-    /// Share of the time in which it is active, 0 to 1, in each hour of the day. It is decided anew for
-    /// every [`SESSION_US`].
+    /// Share of the time in which it is active, 0 to 1, in each hour of the day. It is decided anew
+    /// for every [`SESSION_US`].
     pub hours: [f64; 24],
 }
 
@@ -146,8 +147,8 @@ impl Interference {
         !self.sources.is_empty()
     }
 
-    /// Calls `visit(from, to, milliwatts)` for consecutive stretches that together make up `span`, with
-    /// the power that `node` receives in each.
+    /// Calls `visit(from, to, milliwatts)` for consecutive stretches that together make up `span`,
+    /// with the power that `node` receives in each.
     pub(crate) fn stretches(
         &mut self,
         node: usize,
@@ -303,7 +304,8 @@ mod tests {
 
     #[test]
     fn duties_are_those_of_the_sources() {
-        // Notes of each source: file transfer 9 %, video 1.2 %, Bluetooth 2/79 * 366/625, oven 49.5 %.
+        // Notes of each source: file transfer 9 %, video 1.2 %, Bluetooth 2/79 * 366/625, oven 49.5
+        // %.
         for (pattern, expected) in
             [(WIFI_FILE, 0.09), (WIFI_VIDEO, 0.012), (BLUETOOTH, 0.0148), (MICROWAVE, 0.495)]
         {

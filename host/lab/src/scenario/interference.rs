@@ -46,9 +46,9 @@ pub enum Hours {
 }
 
 impl Hours {
-    /// The share of each hour in that of the busiest one. Assumed: there is no published profile of the
-    /// testbed's building, of which the paper says that there is much interference in working hours and
-    /// much less when there are few people (TCPlp §5, §8.2.3).
+    /// The share of each hour in that of the busiest one. Assumed: there is no published profile of
+    /// the testbed's building, of which the paper says that there is much interference in working
+    /// hours and much less when there are few people (TCPlp §5, §8.2.3).
     pub const fn profile(self) -> [f64; 24] {
         match self {
             Hours::Always => [1.0; 24],
@@ -64,23 +64,25 @@ impl Hours {
     }
 }
 
-/// What a Wi-Fi station on channel 11 (2462 MHz) radiates into IEEE 802.15.4 channel 26 (2480 MHz): 20 dBm
-/// over 20 MHz, less 10 dB for a tenth of that width, less 26 dB that IEEE 802.11g's spectral mask asks
-/// for at 18 MHz from the centre (-20 dBr at 11 MHz, -28 dBr at 20 MHz).
+/// What a Wi-Fi station on channel 11 (2462 MHz) radiates into IEEE 802.15.4 channel 26 (2480 MHz):
+/// 20 dBm over 20 MHz, less 10 dB for a tenth of that width, less 26 dB that IEEE 802.11g's
+/// spectral mask asks for at 18 MHz from the centre (-20 dBr at 11 MHz, -28 dBr at 20 MHz).
 const WIFI_DBM: f64 = -16.0;
 /// Bluetooth, class 2: 4 dBm at most, usually 0; channel 26 lies in its band as a whole.
 const BLUETOOTH_DBM: f64 = 0.0;
-/// A microwave oven. 802.15.4 channel 26 is above its centre; -98 dBm at a receiver was enough to lose
-/// 52 % of frames in JamLab's trace. Assumed: 10 dBm in 2 MHz at this end of the band.
+/// A microwave oven. 802.15.4 channel 26 is above its centre; -98 dBm at a receiver was enough to
+/// lose 52 % of frames in JamLab's trace. Assumed: 10 dBm in 2 MHz at this end of the band.
 const MICROWAVE_DBM: f64 = 10.0;
 
 /// How busy the busiest hour is. Fitted to the paper's envelope: packet loss of up to about 15 % in
-/// working hours (TCPlp §8.2.2, "we have not observed the loss rate exceed 15 % for an extended time").
+/// working hours (TCPlp §8.2.2, "we have not observed the loss rate exceed 15 % for an extended
+/// time").
 const FITTED_SHARE: f64 = 0.3;
 
 impl Interferer {
     /// Those of the office: two access points under the ceiling of the corridor, somebody with a
-    /// headset near each pair of leaves and in the middle, and an oven in the kitchen at the northern wall.
+    /// headset near each pair of leaves and in the middle, and an oven in the kitchen at the
+    /// northern wall.
     pub(super) fn office() -> Vec<Interferer> {
         let of = |source, x_m, y_m, power_dbm, hours| Interferer {
             source,

@@ -116,8 +116,8 @@ impl Scenario {
     }
 
     /// Static routes for every flow, both ways; those of a server lead to the border router, and so
-    /// do those of flows with the host. Cheapest paths: a hop costs 1, and where there is path loss 1, 2
-    /// or 4 by its margin, as in Thread.
+    /// do those of flows with the host. Cheapest paths: a hop costs 1, and where there is path loss
+    /// 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         topology::routes(self)
     }
@@ -485,7 +485,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Nothing goes wrong on it. TCPlp's border router and its server were 12 ms of round trip apart (§8).
+    /// Nothing goes wrong on it. TCPlp's border router and its server were 12 ms of round trip
+    /// apart (§8).
     pub const PERFECT: Wire = Wire {
         delay_ms: 6,
         loss: 0.0,

@@ -1,11 +1,12 @@
 //! The office: fifteen nodes on one floor, as in TCPlp's testbed (Fig. 1, §8).
 //!
-//! The paper shows its floor as a drawing without measures. This one is a floor of 68 m by 20 m with two
-//! rows of rooms. Loss of signal: 3GPP TR 38.901 indoor hotspot without line of sight at 2.44 GHz
-//! (17.3 + 38.3 log10 d + 24.9 log10 f), without shadowing, so that hop counts are those of the plan. At
-//! -8 dBm, TCPlp's output power, neighbours in a row (12.8 to 13 m, -77 dBm) and across the corridor
-//! (11.7 m, -76 dBm) have links of Thread's quality 3; one room further (-86 dBm) it is quality 2, two
-//! rooms further 1. The border router stands at the western end, and leaves are three and five hops away.
+//! The paper shows its floor as a drawing without measures. This one is a floor of 68 m by 20 m
+//! with two rows of rooms. Loss of signal: 3GPP TR 38.901 indoor hotspot without line of sight at
+//! 2.44 GHz (17.3 + 38.3 log10 d + 24.9 log10 f), without shadowing, so that hop counts are those
+//! of the plan. At -8 dBm, TCPlp's output power, neighbours in a row (12.8 to 13 m, -77 dBm) and
+//! across the corridor (11.7 m, -76 dBm) have links of Thread's quality 3; one room further (-86
+//! dBm) it is quality 2, two rooms further 1. The border router stands at the western end, and
+//! leaves are three and five hops away.
 
 use super::{Interferer, NodeId, NodePlace, Propagation, Role, Scenario, Wire};
 
@@ -32,8 +33,8 @@ const LEAVES: [((f64, f64), NodeId); 4] =
     [((18.0, 18.5), 6), ((24.0, 18.5), 6), ((50.0, 0.5), 4), ((56.4, 0.5), 4)];
 
 impl Scenario {
-    /// The office at night: nobody else in the air, and no application. The host is 12 ms of round trip
-    /// behind the border router (§8).
+    /// The office at night: nobody else in the air, and no application. The host is 12 ms of round
+    /// trip behind the border router (§8).
     pub fn office() -> Self {
         let place = |(x_m, y_m), role, parent| NodePlace { x_m, y_m, role, parent };
         let routers = ROUTERS.into_iter().map(|at| place(at, Role::Router, None));

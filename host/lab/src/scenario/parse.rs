@@ -143,7 +143,8 @@ fn propagation(
 
 fn path_loss(t: &mut Reader<'_>, default: &Propagation) -> Result<Propagation> {
     // Unless the topology brings its own: office exponent and free-space loss at 1 m (2.45 GHz);
-    // thermal noise in 2 MHz of -111 dBm plus a receiver noise figure of 6 dB (AT86RF231 data sheet).
+    // thermal noise in 2 MHz of -111 dBm plus a receiver noise figure of 6 dB (AT86RF231 data
+    // sheet).
     let (n, reference, shadowing, noise) = match *default {
         Propagation::PathLoss { exponent, reference_loss_db, shadowing_db, noise_floor_dbm } => {
             (exponent, reference_loss_db, shadowing_db, noise_floor_dbm)

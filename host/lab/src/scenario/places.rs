@@ -17,7 +17,8 @@ pub(super) fn base(root: &mut Reader<'_>) -> Result<Scenario> {
         (None, false) => Ok(on(explicit_nodes(explicit)?)),
         (None, true) => {
             let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
-                           `grid = { columns = 5, rows = 3 }` or `office = {}`, or [[node]] entries";
+                           `grid = { columns = 5, rows = 3 }` or `office = {}`, \
+                           or [[node]] entries";
             Err(root.error(message.to_owned()))
         }
     }

@@ -42,9 +42,9 @@ pub(super) fn nearest(nodes: &[NodePlace], from: NodeId) -> NodeId {
         .map_or(from, |(index, _)| index as NodeId)
 }
 
-/// Received power from which on a link has cost 1, 2 or 4, in dBm: Thread's link qualities 3, 2 and 1
-/// ask for a margin of more than 20, 10 and 2 dB above a noise floor of -100 dBm, and for 2 dB more to
-/// be reached from below (OpenThread, `link_quality.hpp`). Weaker links are not used.
+/// Received power from which on a link has cost 1, 2 or 4, in dBm: Thread's link qualities 3, 2 and
+/// 1 ask for a margin of more than 20, 10 and 2 dB above a noise floor of -100 dBm, and for 2 dB
+/// more to be reached from below (OpenThread, `link_quality.hpp`). Weaker links are not used.
 const COSTS: [(f64, u32); 3] = [(-78.0, 1), (-88.0, 2), (-96.0, 4)];
 
 /// Whether `b` can receive what `a` sends, well enough to route over it. Shadowing is not counted.
@@ -125,8 +125,8 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
     pairs
 }
 
-/// For each node who can hear it and be heard, with the cost of that link. A leaf has its parent only,
-/// if it was given one.
+/// For each node who can hear it and be heard, with the cost of that link. A leaf has its parent
+/// only, if it was given one.
 fn neighbourhoods(scenario: &Scenario) -> Vec<Vec<(NodeId, u32)>> {
     let count = scenario.nodes.len() as NodeId;
     let parent = |node: NodeId| scenario.nodes.get(node as usize).and_then(|place| place.parent);
@@ -137,8 +137,8 @@ fn neighbourhoods(scenario: &Scenario) -> Vec<Vec<(NodeId, u32)>> {
     (0..count).map(of).collect()
 }
 
-/// For each node its next hop towards `root` on the cheapest path; of equal ones on that with more and
-/// therefore better links, then on that through the lower node numbers.
+/// For each node its next hop towards `root` on the cheapest path; of equal ones on that with more
+/// and therefore better links, then on that through the lower node numbers.
 fn tree_towards(
     scenario: &Scenario,
     neighbours: &[Vec<(NodeId, u32)>],

@@ -222,8 +222,8 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
     }
 }
 
-/// Accounts the stretch since `lock.segment` at `node`, with `disturbance_mw` of noise and frames and
-/// with what others send in the meantime.
+/// Accounts the stretch since `lock.segment` at `node`, with `disturbance_mw` of noise and frames
+/// and with what others send in the meantime.
 fn integrate(
     lock: &mut Lock,
     node: usize,
