@@ -33,12 +33,13 @@ impl OwedAck {
 }
 
 impl<S: Sizes> Mac<S> {
-    /// Notes that a frame of `len` octets asked for an acknowledgement.
-    pub(crate) fn owe_ack(&mut self, sfd: Instant, len: usize, sequence: u8) {
+    /// Notes that a frame of `len` octets asked for an acknowledgement, with this frame-pending
+    /// bit.
+    pub(crate) fn owe_ack(&mut self, sfd: Instant, len: usize, sequence: u8, pending: bool) {
         // While the radio has another frame to send it cannot take this one, and afterwards it is
         // too late: the sender will repeat.
         let possible = self.outstanding == Outstanding::None
-            && Repr::ack(sequence, false).emit(&mut self.owed_ack.frame).is_ok();
+            && Repr::ack(sequence, pending).emit(&mut self.owed_ack.frame).is_ok();
         let before = match possible {
             true => self.owed_ack.received.replace(end_of_frame(sfd, len)),
             false => Some(sfd),
@@ -48,15 +49,19 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The command that sends the acknowledgement owed, unless it is too late: the sender waits
+    /// Forgets the acknowledgement owed if it is too late for it: the sender waits
     /// macAckWaitDuration for its end.
-    pub(crate) fn take_owed_ack(&mut self, now: Instant) -> Option<Command> {
-        let received = self.owed_ack.received.take()?;
-        let latest_start = received + (ACK_WAIT - air_time(ACK_PSDU));
-        if now > latest_start {
+    pub(crate) fn drop_late_ack(&mut self, now: Instant) {
+        let start = |received| received + (ACK_WAIT - air_time(ACK_PSDU));
+        if self.owed_ack.received.is_some_and(|received| now > start(received)) {
+            self.owed_ack.received = None;
             count(&mut self.stats.acks_not_sent);
-            return None;
         }
+    }
+
+    /// The command that sends the acknowledgement owed.
+    pub(crate) fn take_owed_ack(&mut self) -> Option<Command> {
+        let received = self.owed_ack.received.take()?;
         self.outstanding = Outstanding::Ack;
         let start = match self.capabilities.contains(Capabilities::SCHEDULED) {
             true => Start::At(received + TURNAROUND + PREAMBLE_SFD),

@@ -1,5 +1,6 @@
 //! What a MAC is told when it is made.
 
+use crate::indirect::Indirect;
 use crate::security::Security;
 use kinglet_radio::{Channel, CsmaParams};
 use kinglet_time::Duration;
@@ -55,6 +56,14 @@ pub struct Config {
     /// counts as its repetition. Must be longer than a peer's retries take and shorter than a
     /// peer's restart.
     pub duplicate_lifetime: Duration,
+    /// macRxOnWhenIdle: whether the radio listens while nothing is sent. Without, it is off, also
+    /// in CSMA backoffs, except for what [`Mac::request_data`](crate::Mac::request_data) awaits.
+    pub rx_on_when_idle: bool,
+    /// How long a device that has asked for data waits for the frame that the acknowledgement has
+    /// promised. OpenThread waits 100 ms (`mac.hpp`); TCPlp §8.4 shortens it.
+    pub data_request_timeout: Duration,
+    /// How frames are sent to devices that have asked for them.
+    pub indirect: Indirect,
 }
 
 /// Why a configuration is not possible.
@@ -62,9 +71,9 @@ pub struct Config {
 pub enum ConfigError {
     /// `reserved_security` is neither 0 nor in 7..=100.
     ReservedSecurity,
-    /// `csma_params` are outside of the ranges of Table 8-94.
+    /// `csma_params` or `indirect.min_be` are outside of the ranges of Table 8-94.
     CsmaParams,
-    /// `max_frame_retries` is above 7.
+    /// `max_frame_retries` or that of indirect frames is above 7.
     MaxFrameRetries,
 }
 
@@ -88,6 +97,9 @@ impl Config {
         // (7 + 15 + 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry
         // delay of 100 ms (the largest d of TCPlp §7.1), take 1.14 s.
         duplicate_lifetime: Duration::from_secs(2),
+        rx_on_when_idle: true,
+        data_request_timeout: Duration::from_millis(100),
+        indirect: Indirect::DEFAULT,
     };
 
     /// Whether [`Mac::new`](crate::Mac::new) will use this as it is.
@@ -100,10 +112,15 @@ impl Config {
             return Err(ConfigError::ReservedSecurity);
         }
         let CsmaParams { min_be, max_be, max_backoffs } = self.csma_params;
-        if max_be < 3 || max_be > 8 || min_be > max_be || max_backoffs > 5 {
+        if max_be < 3
+            || max_be > 8
+            || min_be > max_be
+            || max_backoffs > 5
+            || self.indirect.min_be > max_be
+        {
             return Err(ConfigError::CsmaParams);
         }
-        if self.max_frame_retries > 7 {
+        if self.max_frame_retries > 7 || self.indirect.max_retries > 7 {
             return Err(ConfigError::MaxFrameRetries);
         }
         Ok(())
@@ -119,6 +136,8 @@ impl Config {
         self.csma_params.min_be = clamp(self.csma_params.min_be, 0, self.csma_params.max_be);
         self.csma_params.max_backoffs = clamp(self.csma_params.max_backoffs, 0, 5);
         self.max_frame_retries = clamp(self.max_frame_retries, 0, 7);
+        self.indirect.max_retries = clamp(self.indirect.max_retries, 0, 7);
+        self.indirect.min_be = clamp(self.indirect.min_be, 0, self.csma_params.max_be);
         self
     }
 

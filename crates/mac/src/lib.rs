@@ -1,25 +1,27 @@
-//! The IEEE 802.15.4 MAC without I/O: an always-on device in a beaconless PAN.
+//! The IEEE 802.15.4 MAC without I/O: a device in a beaconless PAN, always on or asleep.
 //!
 //! * Unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1), in software, where the radio hears during
 //!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2).
 //! * Acknowledgements and retries (6.7.4), with a random delay between link retries against hidden
 //!   terminals (TCPlp §7.1).
+//! * Indirect transmission (6.7.3): a leaf whose radio is off fetches its frames from its parent by
+//!   data requests ([`Mac::request_data`]), and the parent answers before it does anything else
+//!   ([`Mac::set_pending`], [`Class::Indirect`]).
 //! * Address filter and duplicate rejection (6.7.2, 6.7.4).
 //! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
 //!
 //! What the chip does by itself ([`Capabilities`](kinglet_radio::Capabilities)) the MAC leaves to
-//! it; the rest it does in software. Not done yet: duty cycling and indirect transmission, which
-//! change what [`Mac::poll_radio`] submits and nothing that users of the MAC see; beacons and MAC
-//! commands, which are counted and dropped; link security, for which [`Config::reserved_security`]
+//! it; the rest it does in software. Not done yet: beacons and other MAC commands, which are
+//! counted and dropped; link security, for which [`Config::reserved_security`]
 //! can reserve its octets on the air; enhanced acknowledgements: every frame is acknowledged with
 //! an immediate one, also those of version 2.
 //!
 //! The canonical loop: give every radio event to [`Mac::handle_radio`]; when
 //! [`Mac::deadline`] has come, call [`Mac::handle_deadline`]; after either, drain
-//! [`Mac::poll_radio`] and [`Mac::poll_outcome`].
+//! [`Mac::poll_radio`], [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{Class, Config, Mac, Neighbour, Sizes, Slot, Token, TxRequest};
+//! use kinglet_mac::{Class, Config, Mac, Neighbour, Sizes, Sleeper, Slot, Token, TxRequest};
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
@@ -28,6 +30,7 @@
 //! impl Sizes for Plan {
 //!     type Queue = [Slot; 4];
 //!     type Neighbours = [Neighbour; 4];
+//!     type Sleepers = [Sleeper; 2];
 //! }
 //!
 //! let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
@@ -35,8 +38,8 @@
 //! let listen = mac.poll_radio(Instant::ZERO).map(|submission| submission.command);
 //! assert!(matches!(listen, Some(Command::Receive { .. })));
 //!
-//! let request =
-//!     TxRequest { dst: Address::Short(2), ack: true, token: Token(7), class: Class::Data };
+//! let (dst, token) = (Address::Short(2), Token(7));
+//! let request = TxRequest { dst, ack: true, token, class: Class::Data, frame_pending: false };
 //! mac.enqueue(Instant::ZERO, request, |room| {
 //!     room[..5].copy_from_slice(b"hello");
 //!     5
@@ -62,7 +65,9 @@ mod acknowledge;
 mod ccm;
 mod config;
 mod csma;
+mod data_request;
 mod duplicates;
+mod indirect;
 mod link;
 mod mac;
 mod queue;
@@ -75,8 +80,10 @@ mod tests;
 mod transmit;
 
 pub use config::{Config, ConfigError, Csma};
+pub use data_request::DataRequestOutcome;
+pub use indirect::{Indirect, Sleeper, TableFull};
 pub use link::{Link, Neighbour};
-pub use mac::{Info, Mac, Sizes, Submission, TxState};
+pub use mac::{Info, Mac, RadioUse, Sizes, Submission, TxState};
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
 pub use receive::{Discard, Indication};
 pub use security::{Key, Security};

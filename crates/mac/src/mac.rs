@@ -3,15 +3,17 @@
 use crate::acknowledge::OwedAck;
 use crate::config::{Config, Csma};
 use crate::csma::Attempt;
+use crate::data_request::DataRequest;
+use crate::indirect::{Sleeper, Sleepers};
 use crate::link::{Link, Neighbour, Neighbours};
-use crate::queue::{Class, Outcome, Queue, QueueFull, Slot, TxRequest};
+use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest};
 use crate::random::Random;
 use crate::receive::{Discard, Indication};
 use crate::security;
 use crate::stats::{Stats, count};
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, FrameType, Repr, Version};
 
 /// How large the tables of a [`Mac`] are.
@@ -20,6 +22,8 @@ pub trait Sizes {
     type Queue: Array<Slot>;
     /// Neighbours with link statistics and duplicate rejection.
     type Neighbours: Array<Neighbour>;
+    /// Neighbours that sleep, for which a frame may be pending at the same time.
+    type Sleepers: Array<Sleeper>;
 }
 
 /// A command for the radio.
@@ -54,6 +58,21 @@ pub enum TxState {
     },
 }
 
+/// What the radio is on for, so that its energy can be accounted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RadioUse {
+    /// It is off.
+    Off,
+    /// Whatever may come.
+    Idle,
+    /// A data request, sending it and waiting for its acknowledgement.
+    Polling,
+    /// The frame that the acknowledgement of a data request has promised.
+    Window,
+    /// Sending anything else and waiting for its acknowledgement.
+    Sending,
+}
+
 /// Whose transmission the radio has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outstanding {
@@ -71,6 +90,8 @@ pub struct Info {
     pub tx: TxState,
     /// The largest retry delay in force.
     pub retry_delay_max: Duration,
+    /// What the radio is on for.
+    pub radio: RadioUse,
 }
 
 /// A MAC; see the crate's documentation for the loop around it.
@@ -79,15 +100,18 @@ pub struct Mac<S: Sizes> {
     pub(crate) capabilities: Capabilities,
     pub(crate) random: Random,
     sequence: u8,
-    listening: bool,
+    /// Whether the radio was last told to listen or to sleep; `None` before the first command.
+    listening: Option<bool>,
     pub(crate) queue: Queue<S::Queue>,
     pub(crate) neighbours: Neighbours<S::Neighbours>,
+    pub(crate) sleepers: Sleepers<S::Sleepers>,
+    pub(crate) data_request: DataRequest,
     pub(crate) tx: TxState,
     pub(crate) attempt: Attempt,
     pub(crate) outstanding: Outstanding,
-    /// The SFD of an acknowledgement for the head that was reported before its `Transmitted`; one
-    /// from before the transmission counts for nothing.
-    pub(crate) early_ack: Option<Instant>,
+    /// SFD and frame-pending bit of an acknowledgement for the head that was reported before its
+    /// `Transmitted`; one from before the transmission counts for nothing.
+    pub(crate) early_ack: Option<(Instant, bool)>,
     pub(crate) owed_ack: OwedAck,
     pub(crate) security: security::State,
     pub(crate) stats: Stats,
@@ -108,9 +132,11 @@ impl<S: Sizes> Mac<S> {
             capabilities,
             random: Random::new(seed),
             sequence,
-            listening: false,
+            listening: None,
             queue: Queue::new(),
             neighbours: Neighbours::new(),
+            sleepers: Sleepers::new(),
+            data_request: DataRequest::Idle,
             tx: TxState::Idle,
             outstanding: Outstanding::None,
             early_ack: None,
@@ -129,7 +155,7 @@ impl<S: Sizes> Mac<S> {
     /// Octets of payload that fit into one frame to `dst`.
     pub fn max_payload(&self, dst: Address) -> usize {
         MAX_FRAME
-            .saturating_sub(self.header(dst, false).header_len())
+            .saturating_sub(self.header(FrameType::Data, dst, false).header_len())
             .saturating_sub(self.mic_len())
     }
 
@@ -149,43 +175,60 @@ impl<S: Sizes> Mac<S> {
         request: TxRequest,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<(), QueueFull> {
-        let TxRequest { dst, ack, token, class } = request;
+        let TxRequest { dst, ack, token, class, frame_pending } = request;
         let ack = ack && dst.is_unicast();
-        let header = self.header(dst, ack);
-        let mic_len = self.mic_len();
-        let full = !self.queue.can_accept(class);
-        let Some(slot) = self.queue.free().filter(|_| !full) else {
-            count(&mut self.stats.queue_full);
-            return Err(QueueFull);
-        };
-        // The longest header has 3 + 2 + 8 + 8 + 6 + 100 octets and the filling is valid by `clamped`.
-        let header_len = header.emit(&mut slot.frame).map_err(|_| QueueFull)?;
-        let room = slot.frame.get_mut(header_len..MAX_FRAME.saturating_sub(mic_len));
-        let room = room.unwrap_or_default();
-        let payload_len = fill(room).min(room.len());
-        if payload_len == 0 {
-            return Ok(());
-        }
-        slot.len = u8::try_from(header_len.saturating_add(payload_len).saturating_add(mic_len))
-            .unwrap_or(u8::MAX);
-        slot.dst = dst;
-        slot.sequence = header.sequence;
-        slot.ack = ack;
-        slot.token = token;
-        slot.transmissions = 0;
-        slot.attempts = 0;
-        slot.secured = false;
-        self.queue.push();
-        self.sequence = self.sequence.wrapping_add(1);
-        count(&mut self.stats.enqueued);
-        if self.tx == TxState::Idle {
-            self.start_head(now);
+        let header = Repr { frame_pending, ..self.header(FrameType::Data, dst, ack) };
+        if self.write_slot(Kind::User(class), token, &header, fill)? > 0 {
+            count(&mut self.stats.enqueued);
+            self.push_slot(now);
         }
         Ok(())
     }
 
-    /// Takes an event of the radio; `frame` holds the octets of a `Received`. A data frame for this
-    /// device comes back as an [`Indication`], decrypted where it is if it was secured.
+    /// Writes a frame to a free slot, which [`Mac::push_slot`] then queues, and returns the length
+    /// of its payload.
+    pub(crate) fn write_slot(
+        &mut self,
+        kind: Kind,
+        token: Token,
+        header: &Repr,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<usize, QueueFull> {
+        let mic_len = self.mic_len();
+        let Some(slot) = self.queue.free(kind) else {
+            count(&mut self.stats.queue_full);
+            return Err(QueueFull);
+        };
+        // The longest header has 3 + 2 + 8 + 8 + 6 + 100 octets and the filling is valid by
+        // `clamped`.
+        let header_len = header.emit(&mut slot.frame).map_err(|_| QueueFull)?;
+        let room = slot.frame.get_mut(header_len..MAX_FRAME.saturating_sub(mic_len));
+        let room = room.unwrap_or_default();
+        let payload_len = fill(room).min(room.len());
+        slot.len = u8::try_from(header_len.saturating_add(payload_len).saturating_add(mic_len))
+            .unwrap_or(u8::MAX);
+        slot.dst = header.dst;
+        slot.sequence = header.sequence;
+        slot.ack = header.ack_request;
+        slot.token = token;
+        slot.transmissions = 0;
+        slot.attempts = 0;
+        slot.secured = false;
+        Ok(payload_len)
+    }
+
+    /// Queues the frame of [`Mac::write_slot`].
+    pub(crate) fn push_slot(&mut self, now: Instant) {
+        self.queue.push();
+        self.sequence = self.sequence.wrapping_add(1);
+        if !self.preempt(now) {
+            self.start_next(now);
+        }
+    }
+
+    /// Takes an event of the radio; `frame` holds the octets of a `Received`. A data frame or data
+    /// request for this device comes back as an [`Indication`], decrypted where it is if it was
+    /// secured.
     ///
     /// # Errors
     /// Why the frame or event was discarded. Each reason has its counter in [`Stats`].
@@ -209,18 +252,26 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The next command for the radio. At most three before the next event or deadline.
+    /// The next command for the radio. Before the next event, deadline or call at most three, and
+    /// one for each neighbour whose pending frame the radio has to be told of.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
-        if !self.listening {
-            self.listening = true;
+        self.drop_late_ack(now);
+        let listening = self.wants_to_listen();
+        if self.listening.replace(listening) != Some(listening) {
             let channel = self.config.channel;
-            let command = Command::Receive { start: Start::Asap, until: None, channel };
+            let command = match listening {
+                true => Command::Receive { start: Start::Asap, until: None, channel },
+                false => Command::Off,
+            };
+            return Some(Submission { command, frame: &[] });
+        }
+        if let Some(command) = self.pending_news() {
             return Some(Submission { command, frame: &[] });
         }
         if self.outstanding != Outstanding::None {
             return None;
         }
-        match self.take_owed_ack(now) {
+        match self.take_owed_ack() {
             Some(command) => Some(Submission { command, frame: self.owed_ack.frame() }),
             None => self.poll_head(now),
         }
@@ -234,22 +285,24 @@ impl<S: Sizes> Mac<S> {
         match core::mem::replace(&mut self.outstanding, Outstanding::None) {
             Outstanding::None => {}
             Outstanding::Ack => count(&mut self.stats.acks_not_sent),
-            Outstanding::Head => self.start_attempt(now, kinglet_radio::UNIT_BACKOFF),
+            Outstanding::Head => self.go_on(now, kinglet_radio::UNIT_BACKOFF),
         }
     }
 
-    /// How the sending of a frame ended: exactly one for each that was queued, in order. The slot
-    /// is in use until its outcome has been fetched.
+    /// How the sending of a frame ended: exactly one for each that was queued, in the order of
+    /// their ends. That is the order in which they were queued, except that an indirect frame goes
+    /// before others. The slot is in use until its outcome has been fetched.
     pub fn poll_outcome(&mut self, _now: Instant) -> Option<Outcome> {
         self.queue.pop_outcome()
     }
 
     /// When [`Mac::handle_deadline`] wants to be called.
-    pub const fn deadline(&self) -> Option<Instant> {
-        match self.tx {
+    pub fn deadline(&self) -> Option<Instant> {
+        let tx = match self.tx {
             TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
             TxState::Idle | TxState::Ready | TxState::Submitted => None,
-        }
+        };
+        earliest(tx, self.window_deadline())
     }
 
     /// Does what is due; before the deadline, nothing.
@@ -259,13 +312,21 @@ impl<S: Sizes> Mac<S> {
             TxState::AwaitAck { until, .. } if now >= until => self.handle_ack_missing(now),
             _ => {}
         }
+        self.handle_window_deadline(now);
     }
 
     /// Whether there is nothing to send and no outcome to fetch.
     pub fn is_idle(&self) -> bool {
         self.queue.used() == 0
+            && self.data_request == DataRequest::Idle
             && self.outstanding == Outstanding::None
             && !self.owed_ack.is_waiting()
+    }
+
+    /// Changes whether the radio listens while nothing is sent or awaited (macRxOnWhenIdle), for a
+    /// leaf that looks for a parent.
+    pub const fn set_rx_on_when_idle(&mut self, rx_on_when_idle: bool) {
+        self.config.rx_on_when_idle = rx_on_when_idle;
     }
 
     /// Changes the d of TCPlp §7.1 from the next retry on.
@@ -286,7 +347,27 @@ impl<S: Sizes> Mac<S> {
     /// A snapshot for diagnosis.
     pub fn info(&self) -> Info {
         let retry_delay_max = self.config.retry_delay_max;
-        Info { slots_used: self.queue.used(), tx: self.tx, retry_delay_max }
+        let (slots_used, radio) = (self.queue.used(), self.radio_use());
+        Info { slots_used, tx: self.tx, retry_delay_max, radio }
+    }
+
+    fn radio_use(&self) -> RadioUse {
+        if self.window_deadline().is_some() {
+            return RadioUse::Window;
+        }
+        let asks = self.queue.head().is_some_and(|slot| slot.kind == Kind::DataRequest);
+        match self.tx {
+            TxState::Submitted | TxState::AwaitAck { .. } if asks => RadioUse::Polling,
+            TxState::Submitted | TxState::AwaitAck { .. } => RadioUse::Sending,
+            _ if self.is_acknowledging() => RadioUse::Sending,
+            _ if self.listening == Some(true) => RadioUse::Idle,
+            _ => RadioUse::Off,
+        }
+    }
+
+    /// Whether an acknowledgement is owed or being sent.
+    pub(crate) fn is_acknowledging(&self) -> bool {
+        self.owed_ack.is_waiting() || self.outstanding == Outstanding::Ack
     }
 
     /// The counters.
@@ -299,10 +380,10 @@ impl<S: Sizes> Mac<S> {
         self.config.csma == Csma::Hardware && self.capabilities.contains(Capabilities::CSMA)
     }
 
-    fn header(&self, dst: Address, ack_request: bool) -> Repr {
+    pub(crate) fn header(&self, frame_type: FrameType, dst: Address, ack_request: bool) -> Repr {
         let filling = self.config.reserved_security;
         Repr {
-            frame_type: FrameType::Data,
+            frame_type,
             // Version 1, because version 0 ends at aMaxMACSafePayloadSize (102 octets of payload);
             // version 2 only where an information element needs it.
             version: if filling == 0 { Version::V2006 } else { Version::V2015 },

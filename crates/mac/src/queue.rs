@@ -1,8 +1,9 @@
-//! The transmit queue: a ring of slots that hold a frame until its outcome has been fetched.
+//! The transmit queue: slots that hold a frame until its outcome has been fetched.
 //!
-//! Order in the ring, oldest first: frames whose outcome waits to be fetched, then the head (the
-//! frame being sent), then frames that wait. Because the outcome stays in the frame's own slot,
-//! every frame has exactly one and none can be lost for lack of room.
+//! A slot is free, holds a frame that waits or is being sent (the head), or holds an outcome.
+//! Because the outcome stays in the frame's own slot, every frame has exactly one and none can be
+//! lost for lack of room. Frames leave in the order in which they came, indirect ones before all
+//! others, and outcomes in the order in which the frames' sending ended.
 
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::MAX_FRAME;
@@ -13,13 +14,16 @@ use kinglet_wire::ieee802154::Address;
 pub struct Token(pub u32);
 
 /// What a frame is for. The last free slot is kept for control frames, so that data cannot keep
-/// them out.
+/// them out; an indirect frame may take it, because it leaves at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Everything else.
     Data,
     /// What keeps the network alive: routing, neighbour discovery, errors.
     Control,
+    /// The answer to a data request: the recipient listens for it and for nothing else. Goes before
+    /// everything that is not being sent already; [`Indirect`](crate::Indirect) says how.
+    Indirect,
 }
 
 /// A frame to be sent.
@@ -33,6 +37,9 @@ pub struct TxRequest {
     pub token: Token,
     /// What it is for.
     pub class: Class,
+    /// Whether the frame says that more is pending for its recipient, which then keeps listening or
+    /// asks again.
+    pub frame_pending: bool,
 }
 
 /// No slot is free for a frame of this class.
@@ -68,6 +75,43 @@ pub struct Outcome {
     pub transmissions: u8,
 }
 
+/// Whose frame it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The user's: its outcome is to be fetched.
+    User(Class),
+    /// A data request of this device.
+    DataRequest,
+    /// An empty data frame for a child that asked in vain.
+    Nothing,
+}
+
+impl Kind {
+    /// Whether it answers a data request.
+    pub(crate) fn is_indirect(self) -> bool {
+        matches!(self, Kind::User(Class::Indirect) | Kind::Nothing)
+    }
+
+    /// The class by whose rule it takes a slot.
+    const fn class(self) -> Class {
+        match self {
+            Kind::User(class) => class,
+            Kind::DataRequest => Class::Control,
+            Kind::Nothing => Class::Indirect,
+        }
+    }
+}
+
+/// What is in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Free,
+    /// A frame that waits or is being sent.
+    Waiting,
+    /// An outcome.
+    Ended,
+}
+
 /// A place for one frame.
 pub struct Slot {
     pub(crate) frame: [u8; MAX_FRAME],
@@ -80,7 +124,11 @@ pub struct Slot {
     pub(crate) attempts: u8,
     /// Link security is done with it.
     pub(crate) secured: bool,
-    pub(crate) result: Delivery,
+    pub(crate) kind: Kind,
+    result: Delivery,
+    place: Place,
+    /// The number of its coming, then of its end.
+    order: u16,
 }
 
 impl Slot {
@@ -101,22 +149,25 @@ impl Empty for Slot {
         transmissions: 0,
         attempts: 0,
         secured: false,
+        kind: Kind::User(Class::Data),
         result: Delivery::Delivered,
+        place: Place::Free,
+        order: 0,
     };
 }
 
 pub(crate) struct Queue<A: Array<Slot>> {
     slots: A,
-    /// Index of the oldest slot in use.
-    first: usize,
-    /// Slots in use, the first `done` of which have an outcome.
+    /// Slots that are not free.
     used: usize,
-    done: usize,
+    /// The frame being sent.
+    head: Option<usize>,
+    next_order: u16,
 }
 
 impl<A: Array<Slot>> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Queue { slots: A::EMPTY, first: 0, used: 0, done: 0 }
+        Queue { slots: A::EMPTY, used: 0, head: None, next_order: 0 }
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -126,65 +177,92 @@ impl<A: Array<Slot>> Queue<A> {
     pub(crate) fn can_accept(&self, class: Class) -> bool {
         let free = A::LEN.saturating_sub(self.used);
         match class {
-            Class::Control => free >= 1,
+            Class::Control | Class::Indirect => free >= 1,
             // A queue of one slot has none to keep.
             Class::Data => free >= 2 || (free == 1 && A::LEN == 1),
         }
     }
 
-    /// The next free slot, which [`Queue::push`] then takes into the queue.
-    pub(crate) fn free(&mut self) -> Option<&mut Slot> {
-        if self.used == A::LEN {
+    /// A free slot for a frame of this kind, which [`Queue::push`] then takes into the queue.
+    pub(crate) fn free(&mut self, kind: Kind) -> Option<&mut Slot> {
+        if !self.can_accept(kind.class()) {
             return None;
         }
-        let index = self.index(self.used);
-        self.slots.as_mut_slice().get_mut(index)
+        let slot = self.slots.as_mut_slice().iter_mut().find(|slot| slot.place == Place::Free)?;
+        slot.kind = kind;
+        Some(slot)
     }
 
+    /// Takes the slot of [`Queue::free`], which is the first free one, into the queue.
     pub(crate) fn push(&mut self) {
-        self.used = self.used.saturating_add(1).min(A::LEN);
+        let order = self.take_number();
+        let slots = self.slots.as_mut_slice();
+        if let Some(slot) = slots.iter_mut().find(|slot| slot.place == Place::Free) {
+            slot.place = Place::Waiting;
+            slot.order = order;
+            self.used = self.used.saturating_add(1);
+        }
     }
 
-    /// The frame being sent or next to be.
+    /// The frame being sent.
     pub(crate) fn head(&self) -> Option<&Slot> {
-        if self.done == self.used {
-            return None;
-        }
-        self.slots.as_slice().get(self.index(self.done))
+        self.slots.as_slice().get(self.head?)
     }
 
     pub(crate) fn head_mut(&mut self) -> Option<&mut Slot> {
-        if self.done == self.used {
-            return None;
-        }
-        let index = self.index(self.done);
-        self.slots.as_mut_slice().get_mut(index)
+        self.slots.as_mut_slice().get_mut(self.head?)
     }
 
-    /// Ends the sending of the head.
+    /// Makes the frame that is to be sent next the head, and tells whether there is one.
+    pub(crate) fn advance(&mut self) -> bool {
+        let waiting = |slot: &Slot| slot.place == Place::Waiting;
+        self.head = self
+            .oldest(|slot| waiting(slot) && slot.kind.is_indirect())
+            .or_else(|| self.oldest(waiting));
+        self.head.is_some()
+    }
+
+    /// Whether an indirect frame waits behind a head that is none.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        let is_indirect = |slot: &Slot| slot.kind.is_indirect();
+        self.head().is_some_and(|head| !is_indirect(head))
+            && self.slots.as_slice().iter().any(|s| s.place == Place::Waiting && is_indirect(s))
+    }
+
+    /// Ends the sending of the head. A frame that is not the user's leaves its slot at once.
     pub(crate) fn finish(&mut self, result: Delivery) {
-        if let Some(slot) = self.head_mut() {
-            slot.result = result;
-            self.done = self.done.saturating_add(1);
+        let order = self.take_number();
+        let Some(slot) = self.head_mut() else { return };
+        slot.result = result;
+        slot.order = order;
+        let is_users = matches!(slot.kind, Kind::User(_));
+        slot.place = if is_users { Place::Ended } else { Place::Free };
+        if !is_users {
+            self.used = self.used.saturating_sub(1);
         }
+        self.head = None;
     }
 
     /// Takes the oldest outcome and frees its slot.
     pub(crate) fn pop_outcome(&mut self) -> Option<Outcome> {
-        if self.done == 0 {
-            return None;
-        }
-        let slot = self.slots.as_slice().get(self.first)?;
-        let &Slot { token, dst, result, transmissions, .. } = slot;
-        self.first = self.index(1);
-        self.done = self.done.saturating_sub(1);
+        let index = self.oldest(|slot| slot.place == Place::Ended)?;
+        let slot = self.slots.as_mut_slice().get_mut(index)?;
+        slot.place = Place::Free;
         self.used = self.used.saturating_sub(1);
+        let &mut Slot { token, dst, result, transmissions, .. } = slot;
         Some(Outcome { token, dst, result, transmissions })
     }
 
-    fn index(&self, offset: usize) -> usize {
-        // Both are at most the length. A division would cost a Cortex-M0+ some 50 instructions.
-        let index = self.first.saturating_add(offset);
-        index.checked_sub(A::LEN).unwrap_or(index)
+    fn take_number(&mut self) -> u16 {
+        let order = self.next_order;
+        self.next_order = order.wrapping_add(1);
+        order
+    }
+
+    /// The slot with the lowest number among those that `fit`. Numbers wrap, so what counts is how
+    /// far back they are.
+    fn oldest(&self, fit: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let slots = self.slots.as_slice().iter().enumerate().filter(|(_, slot)| fit(slot));
+        Some(slots.max_by_key(|(_, slot)| self.next_order.wrapping_sub(slot.order))?.0)
     }
 }

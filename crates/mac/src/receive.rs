@@ -6,21 +6,35 @@ use core::ops::Range;
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::Error;
-use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId};
+use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Frame, FrameType, PanId};
 
-/// A data frame for this device.
+/// What came for this device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Indication {
-    /// Who sent it; [`Address::None`] if the frame does not say (the PAN coordinator then).
-    pub src: Address,
-    /// To whom: one of this device's addresses, or broadcast.
-    pub dst: Address,
-    /// Where the payload lies in the frame that was passed in.
-    pub payload: Range<usize>,
-    /// Signal strength in dBm.
-    pub rssi_dbm: i8,
-    /// Link quality indication, 0 (worst) to 255.
-    pub lqi: u8,
+pub enum Indication {
+    /// A data frame.
+    Data {
+        /// Who sent it; [`Address::None`] if the frame does not say (the PAN coordinator then).
+        src: Address,
+        /// To whom: one of this device's addresses, or broadcast.
+        dst: Address,
+        /// Where the payload lies in the frame that was passed in.
+        payload: Range<usize>,
+        /// Signal strength in dBm.
+        rssi_dbm: i8,
+        /// Link quality indication, 0 (worst) to 255.
+        lqi: u8,
+    },
+    /// A neighbour that sleeps listens now, for a short time: send what is pending for it, as
+    /// [`Class::Indirect`](crate::Class::Indirect). A request whose acknowledgement was lost comes
+    /// again, and then its window begins again.
+    DataRequest {
+        /// Who asks.
+        src: Address,
+        /// Signal strength in dBm.
+        rssi_dbm: i8,
+        /// Link quality indication, 0 (worst) to 255.
+        lqi: u8,
+    },
 }
 
 /// Why a frame or event was discarded.
@@ -42,7 +56,7 @@ pub enum Discard {
     BadMic,
     /// Secured, and older than the last frame of the same source.
     Replay,
-    /// A beacon or a MAC command.
+    /// A beacon, or a MAC command other than a data request.
     NotData,
     /// A repetition of the frame before it.
     Duplicate,
@@ -62,7 +76,8 @@ impl<S: Sizes> Mac<S> {
         let result = self.receive(now, sfd, octets, rssi_dbm, lqi);
         count(match &result {
             Ok(None) => return result,
-            Ok(Some(_)) => &mut self.stats.received,
+            Ok(Some(Indication::DataRequest { .. })) => &mut self.stats.data_requests,
+            Ok(Some(Indication::Data { .. })) => &mut self.stats.received,
             Err(Discard::Malformed(_)) => &mut self.stats.discarded_malformed,
             Err(Discard::UnawaitedAck) => &mut self.stats.discarded_ack,
             Err(Discard::OtherDestination) => &mut self.stats.discarded_other_destination,
@@ -88,30 +103,50 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<Option<Indication>, Discard> {
         let frame = Frame::parse(octets).map_err(Discard::Malformed)?;
         if frame.frame_type() == FrameType::Ack {
-            let awaited = frame.sequence().is_some_and(|n| self.handle_ack(now, sfd, n));
+            let pending = frame.frame_pending();
+            let awaited = frame.sequence().is_some_and(|n| self.handle_ack(now, sfd, n, pending));
             return if awaited { Ok(None) } else { Err(Discard::UnawaitedAck) };
         }
         // A radio with a filter of its own may be promiscuous, or filter less than this.
         self.filter_frame(&frame)?;
         let in_software = !self.capabilities.contains(Capabilities::AUTO_ACK);
         if let Some(sequence) = frame.sequence().filter(|_| in_software && wants_ack(&frame)) {
-            self.owe_ack(sfd, octets.len(), sequence);
+            let pending = is_data_request(&frame) && self.is_pending(frame.src());
+            self.owe_ack(sfd, octets.len(), sequence, pending);
         }
-        let sealed = self.check_security(&frame)?;
         let (src, dst, sequence) = (frame.src(), frame.dst(), frame.sequence());
         let (frame_type, mut payload) = (frame.frame_type(), frame.payload_range());
+        let (asks, more) = (is_data_request(&frame), frame.frame_pending());
+        let (sealed, seen) = match self.check_security(&frame) {
+            Err(Discard::Duplicate) => (None, true),
+            checked => (checked?, false),
+        };
         if let Some(sealed) = &sealed {
             payload.end = self.open(octets, sealed)?;
         }
         let counter = sealed.map(|sealed| sealed.counter);
-        let known = frame_type == FrameType::Data || counter.is_some();
-        if src.is_unicast() && known {
-            self.reject_duplicate(now, src, sequence, counter, rssi_dbm, lqi)?;
+        let known = frame_type == FrameType::Data || asks || counter.is_some();
+        let repeated = seen
+            || src.is_unicast()
+                && known
+                && self.reject_duplicate(now, src, sequence, counter, rssi_dbm, lqi).is_err();
+        if frame_type == FrameType::Data && dst.is_unicast() {
+            self.data_request_answered(now, src, more);
         }
-        if frame_type != FrameType::Data {
-            return Err(Discard::NotData);
+        match frame_type {
+            // What the repetition of a data request asks for is still wanted.
+            _ if asks => {
+                self.answer_in_vain(now, src);
+                Ok(Some(Indication::DataRequest { src, rssi_dbm, lqi }))
+            }
+            _ if repeated => Err(Discard::Duplicate),
+            FrameType::Data if payload.is_empty() => {
+                count(&mut self.stats.received_empty);
+                Ok(None)
+            }
+            FrameType::Data => Ok(Some(Indication::Data { src, dst, payload, rssi_dbm, lqi })),
+            _ => Err(Discard::NotData),
         }
-        Ok(Some(Indication { src, dst, payload, rssi_dbm, lqi }))
     }
 
     /// The third level of filtering, for a device that is not PAN coordinator. Beacons pass, which
@@ -166,6 +201,14 @@ impl<S: Sizes> Mac<S> {
         }
         Ok(())
     }
+}
+
+/// Whether the frame is a data request to one device by one that can be answered, 7.5.5.
+fn is_data_request(frame: &Frame<'_>) -> bool {
+    frame.frame_type() == FrameType::Command
+        && frame.payload().first() == Some(&COMMAND_DATA_REQUEST)
+        && frame.src().is_unicast()
+        && frame.dst().is_unicast()
 }
 
 /// Whether the frame is owed an acknowledgement, 6.7.4.2: it asks for one and has one recipient.

@@ -44,8 +44,9 @@ pub struct Security {
     /// The frame counter of the first frame. **No device may use a counter twice with the same
     /// key**: who sees two frames with one nonce can read both and forge a third. A device that
     /// restarts must begin above all that it has used, so it keeps a bound in flash, some
-    /// thousands ahead, and moves it before the counter gets there. Others take a device that begins
-    /// below what it used for one that repeats old frames. At 4294967295 a device stops sending.
+    /// thousands ahead, and moves it before the counter gets there. Others take a device that
+    /// begins below what it used for one that repeats old frames. At 4294967295 a device stops
+    /// sending.
     pub first_counter: u32,
 }
 

@@ -25,6 +25,15 @@ pub struct Stats {
     pub missed: u32,
     /// Frames handed up.
     pub received: u32,
+    /// Data requests handed up, repetitions included.
+    pub data_requests: u32,
+    /// Empty data frames received: there was nothing after all.
+    pub received_empty: u32,
+    /// Empty data frames for neighbours that asked in vain, because the radio promises a frame to
+    /// all or none.
+    pub answered_in_vain: u32,
+    /// Frames that gave way to an indirect one between two attempts.
+    pub preempted: u32,
     /// Acknowledgements sent by the MAC itself.
     pub acks_sent: u32,
     /// Acknowledgements that the MAC owed but could not send in time.
@@ -71,6 +80,10 @@ impl Stats {
         channel_access_failure: 0,
         missed: 0,
         received: 0,
+        data_requests: 0,
+        received_empty: 0,
+        answered_in_vain: 0,
+        preempted: 0,
         acks_sent: 0,
         acks_not_sent: 0,
         refused: 0,

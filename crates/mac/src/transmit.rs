@@ -2,21 +2,46 @@
 
 use crate::csma::Attempt;
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
-use crate::queue::Delivery;
+use crate::queue::{Delivery, Kind};
 use crate::receive::Discard;
 use crate::stats::count;
-use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, FCS_LEN, OCTET, Start};
+use kinglet_radio::{
+    ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start,
+};
 use kinglet_time::{Duration, Instant};
 
 impl<S: Sizes> Mac<S> {
-    /// Starts with the frame that has become the head.
-    pub(crate) fn start_head(&mut self, now: Instant) {
-        self.attempt = Attempt::new(&self.config.csma_params);
-        self.start_attempt(now, Duration::ZERO);
+    /// Starts with the next frame, unless one is being sent or the answer to a data request is
+    /// awaited: who sends does not hear.
+    pub(crate) fn start_next(&mut self, now: Instant) {
+        let free = self.tx == TxState::Idle && self.window_deadline().is_none();
+        if free && self.queue.advance() {
+            self.attempt = Attempt::new(&self.csma_params());
+            self.start_attempt(now, Duration::ZERO);
+        }
+    }
+
+    /// How the channel is won for the head.
+    fn csma_params(&self) -> CsmaParams {
+        let CsmaParams { mut min_be, max_be, max_backoffs } = self.config.csma_params;
+        if self.head_is_indirect() {
+            min_be = self.config.indirect.min_be;
+        }
+        CsmaParams { min_be, max_be, max_backoffs }
+    }
+
+    fn head_is_indirect(&self) -> bool {
+        self.queue.head().is_some_and(|slot| slot.kind.is_indirect())
+    }
+
+    /// Goes on with the head after `extra` and a backoff, or lets an indirect frame go first.
+    pub(crate) fn go_on(&mut self, now: Instant, extra: Duration) {
+        self.start_attempt(now, extra);
+        self.preempt(now);
     }
 
     /// Waits for `extra` and, where CSMA-CA is the MAC's, for the backoff of the current attempt.
-    pub(crate) fn start_attempt(&mut self, now: Instant, extra: Duration) {
+    fn start_attempt(&mut self, now: Instant, extra: Duration) {
         let backoff = match self.csma_in_hardware() {
             true => Duration::ZERO,
             false => self.attempt.backoff(&mut self.random),
@@ -31,11 +56,11 @@ impl<S: Sizes> Mac<S> {
             return None;
         }
         if self.secure_head().is_err() {
-            self.finish_head(now, Delivery::CounterError);
+            self.finish_head(now, Delivery::CounterError, false);
             return None;
         }
         let access = match self.csma_in_hardware() {
-            true => Access::Csma(self.config.csma_params),
+            true => Access::Csma(self.csma_params()),
             false => Access::Cca,
         };
         let slot = self.queue.head()?;
@@ -67,14 +92,14 @@ impl<S: Sizes> Mac<S> {
         slot.transmissions = slot.transmissions.saturating_add(1);
         count(&mut self.stats.transmissions);
         let frame_end = end_of_frame(sfd, slot.octets().len());
-        match ack {
-            _ if !slot.ack => self.finish_head(now, Delivery::Delivered),
-            Ack::Received { .. } => self.finish_head(now, Delivery::Delivered),
-            Ack::Missing => self.handle_ack_missing(now),
-            Ack::NotAwaited if self.early_ack.is_some_and(|at| at > sfd) => {
-                self.finish_head(now, Delivery::Delivered);
+        let early = self.early_ack.filter(|&(at, _)| at > sfd).map(|(_, pending)| pending);
+        match (ack, early) {
+            _ if !slot.ack => self.finish_head(now, Delivery::Delivered, false),
+            (Ack::Received { frame_pending }, _) | (Ack::NotAwaited, Some(frame_pending)) => {
+                self.finish_head(now, Delivery::Delivered, frame_pending);
             }
-            Ack::NotAwaited => {
+            (Ack::Missing, _) => self.handle_ack_missing(now),
+            (Ack::NotAwaited, None) => {
                 self.tx = TxState::AwaitAck { since: sfd, until: frame_end + ACK_WAIT };
             }
         }
@@ -89,12 +114,12 @@ impl<S: Sizes> Mac<S> {
         }
         let next = match self.csma_in_hardware() {
             true => None,
-            false => self.attempt.busy(&self.config.csma_params),
+            false => self.attempt.busy(&self.csma_params()),
         };
         match next {
             Some(attempt) => {
                 self.attempt = attempt;
-                self.start_attempt(now, Duration::ZERO);
+                self.go_on(now, Duration::ZERO);
             }
             None => self.attempt_failed(now, Delivery::ChannelAccessFailure),
         }
@@ -106,22 +131,28 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_not_sent);
             return Ok(());
         }
-        self.finish_head(now, Delivery::Missed);
+        self.finish_head(now, Delivery::Missed, false);
         Ok(())
     }
 
-    /// Takes an acknowledgement with this sequence number whose SFD ended at `sfd`, and tells
-    /// whether it was awaited.
-    pub(crate) fn handle_ack(&mut self, now: Instant, sfd: Instant, sequence: u8) -> bool {
+    /// Takes an acknowledgement with this sequence number and frame-pending bit whose SFD ended at
+    /// `sfd`, and tells whether it was awaited.
+    pub(crate) fn handle_ack(
+        &mut self,
+        now: Instant,
+        sfd: Instant,
+        sequence: u8,
+        frame_pending: bool,
+    ) -> bool {
         let fits = self.queue.head().is_some_and(|slot| slot.ack && slot.sequence == sequence);
         match self.tx {
             TxState::AwaitAck { since, .. } if fits && sfd > since => {
-                self.finish_head(now, Delivery::Delivered);
+                self.finish_head(now, Delivery::Delivered, frame_pending);
                 true
             }
             // Some drivers report what they received before what they sent.
             TxState::Submitted if fits => {
-                self.early_ack = Some(sfd);
+                self.early_ack = Some((sfd, frame_pending));
                 true
             }
             _ => false,
@@ -136,42 +167,50 @@ impl<S: Sizes> Mac<S> {
 
     /// The attempt to send the head has failed for this reason: another one, or the end.
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
-        let retries = self.config.max_frame_retries;
+        let (retries, longest) = match self.head_is_indirect() {
+            true => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
+            false => (self.config.max_frame_retries, self.config.retry_delay_max),
+        };
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
         if !slot.ack || slot.attempts > retries {
-            return self.finish_head(now, reason);
+            return self.finish_head(now, reason, false);
         }
         count(&mut self.stats.retries);
         let delay = match reason {
             // Hidden terminals that have collided would collide again after CSMA backoff alone,
             // which is shorter than a frame; this delay spreads their retries (TCPlp §7.1).
-            Delivery::NoAck => self.random.up_to(self.config.retry_delay_max),
+            Delivery::NoAck => self.random.up_to(longest),
             // Nobody was hidden: the channel was heard to be busy, and CSMA-CA has waited already.
             _ => Duration::ZERO,
         };
-        self.attempt = Attempt::new(&self.config.csma_params);
-        self.start_attempt(now, delay);
+        self.attempt = Attempt::new(&self.csma_params());
+        self.go_on(now, delay);
     }
 
-    /// Gives the head its outcome and turns to the next frame.
-    fn finish_head(&mut self, now: Instant, result: Delivery) {
-        count(match result {
-            Delivery::Delivered => &mut self.stats.delivered,
-            Delivery::NoAck => &mut self.stats.no_ack,
-            Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
-            Delivery::Missed => &mut self.stats.missed,
-            Delivery::CounterError => &mut self.stats.counter_errors,
-        });
-        if let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) {
+    /// Gives the head its outcome and turns to the next frame; `frame_pending` is the bit of its
+    /// acknowledgement.
+    fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
+        let Some(slot) = self.queue.head() else { return };
+        let (kind, dst) = (slot.kind, slot.dst);
+        if slot.ack && slot.transmissions > 0 {
             let acknowledged = result == Delivery::Delivered;
-            self.neighbours.sent(now, slot.dst, slot.transmissions, acknowledged);
+            self.neighbours.sent(now, dst, slot.transmissions, acknowledged);
+        }
+        match kind {
+            Kind::User(_) => count(match result {
+                Delivery::Delivered => &mut self.stats.delivered,
+                Delivery::NoAck => &mut self.stats.no_ack,
+                Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
+                Delivery::Missed => &mut self.stats.missed,
+                Delivery::CounterError => &mut self.stats.counter_errors,
+            }),
+            Kind::DataRequest => self.data_request_sent(now, dst, result, frame_pending),
+            Kind::Nothing => {}
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;
-        if self.queue.head().is_some() {
-            self.start_head(now);
-        }
+        self.start_next(now);
     }
 
     /// Whose transmission has ended.

@@ -1,17 +1,18 @@
 //! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Class, Config, Csma, Key, Mac, Neighbour, Security, Sizes, Slot, Submission, Token, TxRequest,
-    TxState,
+    Class, Config, Csma, Indirect, Key, Mac, Neighbour, RadioUse, Security, Sizes, Sleeper, Slot,
+    Submission, Token, TxRequest, TxState,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::ieee802154::{Address, FrameType, PanId, Repr, Version};
+use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, FrameType, PanId, Repr, Version};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
 const SLOTS: usize = 5;
+const SLEEPERS: usize = 2;
 
 const SECURITY: Option<Security> =
     Some(Security { key: Key([1; 16]), eui64_prefix: [0; 6], first_counter: u32::MAX - 99 });
@@ -20,13 +21,17 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; SLOTS];
     type Neighbours = [Neighbour; 3];
+    type Sleepers = [Sleeper; SLEEPERS];
 }
 
-/// A MAC whose radio is chosen by the seed.
+/// A MAC whose radio is chosen by the seed, and whether it sleeps.
 struct Device {
     mac: Mac<Plan>,
     accepted: usize,
     reported: usize,
+    /// Data requests, and their outcomes.
+    asked: usize,
+    answered: usize,
 }
 
 impl Device {
@@ -38,7 +43,8 @@ impl Device {
 }
 
 fn request(dst: u16, class: Class) -> TxRequest {
-    TxRequest { dst: Address::Short(dst), ack: true, token: Token(u32::from(dst)), class }
+    let (token, frame_pending) = (Token(u32::from(dst)), dst == 3);
+    TxRequest { dst: Address::Short(dst), ack: true, token, class, frame_pending }
 }
 
 /// A frame that is well-formed, damaged or noise.
@@ -47,11 +53,12 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     let mut frame = vec![0; MAX_FRAME];
     random.fill_bytes(&mut frame);
     if kind & 3 != 0 {
+        let is_command = dst & 0xf0 == 0;
         let repr = Repr {
-            frame_type: FrameType::Data,
+            frame_type: if is_command { FrameType::Command } else { FrameType::Data },
             version: Version::V2006,
             ack_request: kind & 4 != 0,
-            frame_pending: false,
+            frame_pending: sequence & 8 != 0,
             sequence: sequence & 7,
             pan_id: PanId(0xabcd),
             dst: if dst & 3 == 0 { Address::BROADCAST } else { Address::Short(1) },
@@ -59,8 +66,11 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
             security: None,
             filling: 0,
         };
-        let repr = if kind & 24 == 24 { Repr::ack(sequence, false) } else { repr };
+        let repr = if kind & 24 == 24 { Repr::ack(sequence, dst & 1 != 0) } else { repr };
         let len = repr.emit(&mut frame).expect("room");
+        if is_command {
+            frame[len] = COMMAND_DATA_REQUEST;
+        }
         frame.truncate(len + usize::from(dst & 31));
     }
     if kind & 0xe0 == 0 {
@@ -79,7 +89,7 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
             let ack = match dice >> 16 & 3 {
                 0 => Ack::Missing,
                 1 => Ack::NotAwaited,
-                _ => Ack::Received { frame_pending: false },
+                _ => Ack::Received { frame_pending: dice & 1 << 18 != 0 },
             };
             (Event::Transmitted { sfd, ack }, Vec::new())
         }
@@ -92,8 +102,9 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
 }
 
 impl Subject for Device {
-    /// A mode, an acknowledgement or a frame for the radio, and the outcomes of all slots.
-    const DRAIN_BOUND: usize = 3 + SLOTS;
+    /// Two modes, news of pending frames, an acknowledgement or a frame for the radio, the outcomes
+    /// of all slots and that of a data request.
+    const DRAIN_BOUND: usize = 3 + SLEEPERS + SLOTS + 1;
 
     fn fresh(seed: u64) -> Self {
         let bit = |n: u64, set| {
@@ -102,7 +113,8 @@ impl Subject for Device {
         let capabilities = bit(0, Capabilities::AUTO_ACK)
             | bit(1, Capabilities::ACK_WAIT)
             | bit(2, Capabilities::CSMA)
-            | bit(3, Capabilities::SCHEDULED);
+            | bit(3, Capabilities::SCHEDULED)
+            | bit(5, Capabilities::SOURCE_MATCH);
         let config = Config {
             short: 1,
             csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
@@ -110,15 +122,35 @@ impl Subject for Device {
             retry_delay_max: Duration::from_millis(seed % 3 * 40),
             security: SECURITY.filter(|_| seed.is_multiple_of(3)),
             reserved_security: if seed.is_multiple_of(5) { 21 } else { 0 },
+            rx_on_when_idle: seed >> 6 & 1 != 0,
+            indirect: Indirect {
+                max_retries: (seed % 5) as u8,
+                retry_delay_max: Duration::from_millis(seed % 4 * 5),
+                preempt: !seed.is_multiple_of(3),
+                burst: seed % 7 > 3,
+                ..Indirect::DEFAULT
+            },
             ..Config::DEFAULT
         };
-        Device { mac: Mac::new(config, capabilities, seed), accepted: 0, reported: 0 }
+        let mac = Mac::new(config, capabilities, seed);
+        Device { mac, accepted: 0, reported: 0, asked: 0, answered: 0 }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
         let dice = random.next_u32();
+        if dice & 0x1c == 0x1c {
+            let short = 2 + (dice >> 8 & 3) as u16;
+            if dice & 1 == 0 {
+                let accepted = self.mac.request_data(now, Address::Short(short)).is_ok();
+                self.asked += usize::from(accepted);
+                return format!("request data {accepted}");
+            }
+            let pending = dice & 2 != 0;
+            return format!("{short} {pending} {:?}", self.mac.set_pending(now, short, pending));
+        }
         if dice & 3 == 0 {
-            let class = if dice & 4 == 0 { Class::Data } else { Class::Control };
+            let class =
+                [Class::Data, Class::Control, Class::Indirect][(dice >> 5 & 0xff) as usize % 3];
             let dst = [2, 3, 4, 0xffff][(dice >> 8 & 3) as usize];
             let accepted = self.offer(now, request(dst, class), (dice >> 16 & 127) as usize);
             return format!("enqueue {accepted}");
@@ -130,6 +162,10 @@ impl Subject for Device {
     fn poll(&mut self, now: Instant) -> Option<String> {
         if let Some(submission) = self.mac.poll_radio(now) {
             return Some(format!("{submission:?}"));
+        }
+        if let Some(outcome) = self.mac.poll_data_request(now) {
+            self.answered += 1;
+            return Some(format!("{outcome:?}"));
         }
         let outcome = self.mac.poll_outcome(now)?;
         self.reported += 1;
@@ -159,14 +195,18 @@ impl Subject for Device {
     }
 
     fn owed(&self) -> usize {
-        self.accepted - self.reported
+        self.accepted - self.reported + self.asked - self.answered
     }
 
     fn occupancy(&self) -> Vec<(usize, usize)> {
-        // Every frame that was accepted and not reported holds a slot, and nothing else does.
-        assert_eq!(self.mac.info().slots_used, self.owed());
-        assert!(self.owed() > 0 || self.mac.info().tx == TxState::Idle);
-        vec![(self.mac.info().slots_used, SLOTS)]
+        // Every frame that was accepted and not reported holds a slot; beside these, only a data
+        // request that is not answered does, and empty frames for others.
+        let info = self.mac.info();
+        assert!(info.slots_used >= self.accepted - self.reported);
+        assert!(self.asked - self.answered <= 1);
+        assert!(info.slots_used > 0 || info.tx == TxState::Idle);
+        assert!(info.radio != RadioUse::Window || info.tx == TxState::Idle, "deaf in its window");
+        vec![(info.slots_used, SLOTS)]
     }
 
     fn offer_data(&mut self, now: Instant) -> Option<bool> {

@@ -2,7 +2,8 @@
 //! and radios that do nothing.
 
 use kinglet_mac::{
-    Class, Config, Csma, Delivery, Key, Mac, Neighbour, Security, Sizes, Slot, Token, TxRequest,
+    Class, Config, Csma, Delivery, Indication, Key, Mac, Neighbour, Security, Sizes, Sleeper, Slot,
+    Token, TxRequest,
 };
 use kinglet_radio::{
     ACK_PSDU, ACK_WAIT, Ack, Capabilities, Command, Event, FCS_LEN, OCTET, SHR_PHR, TURNAROUND,
@@ -17,6 +18,7 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 2];
+    type Sleepers = [Sleeper; 2];
 }
 
 /// Sender 0 and receiver 1. One frame is on the air at a time, because only 0 has data to send.
@@ -80,8 +82,9 @@ impl Pair {
     fn deliver(&mut self, to: usize, sfd: Instant, mut frame: Vec<u8>) {
         let acked = self.capabilities.contains(Capabilities::AUTO_ACK);
         let event = Event::Received { sfd, len: frame.len() as u8, rssi_dbm: -70, lqi: 99, acked };
-        if let Ok(Some(indication)) = self.macs[to].handle_radio(self.now, event, &mut frame) {
-            let payload = frame[indication.payload].try_into().expect("four octets");
+        let indication = self.macs[to].handle_radio(self.now, event, &mut frame);
+        if let Ok(Some(Indication::Data { payload, .. })) = indication {
+            let payload = frame[payload].try_into().expect("four octets");
             self.received.push(u32::from_be_bytes(payload));
         }
     }
@@ -91,7 +94,8 @@ impl Pair {
         while (self.outcomes.len() as u32) < frames {
             if next < frames && self.macs[0].can_accept(Class::Data) {
                 let (dst, token) = (Address::Short(2), Token(next));
-                let request = TxRequest { dst, ack: true, token, class: Class::Data };
+                let class = Class::Data;
+                let request = TxRequest { dst, ack: true, token, class, frame_pending: false };
                 let write = |room: &mut [u8]| {
                     room[..4].copy_from_slice(&next.to_be_bytes());
                     4

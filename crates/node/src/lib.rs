@@ -196,6 +196,7 @@
 //! impl mac::Sizes for Sensor {
 //!     type Queue = [mac::Slot; 3];
 //!     type Neighbours = [mac::Neighbour; 2];
+//!     type Sleepers = [mac::Sleeper; 0];
 //! }
 //!
 //! impl net::Sizes for Sensor {

@@ -123,8 +123,8 @@ impl<P: Profile> Node<P> {
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
-        let payload = frame.get(indication.payload).unwrap_or_default();
-        let frame = FrameIn { src: indication.src, dst: indication.dst, payload };
+        let mac::Indication::Data { src, dst, payload, .. } = indication else { return };
+        let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
         let result = self.net.handle_frame(now, frame);
         self.settle(now, result);
     }
@@ -206,7 +206,8 @@ impl<P: Profile> Node<P> {
                 return;
             }
             let token = mac::Token(pending.token.0);
-            let request = TxRequest { dst: pending.dst, ack: pending.ack, token, class };
+            let (dst, ack) = (pending.dst, pending.ack);
+            let request = TxRequest { dst, ack, token, class, frame_pending: false };
             let limits = FrameLimits { max_payload: self.mac.max_payload(pending.dst) };
             let (net, rings) = (&mut self.net, SendRings(&self.tcp));
             let mut written = 0;

@@ -40,6 +40,7 @@ macro_rules! plan {
         impl mac::Sizes for $name {
             type Queue = [mac::Slot; $frames];
             type Neighbours = [mac::Neighbour; $neighbours];
+            type Sleepers = [mac::Sleeper; $children];
         }
 
         impl net::Sizes for $name {

@@ -12,11 +12,14 @@
 //! * `Receive` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the mode,
 //!   ends with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or [`Event::Missed`], and
 //!   the radio then returns by itself to the mode that held before (or that was submitted
-//!   meanwhile).
+//!   meanwhile). From `Off` it wakes for the transmission, and for the acknowledgement if it waits
+//!   for one, and goes back to sleep.
+//! * `Pending` is neither: it changes what acknowledgements say, at once and until changed again.
 //! * A frame in these interfaces is the PSDU without its two FCS octets: the radio appends and
 //!   checks the FCS, and frames with a wrong FCS are not reported.
 //! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
-//!   waits until reception (and its acknowledgement, if the radio sends it) has ended.
+//!   and a change of mode wait until reception (and its acknowledgement, if the radio sends it)
+//!   has ended.
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //!
@@ -164,6 +167,16 @@ pub enum Command {
         /// (needs [`Capabilities::ACK_WAIT`]; otherwise the MAC times it in software).
         ack: bool,
     },
+    /// Whether acknowledgements of data requests (MAC command 4) say that a frame is pending, in a
+    /// radio with [`Capabilities::AUTO_ACK`]; initially none do. Acknowledgements of other frames
+    /// never say so.
+    Pending {
+        /// Of data requests from this short address, with [`Capabilities::SOURCE_MATCH`]; from
+        /// anybody without.
+        short: u16,
+        /// Whether a frame is pending.
+        pending: bool,
+    },
 }
 
 /// What became of the acknowledgement of a transmitted frame.
@@ -173,7 +186,8 @@ pub enum Ack {
     NotAwaited,
     /// It came.
     Received {
-        /// The frame-pending bit of the acknowledgement.
+        /// The frame-pending bit of the acknowledgement: after a data request, that a frame will
+        /// come.
         frame_pending: bool,
     },
     /// It did not come within macAckWaitDuration.
@@ -225,6 +239,8 @@ impl Capabilities {
     pub const CSMA: Capabilities = Capabilities(1 << 2);
     /// Can meet `Start::At`.
     pub const SCHEDULED: Capabilities = Capabilities(1 << 3);
+    /// Knows for which neighbours a frame is pending; otherwise it has one bit for all.
+    pub const SOURCE_MATCH: Capabilities = Capabilities(1 << 4);
 
     /// Whether every bit of `other` is set in `self`.
     pub const fn contains(self, other: Capabilities) -> bool {

@@ -10,6 +10,7 @@
 //! | 01 | `Off` | |
 //! | 02 | `Receive` | channel |
 //! | 03 | `Transmit` | access, three CSMA-CA parameters, channel, dBm, wait, frame |
+//! | 04 | `Pending` | short address (2), big-endian, pending |
 //!
 //! | kind | from the radio | octets after the kind |
 //! |---|---|---|
@@ -19,9 +20,9 @@
 //! | 83 | `Missed` | |
 //!
 //! Access is 0 (immediate), 1 (CCA) or 2 (CSMA-CA with macMinBE, macMaxBE, macMaxCsmaBackoffs,
-//! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, and
-//! whether one was sent, is 0 or 1; what became of it is 0 (not awaited), 1 (received), 2
-//! (received, with frame pending) or 3 (missing).
+//! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, whether
+//! one was sent and whether a frame is pending is 0 or 1; what became of it is 0 (not awaited), 1
+//! (received), 2 (received, with frame pending) or 3 (missing).
 //!
 //! There is no clock in common, so no instant crosses the line: such a radio has no
 //! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and an event counts as of when it
@@ -93,6 +94,10 @@ impl Request<'_> {
                 line.put(&[power, u8::from(ack)]);
                 line.put(frame);
             }
+            Request::Command(Command::Pending { short, pending }, _) => {
+                let [a, b] = short.to_be_bytes();
+                line.put(&[0x04, a, b, u8::from(pending)]);
+            }
         }
         line.raw(&[END]);
     }
@@ -124,6 +129,10 @@ impl Request<'_> {
                 let command =
                     Command::Transmit { start, access, channel, power_dbm, ack: ack == 1 };
                 Request::Command(command, frame)
+            }
+            [0x04, a, b, pending] if pending < 2 => {
+                let (short, pending) = (u16::from_be_bytes([a, b]), pending == 1);
+                Request::Command(Command::Pending { short, pending }, &[])
             }
             _ => return None,
         })
@@ -264,6 +273,7 @@ mod tests {
             Request::Filter(Filter { pan_id: 0xC0DB, short: 2, extended: *b"\xc0\xdb345678" }),
             Request::Command(Command::Off, &[]),
             Request::Command(Command::Receive { start, until: None, channel }, &[]),
+            Request::Command(Command::Pending { short: 0xC0DB, pending: true }, &[]),
             transmit(Access::Immediate, false, FRAME),
             transmit(Access::Cca, true, &LONG),
             transmit(csma, true, FRAME),
@@ -319,7 +329,9 @@ mod tests {
         let short_filter = [0x00; 12];
         let access = [0x03, 3, 3, 5, 4, 26, 0, 0, 1];
         let no_frame = [0x03, 0, 3, 5, 4, 26, 0, 0];
-        for bad in [&[][..], &[0x01, 0], &[0x02, 10], &[0x7f], &short_filter, &access, &no_frame] {
+        let no_flag = [0x04, 0, 1, 2];
+        let short = [&[][..], &[0x01, 0], &[0x02, 10], &[0x7f], &no_flag];
+        for bad in short.into_iter().chain([&short_filter[..], &access, &no_frame]) {
             assert_eq!(Request::parse(bad), None, "{bad:?}");
         }
         for bad in [&[][..], &frame, &[0x80, 0, 0, 2], &[0x81], &[0x81, 4], &[0x82, 0], &[0x84]] {

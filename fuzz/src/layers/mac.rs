@@ -1,7 +1,10 @@
 //! The MAC: radio events and calls in any order.
 
 use crate::input::Input;
-use kinglet_mac::{Class, Config, Csma, Mac, Neighbour, Sizes, Slot, Token, TxRequest};
+use kinglet_mac::{
+    Class, Config, Csma, Indication, Indirect, Mac, Neighbour, Sizes, Sleeper, Slot, Token,
+    TxRequest,
+};
 use kinglet_radio::{Ack, Capabilities, Event};
 use kinglet_wire::ieee802154::Address;
 
@@ -10,6 +13,7 @@ struct MacPlan;
 impl Sizes for MacPlan {
     type Queue = [Slot; 3];
     type Neighbours = [Neighbour; 3];
+    type Sleepers = [Sleeper; 2];
 }
 
 const QUEUE: usize = 3;
@@ -26,7 +30,16 @@ pub fn mac_frames(data: &[u8]) {
         }
     }
     let csma = if setup & 8 == 0 { Csma::Software } else { Csma::Hardware };
-    let config = Config { short: 1, csma, reserved_security: setup >> 4, ..Config::DEFAULT };
+    let indirect =
+        Indirect { max_retries: 2, preempt: setup & 16 != 0, burst: true, ..Indirect::DEFAULT };
+    let config = Config {
+        short: 1,
+        csma,
+        reserved_security: setup >> 4,
+        rx_on_when_idle: setup & 32 == 0,
+        indirect,
+        ..Config::DEFAULT
+    };
     let mut mac: Mac<MacPlan> = Mac::new(config, capabilities, u64::from(setup));
     let (mut accepted, mut ended) = (0_usize, 0_usize);
     while let Some(call) = input.octet() {
@@ -42,15 +55,16 @@ pub fn mac_frames(data: &[u8]) {
                     lqi: 200,
                     acked: call & 16 == 0,
                 };
-                if let Ok(Some(indication)) = mac.handle_radio(now, event, &mut frame) {
-                    assert!(frame.get(indication.payload).is_some());
+                let indication = mac.handle_radio(now, event, &mut frame);
+                if let Ok(Some(Indication::Data { payload, .. })) = indication {
+                    assert!(frame.get(payload).is_some());
                 }
             }
             1 => {
                 let ack = match call >> 3 & 3 {
                     0 => Ack::NotAwaited,
                     1 => Ack::Missing,
-                    _ => Ack::Received { frame_pending: false },
+                    _ => Ack::Received { frame_pending: call & 32 != 0 },
                 };
                 let _ = mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
             }
@@ -60,9 +74,10 @@ pub fn mac_frames(data: &[u8]) {
             }
             3 => accepted += usize::from(enqueue(&mut mac, &mut input, call)),
             4 => {
-                // One transmission or acknowledgement, one mode: more would be a busy loop.
-                let submissions = (0..4).take_while(|_| mac.poll_radio(now).is_some()).count();
-                assert!(submissions < 4, "draining ends");
+                // A transmission or acknowledgement, a mode before and after it, news for each
+                // sleeper: more would be a busy loop.
+                let submissions = (0..6).take_while(|_| mac.poll_radio(now).is_some()).count();
+                assert!(submissions < 6, "draining ends");
             }
             5 => mac.handle_deadline(now),
             6 if call & 8 == 0 => mac.radio_refused(now),
@@ -71,6 +86,12 @@ pub fn mac_frames(data: &[u8]) {
                 let now = input.skip_to(at);
                 mac.handle_deadline(now);
                 assert!(mac.deadline().is_none_or(|next| next > now), "no stale deadline");
+            }
+            _ if call & 8 != 0 => {
+                let short = u16::from(call >> 4);
+                let _ = mac.set_pending(now, short, call & 128 != 0);
+                let _ = mac.request_data(now, Address::Short(short));
+                let _ = mac.poll_data_request(now);
             }
             _ => {
                 input.later();
@@ -87,8 +108,13 @@ pub fn mac_frames(data: &[u8]) {
 fn enqueue(mac: &mut Mac<MacPlan>, input: &mut Input<'_>, call: u8) -> bool {
     let payload = input.octets();
     let dst = Address::Short(u16::from(call >> 5));
-    let class = if call & 8 == 0 { Class::Data } else { Class::Control };
-    let request = TxRequest { dst, ack: call & 16 == 0, token: Token(7), class };
+    let class = match call & 24 {
+        0 => Class::Data,
+        8 => Class::Control,
+        _ => Class::Indirect,
+    };
+    let (ack, frame_pending) = (call & 16 == 0, call & 32 == 0);
+    let request = TxRequest { dst, ack, token: Token(7), class, frame_pending };
     let filled = mac.enqueue(input.now(), request, |room| {
         let len = room.len().min(payload.len());
         room[..len].copy_from_slice(&payload[..len]);

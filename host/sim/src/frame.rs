@@ -6,6 +6,12 @@ use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU};
 
 /// Frame type 2: acknowledgement.
 const TYPE_ACK: u8 = 2;
+/// Frame type 3: MAC command.
+const TYPE_COMMAND: u8 = 3;
+/// The frame-pending bit of the frame control field's first octet.
+const FRAME_PENDING: u8 = 1 << 4;
+/// Command identifier of a data request (7.5.5).
+const DATA_REQUEST: u8 = 4;
 
 /// A frame on the air: a PSDU with its FCS.
 #[derive(Clone)]
@@ -38,6 +44,8 @@ pub(crate) struct Header {
     pub(crate) frame_pending: bool,
     pub(crate) sequence: Option<u8>,
     pub(crate) destination: Destination,
+    /// The short source address of a data request, if it can be read.
+    pub(crate) data_request_of: Option<u16>,
 }
 
 impl Psdu {
@@ -50,6 +58,7 @@ impl Psdu {
             frame_pending: false,
             sequence: None,
             destination: Destination::Absent,
+            data_request_of: None,
         },
     };
 
@@ -62,8 +71,9 @@ impl Psdu {
     }
 
     /// The immediate acknowledgement of sequence number `sequence` (7.3.3).
-    pub(crate) fn load_ack(&mut self, sequence: u8) {
-        self.load(&[TYPE_ACK, 0, sequence]);
+    pub(crate) fn load_ack(&mut self, sequence: u8, frame_pending: bool) {
+        let pending = if frame_pending { FRAME_PENDING } else { 0 };
+        self.load(&[TYPE_ACK | pending, 0, sequence]);
     }
 
     /// Octets of the PSDU, FCS included.
@@ -91,7 +101,7 @@ impl Header {
         let mut header = Psdu::EMPTY.header;
         let &[low, high, ref rest @ ..] = frame else { return header };
         header.kind = low & 7;
-        header.frame_pending = low & 0x10 != 0;
+        header.frame_pending = low & FRAME_PENDING != 0;
         header.ack_request = low & 0x20 != 0;
         let compressed = low & 0x40 != 0;
         let (destination, source) = ((high >> 2) & 3, (high >> 6) & 3);
@@ -111,17 +121,34 @@ impl Header {
             pan = u16::from_le_bytes(*field);
             at = tail;
         }
-        header.destination = match destination {
-            2 => at.first_chunk::<2>().map_or(Destination::Absent, |a| Destination::Short {
-                pan,
-                address: u16::from_le_bytes(*a),
+        let after = match destination {
+            2 => at.split_first_chunk::<2>().map(|(a, rest)| {
+                (Destination::Short { pan, address: u16::from_le_bytes(*a) }, rest)
             }),
             3 => at
-                .first_chunk::<8>()
-                .map_or(Destination::Absent, |a| Destination::Extended { pan, address: *a }),
-            _ => Destination::Absent,
+                .split_first_chunk::<8>()
+                .map(|(a, rest)| (Destination::Extended { pan, address: *a }, rest)),
+            _ => None,
         };
+        let Some((destination, rest)) = after else { return header };
+        header.destination = destination;
+        if header.kind == TYPE_COMMAND && !version_2015 {
+            header.data_request_of = Header::data_request_of(low, high, rest);
+        }
         header
+    }
+
+    /// The short source of the data request whose octets after the destination are `rest`. In frame
+    /// versions 0 and 1 the command identifier is authenticated but never encrypted.
+    fn data_request_of(low: u8, high: u8, rest: &[u8]) -> Option<u16> {
+        let source_pan = if low & 0x40 != 0 { 0 } else { 2 };
+        let (source, rest) = rest.get(source_pan..)?.split_first_chunk::<2>()?;
+        let security = match rest.first() {
+            Some(control) if low & 8 != 0 => 5 + [0, 1, 5, 9][usize::from(control >> 3 & 3)],
+            _ => 0,
+        };
+        let is_request = (high >> 6) & 3 == 2 && rest.get(security) == Some(&DATA_REQUEST);
+        is_request.then_some(u16::from_le_bytes(*source))
     }
 
     pub(crate) fn is_ack(&self) -> bool {
@@ -149,9 +176,9 @@ impl Header {
         }
     }
 
-    /// Whether the receiver it names is to acknowledge it: data (1) and MAC command (3) frames.
+    /// Whether the receiver it names is to acknowledge it: data (1) and MAC command frames.
     pub(crate) fn wants_ack(&self) -> bool {
-        self.ack_request && (self.kind == 1 || self.kind == 3)
+        self.ack_request && (self.kind == 1 || self.kind == TYPE_COMMAND)
     }
 }
 

@@ -60,7 +60,8 @@ pub struct RadioProfile {
     pub currents: Currents,
 }
 
-/// AT86RF233 as on TCPlp's Hamilton: extended operating mode, SPI at 8 MHz.
+/// AT86RF233 as on TCPlp's Hamilton: extended operating mode, SPI at 8 MHz. One bit says that a
+/// frame is pending, to whoever asks (AACK_SET_PD in register CSMA_SEED_1, data sheet 8351B).
 pub const AT86RF233: RadioProfile = RadioProfile {
     name: "at86rf233",
     abilities: &[
@@ -102,7 +103,13 @@ pub const AT86RF233: RadioProfile = RadioProfile {
 /// frames go to and from RAM by DMA. No hardware backoff: the radio listens during it.
 pub const NRF52840: RadioProfile = RadioProfile {
     name: "nrf52840",
-    abilities: &[Capabilities::AUTO_ACK, Capabilities::ACK_WAIT, Capabilities::SCHEDULED],
+    abilities: &[
+        Capabilities::AUTO_ACK,
+        Capabilities::ACK_WAIT,
+        Capabilities::SCHEDULED,
+        // The driver's table of pending short addresses (nrf_802154_pending_bit_for_addr_set).
+        Capabilities::SOURCE_MATCH,
+    ],
     // EasyDMA (product specification).
     buffering: Buffering::Ram,
     // Fast ramp-up, 40 us (nrf_802154_procedures_duration.h).

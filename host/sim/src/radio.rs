@@ -125,6 +125,9 @@ pub(crate) struct Radio {
     pub(crate) meter: Meter,
     pub(crate) auto_ack: bool,
     pub(crate) ack_wait: bool,
+    pub(crate) source_match: bool,
+    /// For whom a frame is pending; without `source_match` not empty means for everybody.
+    pub(crate) pending: Vec<u16>,
     pub(crate) sensitivity_dbm: f32,
     pub(crate) cca_threshold_mw: f64,
     pub(crate) cca_threshold_dbm: f32,
@@ -177,6 +180,8 @@ impl Radio {
             meter: Meter::NEW,
             auto_ack: capabilities.contains(Capabilities::AUTO_ACK),
             ack_wait: capabilities.contains(Capabilities::ACK_WAIT),
+            source_match: capabilities.contains(Capabilities::SOURCE_MATCH),
+            pending: Vec::new(),
             sensitivity_dbm: profile.sensitivity_dbm as f32,
             cca_threshold_mw: crate::ber::mw_from_dbm(profile.cca_threshold_dbm),
             cca_threshold_dbm: profile.cca_threshold_dbm as f32,
@@ -188,6 +193,23 @@ impl Radio {
             ack: Psdu::EMPTY,
             incoming: Psdu::EMPTY,
         }
+    }
+
+    /// `Command::Pending`.
+    pub(crate) fn set_pending(&mut self, short: u16, pending: bool) {
+        if self.source_match {
+            self.pending.retain(|&known| known != short);
+        } else {
+            self.pending.clear();
+        }
+        if pending {
+            self.pending.push(short);
+        }
+    }
+
+    /// What the acknowledgement of a data request from `short` says.
+    pub(crate) fn is_pending(&self, short: u16) -> bool {
+        if self.source_match { self.pending.contains(&short) } else { !self.pending.is_empty() }
     }
 
     /// What it has on the air.

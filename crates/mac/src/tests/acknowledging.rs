@@ -19,7 +19,7 @@ fn the_mac_acknowledges_12_symbols_after_the_end_where_the_radio_does_not() {
     assert!(receive(&mut mac, T0, &frame).unwrap().is_some());
     let end = T0 + OCTET * (u32::try_from(frame.len()).unwrap() + 3);
     let submission = mac.poll_radio(end).unwrap();
-    assert_eq!(submission.frame, ack_frame(3));
+    assert_eq!(submission.frame, ack_frame(3, false));
     let Command::Transmit { start, access, ack, .. } = submission.command else {
         panic!("{:?}", submission.command);
     };
@@ -45,7 +45,7 @@ fn an_acknowledgement_goes_before_a_frame_that_is_ready() {
     let mut mac = mac(Config { csma_params, ..config() }, Capabilities::NONE, 1);
     put(&mut mac, T0, request(1)).unwrap();
     receive(&mut mac, T0, &data_frame(PEER, ME, 3, true)).unwrap();
-    assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3));
+    assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3, false));
     assert_eq!(mac.poll_radio(T0), None, "one transmission at a time");
     transmitted(&mut mac, T0, Ack::NotAwaited);
     assert!(mac.poll_radio(T0).unwrap().frame.ends_with(b"data"));
@@ -97,5 +97,5 @@ fn a_repetition_is_acknowledged_again() {
     assert!(mac.poll_radio(T0).is_some());
     transmitted(&mut mac, T0, Ack::NotAwaited);
     assert_eq!(receive(&mut mac, T0, &frame), Err(Discard::Duplicate));
-    assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3));
+    assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3, false));
 }

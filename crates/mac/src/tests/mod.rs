@@ -2,6 +2,8 @@
 
 mod acknowledging;
 mod channel_access;
+mod leaf;
+mod parent;
 mod queueing;
 mod receiving;
 mod retrying;
@@ -17,6 +19,7 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
+    type Sleepers = [Sleeper; 2];
 }
 
 type TestMac = Mac<Plan>;
@@ -36,6 +39,14 @@ fn config() -> Config {
     Config { short: 1, extended: [2, 0, 0, 0, 0, 0, 0, 1], ..Config::DEFAULT }
 }
 
+/// Where the payload of a data frame is.
+fn payload(indication: Option<Indication>) -> core::ops::Range<usize> {
+    match indication {
+        Some(Indication::Data { payload, .. }) => payload,
+        other => panic!("no data: {other:?}"),
+    }
+}
+
 /// A MAC whose radio listens already.
 fn mac(config: Config, capabilities: Capabilities, seed: u64) -> TestMac {
     let mut mac = Mac::new(config, capabilities, seed);
@@ -45,7 +56,8 @@ fn mac(config: Config, capabilities: Capabilities, seed: u64) -> TestMac {
 }
 
 fn request(token: u32) -> TxRequest {
-    TxRequest { dst: PEER, ack: true, token: Token(token), class: Class::Data }
+    let (token, class) = (Token(token), Class::Data);
+    TxRequest { dst: PEER, ack: true, token, class, frame_pending: false }
 }
 
 fn put(mac: &mut TestMac, now: Instant, request: TxRequest) -> Result<(), QueueFull> {
@@ -95,9 +107,9 @@ fn receive(mac: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Option<Indic
     mac.handle_radio(now, event, &mut frame.to_vec())
 }
 
-fn ack_frame(sequence: u8) -> [u8; 3] {
+fn ack_frame(sequence: u8, frame_pending: bool) -> [u8; 3] {
     let mut frame = [0; 3];
-    Repr::ack(sequence, false).emit(&mut frame).unwrap();
+    Repr::ack(sequence, frame_pending).emit(&mut frame).unwrap();
     frame
 }
 

@@ -134,14 +134,17 @@ fn without_ack_wait_only_an_acknowledgement_with_the_right_number_counts() {
     let (_, frame) = submitted(&mut mac, &mut now);
     let sequence = sequence_of(&frame);
     // Somebody else's, with the same number, before our frame was on the air.
-    assert_eq!(receive(&mut mac, now - Duration::from_micros(1), &ack_frame(sequence)), Ok(None));
+    assert_eq!(
+        receive(&mut mac, now - Duration::from_micros(1), &ack_frame(sequence, false)),
+        Ok(None)
+    );
     transmitted(&mut mac, now, Ack::NotAwaited);
     assert_eq!(mac.poll_outcome(now), None);
     let later = now + Duration::from_millis(1);
-    let other = ack_frame(sequence.wrapping_add(1));
+    let other = ack_frame(sequence.wrapping_add(1), false);
     assert_eq!(receive(&mut mac, later, &other), Err(Discard::UnawaitedAck));
     assert_eq!(mac.poll_outcome(later), None);
-    assert_eq!(receive(&mut mac, later, &ack_frame(sequence)), Ok(None));
+    assert_eq!(receive(&mut mac, later, &ack_frame(sequence, false)), Ok(None));
     assert_eq!(mac.poll_outcome(later).unwrap().result, Delivery::Delivered);
 }
 
@@ -151,7 +154,7 @@ fn an_acknowledgement_that_is_reported_before_its_transmission_counts() {
     put(&mut mac, now, request(1)).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
     let ack_sfd = now + Duration::from_millis(1);
-    assert_eq!(receive(&mut mac, ack_sfd, &ack_frame(sequence_of(&frame))), Ok(None));
+    assert_eq!(receive(&mut mac, ack_sfd, &ack_frame(sequence_of(&frame), false)), Ok(None));
     assert_eq!(mac.poll_outcome(ack_sfd), None, "not before the radio says that it was sent");
     let event = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
     mac.handle_radio(ack_sfd, event, &mut []).unwrap();
@@ -181,7 +184,7 @@ fn an_acknowledgement_from_before_the_transmission_is_not_its_own() {
     put(&mut mac, now, request(1)).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
     transmitted(&mut mac, now, Ack::NotAwaited);
-    let ack = ack_frame(sequence_of(&frame));
+    let ack = ack_frame(sequence_of(&frame), false);
     assert_eq!(receive(&mut mac, now, &ack), Err(Discard::UnawaitedAck));
     assert_eq!(mac.poll_outcome(now), None);
 }
@@ -191,6 +194,6 @@ fn an_acknowledgement_of_a_frame_that_asked_for_none_is_not_awaited() {
     let (mut mac, mut now) = (mac(config(), Capabilities::NONE, 1), T0);
     put(&mut mac, now, TxRequest { ack: false, ..request(1) }).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
-    let ack = ack_frame(sequence_of(&frame));
+    let ack = ack_frame(sequence_of(&frame), false);
     assert_eq!(receive(&mut mac, now, &ack), Err(Discard::UnawaitedAck));
 }

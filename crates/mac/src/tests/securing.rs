@@ -33,8 +33,8 @@ fn opened(to: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Vec<u8>, Disca
     let mut octets = frame.to_vec();
     let len = octets.len() as u8;
     let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: true };
-    let indication = to.handle_radio(now, event, &mut octets)?.expect("a data frame");
-    Ok(octets[indication.payload].to_vec())
+    let indication = to.handle_radio(now, event, &mut octets)?;
+    Ok(octets[payload(indication)].to_vec())
 }
 
 #[test]
@@ -173,4 +173,36 @@ fn a_device_that_starts_again_below_its_counter_is_taken_for_a_replay() {
         let frame = sent(&mut secured(1, first_counter), &mut now, PEER);
         assert_eq!(opened(&mut to, now, &frame).is_ok(), expected, "{first_counter}");
     }
+}
+
+#[test]
+fn data_requests_and_empty_frames_are_secured_and_known_again() {
+    let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);
+    child.request_data(now, PEER).unwrap();
+    let (_, request) = submitted(&mut child, &mut now);
+    // 9 octets of addressing, 6 of security header, the command and 4 of integrity code.
+    assert_eq!((request.len(), counter_of(&request)), (9 + 6 + 1 + 4, 0));
+    let hear = |mac: &mut TestMac, frame: &[u8]| {
+        let len = frame.len() as u8;
+        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: true };
+        mac.handle_radio(now, event, &mut frame.to_vec())
+    };
+    let mut forged = request.clone();
+    forged[7] ^= 1;
+    assert_eq!(hear(&mut parent, &forged), Err(Discard::BadMic));
+    let src = Address::Short(1);
+    let asked = Ok(Some(Indication::DataRequest { src, rssi_dbm: -60, lqi: 200 }));
+    for _ in 0..2 {
+        assert_eq!(hear(&mut parent, &request), asked);
+    }
+    parent.set_pending(now, 9, true).unwrap();
+    assert!(matches!(parent.poll_radio(now).unwrap().command, Command::Pending { .. }));
+    // A repetition is answered again.
+    assert_eq!(hear(&mut parent, &request), asked);
+    let mut at = now;
+    let (_, empty) = submitted(&mut parent, &mut at);
+    transmitted(&mut child, now, Ack::Received { frame_pending: true });
+    assert_eq!(empty.len(), 9 + 6 + 4);
+    assert_eq!(hear(&mut child, &empty), Ok(None));
+    assert_eq!(child.poll_data_request(now), Some(DataRequestOutcome::Received { more: false }));
 }

@@ -109,6 +109,7 @@ impl Air {
         match command {
             Command::Off => radio.listening = false,
             Command::Receive { .. } => radio.listening = true,
+            Command::Pending { .. } => {}
             Command::Transmit { .. } if !matches!(radio.state, State::Idle) => return Err(Busy),
             Command::Transmit { access, ack, .. } => {
                 assert!((1..=125).contains(&frame.len()), "{} octets", frame.len());

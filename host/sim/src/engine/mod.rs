@@ -118,6 +118,7 @@ impl Core {
                 };
                 self.submit_transmit(node, job, frame);
             }
+            Command::Pending { short, pending } => self.radios[node].set_pending(short, pending),
         }
         Ok(())
     }
@@ -130,7 +131,7 @@ impl Core {
             Phase::Listen => {
                 let stays = matches!(mode, Mode::Receive { from, until, channel }
                     if from <= now && until > now && channel == radio.channel);
-                if !stays {
+                if !stays && self.can_interrupt(node) {
                     self.abandon(node);
                     self.settle(node);
                 }
@@ -342,6 +343,7 @@ impl Core {
         radio.readout_until = 0;
         radio.readout_generation = next_generation(radio.readout_generation);
         radio.mode = Mode::Off;
+        radio.pending.clear();
         self.enter(node, Phase::Off, NEVER, RadioState::Sleep);
         self.arm_schedule(node);
     }

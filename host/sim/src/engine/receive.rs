@@ -36,7 +36,7 @@ impl Core {
         let ack = header.sequence.filter(|_| unicast && header.wants_ack());
         self.take_in(node, lock, ack.is_some());
         match ack.filter(|_| self.radios[node].auto_ack) {
-            Some(sequence) => self.turn_to_ack(node, sequence),
+            Some(sequence) => self.turn_to_ack(node, sequence, header.data_request_of),
             None => self.settle(node),
         }
     }

@@ -34,12 +34,18 @@ impl Core {
         let now = self.now;
         let radio = &mut self.radios[node];
         let Some(job) = &mut radio.job else { return };
+        let p = &radio.profile;
+        if radio.phase == Phase::Off && p.wake_us > 0 {
+            let until = now + p.wake_us;
+            if matches!(job.start, Start::At(_)) {
+                job.begin_at = until;
+            }
+            return self.enter(node, Phase::Waking, until, RadioState::Idle);
+        }
         job.begun = true;
         radio.channel = job.channel;
-        let p = &radio.profile;
-        let wake = if radio.phase == Phase::Off { p.wake_us } else { 0 };
         let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
-        let mut ready_at = now + wake + p.prepare_us + load + p.start_us;
+        let mut ready_at = now + p.prepare_us + load + p.start_us;
         if let Start::At(sfd) = job.start {
             let sense = match job.access {
                 Access::Immediate => 0,
@@ -180,8 +186,10 @@ impl Core {
     }
 
     /// A frame that wants an acknowledgement has just ended.
-    pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8) {
-        self.radios[node].ack.load_ack(sequence);
+    pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
+        let radio = &mut self.radios[node];
+        let pending = request_of.is_some_and(|short| radio.is_pending(short));
+        radio.ack.load_ack(sequence, pending);
         let until = self.now + TURNAROUND.as_micros();
         self.enter(node, Phase::AckTurnaround, until, RadioState::Ready);
     }
