@@ -2,6 +2,7 @@
 //!
 //! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
 
+mod low_power;
 mod tests_of;
 
 use crate::experiment::{ExperimentResult, Results, Row};

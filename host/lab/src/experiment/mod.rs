@@ -10,6 +10,7 @@ mod runner;
 mod tcplp_bound;
 mod tcplp_buffer;
 mod tcplp_cwnd;
+mod tcplp_deaf;
 mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_hops;
@@ -195,7 +196,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 9] = [
+    static ALL: [Experiment; 10] = [
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,
@@ -205,6 +206,7 @@ pub fn all() -> &'static [Experiment] {
         tcplp_hops::EXPERIMENT,
         tcplp_cwnd::EXPERIMENT,
         tcplp_model::EXPERIMENT,
+        tcplp_deaf::EXPERIMENT,
     ];
     &ALL
 }
