@@ -1,5 +1,6 @@
-//! The parsers of `kinglet-wire`. Each must also agree with its writer.
+//! The parsers of `kinglet-wire` and that of CoAP. Each must also agree with its writer.
 
+use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
 use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity};
 use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, tcp as t, udp as u};
@@ -144,4 +145,19 @@ pub fn tcp(data: &[u8]) {
     (first.options.sack, second.options.sack) = (t::SackBlocks::EMPTY, t::SackBlocks::EMPTY);
     assert_eq!(first, second);
     std::hint::black_box(checksum::sum(&octets));
+}
+
+/// CoAP: an accepted message survives being written and read again.
+pub fn coap(data: &[u8]) {
+    let Ok(message) = Message::parse(data) else { return };
+    let mut octets = vec![0; data.len()];
+    let mut writer = Writer::new(&mut octets, message.header).expect("it was there");
+    for (number, value) in message.options() {
+        writer.option(number, value).expect("no form is shorter than the writer's");
+    }
+    writer.payload(message.payload).expect("as before");
+    let len = writer.finish();
+    let again = Message::parse(&octets[..len]).expect("what was written can be read");
+    assert_eq!((again.header, again.payload), (message.header, message.payload));
+    assert!(again.options().eq(message.options()));
 }

@@ -75,11 +75,26 @@ mod wire {
         let options = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 3, 3, 7, 5, 10];
         feed(wire::tcp, &[&fixed, &[fixed.as_slice(), &options].concat()]);
     }
+
+    #[test]
+    fn coap() {
+        let request = [0x42, 1, 0, 1, 7, 7, 0xb1, 0x61, 0x0d, 0, 0xe1, 0, 1, 9, 0xff, 1];
+        feed(wire::coap, &[&[0x40, 1], &[0x60, 0x45, 0, 1, 0xff], &request]);
+    }
 }
 
 mod layers {
     use super::{feed, feed_some};
     use kinglet_fuzz::layers;
+
+    #[test]
+    fn coap_messages() {
+        // A request that is sent, acknowledged in vain and given up; one that is served; a ping.
+        let client = [0, 1, 4, 4, 4, 4, 4, 4, 1, 5, 4, 0x60, 0, 0, 1];
+        let server = [0, 5, 6, 0x40, 1, 0, 1, 0xb1, 0x61, 2, 3, 1, 2, 3];
+        let block = [0, 5, 8, 0x40, 3, 0, 1, 0xd1, 0x0e, 0x0a, 0xff];
+        feed(layers::coap_messages, &[&client, &server, &block, &[1, 5, 4, 0x40, 0, 0, 1]]);
+    }
 
     #[test]
     fn mac_frames() {

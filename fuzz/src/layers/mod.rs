@@ -1,9 +1,11 @@
 //! Whole layers, driven by arbitrary calls with arbitrary bytes.
 
+mod coap;
 mod mac;
 mod net;
 mod tcp;
 
+pub use coap::coap_messages;
 pub use mac::mac_frames;
 pub use net::net_frames;
 pub use tcp::{tcp_pair, tcp_segments};

@@ -6,7 +6,8 @@ use toml::{Table, Value};
 /// The layers below all others.
 const BASE: [&str; 3] = ["kinglet-mem", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
-const LAYERS: [&str; 5] = [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp", "kinglet-mesh"];
+const LAYERS: [&str; 6] =
+    [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp", "kinglet-mesh", "kinglet-coap"];
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
 
@@ -22,7 +23,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
         "kinglet-mesh" => vec!["kinglet-mem", "kinglet-time"],
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
-        "kinglet-net" | "kinglet-tcp" => BASE.to_vec(),
+        "kinglet-net" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),
         // The sockets and the script runner of the testkit are what it is made of.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],
@@ -142,7 +143,9 @@ mod tests {
 
     #[test]
     fn no_stack_crate_reaches_up_to_the_host() {
-        for name in ["kinglet-mem", "kinglet-tcp", "kinglet-mac", "kinglet-net", "kinglet"] {
+        for name in
+            ["kinglet-mem", "kinglet-tcp", "kinglet-coap", "kinglet-mac", "kinglet-net", "kinglet"]
+        {
             let below = allowed(name).expect("on the map");
             for host in ["kinglet-sim", "kinglet-lab", "kinglet-gateway", "kinglet-cli", TESTKIT] {
                 assert!(!below.contains(&host), "{name} may see {host}");

@@ -1,0 +1,169 @@
+//! One request and its response, seen from either end.
+
+use crate::info::Failure;
+use crate::message::{Code, Header, Kind, Token};
+use crate::rto::{self, Estimate, Rto};
+use kinglet_mem::{Array, Empty, Held};
+use kinglet_time::{Duration, Instant};
+
+/// Names a request of this end until its place is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle {
+    pub(super) index: u8,
+    pub(super) generation: u16,
+}
+
+/// Names a request of a peer until it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket(pub(super) Handle);
+
+/// Where an exchange stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The message waits for others to the same peer (NSTART).
+    Queued,
+    /// The message is to be sent, for the first time or again.
+    Ready,
+    /// The message was sent and is not acknowledged; `due` is when it is sent again.
+    Unacknowledged,
+    /// Client: a response is still to come, until `due`.
+    Waiting,
+    /// Client: over, to be told.
+    Failed(Failure),
+    /// Server: the application has the request; it is acknowledged at `due`.
+    Received,
+    /// Server: the application has the request, and the client knows; forgotten at `due`.
+    Acknowledged,
+    /// Over. The client remembers the response in case that it is repeated, until the place is
+    /// needed; the server the request, until `due` at the latest.
+    Done,
+}
+
+/// An exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exchange<K> {
+    pub(super) peer: K,
+    pub(super) token: Token,
+    /// Type and ID of the message that this end sends.
+    pub(super) kind: Kind,
+    pub(super) message_id: u16,
+    /// ID of the peer's message: the request, or the response that came by itself.
+    pub(super) peer_id: u16,
+    /// Whether the peer's message was confirmable.
+    pub(super) confirmable: bool,
+    /// `peer_id` is to be acknowledged in a message of its own.
+    pub(super) owes_ack: bool,
+    /// This end is the server: its message is the response.
+    pub(super) serves: bool,
+    pub(super) state: State,
+    pub(super) len: u16,
+    pub(super) order: u16,
+    /// Transmissions so far.
+    pub(super) tries: u8,
+    /// When the first of them was.
+    pub(super) first: Instant,
+    /// When something is to be done; it was set so long before.
+    pub(super) due: Instant,
+    pub(super) timeout: Duration,
+    pub(super) first_timeout: Duration,
+}
+
+impl<K> Exchange<K> {
+    pub(super) const fn new(now: Instant, peer: K, header: Header) -> Self {
+        Exchange {
+            peer,
+            token: header.token,
+            kind: header.kind,
+            message_id: header.message_id,
+            peer_id: header.message_id,
+            confirmable: matches!(header.kind, Kind::Confirmable),
+            owes_ack: false,
+            serves: false,
+            state: State::Queued,
+            len: 0,
+            order: 0,
+            tries: 0,
+            first: now,
+            due: now,
+            timeout: Duration::ZERO,
+            first_timeout: Duration::ZERO,
+        }
+    }
+
+    /// Whether `due` means anything.
+    pub(super) const fn is_timed(&self) -> bool {
+        match self.state {
+            State::Unacknowledged | State::Waiting | State::Received | State::Acknowledged => true,
+            // A client's is kept until its place is needed, and has no timeout.
+            State::Done => self.timeout.as_micros() > 0,
+            State::Queued | State::Ready | State::Failed(_) => false,
+        }
+    }
+
+    /// Whether the application of a client has something to wait for.
+    pub(super) const fn is_under_way(&self) -> bool {
+        !matches!(self.state, State::Failed(_) | State::Done)
+    }
+
+    /// Whether something is awaited from the peer.
+    pub(super) const fn awaits(&self) -> bool {
+        matches!(self.state, State::Unacknowledged | State::Waiting)
+    }
+
+    /// Whether it counts against NSTART.
+    pub(super) const fn is_outstanding(&self) -> bool {
+        matches!(self.kind, Kind::Confirmable)
+            && matches!(self.state, State::Ready | State::Unacknowledged)
+    }
+
+    /// What is awaited is late: whether the message is sent again, which is then to be offered.
+    pub(super) fn try_again(&mut self, rto: Rto, max_retransmit: u8) -> bool {
+        if self.state != State::Unacknowledged || self.tries > max_retransmit {
+            return false;
+        }
+        self.timeout = rto::next(rto, self.timeout, self.first_timeout);
+        self.state = State::Ready;
+        true
+    }
+
+    pub(super) fn set_due(&mut self, now: Instant, after: Duration) {
+        (self.due, self.timeout) = (now + after, after);
+    }
+}
+
+/// Room for an exchange and the message of this end.
+pub struct Slot<K, B> {
+    pub(super) exchange: Option<Held<Exchange<K>>>,
+    pub(super) generation: u16,
+    pub(super) message: B,
+}
+
+impl<K, B: Array<u8>> Empty for Slot<K, B> {
+    const EMPTY: Self = Slot { exchange: None, generation: 0, message: B::EMPTY };
+}
+
+impl<K, B> Slot<K, B> {
+    /// Whether it may be used for something else, if need be.
+    pub(super) fn is_free(&self) -> bool {
+        self.exchange.as_ref().is_none_or(|it| it.state == State::Done && !it.owes_ack)
+    }
+}
+
+/// What is known of the round trips to a peer.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerEstimate<K> {
+    pub(super) peer: K,
+    pub(super) estimate: Estimate,
+}
+
+/// A Reset that waits to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Reset<K> {
+    pub(super) peer: K,
+    pub(super) message_id: u16,
+}
+
+/// An acknowledgement or a Reset.
+pub(super) const fn empty(kind: Kind, message_id: u16) -> Header {
+    Header { kind, code: Code::EMPTY, message_id, token: Token::EMPTY }
+}

@@ -1,0 +1,238 @@
+//! What arrives (RFC 7252 §4 and 5).
+
+use super::exchange::{Exchange, Handle, Reset, Slot, State, Ticket};
+use super::{Endpoint, Event};
+use crate::config::Sizes;
+use crate::info::{Discard, Failure};
+use crate::message::{Code, Kind, Message, ParseError};
+use crate::option;
+use kinglet_mem::{Array, Held};
+use kinglet_time::Instant;
+
+impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+    /// Takes a datagram from `peer`. What the protocol answers by itself (acknowledgements, Resets,
+    /// 4.02 Bad Option, a response again) is offered by [`Endpoint::poll_message`].
+    ///
+    /// # Errors
+    /// [`Discard`]: it is nothing for the application.
+    pub fn handle_message<'a>(
+        &mut self,
+        now: Instant,
+        peer: K,
+        octets: &'a [u8],
+    ) -> Result<Event<'a>, Discard> {
+        let taken = self.take(now, peer, octets);
+        let count = match taken {
+            Err(Discard::Duplicate) => &mut self.stats.duplicates,
+            _ => &mut self.stats.received,
+        };
+        *count = count.wrapping_add(1);
+        if taken.is_err() {
+            self.stats.discarded = self.stats.discarded.wrapping_add(1);
+        }
+        taken
+    }
+
+    fn take<'a>(&mut self, now: Instant, peer: K, octets: &'a [u8]) -> Result<Event<'a>, Discard> {
+        let message = match Message::parse(octets) {
+            Ok(message) => message,
+            Err(ParseError::Malformed { kind, message_id }) => {
+                self.reject(peer, kind, message_id);
+                return Err(Discard::Malformed);
+            }
+            Err(ParseError::Unknown) => return Err(Discard::Unknown),
+        };
+        let (kind, code) = (message.header.kind, message.header.code);
+        let message_id = message.header.message_id;
+        match kind {
+            Kind::Acknowledgement if code == Code::EMPTY => {
+                self.handle_ack(now, peer, message_id).map(|()| Event::Nothing)
+            }
+            Kind::Reset if code == Code::EMPTY => {
+                self.handle_reset(now, peer, message_id).map(|()| Event::Nothing)
+            }
+            Kind::Confirmable | Kind::NonConfirmable if code.is_request() => {
+                self.handle_request(now, peer, message)
+            }
+            Kind::Confirmable | Kind::NonConfirmable | Kind::Acknowledgement
+                if code.is_response() =>
+            {
+                self.handle_response(now, peer, message)
+            }
+            // RFC 7252 §4.3: an empty confirmable message asks for a sign of life, and a code of a
+            // reserved class is rejected alike.
+            _ => {
+                self.reject(peer, kind, message_id);
+                if kind == Kind::Confirmable && code == Code::EMPTY {
+                    Ok(Event::Nothing)
+                } else {
+                    Err(Discard::Malformed)
+                }
+            }
+        }
+    }
+
+    /// Rejects a message: with a Reset if it is confirmable, else by silence (RFC 7252 §4.2, 4.3).
+    fn reject(&mut self, peer: K, kind: Kind, message_id: u16) {
+        let free = self.resets.as_mut_slice().iter_mut().find(|place| place.is_none());
+        if let Some(place) = free.filter(|_| kind == Kind::Confirmable) {
+            *place = Some(Reset { peer, message_id });
+        }
+    }
+
+    /// The exchange whose message, sent and confirmable, has this ID.
+    fn unacknowledged(&mut self, peer: K, message_id: u16) -> Option<&mut Exchange<K>> {
+        self.exchanges_mut().find(|it| {
+            it.peer == peer && it.message_id == message_id && it.tries > 0 && it.is_outstanding()
+        })
+    }
+
+    fn handle_ack(&mut self, now: Instant, peer: K, message_id: u16) -> Result<(), Discard> {
+        let (response_timeout, lifetime) = (self.config.response_timeout, self.config.lifetimes.0);
+        let exchange = self.unacknowledged(peer, message_id).ok_or(Discard::Unexpected)?;
+        let Exchange { first, tries, .. } = *exchange;
+        if exchange.serves {
+            exchange.state = State::Done;
+            exchange.set_due(now, lifetime);
+        } else {
+            exchange.state = State::Waiting;
+            exchange.set_due(now, response_timeout);
+        }
+        self.sample(now, peer, first, tries);
+        Ok(())
+    }
+
+    fn handle_reset(&mut self, now: Instant, peer: K, message_id: u16) -> Result<(), Discard> {
+        let lifetime = self.config.lifetimes.0;
+        let mut sent = self.exchanges_mut().filter(|it| it.peer == peer && it.tries > 0);
+        let exchange = sent.find(|it| {
+            it.message_id == message_id
+                && matches!(it.state, State::Ready | State::Unacknowledged | State::Waiting)
+        });
+        let exchange = exchange.ok_or(Discard::Unexpected)?;
+        if exchange.serves {
+            exchange.state = State::Done;
+            exchange.set_due(now, lifetime);
+        } else {
+            exchange.state = State::Failed(Failure::Reset);
+        }
+        Ok(())
+    }
+
+    fn handle_response<'a>(
+        &mut self,
+        now: Instant,
+        peer: K,
+        message: Message<'a>,
+    ) -> Result<Event<'a>, Discard> {
+        let header = message.header;
+        let confirmable = header.kind == Kind::Confirmable;
+        let is_bad = bad_option(&message).is_some();
+        let slots = self.requests.as_mut_slice().iter_mut().zip(0u8..=u8::MAX);
+        let mut slots = slots.filter_map(|(slot, index)| {
+            let handle = Handle { index, generation: slot.generation };
+            slot.exchange.as_deref_mut().map(|exchange| (handle, exchange))
+        });
+        let found = slots.find(|(_, it)| {
+            let is_own = it.peer == peer && it.token == header.token;
+            is_own
+                && match (it.state, header.kind) {
+                    (State::Ready | State::Unacknowledged, Kind::Acknowledgement) => {
+                        it.tries > 0 && it.message_id == header.message_id
+                    }
+                    (State::Ready | State::Unacknowledged | State::Waiting, _) => it.tries > 0,
+                    // The acknowledgement of a response was lost, and it comes again.
+                    (State::Done, Kind::Confirmable) => it.peer_id == header.message_id,
+                    _ => false,
+                }
+        });
+        let Some((handle, exchange)) = found.filter(|_| !is_bad) else {
+            self.reject(peer, header.kind, header.message_id);
+            return Err(if is_bad { Discard::BadOption } else { Discard::Unexpected });
+        };
+        exchange.owes_ack = confirmable;
+        if exchange.state == State::Done {
+            return Err(Discard::Duplicate);
+        }
+        let Exchange { first, tries, state, kind, .. } = *exchange;
+        exchange.state = State::Done;
+        exchange.peer_id = header.message_id;
+        // Without a timeout: it is kept until its place is needed.
+        exchange.set_due(now, kinglet_time::Duration::ZERO);
+        // What came after an acknowledgement is the application's time, not the network's.
+        if state != State::Waiting || kind == Kind::NonConfirmable {
+            self.sample(now, peer, first, tries);
+        }
+        Ok(Event::Response { handle, message })
+    }
+
+    fn handle_request<'a>(
+        &mut self,
+        now: Instant,
+        peer: K,
+        message: Message<'a>,
+    ) -> Result<Event<'a>, Discard> {
+        let header = message.header;
+        if self.is_repeated(peer, header.message_id) {
+            return Err(Discard::Duplicate);
+        }
+        let bad_option = bad_option(&message);
+        let confirmable = header.kind == Kind::Confirmable;
+        if bad_option.is_some() && !confirmable {
+            return Err(Discard::BadOption);
+        }
+        let (ack_delay, lifetime) = (self.config.ack_delay, self.config.lifetimes.1);
+        let (slot, index) = place(self.served.as_mut_slice()).ok_or(Discard::Busy)?;
+        let fresh = Exchange::new(now, peer, header);
+        let exchange = Exchange { state: State::Received, serves: true, ..fresh };
+        let exchange = slot.exchange.insert(Held::This(exchange));
+        exchange.set_due(now, if confirmable { ack_delay } else { lifetime });
+        slot.generation = slot.generation.wrapping_add(1);
+        let ticket = Ticket(Handle { index, generation: slot.generation });
+        if let Some(code) = bad_option {
+            // There is room for a header and a token in any plan that works at all.
+            let _ = self.respond(now, ticket, code, |_| Ok(()));
+            return Err(Discard::BadOption);
+        }
+        Ok(Event::Request { ticket, message })
+    }
+
+    /// Whether a request was seen before; its answer is then offered again (RFC 7252 §4.5).
+    fn is_repeated(&mut self, peer: K, message_id: u16) -> bool {
+        let mut served = self.served.as_mut_slice().iter_mut();
+        let seen = served.find_map(|slot| {
+            let exchange = slot.exchange.as_deref_mut()?;
+            (exchange.peer == peer && exchange.peer_id == message_id).then_some(exchange)
+        });
+        let Some(exchange) = seen else { return false };
+        match (exchange.state, exchange.kind) {
+            // It will be answered.
+            (State::Received | State::Ready, _) => {}
+            (State::Done, Kind::Acknowledgement) => exchange.state = State::Ready,
+            _ => exchange.owes_ack = exchange.confirmable,
+        }
+        true
+    }
+}
+
+/// A free place for a request of a peer, or that of the oldest answer.
+fn place<K, B>(slots: &mut [Slot<K, B>]) -> Option<(&mut Slot<K, B>, u8)> {
+    let free = slots.iter_mut().zip(0u8..=u8::MAX).filter(|(slot, _)| slot.is_free());
+    // `None` is less than any instant.
+    free.min_by_key(|(slot, _)| slot.exchange.as_ref().map(|exchange| exchange.due))
+}
+
+/// The code with which a message is to be rejected for one of its options (RFC 7252 §5.4).
+fn bad_option(message: &Message<'_>) -> Option<Code> {
+    let mut last = None;
+    for (number, value) in message.options() {
+        let again = last.replace(number) == Some(number) && !option::is_repeatable(number);
+        if matches!(number, option::PROXY_URI | option::PROXY_SCHEME) {
+            return Some(Code::PROXYING_NOT_SUPPORTED);
+        }
+        if option::is_critical(number) && (again || !option::is_recognised(number, value.len())) {
+            return Some(Code::BAD_OPTION);
+        }
+    }
+    None
+}

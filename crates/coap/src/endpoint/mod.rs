@@ -1,0 +1,362 @@
+//! The endpoint: requests under way and requests being served, each with the message that may have
+//! to be sent again.
+
+mod exchange;
+mod input;
+mod output;
+
+pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
+
+use crate::config::{Config, Sizes};
+use crate::info::{Expected, Failure, Info, Stats};
+use crate::message::{Code, Header, Kind, Message, Token, WriteError, Writer};
+use crate::random::Random;
+use crate::rto::{self, Estimate};
+use exchange::{Exchange, State};
+use kinglet_mem::{Array, Held};
+use kinglet_time::{Duration, Instant, earliest};
+
+/// Whether a message is to be acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is, and it is sent again until then.
+    Confirmable,
+    /// It is not; how often such messages are sent is the application's responsibility.
+    NonConfirmable,
+}
+
+/// What a message brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Nothing for the application.
+    Nothing,
+    /// A request, to be answered with [`Endpoint::respond`].
+    Request {
+        /// Names it.
+        ticket: Ticket,
+        /// What it says.
+        message: Message<'a>,
+    },
+    /// The response to a request, which is over with it.
+    Response {
+        /// Names the request.
+        handle: Handle,
+        /// What it says.
+        message: Message<'a>,
+    },
+}
+
+/// Why [`Endpoint::request`] failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestError {
+    /// As many requests are under way as there is room for.
+    TableFull,
+    /// It could not be written.
+    Write(WriteError),
+}
+
+/// Why [`Endpoint::respond`] failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RespondError {
+    /// The request was answered already, or forgotten.
+    Stale,
+    /// The response could not be written; the request is still to be answered.
+    Write(WriteError),
+}
+
+/// When a message is offered again that the transport has refused.
+const REFUSED_FOR: Duration = Duration::from_millis(20);
+/// How much longer than the round trip an answer may take: what a peer may wait before it
+/// acknowledges without a response.
+const HESITATION: Duration = Duration::from_millis(500);
+
+/// Client and server in one, as RFC 7252 calls it. `K` names a peer: address, port and whatever else
+/// the caller needs to reach it.
+pub struct Endpoint<K: Copy + Eq, S: Sizes> {
+    config: Config,
+    random: Random,
+    /// None until the first is drawn.
+    message_id: Option<u16>,
+    /// Counts requests, so that they are sent in their order.
+    order: u16,
+    requests: S::Requests<K>,
+    served: S::Served<K>,
+    peers: S::Peers<K>,
+    resets: S::Resets<K>,
+    /// The transport has refused a message; nothing is offered before.
+    hold: Option<Instant>,
+    stats: Stats,
+}
+
+impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+    /// An endpoint at rest.
+    pub const fn new(config: Config) -> Self {
+        Endpoint {
+            random: Random::new(config.seed),
+            config,
+            message_id: None,
+            order: 0,
+            requests: S::Requests::<K>::EMPTY,
+            served: S::Served::<K>::EMPTY,
+            peers: S::Peers::<K>::EMPTY,
+            resets: S::Resets::<K>::EMPTY,
+            hold: None,
+            stats: Stats {
+                sent: 0,
+                received: 0,
+                retransmissions: 0,
+                timeouts: 0,
+                duplicates: 0,
+                discarded: 0,
+                refused: 0,
+            },
+        }
+    }
+
+    fn next_message_id(&mut self) -> u16 {
+        let next = match self.message_id {
+            Some(last) => last.wrapping_add(1),
+            None => (self.random.next_u32() >> 16) as u16,
+        };
+        self.message_id = Some(next);
+        next
+    }
+
+    /// Sends a request, whose options and payload `build` writes. It ends with one
+    /// [`Event::Response`], or with one [`Endpoint::poll_failure`], unless it is cancelled.
+    ///
+    /// # Errors
+    /// [`RequestError`]; nothing is sent.
+    pub fn request(
+        &mut self,
+        now: Instant,
+        peer: K,
+        delivery: Delivery,
+        code: Code,
+        build: impl FnOnce(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<Handle, RequestError> {
+        let slots = self.requests.as_slice().iter();
+        let free = slots.zip(0u8..=u8::MAX).find(|(slot, _)| slot.is_free()).map(|(_, i)| i);
+        let index = free.ok_or(RequestError::TableFull)?;
+        let (message_id, order) = (self.next_message_id(), self.order.wrapping_add(1));
+        self.order = order;
+        // 32 bits, as RFC 7252 §5.3.1 wants from who is on the Internet.
+        let token = Token::new(&self.random.next_u32().to_be_bytes());
+        let (kind, state) = match delivery {
+            Delivery::Confirmable => (Kind::Confirmable, State::Queued),
+            Delivery::NonConfirmable => (Kind::NonConfirmable, State::Ready),
+        };
+        let slot = self.requests.as_mut_slice().get_mut(usize::from(index));
+        let slot = slot.ok_or(RequestError::TableFull)?;
+        let header = Header { kind, code, message_id, token };
+        let len = write(slot.message.as_mut_slice(), header, build).map_err(RequestError::Write)?;
+        let exchange = Exchange { order, len, state, ..Exchange::new(now, peer, header) };
+        slot.exchange = Some(Held::This(exchange));
+        slot.generation = slot.generation.wrapping_add(1);
+        Ok(Handle { index, generation: slot.generation })
+    }
+
+    /// Forgets a request: it is not sent again, and what is answered is ignored.
+    pub fn cancel(&mut self, handle: Handle) {
+        if let Some(slot) = self.request_mut(handle) {
+            slot.exchange = None;
+        }
+    }
+
+    /// Whether a request has been sent, if it is still under way.
+    pub fn is_sent(&self, handle: Handle) -> Option<bool> {
+        let slot = self.requests.as_slice().get(usize::from(handle.index))?;
+        let exchange = slot.exchange.filter(|_| slot.generation == handle.generation)?;
+        exchange.is_under_way().then_some(exchange.tries > 0)
+    }
+
+    fn request_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S::Message>> {
+        let slot = self.requests.as_mut_slice().get_mut(usize::from(handle.index))?;
+        (slot.generation == handle.generation).then_some(slot)
+    }
+
+    /// A request that came to nothing, each once.
+    pub fn poll_failure(&mut self) -> Option<(Handle, Failure)> {
+        let slots = self.requests.as_mut_slice().iter_mut();
+        for (slot, index) in slots.zip(0u8..=u8::MAX) {
+            let Some(Held::This(Exchange { state: State::Failed(failure), .. })) = slot.exchange
+            else {
+                continue;
+            };
+            slot.exchange = None;
+            return Some((Handle { index, generation: slot.generation }, failure));
+        }
+        None
+    }
+
+    /// Answers a request with what `build` writes: in the acknowledgement if that has not left yet,
+    /// else in a message of its own, which is sent until it is acknowledged.
+    ///
+    /// # Errors
+    /// [`RespondError`]; nothing is sent.
+    pub fn respond(
+        &mut self,
+        _now: Instant,
+        ticket: Ticket,
+        code: Code,
+        build: impl FnOnce(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), RespondError> {
+        let Ticket(Handle { index, generation }) = ticket;
+        let message_id = self.next_message_id();
+        let slot = self.served.as_mut_slice().get_mut(usize::from(index));
+        let slot = slot.filter(|slot| slot.generation == generation).ok_or(RespondError::Stale)?;
+        let Some(exchange) = &mut slot.exchange else { return Err(RespondError::Stale) };
+        let (kind, message_id, state) = match (exchange.state, exchange.confirmable) {
+            (State::Received, true) => (Kind::Acknowledgement, exchange.peer_id, State::Ready),
+            (State::Received, false) => (Kind::NonConfirmable, message_id, State::Ready),
+            (State::Acknowledged, _) => (Kind::Confirmable, message_id, State::Queued),
+            _ => return Err(RespondError::Stale),
+        };
+        let header = Header { kind, code, message_id, token: exchange.token };
+        let len = write(slot.message.as_mut_slice(), header, build).map_err(RespondError::Write)?;
+        (exchange.kind, exchange.message_id) = (kind, message_id);
+        (exchange.state, exchange.len) = (state, len);
+        Ok(())
+    }
+
+    /// Whether an answer is awaited, and when it can be here.
+    pub fn expected(&self) -> Option<Expected> {
+        let exchanges = self.exchanges().filter(|exchange| exchange.awaits());
+        exchanges.map(|exchange| self.expected_of(exchange)).reduce(Expected::and)
+    }
+
+    fn expected_of(&self, exchange: &Exchange<K>) -> Expected {
+        let Exchange { due, timeout, peer, .. } = *exchange;
+        let since = due - timeout;
+        let known = self.peers.as_slice().iter().flatten().find(|known| known.peer == peer);
+        let round_trip = known.and_then(|known| known.estimate.round_trip());
+        match round_trip.filter(|_| exchange.state == State::Unacknowledged) {
+            None => Expected { since, from: since, until: due },
+            Some((srtt, rttvar)) => Expected {
+                since,
+                from: since + (srtt - rttvar * 4),
+                until: (since + srtt + rttvar * 4 + HESITATION).min(due),
+            },
+        }
+    }
+
+    fn exchanges(&self) -> impl Iterator<Item = &Exchange<K>> {
+        let slots = self.requests.as_slice().iter().chain(self.served.as_slice());
+        slots.filter_map(|slot| slot.exchange.as_deref())
+    }
+
+    fn exchanges_mut(&mut self) -> impl Iterator<Item = &mut Exchange<K>> {
+        let slots = self.requests.as_mut_slice().iter_mut().chain(self.served.as_mut_slice());
+        slots.filter_map(|slot| slot.exchange.as_deref_mut())
+    }
+
+    /// When [`Endpoint::handle_deadline`] is to be called at the latest.
+    pub fn deadline(&self) -> Option<Instant> {
+        let due = self.exchanges().filter(|exchange| exchange.is_timed()).map(|it| it.due);
+        earliest(due.min(), self.hold)
+    }
+
+    /// Does what is due: what must be sent again is offered, what has taken too long is given up.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if self.hold.is_some_and(|until| until <= now) {
+            self.hold = None;
+        }
+        let Config { rto, max_retransmit, lifetimes, .. } = self.config;
+        let mut timeouts = 0;
+        let due = |exchange: &Exchange<K>| exchange.is_timed() && exchange.due <= now;
+        for slot in self.requests.as_mut_slice() {
+            let Some(exchange) = slot.exchange.as_deref_mut().filter(|it| due(it)) else {
+                continue;
+            };
+            if !exchange.try_again(rto, max_retransmit) {
+                timeouts = u32::saturating_add(timeouts, 1);
+                exchange.state = State::Failed(Failure::TimedOut);
+            }
+        }
+        for slot in self.served.as_mut_slice() {
+            let Some(exchange) = slot.exchange.as_deref_mut().filter(|it| due(it)) else {
+                continue;
+            };
+            match exchange.state {
+                State::Received if exchange.confirmable => {
+                    exchange.owes_ack = true;
+                    exchange.state = State::Acknowledged;
+                    exchange.due = now + lifetimes.0;
+                }
+                State::Unacknowledged => {
+                    if !exchange.try_again(rto, max_retransmit) {
+                        timeouts = timeouts.saturating_add(1);
+                        exchange.state = State::Done;
+                        exchange.due = now + lifetimes.0;
+                    }
+                }
+                _ => slot.exchange = None,
+            }
+        }
+        self.stats.timeouts = self.stats.timeouts.wrapping_add(timeouts);
+    }
+
+    /// Occupancy of the tables.
+    pub fn info(&self) -> Info {
+        let served = || self.served.as_slice().iter().filter_map(|slot| slot.exchange);
+        let kept = served().filter(|exchange| exchange.state == State::Done).count();
+        let requests = self.requests.as_slice().iter();
+        Info {
+            requests: requests.filter(|slot| !slot.is_free()).count(),
+            serving: served().count().saturating_sub(kept),
+            kept,
+            resets: self.resets.as_slice().iter().flatten().count(),
+        }
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+}
+
+fn write(
+    out: &mut [u8],
+    header: Header,
+    build: impl FnOnce(&mut Writer<'_>) -> Result<(), WriteError>,
+) -> Result<u16, WriteError> {
+    let mut writer = Writer::new(out, header)?;
+    build(&mut writer)?;
+    u16::try_from(writer.finish()).map_err(|_| WriteError::Full)
+}
+
+/// The estimate of `peer`; a new one takes the place of the one that was used the longest ago.
+fn estimate_of<K: Copy + Eq>(
+    now: Instant,
+    peers: &mut [Option<PeerEstimate<K>>],
+    peer: K,
+) -> Option<&mut Estimate> {
+    let is_known = |known: &Option<PeerEstimate<K>>| known.is_some_and(|it| it.peer == peer);
+    let index = peers.iter().position(is_known).or_else(|| {
+        let places = peers.iter().enumerate();
+        let oldest = places.min_by_key(|(_, place)| place.map(|it| it.estimate.updated()));
+        oldest.map(|(index, _)| index)
+    })?;
+    let place = peers.get_mut(index)?;
+    if !is_known(place) {
+        *place = Some(PeerEstimate { peer, estimate: Estimate::new(now) });
+    }
+    place.as_mut().map(|known| &mut known.estimate)
+}
+
+impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+    /// The first timeout of a message to `peer`, with `running` others under way.
+    fn first_timeout(&mut self, now: Instant, peer: K, running: u8) -> Duration {
+        let Config { rto, ack_timeout, .. } = self.config;
+        let known = estimate_of(now, self.peers.as_mut_slice(), peer);
+        rto::first(rto, ack_timeout, known, now, running, &mut self.random)
+    }
+
+    /// An answer from `peer` after `tries` transmissions, the first of them at `first`.
+    fn sample(&mut self, now: Instant, peer: K, first: Instant, tries: u8) {
+        let rto = self.config.rto;
+        if let Some(known) = estimate_of(now, self.peers.as_mut_slice(), peer) {
+            known.sample(now, rto, now - first, tries.saturating_sub(1));
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! The message format (RFC 7252 §3): what an implementation reads and writes, without any state.
+
+use core::fmt;
+use kinglet_mem::copy;
+
+/// The four octets that every message begins with.
+pub const HEADER_LEN: usize = 4;
+/// The most octets of a token (RFC 7252 §3).
+pub const MAX_TOKEN: usize = 8;
+/// Between the options and a payload.
+const PAYLOAD_MARKER: u8 = 0xFF;
+/// Of an option's delta or length: the octet that follows says how much more than this.
+const ONE_MORE: u16 = 13;
+/// Of an option's delta or length: the two octets that follow say how much more than this.
+const TWO_MORE: u16 = 269;
+
+/// The type of a message (RFC 7252 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To be acknowledged: CON.
+    Confirmable,
+    /// Not to be acknowledged: NON.
+    NonConfirmable,
+    /// ACK.
+    Acknowledgement,
+    /// RST: whoever sends it cannot make sense of the message.
+    Reset,
+}
+
+/// Method or response code (RFC 7252 §12.1).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Code(pub u8);
+
+#[allow(missing_docs, reason = "the names are those of RFC 7252, section 12.1, and RFC 7959")]
+impl Code {
+    pub const EMPTY: Code = Code(0);
+    pub const GET: Code = Code(0x01);
+    pub const POST: Code = Code(0x02);
+    pub const PUT: Code = Code(0x03);
+    pub const DELETE: Code = Code(0x04);
+    pub const CREATED: Code = Code(0x41);
+    pub const DELETED: Code = Code(0x42);
+    pub const VALID: Code = Code(0x43);
+    pub const CHANGED: Code = Code(0x44);
+    pub const CONTENT: Code = Code(0x45);
+    pub const CONTINUE: Code = Code(0x5F);
+    pub const BAD_REQUEST: Code = Code(0x80);
+    pub const BAD_OPTION: Code = Code(0x82);
+    pub const NOT_FOUND: Code = Code(0x84);
+    pub const METHOD_NOT_ALLOWED: Code = Code(0x85);
+    pub const REQUEST_ENTITY_INCOMPLETE: Code = Code(0x88);
+    pub const REQUEST_ENTITY_TOO_LARGE: Code = Code(0x8D);
+    pub const INTERNAL_SERVER_ERROR: Code = Code(0xA0);
+    pub const SERVICE_UNAVAILABLE: Code = Code(0xA3);
+    pub const PROXYING_NOT_SUPPORTED: Code = Code(0xA5);
+}
+
+impl Code {
+    /// The digit before the point: 0 a request, 2 success, 4 and 5 errors.
+    pub const fn class(self) -> u8 {
+        self.0 >> 5
+    }
+
+    /// Whether it is a method.
+    pub const fn is_request(self) -> bool {
+        self.class() == 0 && self.0 != 0
+    }
+
+    /// Whether it is a response.
+    pub const fn is_response(self) -> bool {
+        matches!(self.class(), 2 | 4 | 5)
+    }
+
+    /// Whether it is a response that tells of success.
+    pub const fn is_success(self) -> bool {
+        self.class() == 2
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.class(), self.0 & 0x1F)
+    }
+}
+
+/// What joins a response to its request: up to eight octets of the client's choice.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Token {
+    octets: [u8; MAX_TOKEN],
+    len: u8,
+}
+
+impl Token {
+    /// No token, which is one too.
+    pub const EMPTY: Token = Token { octets: [0; MAX_TOKEN], len: 0 };
+
+    /// A token of the first eight of `octets`.
+    pub fn new(octets: &[u8]) -> Self {
+        let mut token = Token::EMPTY;
+        token.len = u8::try_from(copy(&mut token.octets, octets)).unwrap_or(0);
+        token
+    }
+
+    /// Its octets.
+    pub fn as_slice(&self) -> &[u8] {
+        self.octets.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+    }
+}
+
+/// What is in front of the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Type.
+    pub kind: Kind,
+    /// Method, response code, or [`Code::EMPTY`].
+    pub code: Code,
+    /// The number by which a message is acknowledged and recognised as a duplicate.
+    pub message_id: u16,
+    /// Joins a response to its request.
+    pub token: Token,
+}
+
+impl Header {
+    const fn first_octet(&self) -> u8 {
+        let kind = match self.kind {
+            Kind::Confirmable => 0,
+            Kind::NonConfirmable => 1,
+            Kind::Acknowledgement => 2,
+            Kind::Reset => 3,
+        };
+        0x40 | kind << 4 | self.token.len
+    }
+}
+
+/// Why octets are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// Too short to be one, or of another version than 1: to be ignored (RFC 7252 §3).
+    Unknown,
+    /// Not well formed; if it is confirmable it is answered with a Reset (RFC 7252 §4.2).
+    Malformed {
+        /// Its type.
+        kind: Kind,
+        /// Its message ID.
+        message_id: u16,
+    },
+}
+
+/// A message that was received: well formed, its parts by reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Type, code, message ID and token.
+    pub header: Header,
+    /// The payload; empty if there is none.
+    pub payload: &'a [u8],
+    options: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads a message, all of it.
+    ///
+    /// # Errors
+    /// [`ParseError`]
+    pub fn parse(octets: &'a [u8]) -> Result<Self, ParseError> {
+        let (&[first, code, high, low], rest) =
+            octets.split_first_chunk::<HEADER_LEN>().ok_or(ParseError::Unknown)?;
+        if first >> 6 != 1 {
+            return Err(ParseError::Unknown);
+        }
+        let kind = match first >> 4 & 3 {
+            0 => Kind::Confirmable,
+            1 => Kind::NonConfirmable,
+            2 => Kind::Acknowledgement,
+            _ => Kind::Reset,
+        };
+        let message_id = u16::from_be_bytes([high, low]);
+        let malformed = ParseError::Malformed { kind, message_id };
+        let (code, token_len) = (Code(code), usize::from(first & 0xF));
+        // The empty message is a header and nothing else.
+        if token_len > MAX_TOKEN || (code == Code::EMPTY && (token_len > 0 || !rest.is_empty())) {
+            return Err(malformed);
+        }
+        let (token, rest) = rest.split_at_checked(token_len).ok_or(malformed)?;
+        let mut options = Options { rest, number: 0 };
+        while options.step().ok_or(malformed)?.is_some() {}
+        let end = rest.len().saturating_sub(options.rest.len());
+        let payload = match options.rest.split_first() {
+            // A marker without a payload is an error.
+            Some((_, [])) => return Err(malformed),
+            Some((_, payload)) => payload,
+            None => &[],
+        };
+        let options = rest.get(..end).unwrap_or_default();
+        let header = Header { kind, code, message_id, token: Token::new(token) };
+        Ok(Message { header, payload, options })
+    }
+
+    /// Its options, in the order of their numbers.
+    pub fn options(&self) -> Options<'a> {
+        Options { rest: self.options, number: 0 }
+    }
+
+    /// The values of all options with this number.
+    pub fn values(&self, number: u16) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.options().filter(move |option| option.0 == number).map(|option| option.1)
+    }
+
+    /// The value of an option that is a number; `None` if it is not there, or longer than four
+    /// octets.
+    pub fn uint(&self, number: u16) -> Option<u32> {
+        uint(self.values(number).next()?)
+    }
+
+    /// Whether the Uri-Path options spell `path`, segments parted by `/` and none in front.
+    pub fn is_path(&self, path: &str) -> bool {
+        let parts = path.split('/').filter(|part| !part.is_empty()).map(str::as_bytes);
+        self.values(crate::option::URI_PATH).filter(|part| !part.is_empty()).eq(parts)
+    }
+}
+
+/// A number of up to four octets, most significant first, as options carry it (RFC 7252 §3.2).
+pub fn uint(octets: &[u8]) -> Option<u32> {
+    (octets.len() <= 4)
+        .then(|| octets.iter().fold(0, |number: u32, octet| number << 8 | u32::from(*octet)))
+}
+
+/// Walks over options.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    rest: &'a [u8],
+    number: u16,
+}
+
+impl<'a> Options<'a> {
+    /// The next option, `Some(None)` at the end of them, `None` if it is not well formed.
+    fn step(&mut self) -> Option<Option<(u16, &'a [u8])>> {
+        let (&first, mut rest) = match self.rest.split_first() {
+            None | Some((&PAYLOAD_MARKER, _)) => return Some(None),
+            Some(split) => split,
+        };
+        let delta = extended(first >> 4, &mut rest)?;
+        let len = extended(first & 0xF, &mut rest)?;
+        let (value, rest) = rest.split_at_checked(usize::from(len))?;
+        self.number = self.number.checked_add(delta)?;
+        self.rest = rest;
+        Some(Some((self.number, value)))
+    }
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().flatten()
+    }
+}
+
+/// A delta or a length, with the octets that extend it taken from `rest`.
+fn extended(nibble: u8, rest: &mut &[u8]) -> Option<u16> {
+    match nibble {
+        13 => {
+            let (&more, after) = rest.split_first()?;
+            *rest = after;
+            Some(ONE_MORE.saturating_add(u16::from(more)))
+        }
+        14 => {
+            let (&more, after) = rest.split_first_chunk::<2>()?;
+            *rest = after;
+            u16::from_be_bytes(more).checked_add(TWO_MORE)
+        }
+        15 => None,
+        nibble => Some(u16::from(nibble)),
+    }
+}
+
+/// Why a [`Writer`] did not write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteError {
+    /// The message does not fit its buffer.
+    Full,
+    /// An option after one with a higher number, or after the payload; or a second payload.
+    Order,
+}
+
+/// Writes a message from front to back.
+///
+/// ```
+/// use kinglet_coap::{Code, Header, Kind, Message, Token, Writer, option};
+/// let header = Header {
+///     kind: Kind::Confirmable, code: Code::GET, message_id: 7, token: Token::new(b"t"),
+/// };
+/// let mut octets = [0; 32];
+/// let mut writer = Writer::new(&mut octets, header)?;
+/// writer.path("sensors/light")?;
+/// writer.uint(option::ACCEPT, 0)?;
+/// let len = writer.finish();
+/// assert!(Message::parse(&octets[..len]).unwrap().is_path("sensors/light"));
+/// # Ok::<(), kinglet_coap::WriteError>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer<'a> {
+    out: &'a mut [u8],
+    len: usize,
+    number: u16,
+    has_payload: bool,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins a message in `out`.
+    ///
+    /// # Errors
+    /// [`WriteError::Full`]
+    pub fn new(out: &'a mut [u8], header: Header) -> Result<Self, WriteError> {
+        let mut writer = Writer { out, len: 0, number: 0, has_payload: false };
+        let [high, low] = header.message_id.to_be_bytes();
+        writer.push(&[header.first_octet(), header.code.0, high, low])?;
+        writer.push(header.token.as_slice())?;
+        Ok(writer)
+    }
+
+    fn space(&mut self, len: usize) -> Result<&mut [u8], WriteError> {
+        let end = self.len.saturating_add(len);
+        let space = self.out.get_mut(self.len..end).ok_or(WriteError::Full)?;
+        self.len = end;
+        Ok(space)
+    }
+
+    fn push(&mut self, octets: &[u8]) -> Result<(), WriteError> {
+        copy(self.space(octets.len())?, octets);
+        Ok(())
+    }
+
+    /// Adds an option. Numbers must not fall from one to the next: the format knows no other order.
+    ///
+    /// # Errors
+    /// [`WriteError`]; nothing was written.
+    pub fn option(&mut self, number: u16, value: &[u8]) -> Result<(), WriteError> {
+        let delta = number.checked_sub(self.number).ok_or(WriteError::Order)?;
+        if self.has_payload {
+            return Err(WriteError::Order);
+        }
+        let len = u16::try_from(value.len()).map_err(|_| WriteError::Full)?;
+        let ((high, first), (low, second)) = (extension(delta), extension(len));
+        let head = 1usize.saturating_add(first.len()).saturating_add(second.len());
+        if head.saturating_add(value.len()) > self.out.len().saturating_sub(self.len) {
+            return Err(WriteError::Full);
+        }
+        self.push(&[high << 4 | low])?;
+        self.push(first.as_slice())?;
+        self.push(second.as_slice())?;
+        self.push(value)?;
+        self.number = number;
+        Ok(())
+    }
+
+    /// Adds an option that is a number, in as few octets as it takes.
+    ///
+    /// # Errors
+    /// [`WriteError`]; nothing was written.
+    pub fn uint(&mut self, number: u16, value: u32) -> Result<(), WriteError> {
+        let octets = value.to_be_bytes();
+        let zeros = value.leading_zeros().div_euclid(8);
+        let from = usize::try_from(zeros).unwrap_or(0);
+        self.option(number, octets.get(from..).unwrap_or_default())
+    }
+
+    /// Adds a Uri-Path option for each segment of `path`, which are parted by `/`.
+    ///
+    /// # Errors
+    /// [`WriteError`]; some segments may have been written.
+    pub fn path(&mut self, path: &str) -> Result<(), WriteError> {
+        let mut parts = path.split('/').filter(|part| !part.is_empty());
+        parts.try_for_each(|part| self.option(crate::option::URI_PATH, part.as_bytes()))
+    }
+
+    /// Ends the options and gives room for a payload of `len` octets, to be filled.
+    ///
+    /// # Errors
+    /// [`WriteError`]; nothing was written.
+    pub fn payload_space(&mut self, len: usize) -> Result<&mut [u8], WriteError> {
+        if self.has_payload {
+            return Err(WriteError::Order);
+        }
+        if len == 0 {
+            return Ok(&mut []);
+        }
+        if len >= self.out.len().saturating_sub(self.len) {
+            return Err(WriteError::Full);
+        }
+        self.push(&[PAYLOAD_MARKER])?;
+        self.has_payload = true;
+        self.space(len)
+    }
+
+    /// Ends the options and adds a payload.
+    ///
+    /// # Errors
+    /// [`WriteError`]; nothing was written.
+    pub fn payload(&mut self, payload: &[u8]) -> Result<(), WriteError> {
+        copy(self.payload_space(payload.len())?, payload);
+        Ok(())
+    }
+
+    /// How many octets have been written.
+    pub const fn finish(self) -> usize {
+        self.len
+    }
+}
+
+/// The octets that extend a delta or a length.
+struct Extension {
+    octets: [u8; 2],
+    from: u8,
+}
+
+impl Extension {
+    fn as_slice(&self) -> &[u8] {
+        self.octets.get(usize::from(self.from)..).unwrap_or_default()
+    }
+
+    const fn len(&self) -> usize {
+        2usize.saturating_sub(self.from as usize)
+    }
+}
+
+/// The four bits of a delta or a length, and what follows them.
+fn extension(value: u16) -> (u8, Extension) {
+    let of = |more: u16, from| Extension { octets: more.to_be_bytes(), from };
+    match value {
+        TWO_MORE.. => (14, of(value.saturating_sub(TWO_MORE), 0)),
+        ONE_MORE.. => (13, of(value.saturating_sub(ONE_MORE), 1)),
+        _ => (u8::try_from(value).unwrap_or(0), of(0, 2)),
+    }
+}

@@ -1,0 +1,46 @@
+//! Options by number (RFC 7252 §5.10, RFC 7959 §6), and which of them must be understood.
+
+#![allow(missing_docs, reason = "the names are those of the registry")]
+
+pub const IF_MATCH: u16 = 1;
+pub const URI_HOST: u16 = 3;
+pub const ETAG: u16 = 4;
+pub const IF_NONE_MATCH: u16 = 5;
+pub const URI_PORT: u16 = 7;
+pub const LOCATION_PATH: u16 = 8;
+pub const URI_PATH: u16 = 11;
+pub const CONTENT_FORMAT: u16 = 12;
+pub const MAX_AGE: u16 = 14;
+pub const URI_QUERY: u16 = 15;
+pub const ACCEPT: u16 = 17;
+pub const LOCATION_QUERY: u16 = 20;
+pub const BLOCK2: u16 = 23;
+pub const BLOCK1: u16 = 27;
+pub const SIZE2: u16 = 28;
+pub const PROXY_URI: u16 = 35;
+pub const PROXY_SCHEME: u16 = 39;
+pub const SIZE1: u16 = 60;
+
+/// Whether a message with this option must be rejected by who does not understand it: odd numbers
+/// (RFC 7252 §5.4.6).
+pub const fn is_critical(number: u16) -> bool {
+    number & 1 == 1
+}
+
+/// Whether this crate, or the application by its tools, understands a critical option. If-Match and
+/// If-None-Match are not among them: a request with one of these must not be carried out as if it
+/// were not there.
+pub(crate) const fn is_recognised(number: u16, len: usize) -> bool {
+    match number {
+        URI_HOST => len >= 1 && len <= 255,
+        URI_PORT | ACCEPT => len <= 2,
+        URI_PATH | URI_QUERY => len <= 255,
+        BLOCK1 | BLOCK2 => len <= 3,
+        _ => false,
+    }
+}
+
+/// Whether it may occur more than once.
+pub(crate) const fn is_repeatable(number: u16) -> bool {
+    matches!(number, URI_PATH | URI_QUERY)
+}
