@@ -48,8 +48,8 @@ impl Config {
 
 /// How many of everything, and how large: a memory plan (see `kinglet_mem`).
 pub trait Sizes {
-    /// The longest message that is sent; it is kept to be sent again. Header, token and a short path
-    /// take some 30 octets, so 1056 for blocks of 1024.
+    /// The longest message that is sent; it is kept to be sent again. Header, token and a short
+    /// path take some 30 octets, so 1056 for blocks of 1024.
     type Message: Array<u8>;
     /// Requests under way; at most 255.
     type Requests<K: Copy + Eq>: Array<Slot<K, Self::Message>>;

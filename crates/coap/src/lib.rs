@@ -1,9 +1,10 @@
 //! CoAP (RFC 7252) for microcontrollers, over any datagram service. It knows no addresses, no UDP,
-//! no radio and no clock, and it has no heap: the caller brings time, octets and a key for each peer.
+//! no radio and no clock, and it has no heap: the caller brings time, octets and a key for each
+//! peer.
 //!
 //! | done | |
 //! |---|---|
-//! | RFC 7252 §3–5 | messages, reliability, duplicates, piggybacked and separate responses, options |
+//! | RFC 7252 §3–5 | messages, reliability, duplicates, responses piggybacked and separate |
 //! | RFC 7252 §4.7 | NSTART: requests to one peer wait their turn |
 //! | RFC 7959 | Block1, Block2, Size1, Size2, early negotiation: [`Download`], [`Upload`], … |
 //! | CoCoA | draft-ietf-core-cocoa-03, and as it was measured against TCPlp: [`Rto`] |

@@ -70,8 +70,8 @@ const REFUSED_FOR: Duration = Duration::from_millis(20);
 /// acknowledges without a response.
 const HESITATION: Duration = Duration::from_millis(500);
 
-/// Client and server in one, as RFC 7252 calls it. `K` names a peer: address, port and whatever else
-/// the caller needs to reach it.
+/// Client and server in one, as RFC 7252 calls it. `K` names a peer: address, port and whatever
+/// else the caller needs to reach it.
 pub struct Endpoint<K: Copy + Eq, S: Sizes> {
     config: Config,
     random: Random,
