@@ -22,25 +22,7 @@ const QUEUE: usize = 3;
 pub fn mac_frames(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
-    let mut capabilities = Capabilities::NONE;
-    let all = [Capabilities::AUTO_ACK, Capabilities::ACK_WAIT, Capabilities::CSMA];
-    for (bit, capability) in all.into_iter().enumerate() {
-        if setup >> bit & 1 == 1 {
-            capabilities = capabilities | capability;
-        }
-    }
-    let csma = if setup & 8 == 0 { Csma::Software } else { Csma::Hardware };
-    let indirect =
-        Indirect { max_retries: 2, preempt: setup & 16 != 0, burst: true, ..Indirect::DEFAULT };
-    let config = Config {
-        short: 1,
-        csma,
-        reserved_security: setup >> 4,
-        rx_on_when_idle: setup & 32 == 0,
-        indirect,
-        ..Config::DEFAULT
-    };
-    let mut mac: Mac<MacPlan> = Mac::new(config, capabilities, u64::from(setup));
+    let mut mac = mac_of(setup);
     let (mut accepted, mut ended) = (0_usize, 0_usize);
     while let Some(call) = input.octet() {
         let now = input.now();
@@ -102,6 +84,29 @@ pub fn mac_frames(data: &[u8]) {
         }
         assert!(ended <= accepted, "an outcome for a frame that was never accepted");
     }
+}
+
+/// A MAC and its radio by the bits of an octet.
+fn mac_of(setup: u8) -> Mac<MacPlan> {
+    let mut capabilities = Capabilities::NONE;
+    let all = [Capabilities::AUTO_ACK, Capabilities::ACK_WAIT, Capabilities::CSMA];
+    for (bit, capability) in all.into_iter().enumerate() {
+        if setup >> bit & 1 == 1 {
+            capabilities = capabilities | capability;
+        }
+    }
+    let csma = if setup & 8 == 0 { Csma::Software } else { Csma::Hardware };
+    let indirect =
+        Indirect { max_retries: 2, preempt: setup & 16 != 0, burst: true, ..Indirect::DEFAULT };
+    let config = Config {
+        short: 1,
+        csma,
+        reserved_security: setup >> 4,
+        rx_on_when_idle: setup & 32 == 0,
+        indirect,
+        ..Config::DEFAULT
+    };
+    Mac::new(config, capabilities, u64::from(setup))
 }
 
 /// Queues a frame; whether there was room.

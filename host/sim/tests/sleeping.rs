@@ -1,0 +1,268 @@
+//! Radios that sleep, and MACs that let them: what a leaf's radio is on for, to the microsecond.
+
+mod common;
+
+use common::*;
+use kinglet::mac::{
+    Class, Config, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Sizes, Sleeper, Slot,
+    Token, TxRequest,
+};
+use kinglet::wire::ieee802154::Address;
+use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, TURNAROUND, air_time};
+use kinglet_sim::energy::RadioState;
+use kinglet_sim::medium::MediumConfig;
+use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile};
+use kinglet_sim::{Device, NodeConfig, World};
+use kinglet_time::{Duration, Instant, earliest};
+
+/// Octets of a data request on the air: 9 of addressing, the command, the FCS.
+const REQUEST_PSDU: usize = 12;
+/// Octets of an answer on the air, and of its payload.
+const ANSWER_PSDU: usize = 60;
+const ANSWER: usize = ANSWER_PSDU - 11;
+
+/// From the start of preparation, awake, to the end of the acknowledgement.
+fn exchange_us(radio: &RadioProfile, psdu_len: usize) -> u64 {
+    let load = radio.load_time(psdu_len).as_micros();
+    let frame = CCA.as_micros() + radio.cca_to_air_us + air_time(psdu_len).as_micros();
+    radio.prepare_us + load + radio.start_us + frame + ack_us()
+}
+
+/// From the end of a frame to that of its acknowledgement.
+fn ack_us() -> u64 {
+    (TURNAROUND + air_time(ACK_PSDU)).as_micros()
+}
+
+/// Microseconds in which the radio of `node` was neither asleep nor starting.
+fn on_us<D: Device>(world: &World<D>, node: usize) -> u64 {
+    let times = world.energy(node).radio;
+    times.total() - times.of(RadioState::Sleep) - times.of(RadioState::Idle)
+}
+
+#[test]
+fn a_transmission_from_sleep_wakes_the_radio_and_returns_it_to_sleep() {
+    let sender = Script::silent().send(1_000, transmit(Access::Cca, true), data(1, 0, 7, 60));
+    let mut world = line(&disc(), vec![sender, Script::listening()]);
+    run(&mut world, 1_000_000);
+    let acked = |e: &Event| matches!(e, Event::Transmitted { ack: Ack::Received { .. }, .. });
+    assert!(world.device(0).events().iter().all(acked));
+    let times = world.energy(0).radio;
+    assert_eq!(times.of(RadioState::Idle), AT86RF233.wake_us);
+    assert_eq!(on_us(&world, 0), exchange_us(&AT86RF233, 60));
+    assert_eq!(times.total(), 1_000_000);
+}
+
+#[test]
+fn a_change_of_mode_waits_for_the_frame_that_is_being_received() {
+    let sender = Script::listening().send(1_000, transmit(Access::Cca, true), data(1, 0, 7, 127));
+    let receiver = Script::listening().at(3_000, Command::Off);
+    let mut world = line(&disc(), vec![sender, receiver]);
+    run(&mut world, 1_000_000);
+    assert_eq!(world.device(1).received(), 1);
+    let acked = |e: &Event| matches!(e, Event::Transmitted { ack: Ack::Received { .. }, .. });
+    assert!(world.device(0).events().iter().any(acked));
+    let asleep = world.energy(1).radio.of(RadioState::Sleep);
+    assert!(asleep > 990_000, "{asleep}: and then it sleeps");
+}
+
+/// Data requests and a data frame from nodes 0 and 2 at a receiver that has something for node 0:
+/// the frame-pending bits of their acknowledgements.
+fn promises(radio: RadioProfile) -> [Vec<bool>; 2] {
+    let asking = |src: u16| {
+        let mut request = data(1, src, 7, REQUEST_PSDU);
+        (request[0], request[9]) = (0x63, 4);
+        let send = transmit(Access::Cca, true);
+        let at = 10_000 * (u64::from(src) + 1);
+        Script::listening().send(at, send, request).send(at + 50_000, send, data(1, src, 8, 30))
+    };
+    let pending = Command::Pending { short: 0, pending: true };
+    let devices = [asking(0), Script::listening().at(0, pending), asking(2)];
+    let place = |(i, device)| (with_radio(node(i, i as f64 * 8.0), radio), device);
+    let nodes = devices.into_iter().enumerate().map(place).collect();
+    let mut world = World::new(1, &disc(), nodes);
+    run(&mut world, 1_000_000);
+    [0, 2].map(|n| {
+        let bit = |event: &Event| match event {
+            Event::Transmitted { ack: Ack::Received { frame_pending }, .. } => Some(*frame_pending),
+            _ => None,
+        };
+        world.device(n).events().iter().filter_map(bit).collect()
+    })
+}
+
+#[test]
+fn only_acknowledgements_of_data_requests_promise_a_frame() {
+    assert_eq!(promises(NRF52840), [[true, false], [false, false]]);
+    assert_eq!(promises(AT86RF233), [[true, false], [true, false]], "one bit for all");
+}
+
+struct Plan;
+impl Sizes for Plan {
+    type Queue = [Slot; 4];
+    type Neighbours = [Neighbour; 4];
+    type Sleepers = [Sleeper; 2];
+}
+
+/// A MAC that asks its parent every `interval`, and answers who asks for data.
+struct Mote {
+    mac: Mac<Plan>,
+    interval: Option<Duration>,
+    next: Instant,
+    outcomes: Vec<DataRequestOutcome>,
+    received: usize,
+    /// Frames held for the node whose short address is the index.
+    held: [u32; 3],
+    frame: Vec<u8>,
+}
+
+const PARENT: u16 = 0;
+
+impl Mote {
+    fn new(
+        short: u16,
+        radio: &RadioProfile,
+        interval: Option<Duration>,
+        indirect: Indirect,
+    ) -> Mote {
+        let rx_on_when_idle = interval.is_none();
+        let config = Config { short, rx_on_when_idle, indirect, ..Config::DEFAULT };
+        let mac = Mac::new(config, radio.capabilities(), u64::from(short));
+        let next = Instant::from_millis(10 + u64::from(short) * 100);
+        let (outcomes, frame) = (Vec::new(), Vec::new());
+        Mote { mac, interval, next, outcomes, received: 0, held: [0; 3], frame }
+    }
+
+    /// Has `frames` for the node with this address.
+    fn hold(&mut self, now: Instant, short: u16, frames: u32) {
+        self.held[usize::from(short)] += frames;
+        self.mac.set_pending(now, short, frames > 0).unwrap();
+    }
+
+    fn answer(&mut self, now: Instant, src: Address) {
+        let Address::Short(short) = src else { return };
+        let Some(left) = self.held[usize::from(short)].checked_sub(1) else { return };
+        self.held[usize::from(short)] = left;
+        self.mac.set_pending(now, short, left > 0).unwrap();
+        let (token, class) = (Token(0), Class::Indirect);
+        let request = TxRequest { dst: src, ack: true, token, class, frame_pending: left > 0 };
+        self.mac.enqueue(now, request, |_| ANSWER).unwrap();
+        if left > 0 && self.mac.config().indirect.burst {
+            self.answer(now, src);
+        }
+    }
+}
+
+impl Device for Mote {
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
+        match self.mac.handle_radio(now, event, &mut frame.to_vec()) {
+            Ok(Some(Indication::DataRequest { src, .. })) => self.answer(now, src),
+            Ok(Some(Indication::Data { .. })) => self.received += 1,
+            _ => {}
+        }
+        self.outcomes.extend(self.mac.poll_data_request(now));
+        while self.mac.poll_outcome(now).is_some() {}
+    }
+
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        let submission = self.mac.poll_radio(now)?;
+        self.frame = submission.frame.to_vec();
+        Some((submission.command, &self.frame))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.mac.deadline(), self.interval.map(|_| self.next))
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.mac.handle_deadline(now);
+        self.outcomes.extend(self.mac.poll_data_request(now));
+        if let Some(interval) = self.interval.filter(|_| now >= self.next) {
+            self.next = now + interval;
+            self.mac.request_data(now, Address::Short(PARENT)).unwrap();
+        }
+    }
+}
+
+/// A parent and two leaves that ask it every second.
+fn family(radio: RadioProfile, indirect: Indirect) -> World<Mote> {
+    let second = Some(Duration::from_secs(1));
+    let devices = [None, second, second].into_iter().enumerate().map(|(i, interval)| {
+        let mote = Mote::new(i as u16, &radio, interval, indirect);
+        let config: NodeConfig = with_radio(node(i, i as f64 * 2.0), radio);
+        (config, mote)
+    });
+    World::new(1, &MediumConfig::unit_disc(10.0), devices.collect())
+}
+
+#[test]
+fn a_leaf_that_asks_each_second_in_vain_is_on_for_its_data_requests_only() {
+    for radio in [AT86RF233, NRF52840] {
+        let mut world = family(radio, Indirect::DEFAULT);
+        world.run_until(Instant::from_secs(600));
+        let asked = world.device(1).outcomes.len() as u64;
+        assert!(world.device(1).outcomes.iter().all(|o| *o == DataRequestOutcome::NothingPending));
+        assert_eq!((asked, on_us(&world, 1)), (600, 600 * exchange_us(&radio, REQUEST_PSDU)));
+    }
+    // 1 + 14 + 16 us of preparation, 128 us of assessment, 192 us of turnaround, 576 us of request
+    // and 544 us until the acknowledgement's end: 0.15 % of a second.
+    assert_eq!(exchange_us(&AT86RF233, REQUEST_PSDU), 1_471);
+}
+
+#[test]
+fn a_leaf_with_a_frame_at_its_parent_is_on_until_it_has_acknowledged_it() {
+    let indirect = Indirect { min_be: 0, ..Indirect::DEFAULT };
+    for radio in [AT86RF233, NRF52840] {
+        let mut world = family(radio, indirect);
+        world.with_device(0, |parent, now| parent.hold(now, 1, 10));
+        world.run_until(Instant::from_secs(10));
+        let leaf = world.device(1);
+        assert_eq!((leaf.received, leaf.outcomes.len()), (10, 10));
+        assert_eq!(leaf.outcomes[0], DataRequestOutcome::Received { more: true });
+        assert_eq!(leaf.outcomes[9], DataRequestOutcome::Received { more: false });
+        let one = exchange_us(&radio, REQUEST_PSDU) + exchange_us(&radio, ANSWER_PSDU);
+        assert_eq!(on_us(&world, 1), 10 * one, "{}", radio.name);
+    }
+}
+
+#[test]
+fn a_burst_takes_one_data_request() {
+    let indirect = Indirect { min_be: 0, burst: true, ..Indirect::DEFAULT };
+    let mut world = family(NRF52840, indirect);
+    world.with_device(0, |parent, now| parent.hold(now, 1, 3));
+    world.run_until(Instant::from_millis(500));
+    assert_eq!(world.device(1).outcomes, [DataRequestOutcome::Received { more: false }]);
+    assert_eq!(world.device(1).received, 3);
+    let exchanges = exchange_us(&NRF52840, REQUEST_PSDU) + 3 * exchange_us(&NRF52840, ANSWER_PSDU);
+    assert_eq!(on_us(&world, 1), exchanges);
+}
+
+#[test]
+fn a_radio_with_one_bit_wakes_the_others_for_an_empty_frame() {
+    let indirect = Indirect { min_be: 0, ..Indirect::DEFAULT };
+    for (radio, empty) in [(AT86RF233, 1), (NRF52840, 0)] {
+        let mut world = family(radio, indirect);
+        // Node 2 asks at 210 ms; what node 1 has is fetched at 110 ms and 1110 ms.
+        world.with_device(0, |parent, now| parent.hold(now, 1, 2));
+        world.run_until(Instant::from_millis(900));
+        let (leaf, stats) = (world.device(2), world.device(0).mac.stats());
+        assert_eq!((leaf.received, stats.answered_in_vain), (0, empty), "{}", radio.name);
+        let outcome = match empty {
+            1 => DataRequestOutcome::Received { more: false },
+            _ => DataRequestOutcome::NothingPending,
+        };
+        assert_eq!(leaf.outcomes, [outcome]);
+        let answer = u64::from(empty) * exchange_us(&radio, 11);
+        assert_eq!(on_us(&world, 2), exchange_us(&radio, REQUEST_PSDU) + answer);
+    }
+}
+
+#[test]
+fn what_does_not_come_costs_the_whole_window() {
+    let mut world = family(NRF52840, Indirect::DEFAULT);
+    // The promise is there, the frame is not.
+    world.with_device(0, |parent, now| parent.mac.set_pending(now, 1, true).unwrap());
+    world.run_until(Instant::from_millis(900));
+    assert_eq!(world.device(1).outcomes, [DataRequestOutcome::TimedOut]);
+    let window = Config::DEFAULT.data_request_timeout.as_micros();
+    assert_eq!(on_us(&world, 1), exchange_us(&NRF52840, REQUEST_PSDU) + window);
+}
