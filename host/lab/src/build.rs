@@ -216,6 +216,13 @@ fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
     [Some(one(link.from, link.to)), back]
 }
 
+/// Scenarios are no secret. A mote that joins the gateway by a serial line has the same.
+const SECURITY: mac::Security = mac::Security {
+    key: mac::Key(*b"Kinglet scenario"),
+    eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
+    first_counter: 0,
+};
+
 fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
     let config = &scenario.mac;
     mac::Config {
@@ -233,6 +240,7 @@ fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
         },
         max_frame_retries: config.max_frame_retries,
         retry_delay_max: Duration::from_millis(u64::from(config.retry_delay_ms)),
+        security: config.security.then_some(SECURITY),
         reserved_security: config.reserved_security_bytes,
         ..mac::Config::DEFAULT
     }

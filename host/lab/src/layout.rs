@@ -19,7 +19,11 @@ pub const TIMESTAMPS: usize = 12;
 /// Frame control, sequence number, one PAN id and the FCS: a data frame without addresses.
 const MAC_FIXED: usize = 2 + 1 + 2 + 2;
 
-/// TCPlp's MSS (§6.2), the default of scenarios.
+/// Auxiliary security header with a key index, and the integrity code of level 5 (IEEE
+/// 802.15.4-2015, 9.4 and Table 9-6).
+pub const SECURITY: usize = 1 + 4 + 1 + 4;
+
+/// TCPlp's MSS (§6.2).
 pub const DEFAULT_MSS: usize = 462;
 
 /// An address mode of the link layer.
@@ -44,7 +48,7 @@ pub const fn mac_header(addresses: Addresses) -> usize {
 pub struct Format {
     /// Link header and FCS.
     pub mac: usize,
-    /// Octets kept free for link security.
+    /// Octets of link security, or kept free for it.
     pub security: usize,
     /// Compressed IPv6 header: IPHC and what it carries inline, next header included.
     pub iphc: usize,
@@ -85,7 +89,7 @@ impl Format {
     pub fn of(mac: &Mac, timestamps: bool) -> Self {
         Format {
             mac: mac_header(Addresses::Short),
-            security: mac.reserved_security_bytes.into(),
+            security: mac.security_octets(),
             iphc: 2 + 1 + 1 + 1 + 2 + 2,
             tcp: TCP + if timestamps { TIMESTAMPS } else { 0 },
         }
@@ -200,10 +204,10 @@ pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_e
     }
 }
 
-/// The bound on one hop with the lab's defaults: AT86RF233, 462 octets per segment, an
-/// acknowledgement for every second one.
+/// The bound on one hop with TCPlp's frames: AT86RF233, 462 octets per segment, an acknowledgement
+/// for every second one.
 pub fn one_hop_bound() -> Bound {
-    let mac = Mac::default();
+    let mac = Mac::tcplp();
     let format = Format::between_neighbours(&mac, true);
     bound(RadioProfile::At86rf233, &mac, format, DEFAULT_MSS, 2)
 }
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn frames_carry_exactly_the_payload_and_never_exceed_the_psdu() {
         for security in [0, 10, 21] {
-            let mac = Mac { reserved_security_bytes: security, ..Mac::default() };
+            let mac = Mac { reserved_security_bytes: security, ..Mac::tcplp() };
             let format = Format::of(&mac, true);
             for payload in 0..1_200 {
                 let frames = format.frames(payload);
@@ -254,7 +258,7 @@ mod tests {
 
     #[test]
     fn frames_between_neighbours_are_those_of_a_capture() {
-        let format = Format::between_neighbours(&Mac::default(), true);
+        let format = Format::between_neighbours(&Mac::tcplp(), true);
         let psdus = |payload| format.frames(payload).iter().map(Frame::psdu).collect::<Vec<_>>();
         assert_eq!(psdus(DEFAULT_MSS), [121, 127, 127, 127, 109]);
         assert_eq!(psdus(0), [53]);

@@ -10,7 +10,7 @@ use core::hint::black_box;
 use core::net::Ipv6Addr;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::mac::Csma;
+use kinglet::mac::{Csma, Key, Security};
 use kinglet::net::{InterfaceAddress, NextHop, Route, UdpHandle};
 use kinglet::radio::serial::{Receiver, Request, parse_event};
 use kinglet::radio::{Busy, Capabilities, Command, Event};
@@ -34,6 +34,14 @@ const HOST: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1)
 const ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0xff, 0xfe00, SHORT);
 const ECHO_PORT: u16 = 7;
 
+/// The key of the scenarios of the simulator and the gateway. A product's is its own, and what it
+/// starts to count from is in its flash; this board has none, so its counters begin at 0 each time.
+const SECURITY: Security = Security {
+    key: Key(*b"Kinglet scenario"),
+    eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
+    first_counter: 0,
+};
+
 #[entry]
 fn main() -> ! {
     let result = match cortex_m::Peripherals::take() {
@@ -47,6 +55,7 @@ fn serve(mut board: Board) -> Result<(), &'static str> {
     // A product takes seed and secret from its source of entropy; this board has none.
     let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
     config.mac.csma = Csma::Hardware;
+    config.mac.security = Some(SECURITY);
     let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
     // A static, so that it never passes over the stack and the linker counts it.
     let node = singleton!(: Node<Mote> = Node::new(config, capabilities)).ok_or("run twice")?;

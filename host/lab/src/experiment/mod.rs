@@ -226,7 +226,8 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M);
     scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
     scenario.duration_s = effort.seconds();
-    scenario.mac.retry_delay_ms = retry_delay_ms;
+    scenario.mac = crate::scenario::Mac { retry_delay_ms, ..crate::scenario::Mac::tcplp() };
+    scenario.tcp.mss = crate::scenario::Mss::Bytes(462);
     // The paper's TCP heard nothing from its link.
     scenario.tcp.link_losses = false;
     scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];

@@ -57,7 +57,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 fn refine(rows: &mut Rows) {
-    let mac = Mac::default();
+    let mac = Mac::tcplp();
     let format = Format::between_neighbours(&mac, true);
     rows.bound("goodput", |row| {
         // A segment is as long as fits on any hop; between neighbours its headers are shorter.

@@ -278,14 +278,15 @@ pub struct Mac {
     pub retry_delay_ms: u32,
     /// Who does the backoff.
     pub csma: Csma,
-    /// Octets of every data frame kept free for link security that is not there yet.
+    /// Frames are encrypted and authenticated.
+    pub security: bool,
+    /// Octets of every data frame kept free for a link security that is not used.
     pub reserved_security_bytes: u8,
 }
 
 impl Default for Mac {
     /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4). Retries: the most that the table allows,
-    /// as TCPlp's port of OpenThread makes 10 attempts. The reserved octets are the most with which
-    /// five frames carry TCPlp's 462 octets; `docs/decisions/0002` has the arithmetic.
+    /// as TCPlp's port of OpenThread makes 10 attempts. Security as every real network has it.
     fn default() -> Self {
         Mac {
             min_be: 3,
@@ -294,8 +295,23 @@ impl Default for Mac {
             max_frame_retries: 7,
             retry_delay_ms: 0,
             csma: Csma::Software,
-            reserved_security_bytes: 7,
+            security: true,
+            reserved_security_bytes: 0,
         }
+    }
+}
+
+impl Mac {
+    /// The octets that security takes from a frame: header and integrity code, or their filling.
+    pub fn security_octets(&self) -> usize {
+        let secured = if self.security { crate::layout::SECURITY } else { 0 };
+        secured + usize::from(self.reserved_security_bytes)
+    }
+
+    /// The frames of TCPlp's §6 and §7, not secured. The octets reserved are the most with which
+    /// five frames carry its 462 octets; `docs/decisions/0002` has the arithmetic.
+    pub fn tcplp() -> Self {
+        Mac { security: false, reserved_security_bytes: 7, ..Mac::default() }
     }
 }
 
@@ -339,13 +355,13 @@ pub struct Tcp {
 }
 
 impl Default for Tcp {
-    /// MSS and buffers as in TCPlp §6.2 and §7 (462 octets, four segments); FreeBSD's delayed
-    /// acknowledgement of 100 ms and every second segment, which TCPlp inherits; FreeBSD's and
-    /// TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC 9293 wants it;
-    /// timestamps and SACK as TCPlp.
+    /// Segments of five frames and buffers of four segments, as in TCPlp §6.2 and §7 (where they
+    /// are 462 octets); FreeBSD's delayed acknowledgement of 100 ms and every second segment, which
+    /// TCPlp inherits; FreeBSD's and TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC
+    /// 9293 wants it; timestamps and SACK as TCPlp.
     fn default() -> Self {
         Tcp {
-            mss: Mss::Bytes(462),
+            mss: Mss::Frames(5),
             adaptive_segments: false,
             link_losses: true,
             send_buffer: Buffer::Segments(4),

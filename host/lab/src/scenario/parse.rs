@@ -186,6 +186,7 @@ fn mac(table: Option<Reader<'_>>) -> Result<Mac> {
             &[("software", Csma::Software), ("hardware", Csma::Hardware)],
             d.csma,
         )?,
+        security: t.boolean("security", d.security)?,
         reserved_security_bytes: reserved(&mut t, d.reserved_security_bytes)?,
     };
     t.finish()?;
