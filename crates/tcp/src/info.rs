@@ -145,10 +145,11 @@ pub struct Expected {
     pub since: Instant,
     /// Hardly before: `since` + SRTT − 4·RTTVAR.
     pub from: Instant,
-    /// Probably until: `since` + SRTT + max(`rto_min`, 4·RTTVAR), the RTO without back-off. That
-    /// includes the time for which the peer may delay its acknowledgment. After this it is likely
-    /// that something got lost, and the next event is this side's own timer
-    /// ([`crate::Endpoint::deadline`]).
+    /// Probably until: `since` + SRTT + max(`rto_min`, 4·RTTVAR), the RTO without back-off, or the
+    /// end of the timer that would send again, if that is sooner. That includes the time for which
+    /// the peer may delay its acknowledgment. Who wants no needless retransmission listens before
+    /// this; after it, it is likely that something got lost, and the next event is this side's own
+    /// timer ([`crate::Endpoint::deadline`]).
     pub until: Instant,
 }
 

@@ -1,6 +1,6 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
-use super::{Connection, MIN_MSS, Params, State};
+use super::{Connection, MIN_MSS, Params, Rtx, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
@@ -90,7 +90,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let missing = self.rx.has_holes(self.rcv.nxt) && self.can_receive_fin();
         let over = matches!(self.state, State::Closed | State::TimeWait);
         let awaited = !over && (self.flight() > 0 || probed || missing);
-        awaited.then(|| self.rtt.expected(self.last_sent.near(epoch)))
+        let mut expected = awaited.then(|| self.rtt.expected(self.last_sent.near(epoch)))?;
+        // The window of reordering is no reason to hurry: its end tells what has arrived.
+        let timer = self.rtx.deadline(epoch).filter(|_| self.rtx_kind != Rtx::Reordering);
+        expected.until = timer.map_or(expected.until, |timer| expected.until.min(timer));
+        Some(expected)
     }
 
     /// Sends now what would be acknowledged later.

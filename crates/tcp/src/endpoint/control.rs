@@ -72,10 +72,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// What is expected from any peer, handshakes included: a device that sleeps listens at least
     /// from the earliest `from` to the latest `until`.
     pub fn expected_by_any(&self) -> Option<Expected> {
-        let slots = self.slots.as_slice().iter().filter_map(|slot| slot.entry.as_deref());
-        let connections = slots.filter_map(|entry| entry.conn.expected(self.epoch));
-        let half_open = self.half_open.as_slice().iter().flatten();
-        connections.chain(half_open.map(|h| h.expected(self.epoch))).reduce(Expected::and)
+        self.expected_by_each().flatten().reduce(Expected::and)
+    }
+
+    /// What is expected by each: first the places for connections, then those for handshakes that
+    /// peers have begun. A connection keeps its place for as long as its handle is valid.
+    pub fn expected_by_each(&self) -> impl Iterator<Item = Option<Expected>> {
+        let connections = self.slots.as_slice().iter();
+        let connections = connections.map(|slot| slot.entry.as_deref()?.conn.expected(self.epoch));
+        let half_open = self.half_open.as_slice().iter();
+        connections.chain(half_open.map(|h| Some(h.as_ref()?.expected(self.epoch))))
     }
 
     /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting
