@@ -4,6 +4,7 @@ use crate::indirect::{Child, Indirect, Parked};
 use crate::output::Queued;
 use crate::pool::Slot;
 use crate::reassembly::Partial;
+use crate::red::QueueDiscipline;
 use crate::tables::{InterfaceAddress, Neighbour, Route};
 use crate::udp::UdpSocket;
 use kinglet_mem::Array;
@@ -35,6 +36,8 @@ pub struct Config {
     pub icmp_error_burst: u8,
     /// The time in which the right to one more error is earned (RFC 4443, 2.4 (f): 1/N).
     pub icmp_error_interval: Duration,
+    /// What happens to packets that are to be relayed while others wait.
+    pub queue: QueueDiscipline,
     /// How packets for neighbours that sleep are kept.
     pub indirect: Indirect,
 }
@@ -48,6 +51,7 @@ impl Config {
     ///   four times and a link-retry delay of up to 100 ms (TCPlp §7.1: 50 ms on average) that is
     ///   14 · 4 · 50 ms ≈ 2.8 s, and a sender that needs longer has lost the packet by its RTO,
     /// * ICMPv6 errors: 10 in a burst, 10 a second (RFC 4443, 2.4 (f), "a small/mid-size device"),
+    /// * no random early detection: few packets wait where nobody relays,
     /// * [`Indirect::DEFAULT`] for children.
     pub const fn new(link: Address) -> Self {
         Config {
@@ -59,6 +63,7 @@ impl Config {
             reassembly_timeout: Duration::from_secs(5),
             icmp_error_burst: 10,
             icmp_error_interval: Duration::from_millis(100),
+            queue: QueueDiscipline::TailDrop,
             indirect: Indirect::DEFAULT,
         }
     }

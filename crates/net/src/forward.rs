@@ -10,7 +10,6 @@ use crate::tables::Egress;
 use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
-use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
     self, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
 };
@@ -50,6 +49,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if arrival.host && egress == Egress::Host {
             let code = unreachable::ADDRESS;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+        }
+        if let Egress::Radio(next_hop) = egress
+            && !self.sleeps(next_hop)
+            && let Err(reason) = self.detect_congestion(now, handle)
+        {
+            return Fate::Drop(reason);
         }
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
@@ -100,9 +105,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// is dropped, and counted as discarded. Other packets stay where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
         let waits = match self.external.as_ref().map(|external| external.egress) {
-            Some(Egress::Radio(Address::Short(next_hop))) => self.is_child(next_hop),
+            Some(Egress::Radio(next_hop)) => self.sleeps(next_hop),
             Some(Egress::Host) => true,
-            _ => false,
+            None => false,
         };
         let Some(external) = self.external.take_if(|_| waits) else { return };
         let Some(handle) = self.pool.alloc(RESERVED) else {

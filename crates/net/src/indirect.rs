@@ -106,6 +106,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.children.as_slice().iter().flatten().any(|c| c.short == child)
     }
 
+    /// Whether packets to this neighbour wait until it asks.
+    pub(crate) fn sleeps(&self, next_hop: Address) -> bool {
+        matches!(next_hop, Address::Short(short) if self.is_child(short))
+    }
+
     /// The neighbours that sleep.
     pub fn children(&self) -> impl Iterator<Item = u16> {
         self.children.as_slice().iter().flatten().map(|child| child.short)
@@ -283,6 +288,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
             None => {}
         }
+        self.expire_parked(now);
         true
     }
 

@@ -7,6 +7,7 @@
 //! | IPv6 RFC 8200: input, output, extension headers, hop limit | done; Fragment header: refused |
 //! | packets for neighbours that sleep: wait for their data requests | done; no multicasts |
 //! | forwarding over static routes, host interface of a border router | done |
+//! | random early detection with ECN marking for relayed packets | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
 //! | UDP sockets | done |
 //! | neighbour discovery RFC 6775 | not yet: link addresses come from IIDs or a static table |
@@ -68,6 +69,7 @@ mod output;
 mod pool;
 mod queue;
 mod reassembly;
+mod red;
 mod segment;
 mod stats;
 mod tables;
@@ -85,6 +87,7 @@ pub use output::{
 };
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use reassembly::Partial;
+pub use red::{QueueDiscipline, Red};
 pub use segment::best_frames;
 pub use stats::{Discard, Stats};
 pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};

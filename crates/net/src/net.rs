@@ -5,6 +5,7 @@ use crate::icmp::{EchoReply, ErrorReport};
 use crate::output::{Current, External, FINISHED, Queued};
 use crate::pool::{PacketHandle, Pool};
 use crate::queue::Queue;
+use crate::red;
 use crate::stats::Stats;
 use kinglet_mem::Array;
 use kinglet_time::{Instant, earliest};
@@ -27,6 +28,7 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) contexts: S::Contexts,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) output: Queue<S::Output, Queued>,
+    pub(crate) red: red::State,
     pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
     pub(crate) host: Queue<S::Host, Queued>,
     pub(crate) children: S::Children,
@@ -79,6 +81,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             contexts: S::Contexts::EMPTY,
             sockets: S::UdpSockets::EMPTY,
             output: Queue::new(),
+            red: red::State::new(config.first_tag),
             control: Queue::new(),
             host: Queue::new(),
             children: S::Children::EMPTY,

@@ -359,12 +359,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.current
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, now: Instant) {
         match self.current.take().map(|current| current.origin) {
             Some(Origin::Slot(packet)) => self.release(packet),
             Some(Origin::External) => self.external = None,
             None => {}
         }
+        self.note_departure(now);
     }
 
     /// Writes the payload of the next frame, the one that [`Net::pending`] describes, to `buf`.
@@ -373,7 +374,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// that is too little for any frame.
     pub fn poll_frame(
         &mut self,
-        _now: Instant,
+        now: Instant,
         limits: FrameLimits,
         source: &impl BodySource<X>,
         buf: &mut [u8],
@@ -394,7 +395,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                             *newest = Some((current.token, key));
                         }
                     }
-                    self.end();
+                    self.end(now);
                 } else {
                     self.current = Some(Current { sent, ..current });
                 }
@@ -405,7 +406,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Err(Refusal::NoRoom) => None,
             Err(Refusal::Stale) => {
                 bump(&mut self.stats.stale);
-                self.end();
+                self.end(now);
                 None
             }
         }
@@ -504,7 +505,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if self.current.as_ref().is_some_and(|current| current.token == token.0) {
             bump(&mut self.stats.cancelled);
             let key = self.external_key();
-            self.end();
+            self.end(now);
             return key;
         }
         let of_token = |finished: &&mut Option<(u32, X)>| finished.is_some_and(|f| f.0 == token.0);

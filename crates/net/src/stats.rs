@@ -32,6 +32,8 @@ pub enum Discard {
     TooBig,
     /// The output queue is full.
     QueueFull,
+    /// Random early detection has chosen it, and its sender understands no marks.
+    Congestion,
     /// An option that says so if not recognised; reported if it says so.
     Options,
     /// A Routing header with segments left; reported.
@@ -71,6 +73,8 @@ pub struct Stats {
     pub delivered: u32,
     /// Packets forwarded.
     pub forwarded: u32,
+    /// Packets marked by random early detection.
+    pub marked: u32,
     /// Packets whose last frame was written, or handed to the host.
     pub packets_out: u32,
     /// Exact repetitions of fragments, ignored.
@@ -104,6 +108,7 @@ impl Stats {
             packets_in: 0,
             delivered: 0,
             forwarded: 0,
+            marked: 0,
             packets_out: 0,
             duplicate_fragments: 0,
             conflicting_fragments: 0,

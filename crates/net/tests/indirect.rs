@@ -191,8 +191,6 @@ fn what_nobody_asks_for_expires_but_not_under_the_macs_hands() {
     node.handle_deadline(end);
     assert_eq!(node.info().indirect, 2);
     node.handle_outcome(end, frame.token, false);
-    assert_eq!(node.deadline(), Some(end));
-    node.handle_deadline(end);
     assert_eq!((node.info().indirect, node.stats().expired_indirect), (1, 1));
     node.handle_deadline(end + Duration::from_secs(1));
     assert_eq!((node.deadline(), node.info().free_packets), (None, PACKETS));
