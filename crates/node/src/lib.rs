@@ -231,7 +231,7 @@
 //! const CONFIG: Config = Config::new(1, [0; 8], 1, [1; 16]);
 //! static NODE: std::sync::Mutex<Node<Sensor>> = // in firmware: your critical-section cell
 //!     std::sync::Mutex::new(Node::new(CONFIG, Capabilities::NONE));
-//! assert!(size_of::<Node<Sensor>>() < 8 * 1024); // on a host; less where a pointer has 32 bits
+//! assert!(size_of::<Node<Sensor>>() < 9 * 1024); // on a host; less where a pointer has 32 bits
 //! ```
 //!
 //! # The defaults, and why
@@ -271,6 +271,7 @@
 //! |---|---|
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
 //! | `sockets.rs` | byte streams and datagrams by handle |
+//! | `polling.rs` | when a node that sleeps asks its parent |
 //! | `profile.rs` | the memory plans |
 //! | `peer.rs` | what TCP calls a peer: a pair of IPv6 addresses |
 
@@ -285,11 +286,13 @@ extern crate std;
 
 mod node;
 mod peer;
+mod polling;
 mod profile;
 mod sockets;
 
 pub use node::{Config, Info, Node, Stats};
 pub use peer::AddressPair;
+pub use polling::Polling;
 pub use profile::{BorderRouter, Mote, Profile, Router};
 pub use sockets::ConnectError;
 

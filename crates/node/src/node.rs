@@ -5,13 +5,15 @@
 //! formed before it can leave, and a payload is copied once, from the send ring into the slot.
 
 use crate::peer::AddressPair;
+use crate::polling::{Poller, Polling};
 use crate::profile::Profile;
 use crate::sockets::MAX_MSS;
 use core::net::Ipv6Addr;
-use kinglet_mac::{self as mac, Mac, Submission, TxRequest};
-use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, Outgoing};
+use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
+use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
+use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
-use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
+use kinglet_tcp::{self as tcp, Endpoint, Expected, PayloadRef};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
@@ -23,11 +25,13 @@ use kinglet_wire::ipv6::protocol;
 pub struct Config {
     /// The MAC's part.
     pub mac: mac::Config,
-    /// The network layer's part, except for its `link` and `alias`, which [`Node::new`] takes from
-    /// the MAC's part.
+    /// The network layer's part, except for its `link`, `alias` and `indirect.burst`, which
+    /// [`Node::new`] takes from the MAC's part.
     pub net: net::Config,
     /// TCP's part.
     pub tcp: tcp::Config,
+    /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
+    pub polling: Polling,
     /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
     /// differ from node to node, so that two do not back off in step, and should from boot to
     /// boot.
@@ -45,18 +49,20 @@ impl Config {
         let first_tag = u16::from_be_bytes([first, second]);
         let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
         let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
-        Config { mac, net, tcp, seed }
+        Config { mac, net, tcp, polling: Polling::DEFAULT, seed }
     }
 }
 
-/// The network layer's settings, with the addresses under which the MAC sends and receives.
+/// The network layer's settings, with what it must share with the MAC: the addresses under which that
+/// sends and receives, and how children fetch their frames.
 const fn with_addresses(net: net::Config, mac: &mac::Config) -> net::Config {
     let link = mac.source();
     let alias = match link {
         Address::Short(_) => Address::Extended(mac.extended),
         _ => Address::None,
     };
-    net::Config { link, alias, ..net }
+    let indirect = net::Indirect { burst: mac.indirect.burst, ..net.indirect };
+    net::Config { link, alias, indirect, ..net }
 }
 
 /// What got lost between the layers; counters stop at their maximum.
@@ -68,6 +74,14 @@ pub struct Stats {
     pub unsendable_packets: u32,
     /// Commands that the radio driver refused.
     pub refused_commands: u32,
+    /// Data requests made.
+    pub data_requests: u32,
+    /// Data requests that found nothing.
+    pub nothing_pending: u32,
+    /// Data requests that nobody acknowledged.
+    pub unanswered_requests: u32,
+    /// Data requests after which the promised frame did not come.
+    pub timed_out_requests: u32,
 }
 
 /// How full the tables are.
@@ -88,6 +102,7 @@ pub struct Node<P: Profile> {
     /// most turns of the loop it need not be asked. [`Node::tcp`], by which everything happens
     /// to it, ends that.
     pub(crate) tcp_is_quiet: bool,
+    poller: Poller,
     stats: Stats,
 }
 
@@ -109,7 +124,16 @@ impl<P: Profile> Node<P> {
             net: Net::new(with_addresses(config.net, &config.mac)),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
-            stats: Stats { unroutable_segments: 0, unsendable_packets: 0, refused_commands: 0 },
+            poller: Poller::new(config.polling),
+            stats: Stats {
+                unroutable_segments: 0,
+                unsendable_packets: 0,
+                refused_commands: 0,
+                data_requests: 0,
+                nothing_pending: 0,
+                unanswered_requests: 0,
+                timed_out_requests: 0,
+            },
         }
     }
 
@@ -123,10 +147,18 @@ impl<P: Profile> Node<P> {
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
-        let mac::Indication::Data { src, dst, payload, .. } = indication else { return };
-        let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
-        let result = self.net.handle_frame(now, frame);
-        self.settle(now, result);
+        match indication {
+            Indication::Data { src, dst, payload, .. } => {
+                let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
+                let result = self.net.handle_frame(now, frame);
+                self.settle(now, result);
+            }
+            Indication::DataRequest { src: Address::Short(child), .. } => {
+                let _ = self.net.handle_data_request(now, child);
+            }
+            // What has no short address is nobody's child.
+            Indication::DataRequest { .. } => {}
+        }
     }
 
     /// Takes an IPv6 packet from the host interface of a border router.
@@ -172,8 +204,31 @@ impl<P: Profile> Node<P> {
     /// The next command for the radio. At most three before the next event, deadline or call of the
     /// application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
+        if let Some(outcome) = self.mac.poll_data_request(now) {
+            self.handle_data(now, outcome);
+        }
         self.fill_mac(now);
+        while let Some((child, pending)) = self.net.poll_pending_change() {
+            // A child that the MAC has no room for hears that nothing waits, and of its packets
+            // only when they come to be its turn.
+            let _ = self.mac.set_pending(now, child, pending);
+        }
+        self.plan_data_request(now);
         self.mac.poll_radio(now)
+    }
+
+    /// A data request has ended.
+    fn handle_data(&mut self, now: Instant, outcome: DataRequestOutcome) {
+        let count = match outcome {
+            DataRequestOutcome::Received { .. } => None,
+            DataRequestOutcome::NothingPending => Some(&mut self.stats.nothing_pending),
+            DataRequestOutcome::NoAck => Some(&mut self.stats.unanswered_requests),
+            DataRequestOutcome::TimedOut => Some(&mut self.stats.timed_out_requests),
+        };
+        if let Some(count) = count {
+            *count = count.saturating_add(1);
+        }
+        self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }
 
     /// Tells that the driver refused the last command of [`Node::poll_radio`].
@@ -200,15 +255,16 @@ impl<P: Profile> Node<P> {
             let class = match pending.class {
                 net::Class::Data => mac::Class::Data,
                 net::Class::Control => mac::Class::Control,
-                net::Class::Indirect => mac::Class::Data,
+                net::Class::Indirect => mac::Class::Indirect,
             };
             if !self.mac.can_accept(class) {
                 return;
             }
             let token = mac::Token(pending.token.0);
             let (dst, ack) = (pending.dst, pending.ack);
-            let request = TxRequest { dst, ack, token, class, frame_pending: false };
-            let limits = FrameLimits { max_payload: self.mac.max_payload(pending.dst) };
+            let limits = FrameLimits { max_payload: self.mac.max_payload(dst) };
+            let frame_pending = self.net.frame_pending(limits);
+            let request = TxRequest { dst, ack, token, class, frame_pending };
             let (net, rings) = (&mut self.net, SendRings(&self.tcp));
             let mut written = 0;
             let filled = self.mac.enqueue(now, request, |room| {
@@ -278,6 +334,7 @@ impl<P: Profile> Node<P> {
             // One segment at a time, so that none is dropped for want of room in the queue.
             let waiting = self.net.info().host_queued > 0;
             if packet.is_some() || waiting || !self.net.can_submit() || !self.take_segment(now) {
+                self.plan_data_request(now);
                 return packet;
             }
         }
@@ -286,7 +343,7 @@ impl<P: Profile> Node<P> {
     /// When [`Node::handle_deadline`] wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
         let below = earliest(self.mac.deadline(), self.net.deadline());
-        earliest(below, self.tcp.deadline())
+        earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
     }
 
     /// Does what is due; before the deadline, nothing.
@@ -294,6 +351,83 @@ impl<P: Profile> Node<P> {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.tcp().handle_deadline(now);
+        self.ask_parent(now);
+    }
+
+    /// Takes note of what TCP expects after it has sent something, and acts at once if that has to
+    /// be.
+    fn plan_data_request(&mut self, now: Instant) {
+        if self.poller.parent().is_some() {
+            self.poller.update(now, self.tcp.expected_by_each());
+            self.ask_parent(now);
+        }
+    }
+
+    /// Makes a data request if one is due.
+    fn ask_parent(&mut self, now: Instant) {
+        let Some(parent) = self.poller.due(now) else { return };
+        let taken = self.mac.request_data(now, Address::Short(parent)).is_ok();
+        if taken {
+            self.stats.data_requests = self.stats.data_requests.saturating_add(1);
+        }
+        self.poller.asked(now, taken);
+    }
+
+    /// Lets the neighbour with this short address sleep: what is for it waits until it asks.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_child(&mut self, child: u16) -> Result<(), TableFull> {
+        self.net.add_child(child)
+    }
+
+    /// Forgets a child and what waits for it; whether there was one.
+    pub fn remove_child(&mut self, now: Instant, child: u16) -> bool {
+        let _ = self.mac.set_pending(now, child, false);
+        self.net.remove_child(child)
+    }
+
+    /// Tells a node that sleeps whom to ask, or `None`: nobody. Everything without a better route
+    /// goes to the parent.
+    ///
+    /// # Errors
+    /// [`TableFull`] if there is no room for that route; nothing has changed.
+    pub fn set_parent(&mut self, now: Instant, parent: Option<u16>) -> Result<(), TableFull> {
+        let (prefix, prefix_len) = (Ipv6Addr::UNSPECIFIED, 0);
+        match parent {
+            Some(parent) => {
+                let via = NextHop::Link(Address::Short(parent));
+                self.net.add_route(Route { prefix, prefix_len, via })?;
+            }
+            None if self.poller.parent().is_some() => {
+                let _ = self.net.remove_route(prefix, prefix_len);
+            }
+            None => {}
+        }
+        self.poller.set_parent(now, parent.filter(|_| !self.mac.config().rx_on_when_idle));
+        Ok(())
+    }
+
+    /// Whom this node asks for data, if it sleeps.
+    pub const fn parent(&self) -> Option<u16> {
+        self.poller.parent()
+    }
+
+    /// Data requests in a row that have failed: the parent may be gone.
+    pub const fn failed_data_requests(&self) -> u8 {
+        self.poller.failures()
+    }
+
+    /// Tells a node that sleeps that something other than TCP is to come, `from` the instant at
+    /// which it was asked for (or at which it can come at the earliest) and not after `until`. It
+    /// replaces what was said before: whoever runs several applications joins what they expect.
+    pub fn expect(&mut self, now: Instant, from: Instant, until: Instant) {
+        self.poller.expect(now, Some(Expected { since: from, from, until }));
+    }
+
+    /// Takes back [`Node::expect`]: it is here, or not awaited any more.
+    pub fn expect_nothing(&mut self, now: Instant) {
+        self.poller.expect(now, None);
     }
 
     /// The MAC, to look at.

@@ -10,14 +10,21 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::{checksum, tcp};
-use kinglet::{BorderRouter, Node};
+use kinglet::{BorderRouter, Config, Node};
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::cell::RefCell;
 
-/// A border router with a listener, a socket and the handles that it was given.
-struct Device {
+/// A border router.
+const ROUTER: u8 = 0;
+/// One that sleeps and has node 9 as its parent.
+const LEAF: u8 = 1;
+/// One whose only neighbour, node 2, sleeps.
+const PARENT: u8 = 2;
+
+/// A border router of this kind with a listener, a socket and the handles that it was given.
+struct Device<const KIND: u8> {
     // Reading the layers' counters takes `&mut`.
     node: RefCell<Box<Node<BorderRouter>>>,
     socket: UdpHandle,
@@ -103,14 +110,20 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     frame
 }
 
+/// Node 2 asks for data.
+fn data_request(sequence: u8) -> [u8; 10] {
+    [0x63, 0x88, sequence, 0xCD, 0xAB, 1, 0, 2, 0, 4]
+}
+
 fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     let dice = random.next_u32();
     let sfd = now - Duration::from_micros(u64::from(random.next_u32() % 5_000));
-    let acks = [Ack::Missing, Ack::NotAwaited, Ack::Received { frame_pending: false }];
+    let received = [false, true].map(|frame_pending| Ack::Received { frame_pending });
+    let acks = [Ack::Missing, Ack::NotAwaited, received[0], received[1]];
     match dice % 8 {
         0 => (Event::ChannelBusy, Vec::new()),
         1 if dice & 0x700 == 0 => (Event::Missed, Vec::new()),
-        1..=4 => (Event::Transmitted { sfd, ack: acks[(dice >> 16) as usize % 3] }, Vec::new()),
+        1..=4 => (Event::Transmitted { sfd, ack: acks[(dice >> 16) as usize % 4] }, Vec::new()),
         _ => {
             let frame = some_frame(random);
             let len = frame.len() as u8;
@@ -119,7 +132,7 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     }
 }
 
-impl Subject for Device {
+impl<const KIND: u8> Subject for Device<KIND> {
     /// The radio's three; for the host its queue of 16, and all that TCP may send at once: four
     /// rings of 4096 octets in segments of 64 at the least, 4 half-open and 4 finished connections,
     /// and a few answers to strangers.
@@ -133,10 +146,16 @@ impl Subject for Device {
             | bit(1, Capabilities::ACK_WAIT)
             | bit(2, Capabilities::CSMA)
             | bit(3, Capabilities::SCHEDULED);
-        let mut node = node::<BorderRouter>(1, 1, 9, capabilities);
+        let leaf = |config: &mut Config| config.mac.rx_on_when_idle = KIND != LEAF;
+        let mut node = node_with::<BorderRouter>(1, 1, 9, capabilities, leaf);
         let prefix = core::net::Ipv6Addr::UNSPECIFIED;
         let route = Route { prefix, prefix_len: 0, via: NextHop::Host };
         node.net().add_route(route).unwrap();
+        match KIND {
+            LEAF => node.set_parent(Instant::ZERO, Some(9)).unwrap(),
+            PARENT => node.add_child(2).unwrap(),
+            _ => {}
+        }
         let socket = node.net().udp_bind(7).unwrap();
         node.tcp_listen(80, ListenConfig::default()).unwrap();
         Device { node: RefCell::new(node), socket, handles: Vec::new() }
@@ -173,6 +192,18 @@ impl Subject for Device {
             (8, _) => {
                 node.handle_host_packet(now, &some_packet(random));
                 "host".to_owned()
+            }
+            (9, _) if KIND == LEAF && dice & 64 != 0 => {
+                let until = now + Duration::from_micros(u64::from(dice >> 8));
+                node.expect(now, now, until);
+                format!("expect {until:?}")
+            }
+            (9, _) if KIND == PARENT => {
+                let mut frame = data_request((dice >> 8) as u8);
+                let len = frame.len() as u8;
+                let event = Event::Received { sfd: now, len, rssi_dbm: 0, lqi: 0, acked: true };
+                node.handle_radio(now, event, &mut frame);
+                "data request".to_owned()
             }
             _ => {
                 let (event, mut frame) = some_event(now, random);
@@ -238,6 +269,7 @@ impl Subject for Device {
             (info.net.reassemblies, 8),
             (info.net.queued, 28 + 2),
             (info.net.host_queued, 16),
+            (info.net.indirect, 16),
         ]
     }
 
@@ -282,5 +314,15 @@ impl Subject for Device {
 
 #[test]
 fn the_node_keeps_the_ten_laws() {
-    check::<Device>(64, 300);
+    check::<Device<ROUTER>>(64, 300);
+}
+
+#[test]
+fn a_node_that_sleeps_keeps_the_ten_laws() {
+    check::<Device<LEAF>>(32, 300);
+}
+
+#[test]
+fn a_node_whose_neighbour_sleeps_keeps_the_ten_laws() {
+    check::<Device<PARENT>>(32, 300);
 }

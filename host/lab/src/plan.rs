@@ -26,7 +26,7 @@ pub struct LabPlan;
 impl mac::Sizes for LabPlan {
     type Queue = [mac::Slot; 3];
     type Neighbours = [mac::Neighbour; 16];
-    type Sleepers = [mac::Sleeper; 8];
+    type Sleepers = [mac::Sleeper; 16];
 }
 
 impl net::Sizes for LabPlan {

@@ -44,7 +44,20 @@ pub fn config(n: u16, boot: u8) -> Config {
 
 /// Node `n`, 1 to `count`, of a row, with routes to the others over its neighbours.
 pub fn node<P: Profile>(n: u16, boot: u8, count: u16, capabilities: Capabilities) -> Box<Node<P>> {
-    let mut node = Box::new(Node::new(config(n, boot), capabilities));
+    node_with(n, boot, count, capabilities, |_| {})
+}
+
+/// The same, with other settings.
+pub fn node_with<P: Profile>(
+    n: u16,
+    boot: u8,
+    count: u16,
+    capabilities: Capabilities,
+    change: impl FnOnce(&mut Config),
+) -> Box<Node<P>> {
+    let mut config = config(n, boot);
+    change(&mut config);
+    let mut node = Box::new(Node::new(config, capabilities));
     let net = node.net();
     net.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     net.set_context(0, Some(Context { prefix: prefix(), len: 64 })).unwrap();

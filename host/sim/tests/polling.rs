@@ -1,0 +1,209 @@
+//! A leaf that sleeps sends batches by TCP to a host behind its parent.
+
+use core::net::Ipv6Addr;
+use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::radio::Capabilities;
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{BorderRouter, Config, Node, Polling};
+use kinglet_sim::cpu::HostCost;
+use kinglet_sim::medium::{MediumConfig, Position};
+use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile};
+use kinglet_sim::rng::{Purpose, stream};
+use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
+use kinglet_time::{Duration, Instant};
+use std::any::Any;
+
+const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
+const HOST: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
+/// TCPlp §9: 64 readings of 82 octets, one a second.
+const BATCH: usize = 64 * 82;
+const PERIOD: Duration = Duration::from_secs(64);
+const BATCHES: u64 = 60;
+
+type Stack = Node<BorderRouter>;
+
+/// Sends a batch every 64 s over one connection.
+struct Sender {
+    handle: Option<Handle>,
+    next: Instant,
+    waiting: usize,
+}
+
+impl App<BorderRouter> for Sender {
+    fn poll(&mut self, now: Instant, node: &mut Stack) -> bool {
+        let handle = *self.handle.get_or_insert_with(|| {
+            let config = ConnectionConfig { mss: 462 + 12, ..ConnectionConfig::DEFAULT };
+            node.tcp_connect(now, HOST, 80, config).unwrap()
+        });
+        while self.next <= now {
+            self.next += PERIOD;
+            self.waiting += BATCH;
+        }
+        let sent = node.tcp().send(handle, &vec![1; self.waiting]).unwrap_or(0);
+        self.waiting -= sent;
+        sent > 0
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Reads all that comes.
+#[derive(Default)]
+struct Sink {
+    up: Option<Handle>,
+    read: usize,
+}
+
+impl App<BorderRouter> for Sink {
+    fn poll(&mut self, _: Instant, node: &mut Stack) -> bool {
+        self.up = self.up.or_else(|| node.tcp().accept(80));
+        let mut buf = [0; 4096];
+        let Some(Ok(len)) = self.up.map(|up| node.tcp().recv(up, &mut buf)) else { return false };
+        self.read += len;
+        len > 0
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn own(short: u16) -> Ipv6Addr {
+    let [a, b, c, d, ..] = PREFIX.segments();
+    Ipv6Addr::new(a, b, c, d, 0, 0xFF, 0xFE00, short)
+}
+
+fn stack(
+    short: u16,
+    address: Ipv6Addr,
+    radio: Capabilities,
+    sleeps: Option<Polling>,
+) -> Box<Stack> {
+    let mut config = Config::new(short, [0; 8], short.into(), [short as u8; 16]);
+    config.net.forward = sleeps.is_none();
+    config.mac.rx_on_when_idle = sleeps.is_none();
+    config.mac.indirect.burst = true;
+    config.mac.indirect.max_retries = 3;
+    config.mac.max_frame_retries = 7;
+    config.polling = sleeps.unwrap_or(Polling::DEFAULT);
+    let mut node = Box::new(Stack::new(config, radio));
+    node.net().add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
+    node.net().set_context(0, Some(Context { prefix: PREFIX, len: 64 })).unwrap();
+    node
+}
+
+#[derive(Debug)]
+struct Outcome {
+    /// Octets that have arrived.
+    read: usize,
+    /// Radio-on time of the leaf for each batch, in microseconds.
+    radio_us: u64,
+    requests: u32,
+    in_vain: u32,
+    timeouts: u16,
+    resent: u16,
+}
+
+/// 64 minutes with this delay and loss on the wire.
+fn run(radio: RadioProfile, polling: Polling, delay: Duration, loss: f64, seed: u64) -> Outcome {
+    let capabilities = radio.capabilities();
+    let mut leaf = stack(2, own(2), capabilities, Some(polling));
+    leaf.set_parent(Instant::ZERO, Some(1)).unwrap();
+    let mut parent = stack(1, own(1), capabilities, None);
+    parent.add_child(2).unwrap();
+    let via = NextHop::OnLink;
+    parent.net().add_route(Route { prefix: PREFIX, prefix_len: 64, via }).unwrap();
+    let (prefix, via) = (Ipv6Addr::UNSPECIFIED, NextHop::Host);
+    parent.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
+    let mut host = stack(9, HOST, Capabilities::NONE, None);
+    host.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
+    host.tcp_listen(80, ListenConfig::default()).unwrap();
+
+    let config = WireConfig {
+        delay,
+        loss,
+        duplicate: 0.0,
+        mark: 0.0,
+        reorder: 0.0,
+        reorder_delay: Duration::ZERO,
+    };
+    let wire =
+        Wire::new(host, vec![Box::new(Sink::default())], config, stream(seed, 0, Purpose::Fault));
+    let sender = Sender { handle: None, next: Instant::from_secs(10), waiting: 0 };
+    let stations = [
+        Station::new(parent, Vec::new()).with_wire(wire),
+        Station::new(leaf, vec![Box::new(sender)]),
+    ];
+    let nodes = (0..).zip(stations).map(|(n, station)| {
+        let config = NodeConfig {
+            position: Position { x_m: f64::from(n) * 5.0, y_m: 0.0 },
+            filter: station.node().filter(),
+            radio,
+            host: HostCost::NONE,
+            drift_ppm: 0,
+        };
+        (config, station)
+    });
+    let mut world = World::new(seed, &MediumConfig::unit_disc(10.0), nodes.collect());
+    world.run_until(Instant::from_secs(10) + PERIOD * BATCHES as u32);
+    let read = world.device(0).wire().unwrap().app::<Sink>(0).unwrap().read;
+    let energy = world.energy(1);
+    let on = (energy.radio.duty_cycle() * world.now().as_micros() as f64) as u64;
+    let handle = world.device(1).app::<Sender>(0).unwrap().handle.unwrap();
+    let stats = *world.device(1).node().stats();
+    let counters = world.with_device(1, |leaf, _| {
+        assert_eq!(leaf.node_mut().tcp().state(handle), Some(State::Established));
+        leaf.node_mut().tcp().info(handle).unwrap().counters
+    });
+    Outcome {
+        read,
+        radio_us: on / BATCHES,
+        requests: stats.data_requests,
+        in_vain: stats.nothing_pending,
+        timeouts: counters.timeouts,
+        resent: counters.retransmits(),
+    }
+}
+
+/// With and without prediction, and what both say.
+fn compare(radio: RadioProfile, delay_ms: u64, loss: f64) -> [Outcome; 2] {
+    [Polling::TCPLP, Polling::DEFAULT].map(|polling| {
+        let outcome = run(radio, polling, Duration::from_millis(delay_ms), loss, 1);
+        println!("{} {delay_ms} ms {loss} {polling:?}: {outcome:?}", radio.name);
+        assert_eq!(outcome.read, BATCH * BATCHES as usize);
+        outcome
+    })
+}
+
+#[test]
+fn prediction_saves_radio_time_on_every_path_and_causes_no_timeout() {
+    for radio in [AT86RF233, NRF52840] {
+        for delay_ms in [6, 100, 400] {
+            let [fixed, predicted] = compare(radio, delay_ms, 0.0);
+            assert!(predicted.radio_us < fixed.radio_us);
+            assert!(predicted.in_vain * 5 < fixed.in_vain.max(predicted.requests));
+            // Two segments, an acknowledgement: six for a batch of twelve, fetched in bursts.
+            assert!(u64::from(predicted.requests) < BATCHES * 5, "{}", predicted.requests);
+            assert_eq!((predicted.timeouts, predicted.resent), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn loss_does_not_lead_prediction_astray() {
+    let [fixed, predicted] = compare(AT86RF233, 100, 0.05);
+    assert!(predicted.radio_us < fixed.radio_us);
+    assert!(predicted.in_vain * 4 < fixed.in_vain);
+    assert!(predicted.timeouts < fixed.timeouts + 10);
+}
