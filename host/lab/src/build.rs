@@ -1,20 +1,17 @@
 //! From a scenario to a network that can run: addresses, routes, applications.
 
-use crate::apps::bulk::{BulkSender, BulkSink};
-use crate::apps::http::HttpServer;
-use crate::apps::udp::{UdpSender, UdpSink};
 use crate::cpu::host_cost_of;
+use crate::flows::Builder;
 use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::scenario::{
-    self, Buffer, Csma, Flow, FlowKind, Mss, NodeId, Overlap, Propagation, RadioProfile, Role,
-    Scenario, Source,
+    self, Buffer, Csma, Mss, NodeId, Overlap, Propagation, RadioProfile, Role, Scenario, Source,
 };
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::radio::{Capabilities, Channel, CsmaParams};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
-use kinglet::time::{Duration, Instant};
+use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node};
@@ -81,7 +78,7 @@ pub fn address_of(node: NodeId) -> Ipv6Addr {
 }
 
 /// The address of `node`, which may be the host.
-fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
+pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
     if node == scenario.host() { HOST_ADDRESS } else { address_of(node) }
 }
 
@@ -107,7 +104,7 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
 }
 
 /// TCP settings of a scenario, with buffers of their own if given.
-fn connection(
+pub(crate) fn connection(
     scenario: &Scenario,
     send: Option<Buffer>,
     receive: Option<Buffer>,
@@ -135,7 +132,7 @@ fn connection(
 }
 
 /// A listener takes settings that live for ever, as constants do.
-fn listen(connection: ConnectionConfig) -> ListenConfig {
+pub(crate) fn listen(connection: ConnectionConfig) -> ListenConfig {
     let connection = Box::leak(Box::new(connection));
     ListenConfig { backlog: 12, connection, ..ListenConfig::default() }
 }
@@ -339,16 +336,13 @@ fn add_default_route(
 /// Builds the network of `scenario` for one run with `seed`.
 pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     let routes = scenario.routes();
-    let mut apps: Vec<Vec<Box<dyn App<LabPlan>>>> = Vec::new();
+    let mut apps = Vec::new();
     // One more for the host.
     apps.resize_with(scenario.nodes.len() + 1, Vec::new);
-    let mut place = |node: NodeId, app: Box<dyn App<LabPlan>>| {
-        let list = &mut apps[node as usize];
-        list.push(app);
-        Place { node, app: list.len() - 1 }
-    };
+    let mut builder = Builder { scenario, seed, apps };
     let flows = scenario.flows.iter().zip(FIRST_PORT..);
-    let ends = flows.map(|(flow, port)| add_flow(scenario, flow, port, &mut place)).collect();
+    let ends = flows.map(|(flow, port)| builder.add(flow, port)).collect();
+    let mut apps = builder.apps;
     let host_apps = apps.pop().unwrap_or_default();
     let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));
     let nodes = (0..).zip(apps).map(|(node, apps)| {
@@ -368,36 +362,4 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     });
     let nodes = nodes.collect();
     (World::new(seed, &medium_of(scenario), nodes), ends)
-}
-
-fn add_flow(
-    scenario: &Scenario,
-    flow: &Flow,
-    port: u16,
-    place: &mut impl FnMut(NodeId, Box<dyn App<LabPlan>>) -> Place,
-) -> Ends {
-    let start = Instant::from_micros((flow.start_s * 1e6) as u64);
-    match flow.kind {
-        FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer } => {
-            let config = connection(scenario, send_buffer, receive_buffer);
-            let sender =
-                BulkSender::new((address_in(scenario, to), port), start, bytes, config).recording();
-            let from = place(from, Box::new(sender));
-            Ends { from, to: place(to, Box::new(BulkSink::new(port, listen(config)))) }
-        }
-        FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
-            let period = Duration::from_millis(u64::from(period_ms));
-            let payload_len = usize::from(payload_bytes);
-            let sender =
-                UdpSender::new((address_in(scenario, to), port), start, period, payload_len);
-            let from = place(from, Box::new(sender));
-            Ends { from, to: place(to, Box::new(UdpSink::new(port))) }
-        }
-        FlowKind::HttpServer { node, port } => {
-            let config = connection(scenario, None, None);
-            let server = HttpServer::new(port, format!("Mote {node}"), listen(config));
-            let server = place(node, Box::new(server));
-            Ends { from: server, to: server }
-        }
-    }
 }

@@ -23,6 +23,7 @@ pub mod chart;
 pub mod claims;
 mod cpu;
 pub mod experiment;
+mod flows;
 pub mod layout;
 pub mod output;
 pub mod plan;

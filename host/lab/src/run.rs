@@ -48,7 +48,7 @@ pub struct RunResult {
 /// What became of one application.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FlowResult {
-    /// `tcp-bulk`, `udp-periodic` or `http-server`.
+    /// The kind's name in scenario files.
     pub kind: &'static str,
     /// Sender (or server).
     pub from: NodeId,
@@ -78,8 +78,37 @@ pub struct FlowResult {
     pub mss: u32,
     /// Every octet that arrived was the right one.
     pub intact: bool,
-    /// A transfer of given size has ended.
+    /// A transfer of given size has ended; no request has failed; no reading was lost.
     pub complete: bool,
+    /// From the dispatch of each request to its whole answer, in milliseconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub latencies_ms: Vec<f64>,
+    /// What became of a sensor's readings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<Readings>,
+}
+
+/// What became of a sensor's readings.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Readings {
+    /// Made.
+    pub generated: u32,
+    /// Arrived, each counted once.
+    pub delivered: u32,
+    /// Found the queue full.
+    pub dropped: u32,
+    /// Neither arrived nor on their way at the end; those dropped are among them.
+    pub lost: u32,
+    /// New octets per interval of 40 s from the start of the simulation on, in kb/s (TCPlp §8.3).
+    pub intervals_kbps: Vec<f64>,
+}
+
+impl Readings {
+    /// Share of readings whose fate is known that arrived, 0 to 1; `None` if there are none.
+    pub fn reliability(&self) -> Option<f64> {
+        let known = f64::from(self.delivered) + f64::from(self.lost);
+        (known > 0.0).then(|| f64::from(self.delivered) / known)
+    }
 }
 
 /// What one node did.

@@ -1,12 +1,10 @@
 //! Runs a network and reads the results off it.
 
-use crate::apps::bulk::{BulkSender, BulkSink};
-use crate::apps::udp::{UdpSender, UdpSink};
-use crate::build::{Ends, Network, app_at, network, payload_of};
-use crate::plan::{BUFFER, CONNECTIONS, LISTENERS, ROUTES, UDP_SOCKETS};
-use crate::run::{
-    Activity, ActivityKind, CwndSample, FlowResult, NodeResult, Options, RunError, RunResult,
-};
+use crate::apps::bulk::BulkSender;
+use crate::build::{Ends, Network, network, payload_of};
+use crate::flows::{self, Need};
+use crate::plan::{BUFFER, ROUTES};
+use crate::run::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::observe::Trace;
@@ -42,8 +40,7 @@ pub(crate) fn simulate(
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
     let timeline = world.set_timeline(None);
     let flows = scenario.flows.iter().zip(&ends);
-    let flows =
-        flows.map(|(f, e)| flow_result(&world, &f.kind, f.start_s, *e, sim_seconds)).collect();
+    let flows = flows.map(|(f, e)| flows::result(&world, f, *e, sim_seconds)).collect();
     Ok(RunResult {
         flows,
         nodes: (0..scenario.nodes.len()).map(|n| node_result(&mut world, n)).collect(),
@@ -84,38 +81,24 @@ fn check(scenario: &Scenario) -> Result<(), RunError> {
 
 /// Refuses more sockets, connections or routes on one node than its tables hold.
 fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
-    type Count = BTreeMap<NodeId, usize>;
-    let (mut udp, mut connections, mut listeners) = (Count::new(), Count::new(), Count::new());
-    let mut routes = Count::new();
-    let one = |count: &mut Count, node: NodeId| *count.entry(node).or_default() += 1;
-    for flow in &scenario.flows {
-        match flow.kind {
-            FlowKind::TcpBulk { from, to, .. } => {
-                one(&mut connections, from);
-                one(&mut connections, to);
-                one(&mut listeners, to);
-            }
-            FlowKind::UdpPeriodic { from, to, .. } => {
-                one(&mut udp, from);
-                one(&mut udp, to);
-            }
-            FlowKind::HttpServer { node, .. } => one(&mut listeners, node),
-        }
+    let mut count: BTreeMap<(Need, NodeId), usize> = BTreeMap::new();
+    let needs = scenario.flows.iter().flat_map(|flow| flows::needs(&flow.kind));
+    needs.for_each(|(node, need)| *count.entry((need, node)).or_default() += 1);
+    let crowded = count.into_iter().find(|((need, _), count)| *count > need.limit().0);
+    if let Some(((need, node), count)) = crowded {
+        return Err(too_many(count, need.limit(), node));
     }
+    let mut routes: BTreeMap<NodeId, usize> = BTreeMap::new();
+    scenario.routes().iter().for_each(|route| *routes.entry(route.node).or_default() += 1);
     // One more for the default route.
-    scenario.routes().iter().for_each(|route| one(&mut routes, route.node));
-    for (count, limit, what) in [
-        (udp, UDP_SOCKETS, "datagram sockets"),
-        (connections, CONNECTIONS, "TCP connections"),
-        (listeners, LISTENERS, "listening ports"),
-        (routes, ROUTES - 1, "routes"),
-    ] {
-        if let Some((node, needed)) = count.into_iter().find(|(_, needed)| *needed > limit) {
-            let what = format!("{needed} {what} on node {node}; {limit} are possible");
-            return Err(RunError::Unsupported(what));
-        }
+    if let Some((node, count)) = routes.into_iter().find(|(_, count)| *count > ROUTES - 1) {
+        return Err(too_many(count, (ROUTES - 1, "routes"), node));
     }
     Ok(())
+}
+
+fn too_many(count: usize, (limit, what): (usize, &str), node: NodeId) -> RunError {
+    RunError::Unsupported(format!("{count} {what} on node {node}; {limit} are possible"))
 }
 
 fn add_faults(world: &mut Network, scenario: &Scenario) {
@@ -159,104 +142,6 @@ fn advance(world: &mut Network, end: Instant, options: &Options<'_>) {
     }
 }
 
-fn sender(world: &Network, ends: Ends) -> Option<&BulkSender> {
-    app_at(world, ends.from)
-}
-
-fn flow_result(
-    world: &Network,
-    kind: &FlowKind,
-    start_s: f64,
-    ends: Ends,
-    sim_seconds: f64,
-) -> FlowResult {
-    let (from, to) = (ends.from.node, ends.to.node);
-    match kind {
-        FlowKind::TcpBulk { bytes, .. } => {
-            let base = FlowResult { kind: "tcp-bulk", from, to, ..FlowResult::default() };
-            let sink = app_at::<BulkSink>(world, ends.to);
-            let (Some(sender), Some(sink)) = (sender(world, ends), sink) else { return base };
-            bulk_result(base, sender, sink, *bytes, start_s, sim_seconds)
-        }
-        FlowKind::UdpPeriodic { .. } => {
-            let base = FlowResult { kind: "udp-periodic", from, to, ..FlowResult::default() };
-            let sender = app_at::<UdpSender>(world, ends.from);
-            let sink = app_at::<UdpSink>(world, ends.to);
-            let (Some(sender), Some(sink)) = (sender, sink) else { return base };
-            let sent = u64::from(sender.sent()) + u64::from(sender.refused());
-            let received = u64::from(sink.received());
-            let seconds = (sim_seconds - start_s).max(0.0);
-            FlowResult {
-                bytes: sink.bytes(),
-                seconds,
-                goodput_kbps: rate_kbps(sink.bytes(), seconds),
-                segments_sent: sent,
-                segments_received: received,
-                segment_loss: lost_share(sent, received),
-                intact: true,
-                complete: true,
-                ..base
-            }
-        }
-        FlowKind::HttpServer { .. } => {
-            FlowResult { kind: "http-server", from, to, intact: true, ..FlowResult::default() }
-        }
-    }
-}
-
-fn bulk_result(
-    base: FlowResult,
-    sender: &BulkSender,
-    sink: &BulkSink,
-    limit: Option<u64>,
-    start_s: f64,
-    sim_seconds: f64,
-) -> FlowResult {
-    // An endless transfer is measured to the end, one of given size to its last octet.
-    let end_s = match limit {
-        Some(_) => sink.last().as_micros() as f64 / 1e6,
-        None => sim_seconds,
-    };
-    let seconds = (end_s - start_s).max(0.0);
-    let base = FlowResult {
-        bytes: sink.received(),
-        seconds,
-        goodput_kbps: rate_kbps(sink.received(), seconds),
-        rtt_ms: sender.mean_rtt_ms(),
-        intact: sink.intact(),
-        complete: limit.is_none_or(|limit| sink.finished() && sink.received() == limit),
-        ..base
-    };
-    let Some(info) = sender.info() else { return base };
-    let counters = info.counters;
-    // What is on its way at the end is neither lost nor received: unacknowledged, less what the
-    // receiver has but has not acknowledged.
-    let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
-    let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
-    let flying = flying.div_ceil(u64::from(info.mss.max(1)));
-    let sent = u64::from(counters.segments_sent).saturating_sub(flying);
-    let received = sink.info().map_or(0, |i| u64::from(i.counters.segments_received));
-    FlowResult {
-        segments_sent: sent,
-        segments_received: received,
-        segment_loss: lost_share(sent, received),
-        retransmissions: u64::from(counters.fast_retransmits)
-            + u64::from(counters.timeout_retransmits),
-        fast_retransmissions: u64::from(counters.fast_recoveries),
-        timeouts: u64::from(counters.timeouts),
-        mss: info.mss,
-        ..base
-    }
-}
-
-fn rate_kbps(bytes: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e3 } else { 0.0 }
-}
-
-fn lost_share(sent: u64, received: u64) -> f64 {
-    if sent == 0 { 0.0 } else { sent.saturating_sub(received) as f64 / sent as f64 }
-}
-
 fn node_result(world: &mut Network, node: usize) -> NodeResult {
     let energy = world.energy(node);
     let frames_sent = world.counters(node).frames_sent;
@@ -283,7 +168,8 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
 fn windows(world: &Network, ends: &[Ends]) -> Vec<CwndSample> {
     let mut samples = Vec::new();
     for (flow, ends) in (0..).zip(ends) {
-        for window in sender(world, *ends).map(BulkSender::windows).unwrap_or_default() {
+        for window in flows::bulk_sender(world, *ends).map(BulkSender::windows).unwrap_or_default()
+        {
             samples.push(CwndSample {
                 flow,
                 at_s: window.at.as_micros() as f64 / 1e6,

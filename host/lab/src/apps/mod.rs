@@ -2,6 +2,8 @@
 
 pub mod bulk;
 pub mod http;
+pub mod http_client;
+pub mod sense;
 pub mod udp;
 
 /// Octet `at` of the stream that bulk transfers carry. Its period of 251 octets, a prime, divides

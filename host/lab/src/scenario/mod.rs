@@ -4,6 +4,7 @@
 //! write TOML ([`Scenario::from_toml`], `SCENARIO.md` beside this crate lists every key).
 
 mod error;
+mod flow;
 mod interference;
 mod office;
 mod parse;
@@ -12,6 +13,7 @@ mod read;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
+pub use flow::{Carrier, Flow, FlowKind};
 pub use interference::{Hours, Interferer, Source};
 pub use topology::{Route, connected};
 
@@ -427,60 +429,6 @@ pub enum Role {
     Leaf,
     /// The way out of the network: default route of all others.
     BorderRouter,
-}
-
-/// An application.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
-    /// When it starts, in seconds.
-    pub start_s: f64,
-    /// What it does.
-    pub kind: FlowKind,
-}
-
-/// What an application does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FlowKind {
-    /// One connection that carries as much as it can.
-    TcpBulk {
-        /// Sender, which also opens the connection.
-        from: NodeId,
-        /// Receiver.
-        to: NodeId,
-        /// Octets to carry; `None` = until the end of the simulation.
-        bytes: Option<u64>,
-        /// Send buffer of this flow, if not the scenario's.
-        send_buffer: Option<Buffer>,
-        /// Receive buffer of this flow, if not the scenario's.
-        receive_buffer: Option<Buffer>,
-    },
-    /// A datagram every `period_ms`.
-    UdpPeriodic {
-        /// Sender.
-        from: NodeId,
-        /// Receiver.
-        to: NodeId,
-        /// Period in milliseconds.
-        period_ms: u32,
-        /// UDP payload octets.
-        payload_bytes: u16,
-    },
-    /// An HTTP/1.1 server.
-    HttpServer {
-        /// Where it runs.
-        node: NodeId,
-        /// Its TCP port.
-        port: u16,
-    },
-}
-
-impl Flow {
-    /// An endless transfer from one node to another that starts at one second.
-    pub fn bulk(from: NodeId, to: NodeId) -> Self {
-        let kind =
-            FlowKind::TcpBulk { from, to, bytes: None, send_buffer: None, receive_buffer: None };
-        Flow { start_s: 1.0, kind }
-    }
 }
 
 /// A wire between the border router and a host, and what it does to IP packets, both ways alike.

@@ -1,10 +1,11 @@
 //! TOML to [`Scenario`], with every range checked.
 
 use super::error::ScenarioError;
+use super::flow::flow;
 use super::read::{Reader, Source};
 use super::{
-    Buffer, Csma, Fault, Flow, FlowKind, HostCost, Link, Mac, Medium, Mss, NodeId, NodePlace,
-    Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire, topology,
+    Buffer, Csma, Fault, HostCost, Link, Mac, Medium, Mss, NodeId, NodePlace, Overlap, Propagation,
+    Radio, RadioProfile, Role, Scenario, Tcp, Wire,
 };
 use super::{interference, places};
 use std::path::Path;
@@ -238,7 +239,7 @@ fn tcp(table: Option<Reader<'_>>) -> Result<Tcp> {
     Ok(tcp)
 }
 
-fn buffer(
+pub(super) fn buffer(
     t: &mut Reader<'_>,
     bytes_key: &'static str,
     segments_key: &'static str,
@@ -267,14 +268,6 @@ pub(super) fn node(t: &mut Reader<'_>, key: &'static str, nodes: usize) -> Resul
     Err(t.error_at(key, format!("missing; give a node number, 0 to {}", nodes.saturating_sub(1))))
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    TcpBulk,
-    UdpPeriodic,
-    UdpNeighbours,
-    HttpServer,
-}
-
 fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
     if !nodes.iter().any(|place| place.role == Role::BorderRouter) {
         return Err(t.error("needs a node with `role = \"border-router\"` to end at".to_owned()));
@@ -291,79 +284,6 @@ fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
     };
     t.finish()?;
     Ok(wire)
-}
-
-fn flow(
-    mut t: Reader<'_>,
-    nodes: &[NodePlace],
-    wired: bool,
-    duration_s: f64,
-    flows: &mut Vec<Flow>,
-) -> Result<()> {
-    let kinds = [
-        ("tcp-bulk", Kind::TcpBulk),
-        ("udp-periodic", Kind::UdpPeriodic),
-        ("udp-neighbours", Kind::UdpNeighbours),
-        ("http-server", Kind::HttpServer),
-    ];
-    let Some(kind) = t.choice_opt("kind", &kinds)? else {
-        let names = kinds.map(|(name, _)| format!("\"{name}\"")).join(", ");
-        return Err(t.error_at("kind", format!("missing; give one of {names}")));
-    };
-    let start_s =
-        t.number("start_s", 0.0..=duration_s, if duration_s > 1.0 { 1.0 } else { 0.0 })?;
-    match kind {
-        Kind::TcpBulk => {
-            let (from, to) = ends(&mut t, nodes.len() + usize::from(wired))?;
-            let kind = FlowKind::TcpBulk {
-                from,
-                to,
-                bytes: t.integer_opt("bytes", 1..=1_000_000_000_000)?,
-                send_buffer: buffer(&mut t, "send_buffer_bytes", "send_buffer_segments")?,
-                receive_buffer: buffer(&mut t, "receive_buffer_bytes", "receive_buffer_segments")?,
-            };
-            flows.push(Flow { start_s, kind });
-        }
-        Kind::UdpPeriodic => {
-            let (from, to) = ends(&mut t, nodes.len() + usize::from(wired))?;
-            let (period_ms, payload_bytes) = datagrams(&mut t)?;
-            let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
-            flows.push(Flow { start_s, kind });
-        }
-        Kind::UdpNeighbours => {
-            let (period_ms, payload_bytes) = datagrams(&mut t)?;
-            let count = nodes.len() as NodeId;
-            for from in 0..count {
-                // Starts are spread evenly over one period, so that nobody is in step.
-                let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
-                let to = topology::nearest(nodes, from);
-                let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
-                flows.push(Flow { start_s: start_s + phase_s, kind });
-            }
-        }
-        Kind::HttpServer => {
-            let node = node(&mut t, "node", nodes.len())?;
-            let port = t.integer("port", 1..=65_535, 80)? as u16;
-            flows.push(Flow { start_s, kind: FlowKind::HttpServer { node, port } });
-        }
-    }
-    t.finish()
-}
-
-fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
-    let from = node(t, "from", nodes)?;
-    let to = node(t, "to", nodes)?;
-    if from == to {
-        return Err(t.error_at("to", "a flow needs two different nodes".to_owned()));
-    }
-    Ok((from, to))
-}
-
-fn datagrams(t: &mut Reader<'_>) -> Result<(u32, u16)> {
-    let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
-    // IPv6's minimum MTU of 1280 minus the IPv6 and UDP headers.
-    let payload_bytes = t.integer("payload_bytes", 4..=1_232, 80)? as u16;
-    Ok((period_ms, payload_bytes))
 }
 
 fn fault(mut t: Reader<'_>, nodes: usize, duration_s: f64) -> Result<Fault> {

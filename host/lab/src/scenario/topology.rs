@@ -1,6 +1,6 @@
 //! Places, neighbourhoods and shortest paths.
 
-use super::{FlowKind, NodeId, NodePlace, Propagation, Role, Scenario};
+use super::{NodeId, NodePlace, Propagation, Role, Scenario};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -111,15 +111,9 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
         }
     };
     for flow in &scenario.flows {
-        match flow.kind {
-            FlowKind::TcpBulk { from, to, .. } | FlowKind::UdpPeriodic { from, to, .. } => {
-                add(from, to);
-            }
-            FlowKind::HttpServer { node, .. } => {
-                if let Some(border) = border {
-                    add(node, border);
-                }
-            }
+        let (from, to) = flow.kind.ends();
+        if let Some(to) = to.or(border) {
+            add(from, to);
         }
     }
     pairs

@@ -1,0 +1,133 @@
+//! Readings in datagrams that nobody answers: lost ones are lost, or the sender is told of them
+//! for free (the ideal protocol of TCPlp §8.2.2).
+
+use super::queue::{Piece, Queue};
+use super::reading::{TAG, untag};
+use core::net::Ipv6Addr;
+use kinglet::net::UdpHandle;
+use kinglet::time::{Duration, Instant, earliest};
+use kinglet::{Node, Profile};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+
+/// From one datagram to the next: the paper's application sleeps as long after each message that
+/// is not confirmed.
+const PACE: Duration = Duration::from_millis(500);
+/// After this time the fate of a datagram is settled: what is longer on its way than 6LoWPAN
+/// reassembles in OpenThread of 2018 does not arrive. Being late costs the ideal sender nothing but
+/// time.
+const VERDICT: Duration = Duration::from_secs(5);
+
+/// Tags of the datagrams that have arrived, which the sink tells the sender behind the network's
+/// back.
+pub type Oracle = Arc<Mutex<BTreeSet<u32>>>;
+
+struct Sent {
+    piece: Piece,
+    at: Instant,
+}
+
+/// Datagrams to the sink.
+pub struct DatagramUplink {
+    to: (Ipv6Addr, u16),
+    /// Octets of readings in a datagram.
+    room: usize,
+    /// Octets that stand for the headers of another protocol.
+    padding: usize,
+    /// Datagrams whose fate may be open at a time.
+    window: usize,
+    oracle: Option<Oracle>,
+    socket: Option<UdpHandle>,
+    next: Instant,
+    sent: VecDeque<Sent>,
+    resent: u32,
+}
+
+impl DatagramUplink {
+    /// Datagrams to `to` with `room` octets of readings and `padding` octets in place of headers.
+    pub fn new(to: (Ipv6Addr, u16), room: usize, padding: usize) -> Self {
+        DatagramUplink {
+            to,
+            room,
+            padding,
+            window: usize::MAX,
+            oracle: None,
+            socket: None,
+            next: Instant::ZERO,
+            sent: VecDeque::new(),
+            resent: 0,
+        }
+    }
+
+    /// What `oracle` does not know of is sent again; at most `window` datagrams wait for that.
+    #[must_use]
+    pub fn told_by(mut self, oracle: Oracle, window: usize) -> Self {
+        (self.oracle, self.window) = (Some(oracle), window);
+        self
+    }
+
+    /// Datagrams sent again.
+    pub fn resent(&self) -> u32 {
+        self.resent
+    }
+
+    pub(super) fn held(&self) -> impl Iterator<Item = u32> {
+        self.sent.iter().flat_map(|sent| {
+            let first = untag(sent.piece.tag).0;
+            sent.piece.ends.iter().map(|(_, number)| *number).chain([first])
+        })
+    }
+
+    pub(super) fn deadline(&self, queue: &Queue) -> Option<Instant> {
+        let wants = queue.is_ready() && self.sent.len() < self.window;
+        let verdict = self.sent.front().map(|sent| (sent.at + VERDICT).max(self.next));
+        earliest(wants.then_some(self.next), verdict)
+    }
+
+    pub(super) fn poll<P: Profile>(
+        &mut self,
+        now: Instant,
+        node: &mut Node<P>,
+        queue: &mut Queue,
+    ) -> bool {
+        if now < self.next {
+            return false;
+        }
+        self.forget_arrived();
+        let due = self.sent.front().is_some_and(|sent| sent.at + VERDICT <= now);
+        let settled = if due { self.sent.pop_front() } else { None };
+        let piece = match settled {
+            Some(lost) if self.oracle.is_some() => {
+                self.resent += 1;
+                Some(lost.piece)
+            }
+            Some(_) => return true,
+            None if queue.is_ready() && self.sent.len() < self.window => queue.take(self.room),
+            None => None,
+        };
+        let Some(piece) = piece else { return false };
+        self.send(now, node, &piece);
+        self.next = now + PACE;
+        self.sent.push_back(Sent { piece, at: now });
+        true
+    }
+
+    fn forget_arrived(&mut self) {
+        let Some(oracle) = &self.oracle else { return };
+        let Ok(mut arrived) = oracle.lock() else { return };
+        self.sent.retain(|sent| !arrived.contains(&sent.piece.tag));
+        arrived.clear();
+    }
+
+    /// A datagram that the stack does not take is one that is lost on the way.
+    fn send<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, piece: &Piece) {
+        if self.socket.is_none() {
+            self.socket = node.net().udp_bind(0).ok();
+        }
+        let Some(socket) = self.socket else { return };
+        let mut datagram = piece.tag.to_be_bytes().to_vec();
+        datagram.resize(TAG + self.padding, 0);
+        datagram.extend(&piece.octets);
+        let _ = node.net().udp_send(now, socket, self.to.0, self.to.1, &datagram);
+    }
+}

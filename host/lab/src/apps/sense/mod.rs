@@ -1,0 +1,142 @@
+//! Sense and send (TCPlp §8.2): a reading of 82 octets at a fixed period, a queue of bounded
+//! length, batches, and a sink that counts what arrives.
+//!
+//! A new reading that finds the queue full is lost. As soon as a batch waits, readings leave until
+//! the queue is empty; those that come meanwhile go along (the paper's published application).
+
+mod datagrams;
+mod queue;
+mod reading;
+mod sink;
+mod tcp;
+
+pub use datagrams::{DatagramUplink, Oracle};
+pub use reading::{LEN, TAG};
+pub use sink::{INTERVAL, ReadingSink, Source};
+pub use tcp::{Connections, TcpUplink};
+
+use core::any::Any;
+use kinglet::time::{Duration, Instant, earliest};
+use kinglet::{Node, Profile};
+use kinglet_sim::App;
+use queue::Queue;
+use std::collections::BTreeSet;
+
+/// What carries the readings.
+pub enum Uplink {
+    /// One connection.
+    Tcp(Box<TcpUplink>),
+    /// Datagrams without an answer.
+    Datagrams(DatagramUplink),
+}
+
+impl Uplink {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, queue: &mut Queue) -> bool {
+        match self {
+            Uplink::Tcp(uplink) => uplink.poll(now, node, queue),
+            Uplink::Datagrams(uplink) => uplink.poll(now, node, queue),
+        }
+    }
+
+    fn deadline(&self, queue: &Queue) -> Option<Instant> {
+        match self {
+            Uplink::Tcp(uplink) => uplink.deadline(),
+            Uplink::Datagrams(uplink) => uplink.deadline(queue),
+        }
+    }
+
+    /// Readings taken from the queue whose fate is open.
+    fn held(&self) -> BTreeSet<u32> {
+        match self {
+            Uplink::Tcp(uplink) => uplink.held().collect(),
+            Uplink::Datagrams(uplink) => uplink.held().collect(),
+        }
+    }
+}
+
+/// When readings are made, and how many of them wait for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling {
+    /// The first reading.
+    pub start: Instant,
+    /// From one to the next.
+    pub period: Duration,
+    /// Readings that must wait before any is sent, at least 1.
+    pub batch: usize,
+    /// Readings that can wait, at least `batch`.
+    pub queue: usize,
+}
+
+/// The sensor.
+pub struct Anemometer {
+    next: Instant,
+    period: Duration,
+    queue: Queue,
+    uplink: Uplink,
+}
+
+/// What became of the readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Made by the sensor.
+    pub generated: u32,
+    /// Arrived, each counted once.
+    pub delivered: u32,
+    /// Not made room for in the queue.
+    pub dropped: u32,
+    /// Neither arrived nor still with the sender.
+    pub lost: u32,
+}
+
+impl Anemometer {
+    /// A sensor whose readings leave by `uplink`.
+    pub fn new(sampling: Sampling, uplink: Uplink) -> Self {
+        let Sampling { start, period, batch, queue } = sampling;
+        Anemometer { next: start, period, queue: Queue::new(batch, queue), uplink }
+    }
+
+    /// What became of the readings, given the sink at which they arrive.
+    pub fn counts(&self, sink: &ReadingSink) -> Counts {
+        let mut held = self.uplink.held();
+        held.extend(self.queue.waiting());
+        let held = held.into_iter().filter(|number| !sink.has(*number)).count() as u32;
+        let (generated, delivered) = (self.queue.generated(), sink.delivered());
+        let lost = generated.saturating_sub(delivered).saturating_sub(held);
+        Counts { generated, delivered, dropped: self.queue.dropped(), lost }
+    }
+
+    /// TCP's connections, if that is what carries the readings.
+    pub fn connections(&self) -> Option<&Connections> {
+        match &self.uplink {
+            Uplink::Tcp(uplink) => Some(uplink.connections()),
+            Uplink::Datagrams(_) => None,
+        }
+    }
+
+    /// Messages sent more than once, if datagrams carry the readings.
+    pub fn resent(&self) -> Option<u32> {
+        match &self.uplink {
+            Uplink::Tcp(_) => None,
+            Uplink::Datagrams(uplink) => Some(uplink.resent()),
+        }
+    }
+}
+
+impl<P: Profile> App<P> for Anemometer {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let sampled = now >= self.next;
+        if sampled {
+            self.next += self.period;
+            self.queue.sample();
+        }
+        self.uplink.poll(now, node, &mut self.queue) | sampled
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(Some(self.next), self.uplink.deadline(&self.queue))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

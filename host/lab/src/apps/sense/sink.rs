@@ -1,0 +1,214 @@
+//! Where readings arrive.
+
+use super::datagrams::Oracle;
+use super::reading::{LEN, NUMBER, TAG, octets, untag};
+use core::any::Any;
+use kinglet::net::UdpHandle;
+use kinglet::tcp::{Handle, ListenConfig, RecvError};
+use kinglet::time::{Duration, Instant};
+use kinglet::{Node, Profile};
+use kinglet_sim::App;
+use std::collections::BTreeMap;
+
+/// The intervals in which TCPlp §8.3 measures goodput.
+pub const INTERVAL: Duration = Duration::from_secs(40);
+/// Octets read at a time; the largest datagram of IPv6's minimum MTU.
+const CHUNK: usize = 1280;
+
+/// How readings come.
+pub enum Source {
+    /// Over connections to this port.
+    Tcp(u16, ListenConfig),
+    /// In datagrams to this port.
+    Datagrams {
+        /// The port.
+        port: u16,
+        /// Octets in place of another protocol's headers.
+        padding: usize,
+        /// Whom to tell what has arrived.
+        oracle: Option<Oracle>,
+    },
+}
+
+/// The readings that have arrived.
+#[derive(Default)]
+struct Tally {
+    seen: Vec<bool>,
+    delivered: u32,
+    duplicates: u32,
+    broken: bool,
+    /// Octets of each reading that is not whole yet, a bit for each.
+    parts: BTreeMap<u32, u128>,
+    /// New readings per [`INTERVAL`].
+    intervals: Vec<u32>,
+}
+
+impl Tally {
+    /// Octets of reading `number` from `at` on.
+    fn part(&mut self, now: Instant, number: u32, at: usize, part: &[u8]) {
+        let right = octets(number);
+        if right.get(at..at + part.len()) != Some(part) {
+            self.broken = true;
+            return;
+        }
+        if self.has(number) {
+            self.duplicates += u32::from(at == 0);
+            return;
+        }
+        let bits = self.parts.entry(number).or_default();
+        *bits |= (at..at + part.len()).fold(0, |bits, octet| bits | 1 << octet);
+        if *bits != (1 << LEN) - 1 {
+            return;
+        }
+        self.parts.remove(&number);
+        let index = number as usize;
+        self.seen.resize(self.seen.len().max(index + 1), false);
+        self.seen[index] = true;
+        self.delivered += 1;
+        let interval = (now.as_micros() / INTERVAL.as_micros()) as usize;
+        self.intervals.resize(self.intervals.len().max(interval + 1), 0);
+        self.intervals[interval] += 1;
+    }
+
+    /// Readings one after another, the first from octet `cut` on; how many octets they were. What is
+    /// left is not enough for the number of the next reading.
+    fn take(&mut self, now: Instant, mut number: u32, mut cut: usize, octets: &[u8]) {
+        let mut rest = octets;
+        loop {
+            let (part, after) = rest.split_at(rest.len().min(LEN - cut));
+            self.part(now, number, cut, part);
+            let Some(head) = after.first_chunk::<NUMBER>() else {
+                self.broken |= !after.is_empty();
+                return;
+            };
+            (number, cut, rest) = (u32::from_be_bytes(*head), 0, after);
+        }
+    }
+
+    fn has(&self, number: u32) -> bool {
+        self.seen.get(number as usize) == Some(&true)
+    }
+}
+
+/// The sink.
+pub struct ReadingSink {
+    source: Source,
+    listening: bool,
+    connections: Vec<(Handle, Vec<u8>)>,
+    socket: Option<UdpHandle>,
+    tally: Tally,
+}
+
+impl ReadingSink {
+    /// A sink for what comes from `source`.
+    pub fn new(source: Source) -> Self {
+        let (connections, tally) = (Vec::new(), Tally::default());
+        ReadingSink { source, listening: false, connections, socket: None, tally }
+    }
+
+    /// Readings that arrived, each counted once.
+    pub fn delivered(&self) -> u32 {
+        self.tally.delivered
+    }
+
+    /// Readings that arrived again.
+    pub fn duplicates(&self) -> u32 {
+        self.tally.duplicates
+    }
+
+    /// Whether every octet that arrived was the right one.
+    pub fn intact(&self) -> bool {
+        !self.tally.broken
+    }
+
+    /// New readings in each [`INTERVAL`] from the start of the simulation to the last of them.
+    pub fn intervals(&self) -> &[u32] {
+        &self.tally.intervals
+    }
+
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.tally.has(number)
+    }
+
+    fn listen<P: Profile>(&mut self, node: &mut Node<P>) {
+        if self.listening {
+            return;
+        }
+        self.listening = match &self.source {
+            Source::Tcp(port, config) => node.tcp().listen(*port, *config).is_ok(),
+            Source::Datagrams { port, .. } => {
+                self.socket = node.net().udp_bind(*port).ok();
+                self.socket.is_some()
+            }
+        };
+    }
+
+    fn read_streams<P: Profile>(&mut self, now: Instant, port: u16, node: &mut Node<P>) -> bool {
+        let mut busy = false;
+        while let Some(handle) = node.tcp().accept(port) {
+            self.connections.push((handle, Vec::new()));
+        }
+        let tally = &mut self.tally;
+        self.connections.retain_mut(|(handle, pending)| {
+            let mut chunk = [0; CHUNK];
+            match node.tcp().recv(*handle, &mut chunk) {
+                Ok(len @ 1..) => {
+                    pending.extend(&chunk[..len]);
+                    let whole = pending.len() / LEN * LEN;
+                    for reading in pending.drain(..whole).collect::<Vec<_>>().chunks_exact(LEN) {
+                        let Some(head) = reading.first_chunk() else { continue };
+                        tally.take(now, u32::from_be_bytes(*head), 0, reading);
+                    }
+                    busy = true;
+                    true
+                }
+                Err(RecvError::WouldBlock) => true,
+                // The end, with an error or without.
+                Ok(0) | Err(_) => {
+                    let _ = node.tcp().close(*handle);
+                    false
+                }
+            }
+        });
+        busy
+    }
+
+    fn read_datagrams<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let Source::Datagrams { padding, oracle, .. } = &self.source else { return false };
+        let Some(socket) = self.socket else { return false };
+        let mut busy = false;
+        let mut chunk = [0; CHUNK];
+        while let Ok(Some(datagram)) = node.net().udp_recv(socket, &mut chunk) {
+            busy = true;
+            let octets = &chunk[..datagram.len];
+            let Some((tag, rest)) = octets.split_first_chunk::<TAG>() else { continue };
+            let tag = u32::from_be_bytes(*tag);
+            let (number, cut) = untag(tag);
+            self.tally.take(now, number, cut, rest.get(*padding..).unwrap_or_default());
+            if let Some(oracle) = oracle
+                && let Ok(mut arrived) = oracle.lock()
+            {
+                arrived.insert(tag);
+            }
+        }
+        busy
+    }
+}
+
+impl<P: Profile> App<P> for ReadingSink {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        self.listen(node);
+        match self.source {
+            Source::Tcp(port, _) => self.read_streams(now, port, node),
+            Source::Datagrams { .. } => self.read_datagrams(now, node),
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        (!self.listening).then_some(Instant::ZERO)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

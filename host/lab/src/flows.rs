@@ -1,0 +1,328 @@
+//! Each kind of flow: the applications that it takes, the sockets that they need, and what they
+//! have measured in the end.
+
+use crate::apps::bulk::{BulkSender, BulkSink};
+use crate::apps::http::HttpServer;
+use crate::apps::http_client::{HttpClient, Requests};
+use crate::apps::sense::{
+    self, Anemometer, DatagramUplink, Oracle, ReadingSink, Sampling, Source, TAG, TcpUplink, Uplink,
+};
+use crate::apps::udp::{UdpSender, UdpSink};
+use crate::build::{Ends, Network, Place, address_in, app_at, connection, listen, payload_of};
+use crate::layout::Format;
+use crate::plan::{CONNECTIONS, LISTENERS, LabPlan, UDP_SOCKETS};
+use crate::run::{FlowResult, Readings};
+use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario};
+use kinglet::tcp::{ConnectionConfig, ListenConfig};
+use kinglet::time::{Duration, Instant};
+use kinglet_sim::App;
+use kinglet_sim::rng::{Purpose, Stream, stream};
+
+/// Octets of a UDP header (RFC 768).
+const UDP_HEADER: usize = 8;
+
+/// Requests in SYNs that a web server takes at a time.
+const EARLY: u8 = 4;
+
+/// What a flow takes from the tables of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    Socket,
+    Connection,
+    Listener,
+}
+
+impl Need {
+    /// How many a node has, and what they are called.
+    pub(crate) const fn limit(self) -> (usize, &'static str) {
+        match self {
+            Need::Socket => (UDP_SOCKETS, "datagram sockets"),
+            Need::Connection => (CONNECTIONS, "TCP connections"),
+            Need::Listener => (LISTENERS, "listening ports"),
+        }
+    }
+}
+
+/// What the applications of a flow need, and on which nodes.
+pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
+    match *kind {
+        FlowKind::TcpBulk { from, to, .. }
+        | FlowKind::Anemometer { from, to, carrier: Carrier::Tcp, .. } => {
+            vec![(from, Need::Connection), (to, Need::Connection), (to, Need::Listener)]
+        }
+        FlowKind::UdpPeriodic { from, to, .. } | FlowKind::Anemometer { from, to, .. } => {
+            vec![(from, Need::Socket), (to, Need::Socket)]
+        }
+        FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
+        FlowKind::HttpClient { from, to, .. } => {
+            vec![(from, Need::Connection), (to, Need::Connection)]
+        }
+    }
+}
+
+/// Puts applications on nodes.
+pub(crate) struct Builder<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) seed: u64,
+    /// The applications of each node, the host's last.
+    pub(crate) apps: Vec<Vec<Box<dyn App<LabPlan>>>>,
+}
+
+impl Builder<'_> {
+    fn place(&mut self, node: NodeId, app: Box<dyn App<LabPlan>>) -> Place {
+        let list = &mut self.apps[node as usize];
+        list.push(app);
+        Place { node, app: list.len() - 1 }
+    }
+
+    /// Both ends of a flow.
+    fn pair(
+        &mut self,
+        (from, sender): (NodeId, Box<dyn App<LabPlan>>),
+        (to, receiver): (NodeId, Box<dyn App<LabPlan>>),
+    ) -> Ends {
+        let from = self.place(from, sender);
+        Ends { from, to: self.place(to, receiver) }
+    }
+
+    /// The applications of `flow`; its receiver listens on `port`.
+    pub(crate) fn add(&mut self, flow: &Flow, port: u16) -> Ends {
+        let scenario = self.scenario;
+        let start = Instant::from_micros((flow.start_s * 1e6) as u64);
+        match flow.kind {
+            FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer } => {
+                let config = connection(scenario, send_buffer, receive_buffer);
+                let to_port = (address_in(scenario, to), port);
+                let sender = BulkSender::new(to_port, start, bytes, config).recording();
+                let sink = BulkSink::new(port, listen(config));
+                self.pair((from, Box::new(sender)), (to, Box::new(sink)))
+            }
+            FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
+                let to_port = (address_in(scenario, to), port);
+                let len = usize::from(payload_bytes);
+                let sender = UdpSender::new(to_port, start, millis(period_ms), len);
+                self.pair((from, Box::new(sender)), (to, Box::new(UdpSink::new(port))))
+            }
+            FlowKind::HttpServer { node, port } => {
+                let config = connection(scenario, None, None);
+                // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
+                let config = ListenConfig { fast_open: EARLY, ..listen(config) };
+                let server = HttpServer::new(port, format!("Mote {node}"), config);
+                let server = self.place(node, Box::new(server));
+                Ends { from: server, to: server }
+            }
+            FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
+                let config = connection(scenario, None, None);
+                let requests = Requests {
+                    to: (address_in(scenario, to), port),
+                    start,
+                    bytes,
+                    pause: millis(pause_ms),
+                    config: ConnectionConfig { fast_open, ..config },
+                };
+                let client = HttpClient::new(requests, self.random(from));
+                let client = self.place(from, Box::new(client));
+                Ends { from: client, to: client }
+            }
+            FlowKind::Anemometer { from, to, carrier, period_ms, batch, queue } => {
+                let (period, batch) = (millis(period_ms), usize::from(batch));
+                // Sensors are switched on one by one: each is at its own point of a batch.
+                let share = self.random(from).unit();
+                let whole = period.as_micros() as f64 * batch as f64;
+                let start = start + Duration::from_micros((share * whole) as u64);
+                let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
+                let to_port = (address_in(scenario, to), port);
+                let (uplink, source) = carry(scenario, carrier, to_port, start);
+                let sensor = Box::new(Anemometer::new(sampling, uplink));
+                self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
+            }
+        }
+    }
+
+    /// The next stream of random numbers for an application of `node`.
+    fn random(&self, node: NodeId) -> Stream {
+        // Each application of a node has one of its own.
+        let number = self.apps[node as usize].len() as u64;
+        stream(self.seed, u64::from(node) | number << 32, Purpose::Application)
+    }
+}
+
+fn millis(ms: u32) -> Duration {
+    Duration::from_millis(u64::from(ms))
+}
+
+/// Both ends of what carries readings.
+fn carry(
+    scenario: &Scenario,
+    carrier: Carrier,
+    to: (core::net::Ipv6Addr, u16),
+    start: Instant,
+) -> (Uplink, Source) {
+    let config = connection(scenario, None, None);
+    let payload = usize::from(payload_of(scenario));
+    match carrier {
+        Carrier::Tcp => {
+            let uplink = TcpUplink::new(to, start, config);
+            (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(config)))
+        }
+        Carrier::Ideal => {
+            // Its datagrams are as long as segments: what TCP's headers have more is padding.
+            let tcp = Format::of(&scenario.mac, scenario.tcp.timestamps).tcp;
+            let padding = tcp.saturating_sub(UDP_HEADER + TAG);
+            let oracle = Oracle::default();
+            let window = (config.send_buffer / payload).max(1);
+            let uplink = DatagramUplink::new(to, payload, padding);
+            let uplink = uplink.told_by(oracle.clone(), window);
+            let source = Source::Datagrams { port: to.1, padding, oracle: Some(oracle) };
+            (Uplink::Datagrams(uplink), source)
+        }
+    }
+}
+
+/// The sender of a bulk transfer, if there is one.
+pub(crate) fn bulk_sender(world: &Network, ends: Ends) -> Option<&BulkSender> {
+    app_at(world, ends.from)
+}
+
+/// What the applications of a flow have measured.
+pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64) -> FlowResult {
+    let (from, to) = (ends.from.node, ends.to.node);
+    let base = FlowResult { kind: flow.kind.name(), from, to, ..FlowResult::default() };
+    let seconds = (sim_seconds - flow.start_s).max(0.0);
+    let measured = match flow.kind {
+        FlowKind::TcpBulk { bytes, .. } => {
+            app_at(world, ends.to).zip(bulk_sender(world, ends)).map(|(sink, sender)| {
+                bulk(base.clone(), sender, sink, bytes, flow.start_s, sim_seconds)
+            })
+        }
+        FlowKind::UdpPeriodic { .. } => app_at(world, ends.from)
+            .zip(app_at(world, ends.to))
+            .map(|(sender, sink)| datagrams(base.clone(), sender, sink, seconds)),
+        FlowKind::HttpServer { .. } => Some(FlowResult { intact: true, ..base.clone() }),
+        FlowKind::HttpClient { .. } => {
+            app_at(world, ends.from).map(|client| requests(base.clone(), client, seconds))
+        }
+        FlowKind::Anemometer { .. } => app_at(world, ends.from)
+            .zip(app_at(world, ends.to))
+            .map(|(sensor, sink)| readings(base.clone(), sensor, sink, seconds)),
+    };
+    measured.unwrap_or(base)
+}
+
+fn datagrams(base: FlowResult, sender: &UdpSender, sink: &UdpSink, seconds: f64) -> FlowResult {
+    let sent = u64::from(sender.sent()) + u64::from(sender.refused());
+    let received = u64::from(sink.received());
+    FlowResult {
+        bytes: sink.bytes(),
+        seconds,
+        goodput_kbps: rate_kbps(sink.bytes(), seconds),
+        segments_sent: sent,
+        segments_received: received,
+        segment_loss: lost_share(sent, received),
+        intact: true,
+        complete: true,
+        ..base
+    }
+}
+
+fn requests(base: FlowResult, client: &HttpClient, seconds: f64) -> FlowResult {
+    let answered = client.answered();
+    let bytes = u64::from(client.bytes()) * answered.len() as u64;
+    FlowResult {
+        bytes,
+        seconds,
+        goodput_kbps: rate_kbps(bytes, seconds),
+        latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
+        intact: client.intact(),
+        complete: client.failed() == 0,
+        ..base
+    }
+}
+
+fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: f64) -> FlowResult {
+    let counts = sensor.counts(sink);
+    let bytes = u64::from(counts.delivered) * sense::LEN as u64;
+    let per_interval = |n: &u32| {
+        rate_kbps(u64::from(*n) * sense::LEN as u64, sense::INTERVAL.as_micros() as f64 / 1e6)
+    };
+    let result = FlowResult {
+        bytes,
+        seconds,
+        goodput_kbps: rate_kbps(bytes, seconds),
+        intact: sink.intact(),
+        complete: counts.lost == 0,
+        readings: Some(Readings {
+            generated: counts.generated,
+            delivered: counts.delivered,
+            dropped: counts.dropped,
+            lost: counts.lost,
+            intervals_kbps: sink.intervals().iter().map(per_interval).collect(),
+        }),
+        retransmissions: sensor.resent().map_or(0, u64::from),
+        ..base
+    };
+    let Some(tcp) = sensor.connections() else { return result };
+    let (sum, samples) = tcp.rtt;
+    FlowResult {
+        segments_sent: tcp.segments_sent,
+        retransmissions: tcp.fast_retransmits + tcp.timeout_retransmits,
+        fast_retransmissions: tcp.fast_retransmits,
+        timeouts: tcp.timeouts,
+        rtt_ms: (samples > 0).then(|| sum as f64 / samples as f64 / 1e3),
+        mss: tcp.mss,
+        ..result
+    }
+}
+
+fn bulk(
+    base: FlowResult,
+    sender: &BulkSender,
+    sink: &BulkSink,
+    limit: Option<u64>,
+    start_s: f64,
+    sim_seconds: f64,
+) -> FlowResult {
+    // An endless transfer is measured to the end, one of given size to its last octet.
+    let end_s = match limit {
+        Some(_) => sink.last().as_micros() as f64 / 1e6,
+        None => sim_seconds,
+    };
+    let seconds = (end_s - start_s).max(0.0);
+    let base = FlowResult {
+        bytes: sink.received(),
+        seconds,
+        goodput_kbps: rate_kbps(sink.received(), seconds),
+        rtt_ms: sender.mean_rtt_ms(),
+        intact: sink.intact(),
+        complete: limit.is_none_or(|limit| sink.finished() && sink.received() == limit),
+        ..base
+    };
+    let Some(info) = sender.info() else { return base };
+    let counters = info.counters;
+    // What is on its way at the end is neither lost nor received: unacknowledged, less what the
+    // receiver has but has not acknowledged.
+    let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
+    let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
+    let flying = flying.div_ceil(u64::from(info.mss.max(1)));
+    let sent = u64::from(counters.segments_sent).saturating_sub(flying);
+    let received = sink.info().map_or(0, |i| u64::from(i.counters.segments_received));
+    FlowResult {
+        segments_sent: sent,
+        segments_received: received,
+        segment_loss: lost_share(sent, received),
+        retransmissions: u64::from(counters.fast_retransmits)
+            + u64::from(counters.timeout_retransmits),
+        fast_retransmissions: u64::from(counters.fast_recoveries),
+        timeouts: u64::from(counters.timeouts),
+        mss: info.mss,
+        ..base
+    }
+}
+
+fn rate_kbps(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e3 } else { 0.0 }
+}
+
+fn lost_share(sent: u64, received: u64) -> f64 {
+    if sent == 0 { 0.0 } else { sent.saturating_sub(received) as f64 / sent as f64 }
+}

@@ -1,0 +1,248 @@
+//! The applications of a scenario.
+
+use super::parse::{Result, buffer, node};
+use super::read::Reader;
+use super::{Buffer, NodeId, NodePlace, topology};
+
+/// An application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// When it starts, in seconds.
+    pub start_s: f64,
+    /// What it does.
+    pub kind: FlowKind,
+}
+
+/// What an application does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlowKind {
+    /// One connection that carries as much as it can.
+    TcpBulk {
+        /// Sender, which also opens the connection.
+        from: NodeId,
+        /// Receiver.
+        to: NodeId,
+        /// Octets to carry; `None` = until the end of the simulation.
+        bytes: Option<u64>,
+        /// Send buffer of this flow, if not the scenario's.
+        send_buffer: Option<Buffer>,
+        /// Receive buffer of this flow, if not the scenario's.
+        receive_buffer: Option<Buffer>,
+    },
+    /// A datagram every `period_ms`.
+    UdpPeriodic {
+        /// Sender.
+        from: NodeId,
+        /// Receiver.
+        to: NodeId,
+        /// Period in milliseconds.
+        period_ms: u32,
+        /// UDP payload octets.
+        payload_bytes: u16,
+    },
+    /// An HTTP/1.1 server.
+    HttpServer {
+        /// Where it runs.
+        node: NodeId,
+        /// Its TCP port.
+        port: u16,
+    },
+    /// `GET /bytes/N` at random times, each over a connection of its own.
+    HttpClient {
+        /// Client.
+        from: NodeId,
+        /// Server.
+        to: NodeId,
+        /// The server's TCP port.
+        port: u16,
+        /// Octets of the body asked for.
+        bytes: u32,
+        /// Mean pause between an answer and the next request, in milliseconds; the pause is uniform
+        /// between nothing and the double.
+        pause_ms: u32,
+        /// The request travels in the SYN if the server has given a cookie (RFC 7413).
+        fast_open: bool,
+    },
+    /// Sense and send: a reading of 82 octets every `period_ms` (TCPlp §8.2).
+    Anemometer {
+        /// The sensor.
+        from: NodeId,
+        /// Where readings are counted.
+        to: NodeId,
+        /// What carries them.
+        carrier: Carrier,
+        /// Time between readings in milliseconds.
+        period_ms: u32,
+        /// Readings that must wait before they are sent.
+        batch: u16,
+        /// Readings that can wait; more are lost.
+        queue: u16,
+    },
+}
+
+/// What carries the readings of an anemometer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// One connection that is kept open.
+    Tcp,
+    /// The roofline of TCPlp §8.2.2: datagrams as large as TCP's, whose losses the sender is told
+    /// for free.
+    Ideal,
+}
+
+impl Carrier {
+    /// Names in scenario files.
+    pub const ALL: [(&'static str, Carrier); 2] =
+        [("tcp", Carrier::Tcp), ("ideal", Carrier::Ideal)];
+
+    /// The name in scenario files and labels.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, carrier)| *carrier == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl FlowKind {
+    /// The name in scenario files and results.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            FlowKind::TcpBulk { .. } => "tcp-bulk",
+            FlowKind::UdpPeriodic { .. } => "udp-periodic",
+            FlowKind::HttpServer { .. } => "http-server",
+            FlowKind::HttpClient { .. } => "http-client",
+            FlowKind::Anemometer { .. } => "anemometer",
+        }
+    }
+
+    /// Who begins (or serves), and with whom; a server does not know with whom.
+    pub const fn ends(&self) -> (NodeId, Option<NodeId>) {
+        match self {
+            FlowKind::TcpBulk { from, to, .. }
+            | FlowKind::UdpPeriodic { from, to, .. }
+            | FlowKind::HttpClient { from, to, .. }
+            | FlowKind::Anemometer { from, to, .. } => (*from, Some(*to)),
+            FlowKind::HttpServer { node, .. } => (*node, None),
+        }
+    }
+}
+
+impl Flow {
+    /// An endless transfer from one node to another that starts at one second.
+    pub fn bulk(from: NodeId, to: NodeId) -> Self {
+        let kind =
+            FlowKind::TcpBulk { from, to, bytes: None, send_buffer: None, receive_buffer: None };
+        Flow { start_s: 1.0, kind }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    TcpBulk,
+    UdpPeriodic,
+    UdpNeighbours,
+    HttpServer,
+    HttpClient,
+    Anemometer,
+}
+
+pub(super) fn flow(
+    mut t: Reader<'_>,
+    nodes: &[NodePlace],
+    wired: bool,
+    duration_s: f64,
+    flows: &mut Vec<Flow>,
+) -> Result<()> {
+    let kinds = [
+        ("tcp-bulk", Kind::TcpBulk),
+        ("udp-periodic", Kind::UdpPeriodic),
+        ("udp-neighbours", Kind::UdpNeighbours),
+        ("http-server", Kind::HttpServer),
+        ("http-client", Kind::HttpClient),
+        ("anemometer", Kind::Anemometer),
+    ];
+    let Some(kind) = t.choice_opt("kind", &kinds)? else {
+        let names = kinds.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        return Err(t.error_at("kind", format!("missing; give one of {names}")));
+    };
+    let start_s =
+        t.number("start_s", 0.0..=duration_s, if duration_s > 1.0 { 1.0 } else { 0.0 })?;
+    let everyone = nodes.len() + usize::from(wired);
+    match kind {
+        Kind::TcpBulk => {
+            let (from, to) = ends(&mut t, everyone)?;
+            let kind = FlowKind::TcpBulk {
+                from,
+                to,
+                bytes: t.integer_opt("bytes", 1..=1_000_000_000_000)?,
+                send_buffer: buffer(&mut t, "send_buffer_bytes", "send_buffer_segments")?,
+                receive_buffer: buffer(&mut t, "receive_buffer_bytes", "receive_buffer_segments")?,
+            };
+            flows.push(Flow { start_s, kind });
+        }
+        Kind::UdpPeriodic => {
+            let (from, to) = ends(&mut t, everyone)?;
+            let (period_ms, payload_bytes) = datagrams(&mut t)?;
+            let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+            flows.push(Flow { start_s, kind });
+        }
+        Kind::UdpNeighbours => {
+            let (period_ms, payload_bytes) = datagrams(&mut t)?;
+            let count = nodes.len() as NodeId;
+            for from in 0..count {
+                // Starts are spread evenly over one period, so that nobody is in step.
+                let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
+                let to = topology::nearest(nodes, from);
+                let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+                flows.push(Flow { start_s: start_s + phase_s, kind });
+            }
+        }
+        Kind::HttpServer => {
+            let node = node(&mut t, "node", nodes.len())?;
+            let port = t.integer("port", 1..=65_535, 80)? as u16;
+            flows.push(Flow { start_s, kind: FlowKind::HttpServer { node, port } });
+        }
+        Kind::HttpClient => {
+            let (from, to) = ends(&mut t, everyone)?;
+            let kind = FlowKind::HttpClient {
+                from,
+                to,
+                port: t.integer("port", 1..=65_535, 80)? as u16,
+                bytes: t.integer("bytes", 0..=100_000_000, 82)? as u32,
+                pause_ms: t.integer("pause_ms", 1..=86_400_000, 10_000)? as u32,
+                fast_open: t.boolean("fast_open", false)?,
+            };
+            flows.push(Flow { start_s, kind });
+        }
+        Kind::Anemometer => {
+            let (from, to) = ends(&mut t, everyone)?;
+            let kind = anemometer(&mut t, from, to)?;
+            flows.push(Flow { start_s, kind });
+        }
+    }
+    t.finish()
+}
+
+/// Defaults: TCPlp's (§8.2) reading per second, batch of 64, and the queue that its published code
+/// has beside TCP's buffers.
+fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> {
+    let carrier = t.choice("carrier", &Carrier::ALL, Carrier::Tcp)?;
+    let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
+    let queue = t.integer("queue", 1..=10_000, 64)?;
+    let batch = t.integer("batch", 1..=queue, queue.min(64))? as u16;
+    Ok(FlowKind::Anemometer { from, to, carrier, period_ms, batch, queue: queue as u16 })
+}
+
+fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
+    let from = node(t, "from", nodes)?;
+    let to = node(t, "to", nodes)?;
+    if from == to {
+        return Err(t.error_at("to", "a flow needs two different nodes".to_owned()));
+    }
+    Ok((from, to))
+}
+
+fn datagrams(t: &mut Reader<'_>) -> Result<(u32, u16)> {
+    let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
+    // IPv6's minimum MTU of 1280 minus the IPv6 and UDP headers.
+    let payload_bytes = t.integer("payload_bytes", 4..=1_232, 80)? as u16;
+    Ok((period_ms, payload_bytes))
+}

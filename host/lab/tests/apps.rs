@@ -1,0 +1,133 @@
+//! The applications of scenarios, over networks small enough to say what must come out.
+
+use kinglet_lab::run::{FlowResult, Options, run};
+use kinglet_lab::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Wire};
+
+const WIRE: Wire =
+    Wire { delay_ms: 6, loss: 0.0, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay_ms: 0 };
+
+/// A line of `hops` with a host behind its border router.
+fn line(hops: u32, duration_s: f64, loss: f64) -> Scenario {
+    let base = Scenario { duration_s, ..Scenario::default() };
+    Scenario { wire: Some(Wire { loss, ..WIRE }), ..base }.on_line(hops, 8.0)
+}
+
+fn sensor(from: NodeId, to: NodeId, carrier: Carrier, batch: u16) -> Flow {
+    let kind = FlowKind::Anemometer { from, to, carrier, period_ms: 1_000, batch, queue: 64 };
+    Flow { start_s: 1.0, kind }
+}
+
+fn flows(scenario: &Scenario) -> Vec<FlowResult> {
+    run(scenario, 1, &Options::default()).expect("a scenario that can be run").flows
+}
+
+#[test]
+fn every_reading_arrives_once_in_batches_and_one_by_one() {
+    for (carrier, batch) in
+        [(Carrier::Tcp, 64), (Carrier::Tcp, 1), (Carrier::Ideal, 64), (Carrier::Ideal, 1)]
+    {
+        let mut scenario = line(2, 400.0, 0.0);
+        scenario.flows.push(sensor(2, scenario.host(), carrier, batch));
+        let flow = &flows(&scenario)[0];
+        let readings = flow.readings.as_ref().expect("a sensor");
+        let what = format!("{carrier:?} {batch}: {flow:?}");
+        assert!(flow.intact && readings.lost == 0 && readings.dropped == 0, "{what}");
+        // The first is made within a batch after the start, and the last batch may still wait.
+        let early = readings.generated - readings.delivered;
+        assert!((335..=400).contains(&readings.generated) && early <= u32::from(batch), "{what}");
+        assert_eq!(readings.reliability(), Some(1.0));
+    }
+}
+
+#[test]
+fn what_the_wire_loses_is_sent_again_by_tcp_and_by_the_ideal_protocol() {
+    for carrier in [Carrier::Tcp, Carrier::Ideal] {
+        let mut scenario = line(1, 1_000.0, 0.1);
+        scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
+        let flow = &flows(&scenario)[0];
+        let readings = flow.readings.as_ref().expect("a sensor");
+        assert!(flow.intact && flow.retransmissions > 3, "{flow:?}");
+        assert_eq!((readings.lost, readings.dropped), (0, 0), "{flow:?}");
+    }
+}
+
+#[test]
+fn readings_are_lost_when_the_queue_is_full_and_the_connection_is_opened_again() {
+    let mut scenario = line(1, 3_000.0, 0.0);
+    scenario.flows.push(sensor(1, scenario.host(), Carrier::Tcp, 64));
+    // Longer than twelve retransmissions last.
+    let fault =
+        kinglet_lab::scenario::Fault::Partition { nodes: vec![1], from_s: 200.0, to_s: 1_400.0 };
+    scenario.faults.push(fault);
+    let flow = &flows(&scenario)[0];
+    let readings = flow.readings.as_ref().expect("a sensor");
+    assert!(flow.intact && readings.dropped > 900 && readings.lost >= readings.dropped, "{flow:?}");
+    assert!(readings.delivered > 1_500 && readings.generated > 2_900, "{flow:?}");
+}
+
+#[test]
+fn datagrams_of_the_ideal_protocol_take_as_many_frames_as_segments() {
+    for frames in [3, 5] {
+        let sent = [Carrier::Tcp, Carrier::Ideal].map(|carrier| {
+            let mut scenario = line(1, 700.0, 0.0);
+            scenario.tcp.mss = Mss::Frames(frames);
+            scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
+            let result = run(&scenario, 1, &Options::default()).expect("it can be run");
+            let delivered = result.flows[0].readings.as_ref().map_or(0, |r| r.delivered);
+            f64::from(delivered) / result.nodes[1].frames_sent as f64
+        });
+        // TCP's has a handshake and, by Nagle's algorithm, other segments beside full ones.
+        assert!((sent[0] / sent[1] - 1.0).abs() < 0.06, "{frames} frames: {sent:?}");
+    }
+}
+
+#[test]
+fn a_load_that_the_channel_carries_arrives_in_every_interval() {
+    let mut scenario = line(1, 400.0, 0.0);
+    let kind = |from, to| FlowKind::Anemometer {
+        from,
+        to,
+        carrier: Carrier::Tcp,
+        period_ms: 164,
+        batch: 1,
+        queue: 64,
+    };
+    scenario.flows.push(Flow { start_s: 0.0, kind: kind(1, scenario.host()) });
+    let flow = &flows(&scenario)[0];
+    let intervals = &flow.readings.as_ref().expect("a sensor").intervals_kbps;
+    assert_eq!(intervals.len(), 10);
+    assert!(intervals.iter().all(|kbps| (kbps - 4.0).abs() < 0.05), "{intervals:?}");
+}
+
+/// Latencies of requests for `bytes` octets in milliseconds, sorted; a packet takes `delay_ms` on
+/// the wire.
+fn latencies(hops: u32, bytes: u32, delay_ms: u32, fast_open: bool) -> Vec<f64> {
+    let mut scenario = line(hops, 600.0, 0.0);
+    scenario.wire = Some(Wire { delay_ms, ..WIRE });
+    let (from, to) = (scenario.host(), hops);
+    scenario.flows.push(Flow { start_s: 0.0, kind: FlowKind::HttpServer { node: to, port: 80 } });
+    let kind = FlowKind::HttpClient { from, to, port: 80, bytes, pause_ms: 5_000, fast_open };
+    scenario.flows.push(Flow { start_s: 1.0, kind });
+    let flow = flows(&scenario).pop().expect("two flows");
+    assert!(flow.intact && flow.complete, "{flow:?}");
+    let mut sorted = flow.latencies_ms;
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+#[test]
+fn a_request_takes_two_round_trips_and_one_with_fast_open() {
+    let (two, one) = (latencies(1, 82, 100, false), latencies(1, 82, 100, true));
+    assert!(two.len() > 80 && one.len() > 80, "{} {}", two.len(), one.len());
+    let median = |sorted: &[f64]| sorted[sorted.len() / 2];
+    // The wire alone takes 200 ms for a round trip.
+    assert!((400.0..500.0).contains(&median(&two)), "{}", median(&two));
+    assert!((200.0..300.0).contains(&median(&one)), "{}", median(&one));
+}
+
+#[test]
+fn a_longer_answer_takes_longer() {
+    let (short, long) = (latencies(1, 82, 6, false), latencies(1, 10_000, 6, false));
+    // 10 kB at less than 125 kb/s.
+    assert!(long[0] > short[0] + 640.0, "{} {}", short[0], long[0]);
+}
