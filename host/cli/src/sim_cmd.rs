@@ -90,4 +90,21 @@ fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
             node.cpu_mj
         ));
     }
+    print_ledger(result);
+}
+
+/// What radios were on for.
+fn print_ledger(result: &RunResult) {
+    say("\nradio on, % of the time, for\nnode ");
+    let Some(first) = result.nodes.first() else { return };
+    first.radio_s.parts().iter().for_each(|(name, _)| say(&format!("{name:>9}")));
+    say("      sum\n");
+    for node in &result.nodes {
+        say(&format!("{:>4} ", node.id));
+        let share = |seconds: f64| 100.0 * seconds / result.sim_seconds.max(1e-9);
+        let parts = node.radio_s.parts();
+        parts.iter().for_each(|(_, seconds)| say(&format!("{:>9.3}", share(*seconds))));
+        let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+        say(&format!("{:>9.3}\n", share(sum)));
+    }
 }

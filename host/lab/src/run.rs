@@ -4,6 +4,7 @@ use crate::build::{Ends, Network};
 use crate::scenario::{NodeId, Scenario};
 use crate::simulation;
 use kinglet_sim::cpu::CpuWork;
+use kinglet_sim::ledger::{Cause, Ledger};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -124,6 +125,10 @@ pub struct NodeResult {
     pub queue_drops: u64,
     /// Share of time with the radio on, 0 to 1.
     pub duty_cycle: f64,
+    /// What it was on for, in seconds; the sum is the duty cycle times the simulated time.
+    pub radio_s: RadioSeconds,
+    /// Share of time with the radio on in each hour, 0 to 1; the last hour may be cut short.
+    pub duty_by_hour: Vec<f64>,
     /// Energy of the radio in millijoules.
     pub energy_mj: f64,
     /// Share of time that the CPU works, 0 to 1; 0 without a CPU cost.
@@ -132,6 +137,46 @@ pub struct NodeResult {
     pub cpu_mj: f64,
     /// What the CPU did.
     pub cpu_work: CpuWork,
+}
+
+/// What a radio was on for, in seconds; [`kinglet_sim::ledger`] defines the causes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RadioSeconds {
+    /// Data requests.
+    pub poll: f64,
+    /// Listening without receiving anything for this node.
+    pub listen: f64,
+    /// Sending data, first attempts.
+    pub send: f64,
+    /// Receiving data.
+    pub receive: f64,
+    /// Sending again what was not acknowledged.
+    pub retry: f64,
+    /// Broadcasts, and acknowledgements sent.
+    pub control: f64,
+}
+
+impl RadioSeconds {
+    /// Causes with their names, in the order of [`Cause::ALL`].
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let RadioSeconds { poll, listen, send, receive, retry, control } = *self;
+        let seconds = [poll, listen, send, receive, retry, control];
+        core::array::from_fn(|i| (Cause::ALL[i].name(), seconds[i]))
+    }
+}
+
+impl From<Ledger> for RadioSeconds {
+    fn from(ledger: Ledger) -> Self {
+        let seconds = |cause| ledger.of(cause) as f64 / 1e6;
+        RadioSeconds {
+            poll: seconds(Cause::Poll),
+            listen: seconds(Cause::Listen),
+            send: seconds(Cause::Send),
+            receive: seconds(Cause::Receive),
+            retry: seconds(Cause::Retry),
+            control: seconds(Cause::Control),
+        }
+    }
 }
 
 /// The congestion window of a flow at an instant.
@@ -159,6 +204,8 @@ pub enum ActivityKind {
     Receive,
     /// Hears a frame that is destroyed by another one.
     Collision,
+    /// Is on, for whatever purpose.
+    On,
 }
 
 /// An interval in the life of a radio.
@@ -217,4 +264,28 @@ pub fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), R
 /// [`RunError`]
 pub fn run(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<RunResult, RunError> {
     simulation::simulate(scenario, seed, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Flow;
+
+    #[test]
+    fn every_microsecond_of_the_office_is_accounted_for_once() {
+        let mut scenario = Scenario::office().by_day();
+        scenario.duration_s = 20.0;
+        scenario.start_hour = 10.0;
+        scenario.flows = vec![Flow::bulk(13, scenario.host()), Flow::bulk(11, scenario.host())];
+        let result = run(&scenario, 3, &Options::default()).expect("it can be simulated");
+        assert!(result.flows.iter().all(|flow| flow.intact && flow.bytes > 1_000));
+        for node in &result.nodes {
+            let on: f64 = node.radio_s.parts().iter().map(|(_, seconds)| seconds).sum();
+            assert!((on / result.sim_seconds - node.duty_cycle).abs() < 1e-9, "{node:?}");
+            let [only] = node.duty_by_hour[..] else { panic!("one hour: {node:?}") };
+            assert!((only - node.duty_cycle).abs() < 1e-9);
+        }
+        let retries = result.nodes.iter().map(|node| node.radio_s.retry).sum::<f64>();
+        assert!(retries > 0.0, "interference and hidden terminals cost something");
+    }
 }

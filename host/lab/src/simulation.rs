@@ -7,6 +7,7 @@ use crate::plan::{BUFFER, ROUTES};
 use crate::run::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
+use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::{Kind, Timeline};
@@ -158,11 +159,22 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
         frames_failed: u64::from(mac.no_ack) + u64::from(mac.channel_access_failure),
         queue_drops: net,
         duty_cycle: energy.radio.duty_cycle(),
+        radio_s: energy.ledger.into(),
+        duty_by_hour: by_hour(&energy),
         energy_mj: energy.radio_uc * VOLTS / 1e3,
         cpu_duty_cycle: energy.cpu_duty_cycle(),
         cpu_mj: energy.cpu_uc * VOLTS / 1e3,
         cpu_work: energy.cpu_work,
     }
+}
+
+fn by_hour(energy: &Energy) -> Vec<f64> {
+    const HOUR_US: u64 = 3_600_000_000;
+    let of = |(hour, on): (u64, &u64)| {
+        let length = energy.elapsed_us.saturating_sub(hour * HOUR_US).clamp(1, HOUR_US);
+        *on as f64 / length as f64
+    };
+    (0..).zip(&energy.on_by_hour_us).map(of).collect()
 }
 
 fn windows(world: &Network, ends: &[Ends]) -> Vec<CwndSample> {
@@ -187,6 +199,7 @@ fn activity(timeline: &Timeline) -> Vec<Activity> {
         Kind::SendAck => Some(ActivityKind::Ack),
         Kind::Receive => Some(ActivityKind::Receive),
         Kind::Collision => Some(ActivityKind::Collision),
+        Kind::On => Some(ActivityKind::On),
         _ => None,
     };
     let interval = |i: &kinglet_sim::timeline::Interval| {

@@ -1,6 +1,7 @@
 //! Time and charge per radio state and CPU state.
 
 use crate::cpu::{CpuWork, HostCost};
+use crate::ledger::{Cause, Ledger};
 use crate::profile::Currents;
 
 /// What a radio draws current for. Every microsecond of a run belongs to exactly one of them.
@@ -18,6 +19,14 @@ pub enum RadioState {
     Receive,
     /// Sending.
     Transmit,
+}
+
+impl RadioState {
+    /// Whether this counts as radio time, as Energest's LISTEN and TRANSMIT do, with loading
+    /// frames.
+    pub const fn is_on(self) -> bool {
+        !matches!(self, RadioState::Sleep | RadioState::Idle)
+    }
 }
 
 /// Microseconds per [`RadioState`].
@@ -60,36 +69,93 @@ impl RadioTimes {
     }
 }
 
+const HOUR_US: u64 = 3_600_000_000;
+
 /// Accounts the state changes of one radio.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Meter {
     state: RadioState,
+    cause: Cause,
     since: u64,
     times: RadioTimes,
+    ledger: Ledger,
+    /// Microseconds with the radio on, per hour of the run.
+    hours: Vec<u64>,
+    /// The last time booked with the radio on, and for what.
+    last: (Cause, u64),
 }
 
 impl Meter {
-    pub(crate) const NEW: Meter =
-        Meter { state: RadioState::Sleep, since: 0, times: RadioTimes([0; 6]) };
+    pub(crate) const NEW: Meter = Meter {
+        state: RadioState::Sleep,
+        cause: Cause::Listen,
+        since: 0,
+        times: RadioTimes([0; 6]),
+        ledger: Ledger([0; 6]),
+        hours: Vec::new(),
+        last: (Cause::Listen, 0),
+    };
 
-    /// From `at` on the radio is in `state`; `at` may be earlier than now, not than the last
-    /// change.
-    pub(crate) fn change(&mut self, at: u64, state: RadioState) {
+    /// From `at` on the radio is in `state` for `cause`; `at` may be earlier than now, not than the
+    /// last change. Returns since when it was on, if it was.
+    pub(crate) fn change(&mut self, at: u64, state: RadioState, cause: Cause) -> Option<u64> {
         debug_assert!(at >= self.since, "states change in order of time");
-        self.times.0[self.state as usize] += at.saturating_sub(self.since);
+        let was_on = self.on_since();
+        self.book(at);
         self.state = state;
+        self.cause = cause;
+        was_on
+    }
+
+    /// Since when it is in its state, if that is one with the radio on.
+    pub(crate) fn on_since(&self) -> Option<u64> {
+        self.state.is_on().then_some(self.since)
+    }
+
+    /// The time before the last change was for `cause`, as it turns out now.
+    pub(crate) fn was_for(&mut self, cause: Cause) {
+        let (booked, us) = self.last;
+        self.ledger.0[booked as usize] -= us;
+        self.ledger.0[cause as usize] += us;
+        self.last = (cause, us);
+    }
+
+    fn book(&mut self, at: u64) {
+        let us = at.saturating_sub(self.since);
+        self.times.0[self.state as usize] += us;
+        self.last = (self.cause, 0);
+        if self.state.is_on() {
+            self.ledger.0[self.cause as usize] += us;
+            self.last.1 = us;
+            self.book_hours(at);
+        }
         self.since = at;
     }
 
-    pub(crate) fn until(&self, now: u64) -> RadioTimes {
-        let mut times = self.times;
-        times.0[self.state as usize] += now.saturating_sub(self.since);
-        times
+    fn book_hours(&mut self, at: u64) {
+        let mut from = self.since;
+        while from < at {
+            let hour = (from / HOUR_US) as usize;
+            let end = at.min((hour as u64 + 1) * HOUR_US);
+            if self.hours.len() <= hour {
+                self.hours.resize(hour + 1, 0);
+            }
+            self.hours[hour] += end - from;
+            from = end;
+        }
+    }
+
+    /// Everything up to `now`: time per state, per cause, and with the radio on per hour.
+    pub(crate) fn until(&self, now: u64) -> (RadioTimes, Ledger, Vec<u64>) {
+        let mut meter = self.clone();
+        meter.book(now);
+        meter.hours.resize(now.div_ceil(HOUR_US) as usize, 0);
+        (meter.times, meter.ledger, meter.hours)
     }
 }
 
 /// Energy figures of one node at one instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Energy {
     /// Elapsed time in microseconds.
     pub elapsed_us: u64,
@@ -97,6 +163,10 @@ pub struct Energy {
     pub radio: RadioTimes,
     /// Charge drawn by the radio, in microcoulombs.
     pub radio_uc: f64,
+    /// What the radio was on for; the sum is the time in which it was neither asleep nor idle.
+    pub ledger: Ledger,
+    /// Microseconds with the radio on in each hour of the run, the last of which may be cut short.
+    pub on_by_hour_us: Vec<u64>,
     /// Time the CPU worked, in microseconds (0 without a host cost).
     pub cpu_active_us: u64,
     /// What it did in that time.
@@ -108,7 +178,7 @@ pub struct Energy {
 impl Energy {
     pub(crate) fn new(
         elapsed_us: u64,
-        radio: RadioTimes,
+        (radio, ledger, on_by_hour_us): (RadioTimes, Ledger, Vec<u64>),
         currents: &Currents,
         (cpu_active_us, cpu_work): (u64, CpuWork),
         host: &HostCost,
@@ -118,7 +188,16 @@ impl Energy {
             + asleep as f64 * f64::from(host.sleep_ua))
             / 1e6;
         let radio_uc = radio.charge_uc(currents);
-        Energy { elapsed_us, radio, radio_uc, cpu_active_us, cpu_work, cpu_uc }
+        Energy {
+            elapsed_us,
+            radio,
+            radio_uc,
+            ledger,
+            on_by_hour_us,
+            cpu_active_us,
+            cpu_work,
+            cpu_uc,
+        }
     }
 
     /// The share of time in which the CPU works, 0 to 1.
@@ -143,8 +222,9 @@ mod tests {
     #[test]
     fn an_hour_of_listening_draws_its_milliampere_hours() {
         let mut meter = Meter::NEW;
-        meter.change(0, RadioState::Listen);
-        let times = meter.until(3_600_000_000);
+        meter.change(0, RadioState::Listen, Cause::Listen);
+        let (times, ledger, hours) = meter.until(3_600_000_000);
+        assert_eq!((ledger.of(Cause::Listen), &hours[..]), (3_600_000_000, &[3_600_000_000][..]));
         assert_eq!(times.total(), 3_600_000_000);
         // 11.8 mA for one hour = 42.48 C.
         assert!((times.charge_uc(&AT86RF233.currents) - 42_480_000.0).abs() < 1.0);

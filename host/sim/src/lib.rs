@@ -73,6 +73,7 @@ mod engine;
 mod frame;
 mod host;
 pub mod interference;
+pub mod ledger;
 pub mod medium;
 pub mod observe;
 pub mod pcap;

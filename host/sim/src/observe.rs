@@ -52,6 +52,13 @@ impl Observer {
         }
     }
 
+    /// The radio of `node` was on.
+    pub(crate) fn radio_on(&mut self, node: usize, since: u64, until: u64) {
+        if let Some(timeline) = self.timeline.as_mut().filter(|_| since < until) {
+            timeline.on(node, since, until);
+        }
+    }
+
     /// A frame starts on the air.
     #[allow(clippy::too_many_arguments, reason = "a flat record of one instant")]
     pub(crate) fn started(

@@ -3,6 +3,7 @@
 use crate::cpu::HostCost;
 use crate::energy::Meter;
 use crate::frame::Psdu;
+use crate::ledger::{Cause, Unacknowledged};
 use crate::medium::Position;
 use crate::profile::RadioProfile;
 use crate::rng::Stream;
@@ -123,6 +124,10 @@ pub(crate) struct Radio {
     pub(crate) readout_until: u64,
     pub(crate) received: Option<Event>,
     pub(crate) meter: Meter,
+    pub(crate) unacknowledged: Unacknowledged,
+    /// What the outstanding transmission and the last received frame are for.
+    pub(crate) sending_for: Cause,
+    pub(crate) received_for: Cause,
     pub(crate) auto_ack: bool,
     pub(crate) ack_wait: bool,
     pub(crate) source_match: bool,
@@ -178,6 +183,9 @@ impl Radio {
             readout_until: 0,
             received: None,
             meter: Meter::NEW,
+            unacknowledged: Unacknowledged::default(),
+            sending_for: Cause::Send,
+            received_for: Cause::Receive,
             auto_ack: capabilities.contains(Capabilities::AUTO_ACK),
             ack_wait: capabilities.contains(Capabilities::ACK_WAIT),
             source_match: capabilities.contains(Capabilities::SOURCE_MATCH),
@@ -210,6 +218,16 @@ impl Radio {
     /// What the acknowledgement of a data request from `short` says.
     pub(crate) fn is_pending(&self, short: u16) -> bool {
         if self.source_match { self.pending.contains(&short) } else { !self.pending.is_empty() }
+    }
+
+    /// What its present phase is for.
+    pub(crate) fn cause(&self) -> Cause {
+        match self.phase {
+            Phase::Off | Phase::Waking | Phase::Listen => Cause::Listen,
+            Phase::Access | Phase::Turnaround | Phase::Air | Phase::AckWait => self.sending_for,
+            Phase::AckTurnaround | Phase::AckAir => Cause::Control,
+            Phase::Readout => self.received_for,
+        }
     }
 
     /// What it has on the air.

@@ -25,6 +25,8 @@ pub enum Kind {
     Lost,
     /// Read a frame out of the buffer.
     Readout,
+    /// Was on, for whatever purpose.
+    On,
 }
 
 /// One interval, in microseconds from the start of the run.
@@ -47,13 +49,15 @@ pub struct Timeline {
     until_us: u64,
     limit: usize,
     intervals: Vec<Interval>,
+    /// Per node, which interval says until when it was on.
+    on: Vec<Option<usize>>,
 }
 
 impl Timeline {
     /// Collects up to `limit` intervals that overlap `from..until`.
     pub fn new(from: Instant, until: Instant, limit: usize) -> Self {
         let (from_us, until_us) = (from.as_micros(), until.as_micros());
-        Timeline { from_us, until_us, limit, intervals: Vec::new() }
+        Timeline { from_us, until_us, limit, intervals: Vec::new(), on: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, node: usize, start_us: u64, end_us: u64, kind: Kind) {
@@ -61,6 +65,21 @@ impl Timeline {
         if inside && self.intervals.len() < self.limit {
             self.intervals.push(Interval { node: node as u32, start_us, end_us, kind });
         }
+    }
+
+    /// The radio of `node` was on; what follows immediately belongs to the same interval.
+    pub(crate) fn on(&mut self, node: usize, start_us: u64, end_us: u64) {
+        if self.on.len() <= node {
+            self.on.resize(node + 1, None);
+        }
+        let before = self.on[node].and_then(|index| self.intervals.get_mut(index));
+        if let Some(interval) = before.filter(|interval| interval.end_us == start_us) {
+            interval.end_us = end_us;
+            return;
+        }
+        let next = self.intervals.len();
+        self.add(node, start_us, end_us, Kind::On);
+        self.on[node] = (self.intervals.len() > next).then_some(next);
     }
 
     /// The intervals, in the order in which their ends became known.

@@ -422,6 +422,7 @@ impl<D: Device> World<D> {
 
     /// Starts (or with `None` ends) the timeline; returns the one before.
     pub fn set_timeline(&mut self, timeline: Option<Timeline>) -> Option<Timeline> {
+        self.core.show_on_radios();
         core::mem::replace(&mut self.core.observer.timeline, timeline)
     }
 }

@@ -21,7 +21,7 @@
     parent.appendChild(element);
     return element;
   };
-  const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision" };
+  const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision", on: "on" };
 
   for (const figure of document.querySelectorAll(".timeline")) {
     const svg = figure.querySelector("svg");
@@ -48,8 +48,9 @@
         const text = "node " + node + " " + words[kind] + ", " +
           (start / 1e6).toFixed(6) + " s, " + ((end - start) / 1e3).toFixed(2) + " ms";
         add(svg, "rect", {
-          class: "k-" + kind, x: left, y: TOP + node * LANE + 5, rx: 1.5,
-          width: Math.max(0.8, right - left), height: LANE - 12, "data-tip": text,
+          class: "k-" + kind, x: left, rx: 1.5, "data-tip": text,
+          y: TOP + node * LANE + (kind === "on" ? LANE - 14 : 5),
+          width: Math.max(0.8, right - left), height: kind === "on" ? 7 : LANE - 12,
         });
       }
       const span = (to - from) / 1e3, raw = span / 8, power = Math.pow(10, Math.floor(Math.log10(raw)));

@@ -13,7 +13,8 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
     let (from, to) = timeline.range_us;
     let inside = |a: &&Activity| a.to_us >= from && a.from_us <= to;
     let mut intervals: Vec<&Activity> = timeline.activity.iter().filter(inside).collect();
-    intervals.sort_by_key(|a| (a.from_us, a.node));
+    // What a radio is on for is drawn over its being on.
+    intervals.sort_by_key(|a| (a.kind != ActivityKind::On, a.from_us, a.node));
     intervals.truncate(MAX_INTERVALS);
     let _ = writeln!(
         page,
@@ -34,6 +35,7 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
         ("ack", "sends acknowledgement"),
         ("rx", "receives"),
         ("col", "hears a collision"),
+        ("on", "radio on"),
     ] {
         let _ = write!(page, "<li><i class=\"k-{class}\"></i>{text}</li>");
     }
@@ -44,6 +46,7 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
             ActivityKind::Ack => "ack",
             ActivityKind::Receive => "rx",
             ActivityKind::Collision => "col",
+            ActivityKind::On => "on",
         };
         let comma = if index == 0 { "" } else { "," };
         let _ = write!(page, "{comma}[{},{},{},\"{kind}\"]", a.node, a.from_us, a.to_us);

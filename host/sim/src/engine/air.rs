@@ -138,7 +138,7 @@ impl Core {
                 return Some(Fate::Collision);
             }
             radio.lock = Some(new);
-            radio.meter.change(self.now, RadioState::Receive);
+            self.turn(node, self.now, RadioState::Receive);
             return None;
         };
         match self.overlap {
@@ -177,8 +177,8 @@ impl Core {
         }
         let Some(lock) = radio.lock.filter(|lock| lock.from == from) else { return };
         radio.lock = None;
-        radio.meter.change(now, RadioState::Listen);
-        let random = &mut radio.reception_random;
+        self.turn(node, now, RadioState::Listen);
+        let random = &mut self.radios[node].reception_random;
         let overlap_fate = if lock.interfered { Fate::Collision } else { Fate::Noise };
         let lost = if truncated {
             Some(Fate::Truncated)

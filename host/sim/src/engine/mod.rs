@@ -149,7 +149,8 @@ impl Core {
         let radio = &mut self.radios[node];
         radio.phase = phase;
         radio.phase_generation = next_generation(radio.phase_generation);
-        radio.meter.change(now, state);
+        self.turn(node, now, state);
+        let radio = &mut self.radios[node];
         if until != NEVER {
             let class = match phase {
                 Phase::Air | Phase::AckAir => Class::AirEnd,
@@ -157,6 +158,24 @@ impl Core {
                 _ => Class::Phase,
             };
             self.queue.push(until, class, node as u32, radio.phase_generation);
+        }
+    }
+
+    /// From `at` on the radio is in `state`, for what its phase is for.
+    fn turn(&mut self, node: usize, at: u64, state: RadioState) {
+        let radio = &mut self.radios[node];
+        let cause = radio.cause();
+        if let Some(since) = radio.meter.change(at, state, cause) {
+            self.observer.radio_on(node, since, at);
+        }
+    }
+
+    /// Completes the timeline by the radios that are still on.
+    pub(crate) fn show_on_radios(&mut self) {
+        for (node, radio) in self.radios.iter().enumerate() {
+            if let Some(since) = radio.meter.on_since() {
+                self.observer.radio_on(node, since, self.now);
+            }
         }
     }
 
@@ -258,7 +277,7 @@ impl Core {
     /// Gives up the frame being received.
     fn abandon(&mut self, node: usize) {
         if let Some(lock) = self.radios[node].lock.take() {
-            self.radios[node].meter.change(self.now, RadioState::Listen);
+            self.turn(node, self.now, RadioState::Listen);
             self.fate(node, lock.from, Fate::Abandoned, lock.mine);
         }
     }

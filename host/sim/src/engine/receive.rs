@@ -2,6 +2,7 @@
 
 use super::air::pair;
 use super::{Core, SHR_US};
+use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
 use crate::radio::{Lock, Phase};
 use crate::stats::Fate;
@@ -33,6 +34,11 @@ impl Core {
             return self.resume(node);
         }
         self.fate(node, lock.from, Fate::Delivered, lock.mine);
+        if lock.mine {
+            let radio = &mut self.radios[node];
+            radio.received_for = cause_of(&header, Cause::Receive);
+            radio.meter.was_for(radio.received_for);
+        }
         let ack = header.sequence.filter(|_| unicast && header.wants_ack());
         self.take_in(node, lock, ack.is_some());
         match ack.filter(|_| self.radios[node].auto_ack) {

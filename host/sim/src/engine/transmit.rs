@@ -8,7 +8,9 @@ use kinglet_time::Instant;
 
 impl Core {
     pub(super) fn submit_transmit(&mut self, node: usize, mut job: Job, frame: &[u8]) {
-        self.radios[node].outgoing.load(frame);
+        let radio = &mut self.radios[node];
+        radio.outgoing.load(frame);
+        radio.sending_for = radio.unacknowledged.sending(&radio.outgoing.header);
         if let Start::At(sfd) = job.start {
             let wake = match self.radios[node].phase {
                 Phase::Off => self.radios[node].profile.wake_us,
@@ -97,8 +99,9 @@ impl Core {
         if radio.sense_at == NEVER {
             return self.send_frame(node);
         }
-        radio.meter.change(radio.sense_at, RadioState::Listen);
         let (ready_at, sense_at) = (radio.ready_at, radio.sense_at);
+        self.turn(node, sense_at, RadioState::Listen);
+        let radio = &self.radios[node];
         let turnaround = radio.profile.cca_to_air_us;
         let busy = self.channel_busy(node, sense_at);
         self.counters[node].assessments += 1;
@@ -174,7 +177,11 @@ impl Core {
             Event::Missed => counters.missed += 1,
             Event::Transmitted { .. } | Event::Received { .. } => {}
         }
-        self.radios[node].job = None;
+        let radio = &mut self.radios[node];
+        radio.job = None;
+        if let Event::Transmitted { ack, .. } = event {
+            radio.unacknowledged.sent(&radio.outgoing.header, ack != Ack::Missing);
+        }
         self.observer.finished(self.now, node, event);
         self.tell(node, event);
     }
