@@ -9,7 +9,7 @@
 //! Keep-alive, `Expect: 100-continue` and `HEAD` are understood; chunked bodies are refused with
 //! 411.
 
-use super::fill;
+use super::{digest_line, fill};
 use core::any::Any;
 use core::fmt::Write;
 use kinglet::tcp::{Handle, ListenConfig};
@@ -293,12 +293,7 @@ impl Connection {
         if *left > 0 {
             return;
         }
-        let digest = hash.finalize_reset();
-        let mut text = format!("{total} ");
-        for octet in digest {
-            let _ = write!(text, "{octet:02x}");
-        }
-        text.push('\n');
+        let text = digest_line(*total, hash);
         self.answer.text.extend(
             format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\

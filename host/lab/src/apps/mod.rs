@@ -1,10 +1,26 @@
 //! The applications of scenarios, as firmware would write them: driven by polls, on socket handles.
 
 pub mod bulk;
+pub mod coap;
 pub mod http;
 pub mod http_client;
 pub mod sense;
 pub mod udp;
+
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// What servers say of a body of `total` octets that was uploaded: length and SHA-256. `hash` can be
+/// used for another one after it.
+fn digest_line(total: u64, hash: &mut Sha256) -> String {
+    let mut text = format!("{total} ");
+    for octet in hash.finalize_reset() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{octet:02x}");
+    }
+    text.push('\n');
+    text
+}
 
 /// Octet `at` of the stream that bulk transfers carry. Its period of 251 octets, a prime, divides
 /// no segment, frame or buffer size, so data in the wrong place does not look right.

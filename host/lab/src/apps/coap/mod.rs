@@ -1,0 +1,95 @@
+//! CoAP over a node's UDP sockets: what servers, clients and sensors share.
+
+mod client;
+mod server;
+
+pub use client::{CoapClient, Exchange, Method, Requests};
+pub use server::CoapServer;
+
+use core::net::Ipv6Addr;
+use kinglet::net::UdpHandle;
+use kinglet::time::Instant;
+use kinglet::{Node, Profile};
+use kinglet_coap::{Config, Endpoint, Event, PeerEstimate, Reset, Sizes, Slot};
+
+/// CoAP's port (RFC 7252 §6.1).
+pub const PORT: u16 = 5683;
+/// The largest datagram within the IPv6 minimum MTU.
+const MAX_DATAGRAM: usize = 1280 - 40 - 8;
+/// Octets of a message: a block of 1024, and header, token and options.
+const MESSAGE: usize = 1088;
+
+/// Who is at the other end: address and port.
+pub type Peer = (Ipv6Addr, u16);
+
+/// The memory plan of a simulated node's CoAP.
+pub struct CoapPlan;
+
+impl Sizes for CoapPlan {
+    type Message = [u8; MESSAGE];
+    type Requests<K: Copy + Eq> = [Slot<K, Self::Message>; 2];
+    type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 4];
+    type Peers<K: Copy + Eq> = [Option<PeerEstimate<K>>; 4];
+    type Resets<K: Copy + Eq> = [Option<Reset<K>>; 2];
+}
+
+/// CoAP at a UDP port of a node.
+pub struct CoapSocket {
+    port: u16,
+    socket: Option<UdpHandle>,
+    endpoint: Box<Endpoint<Peer, CoapPlan>>,
+}
+
+impl CoapSocket {
+    /// A socket on `port`; 0 chooses one.
+    pub fn new(port: u16, config: Config) -> Self {
+        CoapSocket { port, socket: None, endpoint: Box::new(Endpoint::new(config)) }
+    }
+
+    /// The endpoint, to send requests from and to look at.
+    pub fn endpoint(&mut self) -> &mut Endpoint<Peer, CoapPlan> {
+        &mut self.endpoint
+    }
+
+    /// Receives and sends what there is; `handle` is given what has arrived. Whether anything
+    /// happened.
+    pub fn poll<P: Profile>(
+        &mut self,
+        now: Instant,
+        node: &mut Node<P>,
+        mut handle: impl FnMut(&mut Endpoint<Peer, CoapPlan>, Peer, Event<'_>),
+    ) -> bool {
+        if self.socket.is_none() {
+            self.socket = node.net().udp_bind(self.port).ok();
+        }
+        let Some(socket) = self.socket else { return false };
+        let mut busy = false;
+        if self.endpoint.deadline().is_some_and(|at| at <= now) {
+            self.endpoint.handle_deadline(now);
+            busy = true;
+        }
+        let mut datagram = [0; MAX_DATAGRAM];
+        while let Ok(Some(received)) = node.net().udp_recv(socket, &mut datagram) {
+            let peer = (received.src, received.src_port);
+            // What is discarded the endpoint has counted.
+            if let Ok(event) = self.endpoint.handle_message(now, peer, &datagram[..received.len]) {
+                handle(&mut self.endpoint, peer, event);
+            }
+            busy = true;
+        }
+        let sent = |endpoint: &mut Endpoint<Peer, CoapPlan>, node: &mut Node<P>| {
+            endpoint.poll_message(now, |(address, port), octets| {
+                node.net().udp_send(now, socket, address, port, octets)
+            })
+        };
+        while sent(&mut self.endpoint, node).is_some() {
+            busy = true;
+        }
+        busy
+    }
+
+    /// When it wants to be polled even if nothing happens.
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.socket.is_none() { Some(Instant::ZERO) } else { self.endpoint.deadline() }
+    }
+}
