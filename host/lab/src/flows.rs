@@ -2,6 +2,7 @@
 //! have measured in the end.
 
 use crate::apps::bulk::{BulkSender, BulkSink};
+use crate::apps::coap::{self, CoapClient, CoapServer};
 use crate::apps::http::HttpServer;
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::sense::{
@@ -54,6 +55,9 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
         FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
+        FlowKind::CoapServer { node, .. } | FlowKind::CoapClient { from: node, .. } => {
+            vec![(node, Need::Socket)]
+        }
         FlowKind::HttpClient { from, to, .. } => {
             vec![(from, Need::Connection), (to, Need::Connection)]
         }
@@ -124,6 +128,34 @@ impl Builder<'_> {
                 let client = self.place(from, Box::new(client));
                 Ends { from: client, to: client }
             }
+            FlowKind::CoapServer { node, port, block_bytes } => {
+                let config = kinglet_coap::Config::new(self.random_seed(node));
+                let server = CoapServer::new(port, format!("Mote {node}"), block_bytes, config);
+                let server = self.place(node, Box::new(server));
+                Ends { from: server, to: server }
+            }
+            FlowKind::CoapClient {
+                from,
+                to,
+                port,
+                method,
+                bytes,
+                block_bytes: block,
+                pause_ms,
+                rto,
+                ack_timeout_ms,
+            } => {
+                let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
+                let requests = coap::Requests { to, method, start, bytes, block, pause };
+                let config = kinglet_coap::Config {
+                    rto,
+                    ack_timeout: millis(ack_timeout_ms),
+                    ..kinglet_coap::Config::new(self.random_seed(from))
+                };
+                let client = CoapClient::new(requests, config, self.random(from));
+                let client = self.place(from, Box::new(client));
+                Ends { from: client, to: client }
+            }
             FlowKind::Anemometer { from, to, carrier, period_ms, batch, queue } => {
                 let (period, batch) = (millis(period_ms), usize::from(batch));
                 // Sensors are switched on one by one: each is at its own point of a batch.
@@ -137,6 +169,14 @@ impl Builder<'_> {
                 self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
             }
         }
+    }
+
+    /// A seed for the protocol of the next application of `node`.
+    fn random_seed(&self, node: NodeId) -> u64 {
+        // The stack of the node has number 0.
+        let number = self.apps[node as usize].len() as u64 + 1;
+        let mut random = stream(self.seed, u64::from(node) | number << 32, Purpose::Device);
+        u64::from(random.bits()) << 32 | u64::from(random.bits())
     }
 
     /// The next stream of random numbers for an application of `node`.
@@ -198,9 +238,14 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
         FlowKind::UdpPeriodic { .. } => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
             .map(|(sender, sink)| datagrams(base.clone(), sender, sink, seconds)),
-        FlowKind::HttpServer { .. } => Some(FlowResult { intact: true, ..base.clone() }),
+        FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
+            Some(FlowResult { intact: true, ..base.clone() })
+        }
         FlowKind::HttpClient { .. } => {
             app_at(world, ends.from).map(|client| requests(base.clone(), client, seconds))
+        }
+        FlowKind::CoapClient { .. } => {
+            app_at(world, ends.from).map(|client| exchanges(base.clone(), client, seconds))
         }
         FlowKind::Anemometer { .. } => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
@@ -232,6 +277,24 @@ fn requests(base: FlowResult, client: &HttpClient, seconds: f64) -> FlowResult {
         bytes,
         seconds,
         goodput_kbps: rate_kbps(bytes, seconds),
+        latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
+        intact: client.intact(),
+        complete: client.failed() == 0,
+        ..base
+    }
+}
+
+fn exchanges(base: FlowResult, client: &CoapClient, seconds: f64) -> FlowResult {
+    let answered = client.answered();
+    let bytes = u64::from(client.bytes()) * answered.len() as u64;
+    let stats = client.stats();
+    FlowResult {
+        bytes,
+        seconds,
+        goodput_kbps: rate_kbps(bytes, seconds),
+        segments_sent: stats.sent.into(),
+        retransmissions: stats.retransmissions.into(),
+        timeouts: stats.timeouts.into(),
         latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
         intact: client.intact(),
         complete: client.failed() == 0,

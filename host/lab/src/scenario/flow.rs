@@ -2,7 +2,9 @@
 
 use super::parse::{Result, buffer, node};
 use super::read::Reader;
-use super::{Buffer, NodeId, NodePlace, topology};
+use super::{Buffer, NodeId, NodePlace, Role, topology};
+use crate::apps::coap::{Method, PORT};
+use kinglet_coap::Rto;
 
 /// An application.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +65,37 @@ pub enum FlowKind {
         /// The request travels in the SYN if the server has given a cookie (RFC 7413).
         fast_open: bool,
     },
+    /// A CoAP server.
+    CoapServer {
+        /// Where it runs.
+        node: NodeId,
+        /// Its UDP port.
+        port: u16,
+        /// Octets of a block at most, a power of two.
+        block_bytes: u16,
+    },
+    /// `GET /bytes/N` or `PUT /upload` over CoAP at random times.
+    CoapClient {
+        /// Client.
+        from: NodeId,
+        /// Server.
+        to: NodeId,
+        /// The server's UDP port.
+        port: u16,
+        /// Which way octets go.
+        method: Method,
+        /// Octets of the body.
+        bytes: u32,
+        /// Octets of a block at most, a power of two.
+        block_bytes: u16,
+        /// Mean pause between an answer and the next request, in milliseconds; the pause is uniform
+        /// between nothing and the double.
+        pause_ms: u32,
+        /// How the retransmission timeout is chosen.
+        rto: Rto,
+        /// ACK_TIMEOUT in milliseconds.
+        ack_timeout_ms: u32,
+    },
     /// Sense and send: a reading of 82 octets every `period_ms` (TCPlp §8.2).
     Anemometer {
         /// The sensor.
@@ -109,6 +142,8 @@ impl FlowKind {
             FlowKind::UdpPeriodic { .. } => "udp-periodic",
             FlowKind::HttpServer { .. } => "http-server",
             FlowKind::HttpClient { .. } => "http-client",
+            FlowKind::CoapServer { .. } => "coap-server",
+            FlowKind::CoapClient { .. } => "coap-client",
             FlowKind::Anemometer { .. } => "anemometer",
         }
     }
@@ -119,8 +154,9 @@ impl FlowKind {
             FlowKind::TcpBulk { from, to, .. }
             | FlowKind::UdpPeriodic { from, to, .. }
             | FlowKind::HttpClient { from, to, .. }
+            | FlowKind::CoapClient { from, to, .. }
             | FlowKind::Anemometer { from, to, .. } => (*from, Some(*to)),
-            FlowKind::HttpServer { node, .. } => (*node, None),
+            FlowKind::HttpServer { node, .. } | FlowKind::CoapServer { node, .. } => (*node, None),
         }
     }
 }
@@ -141,8 +177,14 @@ enum Kind {
     UdpNeighbours,
     HttpServer,
     HttpClient,
+    CoapServer,
+    CoapClient,
     Anemometer,
 }
+
+/// Names of what CoAP does about timeouts.
+const RTOS: [(&str, Rto); 3] =
+    [("plain", Rto::Plain), ("cocoa", Rto::Cocoa), ("cocoa-as-measured", Rto::CocoaAsMeasured)];
 
 pub(super) fn flow(
     mut t: Reader<'_>,
@@ -157,6 +199,8 @@ pub(super) fn flow(
         ("udp-neighbours", Kind::UdpNeighbours),
         ("http-server", Kind::HttpServer),
         ("http-client", Kind::HttpClient),
+        ("coap-server", Kind::CoapServer),
+        ("coap-client", Kind::CoapClient),
         ("anemometer", Kind::Anemometer),
     ];
     let Some(kind) = t.choice_opt("kind", &kinds)? else {
@@ -212,6 +256,16 @@ pub(super) fn flow(
             };
             flows.push(Flow { start_s, kind });
         }
+        Kind::CoapServer => {
+            let node = node(&mut t, "node", nodes.len())?;
+            let port = t.integer("port", 1..=65_535, PORT.into())? as u16;
+            let block_bytes = block(&mut t)?;
+            flows.push(Flow { start_s, kind: FlowKind::CoapServer { node, port, block_bytes } });
+        }
+        Kind::CoapClient => {
+            let kind = coap_client(&mut t, nodes)?;
+            flows.push(Flow { start_s, kind });
+        }
         Kind::Anemometer => {
             let (from, to) = ends(&mut t, everyone)?;
             let kind = anemometer(&mut t, from, to)?;
@@ -219,6 +273,34 @@ pub(super) fn flow(
         }
     }
     t.finish()
+}
+
+fn coap_client(t: &mut Reader<'_>, nodes: &[NodePlace]) -> Result<FlowKind> {
+    // The host may be a real one, behind the gateway, so that no wire tells of it.
+    let outside = nodes.iter().any(|place| place.role == Role::BorderRouter);
+    let (from, to) = ends(t, nodes.len() + usize::from(outside))?;
+    let methods = [("get", Method::Get), ("put", Method::Put)];
+    Ok(FlowKind::CoapClient {
+        from,
+        to,
+        port: t.integer("port", 1..=65_535, PORT.into())? as u16,
+        method: t.choice("method", &methods, Method::Get)?,
+        bytes: t.integer("bytes", 0..=1_000_000, 82)? as u32,
+        block_bytes: block(t)?,
+        pause_ms: t.integer("pause_ms", 1..=86_400_000, 10_000)? as u32,
+        rto: t.choice("rto", &RTOS, Rto::Plain)?,
+        ack_timeout_ms: t.integer("ack_timeout_ms", 1..=60_000, 2_000)? as u32,
+    })
+}
+
+/// The size of CoAP's blocks.
+fn block(t: &mut Reader<'_>) -> Result<u16> {
+    let bytes = t.integer("block_bytes", 16..=1_024, 512)?;
+    if !bytes.is_power_of_two() {
+        let message = "needs a power of two, 16 to 1024 (RFC 7959)";
+        return Err(t.error_at("block_bytes", message.to_owned()));
+    }
+    Ok(bytes as u16)
 }
 
 /// Defaults: TCPlp's (§8.2) reading per second, batch of 64, and the queue that its published code

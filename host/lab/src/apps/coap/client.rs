@@ -8,8 +8,8 @@ use core::any::Any;
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
 use kinglet_coap::{
-    Code, Config, Delivery, Download, Event, Handle, Message, Upload, UploadStep, WriteError,
-    Writer,
+    Code, Config, Delivery, Download, Event, Handle, Message, Stats, Upload, UploadStep,
+    WriteError, Writer,
 };
 use kinglet_sim::App;
 use kinglet_sim::rng::Stream;
@@ -104,6 +104,11 @@ impl CoapClient {
     /// Transfers that came to nothing.
     pub fn failed(&self) -> u32 {
         self.failed
+    }
+
+    /// The counters of its endpoint.
+    pub fn stats(&self) -> Stats {
+        self.socket.stats()
     }
 
     /// Octets of a body.

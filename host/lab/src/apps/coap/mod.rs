@@ -10,7 +10,7 @@ use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
-use kinglet_coap::{Config, Endpoint, Event, PeerEstimate, Reset, Sizes, Slot};
+use kinglet_coap::{Config, Endpoint, Event, PeerEstimate, Reset, Sizes, Slot, Stats};
 
 /// CoAP's port (RFC 7252 §6.1).
 pub const PORT: u16 = 5683;
@@ -49,6 +49,11 @@ impl CoapSocket {
     /// The endpoint, to send requests from and to look at.
     pub fn endpoint(&mut self) -> &mut Endpoint<Peer, CoapPlan> {
         &mut self.endpoint
+    }
+
+    /// The endpoint's counters.
+    pub fn stats(&self) -> Stats {
+        self.endpoint.stats()
     }
 
     /// Receives and sends what there is; `handle` is given what has arrived. Whether anything
