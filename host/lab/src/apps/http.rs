@@ -13,7 +13,7 @@ use super::{digest_line, fill};
 use core::any::Any;
 use core::fmt::Write;
 use kinglet::tcp::{Handle, ListenConfig};
-use kinglet::time::Instant;
+use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
 use kinglet_sim::App;
 use sha2::{Digest, Sha256};
@@ -24,6 +24,9 @@ const MAX_HEAD: usize = 1024;
 const MAX_FIELDS: usize = 32;
 /// Octets moved between connection and socket at a time.
 const CHUNK: usize = 512;
+/// For how long the first request of a connection is expected: as long as a client waits before it
+/// sends it again (RFC 6298 §2).
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Largest `/bytes/N`.
 const MAX_BYTES: u64 = 100_000_000;
 
@@ -54,9 +57,12 @@ enum Stage {
 
 struct Connection {
     handle: Handle,
+    opened: Instant,
     stage: Stage,
     head: Vec<u8>,
     answer: Answer,
+    /// No request has been read from it.
+    is_new: bool,
     /// Nothing more can be done.
     over: bool,
 }
@@ -71,6 +77,8 @@ pub struct HttpServer {
     served: u64,
     sent: u64,
     received: u64,
+    /// Since when the node has been told to expect a request.
+    told: Option<Instant>,
 }
 
 impl HttpServer {
@@ -85,6 +93,7 @@ impl HttpServer {
             served: 0,
             sent: 0,
             received: 0,
+            told: None,
         }
     }
 
@@ -106,6 +115,22 @@ impl HttpServer {
     /// Connections open now.
     pub fn open(&self) -> usize {
         self.connections.len()
+    }
+
+    /// Tells the node that requests are to come, for the case that it sleeps: TCPlp's adaptive duty
+    /// cycle (§8.1.1). That a request is being received, or answered, TCP knows by itself.
+    fn tell<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
+        let waits =
+            |connection: &&Connection| connection.opened + PATIENCE > now && connection.is_new;
+        let since = self.connections.iter().filter(waits).map(|connection| connection.opened).min();
+        if since == self.told {
+            return;
+        }
+        self.told = since;
+        match since {
+            Some(since) => node.expect(now, since, since + PATIENCE),
+            None => node.expect_nothing(now),
+        }
     }
 
     fn page(&self, now: Instant) -> String {
@@ -186,6 +211,7 @@ impl HttpServer {
             }
         };
         self.received += len as u64;
+        connection.is_new = false;
         self.take(now, connection, &chunk[..len]);
         true
     }
@@ -362,7 +388,15 @@ impl<P: Profile> App<P> for HttpServer {
         while let Some(handle) = node.tcp().accept(self.port) {
             let (stage, answer) = (Stage::Head, Answer::default());
             let head = Vec::new();
-            self.connections.push(Connection { handle, stage, head, answer, over: false });
+            self.connections.push(Connection {
+                handle,
+                opened: now,
+                stage,
+                head,
+                answer,
+                is_new: true,
+                over: false,
+            });
             busy = true;
         }
         let mut connections = std::mem::take(&mut self.connections);
@@ -378,6 +412,7 @@ impl<P: Profile> App<P> for HttpServer {
             !connection.over
         });
         self.connections = connections;
+        self.tell(now, node);
         busy
     }
 

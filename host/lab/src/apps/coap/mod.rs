@@ -8,9 +8,9 @@ pub use server::CoapServer;
 
 use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
-use kinglet::time::Instant;
+use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
-use kinglet_coap::{Config, Endpoint, Event, PeerEstimate, Reset, Sizes, Slot, Stats};
+use kinglet_coap::{Config, Endpoint, Event, Expected, PeerEstimate, Reset, Sizes, Slot, Stats};
 
 /// CoAP's port (RFC 7252 §6.1).
 pub const PORT: u16 = 5683;
@@ -18,6 +18,9 @@ pub const PORT: u16 = 5683;
 const MAX_DATAGRAM: usize = 1280 - 40 - 8;
 /// Octets of a message: a block of 1024, and header, token and options.
 const MESSAGE: usize = 1088;
+/// For how long a server expects the next block of a transfer: as long as a client's first timeout
+/// may be (RFC 7252 §4.8), after which it would ask again.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Who is at the other end: address and port.
 pub type Peer = (Ipv6Addr, u16);
@@ -38,12 +41,22 @@ pub struct CoapSocket {
     port: u16,
     socket: Option<UdpHandle>,
     endpoint: Box<Endpoint<Peer, CoapPlan>>,
+    /// Until when a request is expected that continues one that was served.
+    continued: Option<Instant>,
+    /// What the node was last told to expect.
+    told: Option<Expected>,
 }
 
 impl CoapSocket {
     /// A socket on `port`; 0 chooses one.
     pub fn new(port: u16, config: Config) -> Self {
-        CoapSocket { port, socket: None, endpoint: Box::new(Endpoint::new(config)) }
+        CoapSocket {
+            port,
+            socket: None,
+            endpoint: Box::new(Endpoint::new(config)),
+            continued: None,
+            told: None,
+        }
     }
 
     /// The endpoint, to send requests from and to look at.
@@ -54,6 +67,26 @@ impl CoapSocket {
     /// The endpoint's counters.
     pub fn stats(&self) -> Stats {
         self.endpoint.stats()
+    }
+
+    /// Expects a peer's next request within [`PATIENCE`], or none: a transfer goes on, or is over.
+    pub fn expect_request(&mut self, now: Instant, goes_on: bool) {
+        self.continued = goes_on.then(|| now + PATIENCE);
+    }
+
+    /// Tells the node what is to come, for the case that it sleeps.
+    fn tell<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
+        self.continued = self.continued.filter(|until| *until > now);
+        let request = |until: Instant| Expected { since: until - PATIENCE, from: now, until };
+        let expected = self.endpoint.expected().or(self.continued.map(request));
+        if expected.map(|it| it.since) == self.told.map(|it| it.since) {
+            return;
+        }
+        self.told = expected;
+        match expected {
+            Some(Expected { since, until, .. }) => node.expect(now, since, until),
+            None => node.expect_nothing(now),
+        }
     }
 
     /// Receives and sends what there is; `handle` is given what has arrived. Whether anything
@@ -90,6 +123,7 @@ impl CoapSocket {
         while sent(&mut self.endpoint, node).is_some() {
             busy = true;
         }
+        self.tell(now, node);
         busy
     }
 

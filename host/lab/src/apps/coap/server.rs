@@ -37,6 +37,8 @@ struct Resources {
     upload: Reception<Peer>,
     hash: Sha256,
     served: u64,
+    /// The request served last was for a block that is not the last one.
+    goes_on: bool,
 }
 
 /// What a request gets.
@@ -59,6 +61,7 @@ impl CoapServer {
             upload: Reception::NEW,
             hash: Sha256::new(),
             served: 0,
+            goes_on: false,
         };
         CoapServer { socket: CoapSocket::new(port, config), resources }
     }
@@ -84,6 +87,7 @@ impl Resources {
     ) {
         let Event::Request { ticket, message } = event else { return };
         self.served += 1;
+        self.goes_on = false;
         let refused = match self.answer(now, endpoint, peer, ticket, &message) {
             Ok(Answer::Given) => return,
             Ok(Answer::Text(text, format)) => {
@@ -143,7 +147,7 @@ impl Resources {
     /// Answers with the part that is asked for of `len` octets, which `read` copies from where they
     /// are.
     fn respond(
-        &self,
+        &mut self,
         now: Instant,
         endpoint: &mut Endpoint<Peer, CoapPlan>,
         (ticket, message): (Ticket, &Message<'_>),
@@ -153,6 +157,7 @@ impl Resources {
     ) -> Result<(), Code> {
         let part = Part::of(message, len, self.exponent)?;
         let range = part.range();
+        self.goes_on = range.end < len;
         let done = endpoint.respond(now, ticket, Code::CONTENT, |response| {
             response.uint(option::CONTENT_FORMAT, format)?;
             part.write(response)?;
@@ -172,6 +177,7 @@ impl Resources {
     ) -> Result<(), Code> {
         let accepted = self.upload.handle(peer, message, MAX_BYTES, self.exponent)?;
         let piece = accepted.piece;
+        self.goes_on = !piece.is_last;
         if piece.offset == 0 {
             self.hash = Sha256::new();
         }
@@ -192,9 +198,14 @@ impl Resources {
 impl<P: Profile> App<P> for CoapServer {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let CoapServer { socket, resources } = self;
-        socket.poll(now, node, |endpoint, peer, event| {
+        let before = resources.served;
+        let busy = socket.poll(now, node, |endpoint, peer, event| {
             resources.handle(now, endpoint, peer, event);
-        })
+        });
+        if resources.served > before {
+            socket.expect_request(now, resources.goes_on);
+        }
+        busy
     }
 
     fn deadline(&self) -> Option<Instant> {
