@@ -38,6 +38,9 @@ pub struct Config {
     pub icmp_error_interval: Duration,
     /// What happens to packets that are to be relayed while others wait.
     pub queue: QueueDiscipline,
+    /// How many packets may wait for the radio before one that is to be relayed is dropped. The
+    /// table's length is a limit too.
+    pub queue_limit: u8,
     /// How packets for neighbours that sleep are kept.
     pub indirect: Indirect,
 }
@@ -52,6 +55,7 @@ impl Config {
     ///   14 · 4 · 50 ms ≈ 2.8 s, and a sender that needs longer has lost the packet by its RTO,
     /// * ICMPv6 errors: 10 in a burst, 10 a second (RFC 4443, 2.4 (f), "a small/mid-size device"),
     /// * no random early detection: few packets wait where nobody relays,
+    /// * no limit to packets that are relayed but the table's,
     /// * [`Indirect::DEFAULT`] for children.
     pub const fn new(link: Address) -> Self {
         Config {
@@ -64,6 +68,7 @@ impl Config {
             icmp_error_burst: 10,
             icmp_error_interval: Duration::from_millis(100),
             queue: QueueDiscipline::TailDrop,
+            queue_limit: u8::MAX,
             indirect: Indirect::DEFAULT,
         }
     }

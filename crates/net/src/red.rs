@@ -140,12 +140,15 @@ const fn rounded(value: u16, shift: u32) -> u16 {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Asks RED about a packet that is to be relayed by radio, and marks it if need be.
+    /// Whether a packet that is to be relayed by radio may wait; marks it if RED wants that.
     pub(crate) fn detect_congestion(
         &mut self,
         now: Instant,
         packet: PacketHandle,
     ) -> Result<(), Discard> {
+        if self.waiting() >= usize::from(self.config.queue_limit) {
+            return Err(Discard::QueueFull);
+        }
         let QueueDiscipline::Red(red) = self.config.queue else { return Ok(()) };
         let verdict = self.red.judge(now, self.waiting(), &red);
         // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.

@@ -79,6 +79,23 @@ fn a_packet_crosses_three_routers_with_its_hop_limit_counted_down() {
 }
 
 #[test]
+fn the_limit_of_a_queue_is_for_what_is_relayed() {
+    let config = Config { forward: true, queue_limit: 2, ..Config::new(Address::Short(2)) };
+    let mut node = bare(config, 2);
+    node.add_route(route(global(0), 64, NextHop::Link(Address::Short(3)))).unwrap();
+    let packet = plain(&tcp_to(global(9)));
+    for _ in 0..2 {
+        hear(&mut node, NOW, 1, Address::Short(2), &packet).unwrap();
+    }
+    let refused = hear(&mut node, NOW, 1, Address::Short(2), &packet);
+    assert_eq!(refused.err(), Some(Discard::QueueFull));
+    // What the node itself has to say may wait as well.
+    node.ping(NOW, global(9), 1, 1, &[]).unwrap();
+    assert_eq!(frames(&mut node, LIMITS).len(), 3);
+    hear(&mut node, NOW, 1, Address::Short(2), &packet).unwrap();
+}
+
+#[test]
 fn the_longest_prefix_wins_and_replaced_or_removed_routes_are_gone() {
     let mut node = router(2);
     let link = |n| NextHop::Link(Address::Short(n));
