@@ -38,9 +38,11 @@
 //!     let mut buf = [0; kinglet_mesh::MAX_LEN];
 //!     while let Some(out) = border.poll_message(now, &mut buf) {
 //!         assert_eq!(out.to, Destination::Broadcast);
+//!         router.handle_heard(now, 1, -60);
 //!         router.handle_message(now, 1, -60, &buf[..out.len]).unwrap();
 //!     }
 //!     while let Some(out) = router.poll_message(now, &mut buf) {
+//!         border.handle_heard(now, 2, -60);
 //!         border.handle_message(now, 2, -60, &buf[..out.len]).unwrap();
 //!     }
 //! }

@@ -4,7 +4,7 @@ use crate::attach::{Attach, RESPONSE_DELAY};
 use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
-use crate::message::{Advertisement, Entry, Message, NOBODY, Status, Writer};
+use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer};
 use crate::random::Random;
 use crate::route::{self, OUTSIDE, Offer, Route};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
@@ -47,7 +47,9 @@ pub enum Change {
 #[derive(Clone, Copy)]
 struct Answer {
     to: u16,
-    message: Message<'static>,
+    /// As it will be on the air.
+    message: [u8; MAX_ANSWER],
+    len: u8,
     /// When to send it; `None` when that has come.
     at: Option<Instant>,
 }
@@ -233,7 +235,8 @@ impl<S: Sizes> Mesh<S> {
         self.news(now, news);
     }
 
-    /// A message came from the neighbour `from` in a frame of this power.
+    /// A message came from the neighbour `from` in a frame of this power, of which
+    /// [`Mesh::handle_heard`] has told already.
     ///
     /// # Errors
     /// Why it was discarded; also counted.
@@ -268,11 +271,11 @@ impl<S: Sizes> Mesh<S> {
             Message::ParentRequest if self.is_router() => {
                 let quality = link::quality(margin);
                 let delay = self.random.between(Duration::ZERO, RESPONSE_DELAY);
-                // The cost is filled in when it leaves.
-                let message = Message::ParentResponse { quality, cost: UNREACHABLE };
                 if quality == 0 {
                     return Ok(());
                 }
+                let cost = self.cost_outside();
+                let message = Message::ParentResponse { quality, cost };
                 self.answer(from, message, Some(now + delay))
             }
             Message::ChildIdRequest { sequence } if self.is_router() => {
@@ -300,17 +303,19 @@ impl<S: Sizes> Mesh<S> {
     fn answer(
         &mut self,
         to: u16,
-        message: Message<'static>,
+        message: Message<'_>,
         at: Option<Instant>,
     ) -> Result<(), Discard> {
-        let kind = core::mem::discriminant(&message);
+        let mut octets = [0; MAX_ANSWER];
+        let len = message.emit(&mut octets).and_then(|len| u8::try_from(len).ok());
+        let answer = Answer { to, message: octets, len: len.ok_or(Discard::Busy)?, at };
         let same = |place: &Option<Answer>| {
-            place.is_some_and(|a| a.to == to && core::mem::discriminant(&a.message) == kind)
+            place.is_some_and(|a| a.to == to && a.message.first() == octets.first())
         };
         let table = &mut self.answers;
         let place = table.iter().position(same).or_else(|| table.iter().position(Option::is_none));
         let place = place.and_then(|index| table.get_mut(index)).ok_or(Discard::Busy)?;
-        *place = Some(Answer { to, message, at });
+        *place = Some(answer);
         Ok(())
     }
 
@@ -352,7 +357,7 @@ impl<S: Sizes> Mesh<S> {
         Ok(())
     }
 
-    /// The entry of a router that was just heard. In a full table it displaces the one that is
+    /// The entry of a router that has advertised. In a full table it displaces the one that is
     /// heard worst of those that are next on no way, if it is heard better.
     fn neighbour(&mut self, now: Instant, short: u16, rssi_dbm: i8) -> Option<&mut Neighbour> {
         let noise = self.config.noise_floor_dbm;
@@ -374,9 +379,8 @@ impl<S: Sizes> Mesh<S> {
             }
         };
         let place = table.get_mut(index)?;
-        match place {
-            Some(neighbour) if neighbour.short == short => neighbour.hear(now, rssi_dbm, noise),
-            _ => *place = Some(Neighbour::new(now, short, rssi_dbm, noise)),
+        if known.is_none() {
+            *place = Some(Neighbour::new(now, short, rssi_dbm, noise));
         }
         place.as_mut()
     }
@@ -391,17 +395,11 @@ impl<S: Sizes> Mesh<S> {
     }
 
     fn poll_answer(&mut self, buf: &mut [u8]) -> Option<Out> {
-        let outside = self.cost_outside();
         let ready = |place: &&mut Option<Answer>| place.is_some_and(|a| a.at.is_none());
         let place = self.answers.iter_mut().find(ready)?;
-        let Answer { to, message, .. } = (*place)?;
-        let message = match message {
-            Message::ParentResponse { quality, .. } => {
-                Message::ParentResponse { quality, cost: outside }
-            }
-            message => message,
-        };
-        let len = message.emit(buf)?;
+        let Answer { to, message, len, .. } = (*place)?;
+        let len = usize::from(len);
+        kinglet_mem::copy(buf.get_mut(..len)?, &message);
         *place = None;
         Some(Out { to: Destination::Short(to), len })
     }

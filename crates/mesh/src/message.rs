@@ -5,7 +5,7 @@
 //! | 0 | version (4 bits, now 1), kind (4 bits) |
 //! | 1 | border router (1 bit), two bits not used, number of destinations (5 bits) |
 //! | then | each destination: short address (2), quality in, quality out (2 bits each), cost (4 bits) |
-//! | the rest | each leaf: its short address (2), its parent's or 0xFFFF (2), attachment number (1) |
+//! | the rest | each leaf: short address (2), its parent's or 0xFFFF (2), attachment number (1) |
 //!
 //! The destination 0xFFFE is the way out of the mesh. A cost of 0 says that there is no way.
 //! Qualities are those of the link between the sender and the destination, 0 if there is none.
@@ -22,6 +22,9 @@ use crate::link::UNREACHABLE;
 
 /// The most octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
 pub const MAX_LEN: usize = 80;
+
+/// The most octets of a message to one device.
+pub(crate) const MAX_ANSWER: usize = 3;
 
 /// Largest number of destinations in one advertisement.
 const MAX_ENTRIES: usize = 26;

@@ -5,6 +5,7 @@ use crate::output::Queued;
 use crate::pool::Slot;
 use crate::reassembly::Partial;
 use crate::red::QueueDiscipline;
+use crate::routing::Routing;
 use crate::tables::{InterfaceAddress, Neighbour, Route};
 use crate::udp::UdpSocket;
 use kinglet_mem::Array;
@@ -99,6 +100,8 @@ pub trait Sizes {
     type Neighbours: Array<Option<Neighbour>>;
     /// 6LoWPAN contexts, at most 16.
     type Contexts: Array<Option<Context>>;
+    /// Who learns routes; `()` if all are static.
+    type Routing: Routing;
     /// UDP sockets, at most 255.
     type UdpSockets: Array<UdpSocket>;
 }
@@ -119,5 +122,6 @@ impl Sizes for Small {
     type Routes = [Option<Route>; 4];
     type Neighbours = [Option<Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
+    type Routing = ();
     type UdpSockets = [UdpSocket; 2];
 }

@@ -70,6 +70,7 @@ mod pool;
 mod queue;
 mod reassembly;
 mod red;
+mod routing;
 mod segment;
 mod stats;
 mod tables;
@@ -88,6 +89,7 @@ pub use output::{
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use reassembly::Partial;
 pub use red::{QueueDiscipline, Red};
+pub use routing::{Learnt, Routing};
 pub use segment::best_frames;
 pub use stats::{Discard, Stats};
 pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};

@@ -6,6 +6,7 @@ use crate::output::{Current, External, FINISHED, Queued};
 use crate::pool::{PacketHandle, Pool};
 use crate::queue::Queue;
 use crate::red;
+use crate::routing::Routing;
 use crate::stats::Stats;
 use kinglet_mem::Array;
 use kinglet_time::{Instant, earliest};
@@ -26,6 +27,7 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) routes: S::Routes,
     pub(crate) neighbours: S::Neighbours,
     pub(crate) contexts: S::Contexts,
+    pub(crate) routing: S::Routing,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) red: red::State,
@@ -71,6 +73,11 @@ pub struct Info {
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// A layer with empty tables.
     pub const fn new(config: Config) -> Self {
+        Self::with_routing(config, S::Routing::NONE)
+    }
+
+    /// A layer with empty tables that asks `routing` for its ways.
+    pub const fn with_routing(config: Config, routing: S::Routing) -> Self {
         Net {
             config,
             pool: Pool::new(),
@@ -79,6 +86,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             routes: S::Routes::EMPTY,
             neighbours: S::Neighbours::EMPTY,
             contexts: S::Contexts::EMPTY,
+            routing,
             sockets: S::UdpSockets::EMPTY,
             output: Queue::new(),
             red: red::State::new(config.first_tag),

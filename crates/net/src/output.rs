@@ -159,6 +159,12 @@ pub struct Queued {
     next_hop: Address,
 }
 
+impl Queued {
+    pub(crate) const fn new(packet: PacketHandle, next_hop: Address) -> Self {
+        Queued { packet, next_hop }
+    }
+}
+
 /// A packet with its header here and its payload elsewhere.
 #[derive(Debug)]
 pub(crate) struct External<X> {

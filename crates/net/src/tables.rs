@@ -2,6 +2,7 @@
 
 use crate::config::Sizes;
 use crate::net::Net;
+use crate::routing::Routing;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_wire::ieee802154::Address;
@@ -78,7 +79,7 @@ fn is_link_local_of(link: Address, address: Ipv6Addr) -> bool {
 }
 
 /// The link-local address of a link address (RFC 4944, 7).
-fn link_local(link: Address) -> Option<Ipv6Addr> {
+pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
     derived_iid(link).map(|iid| Ipv6Addr::from_bits(LINK_LOCAL | u128::from(iid)))
 }
 
@@ -181,7 +182,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
-    /// route with the longest matching prefix.
+    /// route with the longest matching prefix, a static one if two are of the same length.
     pub(crate) fn egress(&self, dst: Ipv6Addr) -> Option<Egress> {
         if dst.is_multicast() {
             return Some(Egress::Radio(Address::BROADCAST));
@@ -194,7 +195,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let matching = |route: &&Route| same_prefix(route.prefix, dst, route.prefix_len);
         let routes = self.routes.as_slice().iter().flatten().filter(matching);
-        Some(match routes.max_by_key(|route| route.prefix_len)?.via {
+        let fixed = routes.max_by_key(|route| route.prefix_len);
+        let via = match (fixed, self.routing.route(dst)) {
+            (Some(fixed), Some(learnt)) if fixed.prefix_len >= learnt.prefix_len => fixed.via,
+            (_, Some(learnt)) => learnt.via?,
+            (fixed, None) => fixed?.via,
+        };
+        Some(match via {
             NextHop::Link(link) => Egress::Radio(link),
             NextHop::OnLink => Egress::Radio(self.resolve(dst)),
             NextHop::Host => Egress::Host,

@@ -6,6 +6,7 @@ use crate::net::Net;
 use crate::output::SendError;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::queue::Queue;
+use crate::routing::Routing;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
 use core::ops::Range;
@@ -90,7 +91,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// # Errors
     /// [`BindError`]
     pub fn udp_bind(&mut self, port: u16) -> Result<UdpHandle, BindError> {
-        let taken = |port: u16| self.sockets.as_slice().iter().any(|s| s.is_bound_to(port));
+        let learns = |port: u16| S::Routing::PORT == Some(port);
+        let bound = |port: u16| self.sockets.as_slice().iter().any(|s| s.is_bound_to(port));
+        let taken = |port: u16| learns(port) || bound(port);
         let port = match port {
             0 => EPHEMERAL.into_iter().find(|&port| !taken(port)).ok_or(BindError::PortInUse)?,
             port if taken(port) => return Err(BindError::PortInUse),
@@ -187,6 +190,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Checksum);
         };
         let udp::Header { src_port, dst_port, .. } = datagram.header();
+        if S::Routing::PORT == Some(dst_port) {
+            return self.routing_input(packet, header, upper);
+        }
         // Unread datagrams hold at most half of the slots, so that they cannot stop the rest.
         let crowded =
             usize::from(self.unread) >= S::Packets::LEN / 2 || self.pool.free() < RESERVED;

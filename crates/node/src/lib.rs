@@ -176,6 +176,7 @@
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
 //! | `net::Sizes::UdpSockets` | 166 | bound ports, with four datagrams each |
 //! | `net::Sizes::Routes` | 28 | static routes |
+//! | `mesh::Sizes::Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's; a leaf needs none |
 //! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
 //! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
 //!
@@ -188,7 +189,7 @@
 //!
 //! ```
 //! use kinglet::wire::sixlowpan::Context;
-//! use kinglet::{Config, Node, mac, net, radio::Capabilities, tcp};
+//! use kinglet::{Config, Node, mac, mesh, net, radio::Capabilities, tcp};
 //! use kinglet::tcp::{Peer, congestion::NewReno};
 //!
 //! struct Sensor;
@@ -211,7 +212,14 @@
 //!     type Routes = [Option<net::Route>; 2];
 //!     type Neighbours = [Option<net::Neighbour>; 1];
 //!     type Contexts = [Option<Context>; 1];
+//!     type Routing = kinglet::Routing<Self>;
 //!     type UdpSockets = [net::UdpSocket; 1];
+//! }
+//!
+//! impl mesh::Sizes for Sensor { // as a leaf, it needs no tables
+//!     type Neighbours = [Option<mesh::Neighbour>; 0];
+//!     type Routes = [Option<mesh::Route>; 0];
+//!     type Leaves = [Option<mesh::Leaf>; 0];
 //! }
 //!
 //! impl tcp::Sizes for Sensor {
@@ -263,13 +271,14 @@
 //!
 //! # Limits
 //!
-//! One radio and at most one host interface. Routes are static. A node does not talk to itself. The
+//! One radio and at most one host interface. A node does not talk to itself. The
 //! host interface must be drained, or its packets hold slots; what the application leaves unread
 //! holds at most half of them.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
+//! | `routing.rs` | the mesh among the layers |
 //! | `sockets.rs` | byte streams and datagrams by handle |
 //! | `polling.rs` | when a node that sleeps asks its parent |
 //! | `profile.rs` | the memory plans |
@@ -288,16 +297,19 @@ mod node;
 mod peer;
 mod polling;
 mod profile;
+mod routing;
 mod sockets;
 
 pub use node::{Config, Info, Node, Stats};
 pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Mote, Profile, Router};
+pub use routing::{MESH_PORT, Routing};
 pub use sockets::ConnectError;
 
 pub use kinglet_mac as mac;
 pub use kinglet_mem as mem;
+pub use kinglet_mesh as mesh;
 pub use kinglet_net as net;
 pub use kinglet_radio as radio;
 pub use kinglet_tcp as tcp;

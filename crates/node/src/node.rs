@@ -7,9 +7,11 @@
 use crate::peer::AddressPair;
 use crate::polling::{Poller, Polling};
 use crate::profile::Profile;
+use crate::routing::Routing;
 use crate::sockets::MAX_MSS;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
+use kinglet_mesh as mesh;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
@@ -32,6 +34,10 @@ pub struct Config {
     pub tcp: tcp::Config,
     /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
     pub polling: Polling,
+    /// The mesh's part, except for its `short` and `seed`, which [`Node::new`] takes from here.
+    pub mesh: mesh::Config,
+    /// The 64 bits that all addresses of the mesh begin with.
+    pub mesh_prefix: Ipv6Addr,
     /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
     /// differ from node to node, so that two do not back off in step, and should from boot to
     /// boot.
@@ -49,7 +55,9 @@ impl Config {
         let first_tag = u16::from_be_bytes([first, second]);
         let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
         let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
-        Config { mac, net, tcp, polling: Polling::DEFAULT, seed }
+        let (mesh, mesh_prefix) = (mesh::Config::OFF, Ipv6Addr::UNSPECIFIED);
+        let polling = Polling::DEFAULT;
+        Config { mac, net, tcp, polling, mesh, mesh_prefix, seed }
     }
 }
 
@@ -103,6 +111,8 @@ pub struct Node<P: Profile> {
     /// to it, ends that.
     pub(crate) tcp_is_quiet: bool,
     poller: Poller,
+    /// The receiver is to be off between frames.
+    pub(crate) sleeps: bool,
     stats: Stats,
 }
 
@@ -119,11 +129,14 @@ impl<P: Profile> Node<P> {
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::net`].
     pub const fn new(config: Config, radio: Capabilities) -> Self {
+        let mesh = mesh::Config { short: config.mac.short, seed: config.seed, ..config.mesh };
+        let routing = Routing::new(mesh, config.mesh_prefix);
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
-            net: Net::new(with_addresses(config.net, &config.mac)),
+            net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
+            sleeps: !config.mac.rx_on_when_idle,
             poller: Poller::new(config.polling),
             stats: Stats {
                 unroutable_segments: 0,
@@ -147,11 +160,18 @@ impl<P: Profile> Node<P> {
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
+        let (Indication::Data { src, rssi_dbm, .. }
+        | Indication::DataRequest { src, rssi_dbm, .. }) = indication;
+        self.mesh_heard(now, src, rssi_dbm);
         match indication {
-            Indication::Data { src, dst, payload, .. } => {
+            Indication::Data { dst, payload, .. } => {
                 let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
-                let result = self.net.handle_frame(now, frame);
-                self.settle(now, result);
+                match self.net.handle_frame(now, frame) {
+                    Ok(Some(message)) if message.protocol == protocol::UDP => {
+                        self.mesh_message(now, src, rssi_dbm, message);
+                    }
+                    result => self.settle(now, result),
+                }
             }
             Indication::DataRequest { src: Address::Short(child), .. } => {
                 let _ = self.net.handle_data_request(now, child);
@@ -228,6 +248,9 @@ impl<P: Profile> Node<P> {
         if let Some(count) = count {
             *count = count.saturating_add(1);
         }
+        if let Some(parent) = self.poller.parent() {
+            self.mesh_mut().handle_sent(now, parent, outcome != DataRequestOutcome::NoAck);
+        }
         self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }
 
@@ -243,11 +266,13 @@ impl<P: Profile> Node<P> {
     fn fill_mac(&mut self, now: Instant) {
         while let Some(outcome) = self.mac.poll_outcome(now) {
             let delivered = outcome.result == mac::Delivery::Delivered;
+            self.mesh_outcome(now, &outcome);
             let token = net::Token(outcome.token.0);
             if let Some(payload) = self.net.handle_outcome(now, token, delivered) {
                 self.tcp().notify_lost(now, payload);
             }
         }
+        self.settle_mesh(now);
         while self.mac.can_accept(mac::Class::Control) {
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
@@ -343,6 +368,7 @@ impl<P: Profile> Node<P> {
     /// When [`Node::handle_deadline`] wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
         let below = earliest(self.mac.deadline(), self.net.deadline());
+        let below = earliest(below, self.mesh().deadline());
         earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
     }
 
@@ -350,6 +376,7 @@ impl<P: Profile> Node<P> {
     pub fn handle_deadline(&mut self, now: Instant) {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
+        self.mesh_mut().handle_deadline(now);
         self.tcp().handle_deadline(now);
         self.ask_parent(now);
     }

@@ -1,18 +1,26 @@
 //! Memory plans: how many of everything a node has.
 //!
-//! A plan implements the `Sizes` traits of the three layers, and that makes it a [`Profile`]. Copy
+//! A plan implements the `Sizes` traits of the layers, and that makes it a [`Profile`]. Copy
 //! one of these and change its lengths to make your own.
 
+use crate::routing::Routing;
 use kinglet_mac as mac;
+use kinglet_mesh as mesh;
 use kinglet_net as net;
 use kinglet_tcp as tcp;
 use kinglet_tcp::Peer;
 use kinglet_tcp::congestion::NewReno;
 
 /// A memory plan for a whole node.
-pub trait Profile: mac::Sizes + net::Sizes + tcp::Sizes {}
+pub trait Profile:
+    mac::Sizes + net::Sizes<Routing = Routing<Self>> + mesh::Sizes + tcp::Sizes + Sized
+{
+}
 
-impl<T: mac::Sizes + net::Sizes + tcp::Sizes> Profile for T {}
+impl<T> Profile for T where
+    T: mac::Sizes + net::Sizes<Routing = Routing<Self>> + mesh::Sizes + tcp::Sizes
+{
+}
 
 /// A leaf with 32 KiB of RAM: two connections with the four-segment buffers of TCPlp §6.2 (1848
 /// octets, rounded up to 2 KiB).
@@ -27,12 +35,13 @@ pub struct Router;
 #[derive(Clone, Copy, Debug)]
 pub struct BorderRouter;
 
-/// Implements the three `Sizes` traits for a plan from its lengths.
+/// Implements the `Sizes` traits for a plan from its lengths.
 macro_rules! plan {
     ($name:ident {
         frames: $frames:literal, neighbours: $neighbours:literal, packets: $packets:literal,
         reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
         children: $children:literal, indirect: $indirect:literal,
+        routers: $routers:literal, ways: $ways:literal, leaves: $leaves:literal,
         routes: $routes:literal, udp: $udp:literal, connections: $connections:literal,
         buffer: $buffer:literal, segments: $segments:literal, half_open: $half_open:literal,
         listeners: $listeners:literal,
@@ -55,7 +64,14 @@ macro_rules! plan {
             type Routes = [Option<net::Route>; $routes];
             type Neighbours = [Option<net::Neighbour>; 2];
             type Contexts = [Option<kinglet_wire::sixlowpan::Context>; 4];
+            type Routing = Routing<Self>;
             type UdpSockets = [net::UdpSocket; $udp];
+        }
+
+        impl mesh::Sizes for $name {
+            type Neighbours = [Option<mesh::Neighbour>; $routers];
+            type Routes = [Option<mesh::Route>; $ways];
+            type Leaves = [Option<mesh::Leaf>; $leaves];
         }
 
         impl tcp::Sizes for $name {
@@ -83,6 +99,9 @@ plan!(Mote {
     host: 0,
     children: 0,
     indirect: 0,
+    routers: 0,
+    ways: 0,
+    leaves: 0,
     routes: 4,
     udp: 2,
     connections: 2,
@@ -101,6 +120,9 @@ plan!(Router {
     host: 0,
     children: 6,
     indirect: 6,
+    routers: 12,
+    ways: 20,
+    leaves: 16,
     routes: 16,
     udp: 2,
     connections: 2,
@@ -119,6 +141,9 @@ plan!(BorderRouter {
     host: 16,
     children: 16,
     indirect: 16,
+    routers: 16,
+    ways: 32,
+    leaves: 32,
     routes: 64,
     udp: 4,
     connections: 4,

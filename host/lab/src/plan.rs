@@ -1,8 +1,8 @@
 //! The memory plan of simulated nodes.
 
-use kinglet::net;
 use kinglet::tcp::{self, Peer, congestion::NewReno};
 use kinglet::wire::sixlowpan::Context;
+use kinglet::{mesh, net};
 use kinglet_mac as mac;
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
@@ -41,7 +41,14 @@ impl net::Sizes for LabPlan {
     type Routes = [Option<net::Route>; ROUTES];
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
+    type Routing = kinglet::Routing<Self>;
     type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
+}
+
+impl mesh::Sizes for LabPlan {
+    type Neighbours = [Option<mesh::Neighbour>; 24];
+    type Routes = [Option<mesh::Route>; 48];
+    type Leaves = [Option<mesh::Leaf>; 32];
 }
 
 impl tcp::Sizes for LabPlan {

@@ -27,6 +27,7 @@ impl Sizes for Plan {
     type Routes = [Option<Route>; 6];
     type Neighbours = [Option<kinglet_net::Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
+    type Routing = ();
     type UdpSockets = [UdpSocket; 2];
 }
 

@@ -1,0 +1,148 @@
+//! Routes that are learnt, and the messages by which they are.
+
+mod common;
+
+use common::{LIMITS, NOW, global, local};
+use core::net::Ipv6Addr;
+use kinglet_net::{
+    BindError, Child, Config, Discard, InterfaceAddress, Learnt, Neighbour, Net, NextHop, Parked,
+    Partial, Queued, Route, Routing, SendError, Sizes, Slot, UdpSocket,
+};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{Header, protocol};
+use kinglet_wire::sixlowpan::{Context, link_address_of};
+
+const PORT: u16 = 0xF0BF;
+
+/// Knows that everybody in 2001:db8:: is behind node 5, except for node 9, whom nobody knows, and
+/// that everything else is behind node 6.
+struct Knowing;
+impl Routing for Knowing {
+    const NONE: Self = Knowing;
+    const PORT: Option<u16> = Some(PORT);
+
+    fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
+        let via = |n| Some(NextHop::Link(Address::Short(n)));
+        Some(match (dst.segments()[0], link_address_of(dst)) {
+            (0x2001, Address::Short(9)) => Learnt { prefix_len: 64, via: None },
+            (0x2001, _) => Learnt { prefix_len: 64, via: via(5) },
+            _ => Learnt { prefix_len: 0, via: via(6) },
+        })
+    }
+}
+
+struct Learner;
+impl Sizes for Learner {
+    type Storage = [u8; 1280];
+    type Packets = [Slot<Self::Storage>; 8];
+    type Reassembly = [Option<Partial>; 2];
+    type Output = [Option<Queued>; 4];
+    type Host = [Option<Queued>; 2];
+    type Children = [Option<Child>; 3];
+    type Indirect = [Option<Parked>; 4];
+    type Addresses = [Option<InterfaceAddress>; 2];
+    type Routes = [Option<Route>; 6];
+    type Neighbours = [Option<Neighbour>; 2];
+    type Contexts = [Option<Context>; 2];
+    type Routing = Knowing;
+    type UdpSockets = [UdpSocket; 2];
+}
+
+type Node = Net<Learner, u32>;
+
+fn learner() -> Node {
+    let mut node = Node::new(Config::new(Address::Short(1)));
+    node.add_address(InterfaceAddress { address: global(1), prefix_len: 64 }).unwrap();
+    node
+}
+
+/// Where a datagram to `dst` goes on the link.
+fn next_hop(node: &mut Node, dst: Ipv6Addr) -> Result<Address, SendError> {
+    let socket = node.udp_bind(1000).unwrap();
+    let sent = node.udp_send(NOW, socket, dst, 1000, b"x");
+    node.udp_close(socket);
+    sent?;
+    let pending = node.pending().expect("sent");
+    let mut buf = [0; 128];
+    node.poll_frame(NOW, LIMITS, &kinglet_net::NoBody, &mut buf).expect("pending");
+    Ok(pending.dst)
+}
+
+#[test]
+fn what_is_learnt_stands_behind_static_routes_of_the_same_length() {
+    let (mut node, short) = (learner(), Address::Short);
+    let outside = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+    assert_eq!(next_hop(&mut node, global(2)), Ok(short(5)));
+    assert_eq!(next_hop(&mut node, outside), Ok(short(6)));
+    assert_eq!(next_hop(&mut node, global(9)), Err(SendError::NoRoute));
+    let route = |prefix, prefix_len, n| Route { prefix, prefix_len, via: NextHop::Link(short(n)) };
+    // A default route is shorter than what is learnt of the mesh, also if that is a refusal.
+    node.add_route(route(Ipv6Addr::UNSPECIFIED, 0, 7)).unwrap();
+    assert_eq!(next_hop(&mut node, outside), Ok(short(7)));
+    assert_eq!(next_hop(&mut node, global(2)), Ok(short(5)));
+    assert_eq!(next_hop(&mut node, global(9)), Err(SendError::NoRoute));
+    node.add_route(route(global(2), 128, 8)).unwrap();
+    assert_eq!(next_hop(&mut node, global(2)), Ok(short(8)));
+    node.add_route(route(global(0), 64, 8)).unwrap();
+    assert_eq!(next_hop(&mut node, global(9)), Ok(short(8)));
+}
+
+/// The one frame that a node has to send.
+fn frame(node: &mut Node) -> (Address, Vec<u8>) {
+    let mut buf = [0; 128];
+    let pending = node.pending().expect("sent");
+    assert_eq!(pending.class, kinglet_net::Class::Control);
+    let out = node.poll_frame(NOW, LIMITS, &kinglet_net::NoBody, &mut buf).expect("pending");
+    (out.dst, buf[..out.len].to_vec())
+}
+
+fn receive(node: &mut Node, frame: &[u8]) -> Result<Option<kinglet_net::Delivery>, Discard> {
+    let (src, dst) = (Address::Short(2), Address::Short(1));
+    node.handle_frame(NOW, kinglet_net::FrameIn { src, dst, payload: frame })
+}
+
+#[test]
+fn messages_go_at_once_and_first_also_to_a_child() {
+    let mut node = learner();
+    node.add_child(3).unwrap();
+    let socket = node.udp_bind(1000).unwrap();
+    node.udp_send(NOW, socket, global(2), 1000, b"x").unwrap();
+    node.send_routing_message(NOW, Address::Short(3), b"hello").unwrap();
+    node.send_routing_message(NOW, Address::BROADCAST, b"hello").unwrap();
+    assert!(!node.can_send_routing_message());
+    let refused = node.send_routing_message(NOW, Address::BROADCAST, b"hello");
+    assert_eq!(refused, Err(SendError::NoBuffer));
+    let (dst, octets) = frame(&mut node);
+    // Addresses, hop limit, both ports and the length are compressed.
+    assert_eq!((dst, octets.len()), (Address::Short(3), 2 + 4 + 5));
+    assert_eq!(frame(&mut node).0, Address::BROADCAST);
+    assert_eq!(node.info().queued, 1);
+}
+
+#[test]
+fn only_what_a_neighbour_has_sent_is_a_message() {
+    let mut sender = Node::new(Config::new(Address::Short(2)));
+    let mut node = learner();
+    sender.send_routing_message(NOW, Address::Short(1), b"hello").unwrap();
+    let (_, octets) = frame(&mut sender);
+    let message = receive(&mut node, &octets).unwrap().expect("for whoever learns");
+    assert_eq!(&node.packet(message.packet)[message.upper], b"hello");
+    assert_eq!((message.protocol, message.header.src), (protocol::UDP, local(2)));
+    assert_eq!(message.header.hop_limit, 255);
+    node.release(message.packet);
+    // The same with the hop limit that a forwarded one has, in full.
+    let header = Header { hop_limit: 254, ..message.header };
+    let mut packet = vec![0; 1 + 40 + 13];
+    packet[0] = 0x41;
+    header.emit(&mut packet[1..]).unwrap();
+    let data = [(PORT >> 8) as u8, PORT as u8].repeat(2);
+    packet[41..45].copy_from_slice(&data);
+    packet[46] = 13;
+    packet[49..].copy_from_slice(b"hello");
+    let pseudo = header.pseudo_header_sum(13, protocol::UDP);
+    kinglet_wire::udp::fill_checksum(&mut packet[41..], pseudo).unwrap();
+    assert_eq!(receive(&mut node, &packet), Err(Discard::HopLimit));
+    packet[8] = 255;
+    assert!(matches!(receive(&mut node, &packet), Ok(Some(_))));
+    assert_eq!(node.udp_bind(PORT), Err(BindError::PortInUse));
+}
