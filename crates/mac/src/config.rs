@@ -45,6 +45,10 @@ pub struct Config {
     /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
     /// default.
     pub retry_delay_max: Duration,
+    /// Whether d begins at zero and grows to `retry_delay_max` only while repetitions on strong
+    /// links fail, as they do where terminals are hidden from each other; it shrinks when they do
+    /// not. Frames of [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
+    pub adaptive_retry_delay: bool,
     /// How frames are secured; `None` if they are not. A device with a key takes no unsecured
     /// frame but acknowledgements, and one without takes no secured frame.
     pub security: Option<Security>,
@@ -91,6 +95,7 @@ impl Config {
         csma_params: CsmaParams { min_be: 3, max_be: 5, max_backoffs: 4 },
         max_frame_retries: 3,
         retry_delay_max: Duration::ZERO,
+        adaptive_retry_delay: false,
         security: None,
         reserved_security: 0,
         // Eight transmissions (the most the standard allows), each with the longest CSMA-CA

@@ -73,6 +73,7 @@ mod mac;
 mod queue;
 mod random;
 mod receive;
+mod retry;
 mod security;
 mod stats;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::link::{Link, Neighbour, Neighbours};
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest};
 use crate::random::Random;
 use crate::receive::{Discard, Indication};
+use crate::retry::Adaptation;
 use crate::security;
 use crate::stats::{Stats, count};
 use kinglet_mem::Array;
@@ -114,6 +115,7 @@ pub struct Mac<S: Sizes> {
     pub(crate) early_ack: Option<(Instant, bool)>,
     pub(crate) owed_ack: OwedAck,
     pub(crate) security: security::State,
+    pub(crate) adaptation: Adaptation,
     pub(crate) stats: Stats,
 }
 
@@ -142,6 +144,7 @@ impl<S: Sizes> Mac<S> {
             early_ack: None,
             owed_ack: OwedAck::NONE,
             security: security::State::new(config.security.as_ref()),
+            adaptation: Adaptation::NONE,
             stats: Stats::NONE,
         }
     }
@@ -346,7 +349,7 @@ impl<S: Sizes> Mac<S> {
 
     /// A snapshot for diagnosis.
     pub fn info(&self) -> Info {
-        let retry_delay_max = self.config.retry_delay_max;
+        let retry_delay_max = self.retry_delay();
         let (slots_used, radio) = (self.queue.used(), self.radio_use());
         Info { slots_used, tx: self.tx, retry_delay_max, radio }
     }

@@ -1,9 +1,11 @@
 //! Sending the head of the queue: CSMA-CA, transmission, acknowledgement, retry.
 
 use crate::csma::Attempt;
+use crate::link::Link;
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
 use crate::queue::{Delivery, Kind};
 use crate::receive::Discard;
+use crate::retry::STRONG_DBM;
 use crate::stats::count;
 use kinglet_radio::{
     ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start,
@@ -162,6 +164,7 @@ impl<S: Sizes> Mac<S> {
     /// The last transmission of the head stays without acknowledgement.
     pub(crate) fn handle_ack_missing(&mut self, now: Instant) {
         count(&mut self.stats.ack_missing);
+        self.judge_transmission(false);
         self.attempt_failed(now, Delivery::NoAck);
     }
 
@@ -169,7 +172,7 @@ impl<S: Sizes> Mac<S> {
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
         let (retries, longest) = match self.head_is_indirect() {
             true => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
-            false => (self.config.max_frame_retries, self.config.retry_delay_max),
+            false => (self.config.max_frame_retries, self.retry_delay()),
         };
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
@@ -188,14 +191,39 @@ impl<S: Sizes> Mac<S> {
         self.go_on(now, delay);
     }
 
+    /// The d in force.
+    pub(crate) fn retry_delay(&self) -> Duration {
+        let longest = self.config.retry_delay_max;
+        if self.config.adaptive_retry_delay { self.adaptation.of(longest) } else { longest }
+    }
+
+    /// Learns from the head's last transmission, if noise does not explain the losses of its link.
+    fn judge_transmission(&mut self, acknowledged: bool) {
+        let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) else {
+            return;
+        };
+        let repetition = slot.transmissions > 1;
+        let rssi = self.neighbours.link(slot.dst).and_then(Link::rssi_dbm);
+        if rssi.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_is_indirect() {
+            return;
+        }
+        match repetition {
+            true => self.adaptation.repeated(acknowledged),
+            false => self.adaptation.sent(acknowledged),
+        }
+    }
+
     /// Gives the head its outcome and turns to the next frame; `frame_pending` is the bit of its
     /// acknowledgement.
     fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
         let Some(slot) = self.queue.head() else { return };
-        let (kind, dst) = (slot.kind, slot.dst);
-        if slot.ack && slot.transmissions > 0 {
+        let (kind, dst, transmissions) = (slot.kind, slot.dst, slot.transmissions);
+        if slot.ack && transmissions > 0 {
             let acknowledged = result == Delivery::Delivered;
-            self.neighbours.sent(now, dst, slot.transmissions, acknowledged);
+            if acknowledged {
+                self.judge_transmission(true);
+            }
+            self.neighbours.sent(now, dst, transmissions, acknowledged);
         }
         match kind {
             Kind::User(_) => count(match result {

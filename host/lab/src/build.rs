@@ -237,6 +237,7 @@ fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
         },
         max_frame_retries: config.max_frame_retries,
         retry_delay_max: Duration::from_millis(u64::from(config.retry_delay_ms)),
+        adaptive_retry_delay: config.adaptive_retry_delay,
         security: config.security.then_some(SECURITY),
         reserved_security: config.reserved_security_bytes,
         ..mac::Config::DEFAULT

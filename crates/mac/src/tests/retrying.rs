@@ -97,6 +97,56 @@ fn the_delay_can_be_changed_while_running() {
     assert!(mac.deadline().is_some_and(|at| at > now + UNIT_BACKOFF * 7));
 }
 
+/// Frames whose first transmission arrives, or all whose transmissions are lost.
+fn send(mac: &mut TestMac, now: &mut Instant, frames: u32, lost: bool) {
+    for token in 0..frames {
+        put(mac, *now, request(token)).unwrap();
+        while mac.poll_outcome(*now).is_none() {
+            submitted(mac, now);
+            let ack = if lost { Ack::Missing } else { Ack::Received { frame_pending: false } };
+            transmitted(mac, *now, ack);
+        }
+    }
+}
+
+#[test]
+fn the_adaptive_delay_grows_from_nothing_while_repetitions_fail() {
+    let d = Duration::from_millis(40);
+    let adaptive = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
+    let (mut mac, mut now) = (mac(adaptive, all(), 1), T0);
+    send(&mut mac, &mut now, 100, false);
+    assert_eq!(mac.info().retry_delay_max, Duration::ZERO);
+    // Two frames with three repetitions each, among many that fare well.
+    send(&mut mac, &mut now, 2, true);
+    let grown = mac.info().retry_delay_max;
+    assert!(grown > d / 5 && grown < d / 2, "{grown:?}");
+    for frame in 0..60 {
+        send(&mut mac, &mut now, 3, false);
+        put(&mut mac, now, request(frame)).unwrap();
+        submitted(&mut mac, &mut now);
+        transmitted(&mut mac, now, Ack::Missing);
+        submitted(&mut mac, &mut now);
+        transmitted(&mut mac, now, Ack::Received { frame_pending: false });
+        assert!(mac.poll_outcome(now).is_some());
+    }
+    assert_eq!(mac.info().retry_delay_max, Duration::ZERO);
+}
+
+#[test]
+fn what_gets_lost_on_a_weak_link_does_not_make_the_delay_grow() {
+    let d = Duration::from_millis(40);
+    for (rssi_dbm, grows) in [(-80, true), (-90, false)] {
+        let adaptive = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
+        let (mut mac, mut now) = (mac(adaptive, all(), 1), T0);
+        let mut frame = data_frame(PEER, Address::Short(1), 9, false);
+        let len = frame.len() as u8;
+        let event = Event::Received { sfd: now, len, rssi_dbm, lqi: 9, acked: false };
+        assert!(mac.handle_radio(now, event, &mut frame).is_ok());
+        send(&mut mac, &mut now, 5, true);
+        assert_eq!(mac.info().retry_delay_max > Duration::ZERO, grows);
+    }
+}
+
 #[test]
 fn broadcast_is_neither_acknowledged_nor_repeated() {
     for capabilities in [all(), Capabilities::NONE] {

@@ -37,6 +37,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.channel-bound" => channel_bound,
         "kinglet.three-hop-loss" => three_hop_loss,
         "kinglet.control" => control,
+        "kinglet.adaptive-delay" => adaptive_delay,
         _ => return low_power::test_of(id),
     })
 }
@@ -217,6 +218,25 @@ fn control(t: &Table<'_>) -> Option<Finding> {
          one hop {kept_one:.1} %"
     );
     found(worst, holds, compared)
+}
+
+fn adaptive_delay(t: &Table<'_>) -> Option<Finding> {
+    let at = |label: &str, metric| t.mean(label, metric);
+    let share = |suffix: &str, d| {
+        let fixed = at(&format!("d_ms={d}{suffix}"), "goodput")?;
+        Some(at(&format!("d=adaptive{suffix}"), "goodput")? / fixed * 100.0)
+    };
+    let loss = |suffix: &str| at(&format!("d=adaptive{suffix}"), "segment_loss");
+    let (one, noise) = (share(" hops=1", 0)?, share(" hops=1 frame_loss=0.1", 0)?);
+    let (three, strict) = (share("", 40)?, share(" overlap=strict", 40)?);
+    let (lost, lost_strict) = (loss("")?, loss(" overlap=strict")?);
+    let costs_little = one >= 99.0 && noise >= 97.0;
+    let holds = costs_little && three.min(strict) >= 100.0 && lost.max(lost_strict) < 0.15;
+    let compared = format!(
+        "one hop; with a tenth of frames lost {noise:.1} %; three hops {three:.1} % of 40 ms with \
+         {lost:.2} % lost, strict {strict:.1} % with {lost_strict:.2} %"
+    );
+    found(one, holds, compared)
 }
 
 fn delay_rtt(t: &Table<'_>) -> Option<Finding> {

@@ -17,7 +17,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              round-trip time and segment loss. Control: the same three hops with everyone's \
              carrier sense hearing everyone, so that nobody is hidden. Overlap model: sinr-ber; \
              for sensitivity strict and capture, and links whose strengths differ by 1 or 4 dB \
-             from hop to hop.",
+             from hop to hop. Beside the paper: d that adapts, from 0 to 40 ms, over the same lines \
+             and over one hop that loses a tenth of all frames.",
     threats: &[
         "In the line every node hears exactly its neighbours; the testbed's links were not so \
          sharp.",
@@ -57,6 +58,9 @@ const SERIES: [(&str, &str, u32, bool, Overlap); 4] = [
 /// from the receiver's end. At +1 dB a relay hears its predecessor 1 dB below the hidden node.
 const SLOPES_DB: [i8; 4] = [-4, -1, 1, 4];
 const SLOPES: &str = "3 hops, unequal links";
+const ADAPTIVE: &str = "d adapts";
+/// Frames that are lost in the control with noise, of all.
+const NOISE: f64 = 0.1;
 /// Signal strength of the link at the receiver's end, dBm; far above the noise.
 const RSSI_DBM: f64 = -60.0;
 
@@ -85,7 +89,31 @@ fn plan(effort: Effort) -> Vec<Point> {
             points.push(point(format!("d_ms={d} slope_db={slope}"), SLOPES, d, scenario));
         }
     }
+    points.extend(adaptive(effort));
     points
+}
+
+/// What Kinglet does by itself: d from 0 to the paper's 40 ms, as repetitions fail or not.
+fn adaptive(effort: Effort) -> Vec<Point> {
+    let point = |suffix: &str, hops, change: fn(&mut Scenario)| {
+        let mut scenario = line_scenario(effort, hops, 40);
+        scenario.mac.adaptive_retry_delay = true;
+        change(&mut scenario);
+        point(format!("d=adaptive{suffix}"), ADAPTIVE, 40, scenario)
+    };
+    let noisy = |d| {
+        let mut scenario = line_scenario(effort, 1, d);
+        scenario.medium.frame_loss = NOISE;
+        self::point(format!("d_ms={d} hops=1 frame_loss=0.1"), "1 hop, noise", d, scenario)
+    };
+    vec![
+        point("", 3, |_| ()),
+        point(" hops=1", 1, |_| ()),
+        point(" overlap=strict", 3, |scenario| scenario.medium.overlap = Overlap::Strict),
+        point(" hops=1 frame_loss=0.1", 1, |scenario| scenario.medium.frame_loss = NOISE),
+        noisy(0),
+        noisy(40),
+    ]
 }
 
 fn point(label: String, series: &'static str, d: u32, scenario: Scenario) -> Point {

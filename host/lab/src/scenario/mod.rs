@@ -278,6 +278,8 @@ pub struct Mac {
     pub max_frame_retries: u8,
     /// TCPlp's `d`: a retransmission waits a random time between 0 and this, in milliseconds.
     pub retry_delay_ms: u32,
+    /// `d` begins at 0 and grows to that only while repetitions fail.
+    pub adaptive_retry_delay: bool,
     /// Who does the backoff.
     pub csma: Csma,
     /// Frames are encrypted and authenticated.
@@ -296,6 +298,7 @@ impl Default for Mac {
             max_csma_backoffs: 4,
             max_frame_retries: 7,
             retry_delay_ms: 0,
+            adaptive_retry_delay: false,
             csma: Csma::Software,
             security: true,
             reserved_security_bytes: 0,

@@ -1,0 +1,113 @@
+//! How long to wait between link retries.
+//!
+//! A fixed d (TCPlp §7.1) costs time wherever nobody is hidden. The adaptive one asks what d is for:
+//! two that cannot hear each other and have collided collide again if both repeat at once. So d is
+//! too short where *repetitions* fail more often than first transmissions, which noise and load make
+//! fail as well; otherwise it may be shorter. Links whose signal is weak are left out: their frames
+//! are most of the repetitions and few of the first transmissions, whatever d is.
+
+use kinglet_time::Duration;
+
+/// Steps from no delay to the longest, and their logarithm.
+const STEPS: i32 = 1 << LOG_STEPS;
+const LOG_STEPS: u32 = 14;
+/// Steps for each 1/255 by which a repetition failed more or less than is expected of it. One
+/// failure adds 1/20 of the longest delay or more, so it takes about 20 to get there.
+const GAIN: i32 = 4;
+/// 1/5, in 1/255. Who collided with another in hearing repeats at the same time again with chance
+/// 1/8, for the backoff has 8 slots; that is no reason to wait longer.
+const LEAST_EXPECTED: i32 = 51;
+/// What every receiver must understand (IEEE 802.15.4-2006, 6.5.3.3). Below, noise explains a loss.
+pub(crate) const STRONG_DBM: i8 = -85;
+
+/// How much of the longest delay is in force.
+#[derive(Clone, Copy)]
+pub(crate) struct Adaptation {
+    /// 0 to [`STEPS`].
+    steps: u16,
+    /// The share of first transmissions that fail, in 1/255; newest weight 1/16.
+    first: u8,
+}
+
+impl Adaptation {
+    pub(crate) const NONE: Adaptation = Adaptation { steps: 0, first: 0 };
+
+    /// A frame has been on the air for the first time, and was acknowledged or not.
+    pub(crate) fn sent(&mut self, acknowledged: bool) {
+        let old = i32::from(self.first);
+        let change = failure(acknowledged).saturating_sub(old);
+        // Rounded away from zero, so that both ends are reached.
+        let change = change.saturating_add(15_i32.saturating_mul(change.signum())) / 16;
+        self.first = u8::try_from(old.saturating_add(change)).unwrap_or(u8::MAX);
+    }
+
+    /// A frame has been on the air again, and was acknowledged or not.
+    pub(crate) fn repeated(&mut self, acknowledged: bool) {
+        let first = i32::from(self.first);
+        // A quarter more than what is expected passes for chance.
+        let expected = first.saturating_add(first / 4).max(LEAST_EXPECTED);
+        let change = failure(acknowledged).saturating_sub(expected).saturating_mul(GAIN);
+        let steps = i32::from(self.steps).saturating_add(change).clamp(0, STEPS);
+        self.steps = u16::try_from(steps).unwrap_or(u16::MAX);
+    }
+
+    /// The delay in force, of this longest one.
+    pub(crate) fn of(self, longest: Duration) -> Duration {
+        let micros = longest.as_micros().saturating_mul(u64::from(self.steps));
+        Duration::from_micros(micros >> LOG_STEPS)
+    }
+}
+
+/// In 1/255.
+const fn failure(acknowledged: bool) -> i32 {
+    if acknowledged { 0 } else { 255 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_millis(40);
+
+    /// The delay after a thousand frames whose first transmission fails `first` times in a hundred
+    /// and whose repetitions fail `again` times.
+    fn after(first: u32, again: u32) -> Duration {
+        let mut adaptation = Adaptation::NONE;
+        for n in 0..1_000u32 {
+            // 37 has no factor in common with 100: every hundredth comes once, and well mixed.
+            let dice = n * 37 % 100;
+            adaptation.sent(dice >= first);
+            if dice < first {
+                adaptation.repeated((n / 100 * 37 + n) * 61 % 100 >= again);
+            }
+        }
+        adaptation.of(LONGEST)
+    }
+
+    #[test]
+    fn repetitions_that_fail_more_often_than_first_transmissions_make_it_long() {
+        assert!(after(20, 60) > LONGEST * 9 / 10, "{:?}", after(20, 60));
+        assert!(after(5, 60) > LONGEST * 9 / 10, "{:?}", after(5, 60));
+    }
+
+    #[test]
+    fn noise_and_collisions_in_hearing_leave_it_short() {
+        for (first, again) in [(0, 0), (2, 12), (10, 10), (30, 30), (60, 60)] {
+            let d = after(first, again);
+            assert!(d < LONGEST / 8, "{first}, {again}: {d:?}");
+        }
+    }
+
+    #[test]
+    fn it_shrinks_again_to_nothing_and_never_exceeds_the_longest() {
+        let mut adaptation = Adaptation::NONE;
+        (0..200).for_each(|_| adaptation.repeated(false));
+        assert_eq!(adaptation.of(LONGEST), LONGEST);
+        (0..200).for_each(|_| adaptation.repeated(true));
+        assert_eq!(adaptation.of(LONGEST), Duration::ZERO);
+        (0..200).for_each(|_| adaptation.sent(false));
+        assert_eq!(adaptation.first, 255);
+        (0..200).for_each(|_| adaptation.sent(true));
+        assert_eq!(adaptation.first, 0);
+    }
+}
