@@ -5,6 +5,7 @@ use crate::bridge;
 use crate::serial::{SerialMote, Site};
 use core::net::Ipv6Addr;
 use kinglet::net::Discard;
+use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::http::HttpServer;
 use kinglet_lab::build::address_of;
 use kinglet_lab::run::prepare;
@@ -18,12 +19,23 @@ use std::io;
 use std::task::Poll;
 use tokio::net::UnixStream;
 
-/// A web server of the scenario.
+/// What a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// HTTP over TCP.
+    Http,
+    /// CoAP over UDP.
+    Coap,
+}
+
+/// A server of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Where it runs.
     pub node: NodeId,
-    /// Its TCP port.
+    /// What it speaks.
+    pub service: Service,
+    /// Its TCP or UDP port.
     pub port: u16,
     /// Its number among the applications of the node.
     app: usize,
@@ -53,7 +65,7 @@ pub struct NodeCounters {
     pub lost: u64,
     /// Packets dropped for want of queue space or buffers.
     pub drops: u64,
-    /// HTTP requests answered.
+    /// Requests answered, by HTTP and CoAP; with CoAP each block is one.
     pub served: u64,
     /// HTTP connections open now.
     pub open: u64,
@@ -85,8 +97,12 @@ impl Mesh {
         let (world, ends) = prepare(scenario, scenario.seed)
             .map_err(|error| GatewayError::Unsupported(error.to_string()))?;
         let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
-            let FlowKind::HttpServer { node, port } = flow.kind else { return None };
-            Some(Server { node, port, app: ends.from.app })
+            let (node, service, port) = match flow.kind {
+                FlowKind::HttpServer { node, port } => (node, Service::Http, port),
+                FlowKind::CoapServer { node, port, .. } => (node, Service::Coap, port),
+                _ => return None,
+            };
+            Some(Server { node, service, port, app: ends.from.app })
         });
         let servers = servers.collect();
         let motes = reachable(scenario, border as NodeId);
@@ -122,7 +138,7 @@ impl Mesh {
         &self.motes
     }
 
-    /// The web servers, in the order of the scenario.
+    /// The servers, in the order of the scenario.
     pub fn servers(&self) -> &[Server] {
         &self.servers
     }
@@ -149,6 +165,9 @@ impl Mesh {
                 if let Some(server) = station.app::<HttpServer>(app) {
                     counters.served += server.served();
                     counters.open += server.open() as u64;
+                }
+                if let Some(server) = station.app::<CoapServer>(app) {
+                    counters.served += server.served();
                 }
             }
             let mac = station.node().mac().stats();

@@ -1,7 +1,7 @@
 //! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Network as _, Observer};
-use crate::network::{Mesh, Mote, NodeCounters, Server};
+use crate::network::{Mesh, Mote, NodeCounters, Server, Service};
 use crate::tun::{MTU, TunConfig};
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -48,6 +48,7 @@ struct ReadyNode {
     hops: usize,
     address: Ipv6Addr,
     http: Vec<u16>,
+    coap: Vec<u16>,
 }
 
 #[derive(Serialize)]
@@ -97,7 +98,8 @@ impl Screen {
                     node: mote.node,
                     hops: mote.hops,
                     address: mote.address,
-                    http: ports_of(mesh, mote.node),
+                    http: ports_of(mesh, mote.node, Service::Http),
+                    coap: ports_of(mesh, mote.node, Service::Coap),
                 });
                 let nodes = nodes.collect();
                 json(&Ready { event: "ready", tun: &tun.name, host: tun.address, nodes });
@@ -145,8 +147,10 @@ fn seconds(mesh: &Mesh) -> f64 {
     mesh.now().as_micros() as f64 / 1e6
 }
 
-fn ports_of(mesh: &Mesh, node: u32) -> Vec<u16> {
-    mesh.servers().iter().filter(|server| server.node == node).map(|server| server.port).collect()
+fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
+    let servers = mesh.servers().iter();
+    let mine = servers.filter(|server| server.node == node && server.service == service);
+    mine.map(|server| server.port).collect()
 }
 
 /// One line with the sums over all nodes.
@@ -154,7 +158,7 @@ fn totals(nodes: &[NodeCounters], stats: &BridgeStats) -> String {
     let sum = |of: fn(&NodeCounters) -> u64| nodes.iter().map(of).sum::<u64>();
     format!(
         "in {} packets, {} octets; out {}, {}; frames {}, retries {}, lost {}, dropped {}; \
-         HTTP {} served, {} open; lag {} ms",
+         {} served, {} open; lag {} ms",
         stats.packets_in,
         stats.octets_in,
         stats.packets_out,
@@ -174,7 +178,7 @@ fn table(nodes: &[NodeCounters], stats: &BridgeStats, rows: usize) -> String {
     let mut text = format!(
         "host to mesh {} packets, {} octets; mesh to host {}, {}; refused {}; \
          lag {} ms, at most {} ms\n\
-         node   frames  retries   lost  dropped  HTTP served  open",
+         node   frames  retries   lost  dropped   served  open",
         stats.packets_in,
         stats.octets_in,
         stats.packets_out,
@@ -191,7 +195,7 @@ fn table(nodes: &[NodeCounters], stats: &BridgeStats, rows: usize) -> String {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\n{:>4} {:>8} {:>8} {:>6} {:>8} {:>12} {:>5}",
+            "\n{:>4} {:>8} {:>8} {:>6} {:>8} {:>8} {:>5}",
             n.node, n.frames, n.retries, n.lost, n.drops, n.served, n.open
         );
     }
@@ -213,8 +217,10 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
     );
     for mote in mesh.motes() {
         let mut answers = String::from("ping");
-        for port in ports_of(mesh, mote.node) {
-            let _ = write!(answers, ", HTTP on port {port}");
+        for (service, name) in [(Service::Http, "HTTP"), (Service::Coap, "CoAP")] {
+            for port in ports_of(mesh, mote.node, service) {
+                let _ = write!(answers, ", {name} on port {port}");
+            }
         }
         if mesh.is_serial(mote.node) {
             answers = String::from("what the mote behind the serial line does");
@@ -230,18 +236,22 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
         let _ = writeln!(text, "      and {silent} without a route: nodes without a server here");
     }
     text.push_str("\nfrom another terminal, for example:\n");
-    for (mote, port) in proposals(mesh) {
-        let Mote { node, address, hops } = mote;
-        let _ = write!(text, "  # mote {node}, radio hops: {hops}\n{}", commands(address, port));
+    for (service, commands) in [(Service::Http, http as fn(_, _) -> _), (Service::Coap, coap)] {
+        for (mote, port) in proposals(mesh, service) {
+            let Mote { node, address, hops } = mote;
+            let commands = commands(address, port);
+            let _ = write!(text, "  # mote {node}, radio hops: {hops}\n{commands}");
+        }
     }
     text.push_str("\nCtrl-C ends it.\nready\n");
     text
 }
 
 /// The servers to try: the nearest and the farthest.
-fn proposals(mesh: &Mesh) -> Vec<(Mote, u16)> {
+fn proposals(mesh: &Mesh, service: Service) -> Vec<(Mote, u16)> {
     let mote = |server: &Server| mesh.motes().iter().find(|mote| mote.node == server.node).copied();
-    let servers = mesh.servers().iter().filter_map(|server| Some((mote(server)?, server.port)));
+    let servers = mesh.servers().iter().filter(|server| server.service == service);
+    let servers = servers.filter_map(|server| Some((mote(server)?, server.port)));
     let mut servers: Vec<_> = servers.collect();
     servers.sort_by_key(|(mote, _)| mote.hops);
     if servers.len() > 2 {
@@ -250,7 +260,7 @@ fn proposals(mesh: &Mesh) -> Vec<(Mote, u16)> {
     servers
 }
 
-fn commands(address: Ipv6Addr, port: u16) -> String {
+fn http(address: Ipv6Addr, port: u16) -> String {
     let port = if port == 80 { String::new() } else { format!(":{port}") };
     let base = format!("http://[{address}]{port}");
     format!(
@@ -259,6 +269,12 @@ fn commands(address: Ipv6Addr, port: u16) -> String {
          curl -g '{base}/bytes/{TRANSFER}' | sha256sum\n  \
          curl -g -T FILE '{base}/upload'\n"
     )
+}
+
+fn coap(address: Ipv6Addr, port: u16) -> String {
+    let port = if port == 5683 { String::new() } else { format!(":{port}") };
+    let base = format!("coap://[{address}]{port}");
+    format!("  coap-client '{base}/'\n  coap-client -m put -f FILE -b 512 '{base}/upload'\n")
 }
 
 #[cfg(test)]

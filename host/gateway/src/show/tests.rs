@@ -5,7 +5,8 @@ fn mesh() -> Mesh {
     let text = "[topology]\nline = { hops = 3 }\n\
         [[flow]]\nkind = \"http-server\"\nnode = 1\n\
         [[flow]]\nkind = \"http-server\"\nnode = 2\n\
-        [[flow]]\nkind = \"http-server\"\nnode = 3\nport = 8080\n";
+        [[flow]]\nkind = \"http-server\"\nnode = 3\nport = 8080\n\
+        [[flow]]\nkind = \"coap-server\"\nnode = 3\n";
     Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap()
 }
 
@@ -19,10 +20,12 @@ fn the_announcement_says_what_answers_where_and_ends_with_ready() {
         "device tun7",
         "fd6b:696e:676c:7401::1/48",
         "   2     2  fd6b:696e:676c:7400:0:ff:fe00:3   ping, HTTP on port 80\n",
-        "   3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, HTTP on port 8080\n",
+        "   3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, HTTP on port 8080, \
+         CoAP on port 5683\n",
         "\n  ping -6 -c 3 fd6b:696e:676c:7400:0:ff:fe00:2\n",
         "\n  curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:2]/'\n",
         "\n  curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:4]:8080/'\n",
+        "\n  coap-client 'coap://[fd6b:696e:676c:7400:0:ff:fe00:4]/'\n",
     ] {
         assert!(text.contains(needle), "{needle:?} is not in:\n{text}");
     }

@@ -1,0 +1,175 @@
+//! A network namespace, and the gateway running in it.
+#![allow(dead_code, reason = "every test file uses its part")]
+#![allow(unreachable_pub, reason = "a module of test files")]
+
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Set for the run inside of the namespace.
+const INSIDE: &str = "KINGLET_GATEWAY_TEST_INSIDE";
+const TUN: &str = "kltest0";
+pub const ONE_HOP: &str = "fd6b:696e:676c:7400:0:ff:fe00:2";
+pub const THREE_HOPS: &str = "fd6b:696e:676c:7400:0:ff:fe00:4";
+
+/// Runs `talk`, which is the test of this name, in a network of its own: the test runs itself
+/// again under `unshare`, where it may create devices without being root and meets no other
+/// network. Where that is forbidden, or one of `tools` is missing, it says so and passes; if the
+/// environment has `CI`, it fails instead.
+pub fn in_namespace(name: &str, tools: &[(&str, &str)], talk: fn()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return talk();
+    }
+    if let Some(obstacle) = obstacle(tools) {
+        assert!(std::env::var_os("CI").is_none(), "CI must run this test, but {obstacle}");
+        // Past the capture of the test harness, so that it is seen.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {name}: {obstacle}");
+        return;
+    }
+    let mut inside = namespace();
+    inside.arg(std::env::current_exe().unwrap()).args(["--exact", name]);
+    let status = inside.args(["--nocapture"]).env(INSIDE, "1").status().unwrap();
+    assert!(status.success(), "the run inside of the namespace says why");
+}
+
+/// A command that runs the arguments to come in a network of their own.
+fn namespace() -> Command {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--net", "--"]);
+    if !succeeds(Command::new("unshare").args(["--user", "--map-root-user", "--net", "true"])) {
+        // Root in a container may be allowed this, but no user namespace.
+        unshare = Command::new("unshare");
+        unshare.args(["--net", "--"]);
+    }
+    unshare
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Why the test cannot be done here.
+fn obstacle(tools: &[(&str, &str)]) -> Option<String> {
+    let tools = [("ip", "-V"), ("unshare", "-V"), ("kill", "-l")].iter().chain(tools);
+    let missing = tools.into_iter().find(|(tool, arg)| !succeeds(Command::new(tool).arg(arg)));
+    if let Some((missing, _)) = missing {
+        return Some(format!("`{missing}` is missing"));
+    }
+    if !Path::new("/dev/net/tun").exists() {
+        return Some("/dev/net/tun is missing".to_owned());
+    }
+    let probe = ["ip", "tuntap", "add", "dev", "probe0", "mode", "tun"];
+    if !succeeds(namespace().args(probe)) {
+        return Some("a TUN device in a network namespace of its own is forbidden".to_owned());
+    }
+    None
+}
+
+/// The scenario of three motes in a line.
+pub fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway.toml")
+}
+
+/// Whether the device of the gateway is there.
+pub fn has_device() -> bool {
+    Command::new("ip").args(["link", "show", TUN]).output().unwrap().status.success()
+}
+
+/// Does a step and says how long it took.
+pub fn step(what: &str, action: impl FnOnce()) {
+    let began = Instant::now();
+    action();
+    eprintln!("{what}: ok, {:.1} s", began.elapsed().as_secs_f64());
+}
+
+/// Runs a command that must succeed.
+pub fn run(command: &mut Command) -> Output {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}: {stderr}", output.status);
+    output
+}
+
+pub fn hash(octets: &[u8]) -> String {
+    Sha256::digest(octets).iter().fold(String::new(), |mut text, octet| {
+        write!(text, "{octet:02x}").unwrap();
+        text
+    })
+}
+
+/// A file that goes away again.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    /// With a name that no other test has.
+    pub fn new(octets: &[u8]) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("gateway-test-{}-{number}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&path, octets).unwrap();
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The running program.
+pub struct Gateway {
+    child: Child,
+    /// What it said before it was ready.
+    pub announcement: String,
+    /// Collects what it says after `ready`.
+    rest: Option<thread::JoinHandle<String>>,
+}
+
+impl Gateway {
+    /// Starts the program and waits until it is ready; it makes its device before it says so.
+    pub fn start(scenario: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
+        command.arg("gateway").arg(scenario).args(["--tun", TUN]);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let announcement: Vec<String> = lines.by_ref().take_while(|line| line != "ready").collect();
+        let announcement = announcement.join("\n");
+        let rest = thread::spawn(move || {
+            lines.fold(String::new(), |text, line| {
+                eprintln!("  {line}");
+                text + &line + "\n"
+            })
+        });
+        Gateway { child, announcement, rest: Some(rest) }
+    }
+
+    /// Sends SIGINT; how the program ended, and what it had said since it was ready.
+    pub fn interrupt(mut self) -> (ExitStatus, String) {
+        run(Command::new("kill").args(["-INT", &self.child.id().to_string()]));
+        let patience = Instant::now() + Duration::from_secs(10);
+        while self.child.try_wait().unwrap().is_none() && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let status = self.child.try_wait().unwrap().expect("it ends within ten seconds");
+        (status, self.rest.take().unwrap().join().unwrap())
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
