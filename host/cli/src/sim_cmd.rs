@@ -1,6 +1,7 @@
 //! `kinglet sim`: one scenario, once.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, write};
+use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use std::sync::atomic::Ordering;
 Examples:
   kinglet sim host/lab/scenarios/annotated.toml
   kinglet sim mine.toml --seed 7 --pcap mine.pcap --trace mine.txt
+  kinglet sim host/lab/scenarios/office.toml --report office.html --timeline 60..180
   kinglet sim mine.toml --json | jq '.flows[0].goodput_kbps'
 
 The keys of a scenario file are described in host/lab/SCENARIO.md.
@@ -28,6 +30,12 @@ pub(crate) struct Args {
     /// Write the event trace to a text file
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write a page with timeline, energy ledgers and results
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// What of the run the page's timeline shows, in seconds
+    #[arg(long, value_name = "FROM..TO", value_parser = range, default_value = "0..120")]
+    timeline: (f64, f64),
     /// Results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -36,11 +44,23 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let scenario = Scenario::from_file(&args.file)?;
     let cancel = cancel_on_ctrl_c();
-    let options =
-        Options { pcap: args.pcap, trace: args.trace, cancel: Some(cancel), ..Options::default() };
+    let options = Options {
+        pcap: args.pcap,
+        trace: args.trace,
+        timeline_s: args.report.as_ref().map(|_| args.timeline),
+        cancel: Some(cancel),
+        ..Options::default()
+    };
     let seed = args.seed.unwrap_or(scenario.seed);
     let result = run::run(&scenario, seed, &options)
         .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?;
+    let stopped = cancel.load(Ordering::Relaxed);
+    if let Some(path) = &args.report {
+        let command = format!("kinglet sim {} --seed {seed}", args.file.display());
+        let version = env!("CARGO_PKG_VERSION");
+        let header = Header { command: &command, version, interrupted: stopped };
+        write(path, &report::one_run(&header, &scenario, &result, args.timeline))?;
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&result)
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
@@ -48,8 +68,16 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     } else {
         print(&scenario, seed, &result);
     }
-    let stopped = cancel.load(Ordering::Relaxed);
     Ok(if stopped { Code::Interrupted } else { Code::Success })
+}
+
+/// Two instants in seconds.
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let (from, to) =
+        text.split_once("..").ok_or("give two instants in seconds, such as 60..180")?;
+    let number = |text: &str| text.trim().parse::<f64>().map_err(|e| format!("{text}: {e}"));
+    let (from, to) = (number(from)?, number(to)?);
+    if 0.0 <= from && from < to { Ok((from, to)) } else { Err(format!("{from}..{to} is empty")) }
 }
 
 fn print(scenario: &Scenario, seed: u64, result: &RunResult) {

@@ -1,7 +1,7 @@
 //! What a report draws, without saying how.
 
 use crate::experiment::Row;
-use crate::run::{Activity, CwndSample};
+use crate::run::{Activity, CwndSample, NodeResult};
 
 /// A figure.
 #[derive(Clone, Debug)]
@@ -151,4 +151,40 @@ pub fn overlay(figure: &mut Figure, rows: &[Row], metric: &str, name: &str) {
             points: mine.map(|r| (r.x, r.mean, None)).collect(),
         });
     }
+}
+
+/// What the radios of `nodes` were on for, in per cent of `sim_seconds`.
+pub fn ledger(title: &str, nodes: &[&NodeResult], sim_seconds: f64) -> Option<Figure> {
+    let parts = nodes.first()?.radio_s.parts().map(|(name, _)| name.to_owned());
+    let bar = |node: &&NodeResult| {
+        let share = |(_, seconds): (&str, f64)| 100.0 * seconds / sim_seconds.max(1e-9);
+        (format!("node {}", node.id), node.radio_s.parts().map(share).to_vec())
+    };
+    Some(Figure::Bars(Bars {
+        title: title.to_owned(),
+        unit: "% of the time".to_owned(),
+        parts: parts.to_vec(),
+        bars: nodes.iter().map(bar).collect(),
+        marks: Vec::new(),
+    }))
+}
+
+/// The radio duty cycle of `nodes` in each hour of a run that began at `start_hour`; `None` if it
+/// took less than two hours.
+pub fn duty_by_hour(title: &str, nodes: &[&NodeResult], start_hour: f64) -> Option<Figure> {
+    let hours = nodes.iter().map(|node| node.duty_by_hour.len()).max().filter(|n| *n > 1)?;
+    let series = nodes.iter().map(|node| Series {
+        name: format!("node {}", node.id),
+        style: Style::Measured,
+        points: (0..hours as u32)
+            .zip(&node.duty_by_hour)
+            .map(|(hour, duty)| (start_hour + f64::from(hour), 100.0 * duty, None))
+            .collect(),
+    });
+    Some(Figure::Lines(Lines {
+        title: title.to_owned(),
+        x_label: "hour of the day".to_owned(),
+        y_label: "radio duty cycle, %".to_owned(),
+        series: series.collect(),
+    }))
 }

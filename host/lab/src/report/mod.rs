@@ -2,7 +2,10 @@
 
 mod draw;
 mod lines;
+mod one_run;
 mod timeline;
+
+pub use one_run::one_run;
 
 use crate::chart::Figure;
 use crate::claims::Verdict;
@@ -23,22 +26,43 @@ pub struct Header<'a> {
 /// The page. Same results, same bytes.
 pub fn html(header: &Header<'_>, results: &[ExperimentResult], claims: &[Verdict]) -> String {
     let mut page = String::with_capacity(256 * 1024);
-    page.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    page.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    page.push_str("<title>Kinglet lab report</title>\n<style>\n");
-    page.push_str(include_str!("style.css"));
-    page.push_str("</style>\n</head>\n<body>\n");
+    begin(&mut page, "Kinglet lab report");
     head(&mut page, header, results, claims);
     page.push_str("<main>\n");
     claims_section(&mut page, claims);
     for result in results {
         experiment_section(&mut page, result);
     }
+    end(&mut page);
+    page
+}
+
+fn begin(page: &mut String, title: &str) {
+    page.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    page.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    let _ = writeln!(page, "<title>{}</title>\n<style>", escape(title));
+    page.push_str(include_str!("style.css"));
+    page.push_str("</style>\n</head>\n<body>\n");
+}
+
+fn end(page: &mut String) {
     page.push_str("</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n");
     page.push_str(include_str!("script.js"));
     page.push_str("</script>\n</body>\n</html>\n");
-    page
+}
+
+fn draw_figures(page: &mut String, figures: &[Figure], id: &str) {
+    page.push_str("<div class=\"figures\">");
+    for (index, figure) in figures.iter().enumerate() {
+        match figure {
+            Figure::Lines(lines) => lines::draw(page, lines),
+            Figure::Bars(bars) => draw::bars(page, bars),
+            Figure::Cwnd(cwnd) => lines::cwnd(page, cwnd),
+            Figure::Timeline(timeline) => timeline::draw(page, timeline, &format!("{id}-{index}")),
+        }
+    }
+    page.push_str("</div>\n");
 }
 
 /// Text for element content and quoted attributes.
@@ -142,22 +166,13 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
     let _ = writeln!(
         page,
         "<p class=\"meta\">{} · <code>{id}</code> · {seeds}</p>\n<p class=\"lead\">{}</p>\n\
-         <p>{}</p>\n<div class=\"figures\">",
+         <p>{}</p>",
         escape(experiment.source),
         escape(experiment.question),
         escape(experiment.method)
     );
     let figures = (experiment.figures)(result);
-    for (index, figure) in figures.iter().enumerate() {
-        let name = format!("{id}-{index}");
-        match figure {
-            Figure::Lines(lines) => lines::draw(page, lines),
-            Figure::Bars(bars) => draw::bars(page, bars),
-            Figure::Cwnd(cwnd) => lines::cwnd(page, cwnd),
-            Figure::Timeline(timeline) => timeline::draw(page, timeline, &name),
-        }
-    }
-    page.push_str("</div>\n");
+    draw_figures(page, &figures, &id);
     rows_table(page, &result.rows, figures.is_empty());
     page.push_str("<h3>Threats to validity</h3>\n<ul>\n");
     for threat in experiment.threats {

@@ -1,4 +1,5 @@
 "use strict";
+addEventListener("error", (event) => { document.documentElement.dataset.error = event.message; });
 (() => {
   const tip = document.getElementById("tip");
   const show = (text, event) => {
@@ -23,44 +24,72 @@
   };
   const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision", on: "on" };
 
+  // Lanes of radio activity: those in view above, all of it in a strip below. `drawn` and `view` of the
+  // drawing's data say what has been drawn; `#ID=FROM-TO` in the address asks for a view, in seconds.
   for (const figure of document.querySelectorAll(".timeline")) {
     const svg = figure.querySelector("svg");
     const data = JSON.parse(figure.querySelector("script").textContent);
     const nodes = Number(svg.dataset.nodes);
     const full = [Number(svg.dataset.from), Number(svg.dataset.to)];
-    const W = 1104, LEFT = 64, RIGHT = 1094, LANE = 34, TOP = 6;
-    const H = TOP + nodes * LANE + 30;
+    const W = 1104, LEFT = 64, RIGHT = 1094, TOP = 6, THIN = 3;
+    const LANE = nodes > 6 ? 24 : 34, BOTTOM = TOP + nodes * LANE, STRIP = BOTTOM + 32;
+    const H = STRIP + nodes * THIN + 8;
     svg.setAttribute("viewBox", "0 0 " + W + " " + H);
+    const lanes = add(svg, "g", {}), strip = add(svg, "g", { class: "strip" });
     let view = full.slice();
 
+    // Rectangles of data in [from, to], without those that others of their kind cover to the pixel.
+    const rectangles = (from, to, place) => {
+      const at = (us) => LEFT + (us - from) / (to - from) * (RIGHT - LEFT);
+      const covered = {};
+      for (const item of data) {
+        const [node, start, end, kind] = item;
+        if (end < from || start > to) continue;
+        const left = Math.max(LEFT, at(start)), right = Math.max(left + 0.8, Math.min(RIGHT, at(end)));
+        const key = kind + node;
+        if (right <= covered[key]) continue;
+        covered[key] = right;
+        place(item, left, right - left);
+      }
+    };
     const draw = () => {
-      svg.replaceChildren();
+      lanes.replaceChildren();
       const [from, to] = view;
       const at = (us) => LEFT + (us - from) / (to - from) * (RIGHT - LEFT);
       for (let n = 0; n < nodes; n++) {
         const y = TOP + n * LANE;
-        add(svg, "rect", { class: "lane", x: LEFT, y: y + 3, width: RIGHT - LEFT, height: LANE - 8, rx: 3 });
-        add(svg, "text", { class: "name", x: LEFT - 8, y: y + 21, "text-anchor": "end" }, "node " + n);
+        add(lanes, "rect", { class: "lane", x: LEFT, y: y + 3, width: RIGHT - LEFT, height: LANE - 8, rx: 3 });
+        add(lanes, "text", { class: "name", x: LEFT - 8, y: y + LANE / 2 + 4, "text-anchor": "end" }, "node " + n);
       }
-      for (const [node, start, end, kind] of data) {
-        if (end < from || start > to) continue;
-        const left = Math.max(LEFT, at(start)), right = Math.min(RIGHT, at(end));
+      let drawn = 0;
+      rectangles(from, to, ([node, start, end, kind], x, width) => {
         const text = "node " + node + " " + words[kind] + ", " +
           (start / 1e6).toFixed(6) + " s, " + ((end - start) / 1e3).toFixed(2) + " ms";
-        add(svg, "rect", {
-          class: "k-" + kind, x: left, rx: 1.5, "data-tip": text,
-          y: TOP + node * LANE + (kind === "on" ? LANE - 14 : 5),
-          width: Math.max(0.8, right - left), height: kind === "on" ? 7 : LANE - 12,
-        });
-      }
+        const y = TOP + node * LANE + (kind === "on" ? LANE * 0.6 : 5);
+        const height = kind === "on" ? LANE * 0.2 : LANE - 12;
+        add(lanes, "rect", { class: "k-" + kind, x, y, width, height, rx: 1.5, "data-tip": text });
+        drawn++;
+      });
       const span = (to - from) / 1e3, raw = span / 8, power = Math.pow(10, Math.floor(Math.log10(raw)));
       const step = [1, 2, 5, 10].map((d) => d * power).find((s) => s >= raw);
-      const bottom = TOP + nodes * LANE;
       for (let ms = Math.ceil(from / 1e3 / step) * step; ms <= to / 1e3; ms += step) {
         const x = at(ms * 1e3);
-        add(svg, "line", { class: "axis", x1: x, x2: x, y1: bottom, y2: bottom + 5 });
-        add(svg, "text", { x, y: bottom + 18, "text-anchor": "middle" }, (ms / 1e3).toFixed(step < 1 ? 5 : 3) + " s");
+        add(lanes, "line", { class: "axis", x1: x, x2: x, y1: BOTTOM, y2: BOTTOM + 5 });
+        add(lanes, "text", { x, y: BOTTOM + 18, "text-anchor": "middle" }, (ms / 1e3).toFixed(step < 1 ? 5 : 3) + " s");
       }
+      svg.dataset.drawn = drawn;
+      svg.dataset.view = Math.round(from) + "-" + Math.round(to);
+      showView();
+    };
+    add(strip, "rect", { class: "lane", x: LEFT, y: STRIP, width: RIGHT - LEFT, height: nodes * THIN });
+    rectangles(full[0], full[1], ([node, , , kind], x, width) => {
+      add(strip, "rect", { class: "k-" + kind, x, y: STRIP + node * THIN, width, height: THIN - 0.5 });
+    });
+    const windowed = add(strip, "rect", { class: "window", y: STRIP - 2, height: nodes * THIN + 4 });
+    const showView = () => {
+      const share = (us) => (us - full[0]) / (full[1] - full[0]);
+      windowed.setAttribute("x", LEFT + share(view[0]) * (RIGHT - LEFT));
+      windowed.setAttribute("width", Math.max(2, (share(view[1]) - share(view[0])) * (RIGHT - LEFT)));
     };
     const clamp = (from, to) => {
       const span = Math.min(Math.max(to - from, 200), full[1] - full[0]);
@@ -72,22 +101,30 @@
       const [from, to] = view;
       clamp(centre - (centre - from) * factor, centre + (to - centre) * factor);
     };
-    const instant = (event) => {
+    const point = (event) => {
       const box = svg.getBoundingClientRect();
-      const x = (event.clientX - box.left) / box.width * W;
-      return view[0] + (x - LEFT) / (RIGHT - LEFT) * (view[1] - view[0]);
+      return [(event.clientX - box.left) / box.width * W, (event.clientY - box.top) / box.height * H];
     };
+    const instant = (event, [from, to]) =>
+      from + (point(event)[0] - LEFT) / (RIGHT - LEFT) * (to - from);
     svg.addEventListener("wheel", (event) => {
       event.preventDefault();
-      zoom(event.deltaY > 0 ? 1.25 : 0.8, instant(event));
+      zoom(event.deltaY > 0 ? 1.25 : 0.8, instant(event, view));
     }, { passive: false });
     svg.addEventListener("dblclick", () => clamp(full[0], full[1]));
-    let grip = null;
-    svg.addEventListener("pointerdown", (event) => { grip = instant(event); svg.setPointerCapture(event.pointerId); });
+    let grip = null, overview = false;
+    const centreOn = (us) => clamp(us - (view[1] - view[0]) / 2, us + (view[1] - view[0]) / 2);
+    svg.addEventListener("pointerdown", (event) => {
+      overview = point(event)[1] >= STRIP - 4;
+      grip = instant(event, view);
+      if (overview) centreOn(instant(event, full));
+      svg.setPointerCapture(event.pointerId);
+    });
     svg.addEventListener("pointerup", () => { grip = null; });
     svg.addEventListener("pointermove", (event) => {
       if (grip === null) return;
-      const shift = grip - instant(event);
+      if (overview) return centreOn(instant(event, full));
+      const shift = grip - instant(event, view);
       clamp(view[0] + shift, view[1] + shift);
     });
     svg.addEventListener("keydown", (event) => {
@@ -100,6 +137,15 @@
       else return;
       event.preventDefault();
     });
+    const follow = () => {
+      const asked = /^#([\w-]+)=([\d.]+)-([\d.]+)$/.exec(location.hash);
+      if (!asked || asked[1] !== figure.id) return;
+      clamp(Number(asked[2]) * 1e6, Number(asked[3]) * 1e6);
+      figure.scrollIntoView();
+    };
+    addEventListener("hashchange", follow);
     draw();
+    follow();
   }
+  document.documentElement.dataset.ready = "yes";
 })();

@@ -1,6 +1,9 @@
 use super::*;
 use crate::experiment::Rows;
-use crate::run::{Activity, ActivityKind, CwndSample, FlowResult, RunResult};
+use crate::run::{
+    Activity, ActivityKind, CwndSample, FlowResult, NodeResult, RadioSeconds, RunResult,
+};
+use crate::scenario::Scenario;
 
 const HEADER: Header<'static> =
     Header { command: "kinglet lab run <b>", version: "0.1.0", interrupted: false };
@@ -100,4 +103,49 @@ fn an_empty_result_is_still_a_page() {
 #[test]
 fn control_characters_do_not_survive() {
     assert_eq!(escape("a\u{0}b\u{1b}[1m"), "a\u{fffd}b\u{fffd}[1m");
+}
+
+/// A day of one node that sleeps and one that does not.
+fn a_day() -> (Scenario, RunResult) {
+    let radio_s = RadioSeconds { poll: 90.0, listen: 10.0, ..RadioSeconds::default() };
+    let sleepy = NodeResult {
+        id: 1,
+        duty_cycle: 0.00116,
+        radio_s,
+        duty_by_hour: vec![0.001; 24],
+        ..NodeResult::default()
+    };
+    let awake = NodeResult { duty_cycle: 1.0, ..NodeResult::default() };
+    let on = Activity { node: 1, from_us: 5_000, to_us: 9_000, kind: ActivityKind::On };
+    let sends = Activity { kind: ActivityKind::Transmit, from_us: 6_000, ..on };
+    let result = RunResult {
+        nodes: vec![awake, sleepy],
+        flows: vec![FlowResult { kind: "tcp-bulk", ..FlowResult::default() }],
+        timeline: vec![sends, on],
+        sim_seconds: 86_400.0,
+        ..RunResult::default()
+    };
+    (Scenario { name: "a <day>".to_owned(), ..Scenario::default() }, result)
+}
+
+#[test]
+fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
+    let (scenario, result) = a_day();
+    let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
+    assert_balanced(&page);
+    assert!(page.contains("a &lt;day&gt;") && !page.contains("a <day>"));
+    let (sleeping, others) = page.split_once("What the other nodes").expect("both ledgers");
+    assert!(sleeping.contains("node 1: poll") && others.contains("node 0: poll"));
+    assert!(sleeping.contains("hour of the day") && sleeping.contains("id=\"t-radios-0\""));
+    // What a radio is on for lies over its being on.
+    assert!(page.contains("[[1,5000,9000,\"on\"],[1,6000,9000,\"tx\"]]"));
+    assert!(page.contains("<td class=\"n\">0.10</td>"), "90 s of 86400 are 0.10 %");
+}
+
+#[test]
+fn a_short_run_has_no_hours() {
+    let (scenario, mut result) = a_day();
+    result.nodes.iter_mut().for_each(|node| node.duty_by_hour.truncate(1));
+    let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
+    assert!(!page.contains("hour of the day"));
 }

@@ -20,7 +20,8 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
         page,
         "<figure class=\"wide timeline\" id=\"t-{name}\"><figcaption>{}</figcaption>\n\
          <p class=\"hint\">Wheel or <kbd>+</kbd> <kbd>−</kbd> zooms, drag or <kbd>←</kbd> \
-         <kbd>→</kbd> moves, double click shows all.</p>\n\
+         <kbd>→</kbd> moves, double click or <kbd>0</kbd> shows all; the strip below shows \
+         where you are.</p>\n\
          <svg class=\"lanes\" tabindex=\"0\" role=\"img\" aria-label=\"Radio activity of {} nodes \
          from {:.3} to {:.3} s\" data-nodes=\"{}\" data-from=\"{from}\" data-to=\"{to}\"></svg>",
         escape(&timeline.title),
