@@ -35,11 +35,12 @@ pub struct Config {
     pub csma: Csma,
     /// How CSMA-CA is run.
     pub csma_params: CsmaParams,
-    /// macMaxFrameRetries, 0 to 7: attempts after the first, when the acknowledgement was missing
+    /// macMaxFrameRetries, 0 to 15: attempts after the first, when the acknowledgement was missing
     /// *or the channel could not be won*. The standard gives a frame up after one channel
     /// access failure; OpenThread, and so the paper's system, does not, and on a channel that
     /// is busy with frames of 4 ms that difference is one segment in ten. Frames that ask for
-    /// no acknowledgement have one attempt. The standard's default is 3 (Table 8-94).
+    /// no acknowledgement have one attempt. The standard's default is 3 and its limit 7 (Table 8-94);
+    /// OpenThread has 15, and TCPlp's code 9 (`platform_config.h`).
     pub max_frame_retries: u8,
     /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to
     /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
@@ -77,7 +78,7 @@ pub enum ConfigError {
     ReservedSecurity,
     /// `csma_params` or `indirect.min_be` are outside of the ranges of Table 8-94.
     CsmaParams,
-    /// `max_frame_retries` or that of indirect frames is above 7.
+    /// `max_frame_retries` or that of indirect frames is above 15.
     MaxFrameRetries,
 }
 
@@ -98,9 +99,9 @@ impl Config {
         adaptive_retry_delay: false,
         security: None,
         reserved_security: 0,
-        // Eight transmissions (the most the standard allows), each with the longest CSMA-CA
-        // (7 + 15 + 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry
-        // delay of 100 ms (the largest d of TCPlp §7.1), take 1.14 s.
+        // Sixteen transmissions, the most that are allowed, each with the longest CSMA-CA (7 + 15 +
+        // 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry delay of
+        // 80 ms take 1.95 s.
         duplicate_lifetime: Duration::from_secs(2),
         rx_on_when_idle: true,
         data_request_timeout: Duration::from_millis(100),
@@ -125,7 +126,7 @@ impl Config {
         {
             return Err(ConfigError::CsmaParams);
         }
-        if self.max_frame_retries > 7 || self.indirect.max_retries > 7 {
+        if self.max_frame_retries > 15 || self.indirect.max_retries > 15 {
             return Err(ConfigError::MaxFrameRetries);
         }
         Ok(())
@@ -140,8 +141,8 @@ impl Config {
         self.csma_params.max_be = clamp(self.csma_params.max_be, 3, 8);
         self.csma_params.min_be = clamp(self.csma_params.min_be, 0, self.csma_params.max_be);
         self.csma_params.max_backoffs = clamp(self.csma_params.max_backoffs, 0, 5);
-        self.max_frame_retries = clamp(self.max_frame_retries, 0, 7);
-        self.indirect.max_retries = clamp(self.indirect.max_retries, 0, 7);
+        self.max_frame_retries = clamp(self.max_frame_retries, 0, 15);
+        self.indirect.max_retries = clamp(self.indirect.max_retries, 0, 15);
         self.indirect.min_be = clamp(self.indirect.min_be, 0, self.csma_params.max_be);
         self
     }

@@ -12,7 +12,7 @@ use kinglet_wire::ieee802154::{Address, FrameType};
 /// How frames of [`Class::Indirect`](crate::Class::Indirect) are sent, and fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indirect {
-    /// Attempts after the first, 0 to 7. OpenThread has none: what fails is sent at the next data
+    /// Attempts after the first, 0 to 15. OpenThread has none: what fails is sent at the next data
     /// request. TCPlp §8.4 changes that.
     pub max_retries: u8,
     /// The longest random delay before a retry, in place of

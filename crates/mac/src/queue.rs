@@ -71,7 +71,7 @@ pub struct Outcome {
     pub dst: Address,
     /// How it ended.
     pub result: Delivery,
-    /// How often it was on the air, 0 to 8.
+    /// How often it was on the air, 0 to 16.
     pub transmissions: u8,
 }
 

@@ -92,11 +92,11 @@ fn impossible_configurations_are_named_and_clamped() {
         let wrong = Config { reserved_security: reserved, ..config() };
         assert_eq!(wrong.check(), Err(ConfigError::ReservedSecurity));
     }
-    let wrong = Config { reserved_security: 3, max_frame_retries: 9, ..config() };
+    let wrong = Config { reserved_security: 3, max_frame_retries: 17, ..config() };
     let mac = mac(wrong, all(), 1);
-    assert_eq!((mac.config().reserved_security, mac.config().max_frame_retries), (7, 7));
+    assert_eq!((mac.config().reserved_security, mac.config().max_frame_retries), (7, 15));
     assert_eq!(
-        Config { max_frame_retries: 8, ..config() }.check(),
+        Config { max_frame_retries: 16, ..config() }.check(),
         Err(ConfigError::MaxFrameRetries)
     );
     let csma_params = kinglet_radio::CsmaParams { min_be: 6, ..Default::default() };
