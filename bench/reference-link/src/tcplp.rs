@@ -223,6 +223,7 @@ impl Station for TcplpStation {
             dst: pending.dst,
             src: Address::Short(number(self.role)),
             security: None,
+            csl: None,
             filling: 0,
         };
         let start = header.emit(&mut out.octets).expect("room for a header");

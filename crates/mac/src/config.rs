@@ -1,5 +1,6 @@
 //! What a MAC is told when it is made.
 
+use crate::csl::Csl;
 use crate::indirect::Indirect;
 use crate::security::Security;
 use kinglet_radio::{Channel, CsmaParams};
@@ -39,8 +40,8 @@ pub struct Config {
     /// *or the channel could not be won*. The standard gives a frame up after one channel
     /// access failure; OpenThread, and so the paper's system, does not, and on a channel that
     /// is busy with frames of 4 ms that difference is one segment in ten. Frames that ask for
-    /// no acknowledgement have one attempt. The standard's default is 3 and its limit 7 (Table 8-94);
-    /// OpenThread has 15, and TCPlp's code 9 (`platform_config.h`).
+    /// no acknowledgement have one attempt. The standard's default is 3 and its limit 7 (Table
+    /// 8-94); OpenThread has 15, and TCPlp's code 9 (`platform_config.h`).
     pub max_frame_retries: u8,
     /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to
     /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
@@ -69,6 +70,10 @@ pub struct Config {
     pub data_request_timeout: Duration,
     /// How frames are sent to devices that have asked for them.
     pub indirect: Indirect,
+    /// How this device samples the channel for its parent
+    /// ([`Mac::start_sampling`](crate::Mac::start_sampling)), if it does; with
+    /// `rx_on_when_idle` off. Impossible values are replaced by the nearest possible ones.
+    pub csl: Option<Csl>,
 }
 
 /// Why a configuration is not possible.
@@ -106,6 +111,7 @@ impl Config {
         rx_on_when_idle: true,
         data_request_timeout: Duration::from_millis(100),
         indirect: Indirect::DEFAULT,
+        csl: None,
     };
 
     /// Whether [`Mac::new`](crate::Mac::new) will use this as it is.
@@ -143,6 +149,9 @@ impl Config {
         self.csma_params.max_backoffs = clamp(self.csma_params.max_backoffs, 0, 5);
         self.max_frame_retries = clamp(self.max_frame_retries, 0, 15);
         self.indirect.max_retries = clamp(self.indirect.max_retries, 0, 15);
+        if let Some(csl) = self.csl {
+            self.csl = Some(csl.clamped());
+        }
         self.indirect.min_be = clamp(self.indirect.min_be, 0, self.csma_params.max_be);
         self
     }

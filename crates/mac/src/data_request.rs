@@ -1,7 +1,7 @@
 //! A leaf's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3): asking the parent for what
 //! it holds, and the window in which the answer is awaited. TCPlp §3.2 calls it listen-after-send.
 
-use crate::mac::{Mac, Sizes, TxState};
+use crate::mac::{Mac, Mode, Sizes, TxState};
 use crate::queue::{Delivery, Kind, QueueFull, Token};
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
@@ -89,16 +89,23 @@ impl<S: Sizes> Mac<S> {
 
     /// A frame came from `src`, new or not: perhaps the one that is awaited.
     pub(crate) fn data_request_answered(&mut self, now: Instant, src: Address, more: bool) {
-        let DataRequest::Window { parent, .. } = self.data_request else { return };
+        let DataRequest::Window { parent, .. } = self.data_request else {
+            return self.promise_while_sampling(now, src, more);
+        };
         if src != parent {
             return;
         }
+        self.data_request = self.after_answer(now, parent, more);
+        self.start_next(now);
+    }
+
+    /// What follows a frame of the parent: in a burst another, if it says so.
+    pub(crate) fn after_answer(&self, now: Instant, parent: Address, more: bool) -> DataRequest {
         if more && self.config.indirect.burst {
             let until = now + self.config.data_request_timeout;
-            self.data_request = DataRequest::Window { parent, until, received: true };
-        } else {
-            self.end_window(now, DataRequestOutcome::Received { more });
+            return DataRequest::Window { parent, until, received: true };
         }
+        DataRequest::Ended(DataRequestOutcome::Received { more })
     }
 
     /// The window's end, if one is open.
@@ -117,28 +124,29 @@ impl<S: Sizes> Mac<S> {
                 true => DataRequestOutcome::Received { more: true },
                 false => DataRequestOutcome::TimedOut,
             };
-            self.end_window(now, outcome);
+            self.data_request = DataRequest::Ended(outcome);
+            self.start_next(now);
         }
     }
 
-    fn end_window(&mut self, now: Instant, outcome: DataRequestOutcome) {
-        self.data_request = DataRequest::Ended(outcome);
-        self.start_next(now);
-    }
-
-    /// Whether the radio is to listen while nothing is sent. After a transmission it returns to
-    /// this mode by itself, so it must be right before the transmission ends: what answers a data
-    /// request may come sooner than a radio wakes.
-    pub(crate) fn wants_to_listen(&self) -> bool {
+    /// What the radio is to do while nothing is sent. After a transmission it returns to this mode
+    /// by itself, so it must be right before the transmission ends: what answers a data request may
+    /// come sooner than a radio wakes.
+    pub(crate) fn wanted_mode(&self) -> Mode {
         let asks = self.queue.head().is_some_and(|slot| slot.kind == Kind::DataRequest);
         let in_software = !self.capabilities.contains(Capabilities::ACK_WAIT);
-        self.config.rx_on_when_idle
+        let listens = self.config.rx_on_when_idle
             || self.window_deadline().is_some()
             || self.is_acknowledging()
             || match self.tx {
                 TxState::AwaitAck { .. } => true,
                 TxState::Submitted => asks || in_software,
                 TxState::Idle | TxState::Backoff { .. } | TxState::Ready => false,
-            }
+            };
+        match self.sample_window() {
+            _ if listens => Mode::Listen,
+            Some((from, until)) => Mode::Sample(from, until),
+            None => Mode::Off,
+        }
     }
 }

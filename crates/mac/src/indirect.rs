@@ -1,6 +1,7 @@
 //! A parent's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3): telling neighbours that
 //! sleep whether a frame is pending, and sending it before everything else when they ask.
 
+use crate::csl::Samples;
 use crate::mac::{Mac, Sizes, TxState};
 use crate::queue::{Kind, Token};
 use crate::stats::count;
@@ -45,14 +46,25 @@ impl Indirect {
 /// A neighbour for which something is pending.
 #[derive(Clone, Copy, Debug)]
 pub struct Sleeper {
-    short: u16,
-    pending: bool,
+    pub(crate) short: u16,
+    pub(crate) pending: bool,
     /// A radio with a table of its own has an entry for it.
     told: bool,
+    /// It listens because of a data request, not at its next sample.
+    pub(crate) asks: bool,
+    /// When it samples the channel, if it does.
+    pub(crate) samples: Option<Samples>,
+}
+
+impl Sleeper {
+    pub(crate) fn in_use(&self) -> bool {
+        self.pending || self.told || self.samples.is_some()
+    }
 }
 
 impl Empty for Sleeper {
-    const EMPTY: Self = Sleeper { short: 0, pending: false, told: false };
+    const EMPTY: Self =
+        Sleeper { short: 0, pending: false, told: false, asks: false, samples: None };
 }
 
 /// For whom something is pending, and what the radio knows of it.
@@ -75,16 +87,31 @@ impl<A: Array<Sleeper>> Sleepers<A> {
         self.table.as_slice().iter().any(|entry| entry.pending && entry.short == short)
     }
 
-    fn set(&mut self, short: u16, pending: bool) -> Result<(), TableFull> {
-        let in_use = |entry: &Sleeper| entry.pending || entry.told;
+    pub(crate) fn table(&self) -> &[Sleeper] {
+        self.table.as_slice()
+    }
+
+    pub(crate) fn table_mut(&mut self) -> &mut [Sleeper] {
+        self.table.as_mut_slice()
+    }
+
+    /// The entry of the neighbour with this address, or a free one for it.
+    pub(crate) fn entry(&mut self, short: u16) -> Option<&mut Sleeper> {
         let table = self.table.as_mut_slice();
-        let known = table.iter().position(|entry| in_use(entry) && entry.short == short);
-        let Some(index) = known.or_else(|| table.iter().position(|entry| !in_use(entry))) else {
-            return if pending { Err(TableFull) } else { Ok(()) };
-        };
-        if let Some(entry) = table.get_mut(index) {
-            entry.short = short;
-            entry.pending = pending;
+        let known = table.iter().position(|entry| entry.in_use() && entry.short == short);
+        if let Some(index) = known {
+            return table.get_mut(index);
+        }
+        let free = table.iter_mut().find(|entry| !entry.in_use())?;
+        *free = Sleeper { short, ..Sleeper::EMPTY };
+        Some(free)
+    }
+
+    fn set(&mut self, short: u16, pending: bool) -> Result<(), TableFull> {
+        match self.entry(short) {
+            Some(entry) => entry.pending = pending,
+            None if pending => return Err(TableFull),
+            None => {}
         }
         Ok(())
     }
@@ -110,17 +137,20 @@ impl<A: Array<Sleeper>> Sleepers<A> {
 impl<S: Sizes> Mac<S> {
     /// Notes whether a frame is pending for the neighbour with this short address, for the
     /// acknowledgements of its data requests. The frame itself stays with the caller until
-    /// [`Indication::DataRequest`](crate::Indication::DataRequest) comes.
+    /// [`Indication::DataRequest`](crate::Indication::DataRequest) or [`Mac::poll_listener`] names
+    /// the neighbour.
     ///
     /// # Errors
     /// [`TableFull`]; the neighbour will hear that nothing is pending.
     pub fn set_pending(
         &mut self,
-        _now: Instant,
+        now: Instant,
         short: u16,
         pending: bool,
     ) -> Result<(), TableFull> {
-        self.sleepers.set(short, pending)
+        self.sleepers.set(short, pending)?;
+        self.handle_csl_deadline(now);
+        Ok(())
     }
 
     /// Whether an acknowledgement by this MAC says that a frame is pending for `src`.
@@ -138,6 +168,9 @@ impl<S: Sizes> Mac<S> {
     /// `src` has asked for data. If its acknowledgement said that there is something because there
     /// is something for somebody else, an empty frame lets it sleep again.
     pub(crate) fn answer_in_vain(&mut self, now: Instant, src: Address) {
+        if let Address::Short(short) = src {
+            self.sleepers.has_asked(short);
+        }
         let has = |capability| self.capabilities.contains(capability);
         let for_all = has(Capabilities::AUTO_ACK) && !has(Capabilities::SOURCE_MATCH);
         if !for_all || !self.sleepers.bit || self.is_pending(src) {

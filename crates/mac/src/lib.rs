@@ -64,6 +64,7 @@ extern crate std;
 mod acknowledge;
 mod ccm;
 mod config;
+mod csl;
 mod csma;
 mod data_request;
 mod duplicates;
@@ -81,6 +82,7 @@ mod tests;
 mod transmit;
 
 pub use config::{Config, ConfigError, Csma};
+pub use csl::Csl;
 pub use data_request::DataRequestOutcome;
 pub use indirect::{Indirect, Sleeper, TableFull};
 pub use link::{Link, Neighbour};

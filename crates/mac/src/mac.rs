@@ -2,6 +2,7 @@
 
 use crate::acknowledge::OwedAck;
 use crate::config::{Config, Csma};
+use crate::csl::Sampling;
 use crate::csma::Attempt;
 use crate::data_request::DataRequest;
 use crate::indirect::{Sleeper, Sleepers};
@@ -66,12 +67,24 @@ pub enum RadioUse {
     Off,
     /// Whatever may come.
     Idle,
-    /// A data request, sending it and waiting for its acknowledgement.
+    /// A data request, or telling the parent when this device listens: sending it and waiting for
+    /// its acknowledgement.
     Polling,
+    /// A frame at the instant of the next sample; between samples it is off.
+    Sampling,
     /// The frame that the acknowledgement of a data request has promised.
     Window,
     /// Sending anything else and waiting for its acknowledgement.
     Sending,
+}
+
+/// What the radio does while nothing is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Off,
+    Listen,
+    /// Listens from the first instant to the second.
+    Sample(Instant, Instant),
 }
 
 /// Whose transmission the radio has.
@@ -101,12 +114,13 @@ pub struct Mac<S: Sizes> {
     pub(crate) capabilities: Capabilities,
     pub(crate) random: Random,
     sequence: u8,
-    /// Whether the radio was last told to listen or to sleep; `None` before the first command.
-    listening: Option<bool>,
+    /// What the radio was last told to do between transmissions; `None` before the first command.
+    mode: Option<Mode>,
     pub(crate) queue: Queue<S::Queue>,
     pub(crate) neighbours: Neighbours<S::Neighbours>,
     pub(crate) sleepers: Sleepers<S::Sleepers>,
     pub(crate) data_request: DataRequest,
+    pub(crate) sampling: Sampling,
     pub(crate) tx: TxState,
     pub(crate) attempt: Attempt,
     pub(crate) outstanding: Outstanding,
@@ -134,11 +148,12 @@ impl<S: Sizes> Mac<S> {
             capabilities,
             random: Random::new(seed),
             sequence,
-            listening: None,
+            mode: None,
             queue: Queue::new(),
             neighbours: Neighbours::new(),
             sleepers: Sleepers::new(),
             data_request: DataRequest::Idle,
+            sampling: Sampling::NONE,
             tx: TxState::Idle,
             outstanding: Outstanding::None,
             early_ack: None,
@@ -259,12 +274,15 @@ impl<S: Sizes> Mac<S> {
     /// one for each neighbour whose pending frame the radio has to be told of.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.drop_late_ack(now);
-        let listening = self.wants_to_listen();
-        if self.listening.replace(listening) != Some(listening) {
+        let mode = self.wanted_mode();
+        if self.mode.replace(mode) != Some(mode) {
             let channel = self.config.channel;
-            let command = match listening {
-                true => Command::Receive { start: Start::Asap, until: None, channel },
-                false => Command::Off,
+            let command = match mode {
+                Mode::Listen => Command::Receive { start: Start::Asap, until: None, channel },
+                Mode::Sample(from, until) => {
+                    Command::Receive { start: Start::At(from), until: Some(until), channel }
+                }
+                Mode::Off => Command::Off,
             };
             return Some(Submission { command, frame: &[] });
         }
@@ -305,7 +323,7 @@ impl<S: Sizes> Mac<S> {
             TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
             TxState::Idle | TxState::Ready | TxState::Submitted => None,
         };
-        earliest(tx, self.window_deadline())
+        earliest(earliest(tx, self.window_deadline()), self.csl_deadline())
     }
 
     /// Does what is due; before the deadline, nothing.
@@ -316,6 +334,7 @@ impl<S: Sizes> Mac<S> {
             _ => {}
         }
         self.handle_window_deadline(now);
+        self.handle_csl_deadline(now);
     }
 
     /// Whether there is nothing to send and no outcome to fetch.
@@ -358,13 +377,17 @@ impl<S: Sizes> Mac<S> {
         if self.window_deadline().is_some() {
             return RadioUse::Window;
         }
-        let asks = self.queue.head().is_some_and(|slot| slot.kind == Kind::DataRequest);
+        let polls = |slot: &Slot| matches!(slot.kind, Kind::DataRequest | Kind::Sync);
+        let asks = self.queue.head().is_some_and(polls);
         match self.tx {
             TxState::Submitted | TxState::AwaitAck { .. } if asks => RadioUse::Polling,
             TxState::Submitted | TxState::AwaitAck { .. } => RadioUse::Sending,
             _ if self.is_acknowledging() => RadioUse::Sending,
-            _ if self.listening == Some(true) => RadioUse::Idle,
-            _ => RadioUse::Off,
+            _ => match self.mode {
+                Some(Mode::Listen) => RadioUse::Idle,
+                Some(Mode::Sample(..)) => RadioUse::Sampling,
+                Some(Mode::Off) | None => RadioUse::Off,
+            },
         }
     }
 
@@ -397,6 +420,7 @@ impl<S: Sizes> Mac<S> {
             dst,
             src: self.config.source(),
             security: self.security_header(),
+            csl: None,
             filling,
         }
     }

@@ -84,6 +84,8 @@ pub(crate) enum Kind {
     DataRequest,
     /// An empty data frame for a child that asked in vain.
     Nothing,
+    /// An empty data frame that tells when this device listens.
+    Sync,
 }
 
 impl Kind {
@@ -96,7 +98,7 @@ impl Kind {
     const fn class(self) -> Class {
         match self {
             Kind::User(class) => class,
-            Kind::DataRequest => Class::Control,
+            Kind::DataRequest | Kind::Sync => Class::Control,
             Kind::Nothing => Class::Indirect,
         }
     }
@@ -135,6 +137,11 @@ impl Slot {
     /// The frame as it goes to the radio.
     pub(crate) fn octets(&self) -> &[u8] {
         self.frame.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    /// The frame-pending bit of the frame control field.
+    pub(crate) fn says_frame_pending(&self) -> bool {
+        self.frame.first().is_some_and(|control| control & 1 << 4 != 0)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
+use crate::csl::Heard;
 use crate::mac::{Mac, Sizes};
 use crate::stats::count;
 use core::ops::Range;
@@ -117,6 +118,7 @@ impl<S: Sizes> Mac<S> {
         let (src, dst, sequence) = (frame.src(), frame.dst(), frame.sequence());
         let (frame_type, mut payload) = (frame.frame_type(), frame.payload_range());
         let (asks, more) = (is_data_request(&frame), frame.frame_pending());
+        let heard = Heard::of(&frame);
         let (sealed, seen) = match self.check_security(&frame) {
             Err(Discard::Duplicate) => (None, true),
             checked => (checked?, false),
@@ -131,6 +133,7 @@ impl<S: Sizes> Mac<S> {
                 && known
                 && self.reject_duplicate(now, src, sequence, counter, rssi_dbm, lqi).is_err();
         if frame_type == FrameType::Data && dst.is_unicast() {
+            self.learn_samples(now, sfd, &heard);
             self.data_request_answered(now, src, more);
         }
         match frame_type {

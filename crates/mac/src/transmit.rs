@@ -3,7 +3,7 @@
 use crate::csma::Attempt;
 use crate::link::Link;
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
-use crate::queue::{Delivery, Kind};
+use crate::queue::{Delivery, Kind, Slot};
 use crate::receive::Discard;
 use crate::retry::STRONG_DBM;
 use crate::stats::count;
@@ -44,7 +44,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Waits for `extra` and, where CSMA-CA is the MAC's, for the backoff of the current attempt.
     fn start_attempt(&mut self, now: Instant, extra: Duration) {
-        let backoff = match self.csma_in_hardware() {
+        let backoff = match self.csma_in_hardware() || self.head_is_timed() {
             true => Duration::ZERO,
             false => self.attempt.backoff(&mut self.random),
         };
@@ -54,13 +54,20 @@ impl<S: Sizes> Mac<S> {
 
     /// The head for the radio, if its backoff is over.
     pub(crate) fn poll_head(&mut self, now: Instant) -> Option<Submission<'_>> {
-        if self.tx != TxState::Ready {
-            return None;
-        }
-        if self.secure_head().is_err() {
-            self.finish_head(now, Delivery::CounterError, false);
-            return None;
-        }
+        // Every turn but the last ends the sending of a frame.
+        let sfd = loop {
+            if self.tx != TxState::Ready {
+                return None;
+            }
+            let sfd = self.head_sfd(now);
+            let late = sfd.is_some_and(|sfd| Self::is_far(now, sfd) && self.head_is_indirect());
+            let failure = match late {
+                true => Delivery::Missed,
+                false if self.secure_head().is_err() => Delivery::CounterError,
+                false => break sfd,
+            };
+            self.finish_head(now, failure, false);
+        };
         let access = match self.csma_in_hardware() {
             true => Access::Csma(self.csma_params()),
             false => Access::Cca,
@@ -69,13 +76,23 @@ impl<S: Sizes> Mac<S> {
         self.tx = TxState::Submitted;
         self.outstanding = Outstanding::Head;
         let command = Command::Transmit {
-            start: Start::Asap,
+            start: sfd.map_or(Start::Asap, Start::At),
             access,
             channel: self.config.channel,
             power_dbm: self.config.power_dbm,
             ack: slot.ack && self.capabilities.contains(Capabilities::ACK_WAIT),
         };
         Some(Submission { command, frame: slot.octets() })
+    }
+
+    /// When the SFD of the head has to end, if that matters.
+    fn head_sfd(&mut self, now: Instant) -> Option<Instant> {
+        let &Slot { kind, dst, .. } = self.queue.head()?;
+        match kind {
+            Kind::Sync => self.write_sync(now),
+            kind if kind.is_indirect() => self.sfd_for(dst),
+            _ => None,
+        }
     }
 
     pub(crate) fn handle_transmitted(
@@ -114,7 +131,7 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_not_sent);
             return Ok(());
         }
-        let next = match self.csma_in_hardware() {
+        let next = match self.csma_in_hardware() || self.head_is_timed() {
             true => None,
             false => self.attempt.busy(&self.csma_params()),
         };
@@ -171,6 +188,8 @@ impl<S: Sizes> Mac<S> {
     /// The attempt to send the head has failed for this reason: another one, or the end.
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
         let (retries, longest) = match self.head_is_indirect() {
+            // Nobody listens before the next sample.
+            true if self.head_is_timed() => (0, Duration::ZERO),
             true => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
             false => (self.config.max_frame_retries, self.retry_delay()),
         };
@@ -218,6 +237,7 @@ impl<S: Sizes> Mac<S> {
     fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
         let Some(slot) = self.queue.head() else { return };
         let (kind, dst, transmissions) = (slot.kind, slot.dst, slot.transmissions);
+        let more = slot.says_frame_pending();
         if slot.ack && transmissions > 0 {
             let acknowledged = result == Delivery::Delivered;
             if acknowledged {
@@ -234,7 +254,11 @@ impl<S: Sizes> Mac<S> {
                 Delivery::CounterError => &mut self.stats.counter_errors,
             }),
             Kind::DataRequest => self.data_request_sent(now, dst, result, frame_pending),
+            Kind::Sync => self.synchronised(now, dst, result),
             Kind::Nothing => {}
+        }
+        if kind.is_indirect() && result == Delivery::Delivered {
+            self.delivered_to_sleeper(dst, more);
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;

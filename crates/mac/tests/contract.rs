@@ -1,13 +1,15 @@
 //! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Class, Config, Csma, Indirect, Key, Mac, Neighbour, RadioUse, Security, Sizes, Sleeper, Slot,
-    Submission, Token, TxRequest, TxState,
+    Class, Config, Csl, Csma, Indirect, Key, Mac, Neighbour, RadioUse, Security, Sizes, Sleeper,
+    Slot, Submission, Token, TxRequest, TxState,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, FrameType, PanId, Repr, Version};
+use kinglet_wire::ieee802154::{
+    Address, COMMAND_DATA_REQUEST, Csl as CslIe, FrameType, PanId, Repr, Version,
+};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -54,9 +56,11 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     random.fill_bytes(&mut frame);
     if kind & 3 != 0 {
         let is_command = dst & 0xf0 == 0;
+        let csl = CslIe { phase: sequence.into(), period: dst.into() };
+        let csl = Some(csl).filter(|_| dst & 0x30 == 0x30);
         let repr = Repr {
             frame_type: if is_command { FrameType::Command } else { FrameType::Data },
-            version: Version::V2006,
+            version: if csl.is_some() { Version::V2015 } else { Version::V2006 },
             ack_request: kind & 4 != 0,
             frame_pending: sequence & 8 != 0,
             sequence: sequence & 7,
@@ -64,6 +68,7 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
             dst: if dst & 3 == 0 { Address::BROADCAST } else { Address::Short(1) },
             src: Address::Short(u16::from(src & 7)),
             security: None,
+            csl,
             filling: 0,
         };
         let repr = if kind & 24 == 24 { Repr::ack(sequence, dst & 1 != 0) } else { repr };
@@ -102,9 +107,9 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
 }
 
 impl Subject for Device {
-    /// Two modes, news of pending frames, an acknowledgement or a frame for the radio, the outcomes
-    /// of all slots and that of a data request.
-    const DRAIN_BOUND: usize = 3 + SLEEPERS + SLOTS + 1;
+    /// Two modes, news of pending frames, an acknowledgement or a frame for the radio, who listens,
+    /// the outcomes of all slots and that of a data request.
+    const DRAIN_BOUND: usize = 3 + 2 * SLEEPERS + SLOTS + 1;
 
     fn fresh(seed: u64) -> Self {
         let bit = |n: u64, set| {
@@ -122,6 +127,11 @@ impl Subject for Device {
             retry_delay_max: Duration::from_millis(seed % 3 * 40),
             security: SECURITY.filter(|_| seed.is_multiple_of(3)),
             reserved_security: if seed.is_multiple_of(5) { 21 } else { 0 },
+            csl: Some(Csl {
+                period: Duration::from_millis(seed % 3 * 100),
+                drift_ppm: (seed % 5 * 40) as u16,
+                sync_interval: Duration::from_secs(seed % 4),
+            }),
             rx_on_when_idle: seed >> 6 & 1 != 0,
             indirect: Indirect {
                 max_retries: (seed % 5) as u8,
@@ -141,6 +151,11 @@ impl Subject for Device {
         if dice & 0x1c == 0x1c {
             let short = 2 + (dice >> 8 & 3) as u16;
             if dice & 1 == 0 {
+                match dice >> 16 & 15 {
+                    0 => return format!("{}", self.mac.start_sampling(now, Address::Short(short))),
+                    1 => self.mac.stop_sampling(),
+                    _ => {}
+                }
                 let accepted = self.mac.request_data(now, Address::Short(short)).is_ok();
                 self.asked += usize::from(accepted);
                 return format!("request data {accepted}");
@@ -163,8 +178,12 @@ impl Subject for Device {
         if let Some(submission) = self.mac.poll_radio(now) {
             return Some(format!("{submission:?}"));
         }
+        if let Some(child) = self.mac.poll_listener(now) {
+            return Some(format!("{child} listens"));
+        }
         if let Some(outcome) = self.mac.poll_data_request(now) {
-            self.answered += 1;
+            // One that samples may be told of more without having asked.
+            self.answered += usize::from(self.answered < self.asked);
             return Some(format!("{outcome:?}"));
         }
         let outcome = self.mac.poll_outcome(now)?;

@@ -83,6 +83,7 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
         dst: if kind & 24 == 24 { Address::BROADCAST } else { Address::Short(1) },
         src: Address::Short(9),
         security: None,
+        csl: None,
         filling: 0,
     };
     let mut frame = vec![0; 125];
@@ -293,6 +294,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
             dst: Address::Short(1),
             src: Address::Short(8),
             security: None,
+            csl: None,
             filling: 0,
         };
         let start = repr.emit(&mut frame).unwrap();

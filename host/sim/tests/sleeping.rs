@@ -3,9 +3,10 @@
 mod common;
 
 use common::*;
+use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
-    Class, Config, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Sizes, Sleeper, Slot,
-    Token, TxRequest,
+    Class, Config, Csl, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Sizes, Sleeper,
+    Slot, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, TURNAROUND, air_time};
@@ -112,6 +113,7 @@ struct Mote {
     received: usize,
     /// Frames held for the node whose short address is the index.
     held: [u32; 3],
+    lost: u32,
     frame: Vec<u8>,
 }
 
@@ -129,13 +131,27 @@ impl Mote {
         let mac = Mac::new(config, radio.capabilities(), u64::from(short));
         let next = Instant::from_millis(10 + u64::from(short) * 100);
         let (outcomes, frame) = (Vec::new(), Vec::new());
-        Mote { mac, interval, next, outcomes, received: 0, held: [0; 3], frame }
+        Mote { mac, interval, next, outcomes, received: 0, held: [0; 3], lost: 0, frame }
     }
 
     /// Has `frames` for the node with this address.
     fn hold(&mut self, now: Instant, short: u16, frames: u32) {
-        self.held[usize::from(short)] += frames;
+        self.held[usize::from(short)] = frames;
         self.mac.set_pending(now, short, frames > 0).unwrap();
+    }
+
+    /// Serves those that listen soon, and keeps what did not arrive.
+    fn settle(&mut self, now: Instant) {
+        while let Some(outcome) = self.mac.poll_outcome(now) {
+            if let (Address::Short(short), true) = (outcome.dst, outcome.result != Delivered) {
+                self.lost += 1;
+                let held = self.held[usize::from(short)];
+                self.hold(now, short, held + 1);
+            }
+        }
+        while let Some(short) = self.mac.poll_listener(now) {
+            self.answer(now, Address::Short(short));
+        }
     }
 
     fn answer(&mut self, now: Instant, src: Address) {
@@ -160,7 +176,7 @@ impl Device for Mote {
             _ => {}
         }
         self.outcomes.extend(self.mac.poll_data_request(now));
-        while self.mac.poll_outcome(now).is_some() {}
+        self.settle(now);
     }
 
     fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
@@ -175,6 +191,7 @@ impl Device for Mote {
 
     fn handle_deadline(&mut self, now: Instant) {
         self.mac.handle_deadline(now);
+        self.settle(now);
         self.outcomes.extend(self.mac.poll_data_request(now));
         if let Some(interval) = self.interval.filter(|_| now >= self.next) {
             self.next = now + interval;
@@ -265,4 +282,66 @@ fn what_does_not_come_costs_the_whole_window() {
     assert_eq!(world.device(1).outcomes, [DataRequestOutcome::TimedOut]);
     let window = Config::DEFAULT.data_request_timeout.as_micros();
     assert_eq!(on_us(&world, 1), exchange_us(&NRF52840, REQUEST_PSDU) + window);
+}
+
+/// A parent and a leaf that samples the channel each second, with clocks that drift apart by twice
+/// `drift_ppm` parts per million.
+fn sampling(csl: Csl, drift_ppm: i32) -> World<Mote> {
+    let radio = NRF52840;
+    let mut parent = Mote::new(0, &radio, None, Indirect::DEFAULT);
+    parent.mac.set_pending(Instant::ZERO, 1, false).unwrap();
+    let config =
+        Config { short: 1, rx_on_when_idle: false, csl: Some(csl), ..*parent.mac.config() };
+    let mut leaf = Mote::new(1, &radio, None, Indirect::DEFAULT);
+    leaf.mac = Mac::new(config, radio.capabilities(), 1);
+    let place =
+        |i: usize, ppm| NodeConfig { drift_ppm: ppm, ..with_radio(node(i, i as f64 * 2.0), radio) };
+    let devices = vec![(place(0, -drift_ppm), parent), (place(1, drift_ppm), leaf)];
+    let mut world = World::new(1, &MediumConfig::unit_disc(10.0), devices);
+    world.run_until(Instant::from_millis(10));
+    let parent = Address::Short(PARENT);
+    assert!(world.with_device(1, |leaf, now| leaf.mac.start_sampling(now, parent)));
+    world
+}
+
+const CSL: Csl =
+    Csl { period: Duration::from_secs(1), drift_ppm: 0, sync_interval: Duration::from_secs(10) };
+
+#[test]
+fn a_leaf_that_samples_is_on_for_its_samples_and_to_tell_the_time() {
+    let mut world = sampling(CSL, 0);
+    world.run_until(Instant::from_secs(100));
+    assert!(world.device(1).mac.is_sampling());
+    // 9 octets of addressing, 8 for the CSL IE, the FCS.
+    let syncs = 10 * exchange_us(&NRF52840, 9 + 8 + 2);
+    // The first sample is a second after the first synchronisation. 160 us until the end of an SFD,
+    // and 32 us of uncertainty before and after.
+    let samples = 99 * (160 + 2 * 32);
+    assert_eq!(world.counters(1).frames_sent, 10);
+    assert_eq!(on_us(&world, 1), syncs + samples);
+}
+
+/// Frames are held for the leaf, one every seven seconds, for ten minutes: how many arrive, and how
+/// many transmissions are for nothing.
+fn served(csl: Csl, drift_ppm: i32) -> (usize, u32) {
+    let mut world = sampling(csl, drift_ppm);
+    for second in (7..600).step_by(7) {
+        world.run_until(Instant::from_secs(second));
+        let held = world.device(0).held[1];
+        world.with_device(0, |parent, now| parent.hold(now, 1, held + 1));
+    }
+    world.run_until(Instant::from_secs(602));
+    assert_eq!(world.device(0).mac.stats().data_requests, 0);
+    (world.device(1).received, world.device(0).lost)
+}
+
+#[test]
+fn a_parent_reaches_a_leaf_that_samples_although_clocks_drift() {
+    assert_eq!(served(CSL, 0), (85, 0));
+    // Crystals of 20 ppm: the leaf listens for as long as both may be wrong together.
+    assert_eq!(served(Csl { drift_ppm: 40, ..CSL }, 20), (85, 0));
+    let seldom = Csl { sync_interval: Duration::from_secs(50), ..CSL };
+    assert_eq!(served(Csl { drift_ppm: 40, ..seldom }, 20), (85, 0));
+    let (_, lost) = served(seldom, 20);
+    assert!(lost > 50, "{lost}: without room for drift the frame comes before or after the sample");
 }

@@ -93,6 +93,7 @@ fn data_frame(src: Address, dst: Address, sequence: u8, ack_request: bool) -> Ve
         dst,
         src,
         security: None,
+        csl: None,
         filling: 0,
     };
     let mut frame = [0; MAX_FRAME];

@@ -17,6 +17,7 @@ fn data_request(src: Address, sequence: u8) -> Vec<u8> {
         dst: Address::Short(1),
         src,
         security: None,
+        csl: None,
         filling: 0,
     };
     let mut frame = [0; MAX_FRAME];

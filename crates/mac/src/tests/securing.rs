@@ -206,3 +206,51 @@ fn data_requests_and_empty_frames_are_secured_and_known_again() {
     assert_eq!(hear(&mut child, &empty), Ok(None));
     assert_eq!(child.poll_data_request(now), Some(DataRequestOutcome::Received { more: false }));
 }
+
+#[test]
+fn each_attempt_to_tell_the_time_is_secured_anew() {
+    let period = Duration::from_secs(1);
+    let csl = Some(Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(10) });
+    let config = Config { csl, rx_on_when_idle: false, ..*secured(1, 0).config() };
+    let (mut leaf, mut parent) = (TestMac::new(config, all(), 1), secured(2, 0));
+    let mut now = T0;
+    assert_eq!(leaf.poll_radio(now).map(|s| s.command), Some(Command::Off));
+    assert!(leaf.start_sampling(now, PEER));
+    for counter in 0..3 {
+        let at = leaf.deadline().unwrap_or(now);
+        now = now.max(at);
+        leaf.handle_deadline(now);
+        let submission = leaf.poll_radio(now).unwrap();
+        let frame = submission.frame.to_vec();
+        let Command::Transmit { start: Start::At(sfd), .. } = submission.command else {
+            panic!("at a certain time")
+        };
+        assert_eq!(counter_of(&frame), counter);
+        let len = frame.len() as u8;
+        let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 200, acked: true };
+        assert_eq!(parent.handle_radio(sfd, event, &mut frame.clone()), Ok(None));
+        assert!(!leaf.is_sampling());
+        let ack = if counter < 2 { Ack::Missing } else { Ack::Received { frame_pending: false } };
+        now = sfd;
+        transmitted(&mut leaf, now, ack);
+    }
+    assert!(leaf.is_sampling());
+    // Whichever attempt the parent goes by, it finds the leaf listening.
+    let Command::Receive { start: Start::At(from), until: Some(until), .. } =
+        leaf.poll_radio(now).unwrap().command
+    else {
+        panic!("the first sample")
+    };
+    parent.set_pending(now, 1, true).unwrap();
+    let ask_at = parent.deadline().unwrap();
+    parent.handle_deadline(ask_at);
+    assert_eq!((parent.poll_listener(ask_at), parent.poll_listener(ask_at)), (Some(1), None));
+    let request = TxRequest { dst: Address::Short(1), class: Class::Indirect, ..request(1) };
+    put(&mut parent, ask_at, request).unwrap();
+    let command = core::iter::from_fn(|| parent.poll_radio(ask_at).map(|s| s.command)).last();
+    let Some(Command::Transmit { start: Start::At(sfd), access: Access::Cca, .. }) = command else {
+        panic!("no backoff: {command:?}")
+    };
+    let preamble = sfd - Duration::from_micros(160);
+    assert!((from..until).contains(&preamble) && sfd < until, "{from:?} {sfd:?} {until:?}");
+}

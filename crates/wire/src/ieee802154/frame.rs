@@ -1,7 +1,7 @@
 //! The view of a frame.
 
 use super::reader::Reader;
-use super::{Address, FrameType, PanId, Version, control, ie};
+use super::{Address, Csl, FrameType, PanId, Version, control, ie};
 use crate::Error;
 use core::ops::Range;
 
@@ -164,6 +164,22 @@ impl<'a> Frame<'a> {
     /// The header information elements with their descriptors, termination included.
     pub const fn header_ies(&self) -> &'a [u8] {
         self.header_ies
+    }
+
+    /// When the sender listens next, if it says so in a CSL IE. Every turn takes two octets or more
+    /// of the header IEs.
+    pub fn csl(&self) -> Option<Csl> {
+        let mut reader = Reader::new(self.header_ies);
+        while !reader.rest().is_empty() {
+            let descriptor = reader.u16("header IE descriptor").ok()?;
+            let content = reader.slice(usize::from(descriptor & 0x7f), "header IE content").ok()?;
+            let [id, _] = (descriptor >> 7).to_le_bytes();
+            if let (ie::HEADER_CSL, &[a, b, c, d, ..]) = (id, content) {
+                let (phase, period) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+                return Some(Csl { phase, period });
+            }
+        }
+        None
     }
 
     /// The payload information elements with their descriptors, termination included; empty where

@@ -3,8 +3,8 @@
 //! [`Frame`] is the view: all frame types with a general MAC header, every addressing mode,
 //! PAN identifier compression by the rules of frame versions 0 and 1 (2003, 2006) and of version 2
 //! (2015, Table 7-2), sequence number suppression, the auxiliary security header (located; the
-//! MAC processes it) and information elements (located, not interpreted). [`Repr`] writes what Kinglet
-//! sends: frames inside one PAN.
+//! MAC processes it) and information elements (located, not interpreted). [`Repr`] writes what
+//! Kinglet sends: frames inside one PAN.
 //!
 //! Not done: multipurpose, fragment and extended frames (types 5 to 7) and the security of the
 //! 2003 edition, all refused as unsupported.
@@ -18,7 +18,7 @@ mod tests;
 
 pub use fcs::{fcs, fcs_is_right};
 pub use frame::{AuxSecurity, Frame};
-pub use repr::{Repr, Security};
+pub use repr::{Csl, Repr, Security};
 
 use core::fmt;
 
@@ -166,6 +166,8 @@ mod control {
 mod ie {
     /// Vendor-specific header IE, 7.4.2.2: an OUI and what that vendor likes.
     pub(super) const HEADER_VENDOR: u8 = 0x00;
+    /// CSL IE, 7.4.2.3.
+    pub(super) const HEADER_CSL: u8 = 0x1a;
     /// Header Termination 1: payload IEs follow.
     pub(super) const HEADER_TERMINATION_1: u8 = 0x7e;
     /// Header Termination 2: the payload follows.

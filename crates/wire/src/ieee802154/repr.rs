@@ -22,6 +22,22 @@ impl Security {
     const KEY_INDEX_MODE: u8 = 1 << 3;
 }
 
+/// The CSL IE, 7.4.2.3: when the sender of a frame samples the channel, in units of ten symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Csl {
+    /// From the first symbol of this frame to the next sample.
+    pub phase: u16,
+    /// From one sample to the next.
+    pub period: u16,
+}
+
+impl Csl {
+    /// Octets of the IE with its descriptor, and of the termination behind it.
+    pub const LEN: usize = 2 + 4 + 2;
+    /// Octets of its content.
+    pub(super) const CONTENT: u8 = 4;
+}
+
 /// The header of a frame inside one PAN, to be written; the payload follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
@@ -43,6 +59,8 @@ pub struct Repr {
     pub src: Address,
     /// The auxiliary security header; not in frames of version 0.
     pub security: Option<Security>,
+    /// When the sender listens next; only in a frame of version 2.
+    pub csl: Option<Csl>,
     /// Octets of filling between addresses and payload: 0, or [`Repr::MIN_FILLING`] to
     /// [`Repr::MAX_FILLING`] in a frame of version 2. They stand for the octets of a link security
     /// that is not used, so that air time and payload sizes are the same without it. On the air
@@ -70,6 +88,7 @@ impl Repr {
             dst: Address::None,
             src: Address::None,
             security: None,
+            csl: None,
             filling: 0,
         }
     }
@@ -84,14 +103,19 @@ impl Repr {
             .saturating_add(self.dst.len())
             .saturating_add(self.src.len())
             .saturating_add(security_len)
+            .saturating_add(if self.csl.is_some() { Csl::LEN } else { 0 })
             .saturating_add(self.filling as usize)
     }
 
     /// Writes the header to the start of `buf` and returns its length.
     ///
     /// # Errors
-    /// `buf` is too short, or `filling` or `security` cannot be written; `buf` is unchanged then.
+    /// `buf` is too short, or `filling`, `csl` or `security` cannot be written; `buf` is unchanged
+    /// then.
     pub fn emit(&self, buf: &mut [u8]) -> Result<usize, Error> {
+        if self.csl.is_some() && (self.version != Version::V2015 || self.filling != 0) {
+            return Err(Error::Invalid("CSL IE"));
+        }
         let filling_possible = self.version == Version::V2015
             && (Self::MIN_FILLING..=Self::MAX_FILLING).contains(&self.filling);
         if self.filling != 0 && !filling_possible {
@@ -116,6 +140,12 @@ impl Repr {
             writer.put(&frame_counter.to_le_bytes());
             writer.put(&[key_index]);
         }
+        if let Some(Csl { phase, period }) = self.csl {
+            writer.put(&header_ie(ie::HEADER_CSL, Csl::CONTENT));
+            writer.put(&phase.to_le_bytes());
+            writer.put(&period.to_le_bytes());
+            writer.put(&header_ie(ie::HEADER_TERMINATION_2, 0));
+        }
         if let Some(content_len) = self.filling.checked_sub(4) {
             writer.put(&header_ie(ie::HEADER_VENDOR, content_len));
             writer.put_zeros(usize::from(content_len));
@@ -136,7 +166,7 @@ impl Repr {
             | flag(self.frame_pending, control::PENDING)
             | flag(self.ack_request, control::ACK_REQUEST)
             | flag(compressed, control::COMPRESSION)
-            | flag(self.filling != 0, control::IE_PRESENT)
+            | flag(self.filling != 0 || self.csl.is_some(), control::IE_PRESENT)
             | self.dst.mode() << control::DST_MODE_SHIFT
             | self.version.bits() << control::VERSION_SHIFT
             | self.src.mode() << control::SRC_MODE_SHIFT

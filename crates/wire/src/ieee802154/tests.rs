@@ -35,6 +35,7 @@ prop_compose! {
         let security = Some(security).filter(|_| secured && version != Version::V2003);
         Repr {
             frame_type, version, ack_request, frame_pending, sequence, pan_id, dst, src, security,
+            csl: None,
             filling,
         }
     }
@@ -210,6 +211,7 @@ fn a_data_request_has_the_octets_of_the_standard() {
         dst: Address::Short(0x0001),
         src: Address::Extended([0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17]),
         security: None,
+        csl: None,
         filling: 0,
     };
     let octets = emitted(&repr, &[COMMAND_DATA_REQUEST]);
@@ -292,6 +294,34 @@ fn the_auxiliary_security_header_is_located() {
     assert_eq!(frame.payload(), b"secret+mic4");
     octets[1] = 0x88;
     assert!(matches!(Frame::parse(&octets), Err(Error::Unsupported(_))), "the 2003 edition's");
+}
+
+#[test]
+fn the_csl_ie_says_when_the_sender_listens() {
+    let repr = Repr {
+        frame_type: FrameType::Data,
+        version: Version::V2015,
+        ack_request: true,
+        frame_pending: false,
+        sequence: 5,
+        pan_id: PanId(0xabcd),
+        dst: Address::Short(2),
+        src: Address::Short(1),
+        security: None,
+        csl: Some(Csl { phase: 0x0102, period: 6_250 }),
+        filling: 0,
+    };
+    let octets = emitted(&repr, b"");
+    // Element 0x1a with four octets, then Header Termination 2.
+    let ies = [0x04, 0x0d, 0x02, 0x01, 0x6a, 0x18, 0x80, 0x3f];
+    assert_eq!((&octets[9..], octets.len()), (&ies[..], repr.header_len()));
+    let frame = Frame::parse(&octets).unwrap();
+    assert_eq!((frame.csl(), frame.payload()), (repr.csl, &[][..]));
+    let without = emitted(&Repr { csl: None, ..repr }, b"");
+    assert_eq!(Frame::parse(&without).unwrap().csl(), None);
+    for wrong in [Repr { version: Version::V2006, ..repr }, Repr { filling: 10, ..repr }] {
+        assert_eq!(wrong.emit(&mut [0; 300]), Err(Error::Invalid("CSL IE")));
+    }
 }
 
 #[test]

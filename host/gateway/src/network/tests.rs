@@ -200,6 +200,7 @@ fn frame(from: u16, to: u16) -> Vec<u8> {
         dst: Address::Short(to),
         src: Address::Short(from),
         security: None,
+        csl: None,
         filling: 0,
     };
     let mut frame = vec![0; header.header_len()];

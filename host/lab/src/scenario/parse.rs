@@ -180,7 +180,8 @@ fn mac(table: Option<Reader<'_>>) -> Result<Mac> {
         min_be: t.integer("min_be", 0..=max_be, u64::from(d.min_be).min(max_be))? as u8,
         max_be: max_be as u8,
         max_csma_backoffs: t.integer("max_csma_backoffs", 0..=5, d.max_csma_backoffs.into())? as u8,
-        max_frame_retries: t.integer("max_frame_retries", 0..=15, d.max_frame_retries.into())? as u8,
+        max_frame_retries: t.integer("max_frame_retries", 0..=15, d.max_frame_retries.into())?
+            as u8,
         retry_delay_ms: t.integer("retry_delay_ms", 0..=10_000, d.retry_delay_ms.into())? as u32,
         adaptive_retry_delay: t.boolean("adaptive_retry_delay", d.adaptive_retry_delay)?,
         csma: t.choice(

@@ -1,0 +1,345 @@
+//! Coordinated sampled listening (IEEE 802.15.4-2015, 6.12.2), as Thread uses it: a leaf listens
+//! for an instant in every period, and its parent, which knows when, sends at one of these
+//! instants. No data request is needed; the leaf only tells the time again, before the clocks have
+//! drifted too far apart, by an empty frame with a CSL IE.
+//!
+//! A *sample* is the instant of the first symbol of a frame that the leaf would hear.
+
+use crate::data_request::DataRequest;
+use crate::indirect::Sleepers;
+use crate::mac::{Mac, Sizes, TxState};
+use crate::queue::{Delivery, Kind, Token};
+use kinglet_mem::Array;
+use kinglet_radio::{Capabilities, OCTET, SHR_PHR, SYMBOL};
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::ieee802154::{self, Address, Frame, FrameType, Repr, Version};
+
+/// The unit of phase and period: ten symbols.
+const UNIT_US: u64 = 10 * SYMBOL.as_micros();
+/// From the first symbol of a frame to the end of its SFD.
+const TO_SFD: Duration = Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
+/// How long before a sample, or before a frame that names one, the radio gets the frame.
+/// OpenThread's request-ahead time (`config/mac.h`).
+const AHEAD: Duration = Duration::from_millis(2);
+/// How exact both ends are right after they have synchronised: a symbol each.
+const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
+/// Without a word for so long, a leaf does not sample any more (OpenThread's CSL timeout,
+/// `mac.hpp`).
+const TIMEOUT: Duration = Duration::from_secs(100);
+/// How long after a failed synchronisation the next one is tried.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How a leaf samples the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Csl {
+    /// From one sample to the next, 10 ms to 10 s; used in multiples of 160 us.
+    pub period: Duration,
+    /// How far both clocks may drift apart, in parts per million: the sum of what their crystals
+    /// are specified for. Decides how much earlier and longer than needed the leaf listens.
+    pub drift_ppm: u16,
+    /// After what time the leaf synchronises again, at most 50 s.
+    pub sync_interval: Duration,
+}
+
+impl Csl {
+    /// The nearest possible one.
+    pub(crate) const fn clamped(self) -> Self {
+        let units = in_range(self.period.as_micros() / UNIT_US, 63, 62_500);
+        let sync = in_range(self.sync_interval.as_micros(), 1_000_000, 50_000_000);
+        Csl {
+            period: Duration::from_micros(units.saturating_mul(UNIT_US)),
+            drift_ppm: self.drift_ppm,
+            sync_interval: Duration::from_micros(sync),
+        }
+    }
+}
+
+const fn in_range(value: u64, low: u64, high: u64) -> u64 {
+    if value < low {
+        low
+    } else if value > high {
+        high
+    } else {
+        value
+    }
+}
+
+/// A leaf's samples.
+pub(crate) struct Sampling {
+    /// Who knows them.
+    parent: Address,
+    /// The next one, or the last one before the first synchronisation.
+    sample: Instant,
+    /// When the parent last acknowledged.
+    synced: Option<Instant>,
+    /// When to synchronise; `None` while that is going on.
+    sync_at: Option<Instant>,
+}
+
+impl Sampling {
+    pub(crate) const NONE: Sampling =
+        Sampling { parent: Address::None, sample: Instant::ZERO, synced: None, sync_at: None };
+}
+
+/// The instant at or after `not_before` that is whole periods after `from`.
+fn next_after(from: Instant, period: Duration, not_before: Instant) -> Instant {
+    let late = (not_before - from).as_micros();
+    match late.checked_rem(period.as_micros()) {
+        Some(0) | None => from.max(not_before),
+        Some(rest) => not_before + (period - Duration::from_micros(rest)),
+    }
+}
+
+impl<S: Sizes> Mac<S> {
+    /// Starts to sample the channel for `parent`, or for a new one, as soon as it knows of it.
+    /// False if that is not configured or the radio cannot do anything at a given time.
+    pub fn start_sampling(&mut self, now: Instant, parent: Address) -> bool {
+        let able = self.capabilities.contains(Capabilities::SCHEDULED);
+        let wanted = self.config.csl.is_some() && able && parent.is_unicast();
+        if wanted && self.sampling.parent != parent {
+            let sync_at = Some(now);
+            self.sampling = Sampling { parent, sample: now, synced: None, sync_at };
+            self.handle_sync_deadline(now);
+        }
+        wanted
+    }
+
+    /// Ends that.
+    pub fn stop_sampling(&mut self) {
+        self.sampling = Sampling::NONE;
+    }
+
+    /// Whether the parent knows when this device listens, so that data requests are not needed.
+    pub const fn is_sampling(&self) -> bool {
+        self.sampling.synced.is_some()
+    }
+
+    /// From when to when the radio listens for the next sample.
+    pub(crate) fn sample_window(&self) -> Option<(Instant, Instant)> {
+        let (csl, synced) = (self.config.csl?, self.sampling.synced?);
+        let sample = self.sampling.sample;
+        let age = (sample - synced).as_micros();
+        let drift = age.saturating_mul(u64::from(csl.drift_ppm)).div_ceil(1_000_000);
+        let guard = UNCERTAINTY + Duration::from_micros(drift);
+        Some((sample - guard, sample + TO_SFD + guard))
+    }
+
+    /// A sample has passed.
+    fn handle_sample_deadline(&mut self, now: Instant) {
+        let (Some(csl), Some((_, until))) = (self.config.csl, self.sample_window()) else { return };
+        if now >= until {
+            let later = now + Duration::from_micros(1);
+            self.sampling.sample = next_after(self.sampling.sample, csl.period, later);
+        }
+    }
+
+    fn handle_sync_deadline(&mut self, now: Instant) {
+        let parent = self.sampling.parent;
+        if self.sampling.sync_at.is_none_or(|at| now < at) {
+            return;
+        }
+        let header = self.sync_header(0);
+        self.sampling.sync_at = match self.write_slot(Kind::Sync, Token(0), &header, |_| 0) {
+            Ok(_) if parent.is_unicast() => {
+                self.push_slot(now);
+                None
+            }
+            _ => Some(now + RETRY),
+        };
+    }
+
+    fn sync_header(&self, phase: u16) -> Repr {
+        let period = self.config.csl.map_or(0, |csl| csl.period.as_micros() / UNIT_US);
+        let period = u16::try_from(period).unwrap_or(u16::MAX);
+        let csl = Some(ieee802154::Csl { phase, period });
+        let header = self.header(FrameType::Data, self.sampling.parent, true);
+        Repr { version: Version::V2015, filling: 0, csl, ..header }
+    }
+
+    /// If the head tells when this device listens: writes that for a transmission as soon as
+    /// possible, and says when its SFD has to end.
+    pub(crate) fn write_sync(&mut self, now: Instant) -> Option<Instant> {
+        let csl = self.config.csl?;
+        let begin = now + AHEAD;
+        let sample = next_after(self.sampling.sample, csl.period, begin);
+        let units = u16::try_from((sample - begin).as_micros() / UNIT_US).ok()?;
+        let header = self.sync_header(units);
+        let slot = self.queue.head_mut().filter(|slot| slot.kind == Kind::Sync)?;
+        let header = Repr { sequence: slot.sequence, dst: slot.dst, ..header };
+        header.emit(&mut slot.frame).ok()?;
+        // It has another content than the attempt before, so it needs another counter.
+        slot.secured = false;
+        let first_symbol = sample - Duration::from_micros(u64::from(units).saturating_mul(UNIT_US));
+        Some(first_symbol + TO_SFD)
+    }
+
+    /// The parent has heard when this device listens, or not.
+    pub(crate) fn synchronised(&mut self, now: Instant, parent: Address, result: Delivery) {
+        let Some(csl) = self.config.csl.filter(|_| parent == self.sampling.parent) else { return };
+        let heard = result == Delivery::Delivered;
+        self.sampling.synced = heard.then_some(now);
+        self.sampling.sync_at = Some(now + if heard { csl.sync_interval } else { RETRY });
+        // The next one that can still be prepared.
+        self.sampling.sample = next_after(self.sampling.sample, csl.period, now + AHEAD);
+    }
+
+    /// A frame of the parent came without having been asked for, and there is more: as if it had.
+    pub(crate) fn promise_while_sampling(&mut self, now: Instant, src: Address, more: bool) {
+        let unasked = self.data_request == DataRequest::Idle && src == self.sampling.parent;
+        if more && unasked && self.is_sampling() && self.tx == TxState::Idle {
+            self.data_request = self.after_answer(now, src, more);
+        }
+    }
+
+    /// An indirect frame has been delivered. If it said that more is pending, and that keeps the
+    /// recipient listening, the next one need not wait for a sample.
+    pub(crate) fn delivered_to_sleeper(&mut self, dst: Address, more: bool) {
+        if let (Address::Short(short), true) = (dst, more && self.config.indirect.burst) {
+            self.sleepers.has_asked(short);
+        }
+    }
+
+    /// A neighbour says when it listens.
+    pub(crate) fn learn_samples(&mut self, now: Instant, sfd: Instant, frame: &Heard) {
+        let (Address::Short(short), Some(csl)) = (frame.src, frame.csl) else { return };
+        if csl.period > 0 && self.capabilities.contains(Capabilities::SCHEDULED) {
+            let units = |n: u16| Duration::from_micros(u64::from(n).saturating_mul(UNIT_US));
+            let sample = sfd - TO_SFD + units(csl.phase);
+            self.sleepers.learn(short, Samples::new(now, sample, units(csl.period)));
+        }
+    }
+
+    /// A neighbour that will listen soon, and for which something is pending: send it, as
+    /// [`Class::Indirect`](crate::Class::Indirect), as if it had asked.
+    pub fn poll_listener(&mut self, _now: Instant) -> Option<u16> {
+        self.sleepers.take_listener()
+    }
+
+    /// Whether the radio would hold a frame for this SFD for so long that others had to wait.
+    pub(crate) fn is_far(now: Instant, sfd: Instant) -> bool {
+        sfd > now + AHEAD * 2
+    }
+
+    /// When the SFD of a frame to `dst` has to end for `dst` to hear it, if it has not asked.
+    pub(crate) fn sfd_for(&self, dst: Address) -> Option<Instant> {
+        let Address::Short(short) = dst else { return None };
+        Some(self.sleepers.next_sample(short)? + TO_SFD)
+    }
+
+    /// Whether the head has to be at a certain time on the air.
+    pub(crate) fn head_is_timed(&self) -> bool {
+        let timed = |dst| self.sfd_for(dst).is_some();
+        self.queue.head().is_some_and(|slot| slot.kind.is_indirect() && timed(slot.dst))
+    }
+
+    pub(crate) fn csl_deadline(&self) -> Option<Instant> {
+        let sample = self.sample_window().map(|(_, until)| until);
+        earliest(earliest(sample, self.sampling.sync_at), self.sleepers.deadline())
+    }
+
+    pub(crate) fn handle_csl_deadline(&mut self, now: Instant) {
+        self.handle_sample_deadline(now);
+        self.handle_sync_deadline(now);
+        self.sleepers.handle_deadline(now);
+    }
+}
+
+/// What is needed of a frame to learn when its sender listens.
+pub(crate) struct Heard {
+    pub(crate) src: Address,
+    pub(crate) csl: Option<ieee802154::Csl>,
+}
+
+impl Heard {
+    pub(crate) fn of(frame: &Frame<'_>) -> Self {
+        Heard { src: frame.src(), csl: frame.csl() }
+    }
+}
+
+/// When a neighbour listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Samples {
+    /// When it said so.
+    heard: Instant,
+    /// The next one.
+    sample: Instant,
+    period: Duration,
+    /// For the next one the user has been asked for a frame.
+    asked: bool,
+    /// And has to be told so yet.
+    due: bool,
+}
+
+impl Samples {
+    fn new(heard: Instant, sample: Instant, period: Duration) -> Self {
+        Samples { heard, sample, period, asked: false, due: false }
+    }
+
+    fn deadline(&self) -> Instant {
+        if self.asked { self.sample } else { self.sample - AHEAD }
+    }
+
+    /// Goes on to the sample after `now`, and asks for a frame in time.
+    fn handle_deadline(&mut self, now: Instant) {
+        if now >= self.sample {
+            self.sample = next_after(self.sample, self.period, now + Duration::from_micros(1));
+            self.asked = false;
+            self.due = false;
+        }
+        if !self.asked && now >= self.sample - AHEAD {
+            self.asked = true;
+            self.due = true;
+        }
+    }
+}
+
+impl<A: Array<crate::Sleeper>> Sleepers<A> {
+    /// Those for whom something is pending and who say when they listen.
+    fn listeners(&self) -> impl Iterator<Item = &Samples> {
+        let pending = self.table().iter().filter(|entry| entry.pending);
+        pending.filter_map(|entry| entry.samples.as_ref())
+    }
+
+    fn learn(&mut self, short: u16, samples: Samples) {
+        if let Some(entry) = self.entry(short) {
+            entry.samples = Some(samples);
+        }
+    }
+
+    fn take_listener(&mut self) -> Option<u16> {
+        let due = |entry: &&mut crate::Sleeper| entry.samples.is_some_and(|samples| samples.due);
+        let entry = self.table_mut().iter_mut().filter(|entry| entry.pending).find(due)?;
+        entry.samples.as_mut()?.due = false;
+        entry.asks = false;
+        Some(entry.short)
+    }
+
+    /// The neighbour has sent a data request, and listens now.
+    pub(crate) fn has_asked(&mut self, short: u16) {
+        let known = self.table_mut().iter_mut().find(|entry| entry.short == short);
+        if let Some(entry) = known.filter(|entry| entry.in_use()) {
+            entry.asks = true;
+        }
+    }
+
+    fn next_sample(&self, short: u16) -> Option<Instant> {
+        let fits = |entry: &&crate::Sleeper| entry.in_use() && entry.short == short;
+        let entry = self.table().iter().find(fits)?;
+        entry.samples.filter(|_| !entry.asks).map(|samples| samples.sample)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.listeners().map(Samples::deadline).min()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        for entry in self.table_mut() {
+            if entry.samples.is_some_and(|samples| now - samples.heard > TIMEOUT) {
+                entry.samples = None;
+            }
+            if let (Some(samples), true) = (&mut entry.samples, entry.pending) {
+                samples.handle_deadline(now);
+            }
+        }
+    }
+}
