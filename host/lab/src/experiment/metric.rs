@@ -1,7 +1,7 @@
 //! What can be read off a finished simulation.
 
-use crate::run::{FlowResult, RunResult};
-use crate::scenario::Scenario;
+use crate::run::{FlowResult, NodeResult, RunResult};
+use crate::scenario::{Carrier, FlowKind, Scenario};
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,16 @@ pub enum Metric {
     CwndFull,
     /// Largest segment, octets.
     Mss,
+    /// Readings that arrived, of those whose fate is known, by what carried them; %.
+    Reliability(Carrier),
+    /// Share of time with a sensor's radio on, mean over those with this carrier; %.
+    RadioDutyCycle(Carrier),
+    /// Share of time with a sensor's CPU working; %.
+    CpuDutyCycle(Carrier),
+    /// Messages or segments that a sensor sent again, per hour.
+    Resent(Carrier),
+    /// Of these, because a timer expired, per hour.
+    TimeoutsPerHour(Carrier),
 }
 
 impl Metric {
@@ -39,6 +49,11 @@ impl Metric {
             Metric::Timeouts => "timeouts",
             Metric::CwndFull => "cwnd_full",
             Metric::Mss => "mss",
+            Metric::Reliability(_) => "reliability",
+            Metric::RadioDutyCycle(_) => "radio_duty_cycle",
+            Metric::CpuDutyCycle(_) => "cpu_duty_cycle",
+            Metric::Resent(_) => "resent",
+            Metric::TimeoutsPerHour(_) => "timeouts",
         }
     }
 
@@ -52,6 +67,8 @@ impl Metric {
             Metric::FramesPerKb => "frames/kB",
             Metric::FastRetransmissions | Metric::Timeouts => "events",
             Metric::Mss => "B",
+            Metric::Reliability(_) | Metric::RadioDutyCycle(_) | Metric::CpuDutyCycle(_) => "%",
+            Metric::Resent(_) | Metric::TimeoutsPerHour(_) => "per hour",
         }
     }
 
@@ -69,8 +86,56 @@ impl Metric {
             Metric::Timeouts => Some(flow.timeouts as f64),
             Metric::CwndFull => cwnd_full(scenario, flow, run),
             Metric::Mss => Some(f64::from(flow.mss)),
+            Metric::Reliability(carrier) => {
+                let share =
+                    |flow: &FlowResult| Some(flow.readings.as_ref()?.reliability()? * 100.0);
+                mean(sensors(carrier, scenario, run).filter_map(share))
+            }
+            Metric::RadioDutyCycle(carrier) => {
+                mean(nodes(carrier, scenario, run).map(|node| node.duty_cycle * 100.0))
+            }
+            Metric::CpuDutyCycle(carrier) => {
+                mean(nodes(carrier, scenario, run).map(|node| node.cpu_duty_cycle * 100.0))
+            }
+            Metric::Resent(carrier) => mean(
+                sensors(carrier, scenario, run).map(|flow| per_hour(flow.retransmissions, run)),
+            ),
+            Metric::TimeoutsPerHour(carrier) => {
+                mean(sensors(carrier, scenario, run).map(|flow| per_hour(flow.timeouts, run)))
+            }
         }
     }
+}
+
+/// The flows of sensors with this carrier.
+fn sensors<'a>(
+    carrier: Carrier,
+    scenario: &'a Scenario,
+    run: &'a RunResult,
+) -> impl Iterator<Item = &'a FlowResult> {
+    let flows = scenario.flows.iter().zip(&run.flows);
+    flows.filter_map(move |(flow, result)| match flow.kind {
+        FlowKind::Anemometer { carrier: this, .. } if this == carrier => Some(result),
+        _ => None,
+    })
+}
+
+/// Their nodes.
+fn nodes<'a>(
+    carrier: Carrier,
+    scenario: &'a Scenario,
+    run: &'a RunResult,
+) -> impl Iterator<Item = &'a NodeResult> {
+    sensors(carrier, scenario, run).filter_map(|flow| run.nodes.get(flow.from as usize))
+}
+
+fn per_hour(count: u64, run: &RunResult) -> f64 {
+    count as f64 * 3_600.0 / run.sim_seconds.max(1.0)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
 }
 
 /// Share of the observed time (after slow start has had a second) with a full window, in per cent.
@@ -94,7 +159,7 @@ fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{CwndSample, NodeResult};
+    use crate::run::{CwndSample, Readings};
     use crate::scenario::Flow;
 
     fn scenario() -> Scenario {
@@ -126,6 +191,35 @@ mod tests {
             ..RunResult::default()
         };
         assert_eq!(Metric::CwndFull.value(&scenario(), &run), Some(90.0));
+    }
+
+    #[test]
+    fn sensors_are_averaged_by_what_carries_their_readings() {
+        let sensor = |from, carrier| {
+            let kind =
+                FlowKind::Anemometer { from, to: 9, carrier, period_ms: 1, batch: 1, queue: 1 };
+            Flow { start_s: 0.0, kind }
+        };
+        let carriers = [Carrier::Tcp, Carrier::Ideal, Carrier::Tcp];
+        let flows = (0..).zip(carriers).map(|(node, carrier)| sensor(node, carrier)).collect();
+        let scenario = Scenario { flows, ..Scenario::default() };
+        let result = |from, delivered, lost| FlowResult {
+            from,
+            retransmissions: u64::from(from),
+            readings: Some(Readings { delivered, lost, ..Readings::default() }),
+            ..FlowResult::default()
+        };
+        let node = |duty_cycle| NodeResult { duty_cycle, ..NodeResult::default() };
+        let run = RunResult {
+            flows: vec![result(0, 99, 1), result(1, 1, 1), result(2, 97, 3)],
+            nodes: vec![node(0.01), node(0.5), node(0.03)],
+            sim_seconds: 7_200.0,
+            ..RunResult::default()
+        };
+        assert_eq!(Metric::Reliability(Carrier::Tcp).value(&scenario, &run), Some(98.0));
+        assert_eq!(Metric::RadioDutyCycle(Carrier::Tcp).value(&scenario, &run), Some(2.0));
+        assert_eq!(Metric::RadioDutyCycle(Carrier::Ideal).value(&scenario, &run), Some(50.0));
+        assert_eq!(Metric::Resent(Carrier::Tcp).value(&scenario, &run), Some(0.5));
     }
 
     #[test]

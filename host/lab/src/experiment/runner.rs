@@ -70,7 +70,8 @@ pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Ou
         .enumerate()
         .flat_map(|(e, plan)| {
             let seeds = config.seeds.max(1);
-            (0..plan.len()).flat_map(move |p| (1..=u64::from(seeds)).map(move |s| (e, p, s)))
+            let simulated = (0..plan.len()).filter(|p| simulated_as(plan, *p) == *p);
+            simulated.flat_map(move |p| (1..=u64::from(seeds)).map(move |s| (e, p, s)))
         })
         .collect();
     let finished = simulate(experiments, &plans, &jobs, config)?;
@@ -80,9 +81,31 @@ pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Ou
     for ((e, p, _), result) in jobs.into_iter().zip(finished) {
         runs[e][p].extend(result);
     }
+    for (plan, runs) in plans.iter().zip(&mut runs) {
+        for p in 0..plan.len() {
+            let same = simulated_as(plan, p);
+            if same != p {
+                runs[p] = runs[same].clone();
+            }
+        }
+    }
     let collected = experiments.iter().zip(plans).zip(runs);
     let experiments = collected.map(|((e, plan), runs)| complete(e, plan, runs)).collect();
     Ok(Outcome { experiments, interrupted })
+}
+
+/// The first point that is simulated just as point `p`, which only looks at something else then.
+fn simulated_as(plan: &[Point], p: usize) -> usize {
+    let same = |a: &Point, b: &Point| {
+        a.scenario == b.scenario && a.timeline_s == b.timeline_s && records(a) == records(b)
+    };
+    let (before, rest) = plan.split_at(p);
+    before.iter().position(|point| same(point, &rest[0])).unwrap_or(p)
+}
+
+/// Whether the congestion window is recorded.
+fn records(point: &Point) -> bool {
+    point.metrics.contains(&Metric::CwndFull)
 }
 
 fn simulate(
@@ -100,7 +123,7 @@ fn simulate(
         let point = &plans[e][p];
         let options = Options {
             timeline_s: point.timeline_s.filter(|_| seed == 1),
-            cwnd: point.metrics.contains(&Metric::CwndFull),
+            cwnd: records(point),
             cancel: Some(config.cancel),
             ..Options::default()
         };
@@ -168,8 +191,9 @@ mod tests {
     use super::*;
     use crate::experiment::line_scenario;
     use crate::output;
+    use std::sync::atomic::AtomicUsize;
 
-    static BRIEF: Experiment = Experiment {
+    const BRIEF: Experiment = Experiment {
         id: "tcplp-hops",
         title: "",
         source: "",
@@ -181,6 +205,8 @@ mod tests {
         refine: |_| (),
         figures: |_| Vec::new(),
     };
+
+    static BRIEF_ONCE: Experiment = BRIEF;
 
     fn brief_plan(effort: Effort) -> Vec<Point> {
         let point = |hops: u32| {
@@ -198,10 +224,33 @@ mod tests {
         vec![point(1), point(3)]
     }
 
+    #[test]
+    fn what_is_looked_at_twice_is_simulated_once() {
+        let mut plan = brief_plan(Effort::Quick);
+        plan.push(Point { metrics: &[Metric::Timeouts], ..plan[1].clone() });
+        assert_eq!([0, 1, 2].map(|p| simulated_as(&plan, p)), [0, 1, 1]);
+        static TWICE: Experiment = Experiment {
+            plan: |effort| {
+                let mut plan = brief_plan(effort);
+                plan.extend(plan.clone());
+                plan
+            },
+            ..BRIEF
+        };
+        let (cancel, planned) = (&AtomicBool::new(false), AtomicUsize::new(0));
+        let progress = |_, all| planned.store(all, Ordering::Relaxed);
+        let config =
+            Config { effort: Effort::Quick, seeds: 2, jobs: 1, cancel, progress: &progress };
+        let rows = run(&[&TWICE], config).expect("it can be simulated").experiments.remove(0).rows;
+        assert_eq!(planned.load(Ordering::Relaxed), 4);
+        assert_eq!(rows.len(), 16);
+        assert_eq!(rows[..8], rows[8..]);
+    }
+
     fn outcome(jobs: usize, cancelled: bool) -> Outcome {
         let cancel = &AtomicBool::new(cancelled);
         let config = Config { effort: Effort::Quick, seeds: 2, jobs, cancel, progress: &|_, _| () };
-        run(&[&BRIEF], config).expect("it can be simulated")
+        run(&[&BRIEF_ONCE], config).expect("it can be simulated")
     }
 
     #[test]
