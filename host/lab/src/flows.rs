@@ -2,20 +2,22 @@
 //! have measured in the end.
 
 use crate::apps::bulk::{BulkSender, BulkSink};
-use crate::apps::coap::{self, CoapClient, CoapServer};
+use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
 use crate::apps::http::HttpServer;
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::sense::{
-    self, Anemometer, DatagramUplink, Oracle, ReadingSink, Sampling, Source, TAG, TcpUplink, Uplink,
+    self, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling, Source,
+    TAG, TcpUplink, Uplink,
 };
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::{Ends, Network, Place, address_in, app_at, connection, listen, payload_of};
 use crate::layout::Format;
 use crate::plan::{CONNECTIONS, LISTENERS, LabPlan, UDP_SOCKETS};
 use crate::run::{FlowResult, Readings};
-use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario};
+use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
+use kinglet_coap::Delivery;
 use kinglet_sim::App;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
@@ -48,10 +50,10 @@ impl Need {
 pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
     match *kind {
         FlowKind::TcpBulk { from, to, .. }
-        | FlowKind::Anemometer { from, to, carrier: Carrier::Tcp, .. } => {
+        | FlowKind::Anemometer(Sensor { from, to, carrier: Carrier::Tcp, .. }) => {
             vec![(from, Need::Connection), (to, Need::Connection), (to, Need::Listener)]
         }
-        FlowKind::UdpPeriodic { from, to, .. } | FlowKind::Anemometer { from, to, .. } => {
+        FlowKind::UdpPeriodic { from, to, .. } | FlowKind::Anemometer(Sensor { from, to, .. }) => {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
         FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
@@ -156,7 +158,15 @@ impl Builder<'_> {
                 let client = self.place(from, Box::new(client));
                 Ends { from: client, to: client }
             }
-            FlowKind::Anemometer { from, to, carrier, period_ms, batch, queue } => {
+            FlowKind::Anemometer(Sensor {
+                from,
+                to,
+                carrier,
+                period_ms,
+                batch,
+                queue,
+                ack_timeout_ms,
+            }) => {
                 let (period, batch) = (millis(period_ms), usize::from(batch));
                 // Sensors are switched on one by one: each is at its own point of a batch.
                 let share = self.random(from).unit();
@@ -164,7 +174,11 @@ impl Builder<'_> {
                 let start = start + Duration::from_micros((share * whole) as u64);
                 let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
                 let to_port = (address_in(scenario, to), port);
-                let (uplink, source) = carry(scenario, carrier, to_port, start);
+                let coap = kinglet_coap::Config {
+                    ack_timeout: millis(ack_timeout_ms),
+                    ..kinglet_coap::Config::new(self.random_seed(from))
+                };
+                let (uplink, source) = carry(scenario, carrier, to_port, (start, coap));
                 let sensor = Box::new(Anemometer::new(sampling, uplink));
                 self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
             }
@@ -196,7 +210,7 @@ fn carry(
     scenario: &Scenario,
     carrier: Carrier,
     to: (core::net::Ipv6Addr, u16),
-    start: Instant,
+    (start, coap): (Instant, kinglet_coap::Config),
 ) -> (Uplink, Source) {
     let config = connection(scenario, None, None);
     let payload = usize::from(payload_of(scenario));
@@ -211,10 +225,18 @@ fn carry(
             let padding = tcp.saturating_sub(UDP_HEADER + TAG);
             let oracle = Oracle::default();
             let window = (config.send_buffer / payload).max(1);
-            let uplink = DatagramUplink::new(to, payload, padding);
-            let uplink = uplink.told_by(oracle.clone(), window);
-            let source = Source::Datagrams { port: to.1, padding, oracle: Some(oracle) };
-            (Uplink::Datagrams(uplink), source)
+            let uplink = IdealUplink::new(to, (payload, padding, window), oracle.clone());
+            (Uplink::Ideal(uplink), Source::Datagrams { port: to.1, padding, oracle })
+        }
+        Carrier::Coap(rto) => {
+            let config = kinglet_coap::Config { rto, ..coap };
+            let uplink = CoapUplink::new(to, payload, Delivery::Confirmable, config);
+            let source = Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
+            (Uplink::Coap(Box::new(uplink)), source)
+        }
+        Carrier::NonConfirmable => {
+            let uplink = CoapUplink::new(to, payload, Delivery::NonConfirmable, coap);
+            (Uplink::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
         }
     }
 }
@@ -247,7 +269,7 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
         FlowKind::CoapClient { .. } => {
             app_at(world, ends.from).map(|client| exchanges(base.clone(), client, seconds))
         }
-        FlowKind::Anemometer { .. } => app_at(world, ends.from)
+        FlowKind::Anemometer(_) => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
             .map(|(sensor, sink)| readings(base.clone(), sensor, sink, seconds)),
     };
@@ -321,10 +343,26 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
             lost: counts.lost,
             intervals_kbps: sink.intervals().iter().map(per_interval).collect(),
         }),
-        retransmissions: sensor.resent().map_or(0, u64::from),
         ..base
     };
-    let Some(tcp) = sensor.connections() else { return result };
+    match sensor.uplink() {
+        Uplink::Tcp(uplink) => with_connections(result, uplink.connections()),
+        Uplink::Coap(uplink) => {
+            let stats = uplink.stats();
+            FlowResult {
+                segments_sent: u64::from(stats.sent),
+                retransmissions: u64::from(stats.retransmissions),
+                timeouts: u64::from(stats.retransmissions) + u64::from(stats.timeouts),
+                ..result
+            }
+        }
+        Uplink::Ideal(uplink) => {
+            FlowResult { retransmissions: u64::from(uplink.resent()), ..result }
+        }
+    }
+}
+
+fn with_connections(result: FlowResult, tcp: &Connections) -> FlowResult {
     let (sum, samples) = tcp.rtt;
     FlowResult {
         segments_sent: tcp.segments_sent,

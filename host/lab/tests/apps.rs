@@ -1,7 +1,7 @@
 //! The applications of scenarios, over networks small enough to say what must come out.
 
-use kinglet_lab::run::{FlowResult, Options, run};
-use kinglet_lab::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Wire};
+use kinglet_lab::run::{FlowResult, Options, Readings, run};
+use kinglet_lab::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
 
 const WIRE: Wire =
     Wire { delay_ms: 6, loss: 0.0, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay_ms: 0 };
@@ -13,7 +13,7 @@ fn line(hops: u32, duration_s: f64, loss: f64) -> Scenario {
 }
 
 fn sensor(from: NodeId, to: NodeId, carrier: Carrier, batch: u16) -> Flow {
-    let kind = FlowKind::Anemometer { from, to, carrier, period_ms: 1_000, batch, queue: 64 };
+    let kind = FlowKind::Anemometer(Sensor { batch, ..Sensor::new(from, to, carrier) });
     Flow { start_s: 1.0, kind }
 }
 
@@ -23,9 +23,8 @@ fn flows(scenario: &Scenario) -> Vec<FlowResult> {
 
 #[test]
 fn every_reading_arrives_once_in_batches_and_one_by_one() {
-    for (carrier, batch) in
-        [(Carrier::Tcp, 64), (Carrier::Tcp, 1), (Carrier::Ideal, 64), (Carrier::Ideal, 1)]
-    {
+    let carriers = Carrier::ALL.into_iter().flat_map(|(_, carrier)| [(carrier, 64), (carrier, 1)]);
+    for (carrier, batch) in carriers {
         let mut scenario = line(2, 400.0, 0.0);
         scenario.flows.push(sensor(2, scenario.host(), carrier, batch));
         let flow = &flows(&scenario)[0];
@@ -40,15 +39,30 @@ fn every_reading_arrives_once_in_batches_and_one_by_one() {
 }
 
 #[test]
-fn what_the_wire_loses_is_sent_again_by_tcp_and_by_the_ideal_protocol() {
-    for carrier in [Carrier::Tcp, Carrier::Ideal] {
+fn what_the_wire_loses_is_sent_again_by_all_but_what_is_not_confirmable() {
+    for (_, carrier) in Carrier::ALL.into_iter().filter(|(_, c)| *c != Carrier::NonConfirmable) {
         let mut scenario = line(1, 1_000.0, 0.1);
-        scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
+        // Room for what comes while messages are sent again.
+        let sensor = Sensor::new(1, scenario.host(), carrier);
+        let kind = FlowKind::Anemometer(Sensor { queue: 128, ..sensor });
+        scenario.flows.push(Flow { start_s: 1.0, kind });
         let flow = &flows(&scenario)[0];
         let readings = flow.readings.as_ref().expect("a sensor");
         assert!(flow.intact && flow.retransmissions > 3, "{flow:?}");
         assert_eq!((readings.lost, readings.dropped), (0, 0), "{flow:?}");
     }
+}
+
+#[test]
+fn what_is_not_confirmable_is_lost_and_costs_no_answer() {
+    let mut scenario = line(1, 2_000.0, 0.2);
+    scenario.flows.push(sensor(1, scenario.host(), Carrier::NonConfirmable, 1));
+    let result = run(&scenario, 1, &Options::default()).expect("it can be run");
+    let flow = &result.flows[0];
+    let reliability = flow.readings.as_ref().and_then(Readings::reliability).expect("a sensor");
+    assert!((0.77..0.83).contains(&reliability), "{flow:?}");
+    // Not a frame for the mote, and two for each reading.
+    assert_eq!((flow.retransmissions, result.nodes[0].frames_sent), (0, 0));
 }
 
 #[test]
@@ -66,9 +80,10 @@ fn readings_are_lost_when_the_queue_is_full_and_the_connection_is_opened_again()
 }
 
 #[test]
-fn datagrams_of_the_ideal_protocol_take_as_many_frames_as_segments() {
+fn messages_and_datagrams_take_as_many_frames_as_segments() {
     for frames in [3, 5] {
-        let sent = [Carrier::Tcp, Carrier::Ideal].map(|carrier| {
+        let carriers = [Carrier::Tcp, Carrier::Ideal, Carrier::NonConfirmable];
+        let sent = carriers.map(|carrier| {
             let mut scenario = line(1, 700.0, 0.0);
             scenario.tcp.mss = Mss::Frames(frames);
             scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
@@ -78,21 +93,16 @@ fn datagrams_of_the_ideal_protocol_take_as_many_frames_as_segments() {
         });
         // TCP's has a handshake and, by Nagle's algorithm, other segments beside full ones.
         assert!((sent[0] / sent[1] - 1.0).abs() < 0.06, "{frames} frames: {sent:?}");
+        assert!((sent[2] / sent[1] - 1.0).abs() < 0.02, "{frames} frames: {sent:?}");
     }
 }
 
 #[test]
 fn a_load_that_the_channel_carries_arrives_in_every_interval() {
     let mut scenario = line(1, 400.0, 0.0);
-    let kind = |from, to| FlowKind::Anemometer {
-        from,
-        to,
-        carrier: Carrier::Tcp,
-        period_ms: 164,
-        batch: 1,
-        queue: 64,
-    };
-    scenario.flows.push(Flow { start_s: 0.0, kind: kind(1, scenario.host()) });
+    let sensor = Sensor::new(1, scenario.host(), Carrier::Tcp);
+    let kind = FlowKind::Anemometer(Sensor { period_ms: 164, batch: 1, ..sensor });
+    scenario.flows.push(Flow { start_s: 0.0, kind });
     let flow = &flows(&scenario)[0];
     let intervals = &flow.readings.as_ref().expect("a sensor").intervals_kbps;
     assert_eq!(intervals.len(), 10);

@@ -1,7 +1,7 @@
 //! What can be read off a finished simulation.
 
 use crate::run::{FlowResult, NodeResult, RunResult};
-use crate::scenario::{Carrier, FlowKind, Scenario};
+use crate::scenario::{Carrier, FlowKind, Scenario, Sensor};
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ fn sensors<'a>(
 ) -> impl Iterator<Item = &'a FlowResult> {
     let flows = scenario.flows.iter().zip(&run.flows);
     flows.filter_map(move |(flow, result)| match flow.kind {
-        FlowKind::Anemometer { carrier: this, .. } if this == carrier => Some(result),
+        FlowKind::Anemometer(Sensor { carrier: this, .. }) if this == carrier => Some(result),
         _ => None,
     })
 }
@@ -196,8 +196,7 @@ mod tests {
     #[test]
     fn sensors_are_averaged_by_what_carries_their_readings() {
         let sensor = |from, carrier| {
-            let kind =
-                FlowKind::Anemometer { from, to: 9, carrier, period_ms: 1, batch: 1, queue: 1 };
+            let kind = FlowKind::Anemometer(Sensor::new(from, 9, carrier));
             Flow { start_s: 0.0, kind }
         };
         let carriers = [Carrier::Tcp, Carrier::Ideal, Carrier::Tcp];

@@ -96,21 +96,36 @@ pub enum FlowKind {
         /// ACK_TIMEOUT in milliseconds.
         ack_timeout_ms: u32,
     },
-    /// Sense and send: a reading of 82 octets every `period_ms` (TCPlp §8.2).
-    Anemometer {
-        /// The sensor.
-        from: NodeId,
-        /// Where readings are counted.
-        to: NodeId,
-        /// What carries them.
-        carrier: Carrier,
-        /// Time between readings in milliseconds.
-        period_ms: u32,
-        /// Readings that must wait before they are sent.
-        batch: u16,
-        /// Readings that can wait; more are lost.
-        queue: u16,
-    },
+    /// Sense and send: readings of 82 octets (TCPlp §8.2).
+    Anemometer(Sensor),
+}
+
+/// A sensor that sends readings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensor {
+    /// Where it is.
+    pub from: NodeId,
+    /// Where readings are counted.
+    pub to: NodeId,
+    /// What carries them.
+    pub carrier: Carrier,
+    /// Time between readings in milliseconds.
+    pub period_ms: u32,
+    /// Readings that must wait before they are sent.
+    pub batch: u16,
+    /// Readings that can wait; more are lost.
+    pub queue: u16,
+    /// CoAP's ACK_TIMEOUT in milliseconds.
+    pub ack_timeout_ms: u32,
+}
+
+impl Sensor {
+    /// TCPlp's (§8.2) reading per second and batch of 64, and the queue that its published code has
+    /// beside TCP's buffers; RFC 7252's timeout.
+    pub const fn new(from: NodeId, to: NodeId, carrier: Carrier) -> Self {
+        let (period_ms, ack_timeout_ms) = (1_000, 2_000);
+        Sensor { from, to, carrier, period_ms, batch: 64, queue: 64, ack_timeout_ms }
+    }
 }
 
 /// What carries the readings of an anemometer.
@@ -118,6 +133,10 @@ pub enum FlowKind {
 pub enum Carrier {
     /// One connection that is kept open.
     Tcp,
+    /// Confirmable CoAP messages, one at a time.
+    Coap(Rto),
+    /// CoAP messages that are not confirmable, every half a second at most.
+    NonConfirmable,
     /// The roofline of TCPlp §8.2.2: datagrams as large as TCP's, whose losses the sender is told
     /// for free.
     Ideal,
@@ -125,8 +144,14 @@ pub enum Carrier {
 
 impl Carrier {
     /// Names in scenario files.
-    pub const ALL: [(&'static str, Carrier); 2] =
-        [("tcp", Carrier::Tcp), ("ideal", Carrier::Ideal)];
+    pub const ALL: [(&'static str, Carrier); 6] = [
+        ("tcp", Carrier::Tcp),
+        ("coap", Carrier::Coap(Rto::Plain)),
+        ("cocoa", Carrier::Coap(Rto::Cocoa)),
+        ("cocoa-as-measured", Carrier::Coap(Rto::CocoaAsMeasured)),
+        ("non-confirmable", Carrier::NonConfirmable),
+        ("ideal", Carrier::Ideal),
+    ];
 
     /// The name in scenario files and labels.
     pub fn name(self) -> &'static str {
@@ -144,7 +169,7 @@ impl FlowKind {
             FlowKind::HttpClient { .. } => "http-client",
             FlowKind::CoapServer { .. } => "coap-server",
             FlowKind::CoapClient { .. } => "coap-client",
-            FlowKind::Anemometer { .. } => "anemometer",
+            FlowKind::Anemometer(_) => "anemometer",
         }
     }
 
@@ -155,7 +180,7 @@ impl FlowKind {
             | FlowKind::UdpPeriodic { from, to, .. }
             | FlowKind::HttpClient { from, to, .. }
             | FlowKind::CoapClient { from, to, .. }
-            | FlowKind::Anemometer { from, to, .. } => (*from, Some(*to)),
+            | FlowKind::Anemometer(Sensor { from, to, .. }) => (*from, Some(*to)),
             FlowKind::HttpServer { node, .. } | FlowKind::CoapServer { node, .. } => (*node, None),
         }
     }
@@ -303,14 +328,18 @@ fn block(t: &mut Reader<'_>) -> Result<u16> {
     Ok(bytes as u16)
 }
 
-/// Defaults: TCPlp's (§8.2) reading per second, batch of 64, and the queue that its published code
-/// has beside TCP's buffers.
 fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> {
     let carrier = t.choice("carrier", &Carrier::ALL, Carrier::Tcp)?;
-    let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
-    let queue = t.integer("queue", 1..=10_000, 64)?;
-    let batch = t.integer("batch", 1..=queue, queue.min(64))? as u16;
-    Ok(FlowKind::Anemometer { from, to, carrier, period_ms, batch, queue: queue as u16 })
+    let d = Sensor::new(from, to, carrier);
+    let queue = t.integer("queue", 1..=10_000, d.queue.into())?;
+    let timeout = d.ack_timeout_ms.into();
+    Ok(FlowKind::Anemometer(Sensor {
+        period_ms: t.integer("period_ms", 1..=86_400_000, d.period_ms.into())? as u32,
+        batch: t.integer("batch", 1..=queue, queue.min(d.batch.into()))? as u16,
+        queue: queue as u16,
+        ack_timeout_ms: t.integer("ack_timeout_ms", 1..=60_000, timeout)? as u32,
+        ..d
+    }))
 }
 
 fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {

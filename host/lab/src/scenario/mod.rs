@@ -13,7 +13,7 @@ mod read;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
-pub use flow::{Carrier, Flow, FlowKind};
+pub use flow::{Carrier, Flow, FlowKind, Sensor};
 pub use interference::{Hours, Interferer, Source};
 pub use topology::{Route, connected};
 

@@ -4,13 +4,15 @@
 //! A new reading that finds the queue full is lost. As soon as a batch waits, readings leave until
 //! the queue is empty; those that come meanwhile go along (the paper's published application).
 
-mod datagrams;
+mod coap;
+mod ideal;
 mod queue;
 mod reading;
 mod sink;
 mod tcp;
 
-pub use datagrams::{DatagramUplink, Oracle};
+pub use coap::CoapUplink;
+pub use ideal::{IdealUplink, Oracle};
 pub use reading::{LEN, TAG};
 pub use sink::{INTERVAL, ReadingSink, Source};
 pub use tcp::{Connections, TcpUplink};
@@ -22,26 +24,33 @@ use kinglet_sim::App;
 use queue::Queue;
 use std::collections::BTreeSet;
 
+/// From one message without an answer to the next, as in the paper's application.
+const PACE: Duration = Duration::from_millis(500);
+
 /// What carries the readings.
 pub enum Uplink {
     /// One connection.
     Tcp(Box<TcpUplink>),
-    /// Datagrams without an answer.
-    Datagrams(DatagramUplink),
+    /// CoAP messages.
+    Coap(Box<CoapUplink>),
+    /// The ideal protocol.
+    Ideal(IdealUplink),
 }
 
 impl Uplink {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, queue: &mut Queue) -> bool {
         match self {
             Uplink::Tcp(uplink) => uplink.poll(now, node, queue),
-            Uplink::Datagrams(uplink) => uplink.poll(now, node, queue),
+            Uplink::Coap(uplink) => uplink.poll(now, node, queue),
+            Uplink::Ideal(uplink) => uplink.poll(now, node, queue),
         }
     }
 
     fn deadline(&self, queue: &Queue) -> Option<Instant> {
         match self {
             Uplink::Tcp(uplink) => uplink.deadline(),
-            Uplink::Datagrams(uplink) => uplink.deadline(queue),
+            Uplink::Coap(uplink) => uplink.deadline(queue),
+            Uplink::Ideal(uplink) => uplink.deadline(queue),
         }
     }
 
@@ -49,7 +58,8 @@ impl Uplink {
     fn held(&self) -> BTreeSet<u32> {
         match self {
             Uplink::Tcp(uplink) => uplink.held().collect(),
-            Uplink::Datagrams(uplink) => uplink.held().collect(),
+            Uplink::Coap(uplink) => uplink.held().collect(),
+            Uplink::Ideal(uplink) => uplink.held().collect(),
         }
     }
 }
@@ -105,20 +115,9 @@ impl Anemometer {
         Counts { generated, delivered, dropped: self.queue.dropped(), lost }
     }
 
-    /// TCP's connections, if that is what carries the readings.
-    pub fn connections(&self) -> Option<&Connections> {
-        match &self.uplink {
-            Uplink::Tcp(uplink) => Some(uplink.connections()),
-            Uplink::Datagrams(_) => None,
-        }
-    }
-
-    /// Messages sent more than once, if datagrams carry the readings.
-    pub fn resent(&self) -> Option<u32> {
-        match &self.uplink {
-            Uplink::Tcp(_) => None,
-            Uplink::Datagrams(uplink) => Some(uplink.resent()),
-        }
+    /// What carries its readings.
+    pub fn uplink(&self) -> &Uplink {
+        &self.uplink
     }
 }
 

@@ -1,12 +1,15 @@
 //! Where readings arrive.
 
-use super::datagrams::Oracle;
+use super::coap::PATH;
+use super::ideal::Oracle;
 use super::reading::{LEN, NUMBER, TAG, octets, untag};
+use crate::apps::coap::CoapSocket;
 use core::any::Any;
 use kinglet::net::UdpHandle;
 use kinglet::tcp::{Handle, ListenConfig, RecvError};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
+use kinglet_coap::{Code, Event, Message};
 use kinglet_sim::App;
 use std::collections::BTreeMap;
 
@@ -26,8 +29,12 @@ pub enum Source {
         /// Octets in place of another protocol's headers.
         padding: usize,
         /// Whom to tell what has arrived.
-        oracle: Option<Oracle>,
+        oracle: Oracle,
     },
+    /// In confirmable CoAP messages, which are answered.
+    Coap(Box<CoapSocket>),
+    /// In CoAP messages to this port that are not confirmable, and are not answered.
+    NonConfirmable(u16),
 }
 
 /// The readings that have arrived.
@@ -68,6 +75,15 @@ impl Tally {
         let interval = (now.as_micros() / INTERVAL.as_micros()) as usize;
         self.intervals.resize(self.intervals.len().max(interval + 1), 0);
         self.intervals[interval] += 1;
+    }
+
+    /// What a datagram carries; its tag.
+    fn datagram(&mut self, now: Instant, octets: &[u8], padding: usize) -> Option<u32> {
+        let (tag, rest) = octets.split_first_chunk::<TAG>()?;
+        let tag = u32::from_be_bytes(*tag);
+        let (number, cut) = untag(tag);
+        self.take(now, number, cut, rest.get(padding..)?);
+        Some(tag)
     }
 
     /// Readings one after another, the first from octet `cut` on; how many octets they were. What is
@@ -136,10 +152,12 @@ impl ReadingSink {
         }
         self.listening = match &self.source {
             Source::Tcp(port, config) => node.tcp().listen(*port, *config).is_ok(),
-            Source::Datagrams { port, .. } => {
+            Source::Datagrams { port, .. } | Source::NonConfirmable(port) => {
                 self.socket = node.net().udp_bind(*port).ok();
                 self.socket.is_some()
             }
+            // It does that itself.
+            Source::Coap(_) => true,
         };
     }
 
@@ -174,24 +192,39 @@ impl ReadingSink {
     }
 
     fn read_datagrams<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        let Source::Datagrams { padding, oracle, .. } = &self.source else { return false };
         let Some(socket) = self.socket else { return false };
         let mut busy = false;
         let mut chunk = [0; CHUNK];
         while let Ok(Some(datagram)) = node.net().udp_recv(socket, &mut chunk) {
             busy = true;
             let octets = &chunk[..datagram.len];
-            let Some((tag, rest)) = octets.split_first_chunk::<TAG>() else { continue };
-            let tag = u32::from_be_bytes(*tag);
-            let (number, cut) = untag(tag);
-            self.tally.take(now, number, cut, rest.get(*padding..).unwrap_or_default());
-            if let Some(oracle) = oracle
-                && let Ok(mut arrived) = oracle.lock()
-            {
-                arrived.insert(tag);
+            match &self.source {
+                Source::Datagrams { padding, oracle, .. } => {
+                    let tag = self.tally.datagram(now, octets, *padding);
+                    if let Ok(mut arrived) = oracle.lock() {
+                        arrived.extend(tag);
+                    }
+                }
+                _ => {
+                    let message = Message::parse(octets).ok().filter(|it| it.is_path(PATH));
+                    message.map(|message| self.tally.datagram(now, message.payload, 0));
+                }
             }
         }
         busy
+    }
+
+    fn read_messages<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let Source::Coap(socket) = &mut self.source else { return false };
+        let tally = &mut self.tally;
+        socket.poll(now, node, |endpoint, _, event| {
+            let Event::Request { ticket, message } = event else { return };
+            let is_known =
+                message.is_path(PATH) && tally.datagram(now, message.payload, 0).is_some();
+            let code = if is_known { Code::CHANGED } else { Code::BAD_REQUEST };
+            // It has just come, and an empty response has room.
+            let _ = endpoint.respond(now, ticket, code, |_| Ok(()));
+        })
     }
 }
 
@@ -200,12 +233,16 @@ impl<P: Profile> App<P> for ReadingSink {
         self.listen(node);
         match self.source {
             Source::Tcp(port, _) => self.read_streams(now, port, node),
-            Source::Datagrams { .. } => self.read_datagrams(now, node),
+            Source::Datagrams { .. } | Source::NonConfirmable(_) => self.read_datagrams(now, node),
+            Source::Coap(_) => self.read_messages(now, node),
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (!self.listening).then_some(Instant::ZERO)
+        match &self.source {
+            Source::Coap(socket) => socket.deadline(),
+            _ => (!self.listening).then_some(Instant::ZERO),
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,6 +1,7 @@
-//! Readings in datagrams that nobody answers: lost ones are lost, or the sender is told of them
-//! for free (the ideal protocol of TCPlp §8.2.2).
+//! The ideal protocol of TCPlp §8.2.2: datagrams that nobody answers, of whose losses the sender is
+//! told for free.
 
+use super::PACE;
 use super::queue::{Piece, Queue};
 use super::reading::{TAG, untag};
 use core::net::Ipv6Addr;
@@ -10,9 +11,6 @@ use kinglet::{Node, Profile};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// From one datagram to the next: the paper's application sleeps as long after each message that
-/// is not confirmed.
-const PACE: Duration = Duration::from_millis(500);
 /// After this time the fate of a datagram is settled: what is longer on its way than 6LoWPAN
 /// reassembles in OpenThread of 2018 does not arrive. Being late costs the ideal sender nothing but
 /// time.
@@ -28,7 +26,7 @@ struct Sent {
 }
 
 /// Datagrams to the sink.
-pub struct DatagramUplink {
+pub struct IdealUplink {
     to: (Ipv6Addr, u16),
     /// Octets of readings in a datagram.
     room: usize,
@@ -36,34 +34,32 @@ pub struct DatagramUplink {
     padding: usize,
     /// Datagrams whose fate may be open at a time.
     window: usize,
-    oracle: Option<Oracle>,
+    oracle: Oracle,
     socket: Option<UdpHandle>,
     next: Instant,
     sent: VecDeque<Sent>,
     resent: u32,
 }
 
-impl DatagramUplink {
+impl IdealUplink {
     /// Datagrams to `to` with `room` octets of readings and `padding` octets in place of headers.
-    pub fn new(to: (Ipv6Addr, u16), room: usize, padding: usize) -> Self {
-        DatagramUplink {
+    /// What `oracle` does not know of is sent again; at most `window` datagrams wait for that.
+    pub fn new(
+        to: (Ipv6Addr, u16),
+        (room, padding, window): (usize, usize, usize),
+        oracle: Oracle,
+    ) -> Self {
+        IdealUplink {
             to,
             room,
             padding,
-            window: usize::MAX,
-            oracle: None,
+            window,
+            oracle,
             socket: None,
             next: Instant::ZERO,
             sent: VecDeque::new(),
             resent: 0,
         }
-    }
-
-    /// What `oracle` does not know of is sent again; at most `window` datagrams wait for that.
-    #[must_use]
-    pub fn told_by(mut self, oracle: Oracle, window: usize) -> Self {
-        (self.oracle, self.window) = (Some(oracle), window);
-        self
     }
 
     /// Datagrams sent again.
@@ -97,11 +93,10 @@ impl DatagramUplink {
         let due = self.sent.front().is_some_and(|sent| sent.at + VERDICT <= now);
         let settled = if due { self.sent.pop_front() } else { None };
         let piece = match settled {
-            Some(lost) if self.oracle.is_some() => {
+            Some(lost) => {
                 self.resent += 1;
                 Some(lost.piece)
             }
-            Some(_) => return true,
             None if queue.is_ready() && self.sent.len() < self.window => queue.take(self.room),
             None => None,
         };
@@ -113,8 +108,7 @@ impl DatagramUplink {
     }
 
     fn forget_arrived(&mut self) {
-        let Some(oracle) = &self.oracle else { return };
-        let Ok(mut arrived) = oracle.lock() else { return };
+        let Ok(mut arrived) = self.oracle.lock() else { return };
         self.sent.retain(|sent| !arrived.contains(&sent.piece.tag));
         arrived.clear();
     }

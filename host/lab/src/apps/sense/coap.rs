@@ -1,0 +1,108 @@
+//! Readings in CoAP messages, confirmable or not.
+
+use super::PACE;
+use super::queue::{Piece, Queue};
+use super::reading::untag;
+use crate::apps::coap::{CoapSocket, Peer};
+use kinglet::time::{Instant, earliest};
+use kinglet::{Node, Profile};
+use kinglet_coap::{Code, Config, Delivery, Event, Handle, Stats};
+
+/// The resource of readings, named as in the paper's application. With it, a token of four octets
+/// and UDP's header a message is as long as a TCP segment with as many octets of readings.
+pub(super) const PATH: &str = "anemometer";
+
+/// One message at a time to the sink.
+pub struct CoapUplink {
+    to: Peer,
+    /// Octets of readings in a message.
+    room: usize,
+    delivery: Delivery,
+    socket: CoapSocket,
+    /// The last message, and the exchange that it is in.
+    piece: Option<Piece>,
+    request: Option<Handle>,
+    next: Instant,
+}
+
+impl CoapUplink {
+    /// Messages to `to` with `room` octets of readings.
+    pub fn new(to: Peer, room: usize, delivery: Delivery, config: Config) -> Self {
+        let socket = CoapSocket::new(0, config);
+        CoapUplink { to, room, delivery, socket, piece: None, request: None, next: Instant::ZERO }
+    }
+
+    /// The counters of its endpoint.
+    pub fn stats(&self) -> Stats {
+        self.socket.stats()
+    }
+
+    pub(super) fn held(&self) -> impl Iterator<Item = u32> {
+        self.piece.iter().flat_map(|piece| {
+            piece.ends.iter().map(|(_, number)| *number).chain([untag(piece.tag).0])
+        })
+    }
+
+    pub(super) fn deadline(&self, queue: &Queue) -> Option<Instant> {
+        let wants = self.request.is_none() && queue.is_ready();
+        earliest(self.socket.deadline(), wants.then_some(self.next))
+    }
+
+    pub(super) fn poll<P: Profile>(
+        &mut self,
+        now: Instant,
+        node: &mut Node<P>,
+        queue: &mut Queue,
+    ) -> bool {
+        if self.request.is_none() && now >= self.next && queue.is_ready() {
+            self.piece = queue.take(self.room);
+            self.ask(now);
+        }
+        let request = self.request;
+        let mut answered = false;
+        let mut busy = self.socket.poll(now, node, |_, _, event| {
+            answered |= matches!(event, Event::Response { handle, .. } if Some(handle) == request);
+        });
+        if answered {
+            (self.request, self.piece) = (None, None);
+        }
+        while let Some((handle, _)) = self.socket.endpoint().poll_failure() {
+            if Some(handle) == request {
+                // Given up, and begun anew with the first timeout: nothing but a full queue loses
+                // readings.
+                self.ask(now);
+            }
+            busy = true;
+        }
+        busy | self.forget_sent(now)
+    }
+
+    fn ask(&mut self, now: Instant) {
+        let Some(piece) = &self.piece else { return };
+        let code = if self.delivery == Delivery::Confirmable { Code::POST } else { Code::PUT };
+        let made = self.socket.endpoint().request(now, self.to, self.delivery, code, |request| {
+            request.path(PATH)?;
+            let space = request.payload_space(size_of_val(&piece.tag) + piece.octets.len())?;
+            let (tag, octets) = space.split_at_mut(size_of_val(&piece.tag));
+            tag.copy_from_slice(&piece.tag.to_be_bytes());
+            octets.copy_from_slice(&piece.octets);
+            Ok(())
+        });
+        self.request = made.ok();
+    }
+
+    /// Nobody waits for an answer to what is not confirmable. The message stays: whether it has
+    /// arrived is not known yet.
+    fn forget_sent(&mut self, now: Instant) -> bool {
+        let Some(request) = self.request.filter(|_| self.delivery != Delivery::Confirmable) else {
+            return false;
+        };
+        let sent = self.socket.endpoint().is_sent(request) == Some(true);
+        if sent {
+            self.socket.endpoint().cancel(request);
+            self.request = None;
+            self.next = now + PACE;
+        }
+        sent
+    }
+}
