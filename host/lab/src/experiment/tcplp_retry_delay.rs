@@ -128,7 +128,7 @@ fn link_of(from: u32, slope_db: i8) -> Link {
 fn refine(rows: &mut Rows) {
     let best = one_hop_bound().kbps;
     // The paper draws B/3 with B its ideal one-hop goodput (§7.2).
-    rows.bound("goodput", |r| Some(if r.series == "1 hop" { best } else { best / 3.0 }));
+    rows.bound("goodput", |r| Some(if r.label.contains("hops=1") { best } else { best / 3.0 }));
     for (series, suffix, ..) in SERIES {
         for d in DELAYS_MS {
             let label = format!("d_ms={d}{suffix}");
