@@ -1,10 +1,10 @@
 //! How long to wait between link retries.
 //!
-//! A fixed d (TCPlp §7.1) costs time wherever nobody is hidden. The adaptive one asks what d is for:
-//! two that cannot hear each other and have collided collide again if both repeat at once. So d is
-//! too short where *repetitions* fail more often than first transmissions, which noise and load make
-//! fail as well; otherwise it may be shorter. Links whose signal is weak are left out: their frames
-//! are most of the repetitions and few of the first transmissions, whatever d is.
+//! A fixed d (TCPlp §7.1) costs time wherever nobody is hidden. The adaptive one asks what d is
+//! for: two that cannot hear each other and have collided collide again if both repeat at once. So
+//! d is too short where *repetitions* fail more often than first transmissions, which noise and
+//! load make fail as well; otherwise it may be shorter. Links whose signal is weak are left out:
+//! their frames are most of the repetitions and few of the first transmissions, whatever d is.
 
 use kinglet_time::Duration;
 

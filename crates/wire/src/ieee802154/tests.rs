@@ -103,7 +103,8 @@ proptest! {
             let counter = read.frame_counter.unwrap();
             let at = read.frame_counter_at;
             assert_eq!(octets[at..at + 4], counter.to_le_bytes());
-            Security { level: read.level, frame_counter: counter, key_index: read.key_identifier[0] }
+            let key_index = read.key_identifier[0];
+            Security { level: read.level, frame_counter: counter, key_index }
         });
         prop_assert_eq!(read, repr.security);
     }

@@ -17,8 +17,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              round-trip time and segment loss. Control: the same three hops with everyone's \
              carrier sense hearing everyone, so that nobody is hidden. Overlap model: sinr-ber; \
              for sensitivity strict and capture, and links whose strengths differ by 1 or 4 dB \
-             from hop to hop. Beside the paper: d that adapts, from 0 to 40 ms, over the same lines \
-             and over one hop that loses a tenth of all frames.",
+             from hop to hop. Beside the paper: d that adapts, from 0 to 40 ms, over the same \
+             lines and over one hop that loses a tenth of all frames.",
     threats: &[
         "In the line every node hears exactly its neighbours; the testbed's links were not so \
          sharp.",
