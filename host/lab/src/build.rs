@@ -5,16 +5,17 @@ use crate::flows::Builder;
 use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::scenario::{
-    self, Buffer, Csma, Mss, NodeId, Overlap, Propagation, RadioProfile, Role, Scenario, Source,
+    self, Buffer, Csma, Mss, NodeId, Overlap, Propagation, Queue, RadioProfile, Role, Scenario,
+    Source,
 };
 use core::net::Ipv6Addr;
-use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::net::{InterfaceAddress, NextHop, QueueDiscipline, Red, Route};
 use kinglet::radio::{Capabilities, Channel, CsmaParams};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
-use kinglet::time::Duration;
+use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Node};
+use kinglet::{Config, Node, Polling};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
@@ -236,11 +237,46 @@ fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
             max_backoffs: config.max_csma_backoffs,
         },
         max_frame_retries: config.max_frame_retries,
-        retry_delay_max: Duration::from_millis(u64::from(config.retry_delay_ms)),
+        retry_delay_max: milliseconds(config.retry_delay_ms),
         adaptive_retry_delay: config.adaptive_retry_delay,
         security: config.security.then_some(SECURITY),
         reserved_security: config.reserved_security_bytes,
+        rx_on_when_idle: scenario.nodes[node as usize].role != Role::Leaf,
+        data_request_timeout: milliseconds(scenario.leaf.data_request_timeout_ms),
+        indirect: mac::Indirect {
+            max_retries: scenario.indirect.retries,
+            retry_delay_max: milliseconds(scenario.indirect.retry_delay_ms),
+            min_be: scenario.indirect.min_be,
+            preempt: scenario.indirect.preempt,
+            burst: scenario.indirect.burst,
+        },
         ..mac::Config::DEFAULT
+    }
+}
+
+fn milliseconds(ms: u32) -> Duration {
+    Duration::from_millis(ms.into())
+}
+
+/// When a leaf asks its parent.
+fn polling_of(leaf: &scenario::Leaf) -> Polling {
+    let base = Duration::from_micros((leaf.sleep_interval_s * 1e6) as u64);
+    match leaf.polling {
+        scenario::Polling::Fixed => {
+            Polling::Fixed { base, expecting: milliseconds(leaf.expecting_ms) }
+        }
+        scenario::Polling::Predictive => Polling::Predictive { base },
+    }
+}
+
+/// Tells leaves and parents of each other.
+fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabPlan>>]) {
+    for (child, parent) in (0..).zip(scenario.parents()) {
+        let Some(parent) = parent else { continue };
+        let known = stacks[parent as usize].add_child(short_of(child));
+        known.expect("checked with the scenario");
+        let routed = stacks[child as usize].set_parent(Instant::ZERO, Some(short_of(parent)));
+        routed.expect("the plan has room for a default route");
     }
 }
 
@@ -259,6 +295,11 @@ fn stack(
     config.net.link = config.mac.source();
     let place = &scenario.nodes[node as usize];
     config.net.forward = place.role != Role::Leaf;
+    config.net.queue = match scenario.net.queue {
+        Queue::TailDrop => QueueDiscipline::TailDrop,
+        Queue::Red => QueueDiscipline::Red(Red::DEFAULT),
+    };
+    config.polling = polling_of(&scenario.leaf);
     let mut stack = Box::new(Node::new(config, radio_of(scenario).capabilities()));
     let net = stack.net();
     let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
@@ -293,7 +334,6 @@ fn wire_to_host(
     net.add_address(own).expect("the plan has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     net.add_route(everything).expect("the plan has room for a default route");
-    let milliseconds = |ms: u32| Duration::from_millis(u64::from(ms));
     let config = WireConfig {
         delay: milliseconds(wire.delay_ms),
         loss: wire.loss,
@@ -346,9 +386,15 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     let mut apps = builder.apps;
     let host_apps = apps.pop().unwrap_or_default();
     let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));
-    let nodes = (0..).zip(apps).map(|(node, apps)| {
-        let mut stack = stack(scenario, node, seed, &routes);
-        add_default_route(scenario, node, &routes, &mut stack);
+    let mut stacks: Vec<_> = (0..scenario.host())
+        .map(|node| {
+            let mut stack = stack(scenario, node, seed, &routes);
+            add_default_route(scenario, node, &routes, &mut stack);
+            stack
+        })
+        .collect();
+    introduce(scenario, &mut stacks);
+    let nodes = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
         let place = &scenario.nodes[node as usize];
         let config = NodeConfig {
             position: Position { x_m: place.x_m, y_m: place.y_m },

@@ -23,10 +23,13 @@ pub const LISTENERS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct LabPlan;
 
+/// Leaves of one parent.
+pub(crate) const CHILDREN: usize = 16;
+
 impl mac::Sizes for LabPlan {
     type Queue = [mac::Slot; 3];
     type Neighbours = [mac::Neighbour; 16];
-    type Sleepers = [mac::Sleeper; 16];
+    type Sleepers = [mac::Sleeper; CHILDREN];
 }
 
 impl net::Sizes for LabPlan {
@@ -35,8 +38,8 @@ impl net::Sizes for LabPlan {
     type Reassembly = [Option<net::Partial>; 6];
     type Output = [Option<net::Queued>; 20];
     type Host = [Option<net::Queued>; 16];
-    type Children = [Option<net::Child>; 16];
-    type Indirect = [Option<net::Parked>; 16];
+    type Children = [Option<net::Child>; CHILDREN];
+    type Indirect = [Option<net::Parked>; CHILDREN];
     type Addresses = [Option<net::InterfaceAddress>; 2];
     type Routes = [Option<net::Route>; ROUTES];
     type Neighbours = [Option<net::Neighbour>; 2];

@@ -3,7 +3,7 @@
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, Network, network, payload_of};
 use crate::flows::{self, Need};
-use crate::plan::{BUFFER, ROUTES};
+use crate::plan::{BUFFER, CHILDREN, ROUTES};
 use crate::run::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
@@ -94,6 +94,12 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     // One more for the default route.
     if let Some((node, count)) = routes.into_iter().find(|(_, count)| *count > ROUTES - 1) {
         return Err(too_many(count, (ROUTES - 1, "routes"), node));
+    }
+    let mut children: BTreeMap<NodeId, usize> = BTreeMap::new();
+    let parents = scenario.parents().into_iter().flatten();
+    parents.for_each(|parent| *children.entry(parent).or_default() += 1);
+    if let Some((node, count)) = children.into_iter().find(|(_, count)| *count > CHILDREN) {
+        return Err(too_many(count, (CHILDREN, "leaves"), node));
     }
     Ok(())
 }

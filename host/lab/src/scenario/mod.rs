@@ -10,11 +10,13 @@ mod office;
 mod parse;
 mod places;
 mod read;
+mod sleep;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Sensor};
 pub use interference::{Hours, Interferer, Source};
+pub use sleep::{Indirect, Leaf, Net, Polling, Queue};
 pub use topology::{Route, connected};
 
 use std::path::Path;
@@ -41,6 +43,12 @@ pub struct Scenario {
     pub interference: Vec<Interferer>,
     /// Link layer parameters, the same on every node.
     pub mac: Mac,
+    /// How parents send to leaves, the same on every node.
+    pub indirect: Indirect,
+    /// How leaves sleep.
+    pub leaf: Leaf,
+    /// Network layer parameters, the same on every node.
+    pub net: Net,
     /// Transport parameters, the same on every node unless a flow says otherwise.
     pub tcp: Tcp,
     /// Who is where.
@@ -66,6 +74,9 @@ impl Default for Scenario {
             medium: Medium::default(),
             interference: Vec::new(),
             mac: Mac::default(),
+            indirect: Indirect::default(),
+            leaf: Leaf::default(),
+            net: Net::default(),
             tcp: Tcp::default(),
             nodes: topology::line(1, LINE_SPACING_M),
             wire: None,
@@ -122,6 +133,12 @@ impl Scenario {
     /// 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         topology::routes(self)
+    }
+
+    /// For each node the parent that it asks for its packets, if it is a leaf: the one that it was
+    /// given, else its next hop to the border router, or to node 0 if there is none.
+    pub fn parents(&self) -> Vec<Option<NodeId>> {
+        topology::parents(self)
     }
 }
 
@@ -419,7 +436,7 @@ pub struct NodePlace {
     pub y_m: f64,
     /// What it is for.
     pub role: Role,
-    /// The only neighbour that it uses, if that is given.
+    /// The parent of a leaf, if that is given: the only neighbour that it uses.
     pub parent: Option<NodeId>,
 }
 

@@ -4,10 +4,10 @@ use super::error::ScenarioError;
 use super::flow::flow;
 use super::read::{Reader, Source};
 use super::{
-    Buffer, Csma, Fault, HostCost, Link, Mac, Medium, Mss, NodeId, NodePlace, Overlap, Propagation,
-    Radio, RadioProfile, Role, Scenario, Tcp, Wire,
+    Buffer, Csma, Fault, HostCost, Indirect, Link, Mac, Medium, Mss, NodeId, NodePlace, Overlap,
+    Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire,
 };
-use super::{interference, places};
+use super::{interference, places, sleep};
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -35,7 +35,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     let radio = radio(root.table_opt("radio")?, default.radio)?;
     let nodes = default.nodes;
     let medium = medium(root.table_opt("medium")?, default.medium, nodes.len())?;
-    let mac = mac(root.table_opt("mac")?)?;
+    let (mac, indirect) = mac(root.table_opt("mac")?)?;
+    let leaf = sleep::leaf(root.table_opt("leaf")?)?;
+    let net = sleep::net(root.table_opt("net")?)?;
     let tcp = tcp(root.table_opt("tcp")?)?;
     let wire = match root.table_opt("wire")? {
         Some(table) => Some(wire(table, &nodes)?),
@@ -59,6 +61,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
         medium,
         interference,
         mac,
+        indirect,
+        leaf,
+        net,
         tcp,
         nodes,
         wire,
@@ -172,9 +177,9 @@ fn link(mut t: Reader<'_>, nodes: usize) -> Result<Link> {
     Ok(link)
 }
 
-fn mac(table: Option<Reader<'_>>) -> Result<Mac> {
+fn mac(table: Option<Reader<'_>>) -> Result<(Mac, Indirect)> {
     let d = Mac::default();
-    let Some(mut t) = table else { return Ok(d) };
+    let Some(mut t) = table else { return Ok((d, Indirect::default())) };
     let max_be = t.integer("max_be", 3..=8, d.max_be.into())?;
     let mac = Mac {
         min_be: t.integer("min_be", 0..=max_be, u64::from(d.min_be).min(max_be))? as u8,
@@ -192,8 +197,9 @@ fn mac(table: Option<Reader<'_>>) -> Result<Mac> {
         security: t.boolean("security", d.security)?,
         reserved_security_bytes: reserved(&mut t, d.reserved_security_bytes)?,
     };
+    let indirect = sleep::indirect(t.table_opt("indirect")?, mac.max_be)?;
     t.finish()?;
-    Ok(mac)
+    Ok((mac, indirect))
 }
 
 /// The MAC fills reserved octets with an element of its own, which takes 7 at least.

@@ -97,7 +97,8 @@ fn the_annotated_example_parses_and_says_what_the_defaults_are() {
     assert_eq!(scenario.radio, default.radio);
     assert_eq!(scenario.medium, default.medium);
     assert_eq!(scenario.mac, Mac { retry_delay_ms: 40, ..default.mac });
-    assert_eq!(scenario.tcp, default.tcp);
+    assert_eq!((scenario.indirect, scenario.leaf), (default.indirect, default.leaf));
+    assert_eq!((scenario.net, scenario.tcp), (default.net, default.tcp));
     assert_eq!(scenario.nodes.len(), 4);
     assert_eq!(scenario.flows, vec![Flow::bulk(3, 0)]);
 }
@@ -125,7 +126,7 @@ fn every_toml_block_of_the_reference_parses() {
 fn the_reference_names_every_key() {
     let reference = include_str!("../../SCENARIO.md");
     // Each section with one wrong key answers with all of its valid ones.
-    for section in ["[radio]", "[medium]", "[mac]", "[tcp]"] {
+    for section in ["[radio]", "[medium]", "[mac]", "[mac.indirect]", "[leaf]", "[net]", "[tcp]"] {
         let message = refused(&format!("{LINE}{section}\nzebra_stripes = 1\n"));
         let keys = message.split("valid keys here: ").nth(1).expect("lists the keys");
         for key in keys.split(", ") {
@@ -178,6 +179,36 @@ fn only_a_leaf_has_a_parent_and_not_itself() {
     assert!(refused(&text("router", 0)).contains("only a leaf has a parent"));
     assert!(refused(&text("leaf", 1)).contains("not its own parent"));
     assert!(refused(&text("leaf", 2)).contains("2 is out of range"));
+}
+
+#[test]
+fn a_leaf_without_a_parent_gets_the_next_hop_to_the_border_router_and_no_other_neighbour() {
+    // All in range of each other, and the leaf nearer to node 2.
+    let text = "[[node]]\nrole = \"border-router\"\n[[node]]\nx_m = 8\n[[node]]\nx_m = 16\n\
+                [[node]]\nx_m = 15\nrole = \"leaf\"\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n";
+    let scenario = Scenario::from_toml("p", text).expect("valid");
+    assert_eq!(scenario.parents(), [None, None, None, Some(1)]);
+    let to_leaf: Vec<_> = scenario.routes().into_iter().filter(|r| r.destination == 3).collect();
+    assert_eq!(to_leaf.len(), 2, "node 2 by way of the parent: {to_leaf:?}");
+    assert!(to_leaf.iter().any(|route| (route.node, route.next_hop) == (2, 1)));
+}
+
+#[test]
+fn sleeping_and_queueing_have_their_keys() {
+    let text = "[topology]\nline = { hops = 1 }\n[leaf]\nsleep_interval_s = 0.5\npolling = \"fixed\"\n\
+                expecting_ms = 20\ndata_request_timeout_ms = 30\n[net]\nqueue = \"red\"\n\
+                [mac]\n[mac.indirect]\nretries = 1\nretry_delay_ms = 7\nmin_be = 0\n\
+                preempt = false\nburst = false\n";
+    let scenario = Scenario::from_toml("s", text).expect("valid");
+    let (polling, sleep_interval_s) = (Polling::Fixed, 0.5);
+    let (expecting_ms, data_request_timeout_ms) = (20, 30);
+    let leaf = Leaf { sleep_interval_s, polling, expecting_ms, data_request_timeout_ms };
+    assert_eq!(scenario.leaf, leaf);
+    let (retries, retry_delay_ms, min_be) = (1, 7, 0);
+    let indirect = Indirect { retries, retry_delay_ms, min_be, preempt: false, burst: false };
+    assert_eq!((scenario.indirect, scenario.net.queue), (indirect, Queue::Red));
+    assert!(refused(&text.replace("min_be = 0", "min_be = 6")).contains("mac.indirect.min_be"));
+    assert!(refused(&text.replace("red", "blue")).contains("net.queue"));
 }
 
 #[test]

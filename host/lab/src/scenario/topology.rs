@@ -120,10 +120,30 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
 }
 
 /// For each node who can hear it and be heard, with the cost of that link. A leaf has its parent
-/// only, if it was given one.
+/// only.
 fn neighbourhoods(scenario: &Scenario) -> Vec<Vec<(NodeId, u32)>> {
+    neighbourhoods_with(scenario, &parents(scenario))
+}
+
+/// See [`Scenario::parents`].
+pub(super) fn parents(scenario: &Scenario) -> Vec<Option<NodeId>> {
+    let given: Vec<_> = scenario.nodes.iter().map(|place| place.parent).collect();
+    let lacks = |(place, parent): (&NodePlace, &Option<NodeId>)| {
+        place.role == Role::Leaf && parent.is_none()
+    };
+    if !scenario.nodes.iter().zip(&given).any(lacks) {
+        return given;
+    }
+    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+    let neighbours = neighbourhoods_with(scenario, &given);
+    let towards = tree_towards(scenario, &neighbours, border.unwrap_or(0) as NodeId);
+    let nodes = scenario.nodes.iter().zip(&given).zip(towards);
+    nodes.map(|((place, given), next)| if lacks((place, given)) { next } else { *given }).collect()
+}
+
+fn neighbourhoods_with(scenario: &Scenario, parents: &[Option<NodeId>]) -> Vec<Vec<(NodeId, u32)>> {
     let count = scenario.nodes.len() as NodeId;
-    let parent = |node: NodeId| scenario.nodes.get(node as usize).and_then(|place| place.parent);
+    let parent = |node: NodeId| parents.get(node as usize).copied().flatten();
     let allowed = |a, b| parent(a).is_none_or(|p| p == b) && parent(b).is_none_or(|p| p == a);
     // A link is used only if it works both ways: acknowledgements have to come back.
     let both = |a, b| Some((b, cost(scenario, a, b)?.max(cost(scenario, b, a)?)));

@@ -1,0 +1,142 @@
+//! How leaves sleep, how their parents answer them, and how relays queue: values and their reading.
+
+use super::parse::Result;
+use super::read::Reader;
+
+/// How leaves sleep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leaf {
+    /// Time between data requests while nothing is expected, in seconds.
+    pub sleep_interval_s: f64,
+    /// When to ask while something is.
+    pub polling: Polling,
+    /// Time between data requests while something is expected, with [`Polling::Fixed`], in
+    /// milliseconds.
+    pub expecting_ms: u32,
+    /// How long a leaf listens for the frame that was promised, in milliseconds.
+    pub data_request_timeout_ms: u32,
+}
+
+/// When a leaf that expects something asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polling {
+    /// At fixed intervals.
+    Fixed,
+    /// When it is due.
+    Predictive,
+}
+
+impl Default for Leaf {
+    /// The longest sleep of a Thread child, and OpenThread's time-out.
+    fn default() -> Self {
+        Leaf {
+            sleep_interval_s: 240.0,
+            polling: Polling::Predictive,
+            expecting_ms: 100,
+            data_request_timeout_ms: 100,
+        }
+    }
+}
+
+impl Leaf {
+    /// TCPlp §8.1.1 and §8.2: 100 ms while anything is expected.
+    pub fn tcplp() -> Self {
+        Leaf { polling: Polling::Fixed, ..Leaf::default() }
+    }
+}
+
+/// How parents send to leaves that have asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Indirect {
+    /// Retransmissions after the first attempt.
+    pub retries: u8,
+    /// A retransmission waits a random time between 0 and this, in milliseconds.
+    pub retry_delay_ms: u32,
+    /// macMinBE of these frames.
+    pub min_be: u8,
+    /// Whether they go between two attempts of the frame being sent.
+    pub preempt: bool,
+    /// Whether one data request fetches all that waits.
+    pub burst: bool,
+}
+
+impl Default for Indirect {
+    /// As [`Indirect::tcplp`], and in bursts.
+    fn default() -> Self {
+        Indirect { burst: true, ..Indirect::tcplp() }
+    }
+}
+
+impl Indirect {
+    /// What TCPlp §8.4 has made of OpenThread: five attempts (its authors' `platform_config.h`),
+    /// with up to 20 ms between them, before the frame in progress.
+    pub fn tcplp() -> Self {
+        Indirect { retries: 4, retry_delay_ms: 20, preempt: true, ..Indirect::openthread() }
+    }
+
+    /// What TCPlp's authors found in OpenThread: one attempt for a data request.
+    pub fn openthread() -> Self {
+        Indirect { retries: 0, retry_delay_ms: 0, min_be: 3, preempt: false, burst: false }
+    }
+}
+
+/// Network layer parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Net {
+    /// What relays do while packets wait.
+    pub queue: Queue,
+}
+
+/// What happens to packets that are to be relayed while others wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// They wait too, unless the queue is full.
+    TailDrop,
+    /// Random early detection with marking.
+    Red,
+}
+
+impl Default for Net {
+    fn default() -> Self {
+        Net { queue: Queue::TailDrop }
+    }
+}
+
+pub(super) fn leaf(table: Option<Reader<'_>>) -> Result<Leaf> {
+    let d = Leaf::default();
+    let Some(mut t) = table else { return Ok(d) };
+    let choices = [("predictive", Polling::Predictive), ("fixed", Polling::Fixed)];
+    let timeout = d.data_request_timeout_ms.into();
+    let leaf = Leaf {
+        sleep_interval_s: t.number("sleep_interval_s", 0.01..=86_400.0, d.sleep_interval_s)?,
+        polling: t.choice("polling", &choices, d.polling)?,
+        expecting_ms: t.integer("expecting_ms", 1..=60_000, d.expecting_ms.into())? as u32,
+        data_request_timeout_ms: t.integer("data_request_timeout_ms", 1..=1000, timeout)? as u32,
+    };
+    t.finish()?;
+    Ok(leaf)
+}
+
+/// `max_be` bounds `min_be`.
+pub(super) fn indirect(table: Option<Reader<'_>>, max_be: u8) -> Result<Indirect> {
+    let d = Indirect::default();
+    let Some(mut t) = table else { return Ok(Indirect { min_be: d.min_be.min(max_be), ..d }) };
+    let indirect = Indirect {
+        retries: t.integer("retries", 0..=7, d.retries.into())? as u8,
+        retry_delay_ms: t.integer("retry_delay_ms", 0..=10_000, d.retry_delay_ms.into())? as u32,
+        min_be: t.integer("min_be", 0..=max_be.into(), d.min_be.min(max_be).into())? as u8,
+        preempt: t.boolean("preempt", d.preempt)?,
+        burst: t.boolean("burst", d.burst)?,
+    };
+    t.finish()?;
+    Ok(indirect)
+}
+
+pub(super) fn net(table: Option<Reader<'_>>) -> Result<Net> {
+    let d = Net::default();
+    let Some(mut t) = table else { return Ok(d) };
+    let queues = [("tail-drop", Queue::TailDrop), ("red", Queue::Red)];
+    let net = Net { queue: t.choice("queue", &queues, d.queue)? };
+    t.finish()?;
+    Ok(net)
+}
