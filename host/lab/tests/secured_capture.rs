@@ -1,0 +1,47 @@
+//! What tshark makes of a capture whose frames are secured: nothing without the key, and with it
+//! everything that was sent, integrity codes included.
+
+use kinglet_lab::run::{Options, run};
+use kinglet_lab::scenario::Scenario;
+use std::path::Path;
+use std::process::Command;
+
+const SCENARIO: &str = "duration_s = 3\n[topology]\nline = { hops = 2 }\n\
+                        [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n";
+
+/// How many frames match the filter; `None` without tshark.
+fn count(capture: &Path, options: &[String], filter: &str) -> Option<usize> {
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-n").arg("-r").arg(capture).args(options);
+    let output = tshark.args(["-Y", filter, "-T", "fields", "-e", "frame.number"]).output().ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(output.stdout.iter().filter(|&&octet| octet == b'\n').count())
+}
+
+#[test]
+fn tshark_decrypts_a_secured_run_with_the_key_and_not_without() {
+    let scenario = Scenario::from_toml("secured", SCENARIO).expect("a valid scenario");
+    let name = format!("kinglet-secured-{}.pcap", std::process::id());
+    let capture = std::env::temp_dir().join(name);
+    let options = Options { pcap: Some(capture.clone()), ..Options::default() };
+    let result = run(&scenario, 1, &options).expect("it can be simulated");
+    assert!(result.flows[0].intact && result.flows[0].bytes > 0);
+    let plain = ["-o", "wpan.fcs_format:ITU-T CRC-16"].map(str::to_owned).to_vec();
+    let mut keyed = plain.clone();
+    let key: String = b"Kinglet scenario".iter().map(|octet| format!("{octet:02x}")).collect();
+    keyed.extend(["-o".to_owned(), format!("uat:ieee802154_keys:\"{key}\",\"1\",\"No hash\"")]);
+    for short in 1..=3 {
+        let address = format!("\"{short:04x}\",\"abcd\",020000fffe00{short:04x}");
+        keyed.extend(["-o".to_owned(), format!("uat:802154_addresses:{address}")]);
+    }
+    let wrong = "_ws.malformed || _ws.expert.severity == 0x800000";
+    let found = [(&plain, "tcp"), (&keyed, "tcp"), (&keyed, wrong), (&keyed, "wpan.security")]
+        .map(|(options, filter)| count(&capture, options, filter));
+    let _ = std::fs::remove_file(&capture);
+    let [Some(closed), Some(open), Some(wrong), Some(secured)] = found else {
+        eprintln!("SKIPPED: tshark is not installed");
+        return;
+    };
+    assert_eq!((closed, wrong), (0, 0));
+    assert!(open > 50 && secured >= open, "{open} of {secured}");
+}
