@@ -61,8 +61,8 @@ impl Config {
     }
 }
 
-/// The network layer's settings, with what it must share with the MAC: the addresses under which that
-/// sends and receives, and how children fetch their frames.
+/// The network layer's settings, with what it must share with the MAC: the addresses under which
+/// that sends and receives, and how children fetch their frames.
 const fn with_addresses(net: net::Config, mac: &mac::Config) -> net::Config {
     let link = mac.source();
     let alias = match link {
@@ -155,8 +155,8 @@ impl<P: Profile> Node<P> {
         self.mac.filter()
     }
 
-    /// Takes an event of the radio; `frame` holds the octets of a received frame, which is decrypted
-    /// where it is.
+    /// Takes an event of the radio; `frame` holds the octets of a received frame, which is
+    /// decrypted where it is.
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
@@ -226,6 +226,10 @@ impl<P: Profile> Node<P> {
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         if let Some(outcome) = self.mac.poll_data_request(now) {
             self.handle_data(now, outcome);
+        }
+        while let Some(child) = self.mac.poll_listener(now) {
+            // One that samples the channel is served as if it had asked.
+            let _ = self.net.handle_data_request(now, child);
         }
         self.fill_mac(now);
         while let Some((child, pending)) = self.net.poll_pending_change() {
@@ -385,6 +389,7 @@ impl<P: Profile> Node<P> {
     /// be.
     fn plan_data_request(&mut self, now: Instant) {
         if self.poller.parent().is_some() {
+            self.poller.set_sampling(self.mac.is_sampling());
             self.poller.update(now, self.tcp.expected_by_each());
             self.ask_parent(now);
         }
@@ -431,7 +436,12 @@ impl<P: Profile> Node<P> {
             }
             None => {}
         }
-        self.poller.set_parent(now, parent.filter(|_| !self.mac.config().rx_on_when_idle));
+        let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
+        self.poller.set_parent(now, asks);
+        match asks {
+            Some(parent) => drop(self.mac.start_sampling(now, Address::Short(parent))),
+            None => self.mac.stop_sampling(),
+        }
         Ok(())
     }
 

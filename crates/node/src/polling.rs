@@ -156,6 +156,8 @@ pub(crate) struct Poller {
     again: bool,
     /// Data requests without result in a row.
     failures: u8,
+    /// The parent sends what is to come when this node samples the channel.
+    sampling: bool,
     /// When to ask next.
     next: Option<Instant>,
     sources: [Source; SOURCES],
@@ -172,6 +174,7 @@ impl Poller {
             not_before: Instant::ZERO,
             again: false,
             failures: 0,
+            sampling: false,
             next: None,
             sources: [Source::NONE; SOURCES],
         }
@@ -193,6 +196,11 @@ impl Poller {
             self.failures = 0;
             self.plan();
         }
+    }
+
+    /// Whether what is expected comes without having been asked for.
+    pub(crate) fn set_sampling(&mut self, sampling: bool) {
+        self.sampling = sampling;
     }
 
     /// What those that are not TCP expect from now on.
@@ -281,7 +289,8 @@ impl Poller {
             return;
         }
         let mut next = self.last + self.policy.base();
-        for (index, source) in self.sources.iter().enumerate() {
+        let sources = self.sources.iter().filter(|_| !self.sampling);
+        for (index, source) in sources.enumerate() {
             let at = source.next(self.policy, self.last);
             // TCP sends again when time is up, and expects something anew; the others say so.
             let until = source.expected.filter(|_| index == CONNECTIONS).map(|e| e.until);

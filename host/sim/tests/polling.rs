@@ -1,6 +1,7 @@
 //! A leaf that sleeps sends batches by TCP to a host behind its parent.
 
 use core::net::Ipv6Addr;
+use kinglet::mac::Csl;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::radio::Capabilities;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
@@ -89,6 +90,7 @@ fn stack(
     address: Ipv6Addr,
     radio: Capabilities,
     sleeps: Option<Polling>,
+    csl: Option<Csl>,
 ) -> Box<Stack> {
     let mut config = Config::new(short, [0; 8], short.into(), [short as u8; 16]);
     config.net.forward = sleeps.is_none();
@@ -97,6 +99,7 @@ fn stack(
     config.mac.indirect.max_retries = 3;
     config.mac.max_frame_retries = 7;
     config.polling = sleeps.unwrap_or(Polling::DEFAULT);
+    config.mac.csl = csl;
     let mut node = Box::new(Stack::new(config, radio));
     node.net().add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
     node.net().set_context(0, Some(Context { prefix: PREFIX, len: 64 })).unwrap();
@@ -117,16 +120,28 @@ struct Outcome {
 
 /// 64 minutes with this delay and loss on the wire.
 fn run(radio: RadioProfile, polling: Polling, delay: Duration, loss: f64, seed: u64) -> Outcome {
+    run_sampling(radio, polling, None, delay, loss, seed)
+}
+
+/// The same with a leaf that samples the channel.
+fn run_sampling(
+    radio: RadioProfile,
+    polling: Polling,
+    csl: Option<Csl>,
+    delay: Duration,
+    loss: f64,
+    seed: u64,
+) -> Outcome {
     let capabilities = radio.capabilities();
-    let mut leaf = stack(2, own(2), capabilities, Some(polling));
+    let mut leaf = stack(2, own(2), capabilities, Some(polling), csl);
     leaf.set_parent(Instant::ZERO, Some(1)).unwrap();
-    let mut parent = stack(1, own(1), capabilities, None);
+    let mut parent = stack(1, own(1), capabilities, None, None);
     parent.add_child(2).unwrap();
     let via = NextHop::OnLink;
     parent.net().add_route(Route { prefix: PREFIX, prefix_len: 64, via }).unwrap();
     let (prefix, via) = (Ipv6Addr::UNSPECIFIED, NextHop::Host);
     parent.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
-    let mut host = stack(9, HOST, Capabilities::NONE, None);
+    let mut host = stack(9, HOST, Capabilities::NONE, None, None);
     host.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
     host.tcp_listen(80, ListenConfig::default()).unwrap();
 
@@ -206,4 +221,18 @@ fn loss_does_not_lead_prediction_astray() {
     assert!(predicted.radio_us < fixed.radio_us);
     assert!(predicted.in_vain * 4 < fixed.in_vain);
     assert!(predicted.timeouts < fixed.timeouts + 10);
+}
+
+#[test]
+fn a_leaf_that_samples_the_channel_asks_for_nothing() {
+    let csl = Csl {
+        period: Duration::from_millis(500),
+        drift_ppm: 40,
+        sync_interval: Duration::from_secs(10),
+    };
+    let delay = Duration::from_millis(6);
+    let outcome = run_sampling(NRF52840, Polling::DEFAULT, Some(csl), delay, 0.0, 1);
+    assert_eq!((outcome.read, outcome.timeouts), (BATCH * BATCHES as usize, 0));
+    // One every four minutes is left.
+    assert!(outcome.requests < 20, "{outcome:?}");
 }
