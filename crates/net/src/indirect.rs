@@ -1,9 +1,9 @@
 //! Packets for neighbours that sleep (IEEE 802.15.4-2015, 6.7.3): they wait here until the
 //! neighbour, a *child*, asks with a data request.
 //!
-//! Of each child one frame at a time is at the MAC, and the next one only when that was delivered: a
-//! frame that gets lost is offered again at the child's next data request. Direct traffic has its
-//! own packet in progress and does not wait for any of this.
+//! Of each child one frame at a time is at the MAC, and the next one only when that was delivered:
+//! a frame that gets lost is offered again at the child's next data request. Direct traffic has
+//! its own packet in progress and does not wait for any of this.
 //!
 //! A child that does not ask holds slots of the pool for as long as packets live, so: it has at
 //! most [`Indirect::limit`] packets; beyond its first one it takes only places that children with
@@ -220,8 +220,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(Pending { dst, ack: true, token: Token(token), class })
     }
 
-    /// Writes the frame of [`Net::pending_indirect`]. The outer `None`: there is none, but there may
-    /// be a direct one.
+    /// Writes the frame of [`Net::pending_indirect`]. The outer `None`: there is none, but there
+    /// may be a direct one.
     pub(crate) fn poll_indirect(
         &mut self,
         room: &mut [u8],

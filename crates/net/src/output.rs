@@ -502,8 +502,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Learns what became of a frame. A frame that was not delivered ends its datagram, as the rest
-    /// would only waste the channel; but one for a child is offered again when that asks. Answers the key of external payload that has got lost so,
-    /// once; as long as no more than [`FINISHED`] such datagrams have been written after it.
+    /// would only waste the channel; but one for a child is offered again when that asks. Answers
+    /// the key of external payload that has got lost so, once; as long as no more than
+    /// [`FINISHED`] such datagrams have been written after it.
     pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
         if self.indirect_outcome(now, token, delivered) || delivered {
             return None;

@@ -4,8 +4,8 @@
 //!
 //! What is measured is the queue for the radio, the packet in progress included: there packets wait
 //! for the channel. Packets for children that sleep wait elsewhere and for another reason, and
-//! packets for the host hardly wait at all; both see only a full queue. The same goes for packets of
-//! this node.
+//! packets for the host hardly wait at all; both see only a full queue. The same goes for packets
+//! of this node.
 
 use crate::config::Sizes;
 use crate::net::Net;

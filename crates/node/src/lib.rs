@@ -161,6 +161,38 @@
 //! A handle stays valid until a new connection needs its slot, so that why a connection ended can
 //! be asked of it: `tcp().info(handle)`. Who waits for something asks again after every wake-up.
 //!
+//! # A node that sleeps
+//!
+//! With `mac.rx_on_when_idle = false` the radio is off unless something is sent or awaited. Packets
+//! for such a node wait at its parent, which is told of it, and are fetched by data requests:
+//!
+//! ```
+//! # use kinglet::{Config, Mote, Node, Polling, Router, radio::Capabilities};
+//! # use kinglet::time::{Duration, Instant};
+//! let mut config = Config::new(2, [0; 8], 2, [2; 16]);
+//! config.mac.rx_on_when_idle = false;
+//! config.polling = Polling::Predictive { base: Duration::from_secs(60) };
+//! let mut leaf: Node<Mote> = Node::new(config, Capabilities::AUTO_ACK | Capabilities::ACK_WAIT);
+//! let config = Config::new(1, [0; 8], 1, [1; 16]);
+//! let mut parent: Node<Router> = Node::new(config, Capabilities::AUTO_ACK);
+//! let now = Instant::from_secs(1);
+//! parent.add_child(2)?;
+//! leaf.set_parent(now, Some(1))?; // and the default route
+//! assert_eq!(leaf.deadline(), Some(now + Duration::from_secs(60))); // nothing is expected
+//! // What TCP expects the node knows; an application that waits for a datagram says so.
+//! leaf.expect(now, now, now + Duration::from_secs(2));
+//! assert!(leaf.deadline() < Some(now + Duration::from_secs(2)));
+//! leaf.expect_nothing(now); // it is here
+//! # Ok::<(), kinglet::net::TableFull>(())
+//! ```
+//!
+//! When the first data request after a transmission is made the node learns from which ones find
+//! something ([`Polling::Predictive`]), so that few are in vain; [`Polling::TCPLP`] is what to
+//! compare it with.
+//! What a child does not fetch within `config.net.indirect.lifetime`, or fails to receive at four
+//! data requests, its parent drops; `config.mac.indirect`, the same on both sides, says whether one
+//! data request fetches all that waits. Multicasts do not reach a node that sleeps.
+//!
 //! # A memory plan of your own
 //!
 //! A plan is a type that says how long each table is. Take a preset, look at what is full

@@ -185,7 +185,8 @@ fn only_a_leaf_has_a_parent_and_not_itself() {
 fn a_leaf_without_a_parent_gets_the_next_hop_to_the_border_router_and_no_other_neighbour() {
     // All in range of each other, and the leaf nearer to node 2.
     let text = "[[node]]\nrole = \"border-router\"\n[[node]]\nx_m = 8\n[[node]]\nx_m = 16\n\
-                [[node]]\nx_m = 15\nrole = \"leaf\"\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n";
+                [[node]]\nx_m = 15\nrole = \"leaf\"\n\
+                [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n";
     let scenario = Scenario::from_toml("p", text).expect("valid");
     assert_eq!(scenario.parents(), [None, None, None, Some(1)]);
     let to_leaf: Vec<_> = scenario.routes().into_iter().filter(|r| r.destination == 3).collect();
@@ -195,7 +196,8 @@ fn a_leaf_without_a_parent_gets_the_next_hop_to_the_border_router_and_no_other_n
 
 #[test]
 fn sleeping_and_queueing_have_their_keys() {
-    let text = "[topology]\nline = { hops = 1 }\n[leaf]\nsleep_interval_s = 0.5\npolling = \"fixed\"\n\
+    let text = "[topology]\nline = { hops = 1 }\n[leaf]\nsleep_interval_s = 0.5\n\
+                polling = \"fixed\"\n\
                 expecting_ms = 20\ndata_request_timeout_ms = 30\n[net]\nqueue = \"red\"\n\
                 [mac]\n[mac.indirect]\nretries = 1\nretry_delay_ms = 7\nmin_be = 0\n\
                 preempt = false\nburst = false\n";
