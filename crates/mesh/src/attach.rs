@@ -1,5 +1,6 @@
 //! How a leaf finds a parent, keeps it and notices that it has none.
 
+use crate::config::Config;
 use crate::link::{MAX_FAILURES, UNREACHABLE, quality};
 use crate::message::{Message, Status};
 use crate::random::Random;
@@ -17,8 +18,8 @@ const ATTEMPTS: u8 = 4;
 /// A search that finds nobody is repeated after 1 s, then after twice as long, up to this many
 /// doublings.
 const MAX_BACKOFF: u8 = 6;
-/// Searches in which a parent is found but none that knows the way out of the mesh, before one is
-/// taken: a mesh that has just been switched on needs a few seconds.
+/// Searches in which the best parent may lack a way out of the mesh, before another is taken for
+/// that: a mesh that has just been switched on needs a few seconds.
 const PATIENCE: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +44,12 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// First whether it knows a way out, then the link's quality, the rest of the way, the margin.
-    fn is_better_than(&self, other: &Candidate) -> bool {
+    /// First the link's quality, then the rest of the way, then the margin; but after some time a
+    /// way out of the mesh before all of them.
+    fn is_better_than(&self, other: &Candidate, patient: bool) -> bool {
         let rank = |c: &Candidate| {
             let rest = UNREACHABLE.saturating_sub(c.cost);
-            (c.cost < UNREACHABLE, c.quality, rest, c.margin_db)
+            (!patient && rest > 0, c.quality, rest, c.margin_db)
         };
         rank(self) > rank(other)
     }
@@ -69,12 +71,14 @@ pub(crate) struct Attach {
     /// Whether the message of the current state is still to be sent.
     unsent: bool,
     fixed: Option<u16>,
+    sleeps: bool,
     /// From one word to the parent to the next.
     refresh: Duration,
 }
 
 impl Attach {
-    pub(crate) const fn new(fixed: Option<u16>, child_timeout: Duration) -> Self {
+    pub(crate) const fn new(config: &Config) -> Self {
+        let Config { parent: fixed, child_timeout, sleeps, .. } = *config;
         // Whole seconds, one for each attempt.
         let attempts = (ATTEMPTS as u64).saturating_mul(1_000_000);
         let refresh = Duration::from_micros(child_timeout.as_micros().saturating_sub(attempts));
@@ -89,6 +93,7 @@ impl Attach {
             failures: 0,
             unsent: false,
             fixed,
+            sleeps,
             refresh,
         }
     }
@@ -140,7 +145,7 @@ impl Attach {
     }
 
     fn choose(&mut self, now: Instant, random: &mut Random) {
-        let patient = self.searches < PATIENCE;
+        let patient = self.is_patient();
         match self.best.take_if(|best| best.cost < UNREACHABLE || !patient) {
             Some(best) => {
                 self.sequence = self.sequence.wrapping_add(1);
@@ -148,6 +153,10 @@ impl Attach {
             }
             None => self.fail(now, random),
         }
+    }
+
+    const fn is_patient(&self) -> bool {
+        self.searches < PATIENCE
     }
 
     /// Without a parent; the next search is some time off.
@@ -166,7 +175,8 @@ impl Attach {
     pub(crate) fn offered(&mut self, from: u16, margin_db: i16, quality_out: u8, cost: u8) {
         let quality = quality(margin_db).min(quality_out);
         let offer = Candidate { short: from, quality, cost, margin_db };
-        let better = self.best.is_none_or(|best| offer.is_better_than(&best));
+        let patient = self.is_patient();
+        let better = self.best.is_none_or(|best| offer.is_better_than(&best, patient));
         if self.state == State::Gathering && quality > 0 && better {
             self.best = Some(offer);
         }
@@ -219,7 +229,8 @@ impl Attach {
         match self.state {
             State::Gathering if self.unsent => Some((None, Message::ParentRequest)),
             State::Joining { target, .. } if self.unsent => {
-                Some((Some(target), Message::ChildIdRequest { sequence: self.sequence }))
+                let (sequence, sleeps) = (self.sequence, self.sleeps);
+                Some((Some(target), Message::ChildIdRequest { sequence, sleeps }))
             }
             _ => None,
         }
@@ -238,8 +249,13 @@ impl Attach {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Role;
 
     const TIMEOUT: Duration = Duration::from_secs(240);
+
+    fn leaf(parent: Option<u16>) -> Attach {
+        Attach::new(&Config { parent, sleeps: true, ..Config::new(1, Role::Leaf, 1) })
+    }
 
     fn due(leaf: &mut Attach, random: &mut Random) -> Instant {
         let now = leaf.deadline();
@@ -249,7 +265,7 @@ mod tests {
 
     /// A leaf that gathers responses.
     fn searching() -> (Attach, Random) {
-        let (mut leaf, mut random) = (Attach::new(None, TIMEOUT), Random::new(1));
+        let (mut leaf, mut random) = (leaf(None), Random::new(1));
         due(&mut leaf, &mut random);
         due(&mut leaf, &mut random);
         assert_eq!(leaf.message(), Some((None, Message::ParentRequest)));
@@ -263,9 +279,9 @@ mod tests {
     }
 
     #[test]
-    fn the_way_out_then_the_link_then_the_rest_of_the_way_decide() {
+    fn the_link_then_the_rest_of_the_way_then_the_margin_decide() {
         for (offers, best) in [
-            ([(1, 30, 3, 16), (2, 5, 3, 9), (3, 30, 0, 1)], 2),
+            ([(1, 12, 3, 2), (2, 30, 3, 9), (3, 30, 0, 1)], 2),
             ([(1, 30, 2, 1), (2, 30, 3, 9), (3, 12, 3, 1)], 2),
             ([(1, 30, 3, 2), (2, 40, 3, 3), (3, 29, 3, 2)], 1),
         ] {
@@ -279,13 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_without_a_way_out_is_taken_only_after_patience() {
+    fn the_best_link_is_given_time_to_find_a_way_out() {
         let (mut leaf, mut random) = searching();
         for search in 0.. {
             leaf.offered(7, 30, 3, UNREACHABLE);
+            leaf.offered(8, 12, 3, 4);
             due(&mut leaf, &mut random);
-            if target(&leaf).is_some() {
-                assert_eq!(search, u32::from(PATIENCE));
+            if let Some(target) = target(&leaf) {
+                assert_eq!((search, target), (u32::from(PATIENCE), 8));
                 return;
             }
             due(&mut leaf, &mut random);
@@ -321,7 +338,7 @@ mod tests {
         leaf.answered(now, &mut random, 8, Status::Accepted, 1);
         assert_eq!(leaf.parent(), None, "not who was asked");
         leaf.answered(now, &mut random, 7, Status::Stale, 40);
-        let again = Message::ChildIdRequest { sequence: 41 };
+        let again = Message::ChildIdRequest { sequence: 41, sleeps: true };
         assert_eq!(leaf.message(), Some((Some(7), again)));
         leaf.answered(now, &mut random, 7, Status::Accepted, 1);
         assert_eq!(leaf.parent(), None, "not what was asked");
@@ -343,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_parent_by_configuration_is_not_searched_for() {
-        let (mut leaf, mut random) = (Attach::new(Some(5), TIMEOUT), Random::new(1));
+        let (mut leaf, mut random) = (leaf(Some(5)), Random::new(1));
         due(&mut leaf, &mut random);
         due(&mut leaf, &mut random);
         assert_eq!(target(&leaf), Some(5));

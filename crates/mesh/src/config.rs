@@ -29,6 +29,8 @@ pub struct Config {
     pub role: Role,
     /// A leaf's only possible parent; `None` lets it choose. TCPlp §9 fixes first hops so.
     pub parent: Option<u16>,
+    /// Whether a leaf's receiver is off between frames, so that its parent has to wait until it asks.
+    pub sleeps: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
     /// Noise floor in dBm; what a signal is stronger than that is its margin. OpenThread takes
@@ -46,7 +48,8 @@ impl Config {
     /// The defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let child_timeout = Duration::from_secs(240);
-        Config { short, role, parent: None, seed, noise_floor_dbm: -100, child_timeout }
+        let (parent, sleeps, noise_floor_dbm) = (None, false, -100);
+        Config { short, role, parent, sleeps, seed, noise_floor_dbm, child_timeout }
     }
 }
 

@@ -4,6 +4,7 @@
 //! wherever it is heard; and a parent that is named as one but is not says so, with the same number
 //! and [`NOBODY`], which counts as later.
 
+use crate::mesh::Change;
 use crate::message::{Binding, NOBODY};
 use kinglet_time::{Duration, Instant, earliest};
 
@@ -16,6 +17,8 @@ pub struct Leaf {
     pub(crate) binding: Binding,
     /// Whether the node has been told that this is its child.
     announced: bool,
+    /// Whether a child sleeps.
+    sleeps: bool,
     /// When it is given up: a child of which nothing is heard, or one that has no parent.
     pub(crate) until: Option<Instant>,
 }
@@ -67,14 +70,20 @@ impl Leaves<'_> {
             Some(leaf) => (leaf.binding, leaf.until) = (binding, until),
             None => {
                 let place = self.table.iter_mut().find(|place| place.is_none())?;
-                *place = Some(Leaf { binding, announced: false, until });
+                *place = Some(Leaf { binding, announced: false, sleeps: false, until });
             }
         }
         Some(())
     }
 
     /// A leaf wants to be a child.
-    pub(crate) fn adopt(&mut self, now: Instant, child: u16, sequence: u8) -> Adoption {
+    pub(crate) fn adopt(
+        &mut self,
+        now: Instant,
+        child: u16,
+        sequence: u8,
+        sleeps: bool,
+    ) -> Adoption {
         let binding = Binding { child, parent: self.own, sequence };
         let known = self.get(child).map(|leaf| leaf.binding);
         match known {
@@ -85,6 +94,9 @@ impl Leaves<'_> {
         }
         if self.put(binding, Some(now + self.child_timeout)).is_none() {
             return Adoption::Full;
+        }
+        if let Some(leaf) = self.get(child) {
+            leaf.sleeps = sleeps;
         }
         if known == Some(binding) { Adoption::Known } else { Adoption::New }
     }
@@ -147,13 +159,18 @@ impl Leaves<'_> {
         }
     }
 
-    /// A leaf that has become a child (`true`) or ceased to be one since this was last asked.
-    pub(crate) fn poll_change(&mut self) -> Option<(u16, bool)> {
+    /// A leaf that has become a child or ceased to be one since this was last asked.
+    pub(crate) fn poll_change(&mut self) -> Option<Change> {
         let own = self.own;
         let changed = |leaf: &&mut Leaf| leaf.announced != (leaf.binding.parent == own);
         let leaf = self.table.iter_mut().flatten().find(changed)?;
         leaf.announced = !leaf.announced;
-        Some((leaf.binding.child, leaf.announced))
+        let (child, sleeps) = (leaf.binding.child, leaf.sleeps);
+        Some(if leaf.announced {
+            Change::ChildAdded { child, sleeps }
+        } else {
+            Change::ChildRemoved(child)
+        })
     }
 }
 
@@ -166,6 +183,8 @@ mod tests {
     use super::*;
 
     const OWN: u16 = 1;
+    const ADDED: Change = Change::ChildAdded { child: 9, sleeps: true };
+    const REMOVED: Change = Change::ChildRemoved(9);
     const TIMEOUT: Duration = Duration::from_secs(240);
 
     fn view(table: &mut [Option<Leaf>]) -> Leaves<'_> {
@@ -180,30 +199,30 @@ mod tests {
     fn the_later_attachment_wins_wherever_it_is_heard() {
         let (mut table, now) = ([None; 2], Instant::from_secs(1));
         let mut leaves = view(&mut table);
-        assert_eq!(leaves.adopt(now, 9, 250), Adoption::New);
-        assert_eq!(leaves.poll_change(), Some((9, true)));
-        assert_eq!(leaves.adopt(now, 9, 250), Adoption::Known);
+        assert_eq!(leaves.adopt(now, 9, 250, true), Adoption::New);
+        assert_eq!(leaves.poll_change(), Some(ADDED));
+        assert_eq!(leaves.adopt(now, 9, 250, true), Adoption::Known);
         assert!(!leaves.consider(now, says(2, 249), true), "older");
         assert!(leaves.consider(now, says(2, 3), true), "later, past the wrap");
-        assert_eq!(leaves.poll_change(), Some((9, false)));
-        assert_eq!(leaves.adopt(now, 9, 3), Adoption::Stale(3));
-        assert_eq!(leaves.adopt(now, 9, 4), Adoption::New);
-        assert_eq!((leaves.poll_change(), leaves.poll_change()), (Some((9, true)), None));
-        assert_eq!(leaves.adopt(now, 8, 0), Adoption::New);
-        assert_eq!(leaves.adopt(now, 7, 0), Adoption::Full);
+        assert_eq!(leaves.poll_change(), Some(REMOVED));
+        assert_eq!(leaves.adopt(now, 9, 3, true), Adoption::Stale(3));
+        assert_eq!(leaves.adopt(now, 9, 4, true), Adoption::New);
+        assert_eq!((leaves.poll_change(), leaves.poll_change()), (Some(ADDED), None));
+        assert_eq!(leaves.adopt(now, 8, 0, true), Adoption::New);
+        assert_eq!(leaves.adopt(now, 7, 0, true), Adoption::Full);
     }
 
     #[test]
     fn a_silent_child_is_given_up_and_that_is_told() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         let mut leaves = view(&mut table);
-        leaves.adopt(now, 9, 1);
+        leaves.adopt(now, 9, 1, true);
         leaves.poll_change();
         leaves.hear(now + TIMEOUT / 2, 9);
         assert!(!leaves.handle_deadline(now + TIMEOUT));
         let end = now + TIMEOUT * 3 / 2;
         assert!(leaves.handle_deadline(end));
-        assert_eq!(leaves.poll_change(), Some((9, false)));
+        assert_eq!(leaves.poll_change(), Some(REMOVED));
         assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 1));
         assert!(!leaves.handle_deadline(end + FAREWELL));
         assert_eq!(table, [None]);
@@ -215,7 +234,7 @@ mod tests {
         let mut leaves = view(&mut table);
         assert!(leaves.consider(now, says(OWN, 5), true));
         assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 5));
-        assert_eq!(leaves.adopt(now, 9, 5), Adoption::Stale(5));
+        assert_eq!(leaves.adopt(now, 9, 5, true), Adoption::Stale(5));
         // Elsewhere the denial undoes what it denies.
         let mut table = [None; 1];
         let mut leaves = view(&mut table);
@@ -230,7 +249,7 @@ mod tests {
         let (mut table, now) = ([None; 2], Instant::from_secs(1));
         let mut leaves = view(&mut table);
         leaves.consider(now, says(2, 1), true);
-        leaves.adopt(now, 8, 1);
+        leaves.adopt(now, 8, 1, true);
         leaves.forget(|parent| parent == 2);
         assert!(find(leaves.table, 9).is_some());
         leaves.forget(|_| false);

@@ -39,7 +39,12 @@ pub enum Change {
     /// A leaf has another parent, or none.
     ParentChanged(Option<u16>),
     /// A leaf has become this router's child.
-    ChildAdded(u16),
+    ChildAdded {
+        /// Its short address.
+        child: u16,
+        /// Whether it has to be waited for until it asks.
+        sleeps: bool,
+    },
     /// A leaf is this router's child no longer.
     ChildRemoved(u16),
 }
@@ -87,7 +92,7 @@ impl<S: Sizes> Mesh<S> {
             leaves: S::Leaves::EMPTY,
             answers: [None; ANSWERS],
             advertising: None,
-            attach: Attach::new(config.parent, config.child_timeout),
+            attach: Attach::new(&config),
             stats: Stats {
                 received: 0,
                 discarded: 0,
@@ -182,8 +187,7 @@ impl<S: Sizes> Mesh<S> {
             let changed = self.attach.poll_change();
             return changed.then(|| Change::ParentChanged(self.attach.parent()));
         }
-        let (child, is_child) = self.leaves().poll_change()?;
-        Some(if is_child { Change::ChildAdded(child) } else { Change::ChildRemoved(child) })
+        self.leaves().poll_change()
     }
 
     /// A frame was received from `from`, of whatever content.
@@ -278,8 +282,8 @@ impl<S: Sizes> Mesh<S> {
                 let message = Message::ParentResponse { quality, cost };
                 self.answer(from, message, Some(now + delay))
             }
-            Message::ChildIdRequest { sequence } if self.is_router() => {
-                let (status, sequence) = match self.leaves().adopt(now, from, sequence) {
+            Message::ChildIdRequest { sequence, sleeps } if self.is_router() => {
+                let (status, sequence) = match self.leaves().adopt(now, from, sequence, sleeps) {
                     Adoption::New | Adoption::Known => (Status::Accepted, sequence),
                     Adoption::Full => (Status::Full, sequence),
                     Adoption::Stale(known) => (Status::Stale, known),

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | 2 | Parent Request, broadcast | – |
 //! | 3 | Parent Response | quality of the request (2 bits), one bit, cost to a border router (5 bits) |
-//! | 4 | Child Id Request | attachment number |
+//! | 4 | Child Id Request | attachment number, 1 if the leaf sleeps (else 0) |
 //! | 5 | Child Id Response | status, attachment number known |
 //! | 6 | Link Probe: only its acknowledgement matters | – |
 
@@ -49,6 +49,8 @@ pub enum Field {
     Cost,
     /// A status that does not exist.
     Status,
+    /// Whether a leaf sleeps is neither yes nor no.
+    Mode,
 }
 
 /// How a parent answers a Child Id Request.
@@ -71,7 +73,7 @@ pub(crate) enum Message<'a> {
     Advertisement(Advertisement<'a>),
     ParentRequest,
     ParentResponse { quality: u8, cost: u8 },
-    ChildIdRequest { sequence: u8 },
+    ChildIdRequest { sequence: u8, sleeps: bool },
     ChildIdResponse { status: Status, sequence: u8 },
     LinkProbe,
 }
@@ -149,7 +151,10 @@ impl<'a> Message<'a> {
                 cost @ 0..=UNREACHABLE => Ok(Message::ParentResponse { quality: octet >> 6, cost }),
                 _ => Err(Field::Cost),
             },
-            (4, &[sequence]) => Ok(Message::ChildIdRequest { sequence }),
+            (4, &[sequence, sleeps @ 0..=1]) => {
+                Ok(Message::ChildIdRequest { sequence, sleeps: sleeps == 1 })
+            }
+            (4, &[_, _]) => Err(Field::Mode),
             (5, &[status, sequence]) => {
                 let status = Status::ALL.get(usize::from(status)).ok_or(Field::Status)?;
                 Ok(Message::ChildIdResponse { status: *status, sequence })
@@ -171,7 +176,9 @@ impl<'a> Message<'a> {
             Message::ParentResponse { quality, cost } => {
                 writer.put(&[kind(3), quality << 6 | cost.min(UNREACHABLE)])?;
             }
-            Message::ChildIdRequest { sequence } => writer.put(&[kind(4), sequence])?,
+            Message::ChildIdRequest { sequence, sleeps } => {
+                writer.put(&[kind(4), sequence, sleeps.into()])?;
+            }
             Message::ChildIdResponse { status, sequence } => {
                 writer.put(&[kind(5), status as u8, sequence])?;
             }
@@ -239,7 +246,7 @@ mod tests {
         for message in [
             Message::ParentRequest,
             Message::ParentResponse { quality: 3, cost: 16 },
-            Message::ChildIdRequest { sequence: 255 },
+            Message::ChildIdRequest { sequence: 255, sleeps: true },
             Message::ChildIdResponse { status: Status::Stale, sequence: 7 },
             Message::LinkProbe,
         ] {
@@ -289,6 +296,7 @@ mod tests {
             (&[0x13], Field::Length),
             (&[0x13, 17], Field::Cost),
             (&[0x14], Field::Length),
+            (&[0x14, 0, 2], Field::Mode),
             (&[0x15, 3, 0], Field::Status),
             (&[0x15, 0], Field::Length),
             (&[0x16, 0], Field::Length),

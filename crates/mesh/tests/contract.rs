@@ -29,7 +29,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
         return octets;
     }
     let (entries, leaves) = (usize::from(entries % 6), usize::from(leaves % 4));
-    let len = [2 + 3 * entries + 5 * leaves, 1, 2, 2, 3, 1][usize::from(kind % 6)];
+    let len = [2 + 3 * entries + 5 * leaves, 1, 2, 3, 3, 1][usize::from(kind % 6)];
     octets.truncate(len);
     octets[0] = 0x11 + kind % 6;
     if kind.is_multiple_of(6) {
@@ -47,6 +47,9 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
         // Mostly numbers that make sense.
         octets[1] &= 0xC3;
         octets[1] %= if kind % 6 == 4 { 3 } else { 255 };
+        if kind % 6 == 3 {
+            octets[2] &= 1;
+        }
     }
     octets
 }

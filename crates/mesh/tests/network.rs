@@ -345,7 +345,10 @@ fn a_leaf_is_found_through_its_parent_wherever_that_is() {
             assert_eq!(net.nodes[leaf].parent(), Some(short(3)), "with loss {loss}");
             assert_eq!(net.nodes[leaf].default_next_hop(), Some(short(3)));
             assert_eq!(net.walk(0, short(leaf)), Walk::Arrived(4));
-            assert!(net.changes.contains(&(3, Change::ChildAdded(short(leaf)))));
+            assert!(
+                net.changes
+                    .contains(&(3, Change::ChildAdded { child: short(leaf), sleeps: false }))
+            );
         }
         // The parent dies: the leaves find the other router, and everybody finds them there.
         net.alive[3] = false;
@@ -439,7 +442,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
         sender.handle_message(now, 2, -60, &octets).unwrap();
     }
     for child in 200..230 {
-        sender.handle_message(now, child, -60, &[0x14, 1]).unwrap();
+        sender.handle_message(now, child, -60, &[0x14, 1, 0]).unwrap();
         let mut buf = [0; MAX_LEN];
         sender.poll_message(now, &mut buf).expect("an answer");
     }

@@ -34,7 +34,7 @@ pub struct Config {
     pub tcp: tcp::Config,
     /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
     pub polling: Polling,
-    /// The mesh's part, except for its `short` and `seed`, which [`Node::new`] takes from here.
+    /// The mesh's part, except for its `short`, `sleeps` and `seed`, which [`Node::new`] takes from here.
     pub mesh: mesh::Config,
     /// The 64 bits that all addresses of the mesh begin with.
     pub mesh_prefix: Ipv6Addr,
@@ -129,14 +129,15 @@ impl<P: Profile> Node<P> {
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::net`].
     pub const fn new(config: Config, radio: Capabilities) -> Self {
-        let mesh = mesh::Config { short: config.mac.short, seed: config.seed, ..config.mesh };
+        let (short, sleeps) = (config.mac.short, !config.mac.rx_on_when_idle);
+        let mesh = mesh::Config { short, sleeps, seed: config.seed, ..config.mesh };
         let routing = Routing::new(mesh, config.mesh_prefix);
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
             net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
-            sleeps: !config.mac.rx_on_when_idle,
+            sleeps,
             poller: Poller::new(config.polling),
             stats: Stats {
                 unroutable_segments: 0,

@@ -123,9 +123,10 @@ impl<P: Profile> Node<P> {
                     let _ = self.set_parent(now, parent);
                 }
                 // A child too many for the network layer's table is sent its packets like anybody.
-                Change::ChildAdded(child) => {
+                Change::ChildAdded { child, sleeps: true } => {
                     let _ = self.add_child(child);
                 }
+                Change::ChildAdded { sleeps: false, .. } => {}
                 Change::ChildRemoved(child) => {
                     let _ = self.remove_child(now, child);
                 }

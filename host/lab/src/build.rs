@@ -5,10 +5,11 @@ use crate::flows::Builder;
 use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::scenario::{
-    self, Buffer, Csma, Mss, NodeId, Overlap, Propagation, Queue, RadioProfile, Role, Scenario,
-    Source,
+    self, Buffer, Csma, Mss, NodeId, Overlap, Propagation, Queue, RadioProfile, Role, Routing,
+    Scenario, Source,
 };
 use core::net::Ipv6Addr;
+use kinglet::mesh;
 use kinglet::net::{InterfaceAddress, NextHop, QueueDiscipline, Red, Route};
 use kinglet::radio::{Capabilities, Channel, CsmaParams};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
@@ -269,8 +270,11 @@ fn polling_of(leaf: &scenario::Leaf) -> Polling {
     }
 }
 
-/// Tells leaves and parents of each other.
+/// Tells leaves and parents of each other; in a mesh they find each other.
 fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabPlan>>]) {
+    if scenario.net.routing == Routing::Mesh {
+        return;
+    }
     for (child, parent) in (0..).zip(scenario.parents()) {
         let Some(parent) = parent else { continue };
         let known = stacks[parent as usize].add_child(short_of(child));
@@ -300,6 +304,11 @@ fn stack(
         Queue::Red => QueueDiscipline::Red(Red::DEFAULT),
     };
     config.polling = polling_of(&scenario.leaf);
+    config.mesh_prefix = MESH_PREFIX;
+    if scenario.net.routing == Routing::Mesh {
+        config.mesh.role = mesh_role(place.role);
+        config.mesh.parent = place.parent.map(short_of);
+    }
     let mut stack = Box::new(Node::new(config, radio_of(scenario).capabilities()));
     let net = stack.net();
     let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
@@ -315,6 +324,14 @@ fn stack(
         net.add_route(Route { prefix, prefix_len: 128, via }).expect("checked with the scenario");
     }
     stack
+}
+
+const fn mesh_role(role: Role) -> mesh::Role {
+    match role {
+        Role::Leaf => mesh::Role::Leaf,
+        Role::Router => mesh::Role::Router,
+        Role::BorderRouter => mesh::Role::BorderRouter,
+    }
 }
 
 /// The wire to a host with these applications. The host runs the same stack, without a radio.

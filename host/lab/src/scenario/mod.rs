@@ -16,7 +16,7 @@ mod topology;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Sensor};
 pub use interference::{Hours, Interferer, Source};
-pub use sleep::{Indirect, Leaf, Net, Polling, Queue};
+pub use sleep::{Indirect, Leaf, Net, Polling, Queue, Routing};
 pub use topology::{Route, connected};
 
 use std::path::Path;
@@ -132,7 +132,10 @@ impl Scenario {
     /// do those of flows with the host. Cheapest paths: a hop costs 1, and where there is path loss
     /// 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
-        topology::routes(self)
+        match self.net.routing {
+            Routing::Static => topology::routes(self),
+            Routing::Mesh => Vec::new(),
+        }
     }
 
     /// For each node the parent that it asks for its packets, if it is a leaf: the one that it was

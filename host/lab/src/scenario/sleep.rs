@@ -85,6 +85,17 @@ impl Indirect {
 pub struct Net {
     /// What relays do while packets wait.
     pub queue: Queue,
+    /// Who decides on routes.
+    pub routing: Routing,
+}
+
+/// Who decides on routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// They are computed from the links and never change.
+    Static,
+    /// The nodes, by what they hear of each other.
+    Mesh,
 }
 
 /// What happens to packets that are to be relayed while others wait.
@@ -98,7 +109,7 @@ pub enum Queue {
 
 impl Default for Net {
     fn default() -> Self {
-        Net { queue: Queue::TailDrop }
+        Net { queue: Queue::TailDrop, routing: Routing::Static }
     }
 }
 
@@ -136,7 +147,9 @@ pub(super) fn net(table: Option<Reader<'_>>) -> Result<Net> {
     let d = Net::default();
     let Some(mut t) = table else { return Ok(d) };
     let queues = [("tail-drop", Queue::TailDrop), ("red", Queue::Red)];
-    let net = Net { queue: t.choice("queue", &queues, d.queue)? };
+    let queue = t.choice("queue", &queues, d.queue)?;
+    let routings = [("static", Routing::Static), ("mesh", Routing::Mesh)];
+    let net = Net { queue, routing: t.choice("routing", &routings, d.routing)? };
     t.finish()?;
     Ok(net)
 }

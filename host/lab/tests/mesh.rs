@@ -1,0 +1,175 @@
+//! The office as a mesh: it forms by itself, heals itself, and carries what is sent through it.
+
+use kinglet::mesh::Mesh;
+use kinglet::time::{Duration, Instant};
+use kinglet_lab::build::{Network, network};
+use kinglet_lab::plan::LabPlan;
+use kinglet_lab::run::{Options, run};
+use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario};
+use kinglet_sim::Fault as SimFault;
+
+/// Within this a network that was switched on as a whole is one.
+const FORMING: Duration = Duration::from_secs(60);
+/// Within this traffic goes around a dead router: four frames are given up, the loss is told and
+/// held, and ways are advertised.
+const REPAIR: Duration = Duration::from_secs(30);
+/// Within this a dead one is forgotten by those who send nothing: leaves remind their parent every
+/// 236 s, neighbours age for 100 s.
+const FORGETTING: Duration = Duration::from_secs(280);
+
+fn office() -> Scenario {
+    let mut scenario = Scenario::office();
+    scenario.net.routing = Routing::Mesh;
+    for node in &mut scenario.nodes {
+        node.parent = None;
+    }
+    scenario
+}
+
+fn short(node: usize) -> u16 {
+    node as u16 + 1
+}
+
+fn mesh(network: &Network, node: usize) -> &Mesh<LabPlan> {
+    network.device(node).node().mesh()
+}
+
+/// The nodes on the way from one to another; `None` if it ends or loops.
+fn way(network: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
+    let mut way = vec![from];
+    while *way.last()? != to {
+        let next = mesh(network, *way.last()?).next_hop(short(to))?;
+        way.push(usize::from(next) - 1);
+        if way.len() > network.nodes() {
+            return None;
+        }
+    }
+    Some(way)
+}
+
+/// From each of these nodes to each other there is a way among them.
+fn connected(network: &Network, nodes: &[usize]) -> bool {
+    nodes.iter().all(|&from| {
+        nodes.iter().all(|&to| {
+            way(network, from, to).is_some_and(|way| way.iter().all(|node| nodes.contains(node)))
+        })
+    })
+}
+
+/// Runs until that is so; how long it took.
+fn run_until_connected(network: &mut Network, nodes: &[usize], limit: Duration) -> Duration {
+    let start = network.now();
+    while !connected(network, nodes) {
+        assert!(network.now() < start + limit, "not connected after {limit:?}");
+        let next = network.now() + Duration::from_millis(100);
+        network.run_until(next);
+    }
+    network.now() - start
+}
+
+#[test]
+fn the_office_forms_by_itself_within_a_minute() {
+    let (scenario, all) = (office(), Vec::from_iter(0..15));
+    for seed in 1..=5 {
+        let (mut network, _) = network(&scenario, seed);
+        let took = run_until_connected(&mut network, &all, FORMING);
+        println!("seed {seed}: formed in {took:?}");
+        network.run_until(Instant::from_secs(120));
+        assert!(connected(&network, &all));
+        for leaf in 11..15 {
+            let way = way(&network, leaf, 0).expect("connected");
+            assert!((2..=5).contains(&(way.len() - 1)), "{way:?}");
+            let parent = mesh(&network, leaf).parent().expect("attached");
+            let parent = usize::from(parent) - 1;
+            assert!(scenario.nodes[parent].role != Role::Leaf);
+            assert!(mesh(&network, parent).children().any(|child| child == short(leaf)));
+        }
+    }
+}
+
+#[test]
+fn a_leaf_with_a_parent_by_configuration_has_no_other() {
+    let mut scenario = Scenario::office();
+    scenario.net.routing = Routing::Mesh;
+    let (mut network, _) = network(&scenario, 1);
+    run_until_connected(&mut network, &Vec::from_iter(0..15), FORMING);
+    for leaf in 11..15 {
+        let given = scenario.nodes[leaf].parent.map(|parent| short(parent as usize));
+        assert_eq!(mesh(&network, leaf).parent(), given);
+    }
+}
+
+/// Runs until there is a way from `leaf` to the border router that avoids `dead`, and one back; how
+/// long it took.
+fn run_until_avoided(network: &mut Network, leaf: usize, dead: usize) -> Duration {
+    let start = network.now();
+    let good = |way: Option<Vec<usize>>| way.is_some_and(|way| !way.contains(&dead));
+    while !good(way(network, leaf, 0)) || !good(way(network, 0, leaf)) {
+        assert!(network.now() < start + REPAIR, "still through {dead} after {REPAIR:?}");
+        let next = network.now() + Duration::from_millis(100);
+        network.run_until(next);
+    }
+    network.now() - start
+}
+
+#[test]
+fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
+    let mut scenario = office();
+    let host = scenario.host();
+    let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
+    let down = FlowKind::UdpPeriodic { from: host, to: 13, period_ms: 1_000, payload_bytes: 82 };
+    scenario.flows = [up, down].map(|kind| Flow { start_s: 60.0, kind }).into();
+    for seed in 1..=3 {
+        // The parent, and the router behind it.
+        for place in [1, 2] {
+            let (mut network, _) = network(&scenario, seed);
+            network.run_until(Instant::from_secs(120));
+            let before = way(&network, 13, 0).expect("connected");
+            let dead = before[place];
+            network.schedule_fault(network.now(), SimFault::Partition(vec![dead]));
+            let took = run_until_avoided(&mut network, 13, dead);
+            println!("seed {seed}: {before:?} without {dead} after {took:?}");
+        }
+    }
+}
+
+#[test]
+fn a_dead_router_is_forgotten_also_if_nobody_sends_anything() {
+    let scenario = office();
+    let (mut network, _) = network(&scenario, 1);
+    network.run_until(Instant::from_secs(120));
+    let dead = usize::from(mesh(&network, 13).parent().expect("attached")) - 1;
+    network.schedule_fault(network.now(), SimFault::Partition(vec![dead]));
+    let left: Vec<usize> = (0..15).filter(|&node| node != dead).collect();
+    let took = run_until_connected(&mut network, &left, FORGETTING);
+    println!("{dead} forgotten after {took:?}");
+}
+
+#[test]
+fn leaves_and_host_reach_each_other_through_the_mesh() {
+    let mut scenario = office();
+    scenario.duration_s = 240.0;
+    scenario.mac.retry_delay_ms = 40;
+    let host = scenario.host();
+    let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
+    let down = FlowKind::UdpPeriodic { from: host, to: 12, period_ms: 1_000, payload_bytes: 82 };
+    let bulk = |from, to| FlowKind::TcpBulk {
+        from,
+        to,
+        bytes: Some(20_000),
+        send_buffer: None,
+        receive_buffer: None,
+    };
+    let kinds = [(70.0, up), (70.0, down), (80.0, bulk(11, host)), (110.0, bulk(host, 14))];
+    scenario.flows = kinds.map(|(start_s, kind)| Flow { start_s, kind }).into();
+    let result = run(&scenario, 1, &Options::default()).expect("a scenario that can be run");
+    for flow in &result.flows {
+        println!("{} {} -> {}: {flow:?}", flow.kind, flow.from, flow.to);
+    }
+    for flow in &result.flows[..2] {
+        assert!(flow.segments_sent >= 160 && flow.segment_loss < 0.05, "{flow:?}");
+    }
+    for flow in &result.flows[2..] {
+        assert!(flow.complete && flow.intact, "{flow:?}");
+    }
+}
