@@ -6,7 +6,8 @@ use crate::message::{Message, Status};
 use crate::random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// How long responses to a Parent Request are gathered (OpenThread's `kParentRequestRouterTimeout`).
+/// How long responses to a Parent Request are gathered (OpenThread's
+/// `kParentRequestRouterTimeout`).
 pub(crate) const GATHERING: Duration = Duration::from_millis(750);
 /// How long a router may wait before it responds (OpenThread's `kParentResponseMaxDelayRouters`).
 pub(crate) const RESPONSE_DELAY: Duration = Duration::from_millis(500);

@@ -29,7 +29,7 @@ pub struct Config {
     pub role: Role,
     /// A leaf's only possible parent; `None` lets it choose. TCPlp §9 fixes first hops so.
     pub parent: Option<u16>,
-    /// Whether a leaf's receiver is off between frames, so that its parent has to wait until it asks.
+    /// Whether a leaf's receiver is off between frames, so that its parent waits until it asks.
     pub sleeps: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,

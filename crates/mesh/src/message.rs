@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | version (4 bits, now 1), kind (4 bits) |
 //! | 1 | border router (1 bit), two bits not used, number of destinations (5 bits) |
-//! | then | each destination: short address (2), quality in, quality out (2 bits each), cost (4 bits) |
+//! | then | each destination: short address (2), quality in, out (2 bits each), cost (4 bits) |
 //! | the rest | each leaf: short address (2), its parent's or 0xFFFF (2), attachment number (1) |
 //!
 //! The destination 0xFFFE is the way out of the mesh. A cost of 0 says that there is no way.
@@ -13,7 +13,7 @@
 //! | kind | message | after octet 0 |
 //! |---|---|---|
 //! | 2 | Parent Request, broadcast | – |
-//! | 3 | Parent Response | quality of the request (2 bits), one bit, cost to a border router (5 bits) |
+//! | 3 | Parent Response | quality of the request (2 bits), one bit, cost outside (5 bits) |
 //! | 4 | Child Id Request | attachment number, 1 if the leaf sleeps (else 0) |
 //! | 5 | Child Id Response | status, attachment number known |
 //! | 6 | Link Probe: only its acknowledgement matters | – |

@@ -2,8 +2,8 @@
 //! by which they are learnt come and go.
 //!
 //! Messages are UDP datagrams between link-local addresses with hop limit 255, which no router
-//! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go before data
-//! and are never parked for a child, for one that awaits an answer listens.
+//! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go
+//! before data and are never parked for a child, for one that awaits an answer listens.
 
 use crate::config::Sizes;
 use crate::input::{Delivery, Fate};

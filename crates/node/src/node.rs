@@ -34,7 +34,8 @@ pub struct Config {
     pub tcp: tcp::Config,
     /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
     pub polling: Polling,
-    /// The mesh's part, except for its `short`, `sleeps` and `seed`, which [`Node::new`] takes from here.
+    /// The mesh's part, except for its `short`, `sleeps` and `seed`, which [`Node::new`] takes
+    /// from the MAC's part and from here.
     pub mesh: mesh::Config,
     /// The 64 bits that all addresses of the mesh begin with.
     pub mesh_prefix: Ipv6Addr,
