@@ -150,6 +150,8 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
     let mut scenario = office();
     scenario.duration_s = 240.0;
     scenario.mac.retry_delay_ms = 40;
+    // Who is to be asked has to look for what comes.
+    scenario.leaf.sleep_interval_s = 0.5;
     let host = scenario.host();
     let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
     let down = FlowKind::UdpPeriodic { from: host, to: 12, period_ms: 1_000, payload_bytes: 82 };
