@@ -121,6 +121,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.first_of(child).is_some()
     }
 
+    /// How many packets wait for a child, one of which the MAC has a frame included.
+    pub fn waiting_for(&self, child: u16) -> usize {
+        self.parked.as_slice().iter().flatten().filter(|p| p.child == child).count()
+    }
+
     /// Tells of a child for which something waits now or nothing any more: what the radio's answer
     /// to its data requests has to say. Only for known children.
     pub fn poll_pending_change(&mut self) -> Option<(u16, bool)> {

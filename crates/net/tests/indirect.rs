@@ -54,6 +54,7 @@ fn a_packet_waits_until_its_child_asks_and_the_rest_of_the_traffic_passes() {
     forward(&mut node, NOW, 5, 20).unwrap();
     assert_eq!(poll(&mut node, LIMITS).map(|(frame, _)| frame.dst), Some(Address::Short(5)));
     assert!(node.has_pending(CHILD) && !node.has_pending(OTHER));
+    assert_eq!((node.waiting_for(CHILD), node.waiting_for(OTHER)), (1, 0));
 
     forward(&mut node, NOW, 5, 20).unwrap();
     assert!(!node.handle_data_request(NOW, OTHER) && !node.handle_data_request(NOW, 5));
@@ -63,7 +64,7 @@ fn a_packet_waits_until_its_child_asks_and_the_rest_of_the_traffic_passes() {
     assert!(!more);
     assert!(node.has_pending(CHILD), "it has not arrived yet");
     deliver(&mut node, frame.token);
-    assert!(!node.has_pending(CHILD));
+    assert!(!node.has_pending(CHILD) && node.waiting_for(CHILD) == 0);
     assert_eq!(poll(&mut node, LIMITS).map(|(frame, _)| frame.dst), Some(Address::Short(5)));
     assert_eq!(node.pending(), None);
     assert_eq!((node.info().free_packets, node.stats().packets_out), (PACKETS, 3));

@@ -452,6 +452,17 @@ impl<P: Profile> Node<P> {
         self.poller.parent()
     }
 
+    /// When this node has last asked its parent for data, or got a new one to ask; `None` before the
+    /// first time.
+    pub fn last_data_request(&self) -> Option<Instant> {
+        (self.stats.data_requests > 0).then(|| self.poller.last())
+    }
+
+    /// When it asks next if nothing happens before; `None` if it asks nobody, or is asking.
+    pub const fn next_data_request(&self) -> Option<Instant> {
+        self.poller.deadline()
+    }
+
     /// Data requests in a row that have failed: the parent may be gone.
     pub const fn failed_data_requests(&self) -> u8 {
         self.poller.failures()

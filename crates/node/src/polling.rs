@@ -184,6 +184,11 @@ impl Poller {
         self.parent
     }
 
+    /// When the last data request was made, or the parent chosen.
+    pub(crate) const fn last(&self) -> Instant {
+        self.last
+    }
+
     /// Unanswered data requests in a row: the parent may be gone.
     pub(crate) const fn failures(&self) -> u8 {
         self.failures

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   sudo kinglet gateway examples/gateway.toml
-and then, in another terminal, the ping and curl commands that it prints.
+and then, in another terminal, the ping and curl commands that it prints. An office with motes
+that sleep, and a table of who does what:
+  sudo kinglet gateway examples/gateway-office.toml
 
 Without root, in a network of its own:
   unshare -rn bash

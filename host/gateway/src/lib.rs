@@ -8,7 +8,8 @@
 //! | [`network`] | a network of the lab as the bridge sees it |
 //! | [`tun`] | the TUN device, and what to do without the right to create one |
 //! | `serial` | motes outside of the simulation, behind a serial line |
-//! | [`show`] | announcement, counters, summary |
+//! | [`status`] | what each node is doing |
+//! | [`show`] | announcement, live table, summary |
 //!
 //! # Using it
 //!
@@ -49,6 +50,20 @@
 //! the kernel says by itself on a new interface (router solicitations, multicast listener reports)
 //! is discarded; a mote's address that does not exist is answered with "address unreachable".
 //!
+//! # Motes that sleep
+//!
+//! `examples/gateway-office.toml` is an office of fifteen nodes, four of which are leaves that sleep.
+//! If the nodes find their ways themselves (`routing = "mesh"`), they do so in virtual time before the
+//! first word. On a terminal a table shows five times a second what each radio does, what share of
+//! the last minute and of all time it was on, when a leaf has asked its parent and when it will ask
+//! next, and how many packets wait for it there; with `--json` the same is in every line.
+//!
+//! What comes for a leaf waits until it asks: the first answer takes up to the scenario's
+//! `sleep_interval_s`. While a connection is open, or a CoAP transfer goes on, the leaf asks when
+//! something is due.
+//!
+//! # Time
+//!
 //! Virtual time is the wall clock's. A machine that is too slow for the network falls behind, and
 //! the lag is among the counters; nothing is skipped.
 
@@ -56,6 +71,7 @@ pub mod bridge;
 pub mod network;
 mod serial;
 pub mod show;
+pub mod status;
 pub mod tun;
 
 use kinglet_lab::build::HOST_ADDRESS;

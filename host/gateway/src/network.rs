@@ -3,15 +3,18 @@
 use crate::GatewayError;
 use crate::bridge;
 use crate::serial::{SerialMote, Site};
+use crate::status::{Activity, LastMinute, Link, Status};
 use core::net::Ipv6Addr;
+use kinglet::mac::RadioUse;
 use kinglet::net::Discard;
+use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::http::HttpServer;
-use kinglet_lab::build::address_of;
+use kinglet_lab::build::{address_of, short_of};
 use kinglet_lab::run::prepare;
-use kinglet_lab::scenario::{FlowKind, NodeId, Role, Scenario};
+use kinglet_lab::scenario::{FlowKind, NodeId, Role, Routing, Scenario, Wire};
 use kinglet_sim::World;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -71,10 +74,20 @@ pub struct NodeCounters {
     pub open: u64,
 }
 
+/// The next hop of a node on its way to another, as scenarios compute it.
+type Routes = BTreeMap<(NodeId, NodeId), NodeId>;
+
+/// For so long a network that finds its own ways is left alone before anyone talks to it.
+const FORMING: Duration = Duration::from_secs(120);
+
 /// A lab network that has a border router.
 pub struct Mesh {
     world: World<Site>,
     border: usize,
+    roles: Vec<Role>,
+    /// `None` if the nodes find their ways themselves.
+    routes: Option<Routes>,
+    on: LastMinute,
     /// Nodes behind serial lines.
     serial: Vec<usize>,
     motes: Vec<Mote>,
@@ -87,13 +100,15 @@ impl Mesh {
     /// # Errors
     /// [`GatewayError::NoBorderRouter`], [`GatewayError::Unsupported`]
     pub fn new(scenario: &Scenario) -> Result<Self, GatewayError> {
-        if scenario.wire.is_some() {
+        // The wire of an office is where this machine is.
+        if scenario.wire.as_ref().is_some_and(|wire| *wire != Wire::PERFECT) {
             let what = "a simulated [wire]: this machine takes the place of its host";
             return Err(GatewayError::Unsupported(what.to_owned()));
         }
         let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter);
         let border = border
             .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
+        let scenario = &Scenario { wire: None, ..scenario.clone() };
         let (world, ends) = prepare(scenario, scenario.seed)
             .map_err(|error| GatewayError::Unsupported(error.to_string()))?;
         let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
@@ -105,9 +120,59 @@ impl Mesh {
             Some(Server { node, service, port, app: ends.from.app })
         });
         let servers = servers.collect();
-        let motes = reachable(scenario, border as NodeId);
-        let world = world.map(|station| Site::Simulated(Box::new(station)));
-        Ok(Mesh { world, border, serial: Vec::new(), motes, servers })
+        let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
+        let mut mesh = Mesh {
+            world: world.map(|station| Site::Simulated(Box::new(station))),
+            border,
+            roles: scenario.nodes.iter().map(|place| place.role).collect(),
+            routes: (scenario.net.routing == Routing::Static).then(|| routes.collect()),
+            on: LastMinute::default(),
+            serial: Vec::new(),
+            motes: Vec::new(),
+            servers,
+        };
+        mesh.form();
+        let mote = |node: usize| {
+            let hops = mesh.hops(border, node)?;
+            let node = node as NodeId;
+            Some(Mote { node, address: address_of(node), hops })
+        };
+        mesh.motes = (0..mesh.nodes()).filter_map(mote).collect();
+        Ok(mesh)
+    }
+
+    /// Lets the nodes find ways to each other and the border router, if that is left to them.
+    fn form(&mut self) {
+        let connected = |mesh: &Mesh, node| {
+            mesh.hops(mesh.border, node).is_some() && mesh.hops(node, mesh.border).is_some()
+        };
+        while self.routes.is_none()
+            && self.world.now() < Instant::ZERO + FORMING
+            && !(0..self.nodes()).all(|node| connected(self, node))
+        {
+            let next = self.world.now() + Duration::from_millis(100);
+            self.world.run_until(next);
+        }
+    }
+
+    /// The next node on the way of `from` to `to`.
+    fn next_hop(&self, from: usize, to: usize) -> Option<usize> {
+        if let Some(routes) = &self.routes {
+            return routes.get(&(from as NodeId, to as NodeId)).map(|next| *next as usize);
+        }
+        let Site::Simulated(station) = self.world.device(from) else { return None };
+        let next = station.node().mesh().next_hop(short_of(to as NodeId))?;
+        (0..self.nodes()).find(|node| short_of(*node as NodeId) == next)
+    }
+
+    /// Radio hops on the way of `from` to `to`; `None` if it ends or loops.
+    fn hops(&self, from: usize, to: usize) -> Option<usize> {
+        let (mut at, mut hops) = (from, 0);
+        while at != to {
+            at = self.next_hop(at, to).filter(|_| hops < self.nodes())?;
+            hops += 1;
+        }
+        Some(hops)
     }
 
     /// Puts the mote at the other end of `line` in the place of `node`.
@@ -148,6 +213,58 @@ impl Mesh {
         self.world.nodes()
     }
 
+    /// The role of `node`.
+    pub fn role(&self, node: NodeId) -> Role {
+        self.roles[node as usize]
+    }
+
+    /// What every node is doing. Looking changes nothing, except that the last minute of
+    /// [`Status::duty_cycle`] is a minute of looks.
+    pub fn status(&mut self) -> Vec<Status> {
+        let nodes = 0..self.nodes();
+        let on = nodes.clone().map(|node| self.world.energy(node).ledger.total()).collect();
+        self.on.add(self.world.now(), on);
+        nodes.map(|node| self.status_of(node)).collect()
+    }
+
+    fn status_of(&mut self, node: usize) -> Status {
+        let now = self.world.now();
+        let parent = self.next_hop(node, self.border);
+        let mut status = Status {
+            address: address_of(node as NodeId),
+            role: self.roles[node],
+            parent: parent.map(|parent| parent as NodeId),
+            hops: self.hops(self.border, node),
+            radio: None,
+            duty_cycle: self.on.share(node),
+            duty_cycle_overall: self.world.energy(node).radio.duty_cycle(),
+            polled_s_ago: None,
+            next_poll_s: None,
+            waiting: None,
+            link: None,
+        };
+        if let Some(parent) = parent.filter(|_| status.role == Role::Leaf) {
+            status.waiting = self.world.with_device(parent, |site, _| match site {
+                Site::Simulated(station) => {
+                    Some(station.node_mut().net().waiting_for(short_of(node as NodeId)))
+                }
+                Site::Serial(_) => None,
+            });
+        }
+        let Site::Simulated(station) = self.world.device(node) else { return status };
+        let node = station.node();
+        status.radio = Some(activity(node.mac().info().radio));
+        let seconds = |span: Duration| span.as_micros() as f64 / 1e6;
+        status.polled_s_ago = node.last_data_request().map(|at| seconds(now - at));
+        status.next_poll_s = node.next_data_request().map(|at| seconds(at - now));
+        status.link = parent.and_then(|parent| {
+            let link = node.mac().link(Address::Short(short_of(parent as NodeId)))?;
+            let etx = link.etx_x128().map(|etx| f64::from(etx) / 128.0);
+            Some(Link { rssi_dbm: link.rssi_dbm(), etx })
+        });
+        status
+    }
+
     /// The counters of every node. Looking changes nothing.
     pub fn counters(&mut self) -> Vec<NodeCounters> {
         (0..self.world.nodes()).map(|node| self.counters_of(node)).collect()
@@ -183,23 +300,13 @@ impl Mesh {
     }
 }
 
-/// The nodes with a route from the border router, and the border router itself.
-fn reachable(scenario: &Scenario, border: NodeId) -> Vec<Mote> {
-    let routes = scenario.routes();
-    let hop: BTreeMap<_, _> =
-        routes.iter().map(|r| ((r.node, r.destination), r.next_hop)).collect();
-    let nodes = 0..scenario.nodes.len() as NodeId;
-    let mote = |node| {
-        let mut at = border;
-        let mut hops = 0;
-        // Routes are shortest paths, so no path is longer than the number of nodes.
-        while at != node {
-            at = *hop.get(&(at, node))?;
-            hops += 1;
-        }
-        Some(Mote { node, address: address_of(node), hops })
-    };
-    nodes.filter_map(mote).collect()
+const fn activity(radio: RadioUse) -> Activity {
+    match radio {
+        RadioUse::Off => Activity::Asleep,
+        RadioUse::Idle | RadioUse::Sampling | RadioUse::Window => Activity::Listening,
+        RadioUse::Polling => Activity::Polling,
+        RadioUse::Sending => Activity::Sending,
+    }
 }
 
 impl bridge::Network for Mesh {

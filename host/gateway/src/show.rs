@@ -2,17 +2,22 @@
 
 use crate::bridge::{BridgeStats, Network as _, Observer};
 use crate::network::{Mesh, Mote, NodeCounters, Server, Service};
+use crate::status::{Activity, Status, role_name};
 use crate::tun::{MTU, TunConfig};
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kinglet_lab::scenario::Role;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _, stderr, stdout};
 use std::time::Duration;
 
 /// Octets of the transfers that the announcement proposes: half a minute at one hop.
 const TRANSFER: u32 = 200_000;
-/// Most nodes in the table of a terminal; the busiest are shown.
+/// The same for motes that sleep, which send and listen in turns.
+const SLEEPY_TRANSFER: u32 = 20_000;
+/// Most nodes in the table of a terminal: those that sleep, and the busiest.
 const ROWS: usize = 16;
 
 /// How the gateway talks.
@@ -39,13 +44,23 @@ struct Line<'a> {
     seconds: f64,
     #[serde(flatten)]
     bridge: &'a BridgeStats,
-    nodes: Vec<NodeCounters>,
+    nodes: &'a [Row],
+}
+
+/// A node in the live table.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    counters: NodeCounters,
+    #[serde(flatten)]
+    status: Status,
 }
 
 #[derive(Serialize)]
 struct ReadyNode {
     node: u32,
     hops: usize,
+    sleeps: bool,
     address: Ipv6Addr,
     http: Vec<u16>,
     coap: Vec<u16>,
@@ -86,7 +101,12 @@ impl Screen {
 
     /// How often counters are shown.
     pub(crate) fn interval(&self) -> Duration {
-        Duration::from_secs(if self.table.is_some() || self.output == Output::Json { 1 } else { 5 })
+        match (self.output, &self.table) {
+            // A radio is on for some milliseconds at a time: a second would be too slow to see it.
+            (Output::Text, Some(_)) => Duration::from_millis(200),
+            (Output::Json, _) => Duration::from_secs(1),
+            (Output::Text, None) => Duration::from_secs(5),
+        }
     }
 
     /// Says what answers where; the device is up by now.
@@ -97,6 +117,7 @@ impl Screen {
                 let nodes = mesh.motes().iter().map(|mote| ReadyNode {
                     node: mote.node,
                     hops: mote.hops,
+                    sleeps: mesh.role(mote.node) == Role::Leaf,
                     address: mote.address,
                     http: ports_of(mesh, mote.node, Service::Http),
                     coap: ports_of(mesh, mote.node, Service::Coap),
@@ -116,27 +137,36 @@ impl Screen {
             Output::Text => say(&format!(
                 "\nstopped after {:.1} s\n{}",
                 seconds(mesh),
-                table(&mesh.counters(), stats, usize::MAX)
+                table(&rows(mesh), stats, usize::MAX)
             )),
-            Output::Json => self.line("summary", mesh, stats),
+            Output::Json => {
+                let rows = rows(mesh);
+                line("summary", mesh, &rows, stats);
+            }
         }
     }
+}
 
-    fn line(&self, event: &'static str, mesh: &mut Mesh, stats: &BridgeStats) {
-        let nodes = mesh.counters();
-        json(&Line { event, seconds: seconds(mesh), bridge: stats, nodes });
-    }
+fn rows(mesh: &mut Mesh) -> Vec<Row> {
+    let counters = mesh.counters().into_iter();
+    counters.zip(mesh.status()).map(|(counters, status)| Row { counters, status }).collect()
+}
+
+fn line(event: &'static str, mesh: &Mesh, nodes: &[Row], stats: &BridgeStats) {
+    json(&Line { event, seconds: seconds(mesh), bridge: stats, nodes });
 }
 
 impl Observer<Mesh> for Screen {
     fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+        // Also if nothing is said: the last minute consists of looks.
+        let rows = rows(mesh);
         match (self.output, &self.table) {
-            (Output::Json, _) => self.line("counters", mesh, stats),
-            (Output::Text, Some(bar)) => bar.set_message(table(&mesh.counters(), stats, ROWS)),
+            (Output::Json, _) => line("counters", mesh, &rows, stats),
+            (Output::Text, Some(bar)) => bar.set_message(table(&rows, stats, ROWS)),
             // Silence says that nothing happened.
             (Output::Text, None) if self.last.packets_in == stats.packets_in => {}
             (Output::Text, None) => {
-                say(&format!("{:8.1} s  {}\n", seconds(mesh), totals(&mesh.counters(), stats)));
+                say(&format!("{:8.1} s  {}\n", seconds(mesh), totals(&rows, stats)));
             }
         }
         self.last = *stats;
@@ -153,57 +183,105 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
     mine.map(|server| server.port).collect()
 }
 
-/// One line with the sums over all nodes.
-fn totals(nodes: &[NodeCounters], stats: &BridgeStats) -> String {
-    let sum = |of: fn(&NodeCounters) -> u64| nodes.iter().map(of).sum::<u64>();
+/// One line with the sums over all nodes, and who sleeps.
+fn totals(rows: &[Row], stats: &BridgeStats) -> String {
+    let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
-        "in {} packets, {} octets; out {}, {}; frames {}, retries {}, lost {}, dropped {}; \
-         {} served, {} open; lag {} ms",
-        stats.packets_in,
-        stats.octets_in,
-        stats.packets_out,
-        stats.octets_out,
+        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}{}; \
+         lag {lag_ms} ms",
+        sums(rows),
+        sleepers(rows)
+    )
+}
+
+fn sums(rows: &[Row]) -> String {
+    let sum = |of: fn(&NodeCounters) -> u64| rows.iter().map(|row| of(&row.counters)).sum::<u64>();
+    format!(
+        "frames {}, retries {}, lost {}, dropped {}; {} served, {} open",
         sum(|n| n.frames),
         sum(|n| n.retries),
         sum(|n| n.lost),
         sum(|n| n.drops),
         sum(|n| n.served),
-        sum(|n| n.open),
-        stats.lag_ms
+        sum(|n| n.open)
     )
 }
 
-/// The bridge's line and one line for each of the `rows` busiest nodes.
-fn table(nodes: &[NodeCounters], stats: &BridgeStats, rows: usize) -> String {
+/// How many of the leaves sleep now, and how much their radios are on; nothing without leaves.
+fn sleepers(rows: &[Row]) -> String {
+    let leaves: Vec<&Status> =
+        rows.iter().map(|row| &row.status).filter(|status| status.role == Role::Leaf).collect();
+    if leaves.is_empty() {
+        return String::new();
+    }
+    let asleep = leaves.iter().filter(|leaf| leaf.radio == Some(Activity::Asleep)).count();
+    let duty = leaves.iter().map(|leaf| leaf.duty_cycle).sum::<f64>() / leaves.len() as f64;
+    let waiting: usize = leaves.iter().filter_map(|leaf| leaf.waiting).sum();
+    format!(
+        "; {asleep} of {} leaves asleep, radio on {:.2} %, {waiting} packets wait for them",
+        leaves.len(),
+        duty * 100.0
+    )
+}
+
+/// The bridge's line, the sums, and one line for each of the `rows` nodes of most interest.
+fn table(nodes: &[Row], stats: &BridgeStats, rows: usize) -> String {
     let mut text = format!(
         "host to mesh {} packets, {} octets; mesh to host {}, {}; refused {}; \
-         lag {} ms, at most {} ms\n\
-         node   frames  retries   lost  dropped   served  open",
+         lag {} ms, at most {} ms\n{}{}\n\
+         node role   parent hops radio       minute  overall  polled    next waits   dBm  etx  \
+         frames   lost served  address",
         stats.packets_in,
         stats.octets_in,
         stats.packets_out,
         stats.octets_out,
         stats.refused,
         stats.lag_ms,
-        stats.lag_ms_max
+        stats.lag_ms_max,
+        sums(nodes),
+        sleepers(nodes)
     );
-    let mut shown: Vec<&NodeCounters> = nodes.iter().collect();
-    shown.sort_by_key(|n| std::cmp::Reverse(n.frames));
+    let mut shown: Vec<&Row> = nodes.iter().collect();
+    shown.sort_by_key(|row| (row.status.role != Role::Leaf, Reverse(row.counters.frames)));
     shown.truncate(rows);
-    shown.sort_by_key(|n| n.node);
-    for n in &shown {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            "\n{:>4} {:>8} {:>8} {:>6} {:>8} {:>8} {:>5}",
-            n.node, n.frames, n.retries, n.lost, n.drops, n.served, n.open
-        );
+    shown.sort_by_key(|row| row.counters.node);
+    for row in &shown {
+        text.push('\n');
+        text.push_str(&row_text(row));
     }
     if shown.len() < nodes.len() {
         let _ = write!(text, "\n… and {} quieter nodes", nodes.len() - shown.len());
     }
     text.push('\n');
     text
+}
+
+/// The address comes last, because narrow terminals cut it off.
+fn row_text(Row { counters, status }: &Row) -> String {
+    fn or_dash(value: Option<impl ToString>) -> String {
+        value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+    }
+    let seconds = |s: Option<f64>| or_dash(s.map(|s| format!("{s:.2} s")));
+    format!(
+        "{:>4} {:<6} {:>6} {:>4} {:<9} {:>6.2} % {:>6.2} % {:>7} {:>7} {:>5} {:>5} {:>4} \
+         {:>7} {:>6} {:>6}  {}",
+        counters.node,
+        role_name(status.role),
+        or_dash(status.parent),
+        or_dash(status.hops),
+        or_dash(status.radio.map(Activity::name)),
+        status.duty_cycle * 100.0,
+        status.duty_cycle_overall * 100.0,
+        seconds(status.polled_s_ago),
+        seconds(status.next_poll_s),
+        or_dash(status.waiting),
+        or_dash(status.link.and_then(|link| link.rssi_dbm)),
+        or_dash(status.link.and_then(|link| link.etx).map(|etx| format!("{etx:.2}"))),
+        counters.frames,
+        counters.lost,
+        counters.served,
+        status.address
+    )
 }
 
 /// What is where, and commands to paste.
@@ -228,6 +306,9 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
         if mote.hops == 0 {
             answers.push_str(" (border router)");
         }
+        if mesh.role(mote.node) == Role::Leaf {
+            answers.push_str(" (sleeps)");
+        }
         let address = mote.address.to_string();
         let _ = writeln!(text, "{:>4} {:>5}  {address:<32}  {answers}", mote.node, mote.hops);
     }
@@ -236,11 +317,14 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
         let _ = writeln!(text, "      and {silent} without a route: nodes without a server here");
     }
     text.push_str("\nfrom another terminal, for example:\n");
-    for (service, commands) in [(Service::Http, http as fn(_, _) -> _), (Service::Coap, coap)] {
+    for (service, commands) in [(Service::Http, http as fn(_, _, _) -> _), (Service::Coap, coap)] {
         for (mote, port) in proposals(mesh, service) {
             let Mote { node, address, hops } = mote;
-            let commands = commands(address, port);
-            let _ = write!(text, "  # mote {node}, radio hops: {hops}\n{commands}");
+            let sleeps = mesh.role(node) == Role::Leaf;
+            let octets = if sleeps { SLEEPY_TRANSFER } else { TRANSFER };
+            let commands = commands(address, port, octets);
+            let sleeps = if sleeps { ", which sleeps" } else { "" };
+            let _ = write!(text, "  # mote {node}, radio hops: {hops}{sleeps}\n{commands}");
         }
     }
     text.push_str("\nCtrl-C ends it.\nready\n");
@@ -260,21 +344,25 @@ fn proposals(mesh: &Mesh, service: Service) -> Vec<(Mote, u16)> {
     servers
 }
 
-fn http(address: Ipv6Addr, port: u16) -> String {
+fn http(address: Ipv6Addr, port: u16, octets: u32) -> String {
     let port = if port == 80 { String::new() } else { format!(":{port}") };
     let base = format!("http://[{address}]{port}");
     format!(
         "  ping -6 -c 3 {address}\n  \
          curl -g '{base}/'\n  \
-         curl -g '{base}/bytes/{TRANSFER}' | sha256sum\n  \
+         curl -g '{base}/bytes/{octets}' | sha256sum\n  \
          curl -g -T FILE '{base}/upload'\n"
     )
 }
 
-fn coap(address: Ipv6Addr, port: u16) -> String {
+fn coap(address: Ipv6Addr, port: u16, octets: u32) -> String {
     let port = if port == 5683 { String::new() } else { format!(":{port}") };
     let base = format!("coap://[{address}]{port}");
-    format!("  coap-client '{base}/'\n  coap-client -m put -f FILE -b 512 '{base}/upload'\n")
+    format!(
+        "  coap-client '{base}/'\n  \
+         coap-client '{base}/bytes/{octets}' | sha256sum\n  \
+         coap-client -m put -f FILE -b 512 '{base}/upload'\n"
+    )
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ fn with_short(prefix: Ipv6Addr, node: NodeId) -> Ipv6Addr {
 }
 
 /// The short address of `node`; counted from 1, because 0 is what an unset one looks like.
-fn short_of(node: NodeId) -> u16 {
+pub fn short_of(node: NodeId) -> u16 {
     (node + 1) as u16
 }
 

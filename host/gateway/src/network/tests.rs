@@ -82,7 +82,7 @@ fn without_a_border_router_there_is_no_mesh() {
 
 #[test]
 fn a_simulated_host_is_refused() {
-    let error = Mesh::new(&scenario(&format!("{LINE}[wire]\n"))).err().unwrap();
+    let error = Mesh::new(&scenario(&format!("{LINE}[wire]\nloss = 0.1\n"))).err().unwrap();
     assert!(error.to_string().contains("[wire]"), "{error}");
 }
 
@@ -185,6 +185,70 @@ fn the_example_scenarios_load_and_have_servers_one_and_three_hops_away() {
         assert!(hops.contains(&Some(1)) && hops.contains(&Some(3)), "{name}: {hops:?}");
     }
     assert!(found > 0);
+}
+
+fn office() -> Mesh {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway-office.toml");
+    Mesh::new(&Scenario::from_file(&example).unwrap()).unwrap()
+}
+
+#[test]
+fn an_office_has_found_its_ways_before_anyone_talks_to_it() {
+    let office = office();
+    assert!(office.now() > Instant::ZERO && office.now() < Instant::ZERO + FORMING);
+    let leaves = office.motes().iter().filter(|mote| office.role(mote.node) == Role::Leaf);
+    let hops: Vec<_> = leaves.map(|mote| mote.hops).collect();
+    assert_eq!((office.motes().len(), hops.len()), (15, 4));
+    assert!(hops.iter().all(|hops| (2..=5).contains(hops)) && hops[2] >= 3, "{hops:?}");
+    let serves = |node, service| {
+        office.servers().iter().any(|server| (server.node, server.service) == (node, service))
+    };
+    assert!((1..15).all(|node| serves(node, Service::Http) && serves(node, Service::Coap)));
+}
+
+#[test]
+fn leaves_sleep_ask_and_are_seen_doing_so() {
+    const LEAF: usize = 13;
+    let mut office = office();
+    let start = office.now();
+    let mut seen = Vec::new();
+    let mut asked = 0;
+    // Not a multiple of a second, which is how often it asks.
+    for look in 0..1500 {
+        office.run_until(start + Duration::from_millis(41) * look);
+        let leaf = office.status()[LEAF];
+        seen.push(leaf.radio.unwrap());
+        let (ago, next) = (leaf.polled_s_ago.unwrap(), leaf.next_poll_s);
+        assert!(ago < 1.1 && next.is_none_or(|next| next < 1.01), "{leaf:?}");
+        asked += u32::from(ago < 0.041);
+    }
+    assert!((59..=63).contains(&asked), "once a second for a minute: {asked}");
+    let count = |activity| seen.iter().filter(|&&seen| seen == activity).count();
+    assert!(count(Activity::Asleep) > 1450, "{}", count(Activity::Asleep));
+    let status = office.status();
+    let leaf = status[LEAF];
+    assert_eq!((leaf.role, leaf.parent, leaf.waiting), (Role::Leaf, Some(4), Some(0)));
+    assert!(leaf.duty_cycle > 0.001 && leaf.duty_cycle < 0.02, "{leaf:?}");
+    let link = leaf.link.unwrap();
+    assert!(link.etx.is_some_and(|etx| (1.0..2.0).contains(&etx)), "{link:?}");
+    let router = status[4];
+    assert_eq!((router.role, router.waiting, router.polled_s_ago), (Role::Router, None, None));
+    assert!(router.duty_cycle > 0.99, "{router:?}");
+}
+
+#[test]
+fn a_packet_for_a_leaf_waits_at_its_parent_until_the_leaf_asks() {
+    let mut office = office();
+    // Until it has just asked: then there is a second for the way there.
+    while office.status()[13].polled_s_ago.is_none_or(|ago| ago > 0.01) {
+        let next = office.now() + Duration::from_millis(5);
+        office.run_until(next);
+    }
+    let ping = echo_request(address_of(13), 64, b"wake up");
+    assert!(exchange(&mut office, &ping, Duration::from_millis(600)).is_empty());
+    assert_eq!(office.status()[13].waiting, Some(1));
+    assert_eq!(exchange(&mut office, &[], Duration::from_secs(1)).len(), 1);
+    assert_eq!(office.status()[13].waiting, Some(0));
 }
 
 /// A data frame from `from` to `to`, with an acknowledgement asked for.

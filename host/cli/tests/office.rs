@@ -1,0 +1,95 @@
+//! The office with leaves that sleep, behind the gateway: web pages and CoAP resources of a leaf
+//! three hops away or more, many at once, while its radio is off most of the time.
+
+mod common;
+use common::*;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+const CLIENT: &str = "coap-client-notls";
+/// Node 13: a leaf.
+const LEAF: &str = "fd6b:696e:676c:7400:0:ff:fe00:e";
+const OCTETS: usize = 10_000;
+
+#[test]
+fn linux_talks_to_a_leaf_that_sleeps() {
+    let tools = [("curl", "-V"), ("which", CLIENT)];
+    in_namespace("linux_talks_to_a_leaf_that_sleeps", &tools, talk);
+}
+
+fn talk() {
+    run(Command::new("ip").args(["link", "set", "lo", "up"]));
+    let office = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway-office.toml");
+    let gateway = Gateway::start(&office);
+    let announced = |text: &str| {
+        assert!(gateway.announcement.contains(text), "{text}: {}", gateway.announcement);
+    };
+    announced("HTTP on port 80, CoAP on port 5683 (sleeps)");
+    announced(", which sleeps");
+    step("a page", page);
+    step("10,000 octets by HTTP", download);
+    step("a text by CoAP", text);
+    step("10,000 octets by CoAP", blocks);
+    step("ten pages at once", || ten(page));
+    step("ten texts at once", || ten(text));
+    // Nobody talks to it.
+    thread::sleep(Duration::from_secs(10));
+    let (status, rest) = gateway.interrupt();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    let (minute, overall) = radio_on(&rest);
+    assert!(minute > 0.1 && minute < 15.0 && overall < 25.0, "{minute} %, {overall} %");
+}
+
+/// In per cent, for the last minute and altogether, of the leaf's row in the summary.
+fn radio_on(summary: &str) -> (f64, f64) {
+    let row = summary.lines().find(|line| line.ends_with(LEAF));
+    let words: Vec<&str> = row.expect("the leaf's row").split_whitespace().collect();
+    assert_eq!(words[1], "leaf", "{words:?}");
+    let mut shares = words.windows(2).filter(|pair| pair[1] == "%").map(|pair| pair[0]);
+    let mut share = || shares.next().and_then(|share| share.parse().ok()).expect("a share");
+    (share(), share())
+}
+
+fn ten(what: fn()) {
+    let threads: Vec<_> = (0..10).map(|_| thread::spawn(what)).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn curl(path: &str) -> Vec<u8> {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--fail", "--globoff", "--noproxy", "*"]);
+    curl.args(["--max-time", "120"]).arg(format!("http://[{LEAF}]{path}"));
+    run(&mut curl).stdout
+}
+
+/// libcoap tells of errors on the standard error output only.
+fn coap(path: &str) -> Vec<u8> {
+    let mut client = Command::new(CLIENT);
+    client.args(["-B", "120", "-b", "512", "-o", "-"]).arg(format!("coap://[{LEAF}]{path}"));
+    run(&mut client).stdout
+}
+
+fn page() {
+    let page = String::from_utf8(curl("/")).unwrap();
+    assert!(page.contains("<h1>Mote 13</h1>"), "{page}");
+}
+
+fn text() {
+    let text = String::from_utf8(coap("/")).unwrap();
+    assert!(text.starts_with("Mote 13, up for "), "{text}");
+}
+
+fn download() {
+    assert_pattern(&curl(&format!("/bytes/{OCTETS}")));
+}
+
+fn blocks() {
+    assert_pattern(&coap(&format!("/bytes/{OCTETS}")));
+}
+
+fn assert_pattern(octets: &[u8]) {
+    let expected: Vec<u8> = (0..OCTETS).map(|i| (i % 251) as u8).collect();
+    assert!(octets == expected, "{} octets", octets.len());
+}
