@@ -52,11 +52,12 @@
 //!
 //! # Motes that sleep
 //!
-//! `examples/gateway-office.toml` is an office of fifteen nodes, four of which are leaves that sleep.
-//! If the nodes find their ways themselves (`routing = "mesh"`), they do so in virtual time before the
-//! first word. On a terminal a table shows five times a second what each radio does, what share of
-//! the last minute and of all time it was on, when a leaf has asked its parent and when it will ask
-//! next, and how many packets wait for it there; with `--json` the same is in every line.
+//! `examples/gateway-office.toml` is an office of fifteen nodes, four of which are leaves that
+//! sleep. If the nodes find their ways themselves (`routing = "mesh"`), they do so in virtual time
+//! before the first word. On a terminal a table shows five times a second what each radio does,
+//! what share of the last minute and of all time it was on, when a leaf has asked its parent and
+//! when it will ask next, and how many packets wait for it there; with `--json` the same is in
+//! every line.
 //!
 //! What comes for a leaf waits until it asks: the first answer takes up to the scenario's
 //! `sleep_interval_s`. While a connection is open, or a CoAP transfer goes on, the leaf asks when
