@@ -299,6 +299,10 @@ fn stack(
     config.net.link = config.mac.source();
     let place = &scenario.nodes[node as usize];
     config.net.forward = place.role != Role::Leaf;
+    // A border router has more room than the routers that the limit is meant for.
+    if place.role != Role::BorderRouter {
+        config.net.queue_limit = scenario.net.queue_packets;
+    }
     config.net.queue = match scenario.net.queue {
         Queue::TailDrop => QueueDiscipline::TailDrop,
         Queue::Red => QueueDiscipline::Red(Red::DEFAULT),

@@ -153,17 +153,16 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
     let energy = world.energy(node);
     let frames_sent = world.counters(node).frames_sent;
     let mac = *world.device(node).node().mac().stats();
-    let full = kinglet::net::Discard::QueueFull;
-    let none = kinglet::net::Discard::NoBuffer;
-    let net = world.with_device(node, |station, _| {
+    use kinglet::net::Discard::{Congestion, NoBuffer, QueueFull};
+    let queue_drops = world.with_device(node, |station, _| {
         let stats = station.node_mut().net().stats();
-        u64::from(stats.discarded(full)) + u64::from(stats.discarded(none))
+        [Congestion, NoBuffer, QueueFull].map(|why| u64::from(stats.discarded(why))).iter().sum()
     });
     NodeResult {
         id: node as NodeId,
         frames_sent,
         frames_failed: u64::from(mac.no_ack) + u64::from(mac.channel_access_failure),
-        queue_drops: net,
+        queue_drops,
         duty_cycle: energy.radio.duty_cycle(),
         radio_s: energy.ledger.into(),
         duty_by_hour: by_hour(&energy),

@@ -1,5 +1,6 @@
 //! What can be read off a finished simulation.
 
+use super::intervals::{fairness, quantile};
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Scenario, Sensor};
 
@@ -34,6 +35,20 @@ pub enum Metric {
     Resent(Carrier),
     /// Of these, because a timer expired, per hour.
     TimeoutsPerHour(Carrier),
+    /// Goodput of sensors in intervals of 40 s: median over flows and intervals, kb/s.
+    Median,
+    /// The same: lower quartile.
+    LowerQuartile,
+    /// The same: upper quartile.
+    UpperQuartile,
+    /// Jain's index of all sensors' goodput in an interval of 40 s; mean over intervals, %.
+    Fairness,
+    /// The same within each pair of sensors: those that are listed one after the other.
+    FairnessOfPairs,
+    /// Packets that nodes have dropped for want of room, or because RED said so.
+    QueueDrops,
+    /// Frames given up after all retries, by all nodes.
+    FramesFailed,
 }
 
 impl Metric {
@@ -54,19 +69,30 @@ impl Metric {
             Metric::CpuDutyCycle(_) => "cpu_duty_cycle",
             Metric::Resent(_) => "resent",
             Metric::TimeoutsPerHour(_) => "timeouts",
+            Metric::Median => "goodput_median",
+            Metric::LowerQuartile => "goodput_q1",
+            Metric::UpperQuartile => "goodput_q3",
+            Metric::Fairness => "fairness",
+            Metric::FairnessOfPairs => "fairness_of_pairs",
+            Metric::QueueDrops => "queue_drops",
+            Metric::FramesFailed => "frames_failed",
         }
     }
 
     /// Unit in results.
     pub const fn unit(self) -> &'static str {
         match self {
-            Metric::Goodput => "kb/s",
+            Metric::Goodput | Metric::Median | Metric::LowerQuartile | Metric::UpperQuartile => {
+                "kb/s"
+            }
             Metric::SegmentLoss | Metric::CwndFull => "%",
             Metric::Rtt => "ms",
-            Metric::Frames => "frames",
+            Metric::Frames | Metric::FramesFailed => "frames",
+            Metric::QueueDrops => "packets",
             Metric::FramesPerKb => "frames/kB",
             Metric::FastRetransmissions | Metric::Timeouts => "events",
             Metric::Mss => "B",
+            Metric::Fairness | Metric::FairnessOfPairs => "%",
             Metric::Reliability(_) | Metric::RadioDutyCycle(_) | Metric::CpuDutyCycle(_) => "%",
             Metric::Resent(_) | Metric::TimeoutsPerHour(_) => "per hour",
         }
@@ -100,6 +126,15 @@ impl Metric {
             Metric::Resent(carrier) => mean(
                 sensors(carrier, scenario, run).map(|flow| per_hour(flow.retransmissions, run)),
             ),
+            Metric::Median => quantile(run, 0.5),
+            Metric::LowerQuartile => quantile(run, 0.25),
+            Metric::UpperQuartile => quantile(run, 0.75),
+            Metric::Fairness => Some(fairness(run, run.flows.len())? * 100.0),
+            Metric::FairnessOfPairs => Some(fairness(run, 2)? * 100.0),
+            Metric::QueueDrops => Some(run.nodes.iter().map(|n| n.queue_drops).sum::<u64>() as f64),
+            Metric::FramesFailed => {
+                Some(run.nodes.iter().map(|n| n.frames_failed).sum::<u64>() as f64)
+            }
             Metric::TimeoutsPerHour(carrier) => {
                 mean(sensors(carrier, scenario, run).map(|flow| per_hour(flow.timeouts, run)))
             }

@@ -5,18 +5,22 @@
 //! interval. `refine` then adds what is computed from them: bounds, model predictions, the paper's
 //! figures.
 
+mod intervals;
 mod metric;
 mod runner;
 mod tcplp_bound;
 mod tcplp_buffer;
 mod tcplp_cwnd;
 mod tcplp_deaf;
+mod tcplp_flows;
 mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_hops;
 mod tcplp_model;
 mod tcplp_mss;
+mod tcplp_red;
 mod tcplp_retry_delay;
+mod tcplp_selfclock;
 
 pub use metric::Metric;
 pub use runner::{Config, LabError, Outcome, Results, run};
@@ -196,7 +200,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 10] = [
+    static ALL: [Experiment; 13] = [
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,
@@ -207,6 +211,9 @@ pub fn all() -> &'static [Experiment] {
         tcplp_cwnd::EXPERIMENT,
         tcplp_model::EXPERIMENT,
         tcplp_deaf::EXPERIMENT,
+        tcplp_selfclock::EXPERIMENT,
+        tcplp_red::EXPERIMENT,
+        tcplp_flows::EXPERIMENT,
     ];
     &ALL
 }
@@ -238,6 +245,7 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
 mod tests {
     use super::*;
     use crate::run;
+    use crate::scenario::{NodeId, Route};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
@@ -252,13 +260,28 @@ mod tests {
         }
     }
 
+    /// Whether routes lead from one node to the other.
+    fn leads(routes: &[Route], nodes: usize, from: NodeId, to: NodeId) -> bool {
+        let next = |at: &NodeId| {
+            let here = |route: &&Route| (route.node, route.destination) == (*at, to);
+            routes.iter().find(here).map(|route| route.next_hop)
+        };
+        std::iter::successors(Some(from), next).take(nodes).any(|node| node == to)
+    }
+
     #[test]
     fn every_planned_flow_has_a_route_both_ways() {
         for experiment in all() {
-            for point in (experiment.plan)(Effort::Quick) {
-                let routes = point.scenario.routes();
-                let hops = point.scenario.nodes.len() - 1;
-                assert!(routes.len() >= 2 * hops, "{} {}", experiment.id, point.label);
+            for Point { scenario, label, .. } in (experiment.plan)(Effort::Quick) {
+                let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
+                // The host is behind node 0.
+                let inside = |node| if node == scenario.host() { 0 } else { node };
+                for flow in &scenario.flows {
+                    let (from, to) = flow.kind.ends();
+                    let (from, to) = (inside(from), inside(to.unwrap_or(0)));
+                    let both = leads(&routes, nodes, from, to) && leads(&routes, nodes, to, from);
+                    assert!(both, "{} {label}", experiment.id);
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! §4.2: a radio that does not listen while it backs off.
 
+use super::tcplp_selfclock::asleep;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
 use crate::scenario::{Csma, Flow, FlowKind, Scenario};
@@ -12,8 +13,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                itself and hears nothing during backoff?",
     method: "Bulk transfer over 1 to 3 hops of always-on nodes, CSMA-CA in software (the radio \
              listens during backoff) and in the radio (it does not), with d = 0 and d = 40 ms, \
-             five-frame segments, buffers of four segments. Control: datagrams of 462 octets that \
-             go one way only, at a rate below what the channel carries.",
+             five-frame segments, buffers of four segments. Again with a leaf that sleeps, polls \
+             every 100 ms and sends over one hop. Control: datagrams of 462 octets that go one way \
+             only, at a rate below what the channel carries.",
     threats: &[
         "The chip would also repeat unacknowledged frames by itself; here the MAC does that, with \
          the same backoff each time and up to seven times, so that only hearing differs. The \
@@ -80,6 +82,16 @@ fn plan(effort: Effort) -> Vec<Point> {
             });
         }
     }
+    for (csma, name, d, _) in MODES {
+        points.push(Point {
+            label: format!("csma={name} d_ms={d} hops=1 leaf"),
+            series: "leaf",
+            x: 1.0,
+            scenario: asleep(line(effort, 1, d, csma)),
+            metrics: METRICS,
+            timeline_s: None,
+        });
+    }
     points
 }
 
@@ -102,7 +114,12 @@ fn refine(rows: &mut Rows) {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let rows: Vec<_> = result.rows.iter().filter(|r| r.series != "one way").cloned().collect();
+    let rows: Vec<_> = result
+        .rows
+        .iter()
+        .filter(|r| MODES.iter().any(|mode| mode.3 == r.series))
+        .cloned()
+        .collect();
     let x = "hops";
     let goodput = curves(&rows, "goodput", "Goodput, with and without hearing in backoff", x);
     let loss = curves(&rows, "segment_loss", "Segments lost", x);

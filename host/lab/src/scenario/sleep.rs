@@ -85,6 +85,8 @@ impl Indirect {
 pub struct Net {
     /// What relays do while packets wait.
     pub queue: Queue,
+    /// So many may wait at a router before it drops what it is to relay.
+    pub queue_packets: u8,
     /// Who decides on routes.
     pub routing: Routing,
 }
@@ -108,8 +110,9 @@ pub enum Queue {
 }
 
 impl Default for Net {
+    /// The length of the queue that the stack's plan for routers has ([`kinglet::Router`]).
     fn default() -> Self {
-        Net { queue: Queue::TailDrop, routing: Routing::Static }
+        Net { queue: Queue::TailDrop, queue_packets: 10, routing: Routing::Static }
     }
 }
 
@@ -147,9 +150,12 @@ pub(super) fn net(table: Option<Reader<'_>>) -> Result<Net> {
     let d = Net::default();
     let Some(mut t) = table else { return Ok(d) };
     let queues = [("tail-drop", Queue::TailDrop), ("red", Queue::Red)];
-    let queue = t.choice("queue", &queues, d.queue)?;
     let routings = [("static", Routing::Static), ("mesh", Routing::Mesh)];
-    let net = Net { queue, routing: t.choice("routing", &routings, d.routing)? };
+    let net = Net {
+        queue: t.choice("queue", &queues, d.queue)?,
+        queue_packets: t.integer("queue_packets", 1..=20, d.queue_packets.into())? as u8,
+        routing: t.choice("routing", &routings, d.routing)?,
+    };
     t.finish()?;
     Ok(net)
 }

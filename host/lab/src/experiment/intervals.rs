@@ -1,0 +1,83 @@
+//! Goodput of sensors in intervals of 40 s: how much, how evenly (TCPlp §8.3).
+
+use crate::apps::sense::INTERVAL;
+use crate::run::RunResult;
+
+/// Goodput of each sensor's flow in each whole interval but the first, in which they start; kb/s.
+fn goodputs(run: &RunResult) -> Vec<Vec<f64>> {
+    let whole = (run.sim_seconds / INTERVAL.as_micros() as f64 * 1e6) as usize;
+    let readings = run.flows.iter().filter_map(|flow| flow.readings.as_ref());
+    // An interval at the end in which nothing came is not listed.
+    let rate = |rates: &[f64], interval| rates.get(interval).copied().unwrap_or(0.0);
+    readings.map(|r| (1..whole).map(|i| rate(&r.intervals_kbps, i)).collect()).collect()
+}
+
+/// What this share of flows and intervals stays below.
+pub(super) fn quantile(run: &RunResult, share: f64) -> Option<f64> {
+    let mut rates: Vec<f64> = goodputs(run).into_iter().flatten().collect();
+    rates.sort_by(f64::total_cmp);
+    let place = rates.len().checked_sub(1)? as f64 * share;
+    let (low, high) = (rates[place.floor() as usize], rates[place.ceil() as usize]);
+    Some(low + (high - low) * place.fract())
+}
+
+/// Jain's index, (Σx)² / (n Σx²), among each `together` flows in a row; mean over these groups and
+/// over intervals. It is 1 if all get the same, and 1/n if one gets all.
+pub(super) fn fairness(run: &RunResult, together: usize) -> Option<f64> {
+    let flows = goodputs(run);
+    let jain = |flows: &[Vec<f64>], interval: usize| {
+        let rates = || flows.iter().map(|rates| rates[interval]);
+        let squares: f64 = rates().map(|rate| rate * rate).sum();
+        rates().sum::<f64>().powi(2) / (flows.len() as f64 * squares)
+    };
+    let intervals = 0..flows.first()?.len();
+    let groups = flows.chunks(together.max(1));
+    let indices = groups.flat_map(|group| intervals.clone().map(|i| jain(group, i)));
+    // Where nobody gets anything there is nothing to compare.
+    let indices: Vec<f64> = indices.filter(|index| index.is_finite()).collect();
+    (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{FlowResult, Readings};
+
+    fn run(flows: &[&[f64]]) -> RunResult {
+        let flow = |intervals: &&[f64]| {
+            let readings = Readings { intervals_kbps: intervals.to_vec(), ..Readings::default() };
+            FlowResult { readings: Some(readings), ..FlowResult::default() }
+        };
+        let flows = flows.iter().map(flow).collect();
+        RunResult { flows, sim_seconds: 170.0, ..RunResult::default() }
+    }
+
+    #[test]
+    fn quartiles_are_those_of_whole_intervals_after_the_first() {
+        // Four whole intervals; in the last of them nothing of the second flow has come.
+        let run = run(&[&[9.0, 4.0, 1.0, 1.0, 7.0], &[9.0, 4.0, 3.0]]);
+        // 0, 1, 1, 3, 4, 4.
+        assert_eq!(
+            [0.25, 0.5, 0.75].map(|share| quantile(&run, share).expect("sensors")),
+            [1.0, 2.0, 3.75]
+        );
+        assert_eq!(quantile(&RunResult::default(), 0.5), None);
+    }
+
+    #[test]
+    fn fairness_is_judged_within_each_interval_and_group() {
+        let two = run(&[&[0.0, 4.0, 1.0, 1.0], &[0.0, 4.0, 3.0]]);
+        // 64/64, 16/20, 1/2.
+        assert!((fairness(&two, 2).expect("sensors") - 2.3 / 3.0).abs() < 1e-12);
+        let four = run(&[
+            &[0.0, 6.0, 6.0, 6.0],
+            &[0.0, 6.0, 6.0, 6.0],
+            &[0.0, 2.0, 2.0, 2.0],
+            &[0.0, 2.0, 2.0, 2.0],
+        ]);
+        // 16²/(4·80); neighbours get the same.
+        assert!((fairness(&four, 4).expect("sensors") - 0.8).abs() < 1e-12);
+        assert!((fairness(&four, 2).expect("sensors") - 1.0).abs() < 1e-12);
+        assert_eq!(fairness(&RunResult::default(), 2), None);
+    }
+}

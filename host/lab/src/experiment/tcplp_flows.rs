@@ -1,0 +1,110 @@
+//! Fig. 12: four flows that compete for the same air.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::apps::sense::LEN;
+use crate::chart::{Figure, curves};
+use crate::scenario::{
+    Carrier, Flow, FlowKind, Indirect, Leaf, Mss, Net, NodeId, Queue, Scenario, Sensor,
+};
+use kinglet_coap::Rto;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-flows",
+    title: "Four flows that compete",
+    source: "TCPlp Fig. 12, §8.3",
+    question: "What becomes of four sensors that report an event at the same time, as the load \
+               that each of them offers grows beyond what the network carries, with TCP and with \
+               CoAP?",
+    method: "The office at night; leaves 12 to 15 (three and five hops away) send readings of 82 \
+             octets to the host behind the border router, each the same load, from 1 to 12 kb/s. \
+             Goodput of each flow in intervals of 40 s, the first left out: median and quartiles \
+             over flows and intervals. Leaves poll as in §8.2, segments of three frames, buffers \
+             of four segments, d = 40 ms, RED at relays and ECN in TCP.",
+    threats: &[
+        "Positions and path loss of the office are ours: the paper's drawing has no measures.",
+        "The paper's parameters of RED are unknown.",
+        "Readings that find the application's queue full are lost, as events would be; goodput \
+         counts what arrives.",
+    ],
+    main: "tcp load_kbps=8",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] =
+    &[Metric::Median, Metric::LowerQuartile, Metric::UpperQuartile, Metric::Fairness];
+/// Kilobits per second that each flow offers, and milliseconds between its readings.
+const LOADS: [(u32, u32); 6] = [(1, 656), (2, 328), (4, 164), (6, 109), (8, 82), (12, 55)];
+/// Those of the quick look: below and above what the network carries.
+const QUICK: [u32; 2] = [2, 8];
+/// Series, its name in labels, what carries readings.
+const CARRIERS: [(&str, &str, Carrier); 3] = [
+    ("TCP", "tcp", Carrier::Tcp),
+    ("CoAP", "coap", Carrier::Coap(Rto::Plain)),
+    ("CoCoA", "cocoa", Carrier::Coap(Rto::Cocoa)),
+];
+/// The leaves: nodes 12 to 15 of the paper.
+const LEAVES: core::ops::Range<NodeId> = 11..15;
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (series, name, carrier) in CARRIERS {
+        let quick = |load: &u32| effort == Effort::Full || QUICK.contains(load);
+        for (load, period_ms) in LOADS.into_iter().filter(|(load, _)| quick(load)) {
+            points.push(Point {
+                label: format!("{name} load_kbps={load}"),
+                series,
+                x: LEN as f64 * 8.0 / f64::from(period_ms),
+                scenario: event(effort, carrier, period_ms),
+                metrics: METRICS,
+                timeline_s: None,
+            });
+        }
+    }
+    points
+}
+
+/// All leaves of the office report to the host, a reading every `period_ms` each.
+pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenario {
+    let mut scenario = Scenario::office();
+    // Four intervals of 40 s and the first, or two.
+    scenario.duration_s = match effort {
+        Effort::Quick => 120.0,
+        Effort::Full => 200.0,
+    };
+    scenario.mac.retry_delay_ms = 40;
+    scenario.indirect = Indirect::tcplp();
+    scenario.leaf = Leaf::tcplp();
+    scenario.net = Net { queue: Queue::Red, ..Net::default() };
+    scenario.tcp.mss = Mss::Frames(3);
+    scenario.tcp.ecn = true;
+    // The paper's TCP heard nothing from its link.
+    scenario.tcp.link_losses = false;
+    let to = scenario.host();
+    let kind = |from| {
+        let sensor = Sensor { period_ms, batch: 1, ..Sensor::new(from, to, carrier) };
+        FlowKind::Anemometer(sensor)
+    };
+    scenario.flows = LEAVES.map(|leaf| Flow { start_s: 1.0, kind: kind(leaf) }).collect();
+    scenario
+}
+
+/// Nobody gets more than it offers.
+fn refine(rows: &mut Rows) {
+    rows.bound("goodput_median", |row| Some(row.x));
+    for row in rows.0.clone().into_iter().filter(|row| row.metric == "goodput_q3") {
+        let Some(low) = rows.mean(&row.label, "goodput_q1") else { continue };
+        let metric = ("interquartile_range", "kb/s");
+        rows.compute(&row.label, row.series, row.x, metric, row.mean - low);
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "offered load per flow, kb/s";
+    let of = |metric, title| curves(&result.rows, metric, title, x);
+    let median = of("goodput_median", "Goodput per flow in 40 s, median");
+    let spread = of("interquartile_range", "Its interquartile range");
+    let fairness = of("fairness", "Jain's index of the four flows in 40 s");
+    [median, spread, fairness].into_iter().flatten().collect()
+}

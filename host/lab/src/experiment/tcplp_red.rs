@@ -1,0 +1,136 @@
+//! §8: fairness of simultaneous flows, with and without random early detection at relays.
+
+use super::tcplp_flows::event;
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::chart::{Figure, curves};
+use crate::scenario::{
+    Buffer, Carrier, Flow, FlowKind, Indirect, Leaf, NodeId, NodePlace, Queue, Role, Scenario,
+    Sensor, Wire,
+};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-red",
+    title: "Fairness, and early detection at relays",
+    source: "TCPlp §8 (preliminary experiments)",
+    question: "Does tail drop at relays make simultaneous TCP flows unfair to each other, do \
+               random early detection and ECN repair that, and what else limits fairness?",
+    method: "The four sensors of tcplp-flows at a load that none of them gets through (12 kb/s), \
+             with tail drop, RED, and RED with ECN, over d. Jain's index of the goodputs in \
+             intervals of 40 s: of all four, and within each pair, whose members are neighbours \
+             and equally far away. Again with other windows, with an adaptive d, and with \
+             Kinglet's polling and its word on lost frames. Beside it four always-on sensors \
+             around one relay, with a queue of ten packets and of four.",
+    threats: &[
+        "The paper's parameters of RED and the length of its queues are unknown.",
+        "The paper gives no figures and does not say at which place in its network it measured.",
+    ],
+    main: "queue=red-ecn d_ms=40",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::Fairness,
+    Metric::FairnessOfPairs,
+    Metric::Median,
+    Metric::LowerQuartile,
+    Metric::UpperQuartile,
+    Metric::QueueDrops,
+    Metric::FramesFailed,
+];
+/// Series, its name in labels, queue of relays, ECN.
+const QUEUES: [(&str, &str, Queue, bool); 3] = [
+    ("tail drop", "tail-drop", Queue::TailDrop, false),
+    ("RED", "red", Queue::Red, false),
+    ("RED with ECN", "red-ecn", Queue::Red, true),
+];
+const DELAYS_MS: [u32; 3] = [0, 40, 80];
+/// Send and receive buffers in segments, besides the four of all other points.
+const WINDOWS: [u16; 2] = [2, 8];
+/// 12 kb/s for each flow, three times what it gets.
+const PERIOD_MS: u32 = 55;
+/// The same around one relay: 33 kb/s.
+const FAST_MS: u32 = 20;
+/// Places in the relay's queue.
+const ROOM: [u8; 2] = [10, 4];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    let full = effort == Effort::Full;
+    for (series, name, queue, ecn) in QUEUES.into_iter().filter(|queue| full || queue.1 != "red") {
+        let of = |scenario| with_queue(scenario, queue, ecn);
+        for d in DELAYS_MS.into_iter().filter(|d| full && name != "red" || *d == 40) {
+            let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
+            scenario.mac.retry_delay_ms = d;
+            points.push(point(format!("queue={name} d_ms={d}"), series, d, of(scenario)));
+        }
+        for packets in ROOM.into_iter().filter(|packets| full || *packets == 10) {
+            let mut scenario = around_one_relay(effort);
+            scenario.net.queue_packets = packets;
+            let label = format!("queue={name} relay=one packets={packets}");
+            points.push(point(label, "one relay", packets.into(), of(scenario)));
+        }
+    }
+    if full {
+        for window in WINDOWS {
+            let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
+            scenario.tcp.send_buffer = Buffer::Segments(window);
+            scenario.tcp.receive_buffer = Buffer::Segments(window);
+            let label = format!("queue=red-ecn d_ms=40 window={window}");
+            points.push(point(label, "windows", window.into(), scenario));
+        }
+        let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
+        scenario.mac.adaptive_retry_delay = true;
+        points.push(point("queue=red-ecn d=adaptive".to_owned(), "adaptive d", 40, scenario));
+        let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
+        scenario.leaf = Leaf::default();
+        scenario.indirect = Indirect::default();
+        scenario.tcp.link_losses = true;
+        points.push(point("queue=red-ecn d_ms=40 kinglet".to_owned(), "Kinglet", 40, scenario));
+    }
+    points
+}
+
+fn point(label: String, series: &'static str, x: u32, scenario: Scenario) -> Point {
+    Point { label, series, x: f64::from(x), scenario, metrics: METRICS, timeline_s: None }
+}
+
+fn with_queue(mut scenario: Scenario, queue: Queue, ecn: bool) -> Scenario {
+    scenario.net.queue = queue;
+    scenario.tcp.ecn = ecn;
+    scenario
+}
+
+/// Four senders that hear each other, around a relay that the border router hears alone.
+fn around_one_relay(effort: Effort) -> Scenario {
+    let place = |(x_m, y_m), role| NodePlace { x_m, y_m, role, parent: None };
+    let senders = [(14.9, -4.0), (15.9, -1.4), (15.9, 1.4), (14.9, 4.0)];
+    let mut nodes = vec![place((0.0, 0.0), Role::BorderRouter), place((8.0, 0.0), Role::Router)];
+    nodes.extend(senders.map(|at| place(at, Role::Router)));
+    let office = event(effort, Carrier::Tcp, FAST_MS);
+    let (duration_s, mac, tcp) = (office.duration_s, office.mac, office.tcp);
+    let base = Scenario { duration_s, mac, tcp, nodes, ..Scenario::default() };
+    let to = base.host();
+    let kind = |from: NodeId| {
+        let sensor = Sensor { period_ms: FAST_MS, batch: 1, ..Sensor::new(from, to, Carrier::Tcp) };
+        FlowKind::Anemometer(sensor)
+    };
+    let flows = (2..6).map(|from| Flow { start_s: 1.0, kind: kind(from) }).collect();
+    Scenario { wire: Some(Wire::PERFECT), flows, ..base }
+}
+
+/// All get the same.
+fn refine(rows: &mut Rows) {
+    rows.bound("fairness", |_| Some(100.0));
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let office = |r: &&super::Row| QUEUES.iter().any(|queue| queue.0 == r.series);
+    let rows: Vec<_> = result.rows.iter().filter(office).cloned().collect();
+    let x = "largest retry delay d, ms";
+    let all = curves(&rows, "fairness", "Jain's index of four flows in 40 s", x);
+    let pairs = curves(&rows, "fairness_of_pairs", "The same of neighbours", x);
+    let failed = curves(&rows, "frames_failed", "Frames given up by the link", x);
+    [all, pairs, failed].into_iter().flatten().collect()
+}

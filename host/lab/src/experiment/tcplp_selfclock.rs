@@ -1,0 +1,95 @@
+//! §8.1.1: TCP's own clock against a fixed sleep interval.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use crate::chart::{Figure, curves};
+use crate::scenario::{Flow, Indirect, Leaf, Polling, Role, Scenario};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-selfclock",
+    title: "Self-clocking against sleep",
+    source: "TCPlp §8.1.1",
+    question: "Does a bulk transfer between a leaf that sleeps for a fixed time and the rest of \
+               the network see the longest possible round-trip time, one sleep interval, again and \
+               again, and which way of polling ends that?",
+    method: "Bulk transfer from a leaf over two hops to the border router, and in the other \
+             direction, segments of five frames, buffers of four segments, over the time that the \
+             leaf sleeps between data requests: fixed; 100 ms while TCP expects something (TCPlp's \
+             adaptive duty cycle); when an answer is due (Kinglet's predictive polling). Bound: a \
+             window of four segments in each sleep interval.",
+    threats: &[
+        "A sender sees a round-trip time per acknowledgement; who polls at fixed times sees \
+         several at once, and the mean is over acknowledgements.",
+        "No host cost, no other traffic.",
+    ],
+    main: "sleep_ms=1000",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[Metric::Rtt, Metric::Goodput, Metric::Timeouts, Metric::Mss];
+/// From one data request to the next, in milliseconds. A round trip without sleep takes 0.2 s.
+const SLEEPS_MS: [u32; 4] = [500, 1_000, 2_000, 4_000];
+/// Series, label suffix, interval while something is expected (if not the same), how to poll.
+const WAYS: [(&str, &str, Option<u32>, Polling); 3] = [
+    ("fixed", "", None, Polling::Fixed),
+    ("adaptive", " adaptive", Some(100), Polling::Fixed),
+    ("predictive", " predictive", None, Polling::Predictive),
+];
+/// Segments of a window, and their octets: those of the scenario.
+const WINDOW: f64 = 4.0 * 462.0;
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (downlink, direction) in [(false, ""), (true, " downlink")] {
+        for (series, suffix, expecting_ms, polling) in WAYS {
+            for sleep_ms in SLEEPS_MS {
+                let mut scenario = asleep(line_scenario(effort, 2, 40));
+                scenario.leaf.sleep_interval_s = f64::from(sleep_ms) / 1e3;
+                scenario.leaf.expecting_ms = expecting_ms.unwrap_or(sleep_ms);
+                scenario.leaf.polling = polling;
+                if downlink {
+                    scenario.flows = vec![Flow::bulk(0, 2)];
+                }
+                points.push(Point {
+                    label: format!("sleep_ms={sleep_ms}{suffix}{direction}"),
+                    series: if downlink { "downlink" } else { series },
+                    x: f64::from(sleep_ms) / 1e3,
+                    scenario,
+                    metrics: METRICS,
+                    timeline_s: None,
+                });
+            }
+        }
+    }
+    points
+}
+
+/// The last node sleeps, and its parent answers it as TCPlp's.
+pub(super) fn asleep(mut scenario: Scenario) -> Scenario {
+    if let Some(last) = scenario.nodes.last_mut() {
+        last.role = Role::Leaf;
+    }
+    scenario.leaf = Leaf::tcplp();
+    scenario.indirect = Indirect::tcplp();
+    scenario
+}
+
+fn refine(rows: &mut Rows) {
+    for row in rows.0.clone().into_iter().filter(|row| row.metric == "rtt") {
+        let share = row.mean / 1e3 / row.x;
+        rows.compute(&row.label, row.series, row.x, ("rtt_by_sleep", "1"), share);
+    }
+    rows.bound("goodput", |row| {
+        let fixed = row.series == "fixed";
+        fixed.then(|| WINDOW * 8.0 / 1e3 / row.x)
+    });
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let up: Vec<_> = result.rows.iter().filter(|r| r.series != "downlink").cloned().collect();
+    let x = "sleep interval, s";
+    let rtt = curves(&up, "rtt", "Round-trip time of a transfer from a leaf", x);
+    let goodput = curves(&up, "goodput", "Its goodput", x);
+    [rtt, goodput].into_iter().flatten().collect()
+}
