@@ -20,17 +20,32 @@ pub(crate) enum Direction {
 }
 
 /// A key, expanded.
-pub(crate) struct Ccm(Aes128Enc);
+pub(crate) struct Ccm {
+    aes: Aes128Enc,
+    /// How often the cipher has run, wrapping.
+    runs: u32,
+}
 
 impl Ccm {
     pub(crate) fn new(key: &[u8; 16]) -> Self {
-        Ccm(Aes128Enc::new(key.into()))
+        Ccm { aes: Aes128Enc::new(key.into()), runs: 0 }
+    }
+
+    /// How often the cipher has run, wrapping.
+    pub(crate) const fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    /// Runs the cipher, on one block or on two in the same time.
+    fn cipher(&mut self, blocks: &mut [Block]) {
+        self.runs = self.runs.wrapping_add(1);
+        self.aes.encrypt_blocks(blocks);
     }
 
     /// Encrypts or decrypts `message` where it is, and gives the first `M` octets of the code that
     /// authenticates `open` (at most 255 octets) and the message: M is 4, 8 or 16.
     pub(crate) fn run<const M: usize>(
-        &self,
+        &mut self,
         direction: Direction,
         nonce: &[u8; NONCE],
         open: &[u8],
@@ -41,7 +56,7 @@ impl Ccm {
         for chunk in message.chunks_mut(16) {
             counter = counter.wrapping_add(1);
             let mut blocks = [chain, counter_block(nonce, counter)];
-            self.0.encrypt_blocks(&mut blocks);
+            self.cipher(&mut blocks);
             let stream;
             [chain, stream] = blocks;
             if direction == Direction::Seal {
@@ -53,7 +68,7 @@ impl Ccm {
             }
         }
         let mut blocks = [chain, counter_block(nonce, 0)];
-        self.0.encrypt_blocks(&mut blocks);
+        self.cipher(&mut blocks);
         let [chain, stream] = blocks;
         let mut mic = [0; M];
         mic.iter_mut().zip(chain.iter().zip(stream)).for_each(|(to, (code, key))| *to = code ^ key);
@@ -62,7 +77,7 @@ impl Ccm {
 
     /// The CBC-MAC of what is not encrypted, before its last block is ciphered.
     fn authenticate<const M: usize>(
-        &self,
+        &mut self,
         nonce: &[u8; NONCE],
         open: &[u8],
         message_len: usize,
@@ -78,7 +93,7 @@ impl Ccm {
         let mut octets = [high, low].into_iter().chain(open.iter().copied()).peekable();
         // Sixteen octets or the rest at each turn.
         while octets.peek().is_some() {
-            self.0.encrypt_block(&mut chain);
+            self.cipher(core::slice::from_mut(&mut chain));
             xor(&mut chain, octets.by_ref());
         }
         chain
@@ -117,7 +132,7 @@ mod tests {
             open in prop::collection::vec(any::<u8>(), 0..60),
             message in prop::collection::vec(any::<u8>(), 0..110),
         ) {
-            let ours = Ccm::new(&key);
+            let mut ours = Ccm::new(&key);
             let mut sealed = message.clone();
             let mic: [u8; 4] = ours.run(Direction::Seal, &nonce, &open, &mut sealed);
             type Theirs = ::ccm::Ccm<aes::Aes128, ::ccm::consts::U4, ::ccm::consts::U13>;

@@ -80,7 +80,7 @@ impl State {
         State { ccm: None, next_counter }
     }
 
-    fn ccm(&mut self, key: &Key) -> &Ccm {
+    fn ccm(&mut self, key: &Key) -> &mut Ccm {
         self.ccm.get_or_insert_with(|| Ccm::new(&key.0))
     }
 }
@@ -120,7 +120,9 @@ impl<S: Sizes> Mac<S> {
         let eui64 = security.eui64(self.config.source());
         let (Some(eui64), true) = (eui64, counter != EXHAUSTED) else { return Err(CounterError) };
         let frame = slot.frame.get_mut(..usize::from(slot.len)).ok_or(CounterError)?;
-        seal(self.security.ccm(&security.key), frame, &eui64, counter).ok_or(CounterError)?;
+        let ccm = self.security.ccm(&security.key);
+        seal(ccm, frame, &eui64, counter).ok_or(CounterError)?;
+        self.stats.cipher_runs = ccm.runs();
         slot.secured = true;
         self.security.next_counter = counter.saturating_add(1);
         Ok(())
@@ -152,7 +154,9 @@ impl<S: Sizes> Mac<S> {
         let Some(security) = &self.config.security else { return Err(Discard::Secured) };
         let nonce = nonce(&sealed.eui64, sealed.counter, LEVEL);
         let ccm = self.security.ccm(&security.key);
-        unseal::<MIC>(ccm, frame, &nonce, sealed.open_len).ok_or(Discard::BadMic)
+        let opened = unseal::<MIC>(ccm, frame, &nonce, sealed.open_len);
+        self.stats.cipher_runs = ccm.runs();
+        opened.ok_or(Discard::BadMic)
     }
 }
 
@@ -166,7 +170,7 @@ fn nonce(eui64: &[u8; 8], counter: u32, level: u8) -> [u8; NONCE] {
 }
 
 /// Writes the counter, encrypts the payload and fills the last [`MIC`] octets.
-fn seal(ccm: &Ccm, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Option<()> {
+fn seal(ccm: &mut Ccm, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Option<()> {
     let (header, open_len) = {
         let parsed = Frame::parse(frame).ok()?;
         let open_len = parsed.payload_range().start.checked_add(parsed.open_payload_len())?;
@@ -183,7 +187,7 @@ fn seal(ccm: &Ccm, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Option<()
 /// Decrypts the message behind the first `open_len` octets. The length without the code, or `None`
 /// if the code is wrong; the message is then rubbish.
 fn unseal<const M: usize>(
-    ccm: &Ccm,
+    ccm: &mut Ccm,
     frame: &mut [u8],
     nonce: &[u8; NONCE],
     open_len: usize,
@@ -223,14 +227,18 @@ mod tests {
         assert_eq!(eui64, [0xac, 0xde, 0x48, 0, 0, 0, 0, 1]);
         let nonce = nonce(&eui64, header.frame_counter.unwrap(), header.level);
         assert_eq!(nonce[8..], [0, 0, 0, 5, 6]);
-        let ccm = Ccm::new(&KEY);
+        let mut ccm = Ccm::new(&KEY);
         let sealed = frame;
-        assert_eq!(unseal::<8>(&ccm, &mut frame, &nonce, open_len), Some(30));
+        assert_eq!(unseal::<8>(&mut ccm, &mut frame, &nonce, open_len), Some(30));
         assert_eq!(frame[28..30], [0x01, 0xce]);
         for octet in 0..frame.len() {
             let mut damaged = sealed;
             damaged[octet] ^= 0x10;
-            assert_eq!(unseal::<8>(&ccm, &mut damaged, &nonce, open_len), None, "octet {octet}");
+            assert_eq!(
+                unseal::<8>(&mut ccm, &mut damaged, &nonce, open_len),
+                None,
+                "octet {octet}"
+            );
         }
     }
 

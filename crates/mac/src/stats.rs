@@ -50,6 +50,9 @@ pub struct Stats {
     pub discarded_bad_source: u32,
     /// Frames not sent because the frame counter is used up.
     pub counter_errors: u32,
+    /// Runs of the block cipher, each on one block or on two that cost the same, wrapping: what
+    /// security costs the CPU.
+    pub cipher_runs: u32,
     /// Frames discarded: secured, and not in the way or with the key that this device has.
     pub discarded_secured: u32,
     /// Frames discarded: not secured, although this device has a key.
@@ -92,6 +95,7 @@ impl Stats {
         discarded_other_destination: 0,
         discarded_bad_source: 0,
         counter_errors: 0,
+        cipher_runs: 0,
         discarded_secured: 0,
         discarded_unsecured: 0,
         discarded_mic: 0,

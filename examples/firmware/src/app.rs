@@ -1,6 +1,7 @@
 //! The applications of `pair` and `measure`: one sends a pattern, the other checks it.
 
 use core::net::Ipv6Addr;
+use kinglet::mac::{Key, Security};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError, State};
 use kinglet::time::Instant;
 use kinglet::{Config, Mote, Node};
@@ -11,14 +12,23 @@ pub const RECEIVER: u16 = 0;
 pub const SENDER: u16 = 1;
 /// fe80::ff:fe00:0, which follows from the receiver's short address (RFC 6282, 3.2.2).
 pub const RECEIVER_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, RECEIVER);
-/// What fits into five frames, TCP options included: 125 octets less a MAC header of 9 are left
-/// in each, and link-local addresses with elided IIDs compress the IPv6 header to 3.
-pub const MSS: u16 = match kinglet::net::mss_for_frames(5, 116, 3, 20) {
-    Some(mss) => mss,
-    None => ConnectionConfig::DEFAULT.mss,
-};
+/// What fits into five frames, TCP options included: 125 octets less a MAC header of 9 and what
+/// link security takes are left in each, and link-local addresses with elided IIDs compress the
+/// IPv6 header to 3.
+pub const fn mss(security_octets: usize) -> u16 {
+    match kinglet::net::mss_for_frames(5, 116 - security_octets, 3, 20) {
+        Some(mss) => mss,
+        None => ConnectionConfig::DEFAULT.mss,
+    }
+}
+/// What link security takes of a frame: level, counter and key index, integrity code.
+pub const SECURITY_OCTETS: usize = 1 + 4 + 1 + 4;
+/// A key that everybody knows: for tests.
+pub const SECURITY: Security =
+    Security { key: Key(*b"kinglet firmware"), eui64_prefix: [0; 6], first_counter: 0 };
 /// A connection whose segments fill five frames.
-pub const CONNECTION: ConnectionConfig = ConnectionConfig { mss: MSS, ..ConnectionConfig::DEFAULT };
+pub const CONNECTION: ConnectionConfig =
+    ConnectionConfig { mss: mss(0), ..ConnectionConfig::DEFAULT };
 
 /// A node with this short address.
 pub fn node(short: u16) -> Node<Mote> {

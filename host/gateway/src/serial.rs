@@ -5,7 +5,7 @@
 use kinglet_lab::build::Site as Simulated;
 use kinglet_radio::serial::{Receiver, Request, send_event};
 use kinglet_radio::{Command, Event, Filter};
-use kinglet_sim::Device;
+use kinglet_sim::{Device, cpu::Counted};
 use kinglet_time::Instant;
 use std::collections::VecDeque;
 use std::io;
@@ -152,10 +152,10 @@ impl Device for Site {
         }
     }
 
-    fn segments(&mut self) -> u32 {
+    fn work(&mut self) -> Counted {
         match self {
-            Site::Simulated(station) => station.segments(),
-            Site::Serial(mote) => mote.segments(),
+            Site::Simulated(station) => station.work(),
+            Site::Serial(mote) => mote.work(),
         }
     }
 }

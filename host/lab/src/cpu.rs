@@ -15,6 +15,7 @@ struct Counts {
     frame_sent: u32,
     segment_received: u32,
     segment_sent: u32,
+    cipher_run: u32,
     wake_up: u32,
 }
 
@@ -23,8 +24,9 @@ fn instructions(target: &str) -> Instructions {
     let all: BTreeMap<String, Counts> =
         serde_json::from_str(MEASURED).expect("instructions.json is what the tool writes");
     let counts = all.get(target).expect("instructions.json has both targets");
-    let Counts { frame_received, frame_sent, segment_received, segment_sent, wake_up } = *counts;
-    Instructions { frame_received, frame_sent, segment_received, segment_sent, wake_up }
+    let Counts { frame_received, frame_sent, .. } = *counts;
+    let Counts { segment_received, segment_sent, cipher_run, wake_up, .. } = *counts;
+    Instructions { frame_received, frame_sent, segment_received, segment_sent, cipher_run, wake_up }
 }
 
 /// The processor that goes with a radio, and what was measured for its kind.
@@ -82,6 +84,9 @@ mod tests {
                 // acknowledgements that overtake each other, more for repetitions and handshake.
                 assert!((2 * segments..3 * segments).contains(&work.segments), "{work:?}");
                 assert!(work.frames_received + work.frames_sent >= 6 * segments, "{work:?}");
+                // Five full frames: the cipher runs three times for the header, once for each 16
+                // octets.
+                assert!(work.cipher_runs >= 5 * (3 + 100 / 16) * segments, "{work:?}");
             }
             let [to, from] = [0, 1].map(|n| result.nodes[n].cpu_work);
             assert!(to.frames_received >= 5 * segments && from.frames_sent >= 5 * segments);

@@ -13,6 +13,8 @@ pub struct CpuWork {
     pub frames_sent: u64,
     /// TCP segments that came for this node or went out from it, acknowledgements included.
     pub segments: u64,
+    /// Runs of the block cipher of link security, each on one block or two.
+    pub cipher_runs: u64,
     /// Deadlines attended to.
     pub wake_ups: u64,
 }
@@ -20,7 +22,7 @@ pub struct CpuWork {
 impl CpuWork {
     /// None at all.
     pub const NONE: CpuWork =
-        CpuWork { frames_received: 0, frames_sent: 0, segments: 0, wake_ups: 0 };
+        CpuWork { frames_received: 0, frames_sent: 0, segments: 0, cipher_runs: 0, wake_ups: 0 };
 }
 
 impl Add for CpuWork {
@@ -31,7 +33,28 @@ impl Add for CpuWork {
             frames_received: self.frames_received + other.frames_received,
             frames_sent: self.frames_sent + other.frames_sent,
             segments: self.segments + other.segments,
+            cipher_runs: self.cipher_runs + other.cipher_runs,
             wake_ups: self.wake_ups + other.wake_ups,
+        }
+    }
+}
+
+/// What a device counts by itself of its work, wrapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// As in [`CpuWork`].
+    pub segments: u32,
+    /// As in [`CpuWork`].
+    pub cipher_runs: u32,
+}
+
+impl Counted {
+    /// The work since `before`.
+    pub const fn since(self, before: Counted) -> CpuWork {
+        CpuWork {
+            segments: self.segments.wrapping_sub(before.segments) as u64,
+            cipher_runs: self.cipher_runs.wrapping_sub(before.cipher_runs) as u64,
+            ..CpuWork::NONE
         }
     }
 }
@@ -48,6 +71,9 @@ pub struct Instructions {
     pub segment_received: u32,
     /// A segment sent and its acknowledgement taken, beside the frames of both.
     pub segment_sent: u32,
+    /// A run of the block cipher, with its share of everything else that securing or opening a full
+    /// frame takes.
+    pub cipher_run: u32,
     /// A look at what is due, when nothing is.
     pub wake_up: u32,
 }
@@ -126,6 +152,8 @@ pub struct HostCost {
     pub frame_sent_ns: u32,
     /// Per TCP segment, in nanoseconds.
     pub segment_ns: u32,
+    /// Per run of the block cipher, in nanoseconds.
+    pub cipher_run_ns: u32,
     /// Per deadline, in nanoseconds.
     pub wake_up_ns: u32,
     /// CPU current while working, in microamperes.
@@ -140,6 +168,7 @@ impl HostCost {
         frame_received_ns: 0,
         frame_sent_ns: 0,
         segment_ns: 0,
+        cipher_run_ns: 0,
         wake_up_ns: 0,
         active_ua: 0,
         sleep_ua: 0,
@@ -158,6 +187,7 @@ impl HostCost {
             frame_received_ns: cpu.time_ns(counts.frame_received),
             frame_sent_ns: cpu.time_ns(counts.frame_sent),
             segment_ns: cpu.time_ns(counts.segment()),
+            cipher_run_ns: cpu.time_ns(counts.cipher_run),
             wake_up_ns: cpu.time_ns(counts.wake_up),
             active_ua: cpu.active_ua,
             sleep_ua: cpu.sleep_ua,
@@ -169,12 +199,19 @@ impl HostCost {
         work.frames_received * self.frame_received_ns as u64
             + work.frames_sent * self.frame_sent_ns as u64
             + work.segments * self.segment_ns as u64
+            + work.cipher_runs * self.cipher_run_ns as u64
             + work.wake_ups * self.wake_up_ns as u64
     }
 
     /// Whether anything takes time.
     pub(crate) const fn takes_time(&self) -> bool {
-        let all = CpuWork { frames_received: 1, frames_sent: 1, segments: 1, wake_ups: 1 };
+        let all = CpuWork {
+            frames_received: 1,
+            frames_sent: 1,
+            segments: 1,
+            cipher_runs: 1,
+            wake_ups: 1,
+        };
         self.of(all) > 0
     }
 }

@@ -1,6 +1,6 @@
 //! The host CPU: frames wait for it, one piece of work at a time.
 
-use crate::cpu::{CpuWork, HostCost};
+use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::queue::next_generation;
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use std::collections::VecDeque;
@@ -62,8 +62,8 @@ pub(crate) struct Host {
     /// Completed work, and how long it took.
     pub(crate) work: CpuWork,
     pub(crate) active_us: u64,
-    /// Segments that the device had counted when they were last charged for.
-    pub(crate) segments: u32,
+    /// What the device had counted when it was last charged for.
+    counted: Counted,
     /// Raised by a reset: completions of earlier work are stale.
     pub(crate) generation: u32,
     /// The device's deadline passed while the CPU was busy.
@@ -81,7 +81,7 @@ impl Host {
                 rest_ns: 0,
                 work: CpuWork::NONE,
                 active_us: 0,
-                segments: 0,
+                counted: Counted::default(),
                 generation: 0,
                 deadline_waits: false,
             })
@@ -103,11 +103,9 @@ impl Host {
         Ok(if self.queue.len() == 1 { self.start(now) } else { None })
     }
 
-    /// Segments that the device has counted since they were last charged for.
-    pub(crate) fn new_segments(&mut self, counted: u32) -> u32 {
-        let new = counted.wrapping_sub(self.segments);
-        self.segments = counted;
-        new
+    /// What the device has counted since it was last charged for.
+    pub(crate) fn new_work(&mut self, counted: Counted) -> CpuWork {
+        counted.since(core::mem::replace(&mut self.counted, counted))
     }
 
     /// The first piece of work is done: takes it, and says when the next one will be.
@@ -132,7 +130,7 @@ impl Host {
     /// Forgets all work, as a reset does.
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
-        self.segments = 0;
+        self.counted = Counted::default();
         self.generation = next_generation(self.generation);
         self.deadline_waits = false;
     }

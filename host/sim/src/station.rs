@@ -1,6 +1,7 @@
 //! What stands on a node of the network: the firmware's stack, its applications, and on a border
 //! router possibly a wire to a host.
 
+use crate::cpu::Counted;
 use crate::wire::Wire;
 use crate::world::Device;
 use kinglet::{Node, Profile};
@@ -128,8 +129,9 @@ impl<P: Profile> Device for Station<P> {
         self.settle(now);
     }
 
-    fn segments(&mut self) -> u32 {
+    fn work(&mut self) -> Counted {
+        let cipher_runs = self.node.mac().stats().cipher_runs;
         let stats = self.node.tcp().stats();
-        stats.received.wrapping_add(stats.sent)
+        Counted { segments: stats.received.wrapping_add(stats.sent), cipher_runs }
     }
 }

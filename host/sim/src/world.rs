@@ -1,7 +1,7 @@
 //! The event loop: devices on top of radios on top of the medium.
 
 use crate::clock::Clock;
-use crate::cpu::{CpuWork, HostCost};
+use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
 use crate::host::{Host, Item, Work};
@@ -39,9 +39,9 @@ pub trait Device {
     /// The deadline has passed.
     fn handle_deadline(&mut self, now: Instant);
 
-    /// TCP segments that came or went so far, wrapping: work for the CPU beside that of frames.
-    fn segments(&mut self) -> u32 {
-        0
+    /// What the device has counted so far of its work beside that of frames.
+    fn work(&mut self) -> Counted {
+        Counted::default()
     }
 }
 
@@ -257,10 +257,10 @@ impl<D: Device> World<D> {
                 continue;
             }
             let item = Item::new(Work::Command(command), frame);
-            self.charge_segments(node);
+            self.charge(node);
             self.queue_work(node, item);
         }
-        self.charge_segments(node);
+        self.charge(node);
         let slot = &mut self.slots[node];
         let due = slot.device.deadline().map_or(NEVER, |at| slot.clock.true_us(at).max(now));
         // A later deadline than the armed one is found out when that fires: most deadlines move
@@ -272,13 +272,12 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// The segments that the device of `node` has counted since the last time take their time now.
-    fn charge_segments(&mut self, node: usize) {
+    /// What the device of `node` has counted since the last time takes its time now.
+    fn charge(&mut self, node: usize) {
         let slot = &mut self.slots[node];
         let Some(host) = &mut slot.host else { return };
-        let segments = u64::from(host.new_segments(slot.device.segments()));
-        if segments > 0 {
-            let work = CpuWork { segments, ..CpuWork::NONE };
+        let work = host.new_work(slot.device.work());
+        if work != CpuWork::NONE {
             self.queue_work(node, Item::new(Work::Done(work), &[]));
         }
     }

@@ -4,7 +4,8 @@
 //! clock: `tools/instructions` does it. Two nodes are joined by nothing but a loop; every segment
 //! fills five frames and is acknowledged at once. What counts is everything that the node in
 //! question does, event by event as in the canonical loop, copies from and to the application
-//! included; its link is neither lossy nor slow, and channel access is the radio's.
+//! included; its link is neither lossy nor slow, and channel access is the radio's. Then the same
+//! with link security: what that adds is divided by how often the cipher runs.
 
 #![no_std]
 #![no_main]
@@ -14,13 +15,13 @@ use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::mac::{Csma, Mac};
+use kinglet::mac::{Csma, Mac, Security};
 use kinglet::net::Net;
 use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::tcp::{self, ConnectionConfig, Endpoint, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
 use kinglet::{AddressPair, BorderRouter, Config, Mote, Node, Router};
-use kinglet_firmware::app::{MSS, RECEIVER, RECEIVER_ADDRESS, SENDER};
+use kinglet_firmware::app::{RECEIVER, RECEIVER_ADDRESS, SECURITY, SECURITY_OCTETS, SENDER, mss};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 
@@ -28,31 +29,41 @@ use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 const WARM_UP: u32 = 20;
 /// Segments that count.
 const SEGMENTS: u32 = 200;
-/// Payload of a segment: timestamps take 12 octets of the MSS.
-const PAYLOAD: usize = MSS as usize - 12;
+/// The longest payload of a segment.
+const PAYLOAD: usize = payload(&CLEAR);
 /// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
 const INSTRUCTIONS_PER_TICK: u32 = 40;
 const FRAMES: u32 = 5;
 const PORT: u16 = 7;
+static CLEAR: ConnectionConfig = prompt(mss(0));
+static SECURED: ConnectionConfig = prompt(mss(SECURITY_OCTETS));
+
 /// Every segment is acknowledged at once.
-static PROMPT: ConnectionConfig = ConnectionConfig {
-    mss: MSS,
-    delayed_ack: Duration::ZERO,
-    ack_every: 1,
-    ..ConnectionConfig::DEFAULT
-};
+const fn prompt(mss: u16) -> ConnectionConfig {
+    ConnectionConfig { mss, delayed_ack: Duration::ZERO, ack_every: 1, ..ConnectionConfig::DEFAULT }
+}
+
+/// Payload of a segment: timestamps take 12 octets of the MSS.
+const fn payload(connection: &ConnectionConfig) -> usize {
+    connection.mss as usize - 12
+}
 
 /// A node, what it has cost so far, and how many frames it has sent.
 struct Station<'a> {
     node: &'a mut Node<Mote>,
     ticks: u32,
     frames: u32,
+    /// Runs of the cipher before anything counted.
+    cipher_runs: u32,
     receives: bool,
     /// Ticks of the turns in which a frame came and nothing was sent.
     taking: u32,
     /// Ticks of the turns in which one frame had gone and the next one went.
     giving: u32,
 }
+
+/// Receiver and sender.
+type Ends<'a> = (Station<'a>, Station<'a>);
 
 /// A frame on its way.
 struct Frame {
@@ -64,6 +75,12 @@ impl Station<'_> {
     /// Counts from here.
     const fn restart(&mut self) {
         (self.ticks, self.frames, self.taking, self.giving) = (0, 0, 0, 0);
+        self.cipher_runs = self.node.mac().stats().cipher_runs;
+    }
+
+    /// Runs of the cipher since then.
+    const fn cipher_runs(&self) -> u32 {
+        self.node.mac().stats().cipher_runs - self.cipher_runs
     }
 
     /// Does `work` on the clock.
@@ -181,16 +198,17 @@ fn reply(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>, frame: &mut
     }
 }
 
-fn node(short: u16) -> Node<Mote> {
+fn node(short: u16, security: Option<Security>) -> Node<Mote> {
     let seed = u64::from(short) + 1;
     let mut config = Config::new(short, [0; 8], seed, [seed as u8; 16]);
     config.mac.csma = Csma::Hardware;
+    config.mac.security = security;
     let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
     Node::new(config, radio)
 }
 
 const fn station(node: &mut Node<Mote>, receives: bool) -> Station<'_> {
-    Station { node, ticks: 0, frames: 0, receives, taking: 0, giving: 0 }
+    Station { node, ticks: 0, frames: 0, cipher_runs: 0, receives, taking: 0, giving: 0 }
 }
 
 #[entry]
@@ -205,37 +223,18 @@ fn measure() -> Result<(), &'static str> {
     clock.set_reload(0xFF_FFFF);
     clock.clear_current();
     clock.enable_counter();
-    let receiver = singleton!(: Node<Mote> = node(RECEIVER)).ok_or("run twice")?;
-    let sender = singleton!(: Node<Mote> = node(SENDER)).ok_or("run twice")?;
-    let mut receiver = station(receiver, true);
-    let mut sender = station(sender, false);
-
-    let listen = ListenConfig { connection: &PROMPT, ..ListenConfig::default() };
-    receiver.node.tcp_listen(PORT, listen).map_err(|_| "cannot listen")?;
-    let mut now = Instant::from_secs(1);
-    let up = sender.node.tcp_connect(now, RECEIVER_ADDRESS, PORT, PROMPT);
-    let up = up.map_err(|_| "cannot connect")?;
-    settle(now, &mut sender, &mut receiver);
-    settle(now, &mut sender, &mut receiver);
-    let down = receiver.node.tcp().accept(PORT).ok_or("no connection")?;
-    if sender.node.tcp().state(up) != Some(State::Established) {
-        return Err("the connection does not stand");
-    }
-    for _ in 0..WARM_UP {
-        now = segment(now, (&mut sender, up), (&mut receiver, down))?;
-    }
-    sender.restart();
-    receiver.restart();
-    let stack = Stack::paint();
-    for _ in 0..SEGMENTS {
-        now = segment(now, (&mut sender, up), (&mut receiver, down))?;
-    }
-    let depth = stack.depth();
-    if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
-        return Err("a segment does not take five frames and one acknowledgement");
-    }
-    report(&receiver, &sender);
+    let receiver = singleton!(: Node<Mote> = node(RECEIVER, None)).ok_or("run twice")?;
+    let sender = singleton!(: Node<Mote> = node(SENDER, None)).ok_or("run twice")?;
+    let mut clear = (station(receiver, true), station(sender, false));
+    let (now, _) = transfer(&mut clear, &CLEAR)?;
+    let security = Some(SECURITY);
+    let receiver = singleton!(: Node<Mote> = node(RECEIVER, security)).ok_or("run twice")?;
+    let sender = singleton!(: Node<Mote> = node(SENDER, security)).ok_or("run twice")?;
+    let mut secured = (station(receiver, true), station(sender, false));
+    let (_, depth) = transfer(&mut secured, &SECURED)?;
+    report(&clear, &secured);
     report_size("stack", depth);
+    let (_, mut sender) = clear;
     sender.restart();
     for _ in 0..SEGMENTS {
         sender.timed(|node| node.handle_deadline(now));
@@ -246,15 +245,50 @@ fn measure() -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Moves the segments; when the next one would be sent, and how deep the stack was.
+fn transfer(
+    (receiver, sender): &mut Ends<'_>,
+    config: &'static ConnectionConfig,
+) -> Result<(Instant, u32), &'static str> {
+    let listen = ListenConfig { connection: config, ..ListenConfig::default() };
+    receiver.node.tcp_listen(PORT, listen).map_err(|_| "cannot listen")?;
+    let mut now = Instant::from_secs(1);
+    let up = sender.node.tcp_connect(now, RECEIVER_ADDRESS, PORT, *config);
+    let up = up.map_err(|_| "cannot connect")?;
+    settle(now, sender, receiver);
+    settle(now, sender, receiver);
+    let down = receiver.node.tcp().accept(PORT).ok_or("no connection")?;
+    if sender.node.tcp().state(up) != Some(State::Established) {
+        return Err("the connection does not stand");
+    }
+    let len = payload(config);
+    for _ in 0..WARM_UP {
+        now = segment(now, len, (sender, up), (receiver, down))?;
+    }
+    sender.restart();
+    receiver.restart();
+    let stack = Stack::paint();
+    for _ in 0..SEGMENTS {
+        now = segment(now, len, (sender, up), (receiver, down))?;
+    }
+    let depth = stack.depth();
+    if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
+        return Err("a segment does not take five frames and one acknowledgement");
+    }
+    Ok((now, depth))
+}
+
 /// Instructions in `ticks` for each of `count`.
 const fn per(ticks: u32, count: u32) -> u32 {
     ticks * INSTRUCTIONS_PER_TICK / count
 }
 
-/// What the segments took, and how that divides between frames and what a segment takes beside
-/// them: 5 × frame_received + frame_sent + segment_received is the whole of the receiver, 5 ×
-/// frame_sent + frame_received + segment_sent that of the sender.
-fn report(receiver: &Station<'_>, sender: &Station<'_>) {
+/// What the segments took in the clear, and how that divides between frames and what a segment
+/// takes beside them: 5 × frame_received + frame_sent + segment_received is the whole of the receiver, 5 ×
+/// frame_sent + frame_received + segment_sent that of the sender. What security adds at both ends
+/// is so many runs of the cipher.
+fn report(clear: &Ends<'_>, secured: &Ends<'_>) {
+    let (receiver, sender) = clear;
     // The last frame of a segment is answered, the first one is not the next of any.
     let frame_received = per(receiver.taking, SEGMENTS * (FRAMES - 1));
     let frame_sent = per(sender.giving, SEGMENTS * (FRAMES - 1));
@@ -265,6 +299,11 @@ fn report(receiver: &Station<'_>, sender: &Station<'_>) {
     report_count("frame_sent", frame_sent);
     report_count("segment_received", received - FRAMES * frame_received - frame_sent);
     report_count("segment_sent", sent - FRAMES * frame_sent - frame_received);
+    let (to, from) = secured;
+    report_count("receiver_secured", per(to.ticks, SEGMENTS));
+    report_count("sender_secured", per(from.ticks, SEGMENTS));
+    let added = to.ticks + from.ticks - receiver.ticks - sender.ticks;
+    report_count("cipher_run", per(added, to.cipher_runs() + from.cipher_runs()));
 }
 
 fn report_count(name: &str, count: u32) {
@@ -297,18 +336,20 @@ fn report_sizes() {
 /// Moves one segment and its acknowledgement; when the next one is sent.
 fn segment(
     now: Instant,
+    len: usize,
     (sender, up): (&mut Station<'_>, Handle),
     (receiver, down): (&mut Station<'_>, Handle),
 ) -> Result<Instant, &'static str> {
     static DATA: [u8; PAYLOAD] = [0x5a; PAYLOAD];
-    let written = sender.timed(|node| node.tcp().send(up, &DATA));
-    if written != Ok(PAYLOAD) {
+    let data = DATA.get(..len).unwrap_or_default();
+    let written = sender.timed(|node| node.tcp().send(up, data));
+    if written != Ok(len) {
         return Err("a segment does not fit into the buffer");
     }
     settle(now, sender, receiver);
     let mut octets = [0; PAYLOAD];
     let read = receiver.timed(|node| node.tcp().recv(down, &mut octets));
-    if read != Ok(PAYLOAD) || octets != DATA {
+    if read != Ok(len) || !octets.starts_with(data) {
         return Err("a segment did not arrive as it was sent");
     }
     // Reading may have opened the window by enough to say so.
