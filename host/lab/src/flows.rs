@@ -166,6 +166,7 @@ impl Builder<'_> {
                 batch,
                 queue,
                 ack_timeout_ms,
+                pace_ms,
             }) => {
                 let (period, batch) = (millis(period_ms), usize::from(batch));
                 // Sensors are switched on one by one: each is at its own point of a batch.
@@ -178,7 +179,8 @@ impl Builder<'_> {
                     ack_timeout: millis(ack_timeout_ms),
                     ..kinglet_coap::Config::new(self.random_seed(from))
                 };
-                let (uplink, source) = carry(scenario, carrier, to_port, (start, coap));
+                let (uplink, source) =
+                    carry(scenario, carrier, to_port, (start, millis(pace_ms), coap));
                 let sensor = Box::new(Anemometer::new(sampling, uplink));
                 self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
             }
@@ -210,14 +212,16 @@ fn carry(
     scenario: &Scenario,
     carrier: Carrier,
     to: (core::net::Ipv6Addr, u16),
-    (start, coap): (Instant, kinglet_coap::Config),
+    (start, pace, coap): (Instant, Duration, kinglet_coap::Config),
 ) -> (Uplink, Source) {
     let config = connection(scenario, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
-            let uplink = TcpUplink::new(to, start, config);
-            (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(config)))
+            let uplink = TcpUplink::new(to, start, pace, config);
+            // The server is no mote: its buffers bound nothing.
+            let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config };
+            (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
             // Its datagrams are as long as segments: what TCP's headers have more is padding.

@@ -16,6 +16,19 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.fairness" => saturation,
         "kinglet.fairness-of-pairs" => pairs,
         "tcplp.fig12.competing-flows" => competing,
+        "tcplp.fig9.batching" => batching,
+        "tcplp.sec8.2.1.reliability" => night_reliability,
+        "tcplp.fig10a.reliability-loss" => loss_reliability,
+        "tcplp.fig10b.retransmissions" => retransmissions,
+        "tcplp.fig10c.radio-dc" => loss_radio,
+        "tcplp.fig10d.cpu-dc" => loss_cpu,
+        "tcplp.sec8.2.2.ideal" => ideal,
+        "tcplp.table1.queue-mgmt" => queue_management,
+        "tcplp.table7.fullday" => day,
+        "tcplp.sec8.2.4.reliability-cost" => reliability_cost,
+        "kinglet.loss-reliability" => own_loss_reliability,
+        "kinglet.day" => own_day,
+        "kinglet.day-ideal" => own_day_ideal,
         _ => return None,
     })
 }
@@ -104,4 +117,150 @@ fn competing(t: &Table<'_>) -> Option<Finding> {
     let (tcp, coap) = (*curve("tcp").last()?, *curve("coap").last()?);
     holds &= (tcp / coap - 1.0).abs() < 0.3;
     found(tcp / coap * 100.0, holds, format!("median kb/s per flow: {}", compared.join(", ")))
+}
+
+const RADIO: &str = "radio_duty_cycle";
+const CPU: &str = "cpu_duty_cycle";
+const RELIABILITY: &str = "reliability";
+
+fn batching(t: &Table<'_>) -> Option<Finding> {
+    let protocols = ["tcp", "coap", "cocoa"];
+    let share = |protocol: &str, metric: &str| {
+        let mean = |batch| t.mean(&format!("{protocol} batch={batch}"), metric);
+        Some(mean(64)? / mean(1)?)
+    };
+    let mut worst: f64 = 0.0;
+    for protocol in protocols {
+        worst = worst.max(share(protocol, RADIO)?).max(share(protocol, CPU)?);
+    }
+    let radio = |protocol: &str| t.mean(&format!("{protocol} batch=64"), RADIO);
+    let all: Option<Vec<f64>> = protocols.into_iter().map(radio).collect();
+    let all = all?;
+    let spread =
+        all.iter().copied().fold(0.0, f64::max) / all.iter().copied().fold(f64::INFINITY, f64::min);
+    let compared = format!("at most; most and least radio time with batches: {spread:.2}");
+    found(worst, worst < 0.7 && spread < 1.5, compared)
+}
+
+fn night_reliability(t: &Table<'_>) -> Option<Finding> {
+    let answered = |row: &&Row| !row.label.starts_with("non") && !row.label.starts_with("ideal");
+    let worst = t.all(RELIABILITY).filter(answered).map(|row| row.mean).reduce(f64::min)?;
+    found(worst, worst >= 99.9, "the least of them".to_owned())
+}
+
+/// A metric of a protocol at a loss in per cent.
+fn at_loss(t: &Table<'_>, protocol: &str, loss: u32, metric: &str) -> Option<f64> {
+    t.mean(&format!("{protocol} loss={loss}"), metric)
+}
+
+fn loss_reliability(t: &Table<'_>) -> Option<Finding> {
+    let at = |protocol, loss| at_loss(t, protocol, loss, RELIABILITY);
+    let (tcp, coap) = (at("tcp", 15)?, at("coap", 15)?);
+    let (cocoa, coap_12) = (at("cocoa", 12)?, at("coap", 12)?);
+    let (tcp_21, coap_21) = (at("tcp", 21)?, at("coap", 21)?);
+    let compared = format!(
+        "CoAP {coap:.1}; at 12 % CoCoA {cocoa:.1}, CoAP {coap_12:.1}; at 21 % TCP {tcp_21:.1}, \
+         CoAP {coap_21:.1}"
+    );
+    let holds = tcp >= 98.0 && coap >= 98.0 && cocoa < coap_12 && tcp_21 < coap_21;
+    found(tcp, holds, compared)
+}
+
+fn own_loss_reliability(t: &Table<'_>) -> Option<Finding> {
+    let at = |protocol, loss| at_loss(t, protocol, loss, RELIABILITY);
+    let mut worst: f64 = 100.0;
+    for loss in [0, 3, 6, 9, 12, 15] {
+        worst = worst.min(at("kinglet tcp", loss)?);
+    }
+    let (tcp, coap) = (at("kinglet tcp", 21)?, at("kinglet coap", 21)?);
+    let compared = format!("up to 15 %; at 21 % TCP {tcp:.2}, CoAP {coap:.2}");
+    found(worst, worst >= 99.995 && tcp >= coap, compared)
+}
+
+fn retransmissions(t: &Table<'_>) -> Option<Finding> {
+    let (mut others, mut all) = (0.0, 0.0);
+    for loss in [3, 6, 9, 12, 15, 18, 21] {
+        let (resent, timeouts) =
+            (at_loss(t, "tcp", loss, "resent")?, at_loss(t, "tcp", loss, "by_timeout")?);
+        others += resent - timeouts;
+        all += resent;
+    }
+    let (tcp, coap) = (at_loss(t, "tcp", 21, "resent")?, at_loss(t, "coap", 21, "resent")?);
+    let share = others / all * 100.0;
+    let compared = format!("over all losses; at 21 % TCP {tcp:.0}, CoAP {coap:.0} an hour");
+    found(share, (0.0..50.0).contains(&share) && others > 0.0 && tcp < coap, compared)
+}
+
+fn loss_radio(t: &Table<'_>) -> Option<Finding> {
+    let (mut worst, mut share): (f64, f64) = (0.0, 0.0);
+    for loss in [0, 3, 6, 9, 12, 15] {
+        let at = |protocol| at_loss(t, protocol, loss, RADIO);
+        let (tcp, coap, ideal) = (at("tcp")?, at("coap")?, at("ideal")?);
+        let differs = (tcp - coap).abs() / coap;
+        worst = worst.max(differs);
+        share = share.max(ideal / tcp.min(coap));
+    }
+    let compared = format!("at most; the ideal protocol's share {share:.2}");
+    found(worst, worst < 0.35 && share < 0.6, compared)
+}
+
+fn loss_cpu(t: &Table<'_>) -> Option<Finding> {
+    let mut worst: f64 = 0.0;
+    for loss in [0, 3, 6, 9, 12, 15, 18, 21] {
+        let (tcp, coap) = (at_loss(t, "tcp", loss, CPU)?, at_loss(t, "coap", loss, CPU)?);
+        worst = worst.max(tcp / coap).max(coap / tcp);
+    }
+    found(worst, worst <= 2.0, "at most, over all losses".to_owned())
+}
+
+/// The mean of a metric over both places that a protocol has in the office.
+fn both(t: &Table<'_>, protocol: &str, metric: &str) -> Option<f64> {
+    Some((t.mean(protocol, metric)? + t.mean(&format!("{protocol} swapped"), metric)?) / 2.0)
+}
+
+fn ideal(t: &Table<'_>) -> Option<Finding> {
+    let ratio = t.mean("ideal", RADIO)? / both(t, "tcp", RADIO)?;
+    found(ratio, ratio < 0.5, "ideal over TCP".to_owned())
+}
+
+fn queue_management(t: &Table<'_>) -> Option<Finding> {
+    let gain = |protocol: &str| {
+        let at = |queue: &str| t.mean(&format!("{protocol} queue={queue}"), RADIO);
+        Some(at("preempt")? / at("stock")?)
+    };
+    let (tcp, coap) = (gain("tcp")?, gain("coap")?);
+    let compared = format!("pre-emption over stock; CoAP {coap:.2}");
+    found(tcp, tcp < 0.8 && tcp < coap, compared)
+}
+
+fn day(t: &Table<'_>) -> Option<Finding> {
+    let (tcp, coap) = (both(t, "tcp", RELIABILITY)?, both(t, "coap", RELIABILITY)?);
+    let (radio, coap_radio) = (both(t, "tcp", RADIO)?, both(t, "coap", RADIO)?);
+    let bare = t.mean("non-confirmable batch=64", RADIO)?;
+    let compared = format!(
+        "TCP's radio; reliability of TCP {tcp:.2}, CoAP {coap:.2}; not confirmed {bare:.2}, CoAP \
+         {coap_radio:.2}"
+    );
+    let radios = (1.5..3.5).contains(&radio) && bare < 0.5 * coap_radio;
+    found(radio, tcp > 98.0 && coap > 98.0 && radios, compared)
+}
+
+fn reliability_cost(t: &Table<'_>) -> Option<Finding> {
+    let bare = t.mean("non-confirmable batch=64", RADIO)?;
+    let (tcp, coap) = (both(t, "tcp", RADIO)? / bare, both(t, "coap", RADIO)? / bare);
+    let range = 2.0..=4.0;
+    let compared = format!("TCP; CoAP {coap:.2}");
+    found(tcp, range.contains(&tcp) && range.contains(&coap), compared)
+}
+
+fn own_day(t: &Table<'_>) -> Option<Finding> {
+    let reliability = both(t, "kinglet tcp", RELIABILITY)?;
+    let (tcp, coap) = (both(t, "kinglet tcp", RADIO)?, both(t, "kinglet coap", RADIO)?);
+    let compared = format!("TCP's radio; its reliability {reliability:.3}; CoAP's radio {coap:.3}");
+    found(tcp, reliability >= 99.9 && tcp <= 1.0 && tcp < coap, compared)
+}
+
+fn own_day_ideal(t: &Table<'_>) -> Option<Finding> {
+    let ratio = both(t, "kinglet tcp", RADIO)? / t.mean("kinglet ideal", RADIO)?;
+    found(ratio, ratio <= 1.5, "radio of TCP over the ideal protocol's".to_owned())
 }

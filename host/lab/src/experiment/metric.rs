@@ -29,12 +29,14 @@ pub enum Metric {
     Reliability(Carrier),
     /// Share of time with a sensor's radio on, mean over those with this carrier; %.
     RadioDutyCycle(Carrier),
+    /// The same in an hour from the start of the simulation, counted from 0; %.
+    RadioDutyCycleInHour(Carrier, u8),
     /// Share of time with a sensor's CPU working; %.
     CpuDutyCycle(Carrier),
     /// Messages or segments that a sensor sent again, per hour.
     Resent(Carrier),
     /// Of these, because a timer expired, per hour.
-    TimeoutsPerHour(Carrier),
+    ResentByTimeout(Carrier),
     /// Goodput of sensors in intervals of 40 s: median over flows and intervals, kb/s.
     Median,
     /// The same: lower quartile.
@@ -66,9 +68,10 @@ impl Metric {
             Metric::Mss => "mss",
             Metric::Reliability(_) => "reliability",
             Metric::RadioDutyCycle(_) => "radio_duty_cycle",
+            Metric::RadioDutyCycleInHour(..) => "radio_duty_cycle_in_hour",
             Metric::CpuDutyCycle(_) => "cpu_duty_cycle",
             Metric::Resent(_) => "resent",
-            Metric::TimeoutsPerHour(_) => "timeouts",
+            Metric::ResentByTimeout(_) => "by_timeout",
             Metric::Median => "goodput_median",
             Metric::LowerQuartile => "goodput_q1",
             Metric::UpperQuartile => "goodput_q3",
@@ -92,9 +95,12 @@ impl Metric {
             Metric::FramesPerKb => "frames/kB",
             Metric::FastRetransmissions | Metric::Timeouts => "events",
             Metric::Mss => "B",
+            Metric::Reliability(_)
+            | Metric::RadioDutyCycle(_)
+            | Metric::RadioDutyCycleInHour(..)
+            | Metric::CpuDutyCycle(_) => "%",
+            Metric::Resent(_) | Metric::ResentByTimeout(_) => "per hour",
             Metric::Fairness | Metric::FairnessOfPairs => "%",
-            Metric::Reliability(_) | Metric::RadioDutyCycle(_) | Metric::CpuDutyCycle(_) => "%",
-            Metric::Resent(_) | Metric::TimeoutsPerHour(_) => "per hour",
         }
     }
 
@@ -120,6 +126,10 @@ impl Metric {
             Metric::RadioDutyCycle(carrier) => {
                 mean(nodes(carrier, scenario, run).map(|node| node.duty_cycle * 100.0))
             }
+            Metric::RadioDutyCycleInHour(carrier, hour) => {
+                let in_hour = |node: &NodeResult| node.duty_by_hour.get(usize::from(hour)).copied();
+                mean(nodes(carrier, scenario, run).filter_map(in_hour).map(|share| share * 100.0))
+            }
             Metric::CpuDutyCycle(carrier) => {
                 mean(nodes(carrier, scenario, run).map(|node| node.cpu_duty_cycle * 100.0))
             }
@@ -135,8 +145,9 @@ impl Metric {
             Metric::FramesFailed => {
                 Some(run.nodes.iter().map(|n| n.frames_failed).sum::<u64>() as f64)
             }
-            Metric::TimeoutsPerHour(carrier) => {
-                mean(sensors(carrier, scenario, run).map(|flow| per_hour(flow.timeouts, run)))
+            Metric::ResentByTimeout(carrier) => {
+                let timed = |flow: &FlowResult| flow.retransmissions - flow.fast_retransmissions;
+                mean(sensors(carrier, scenario, run).map(|flow| per_hour(timed(flow), run)))
             }
         }
     }

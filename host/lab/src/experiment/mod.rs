@@ -8,16 +8,21 @@
 mod intervals;
 mod metric;
 mod runner;
+mod sense;
+mod tcplp_batching;
 mod tcplp_bound;
 mod tcplp_buffer;
 mod tcplp_cwnd;
+mod tcplp_day;
 mod tcplp_deaf;
 mod tcplp_flows;
 mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_hops;
+mod tcplp_loss;
 mod tcplp_model;
 mod tcplp_mss;
+mod tcplp_queue;
 mod tcplp_red;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
@@ -200,7 +205,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 13] = [
+    static ALL: [Experiment; 17] = [
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,
@@ -210,6 +215,10 @@ pub fn all() -> &'static [Experiment] {
         tcplp_hops::EXPERIMENT,
         tcplp_cwnd::EXPERIMENT,
         tcplp_model::EXPERIMENT,
+        tcplp_batching::EXPERIMENT,
+        tcplp_loss::EXPERIMENT,
+        tcplp_queue::EXPERIMENT,
+        tcplp_day::EXPERIMENT,
         tcplp_deaf::EXPERIMENT,
         tcplp_selfclock::EXPERIMENT,
         tcplp_red::EXPERIMENT,
@@ -308,7 +317,8 @@ mod tests {
             let path = folder(experiment).join("plan.toml");
             let mut scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(scenario, experiment.main_scenario(Effort::Full), "{}", experiment.id);
-            scenario.duration_s = 3.0;
+            // A sensor has made its first batch by then.
+            scenario.duration_s = 150.0;
             let run =
                 run::run(&scenario, 1, &run::Options::default()).expect("it can be simulated");
             assert!(run.flows[0].intact && run.flows[0].bytes > 0, "{}", experiment.id);

@@ -1,0 +1,164 @@
+//! What the sense-and-send experiments share (TCPlp §8.2): the office, who sends what, and with
+//! whose settings.
+
+use super::{Effort, ExperimentResult, Metric};
+use crate::chart::{Bars, Figure};
+use crate::scenario::{
+    Buffer, Carrier, Flow, FlowKind, HostCost, Indirect, Leaf, Mss, NodeId, Scenario, Sensor,
+};
+use kinglet_coap::Rto;
+
+/// Nodes 12 to 15 of the paper.
+const LEAVES: [NodeId; 4] = [11, 12, 13, 14];
+/// Send and receive buffer of the paper's sensor: five segments of 462 octets and one more (its
+/// published code).
+const PAPER_BUFFER: u32 = 2_311;
+/// Its queues beside TCP's buffers and without them.
+const PAPER_QUEUES: (u16, u16) = (64, 104);
+/// Its CoAP waits 3 s before it sends again.
+const PAPER_ACK_TIMEOUT_MS: u32 = 3_000;
+
+/// Whose settings are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settings {
+    /// The paper's.
+    Paper,
+    /// Kinglet's own, in the same RAM: the queue and the buffers together are as large.
+    Kinglet,
+}
+
+pub(super) const TCP: Carrier = Carrier::Tcp;
+pub(super) const COAP: Carrier = Carrier::Coap(Rto::Plain);
+pub(super) const COCOA: Carrier = Carrier::Coap(Rto::CocoaAsMeasured);
+pub(super) const NON: Carrier = Carrier::NonConfirmable;
+pub(super) const IDEAL: Carrier = Carrier::Ideal;
+
+impl Settings {
+    /// The curve of `carrier`, and the first part of its labels.
+    pub(super) const fn series(self, carrier: Carrier) -> &'static str {
+        match (self, carrier) {
+            (Settings::Paper, Carrier::Tcp) => "tcp",
+            (Settings::Paper, Carrier::Coap(Rto::Plain)) => "coap",
+            (Settings::Paper, Carrier::Coap(_)) => "cocoa",
+            (Settings::Paper, Carrier::NonConfirmable) => "non-confirmable",
+            (Settings::Paper, Carrier::Ideal) => "ideal",
+            (Settings::Kinglet, Carrier::Tcp) => "kinglet tcp",
+            (Settings::Kinglet, Carrier::Coap(_)) => "kinglet coap",
+            (Settings::Kinglet, Carrier::NonConfirmable) => "kinglet non-confirmable",
+            (Settings::Kinglet, Carrier::Ideal) => "kinglet ideal",
+        }
+    }
+
+    /// What sends readings from a leaf to the host.
+    fn sensor(self, from: NodeId, to: NodeId, carrier: Carrier, batch: u16) -> Sensor {
+        let (beside_tcp, alone) = match self {
+            Settings::Paper => PAPER_QUEUES,
+            Settings::Kinglet => (KINGLET_QUEUE, PAPER_QUEUES.1),
+        };
+        let queue = match carrier {
+            Carrier::Tcp => beside_tcp,
+            // "No application queue" but for the batch (§8.2.4).
+            Carrier::NonConfirmable => batch,
+            Carrier::Coap(_) | Carrier::Ideal => alone,
+        };
+        let ack_timeout_ms = match self {
+            Settings::Paper => PAPER_ACK_TIMEOUT_MS,
+            Settings::Kinglet => 2_000,
+        };
+        let pace_ms = match self {
+            Settings::Paper => 0,
+            Settings::Kinglet => KINGLET_PACE_MS,
+        };
+        Sensor { batch, queue, ack_timeout_ms, pace_ms, ..Sensor::new(from, to, carrier) }
+    }
+}
+
+/// Octets of send and receive buffer, and readings in the queue: together the paper's 9,870 octets.
+/// The sensor receives nothing.
+const KINGLET_BUFFERS: (u32, u32) = (4_096, 64);
+const KINGLET_QUEUE: u16 = 69;
+
+/// A segment every 300 ms: five frames need some 40 ms for a hop, so that it is five hops away before
+/// the next one leaves and meets nothing of it on its way.
+const KINGLET_PACE_MS: u32 = 300;
+
+/// The office at night with four sensors; the leaves' readings are carried by `carriers`.
+pub(super) fn office(
+    settings: Settings,
+    frames: u8,
+    carriers: [Carrier; 4],
+    batch: u16,
+) -> Scenario {
+    let mut scenario = Scenario::office();
+    scenario.radio.host_cost = HostCost::Measured;
+    scenario.tcp.mss = Mss::Frames(frames);
+    // The paper's code: ten attempts, up to 40 ms apart.
+    scenario.mac.max_frame_retries = 9;
+    scenario.mac.retry_delay_ms = 40;
+    match settings {
+        Settings::Paper => {
+            scenario.leaf = Leaf::tcplp();
+            scenario.indirect = Indirect::tcplp();
+            scenario.tcp.link_losses = false;
+            scenario.tcp.send_buffer = Buffer::Bytes(PAPER_BUFFER);
+            scenario.tcp.receive_buffer = Buffer::Bytes(PAPER_BUFFER);
+        }
+        Settings::Kinglet => {
+            scenario.tcp.send_buffer = Buffer::Bytes(KINGLET_BUFFERS.0);
+            scenario.tcp.receive_buffer = Buffer::Bytes(KINGLET_BUFFERS.1);
+        }
+    }
+    let host = scenario.host();
+    let leaves = LEAVES.into_iter().zip(carriers);
+    let sensors = leaves.map(|(leaf, carrier)| settings.sensor(leaf, host, carrier, batch));
+    scenario.flows =
+        sensors.map(|s| Flow { start_s: 5.0, kind: FlowKind::Anemometer(s) }).collect();
+    scenario
+}
+
+/// Simulated seconds, if they are not a day.
+pub(super) const fn seconds(effort: Effort) -> f64 {
+    match effort {
+        Effort::Quick => 600.0,
+        Effort::Full => 3_600.0,
+    }
+}
+
+/// What is measured of sensors with this carrier.
+pub(super) fn metrics(carrier: Carrier) -> &'static [Metric] {
+    match carrier {
+        TCP => &const { all_of(TCP) },
+        COAP => &const { all_of(COAP) },
+        NON => &const { all_of(NON) },
+        IDEAL => &const { all_of(IDEAL) },
+        Carrier::Coap(Rto::CocoaAsMeasured) => &const { all_of(COCOA) },
+        Carrier::Coap(Rto::Cocoa) => &const { all_of(Carrier::Coap(Rto::Cocoa)) },
+    }
+}
+
+const fn all_of(carrier: Carrier) -> [Metric; 5] {
+    [
+        Metric::Reliability(carrier),
+        Metric::RadioDutyCycle(carrier),
+        Metric::CpuDutyCycle(carrier),
+        Metric::Resent(carrier),
+        Metric::ResentByTimeout(carrier),
+    ]
+}
+
+/// A metric of all points as bars, with single figures of the paper.
+pub(super) fn bars(
+    result: &ExperimentResult,
+    metric: &str,
+    title: &str,
+    marks: &[(&str, f64)],
+) -> Figure {
+    let rows = result.rows.iter().filter(|row| row.metric == metric);
+    Figure::Bars(Bars {
+        title: title.to_owned(),
+        unit: "%".to_owned(),
+        parts: vec![metric.replace('_', " ")],
+        bars: rows.map(|row| (row.label.clone(), vec![row.mean])).collect(),
+        marks: marks.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+    })
+}

@@ -1,0 +1,56 @@
+//! §8.2.1: sending readings in batches or one by one, at night.
+
+use super::sense::{COAP, COCOA, IDEAL, NON, Settings, TCP, bars, metrics, office, seconds};
+use super::{Effort, Experiment, ExperimentResult, Point, Rows};
+use crate::chart::Figure;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-batching",
+    title: "Batches or one by one",
+    source: "TCPlp §8.2.1, Fig. 9",
+    question: "What do radio and CPU of a sensor cost with TCP, CoAP and CoCoA, if readings are \
+               sent one by one and in batches of 64?",
+    method: "The office at night, four sensors at once with the same protocol, five-frame \
+             segments and messages, a reading of 82 octets per second. Leaves sleep for four \
+             minutes, and for 100 ms while an answer is awaited. Kinglet's own settings beside: \
+             prediction, bursts, a segment every 300 ms, other shares of the same RAM.",
+    threats: &[
+        "The office is ours: the paper gives no distances.",
+        "CPU time is that of the stack's instructions; the application, UDP, CoAP and the \
+         interrupts of the real chip are not in it.",
+        "The paper does not say how much of its final queue management (§8.2.3) was in use here; \
+         all of it is.",
+    ],
+    main: "tcp batch=64",
+    plan,
+    refine: |_: &mut Rows| (),
+    figures,
+};
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let paper = [TCP, COAP, COCOA, NON, IDEAL].map(|carrier| (Settings::Paper, carrier));
+    let ours = [TCP, COAP].map(|carrier| (Settings::Kinglet, carrier));
+    let mut points = Vec::new();
+    for (settings, carrier) in paper.into_iter().chain(ours) {
+        for batch in [1, 64] {
+            let mut scenario = office(settings, 5, [carrier; 4], batch);
+            scenario.duration_s = seconds(effort);
+            points.push(Point {
+                label: format!("{} batch={batch}", settings.series(carrier)),
+                series: settings.series(carrier),
+                x: f64::from(batch),
+                scenario,
+                metrics: metrics(carrier),
+                timeline_s: None,
+            });
+        }
+    }
+    points
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    vec![
+        bars(result, "radio_duty_cycle", "Share of time with the radio on", &[]),
+        bars(result, "cpu_duty_cycle", "Share of time with the CPU working", &[]),
+    ]
+}

@@ -1,0 +1,134 @@
+//! §8.2.3 and §8.2.4: a day in an office with people at work.
+
+use super::sense::{COAP, IDEAL, NON, Settings, TCP, bars, metrics, office};
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::chart::{Figure, curves};
+use crate::scenario::{Carrier, Scenario};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-day",
+    title: "A day in the office",
+    source: "TCPlp §8.2.3, §8.2.4, Table 7, Fig. 11",
+    question: "What does reliability cost over a day with people at work, with TCP, with CoAP, \
+               without any of it, and for a protocol that knows for free what was lost?",
+    method: "The office with interference by the hour of the day, batches of 64, three-frame \
+             segments and messages. TCP and CoAP share the air: of each pair of adjacent leaves \
+             with the same first hop one has TCP and one CoAP, and a second point has them the \
+             other way round. Kinglet's own settings on the same seeds: prediction, bursts, what \
+             the link has lost is sent again at once, five-frame segments.",
+    threats: &[
+        "Interference follows published models and an assumed profile of the day, not the paper's \
+         building.",
+        "The office is ours: the paper gives no distances.",
+        "CPU time is that of the stack's instructions; the application, UDP, CoAP and the \
+         interrupts of the real chip are not in it.",
+        "Quick simulates less than an hour of the busy time.",
+    ],
+    main: "tcp",
+    plan,
+    refine,
+    figures,
+};
+
+/// Frames of a segment: the paper's, and ours.
+const fn frames(settings: Settings) -> u8 {
+    match settings {
+        Settings::Paper => 3,
+        Settings::Kinglet => 5,
+    }
+}
+
+/// Simulated time: when it begins, in hours after midnight, and how long it is, in seconds.
+const fn time(effort: Effort) -> (f64, f64) {
+    match effort {
+        Effort::Quick => (11.0, 600.0),
+        Effort::Full => (0.0, 86_400.0),
+    }
+}
+
+fn day(effort: Effort, settings: Settings, carriers: [Carrier; 4], batch: u16) -> Scenario {
+    let mut scenario = office(settings, frames(settings), carriers, batch).by_day();
+    (scenario.start_hour, scenario.duration_s) = time(effort);
+    scenario
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let point = |label: String, settings: Settings, carrier: Carrier, scenario: Scenario| Point {
+        label,
+        series: settings.series(carrier),
+        x: 0.0,
+        scenario,
+        metrics: metrics(carrier),
+        timeline_s: None,
+    };
+    let mut points = Vec::new();
+    for settings in [Settings::Paper, Settings::Kinglet] {
+        for (suffix, carriers) in
+            [("", [TCP, COAP, COAP, TCP]), (" swapped", [COAP, TCP, TCP, COAP])]
+        {
+            let scenario = day(effort, settings, carriers, 64);
+            for carrier in [TCP, COAP] {
+                let label = format!("{}{suffix}", settings.series(carrier));
+                points.push(point(label, settings, carrier, scenario.clone()));
+            }
+        }
+        let scenario = day(effort, settings, [IDEAL; 4], 64);
+        points.push(point(settings.series(IDEAL).to_owned(), settings, IDEAL, scenario));
+    }
+    for batch in [1, 64] {
+        let scenario = day(effort, Settings::Paper, [NON; 4], batch);
+        let label = format!("non-confirmable batch={batch}");
+        points.push(point(label, Settings::Paper, NON, scenario));
+    }
+    points.extend(hours(effort));
+    points
+}
+
+/// The duty cycle of each hour, of what is simulated anyway.
+fn hours(effort: Effort) -> Vec<Point> {
+    let (start, seconds) = time(effort);
+    let mut points = Vec::new();
+    for settings in [Settings::Paper, Settings::Kinglet] {
+        let scenario = day(effort, settings, [TCP, COAP, COAP, TCP], 64);
+        for carrier in [TCP, COAP] {
+            let count = (seconds / 3_600.0).ceil() as u8;
+            points.extend((0..count).map(|hour| {
+                let x = start + f64::from(hour);
+                Point {
+                    label: format!("{} hour={x}", settings.series(carrier)),
+                    series: settings.series(carrier),
+                    x,
+                    scenario: scenario.clone(),
+                    // A plan is made a few times in a run of the program.
+                    metrics: Box::leak(Box::new([Metric::RadioDutyCycleInHour(carrier, hour)])),
+                    timeline_s: None,
+                }
+            }));
+        }
+    }
+    points
+}
+
+fn refine(rows: &mut Rows) {
+    // Table 7; of the ideal protocol the middle of 0.63 and 0.70 %.
+    for (label, reliability, radio, cpu) in [
+        ("tcp", Some(99.3), 2.29, Some(0.973)),
+        ("coap", Some(99.5), 1.84, Some(0.834)),
+        ("non-confirmable batch=1", Some(93.4), 1.13, Some(0.52)),
+        ("non-confirmable batch=64", Some(95.3), 0.734, Some(0.30)),
+        ("ideal", None, 0.665, None),
+    ] {
+        rows.paper(label, "radio_duty_cycle", radio);
+        for (metric, value) in [("reliability", reliability), ("cpu_duty_cycle", cpu)] {
+            value.into_iter().for_each(|value| rows.paper(label, metric, value));
+        }
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let mut figures =
+        vec![bars(result, "radio_duty_cycle", "Share of time with the radio on", &[])];
+    let title = "Share of time with the radio on, by hour";
+    figures.extend(curves(&result.rows, "radio_duty_cycle_in_hour", title, "hour of the day"));
+    figures
+}
