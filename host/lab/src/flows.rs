@@ -158,33 +158,28 @@ impl Builder<'_> {
                 let client = self.place(from, Box::new(client));
                 Ends { from: client, to: client }
             }
-            FlowKind::Anemometer(Sensor {
-                from,
-                to,
-                carrier,
-                period_ms,
-                batch,
-                queue,
-                ack_timeout_ms,
-                pace_ms,
-            }) => {
-                let (period, batch) = (millis(period_ms), usize::from(batch));
-                // Sensors are switched on one by one: each is at its own point of a batch.
-                let share = self.random(from).unit();
-                let whole = period.as_micros() as f64 * batch as f64;
-                let start = start + Duration::from_micros((share * whole) as u64);
-                let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
-                let to_port = (address_in(scenario, to), port);
-                let coap = kinglet_coap::Config {
-                    ack_timeout: millis(ack_timeout_ms),
-                    ..kinglet_coap::Config::new(self.random_seed(from))
-                };
-                let (uplink, source) =
-                    carry(scenario, carrier, to_port, (start, millis(pace_ms), coap));
-                let sensor = Box::new(Anemometer::new(sampling, uplink));
-                self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
-            }
+            FlowKind::Anemometer(ref sensor) => self.add_sensor(sensor, start, port),
         }
+    }
+
+    fn add_sensor(&mut self, sensor: &Sensor, start: Instant, port: u16) -> Ends {
+        let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, pace_ms } =
+            *sensor;
+        let (period, batch) = (millis(period_ms), usize::from(batch));
+        // Sensors are switched on one by one: each is at its own point of a batch.
+        let share = self.random(from).unit();
+        let whole = period.as_micros() as f64 * batch as f64;
+        let start = start + Duration::from_micros((share * whole) as u64);
+        let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
+        let to_port = (address_in(self.scenario, to), port);
+        let coap = kinglet_coap::Config {
+            ack_timeout: millis(ack_timeout_ms),
+            ..kinglet_coap::Config::new(self.random_seed(from))
+        };
+        let pace = millis(pace_ms);
+        let (uplink, source) = carry(self.scenario, carrier, to_port, (start, pace, coap));
+        let sensor = Box::new(Anemometer::new(sampling, uplink));
+        self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
     }
 
     /// A seed for the protocol of the next application of `node`.

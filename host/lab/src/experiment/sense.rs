@@ -78,8 +78,8 @@ impl Settings {
 const KINGLET_BUFFERS: (u32, u32) = (4_096, 64);
 const KINGLET_QUEUE: u16 = 69;
 
-/// A segment every 300 ms: five frames need some 40 ms for a hop, so that it is five hops away before
-/// the next one leaves and meets nothing of it on its way.
+/// A segment every 300 ms: five frames need some 40 ms for a hop, so that it is five hops away when
+/// the next one leaves, which meets nothing of it on its way.
 const KINGLET_PACE_MS: u32 = 300;
 
 /// The office at night with four sensors; the leaves' readings are carried by `carriers`.

@@ -117,7 +117,7 @@ pub struct Sensor {
     pub queue: u16,
     /// CoAP's ACK_TIMEOUT in milliseconds.
     pub ack_timeout_ms: u32,
-    /// Time from one of TCP's segments to the next in milliseconds; 0: as many as there is room for.
+    /// Time from one of TCP's segments to the next in milliseconds; 0: as many as find room.
     pub pace_ms: u32,
 }
 
@@ -237,69 +237,68 @@ pub(super) fn flow(
     let start_s =
         t.number("start_s", 0.0..=duration_s, if duration_s > 1.0 { 1.0 } else { 0.0 })?;
     let everyone = nodes.len() + usize::from(wired);
-    match kind {
+    let kind = match kind {
         Kind::TcpBulk => {
             let (from, to) = ends(&mut t, everyone)?;
-            let kind = FlowKind::TcpBulk {
+            FlowKind::TcpBulk {
                 from,
                 to,
                 bytes: t.integer_opt("bytes", 1..=1_000_000_000_000)?,
                 send_buffer: buffer(&mut t, "send_buffer_bytes", "send_buffer_segments")?,
                 receive_buffer: buffer(&mut t, "receive_buffer_bytes", "receive_buffer_segments")?,
-            };
-            flows.push(Flow { start_s, kind });
+            }
         }
         Kind::UdpPeriodic => {
             let (from, to) = ends(&mut t, everyone)?;
             let (period_ms, payload_bytes) = datagrams(&mut t)?;
-            let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
-            flows.push(Flow { start_s, kind });
+            FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes }
         }
         Kind::UdpNeighbours => {
-            let (period_ms, payload_bytes) = datagrams(&mut t)?;
-            let count = nodes.len() as NodeId;
-            for from in 0..count {
-                // Starts are spread evenly over one period, so that nobody is in step.
-                let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
-                let to = topology::nearest(nodes, from);
-                let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
-                flows.push(Flow { start_s: start_s + phase_s, kind });
-            }
+            flows.extend(neighbours(&mut t, nodes, start_s)?);
+            return t.finish();
         }
         Kind::HttpServer => {
             let node = node(&mut t, "node", nodes.len())?;
-            let port = t.integer("port", 1..=65_535, 80)? as u16;
-            flows.push(Flow { start_s, kind: FlowKind::HttpServer { node, port } });
+            FlowKind::HttpServer { node, port: t.integer("port", 1..=65_535, 80)? as u16 }
         }
         Kind::HttpClient => {
             let (from, to) = ends(&mut t, everyone)?;
-            let kind = FlowKind::HttpClient {
+            FlowKind::HttpClient {
                 from,
                 to,
                 port: t.integer("port", 1..=65_535, 80)? as u16,
                 bytes: t.integer("bytes", 0..=100_000_000, 82)? as u32,
                 pause_ms: t.integer("pause_ms", 1..=86_400_000, 10_000)? as u32,
                 fast_open: t.boolean("fast_open", false)?,
-            };
-            flows.push(Flow { start_s, kind });
+            }
         }
         Kind::CoapServer => {
             let node = node(&mut t, "node", nodes.len())?;
             let port = t.integer("port", 1..=65_535, PORT.into())? as u16;
-            let block_bytes = block(&mut t)?;
-            flows.push(Flow { start_s, kind: FlowKind::CoapServer { node, port, block_bytes } });
+            FlowKind::CoapServer { node, port, block_bytes: block(&mut t)? }
         }
-        Kind::CoapClient => {
-            let kind = coap_client(&mut t, nodes)?;
-            flows.push(Flow { start_s, kind });
-        }
+        Kind::CoapClient => coap_client(&mut t, nodes)?,
         Kind::Anemometer => {
             let (from, to) = ends(&mut t, everyone)?;
-            let kind = anemometer(&mut t, from, to)?;
-            flows.push(Flow { start_s, kind });
+            anemometer(&mut t, from, to)?
         }
-    }
+    };
+    flows.push(Flow { start_s, kind });
     t.finish()
+}
+
+/// From every node to its nearest.
+fn neighbours(t: &mut Reader<'_>, nodes: &[NodePlace], start_s: f64) -> Result<Vec<Flow>> {
+    let (period_ms, payload_bytes) = datagrams(t)?;
+    let count = nodes.len() as NodeId;
+    let flow = |from| {
+        // Starts are spread evenly over one period, so that nobody is in step.
+        let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
+        let to = topology::nearest(nodes, from);
+        let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+        Flow { start_s: start_s + phase_s, kind }
+    };
+    Ok((0..count).map(flow).collect())
 }
 
 fn coap_client(t: &mut Reader<'_>, nodes: &[NodePlace]) -> Result<FlowKind> {

@@ -86,8 +86,8 @@ impl Tally {
         Some(tag)
     }
 
-    /// Readings one after another, the first from octet `cut` on; how many octets they were. What is
-    /// left is not enough for the number of the next reading.
+    /// Readings one after another, the first from octet `cut` on. Nothing ends within the number of
+    /// a reading.
     fn take(&mut self, now: Instant, mut number: u32, mut cut: usize, octets: &[u8]) {
         let mut rest = octets;
         loop {
