@@ -209,6 +209,18 @@ enum Kind {
     Anemometer,
 }
 
+/// Names of kinds of flows.
+const KINDS: [(&str, Kind); 8] = [
+    ("tcp-bulk", Kind::TcpBulk),
+    ("udp-periodic", Kind::UdpPeriodic),
+    ("udp-neighbours", Kind::UdpNeighbours),
+    ("http-server", Kind::HttpServer),
+    ("http-client", Kind::HttpClient),
+    ("coap-server", Kind::CoapServer),
+    ("coap-client", Kind::CoapClient),
+    ("anemometer", Kind::Anemometer),
+];
+
 /// Names of what CoAP does about timeouts.
 const RTOS: [(&str, Rto); 3] =
     [("plain", Rto::Plain), ("cocoa", Rto::Cocoa), ("cocoa-as-measured", Rto::CocoaAsMeasured)];
@@ -220,18 +232,8 @@ pub(super) fn flow(
     duration_s: f64,
     flows: &mut Vec<Flow>,
 ) -> Result<()> {
-    let kinds = [
-        ("tcp-bulk", Kind::TcpBulk),
-        ("udp-periodic", Kind::UdpPeriodic),
-        ("udp-neighbours", Kind::UdpNeighbours),
-        ("http-server", Kind::HttpServer),
-        ("http-client", Kind::HttpClient),
-        ("coap-server", Kind::CoapServer),
-        ("coap-client", Kind::CoapClient),
-        ("anemometer", Kind::Anemometer),
-    ];
-    let Some(kind) = t.choice_opt("kind", &kinds)? else {
-        let names = kinds.map(|(name, _)| format!("\"{name}\"")).join(", ");
+    let Some(kind) = t.choice_opt("kind", &KINDS)? else {
+        let names = KINDS.map(|(name, _)| format!("\"{name}\"")).join(", ");
         return Err(t.error_at("kind", format!("missing; give one of {names}")));
     };
     let start_s =
