@@ -452,8 +452,8 @@ impl<P: Profile> Node<P> {
         self.poller.parent()
     }
 
-    /// When this node has last asked its parent for data, or got a new one to ask; `None` before the
-    /// first time.
+    /// When this node has last asked its parent for data, or got a new one to ask; `None` before
+    /// the first time.
     pub fn last_data_request(&self) -> Option<Instant> {
         (self.stats.data_requests > 0).then(|| self.poller.last())
     }
