@@ -161,6 +161,9 @@ pub(crate) struct Poller {
     /// When to ask next.
     next: Option<Instant>,
     sources: [Source; SOURCES],
+    /// What those that are not TCP expect; their source knows of it when no data request is under
+    /// way.
+    application: Option<Expected>,
 }
 
 impl Poller {
@@ -177,6 +180,7 @@ impl Poller {
             sampling: false,
             next: None,
             sources: [Source::NONE; SOURCES],
+            application: None,
         }
     }
 
@@ -210,7 +214,11 @@ impl Poller {
 
     /// What those that are not TCP expect from now on.
     pub(crate) fn expect(&mut self, now: Instant, expected: Option<Expected>) {
-        self.observe_one(now, CONNECTIONS, expected);
+        self.application = expected;
+        // What a data request has found is here before it is known to have found anything.
+        if !self.asking {
+            self.observe_one(now, CONNECTIONS, expected);
+        }
         self.plan();
     }
 
@@ -239,6 +247,7 @@ impl Poller {
             }
             DataRequestOutcome::TimedOut => self.fail(TIMEOUTS),
         }
+        self.observe_one(now, CONNECTIONS, self.application);
     }
 
     /// What was asked says nothing of when the answer came. It is asked again, up to `most` times
@@ -556,6 +565,27 @@ mod tests {
         let now = poller.deadline().unwrap();
         poller.asked(now, false);
         assert_eq!(poller.deadline(), Some(now + NO_ROOM));
+    }
+
+    #[test]
+    fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() {
+        let mut poller = poller(Polling::DEFAULT);
+        let (mut since, mut waited) = (1000, Vec::new());
+        poller.expect(at(since), sent(since, since + 3000));
+        // The next block of a transfer comes 100 ms after the answer to the one before.
+        for _ in 0..40 {
+            let mut now = ask(&mut poller);
+            while now < since + 100 {
+                answer(&mut poller, now, NOTHING, None);
+                now = ask(&mut poller);
+            }
+            waited.push(now - since);
+            since = now;
+            poller.expect(at(since), sent(since, since + 3000));
+            answer(&mut poller, now, FOUND, None);
+        }
+        assert_eq!(waited[0], 750, "a quarter of the time that it has");
+        assert!(waited[20..].iter().all(|ms| (100..150).contains(ms)), "{waited:?}");
     }
 
     #[test]
