@@ -4,6 +4,9 @@
 //! drifted too far apart, by an empty frame with a CSL IE.
 //!
 //! A *sample* is the instant of the first symbol of a frame that the leaf would hear.
+//!
+//! Frames that come at samples show how fast the parent's clock goes. The leaf then listens where
+//! they come, and no longer for as long as its own and any parent's clock could differ.
 
 use crate::data_request::DataRequest;
 use crate::indirect::Sleepers;
@@ -26,6 +29,13 @@ const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
 /// Without a word for so long, a leaf does not sample any more (OpenThread's CSL timeout,
 /// `mac.hpp`).
 const TIMEOUT: Duration = Duration::from_secs(100);
+/// A drift that was measured is believed to stay within so many parts per million: a degree moves a
+/// crystal cut for room temperature by a tenth of one, and one is for rounding.
+const STEADY_PPM: u64 = 2;
+/// A drift that is known so well need not be learnt.
+const EXACT_PPM: u64 = 10;
+/// While it is not, the leaf synchronises after this at the latest.
+const UNLEARNT_INTERVAL: Duration = Duration::from_secs(10);
 /// How long after a failed synchronisation the next one is tried.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -35,9 +45,11 @@ pub struct Csl {
     /// From one sample to the next, 10 ms to 10 s; used in multiples of 160 us.
     pub period: Duration,
     /// How far both clocks may drift apart, in parts per million: the sum of what their crystals
-    /// are specified for. Decides how much earlier and longer than needed the leaf listens.
+    /// are specified for. Decides how much earlier and longer than needed the leaf listens until
+    /// it has measured how far they do.
     pub drift_ppm: u16,
-    /// After what time the leaf synchronises again, at most 50 s.
+    /// After what time the leaf synchronises again, at most 50 s; earlier until it has measured
+    /// the drift.
     pub sync_interval: Duration,
 }
 
@@ -64,6 +76,51 @@ const fn in_range(value: u64, low: u64, high: u64) -> u64 {
     }
 }
 
+/// By how much the parent's clock is slower than this one, in parts per million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Drift {
+    ppm: i64,
+    /// How wrong that may be.
+    doubt: u64,
+}
+
+impl Drift {
+    /// Before anything is measured.
+    const fn unknown(csl: &Csl) -> Self {
+        Drift { ppm: 0, doubt: csl.drift_ppm as u64 }
+    }
+
+    /// A frame came so many microseconds late, `age` after the synchronisation.
+    fn measured(late_us: i64, age: Duration) -> Option<Self> {
+        let age = i64::try_from(age.as_micros()).ok()?;
+        let ppm = late_us.saturating_mul(1_000_000).checked_div(age)?;
+        let spread = UNCERTAINTY.as_micros().saturating_mul(1_000_000);
+        let doubt = spread.checked_div(age.unsigned_abs())?.saturating_add(STEADY_PPM);
+        Some(Drift { ppm, doubt })
+    }
+
+    /// This, or `new` if that is at least as exact or shows that this is wrong.
+    fn or(self, new: Self) -> Self {
+        let apart = self.ppm.abs_diff(new.ppm) > self.doubt.saturating_add(new.doubt);
+        if new.doubt <= self.doubt || apart { new } else { self }
+    }
+
+    /// By how much later than its clock says what the parent does comes, `age` after the
+    /// synchronisation, and how much earlier or later still.
+    fn after(self, age: Duration) -> (i64, Duration) {
+        let age = age.as_micros();
+        let late = self.ppm.saturating_mul(i64::try_from(age).unwrap_or(i64::MAX));
+        let guard = age.saturating_mul(self.doubt).div_ceil(1_000_000);
+        (late.checked_div(1_000_000).unwrap_or(0), UNCERTAINTY + Duration::from_micros(guard))
+    }
+}
+
+/// `at`, so many microseconds later.
+fn shifted(at: Instant, late_us: i64) -> Instant {
+    let by = Duration::from_micros(late_us.unsigned_abs());
+    if late_us < 0 { at - by } else { at + by }
+}
+
 /// A leaf's samples.
 pub(crate) struct Sampling {
     /// Who knows them.
@@ -74,11 +131,17 @@ pub(crate) struct Sampling {
     synced: Option<Instant>,
     /// When to synchronise; `None` while that is going on.
     sync_at: Option<Instant>,
+    drift: Drift,
 }
 
 impl Sampling {
-    pub(crate) const NONE: Sampling =
-        Sampling { parent: Address::None, sample: Instant::ZERO, synced: None, sync_at: None };
+    pub(crate) const NONE: Sampling = Sampling {
+        parent: Address::None,
+        sample: Instant::ZERO,
+        synced: None,
+        sync_at: None,
+        drift: Drift { ppm: 0, doubt: 0 },
+    };
 }
 
 /// The instant at or after `not_before` that is whole periods after `from`.
@@ -94,14 +157,14 @@ impl<S: Sizes> Mac<S> {
     /// Starts to sample the channel for `parent`, or for a new one, as soon as it knows of it.
     /// False if that is not configured or the radio cannot do anything at a given time.
     pub fn start_sampling(&mut self, now: Instant, parent: Address) -> bool {
-        let able = self.capabilities.contains(Capabilities::SCHEDULED);
-        let wanted = self.config.csl.is_some() && able && parent.is_unicast();
-        if wanted && self.sampling.parent != parent {
-            let sync_at = Some(now);
-            self.sampling = Sampling { parent, sample: now, synced: None, sync_at };
+        let able = self.capabilities.contains(Capabilities::SCHEDULED) && parent.is_unicast();
+        let Some(csl) = self.config.csl.filter(|_| able) else { return false };
+        if self.sampling.parent != parent {
+            let (sync_at, drift) = (Some(now), Drift::unknown(&csl));
+            self.sampling = Sampling { parent, sample: now, synced: None, sync_at, drift };
             self.handle_sync_deadline(now);
         }
-        wanted
+        true
     }
 
     /// Ends that.
@@ -109,26 +172,60 @@ impl<S: Sizes> Mac<S> {
         self.sampling = Sampling::NONE;
     }
 
-    /// Whether the parent knows when this device listens, so that data requests are not needed.
+    /// Whether the parent knows when this device listens.
     pub const fn is_sampling(&self) -> bool {
         self.sampling.synced.is_some()
     }
 
+    /// Whether a frame that waits should be left to the next sample, not asked for, because its
+    /// time of arrival teaches how far the clocks drift apart.
+    pub const fn is_learning_drift(&self) -> bool {
+        self.is_sampling() && self.sampling.drift.doubt > EXACT_PPM
+    }
+
     /// From when to when the radio listens for the next sample.
     pub(crate) fn sample_window(&self) -> Option<(Instant, Instant)> {
-        let (csl, synced) = (self.config.csl?, self.sampling.synced?);
-        let sample = self.sampling.sample;
-        let age = (sample - synced).as_micros();
-        let drift = age.saturating_mul(u64::from(csl.drift_ppm)).div_ceil(1_000_000);
-        let guard = UNCERTAINTY + Duration::from_micros(drift);
+        let Sampling { sample, synced, drift, .. } = self.sampling;
+        let (late_us, guard) = drift.after(sample - synced?);
+        let sample = shifted(sample, late_us);
         Some((sample - guard, sample + TO_SFD + guard))
+    }
+
+    /// A frame of `src` came without having been asked for. Its distance from the nearest sample is
+    /// what the clocks have drifted apart since the synchronisation.
+    pub(crate) fn learn_drift(&mut self, sfd: Instant, src: Address) {
+        if src == self.sampling.parent
+            && self.data_request == DataRequest::Idle
+            && let Some(measured) = self.drift_shown_by(sfd - TO_SFD)
+        {
+            self.sampling.drift = self.sampling.drift.or(measured);
+        }
+    }
+
+    fn drift_shown_by(&self, came: Instant) -> Option<Drift> {
+        let (csl, synced) = (self.config.csl?, self.sampling.synced?);
+        let signed = |us: u64| i64::try_from(us).ok();
+        let period = signed(csl.period.as_micros())?;
+        let half = period.checked_div(2)?;
+        let after = signed(came.as_micros())?
+            .checked_sub(signed(self.sampling.sample.as_micros())?)?
+            .checked_add(half)?;
+        let late_us = after.checked_rem_euclid(period)?.checked_sub(half)?;
+        let age = came.checked_since(synced)?;
+        // Farther from it than clocks can be, it was not sent for a sample.
+        let (_, most) = Drift::unknown(&csl).after(age);
+        if late_us.unsigned_abs() > most.as_micros() {
+            return None;
+        }
+        Drift::measured(late_us, age)
     }
 
     /// A sample has passed.
     fn handle_sample_deadline(&mut self, now: Instant) {
         let (Some(csl), Some((_, until))) = (self.config.csl, self.sample_window()) else { return };
         if now >= until {
-            let later = now + Duration::from_micros(1);
+            // With a parent whose clock is fast that is before the sample itself.
+            let later = now.max(self.sampling.sample) + Duration::from_micros(1);
             self.sampling.sample = next_after(self.sampling.sample, csl.period, later);
         }
     }
@@ -178,7 +275,12 @@ impl<S: Sizes> Mac<S> {
         let Some(csl) = self.config.csl.filter(|_| parent == self.sampling.parent) else { return };
         let heard = result == Delivery::Delivered;
         self.sampling.synced = heard.then_some(now);
-        self.sampling.sync_at = Some(now + if heard { csl.sync_interval } else { RETRY });
+        let after = match heard {
+            false => RETRY,
+            true if self.is_learning_drift() => csl.sync_interval.min(UNLEARNT_INTERVAL),
+            true => csl.sync_interval,
+        };
+        self.sampling.sync_at = Some(now + after);
         // The next one that can still be prepared.
         self.sampling.sample = next_after(self.sampling.sample, csl.period, now + AHEAD);
     }

@@ -134,6 +134,7 @@ impl<S: Sizes> Mac<S> {
                 && self.reject_duplicate(now, src, sequence, counter, rssi_dbm, lqi).is_err();
         if frame_type == FrameType::Data && dst.is_unicast() {
             self.learn_samples(now, sfd, &heard);
+            self.learn_drift(sfd, src);
             self.data_request_answered(now, src, more);
         }
         match frame_type {

@@ -391,7 +391,7 @@ impl<P: Profile> Node<P> {
     /// be.
     fn plan_data_request(&mut self, now: Instant) {
         if self.poller.parent().is_some() {
-            self.poller.set_sampling(self.mac.is_sampling());
+            self.poller.set_learning(self.mac.is_learning_drift());
             self.poller.update(now, self.tcp.expected_by_each());
             self.ask_parent(now);
         }

@@ -156,8 +156,8 @@ pub(crate) struct Poller {
     again: bool,
     /// Data requests without result in a row.
     failures: u8,
-    /// The parent sends what is to come when this node samples the channel.
-    sampling: bool,
+    /// What is to come is left to the next sample of the channel.
+    learning: bool,
     /// When to ask next.
     next: Option<Instant>,
     sources: [Source; SOURCES],
@@ -177,7 +177,7 @@ impl Poller {
             not_before: Instant::ZERO,
             again: false,
             failures: 0,
-            sampling: false,
+            learning: false,
             next: None,
             sources: [Source::NONE; SOURCES],
             application: None,
@@ -207,9 +207,9 @@ impl Poller {
         }
     }
 
-    /// Whether what is expected comes without having been asked for.
-    pub(crate) fn set_sampling(&mut self, sampling: bool) {
-        self.sampling = sampling;
+    /// Whether what is expected had better come without having been asked for.
+    pub(crate) fn set_learning(&mut self, learning: bool) {
+        self.learning = learning;
     }
 
     /// What those that are not TCP expect from now on.
@@ -303,7 +303,7 @@ impl Poller {
             return;
         }
         let mut next = self.last + self.policy.base();
-        let sources = self.sources.iter().filter(|_| !self.sampling);
+        let sources = self.sources.iter().filter(|_| !self.learning);
         for (index, source) in sources.enumerate() {
             let at = source.next(self.policy, self.last);
             // TCP sends again when time is up, and expects something anew; the others say so.

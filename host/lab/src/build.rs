@@ -244,6 +244,7 @@ fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
         reserved_security: config.reserved_security_bytes,
         rx_on_when_idle: scenario.nodes[node as usize].role != Role::Leaf,
         data_request_timeout: milliseconds(scenario.leaf.data_request_timeout_ms),
+        csl: scenario.leaf.csl.map(csl_of),
         indirect: mac::Indirect {
             max_retries: scenario.indirect.retries,
             retry_delay_max: milliseconds(scenario.indirect.retry_delay_ms),
@@ -257,6 +258,22 @@ fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
 
 fn milliseconds(ms: u32) -> Duration {
     Duration::from_millis(ms.into())
+}
+
+fn csl_of(csl: scenario::Csl) -> mac::Csl {
+    mac::Csl {
+        period: milliseconds(csl.period_ms),
+        drift_ppm: csl.drift_ppm as u16,
+        sync_interval: Duration::from_micros((csl.sync_s * 1e6) as u64),
+    }
+}
+
+/// How much too fast the clock of `node` is: anything from the slowest to the fastest allowed, in
+/// parts per million.
+fn drift_of(scenario: &Scenario, node: NodeId, seed: u64) -> i32 {
+    let most = scenario.radio.drift_ppm;
+    let drawn = stream(seed, u64::from(node), Purpose::Clock).below(2 * most + 1);
+    drawn as i32 - most as i32
 }
 
 /// When a leaf asks its parent.
@@ -422,7 +439,7 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
             filter: stack.filter(),
             radio: radio_of(scenario),
             host: host_cost_of(&scenario.radio),
-            drift_ppm: 0,
+            drift_ppm: drift_of(scenario, node, seed),
         };
         let station = Station::new(stack, apps);
         let wire = if place.role == Role::BorderRouter { wire.take() } else { None };

@@ -19,6 +19,29 @@ fn count(capture: &Path, options: &[String], filter: &str) -> Option<usize> {
 }
 
 #[test]
+fn tshark_reads_when_a_leaf_listens() {
+    let text = "duration_s = 30\n[radio]\nprofile = \"nrf52840\"\n[leaf]\ncsl_period_ms = 500\n\
+                [[node]]\nrole = \"border-router\"\n[[node]]\nrole = \"leaf\"\nx_m = 5\n\
+                [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n";
+    let scenario = Scenario::from_toml("sampling", text).expect("a valid scenario");
+    let name = format!("kinglet-sampling-{}.pcap", std::process::id());
+    let capture = std::env::temp_dir().join(name);
+    let options = Options { pcap: Some(capture.clone()), ..Options::default() };
+    run(&scenario, 1, &options).expect("it can be simulated");
+    let plain = ["-o", "wpan.fcs_format:ITU-T CRC-16"].map(str::to_owned);
+    // 500 ms are 3125 times 160 us.
+    let said = count(&capture, &plain, "wpan.header_ie.csl.period == 3125");
+    let wrong = count(&capture, &plain, "_ws.malformed");
+    let _ = std::fs::remove_file(&capture);
+    let (Some(said), Some(wrong)) = (said, wrong) else {
+        eprintln!("SKIPPED: tshark is not installed");
+        return;
+    };
+    assert_eq!(wrong, 0);
+    assert!((1..=10).contains(&said), "{said} times");
+}
+
+#[test]
 fn tshark_decrypts_a_secured_run_with_the_key_and_not_without() {
     let scenario = Scenario::from_toml("secured", SCENARIO).expect("a valid scenario");
     let name = format!("kinglet-secured-{}.pcap", std::process::id());

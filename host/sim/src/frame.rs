@@ -2,6 +2,7 @@
 //! sequence number and destination (IEEE 802.15.4-2015, 7.2), and the frame check sequence
 //! (7.2.10).
 
+use kinglet::wire::ieee802154::Frame;
 use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU};
 
 /// Frame type 2: acknowledgement.
@@ -10,6 +11,8 @@ const TYPE_ACK: u8 = 2;
 const TYPE_COMMAND: u8 = 3;
 /// The frame-pending bit of the frame control field's first octet.
 const FRAME_PENDING: u8 = 1 << 4;
+/// The bit of its second octet that says that information elements are present.
+const IE_PRESENT: u8 = 1 << 1;
 /// Command identifier of a data request (7.5.5).
 const DATA_REQUEST: u8 = 4;
 
@@ -46,6 +49,8 @@ pub(crate) struct Header {
     pub(crate) destination: Destination,
     /// The short source address of a data request, if it can be read.
     pub(crate) data_request_of: Option<u16>,
+    /// Whether it says when its sender listens (CSL IE).
+    pub(crate) tells_samples: bool,
 }
 
 impl Psdu {
@@ -59,6 +64,7 @@ impl Psdu {
             sequence: None,
             destination: Destination::Absent,
             data_request_of: None,
+            tells_samples: false,
         },
     };
 
@@ -132,6 +138,9 @@ impl Header {
         };
         let Some((destination, rest)) = after else { return header };
         header.destination = destination;
+        header.tells_samples = version_2015 && high & IE_PRESENT != 0 && {
+            Frame::parse(frame).is_ok_and(|frame| frame.csl().is_some())
+        };
         if header.kind == TYPE_COMMAND && !version_2015 {
             header.data_request_of = Header::data_request_of(low, high, rest);
         }

@@ -7,7 +7,9 @@
 //! | time | cause |
 //! |---|---|
 //! | receiver on without a frame for this node: waiting, hearing what others get or lose | listen |
+//! | the same for a time that was set beforehand: sampling the channel | poll |
 //! | preparing, sensing, sending and awaiting the acknowledgement of a MAC command | poll |
+//! | the same for a frame that says when its sender listens (first attempt) | poll |
 //! | the same for a data frame, first attempt | send |
 //! | the same for a frame whose last attempt was not acknowledged | retry |
 //! | the same for a broadcast | control |
@@ -19,7 +21,8 @@ use crate::frame::{Destination, Header};
 /// What a radio is on for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Data requests.
+    /// Finding out whether there is anything: data requests, or sampling the channel and telling
+    /// when.
     Poll,
     /// Listening without receiving anything for this node.
     Listen,
@@ -75,7 +78,7 @@ const BROADCAST: u16 = 0xFFFF;
 pub(crate) fn cause_of(header: &Header, first: Cause) -> Cause {
     match header.destination {
         Destination::Short { address: BROADCAST, .. } => Cause::Control,
-        _ if header.kind == COMMAND => Cause::Poll,
+        _ if header.kind == COMMAND || header.tells_samples => Cause::Poll,
         _ if header.is_ack() => Cause::Control,
         _ => first,
     }

@@ -223,11 +223,17 @@ impl Radio {
     /// What its present phase is for.
     pub(crate) fn cause(&self) -> Cause {
         match self.phase {
+            Phase::Listen if self.samples() => Cause::Poll,
             Phase::Off | Phase::Waking | Phase::Listen => Cause::Listen,
             Phase::Access | Phase::Turnaround | Phase::Air | Phase::AckWait => self.sending_for,
             Phase::AckTurnaround | Phase::AckAir => Cause::Control,
             Phase::Readout => self.received_for,
         }
+    }
+
+    /// Whether it listens for a time that was set beforehand.
+    fn samples(&self) -> bool {
+        matches!(self.mode, Mode::Receive { until, .. } if until != NEVER)
     }
 
     /// What it has on the air.

@@ -25,6 +25,8 @@ pub enum Purpose {
     Fault = 7,
     /// When sources of interference are on.
     Interference = 8,
+    /// How fast the node's clock is.
+    Clock = 9,
 }
 
 /// The SplitMix64 output function: a bijection on 64 bits with good avalanche

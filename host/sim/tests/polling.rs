@@ -224,15 +224,25 @@ fn loss_does_not_lead_prediction_astray() {
 }
 
 #[test]
-fn a_leaf_that_samples_the_channel_asks_for_nothing() {
+fn a_leaf_that_samples_the_channel_need_not_ask_and_may() {
     let csl = Csl {
-        period: Duration::from_millis(500),
+        period: Duration::from_secs(2),
         drift_ppm: 40,
-        sync_interval: Duration::from_secs(10),
+        sync_interval: Duration::from_secs(50),
     };
     let delay = Duration::from_millis(6);
-    let outcome = run_sampling(NRF52840, Polling::DEFAULT, Some(csl), delay, 0.0, 1);
-    assert_eq!((outcome.read, outcome.timeouts), (BATCH * BATCHES as usize, 0));
+    let asks = run(NRF52840, Polling::DEFAULT, delay, 0.0, 1);
+    let base = Duration::from_secs(240);
+    let never = Polling::Fixed { base, expecting: base };
+    let [alone, both] = [never, Polling::DEFAULT].map(|polling| {
+        let outcome = run_sampling(NRF52840, polling, Some(csl), delay, 0.0, 1);
+        println!("{polling:?}: {outcome:?}; without samples: {asks:?}");
+        assert_eq!((outcome.read, outcome.timeouts), (BATCH * BATCHES as usize, 0));
+        outcome
+    });
     // One every four minutes is left.
-    assert!(outcome.requests < 20, "{outcome:?}");
+    assert!(alone.requests < 20);
+    // 32 samples and the synchronisation, less the data requests.
+    assert!(alone.radio_us < asks.radio_us * 21 / 20);
+    assert!(both.radio_us < asks.radio_us * 11 / 10 && both.requests > asks.requests / 2);
 }

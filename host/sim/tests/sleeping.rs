@@ -11,6 +11,7 @@ use kinglet::mac::{
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, TURNAROUND, air_time};
 use kinglet_sim::energy::RadioState;
+use kinglet_sim::ledger::Cause;
 use kinglet_sim::medium::MediumConfig;
 use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile};
 use kinglet_sim::{Device, NodeConfig, World};
@@ -286,13 +287,13 @@ fn what_does_not_come_costs_the_whole_window() {
 
 /// A parent and a leaf that samples the channel each second, with clocks that drift apart by twice
 /// `drift_ppm` parts per million.
-fn sampling(csl: Csl, drift_ppm: i32) -> World<Mote> {
+fn sampling(csl: Csl, drift_ppm: i32, indirect: Indirect) -> World<Mote> {
     let radio = NRF52840;
-    let mut parent = Mote::new(0, &radio, None, Indirect::DEFAULT);
+    let mut parent = Mote::new(0, &radio, None, indirect);
     parent.mac.set_pending(Instant::ZERO, 1, false).unwrap();
     let config =
         Config { short: 1, rx_on_when_idle: false, csl: Some(csl), ..*parent.mac.config() };
-    let mut leaf = Mote::new(1, &radio, None, Indirect::DEFAULT);
+    let mut leaf = Mote::new(1, &radio, None, indirect);
     leaf.mac = Mac::new(config, radio.capabilities(), 1);
     let place =
         |i: usize, ppm| NodeConfig { drift_ppm: ppm, ..with_radio(node(i, i as f64 * 2.0), radio) };
@@ -309,7 +310,7 @@ const CSL: Csl =
 
 #[test]
 fn a_leaf_that_samples_is_on_for_its_samples_and_to_tell_the_time() {
-    let mut world = sampling(CSL, 0);
+    let mut world = sampling(CSL, 0, Indirect::DEFAULT);
     world.run_until(Instant::from_secs(100));
     assert!(world.device(1).mac.is_sampling());
     // 9 octets of addressing, 8 for the CSL IE, the FCS.
@@ -319,12 +320,13 @@ fn a_leaf_that_samples_is_on_for_its_samples_and_to_tell_the_time() {
     let samples = 99 * (160 + 2 * 32);
     assert_eq!(world.counters(1).frames_sent, 10);
     assert_eq!(on_us(&world, 1), syncs + samples);
+    assert_eq!(world.energy(1).ledger.of(Cause::Poll), syncs + samples);
 }
 
 /// Frames are held for the leaf, one every seven seconds, for ten minutes: how many arrive, and how
 /// many transmissions are for nothing.
 fn served(csl: Csl, drift_ppm: i32) -> (usize, u32) {
-    let mut world = sampling(csl, drift_ppm);
+    let mut world = sampling(csl, drift_ppm, Indirect::DEFAULT);
     for second in (7..600).step_by(7) {
         world.run_until(Instant::from_secs(second));
         let held = world.device(0).held[1];
@@ -342,6 +344,52 @@ fn a_parent_reaches_a_leaf_that_samples_although_clocks_drift() {
     assert_eq!(served(Csl { drift_ppm: 40, ..CSL }, 20), (85, 0));
     let seldom = Csl { sync_interval: Duration::from_secs(50), ..CSL };
     assert_eq!(served(Csl { drift_ppm: 40, ..seldom }, 20), (85, 0));
+    assert_eq!(served(Csl { drift_ppm: 40, ..seldom }, -20), (85, 0));
     let (_, lost) = served(seldom, 20);
     assert!(lost > 50, "{lost}: without room for drift the frame comes before or after the sample");
+}
+
+/// Microseconds of listening for each sample of a leaf that tells the time every 50 s, once it
+/// knows how the clocks drift; it was sent `frames` frames, each late after a synchronisation.
+fn sample_us(drift_ppm: i32, frames: u32) -> u64 {
+    let csl = Csl { drift_ppm: 40, sync_interval: Duration::from_secs(50), ..CSL };
+    let mut world = sampling(csl, drift_ppm, Indirect::DEFAULT);
+    for second in [208, 255].into_iter().take(frames as usize) {
+        world.run_until(Instant::from_secs(second));
+        world.with_device(0, |parent, now| parent.hold(now, 1, 1));
+    }
+    world.run_until(Instant::from_secs(260));
+    assert_eq!(world.device(1).received, frames as usize);
+    let syncs = |world: &World<Mote>| u64::from(world.device(1).mac.stats().transmissions);
+    let (before, sent) = (on_us(&world, 1), syncs(&world));
+    world.run_until(Instant::from_secs(320));
+    let told = (syncs(&world) - sent) * exchange_us(&NRF52840, 9 + 8 + 2);
+    assert!(told > 0);
+    (on_us(&world, 1) - before - told) / 60
+}
+
+#[test]
+fn frames_teach_a_leaf_how_far_the_clocks_drift_apart() {
+    for drift_ppm in [-20, 0, 20] {
+        // Beside the 224 us of exact clocks, before and after each sample on average: 40 ppm of 5 s
+        // and then 2.6 ppm of 25 s.
+        let (unknown, known) = (sample_us(drift_ppm, 0), sample_us(drift_ppm, 2));
+        assert!((550..700).contains(&unknown), "{drift_ppm} ppm: {unknown} us");
+        assert!((300..400).contains(&known), "{drift_ppm} ppm: {known} us");
+    }
+}
+
+#[test]
+fn a_frame_that_promises_more_keeps_a_leaf_awake_that_samples() {
+    let mut world = sampling(CSL, 0, Indirect { burst: true, ..Indirect::DEFAULT });
+    world.run_until(Instant::from_millis(5_500));
+    let before = on_us(&world, 1);
+    world.with_device(0, |parent, now| parent.hold(now, 1, 3));
+    // One sample, at the end of the sixth second.
+    world.run_until(Instant::from_millis(6_500));
+    assert_eq!((world.device(1).received, world.device(0).lost), (3, 0));
+    // Each of the frames after the first follows at once, after a backoff of 7 * 320 us at most.
+    let exchange = exchange_us(&NRF52840, ANSWER_PSDU);
+    let on = on_us(&world, 1) - before;
+    assert!(on > 2 * exchange && on < 3 * exchange + 2 * 2_240 + 1_000, "{on} us");
 }

@@ -16,7 +16,7 @@ mod topology;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Sensor};
 pub use interference::{Hours, Interferer, Source};
-pub use sleep::{Indirect, Leaf, Net, Polling, Queue, Routing};
+pub use sleep::{Csl, Indirect, Leaf, Net, Polling, Queue, Routing};
 pub use topology::{Route, connected};
 
 use std::path::Path;
@@ -154,6 +154,8 @@ pub struct Radio {
     pub channel: u8,
     /// Output power in dBm (used by path loss and energy).
     pub tx_power_dbm: f64,
+    /// How much too fast or too slow a node's clock is at most, in parts per million.
+    pub drift_ppm: u32,
     /// CPU time that a node spends on what it sends and receives.
     pub host_cost: HostCost,
 }
@@ -164,6 +166,7 @@ impl Default for Radio {
             profile: RadioProfile::At86rf233,
             channel: 26,
             tx_power_dbm: 0.0,
+            drift_ppm: 0,
             host_cost: HostCost::Micros(0),
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     let nodes = default.nodes;
     let medium = medium(root.table_opt("medium")?, default.medium, nodes.len())?;
     let (mac, indirect) = mac(root.table_opt("mac")?)?;
-    let leaf = sleep::leaf(root.table_opt("leaf")?)?;
+    let leaf = sleep::leaf(root.table_opt("leaf")?, radio.profile)?;
     let net = sleep::net(root.table_opt("net")?)?;
     let tcp = tcp(root.table_opt("tcp")?)?;
     let wire = match root.table_opt("wire")? {
@@ -78,6 +78,7 @@ fn radio(table: Option<Reader<'_>>, default: Radio) -> Result<Radio> {
     let profile = t.choice("profile", &profiles, default.profile)?;
     let channel = t.integer("channel", 11..=26, default.channel.into())? as u8;
     let tx_power_dbm = t.number("tx_power_dbm", -30.0..=20.0, default.tx_power_dbm)?;
+    let drift_ppm = t.integer("drift_ppm", 0..=500, default.drift_ppm.into())? as u32;
     let micros = t.integer_opt("host_cost_us_per_frame", 0..=100_000)?;
     let presets = [("fitted_tcplp", HostCost::FittedTcplp), ("measured", HostCost::Measured)];
     let preset = t.choice_opt("host_cost", &presets)?;
@@ -91,7 +92,7 @@ fn radio(table: Option<Reader<'_>>, default: Radio) -> Result<Radio> {
         (None, None) => default.host_cost,
     };
     t.finish()?;
-    Ok(Radio { profile, channel, tx_power_dbm, host_cost })
+    Ok(Radio { profile, channel, tx_power_dbm, drift_ppm, host_cost })
 }
 
 #[derive(Clone, Copy)]

@@ -1,5 +1,6 @@
 //! How leaves sleep, how their parents answer them, and how relays queue: values and their reading.
 
+use super::RadioProfile;
 use super::parse::Result;
 use super::read::Reader;
 
@@ -15,6 +16,27 @@ pub struct Leaf {
     pub expecting_ms: u32,
     /// How long a leaf listens for the frame that was promised, in milliseconds.
     pub data_request_timeout_ms: u32,
+    /// How it samples the channel, if it does, besides.
+    pub csl: Option<Csl>,
+}
+
+/// How a leaf samples the channel (IEEE 802.15.4-2015, 6.12.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Csl {
+    /// From one sample to the next, in milliseconds.
+    pub period_ms: u32,
+    /// How far its clock and its parent's may drift apart, in parts per million.
+    pub drift_ppm: u32,
+    /// After what time it tells its parent when it listens, in seconds.
+    pub sync_s: f64,
+}
+
+impl Csl {
+    /// Between crystals of 20 ppm, at the longest interval that OpenThread's CSL timeout of 100 s
+    /// lets fail once.
+    pub const fn every(period_ms: u32) -> Self {
+        Csl { period_ms, drift_ppm: 40, sync_s: 50.0 }
+    }
 }
 
 /// When a leaf that expects something asks for it.
@@ -34,6 +56,7 @@ impl Default for Leaf {
             polling: Polling::Predictive,
             expecting_ms: 100,
             data_request_timeout_ms: 100,
+            csl: None,
         }
     }
 }
@@ -116,7 +139,7 @@ impl Default for Net {
     }
 }
 
-pub(super) fn leaf(table: Option<Reader<'_>>) -> Result<Leaf> {
+pub(super) fn leaf(table: Option<Reader<'_>>, radio: RadioProfile) -> Result<Leaf> {
     let d = Leaf::default();
     let Some(mut t) = table else { return Ok(d) };
     let choices = [("predictive", Polling::Predictive), ("fixed", Polling::Fixed)];
@@ -126,9 +149,24 @@ pub(super) fn leaf(table: Option<Reader<'_>>) -> Result<Leaf> {
         polling: t.choice("polling", &choices, d.polling)?,
         expecting_ms: t.integer("expecting_ms", 1..=60_000, d.expecting_ms.into())? as u32,
         data_request_timeout_ms: t.integer("data_request_timeout_ms", 1..=1000, timeout)? as u32,
+        csl: csl(&mut t, radio)?,
     };
     t.finish()?;
     Ok(leaf)
+}
+
+fn csl(t: &mut Reader<'_>, radio: RadioProfile) -> Result<Option<Csl>> {
+    let Some(period_ms) = t.integer_opt("csl_period_ms", 10..=10_000)? else { return Ok(None) };
+    if radio == RadioProfile::At86rf233 {
+        let message = "the radio cannot listen at a given time; profile = \"nrf52840\" can";
+        return Err(t.error_at("csl_period_ms", message.to_owned()));
+    }
+    let d = Csl::every(period_ms as u32);
+    Ok(Some(Csl {
+        drift_ppm: t.integer("csl_drift_ppm", 0..=500, d.drift_ppm.into())? as u32,
+        sync_s: t.number("csl_sync_s", 1.0..=50.0, d.sync_s)?,
+        ..d
+    }))
 }
 
 /// `max_be` bounds `min_be`.

@@ -204,7 +204,8 @@ fn sleeping_and_queueing_have_their_keys() {
     let scenario = Scenario::from_toml("s", text).expect("valid");
     let (polling, sleep_interval_s) = (Polling::Fixed, 0.5);
     let (expecting_ms, data_request_timeout_ms) = (20, 30);
-    let leaf = Leaf { sleep_interval_s, polling, expecting_ms, data_request_timeout_ms };
+    let csl = None;
+    let leaf = Leaf { sleep_interval_s, polling, expecting_ms, data_request_timeout_ms, csl };
     assert_eq!(scenario.leaf, leaf);
     let (retries, retry_delay_ms, min_be) = (1, 7, 0);
     let indirect = Indirect { retries, retry_delay_ms, min_be, preempt: false, burst: false };
@@ -246,4 +247,16 @@ fn any_text_gives_a_scenario_or_an_error_but_no_panic() {
             assert!(!error.to_string().is_empty());
         }
     }
+}
+
+#[test]
+fn a_leaf_samples_the_channel_if_its_radio_can() {
+    let text = "[topology]\nline = { hops = 1 }\n[radio]\nprofile = \"nrf52840\"\ndrift_ppm = 20\n\
+                [leaf]\ncsl_period_ms = 500\ncsl_drift_ppm = 80\n";
+    let scenario = Scenario::from_toml("samples", text).expect("valid");
+    let csl = Csl { drift_ppm: 80, ..Csl::every(500) };
+    assert_eq!((scenario.leaf.csl, scenario.radio.drift_ppm), (Some(csl), 20));
+    let other = text.replace("nrf52840", "at86rf233");
+    let error = Scenario::from_toml("samples", &other).expect_err("it cannot").to_string();
+    assert!(error.contains("csl_period_ms") && error.contains("nrf52840"), "{error}");
 }
