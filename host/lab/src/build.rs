@@ -129,6 +129,7 @@ pub(crate) fn connection(
         delayed_ack: Duration::from_millis(u64::from(tcp.ack_delay_ms)),
         ack_every: tcp.ack_every,
         rto_min: Duration::from_millis(u64::from(tcp.min_rto_ms)),
+        rto_initial: Duration::from_millis(u64::from(tcp.initial_rto_ms)),
         ..ConnectionConfig::DEFAULT
     }
 }
@@ -293,7 +294,9 @@ fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabPlan>>]) {
         return;
     }
     for (child, parent) in (0..).zip(scenario.parents()) {
-        let Some(parent) = parent else { continue };
+        // A node that is always on may have one neighbour only, and be nobody's child.
+        let sleeps = scenario.nodes[child as usize].role == Role::Leaf;
+        let Some(parent) = parent.filter(|_| sleeps) else { continue };
         let known = stacks[parent as usize].add_child(short_of(child));
         known.expect("checked with the scenario");
         let routed = stacks[child as usize].set_parent(Instant::ZERO, Some(short_of(parent)));

@@ -91,6 +91,12 @@ impl Builder<'_> {
         Ends { from, to: self.place(to, receiver) }
     }
 
+    /// An application that knows no other end.
+    fn alone(&mut self, node: NodeId, app: Box<dyn App<LabPlan>>) -> Ends {
+        let place = self.place(node, app);
+        Ends { from: place, to: place }
+    }
+
     /// The applications of `flow`; its receiver listens on `port`.
     pub(crate) fn add(&mut self, flow: &Flow, port: u16) -> Ends {
         let scenario = self.scenario;
@@ -114,27 +120,20 @@ impl Builder<'_> {
                 // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
                 let server = HttpServer::new(port, format!("Mote {node}"), config);
-                let server = self.place(node, Box::new(server));
-                Ends { from: server, to: server }
+                self.alone(node, Box::new(server))
             }
             FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
                 let config = connection(scenario, None, None);
-                let requests = Requests {
-                    to: (address_in(scenario, to), port),
-                    start,
-                    bytes,
-                    pause: millis(pause_ms),
-                    config: ConnectionConfig { fast_open, ..config },
-                };
+                let config = ConnectionConfig { fast_open, ..config };
+                let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
+                let requests = Requests { to, start, bytes, pause, config };
                 let client = HttpClient::new(requests, self.random(from));
-                let client = self.place(from, Box::new(client));
-                Ends { from: client, to: client }
+                self.alone(from, Box::new(client))
             }
             FlowKind::CoapServer { node, port, block_bytes } => {
-                let config = kinglet_coap::Config::new(self.random_seed(node));
+                let config = self.coap(node);
                 let server = CoapServer::new(port, format!("Mote {node}"), block_bytes, config);
-                let server = self.place(node, Box::new(server));
-                Ends { from: server, to: server }
+                self.alone(node, Box::new(server))
             }
             FlowKind::CoapClient {
                 from,
@@ -149,14 +148,10 @@ impl Builder<'_> {
             } => {
                 let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
                 let requests = coap::Requests { to, method, start, bytes, block, pause };
-                let config = kinglet_coap::Config {
-                    rto,
-                    ack_timeout: millis(ack_timeout_ms),
-                    ..kinglet_coap::Config::new(self.random_seed(from))
-                };
+                let ack_timeout = millis(ack_timeout_ms);
+                let config = kinglet_coap::Config { rto, ack_timeout, ..self.coap(from) };
                 let client = CoapClient::new(requests, config, self.random(from));
-                let client = self.place(from, Box::new(client));
-                Ends { from: client, to: client }
+                self.alone(from, Box::new(client))
             }
             FlowKind::Anemometer(ref sensor) => self.add_sensor(sensor, start, port),
         }
@@ -172,22 +167,19 @@ impl Builder<'_> {
         let start = start + Duration::from_micros((share * whole) as u64);
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
-        let coap = kinglet_coap::Config {
-            ack_timeout: millis(ack_timeout_ms),
-            ..kinglet_coap::Config::new(self.random_seed(from))
-        };
+        let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
         let pace = millis(pace_ms);
         let (uplink, source) = carry(self.scenario, carrier, to_port, (start, pace, coap));
         let sensor = Box::new(Anemometer::new(sampling, uplink));
         self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
     }
 
-    /// A seed for the protocol of the next application of `node`.
-    fn random_seed(&self, node: NodeId) -> u64 {
+    /// CoAP's defaults for the next application of `node`.
+    fn coap(&self, node: NodeId) -> kinglet_coap::Config {
         // The stack of the node has number 0.
         let number = self.apps[node as usize].len() as u64 + 1;
         let mut random = stream(self.seed, u64::from(node) | number << 32, Purpose::Device);
-        u64::from(random.bits()) << 32 | u64::from(random.bits())
+        kinglet_coap::Config::new(u64::from(random.bits()) << 32 | u64::from(random.bits()))
     }
 
     /// The next stream of random numbers for an application of `node`.
@@ -300,6 +292,7 @@ fn requests(base: FlowResult, client: &HttpClient, seconds: f64) -> FlowResult {
         goodput_kbps: rate_kbps(bytes, seconds),
         latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
         intact: client.intact(),
+        failed: client.failed(),
         complete: client.failed() == 0,
         ..base
     }
@@ -318,6 +311,7 @@ fn exchanges(base: FlowResult, client: &CoapClient, seconds: f64) -> FlowResult 
         timeouts: stats.timeouts.into(),
         latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
         intact: client.intact(),
+        failed: client.failed(),
         complete: client.failed() == 0,
         ..base
     }

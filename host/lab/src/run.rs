@@ -84,6 +84,8 @@ pub struct FlowResult {
     /// From the dispatch of each request to its whole answer, in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies_ms: Vec<f64>,
+    /// Requests that were not answered.
+    pub failed: u32,
     /// What became of a sensor's readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<Readings>,

@@ -1,4 +1,4 @@
-//! Means and 95 % confidence intervals over seeds.
+//! Means and 95 % confidence intervals over seeds; quantiles.
 
 /// Mean and half-width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,16 @@ impl Estimate {
         let standard_error = (squares / (count - 1.0) / count).sqrt();
         Some(Estimate { mean, ci95: Some(student_t975(values.len() - 1) * standard_error) })
     }
+}
+
+/// What this share of `values` stays below, between two of them by their distance; `None` without
+/// values.
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = sorted.len().checked_sub(1)? as f64 * share;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(low + (high - low) * place.fract())
 }
 
 /// The 0.975 quantile of Student's t distribution; standard table, constant steps beyond 30 degrees
@@ -65,6 +75,13 @@ mod tests {
     #[test]
     fn equal_values_have_an_interval_of_zero_width() {
         assert_eq!(Estimate::from_values(&[2.0, 2.0, 2.0]).and_then(|e| e.ci95), Some(0.0));
+    }
+
+    #[test]
+    fn quantiles_lie_between_values() {
+        let of = |share| quantile(&[4.0, 1.0, 3.0, 2.0], share);
+        assert_eq!([0.0, 0.25, 0.5, 1.0].map(of), [1.0, 1.75, 2.5, 4.0].map(Some));
+        assert_eq!(quantile(&[], 0.5), None);
     }
 
     #[test]

@@ -10,8 +10,8 @@ pub mod udp;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// What servers say of a body of `total` octets that was uploaded: length and SHA-256. `hash` can be
-/// used for another one after it.
+/// What servers say of a body of `total` octets that was uploaded: length and SHA-256. `hash` can
+/// be used for another one after it.
 fn digest_line(total: u64, hash: &mut Sha256) -> String {
     let mut text = format!("{total} ");
     for octet in hash.finalize_reset() {

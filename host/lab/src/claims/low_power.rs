@@ -2,7 +2,7 @@
 //! share the air.
 
 use super::tests_of::{Test, found};
-use super::{Finding, Table};
+use super::{Finding, Table, requests};
 use crate::experiment::Row;
 
 /// The test of the claim with this id.
@@ -29,7 +29,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.loss-reliability" => own_loss_reliability,
         "kinglet.day" => own_day,
         "kinglet.day-ideal" => own_day_ideal,
-        _ => return None,
+        _ => return requests::test_of(id),
     })
 }
 

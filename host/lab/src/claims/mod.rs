@@ -3,6 +3,7 @@
 //! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
 
 mod low_power;
+mod requests;
 mod tests_of;
 
 use crate::experiment::{ExperimentResult, Results, Row};

@@ -2,6 +2,7 @@
 
 use crate::apps::sense::INTERVAL;
 use crate::run::RunResult;
+use crate::stats;
 
 /// Goodput of each sensor's flow in each whole interval but the first, in which they start; kb/s.
 fn goodputs(run: &RunResult) -> Vec<Vec<f64>> {
@@ -14,11 +15,8 @@ fn goodputs(run: &RunResult) -> Vec<Vec<f64>> {
 
 /// What this share of flows and intervals stays below.
 pub(super) fn quantile(run: &RunResult, share: f64) -> Option<f64> {
-    let mut rates: Vec<f64> = goodputs(run).into_iter().flatten().collect();
-    rates.sort_by(f64::total_cmp);
-    let place = rates.len().checked_sub(1)? as f64 * share;
-    let (low, high) = (rates[place.floor() as usize], rates[place.ceil() as usize]);
-    Some(low + (high - low) * place.fract())
+    let rates: Vec<f64> = goodputs(run).into_iter().flatten().collect();
+    stats::quantile(&rates, share)
 }
 
 /// Jain's index, (Σx)² / (n Σx²), among each `together` flows in a row; mean over these groups and

@@ -3,6 +3,7 @@
 use super::intervals::{fairness, quantile};
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Scenario, Sensor};
+use crate::stats;
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,17 @@ pub enum Metric {
     QueueDrops,
     /// Frames given up after all retries, by all nodes.
     FramesFailed,
+    /// Time from the dispatch of a request to its whole answer that one in a hundred does not
+    /// exceed, ms: the shortest, but for requests that profited from the one before.
+    LatencyLeast,
+    /// A quarter of the answers are here by then, ms.
+    LatencyFirstQuartile,
+    /// Half of them, ms.
+    LatencyMedian,
+    /// Three quarters of them, ms.
+    LatencyThirdQuartile,
+    /// Requests that were not answered.
+    Failed,
 }
 
 impl Metric {
@@ -79,6 +91,11 @@ impl Metric {
             Metric::FairnessOfPairs => "fairness_of_pairs",
             Metric::QueueDrops => "queue_drops",
             Metric::FramesFailed => "frames_failed",
+            Metric::LatencyLeast => "latency_least",
+            Metric::LatencyFirstQuartile => "latency_first_quartile",
+            Metric::LatencyMedian => "latency_median",
+            Metric::LatencyThirdQuartile => "latency_third_quartile",
+            Metric::Failed => "failed",
         }
     }
 
@@ -101,6 +118,11 @@ impl Metric {
             | Metric::CpuDutyCycle(_) => "%",
             Metric::Resent(_) | Metric::ResentByTimeout(_) => "per hour",
             Metric::Fairness | Metric::FairnessOfPairs => "%",
+            Metric::LatencyLeast
+            | Metric::LatencyFirstQuartile
+            | Metric::LatencyMedian
+            | Metric::LatencyThirdQuartile => "ms",
+            Metric::Failed => "requests",
         }
     }
 
@@ -149,6 +171,11 @@ impl Metric {
                 let timed = |flow: &FlowResult| flow.retransmissions - flow.fast_retransmissions;
                 mean(sensors(carrier, scenario, run).map(|flow| per_hour(timed(flow), run)))
             }
+            Metric::LatencyLeast => stats::quantile(&flow.latencies_ms, 0.01),
+            Metric::LatencyFirstQuartile => stats::quantile(&flow.latencies_ms, 0.25),
+            Metric::LatencyMedian => stats::quantile(&flow.latencies_ms, 0.5),
+            Metric::LatencyThirdQuartile => stats::quantile(&flow.latencies_ms, 0.75),
+            Metric::Failed => Some(f64::from(flow.failed)),
         }
     }
 }

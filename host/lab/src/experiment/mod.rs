@@ -7,6 +7,7 @@
 
 mod intervals;
 mod metric;
+mod requests;
 mod runner;
 mod sense;
 mod tcplp_batching;
@@ -19,11 +20,13 @@ mod tcplp_flows;
 mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_hops;
+mod tcplp_latency;
 mod tcplp_loss;
 mod tcplp_model;
 mod tcplp_mss;
 mod tcplp_queue;
 mod tcplp_red;
+mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
 
@@ -205,7 +208,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 17] = [
+    static ALL: [Experiment; 19] = [
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,
@@ -223,6 +226,8 @@ pub fn all() -> &'static [Experiment] {
         tcplp_selfclock::EXPERIMENT,
         tcplp_red::EXPERIMENT,
         tcplp_flows::EXPERIMENT,
+        tcplp_latency::EXPERIMENT,
+        tcplp_response_size::EXPERIMENT,
     ];
     &ALL
 }

@@ -371,6 +371,8 @@ pub struct Tcp {
     pub ack_every: u8,
     /// Nagle's algorithm.
     pub nagle: bool,
+    /// First retransmission timeout of a connection, in milliseconds (RFC 6298 §2).
+    pub initial_rto_ms: u32,
     /// Least distance of the retransmission timeout from the smoothed round-trip time, in
     /// milliseconds.
     pub min_rto_ms: u32,
@@ -397,6 +399,7 @@ impl Default for Tcp {
             ack_delay_ms: 100,
             ack_every: 2,
             nagle: true,
+            initial_rto_ms: 1_000,
             min_rto_ms: 200,
             timestamps: true,
             sack: true,

@@ -239,6 +239,7 @@ fn tcp(table: Option<Reader<'_>>) -> Result<Tcp> {
         ack_delay_ms: t.integer("ack_delay_ms", 0..=500, d.ack_delay_ms.into())? as u32,
         ack_every: t.integer("ack_every", 1..=2, d.ack_every.into())? as u8,
         nagle: t.boolean("nagle", d.nagle)?,
+        initial_rto_ms: t.integer("initial_rto_ms", 10..=60_000, d.initial_rto_ms.into())? as u32,
         min_rto_ms: t.integer("min_rto_ms", 10..=60_000, d.min_rto_ms.into())? as u32,
         timestamps: t.boolean("timestamps", d.timestamps)?,
         sack: t.boolean("sack", d.sack)?,

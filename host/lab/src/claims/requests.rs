@@ -1,0 +1,82 @@
+//! Tests of the claims of TCPlp §8.1: pages from a node that sleeps.
+
+use super::tests_of::{Test, found};
+use super::{Finding, Table};
+
+/// The test of the claim with this id.
+pub(super) fn test_of(id: &str) -> Option<Test> {
+    Some(match id {
+        "tcplp.fig7a.latency-alwayson" => latency_always_on,
+        "tcplp.fig7b.latency-sleep1s" => latency_sleeping,
+        "tcplp.fig7c.latency-adaptive" => latency_adaptive,
+        "tcplp.table1.adaptive-dc" => adaptive_gain,
+        "kinglet.http-one-round-trip" => one_round_trip,
+        "tcplp.fig8a.response-size" => response_size,
+        "tcplp.fig8b.throughput50k" => throughput_50k,
+        "kinglet.throughput50k-due" => throughput_50k_due,
+        _ => return None,
+    })
+}
+
+fn median(t: &Table<'_>, link: &str, app: &str) -> Option<f64> {
+    t.mean(&format!("link={link} app={app}"), "latency_median")
+}
+
+fn latency_always_on(t: &Table<'_>) -> Option<Finding> {
+    let (http, coap) = (median(t, "on", "http")?, median(t, "on", "coap")?);
+    found(http, http < 1_000.0 && coap < http, format!("HTTP; CoAP takes {coap:.0} ms"))
+}
+
+fn latency_sleeping(t: &Table<'_>) -> Option<Finding> {
+    let more = t.mean("link=sleep app=http", "least_difference")?;
+    found(more, more >= 900.0, "HTTP less CoAP at a sleep interval of 1 s".to_owned())
+}
+
+fn latency_adaptive(t: &Table<'_>) -> Option<Finding> {
+    let excess = |link| Some(median(t, link, "http")? - median(t, link, "coap")?);
+    let (fixed, adaptive) = (excess("sleep")?, excess("adaptive")?);
+    let compared = format!("HTTP takes {adaptive:.0} ms more than CoAP; without, {fixed:.0} ms");
+    found(adaptive / fixed * 100.0, adaptive < 0.4 * fixed, compared)
+}
+
+fn adaptive_gain(t: &Table<'_>) -> Option<Finding> {
+    let (fixed, adaptive) = (median(t, "sleep", "http")?, median(t, "adaptive", "http")?);
+    let compared = format!("{fixed:.0} and {adaptive:.0} ms");
+    found(fixed / adaptive, fixed / adaptive >= 1.5, compared)
+}
+
+fn one_round_trip(t: &Table<'_>) -> Option<Finding> {
+    let ratio = t.mean("link=predictive app=http-tfo", "latency_ratio")?;
+    found(ratio, ratio <= 1.1, "both with predictive polling".to_owned())
+}
+
+/// The size from which on HTTP is faster, if there is just one, and whether its time grows more
+/// slowly than CoAP's.
+fn response_size(t: &Table<'_>) -> Option<Finding> {
+    let curve = |app: &str| -> Vec<(f64, f64)> {
+        let end = format!("poll=fixed app={app}");
+        let rows = t.all("latency_median").filter(|row| row.label.ends_with(&end));
+        rows.map(|row| (row.x, row.mean)).collect()
+    };
+    let (http, coap) = (curve("http"), curve("coap"));
+    let faster: Vec<bool> = http.iter().zip(&coap).map(|(h, c)| h.1 < c.1).collect();
+    let crossing = faster.iter().position(|faster| *faster)?;
+    let slope = |curve: &[(f64, f64)]| {
+        let (first, last) = (curve.first()?, curve.last()?);
+        Some((last.1 - first.1) / (last.0 - first.0) * 1e3)
+    };
+    let (http_slope, coap_slope) = (slope(&http)?, slope(&coap)?);
+    let holds = crossing > 0 && faster.is_sorted() && http_slope < coap_slope;
+    let compared = format!("{http_slope:.0} ms per 1000 octets by HTTP, {coap_slope:.0} by CoAP");
+    found(http.get(crossing)?.0, holds, compared)
+}
+
+fn throughput_50k(t: &Table<'_>) -> Option<Finding> {
+    let ratio = t.mean("size=51200 poll=fixed app=http", "throughput_ratio")?;
+    found(ratio, (1.2..=2.0).contains(&ratio), "a data request every 100 ms".to_owned())
+}
+
+fn throughput_50k_due(t: &Table<'_>) -> Option<Finding> {
+    let ratio = t.mean("size=51200 poll=due app=http", "throughput_ratio")?;
+    found(ratio, ratio >= 1.4, "predictive polling".to_owned())
+}

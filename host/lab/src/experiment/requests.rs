@@ -1,0 +1,117 @@
+//! What `tcplp-latency` and `tcplp-response-size` share: a host that asks a leaf of the office.
+
+use super::Effort;
+use crate::apps::coap::{Method, PORT};
+use crate::scenario::{Flow, FlowKind, Indirect, Leaf, Polling, Role, Scenario};
+use kinglet_coap::Rto;
+
+/// The leaf that serves: number 12 of the paper, three hops from the border router.
+const SERVER: u32 = 11;
+/// Octets of a CoAP block: those of TCPlp's published sensor (`anemometer.h`).
+const BLOCK: u16 = 512;
+/// The first timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.
+const FIRST_TIMEOUT_MS: u32 = 3_000;
+
+/// How a page is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http,
+    /// The request travels in the SYN (RFC 7413).
+    FastOpen,
+    Coap,
+}
+
+impl Protocol {
+    pub(super) const ALL: [Protocol; 3] = [Protocol::Http, Protocol::FastOpen, Protocol::Coap];
+
+    /// In labels.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Protocol::Http => "http",
+            Protocol::FastOpen => "http-tfo",
+            Protocol::Coap => "coap",
+        }
+    }
+
+    /// In legends.
+    pub(super) const fn series(self) -> &'static str {
+        match self {
+            Protocol::Http => "HTTP/TCP",
+            Protocol::FastOpen => "HTTP/TCP, Fast Open",
+            Protocol::Coap => "CoAP",
+        }
+    }
+}
+
+/// When the server's radio is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Link {
+    AlwaysOn,
+    /// A data request at a fixed interval, whatever is expected; milliseconds.
+    Sleep(u32),
+    /// Every 100 ms while something is expected; the interval otherwise.
+    Adaptive(u32),
+    /// When something is due; the interval otherwise.
+    Predictive(u32),
+}
+
+/// The host asks for `bytes` octets again and again, with pauses of `pause_ms` on average.
+pub(super) fn scenario(
+    effort: Effort,
+    link: Link,
+    protocol: Protocol,
+    bytes: u32,
+    pause_ms: u32,
+) -> Scenario {
+    let mut scenario = Scenario::office();
+    scenario.duration_s = effort.seconds() * 5.0;
+    scenario.mac.retry_delay_ms = 40;
+    // What the paper's nodes did (§8.4, §9): Kinglet's own way is a point of its own.
+    let ours = matches!(link, Link::Predictive(_));
+    scenario.tcp.link_losses = ours;
+    scenario.mac.adaptive_retry_delay = ours;
+    // TCPlp's port (`tcp_timer.h`), and CoAP's first timeout: longer than the server sleeps.
+    scenario.tcp.initial_rto_ms = FIRST_TIMEOUT_MS;
+    scenario.indirect = if ours { Indirect::default() } else { Indirect::tcplp() };
+    scenario.leaf = leaf(link);
+    if link == Link::AlwaysOn {
+        // At the same place, with the same neighbour.
+        scenario.nodes[SERVER as usize].role = Role::Router;
+    }
+    let (from, to) = (scenario.host(), SERVER);
+    let (server, client) = match protocol {
+        Protocol::Coap => (
+            FlowKind::CoapServer { node: to, port: PORT, block_bytes: BLOCK },
+            FlowKind::CoapClient {
+                from,
+                to,
+                port: PORT,
+                method: Method::Get,
+                bytes,
+                block_bytes: BLOCK,
+                pause_ms,
+                rto: Rto::Plain,
+                ack_timeout_ms: FIRST_TIMEOUT_MS,
+            },
+        ),
+        Protocol::Http | Protocol::FastOpen => {
+            let fast_open = protocol == Protocol::FastOpen;
+            let port = 80;
+            let client = FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open };
+            (FlowKind::HttpServer { node: to, port }, client)
+        }
+    };
+    scenario.flows = [client, server].map(|kind| Flow { start_s: 1.0, kind }).into();
+    scenario
+}
+
+fn leaf(link: Link) -> Leaf {
+    let (interval_ms, polling, expecting_ms) = match link {
+        Link::AlwaysOn => return Leaf::tcplp(),
+        Link::Sleep(interval) => (interval, Polling::Fixed, interval),
+        Link::Adaptive(interval) => (interval, Polling::Fixed, 100),
+        Link::Predictive(interval) => (interval, Polling::Predictive, 100),
+    };
+    let sleep_interval_s = f64::from(interval_ms) / 1e3;
+    Leaf { sleep_interval_s, polling, expecting_ms, ..Leaf::tcplp() }
+}
