@@ -133,10 +133,12 @@ impl<S: Sizes> Mac<S> {
     /// by itself, so it must be right before the transmission ends: what answers a data request may
     /// come sooner than a radio wakes.
     pub(crate) fn wanted_mode(&self) -> Mode {
+        if self.config.rx_on_when_idle {
+            return Mode::Listen;
+        }
         let asks = self.queue.head().is_some_and(|slot| slot.kind == Kind::DataRequest);
         let in_software = !self.capabilities.contains(Capabilities::ACK_WAIT);
-        let listens = self.config.rx_on_when_idle
-            || self.window_deadline().is_some()
+        let listens = self.window_deadline().is_some()
             || self.is_acknowledging()
             || match self.tx {
                 TxState::AwaitAck { .. } => true,

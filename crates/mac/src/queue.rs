@@ -222,10 +222,11 @@ impl<A: Array<Slot>> Queue<A> {
 
     /// Makes the frame that is to be sent next the head, and tells whether there is one.
     pub(crate) fn advance(&mut self) -> bool {
-        let waiting = |slot: &Slot| slot.place == Place::Waiting;
-        self.head = self
-            .oldest(|slot| waiting(slot) && slot.kind.is_indirect())
-            .or_else(|| self.oldest(waiting));
+        let waiting = |(_, slot): &(usize, &Slot)| slot.place == Place::Waiting;
+        let slots = self.slots.as_slice().iter().enumerate().filter(waiting);
+        let age = |slot: &Slot| self.next_order.wrapping_sub(slot.order);
+        let next = slots.max_by_key(|(_, slot)| (slot.kind.is_indirect(), age(slot)));
+        self.head = next.map(|(index, _)| index);
         self.head.is_some()
     }
 

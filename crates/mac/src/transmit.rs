@@ -218,6 +218,9 @@ impl<S: Sizes> Mac<S> {
 
     /// Learns from the head's last transmission, if noise does not explain the losses of its link.
     fn judge_transmission(&mut self, acknowledged: bool) {
+        if !self.config.adaptive_retry_delay {
+            return;
+        }
         let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) else {
             return;
         };

@@ -1,9 +1,9 @@
 //! Mesh routing in the manner of Thread, without I/O: a [`Mesh`] says who is the next hop to whom.
 //!
 //! * **Routers** are always on. Each advertises, paced by Trickle, how well it hears its
-//!   neighbours, what a way to every other router costs, and which leaf is whose child. Routes are a distance
-//!   vector over link costs that count the worse direction of a link; everybody decides for
-//!   himself, so the ways there and back may differ.
+//!   neighbours, what a way to every other router costs, and which leaf is whose child. Routes are
+//!   a distance vector over link costs that count the worse direction of a link; everybody decides
+//!   for himself, so the ways there and back may differ.
 //! * **Leaves** have a parent through which everything goes. They look for the best, say from time
 //!   to time that they are there, and look again when it no longer answers.
 //!

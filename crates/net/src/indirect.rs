@@ -156,10 +156,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Whether [`Net::pending`] is a frame for a child after which there is another: the frame
     /// pending bit of its header. False for all other frames.
     pub fn frame_pending(&self, limits: FrameLimits) -> bool {
-        let mut buf = [0; LONGEST_FRAME];
-        let len = limits.max_payload.min(buf.len());
         let Some((index, current)) = self.next_indirect() else { return false };
         let Address::Short(child) = current.next_hop else { return false };
+        let mut buf = [0; LONGEST_FRAME];
+        let len = limits.max_payload.min(buf.len());
         let parked = self.parked.as_slice().iter().skip(index.saturating_add(1)).flatten();
         let more = parked.filter(|parked| parked.child == child).count() > 0;
         more || match self.write_frame(&current, &NoBody, buf.get_mut(..len).unwrap_or_default()) {
