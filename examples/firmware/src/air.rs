@@ -3,7 +3,7 @@
 //! The radios keep the rules of `kinglet::radio`: they acknowledge by themselves, wait for
 //! acknowledgements, and assess the channel before they send. Frames take the time on the air that
 //! they would; some are lost, singly or in bursts that outlast the MAC's retries, so that TCP has
-//! something to repair.
+//! something to repair. A radio that is off hears nothing, and how long it was on is counted.
 
 use kinglet::radio::{
     ACK_PSDU, ACK_WAIT, Access, Ack, Busy, CCA, Capabilities, Command, Event, FCS_LEN, MAX_FRAME,
@@ -13,7 +13,7 @@ use kinglet::time::{Duration, Instant, earliest};
 
 /// What these radios do by themselves.
 pub fn capabilities() -> Capabilities {
-    Capabilities::AUTO_ACK | Capabilities::ACK_WAIT
+    Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::SOURCE_MATCH
 }
 
 /// One frame in this many is lost.
@@ -58,14 +58,39 @@ struct Flight {
     ack: bool,
 }
 
-/// A radio: what it sends.
+/// A radio: what it sends, and whether it listens.
 struct Radio {
     flight: Option<Flight>,
     frame: [u8; MAX_FRAME],
+    listens: bool,
+    /// Acknowledgements of the other radio's data requests say that a frame is pending.
+    pending: bool,
+    on_since: Option<Instant>,
+    on: Duration,
 }
 
 impl Radio {
-    const IDLE: Radio = Radio { flight: None, frame: [0; MAX_FRAME] };
+    const IDLE: Radio = Radio {
+        flight: None,
+        frame: [0; MAX_FRAME],
+        listens: false,
+        pending: false,
+        on_since: None,
+        on: Duration::ZERO,
+    };
+
+    /// Notes whether it is on from now on.
+    fn account(&mut self, now: Instant) {
+        let on = self.listens || self.flight.is_some();
+        match self.on_since {
+            None if on => self.on_since = Some(now),
+            Some(since) if !on => {
+                self.on += now - since;
+                self.on_since = None;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The air, and the radios of both nodes.
@@ -94,7 +119,14 @@ impl Air {
         }
     }
 
-    /// Starts `command` on the radio of `node`; these radios listen whenever they do not send.
+    /// For how long the radio of `node` has been on until `now`: listening or sending.
+    pub fn time_on(&mut self, now: Instant, node: End) -> Duration {
+        let radio = self.radio(node);
+        radio.on + radio.on_since.map_or(Duration::ZERO, |since| now - since)
+    }
+
+    /// Carries out `command` on the radio of `node`. A radio that sends returns to listening or
+    /// being off, whatever it was told last.
     ///
     /// # Errors
     /// [`Busy`]: it sends already.
@@ -105,7 +137,18 @@ impl Air {
         command: Command,
         frame: &[u8],
     ) -> Result<(), Busy> {
-        let Command::Transmit { access, ack, .. } = command else { return Ok(()) };
+        let (access, ack) = match command {
+            Command::Transmit { access, ack, .. } => (access, ack),
+            other => {
+                let radio = self.radio(node);
+                match other {
+                    Command::Pending { pending, .. } => radio.pending = pending,
+                    _ => radio.listens = matches!(other, Command::Receive { .. }),
+                }
+                radio.account(now);
+                return Ok(());
+            }
+        };
         if self.radio(node).flight.is_some() {
             return Err(Busy);
         }
@@ -113,27 +156,31 @@ impl Air {
         let flight = if self.radio(node.other()).flight.is_some() {
             Flight { sfd: now, end: assessed, outcome: Event::ChannelBusy, len: 0, ack }
         } else {
-            self.launch(assessed, ack, frame.len())
+            self.launch(assessed, ack, node.other(), frame)
         };
         let radio = self.radio(node);
         radio.flight = Some(flight);
+        radio.account(now);
         radio.frame.iter_mut().zip(frame).for_each(|(to, from)| *to = *from);
         Ok(())
     }
 
     /// Decides the fate of a frame on a channel that is clear.
-    fn launch(&mut self, assessed: Instant, ack: bool, len: usize) -> Flight {
+    fn launch(&mut self, assessed: Instant, ack: bool, to: End, frame: &[u8]) -> Flight {
+        let len = frame.len();
+        let &mut Radio { listens, pending, .. } = self.radio(to);
         let start = assessed + TURNAROUND;
         // The PHR, one octet, comes after the SFD.
         let sfd = start + (SHR_PHR - OCTET);
         let end = start + air_time(len + FCS_LEN);
-        let arrives = !self.is_lost();
+        let arrives = !self.is_lost() && listens;
+        // Only a data request is answered, which is the only command here: frame type 3.
+        let asks = frame.first().is_some_and(|control| control & 7 == 3);
+        let frame_pending = asks && pending;
         let acknowledged = arrives && !self.one_in(ACK_LOSS_ONE_IN);
         let (outcome, wait) = match (ack, acknowledged) {
             (false, _) => (Ack::NotAwaited, Duration::ZERO),
-            (true, true) => {
-                (Ack::Received { frame_pending: false }, TURNAROUND + air_time(ACK_PSDU))
-            }
+            (true, true) => (Ack::Received { frame_pending }, TURNAROUND + air_time(ACK_PSDU)),
             (true, false) => (Ack::Missing, ACK_WAIT),
         };
         let outcome = Event::Transmitted { sfd, ack: outcome };
@@ -163,6 +210,7 @@ impl Air {
             return Some((node.other(), event, radio.frame.get_mut(..usize::from(len))?));
         }
         radio.flight = None;
+        radio.account(now);
         Some((node, outcome, &mut []))
     }
 

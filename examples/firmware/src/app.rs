@@ -1,10 +1,10 @@
-//! The applications of `pair` and `measure`: one sends a pattern, the other checks it.
+//! The applications of `pair` and `leaf`: one sends a pattern, the other checks it.
 
 use core::net::Ipv6Addr;
 use kinglet::mac::{Key, Security};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError, State};
 use kinglet::time::Instant;
-use kinglet::{Config, Mote, Node};
+use kinglet::{Config, Mote, Node, Profile};
 
 const PORT: u16 = 7;
 /// Short addresses of the receiver and of the sender.
@@ -56,7 +56,7 @@ impl Sender {
     /// Why not.
     pub fn new(
         now: Instant,
-        node: &mut Node<Mote>,
+        node: &mut Node<impl Profile>,
         config: ConnectionConfig,
         total: usize,
     ) -> Result<Self, &'static str> {
@@ -68,7 +68,7 @@ impl Sender {
     ///
     /// # Errors
     /// Why not.
-    pub fn step(&mut self, node: &mut Node<Mote>, room: usize) -> Result<(), &'static str> {
+    pub fn step(&mut self, node: &mut Node<impl Profile>, room: usize) -> Result<(), &'static str> {
         let gone = "the sender's connection ended";
         let mut chunk = [0; 128];
         let mut room = room;
@@ -97,12 +97,12 @@ impl Sender {
     }
 
     /// Whether the connection stands.
-    pub fn is_open(&self, node: &mut Node<Mote>) -> bool {
+    pub fn is_open(&self, node: &mut Node<impl Profile>) -> bool {
         node.tcp().state(self.handle) == Some(State::Established)
     }
 
     /// Segments sent again: after duplicate acknowledgements, and after timeouts.
-    pub fn retransmissions(&self, node: &mut Node<Mote>) -> (u16, u16) {
+    pub fn retransmissions(&self, node: &mut Node<impl Profile>) -> (u16, u16) {
         let counters = node.tcp().info(self.handle).map(|info| info.counters);
         counters.map_or((0, 0), |all| (all.fast_retransmits, all.timeout_retransmits))
     }
@@ -121,7 +121,7 @@ impl Receiver {
     /// # Errors
     /// Why not.
     pub fn new(
-        node: &mut Node<Mote>,
+        node: &mut Node<impl Profile>,
         connection: &'static ConnectionConfig,
         total: usize,
     ) -> Result<Self, &'static str> {
@@ -134,7 +134,7 @@ impl Receiver {
     ///
     /// # Errors
     /// What is wrong with the stream.
-    pub fn step(&mut self, node: &mut Node<Mote>) -> Result<bool, &'static str> {
+    pub fn step(&mut self, node: &mut Node<impl Profile>) -> Result<bool, &'static str> {
         let tcp = node.tcp();
         self.handle = self.handle.or_else(|| tcp.accept(PORT));
         let Some(handle) = self.handle else { return Ok(false) };

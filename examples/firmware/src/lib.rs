@@ -3,6 +3,7 @@
 //! | image | what it does |
 //! |---|---|
 //! | `pair` | two nodes in one image move 100 kB over a lossy link in memory |
+//! | `leaf` | a leaf that sleeps sends readings to its parent, over the same link |
 //! | `mote` | one node, a web server, whose radio is its serial line |
 //! | `measure` | counts the instructions that a segment takes |
 //!
@@ -16,6 +17,7 @@ pub mod app;
 pub mod board;
 pub mod console;
 pub mod web;
+pub mod world;
 
 use core::panic::PanicInfo;
 

@@ -15,8 +15,8 @@ use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::mac::{Csma, Mac, Security};
-use kinglet::net::Net;
+use kinglet::mac::{self, Csma, Mac, Security};
+use kinglet::net::{self, Net};
 use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::tcp::{self, ConnectionConfig, Endpoint, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
@@ -278,15 +278,18 @@ fn transfer(
     Ok((now, depth))
 }
 
-/// Instructions in `ticks` for each of `count`.
+/// Instructions in `ticks` for each of `count`; of nothing, none.
 const fn per(ticks: u32, count: u32) -> u32 {
-    ticks * INSTRUCTIONS_PER_TICK / count
+    match (ticks * INSTRUCTIONS_PER_TICK).checked_div(count) {
+        Some(instructions) => instructions,
+        None => 0,
+    }
 }
 
 /// What the segments took in the clear, and how that divides between frames and what a segment
-/// takes beside them: 5 × frame_received + frame_sent + segment_received is the whole of the receiver, 5 ×
-/// frame_sent + frame_received + segment_sent that of the sender. What security adds at both ends
-/// is so many runs of the cipher.
+/// takes beside them: 5 × frame_received + frame_sent + segment_received is the whole of the
+/// receiver, 5 × frame_sent + frame_received + segment_sent that of the sender. What security adds
+/// at both ends is so many runs of the cipher.
 fn report(clear: &Ends<'_>, secured: &Ends<'_>) {
     let (receiver, sender) = clear;
     // The last frame of a segment is answered, the first one is not the next of any.
@@ -322,6 +325,11 @@ fn report_sizes() {
         ("tcp::HalfOpen", size_of::<Option<tcp::HalfOpen<AddressPair>>>()),
         ("tcp::TimeWait", size_of::<Option<tcp::TimeWait<AddressPair>>>()),
         ("tcp::Endpoint<Mote>", size_of::<Tcp>()),
+        ("mac::Slot", size_of::<mac::Slot>()),
+        ("mac::Neighbour", size_of::<mac::Neighbour>()),
+        ("mac::Sleeper", size_of::<mac::Sleeper>()),
+        ("net::Child", size_of::<Option<net::Child>>()),
+        ("net::Parked", size_of::<Option<net::Parked>>()),
         ("mac::Mac<Mote>", size_of::<Mac<Mote>>()),
         ("net::Net<Mote>", size_of::<Net<Mote, tcp::PayloadRef>>()),
         ("Node<Mote>", size_of::<Node<Mote>>()),
