@@ -201,18 +201,21 @@
 //!
 //! | table | octets | for |
 //! |---|---|---|
-//! | `mac::Sizes::Queue` | 148 | frames for the radio; 3 keep it busy (1 is for control frames) |
-//! | `mac::Sizes::Neighbours` | 80 | link statistics, duplicate rejection |
+//! | `mac::Sizes::Queue` | 152 | frames for the radio; 3 keep it busy (1 is for control frames) |
+//! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate and replay rejection |
+//! | `mac::Sizes::Sleepers` | 40 | children for which something is pending at once |
 //! | `net::Sizes::Packets` | 1286 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
+//! | `net::Sizes::Children`, `Indirect` | 4, 40 | children that sleep, packets that wait for them |
 //! | `net::Sizes::UdpSockets` | 166 | bound ports, with four datagrams each |
 //! | `net::Sizes::Routes` | 28 | static routes |
 //! | `mesh::Sizes::Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's; a leaf needs none |
 //! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
 //! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
 //!
-//! In all [`Mote`] takes 20.1 kB, [`Router`] 30.8 kB and [`BorderRouter`] 87.7 kB.
+//! In all [`Mote`] takes 20.6 kB, [`Router`] 32.7 kB and [`BorderRouter`] 90.8 kB, of which 352
+//! octets are the expanded key of link security.
 //!
 //! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
 //! whose arrival empties the queues: have at least two more than you want to see waiting. A
