@@ -90,6 +90,11 @@ pub struct ConnectionConfig {
     /// of 200 ms, because a delayed acknowledgment must not look like a loss. RFC 6298 §2.4 would
     /// bound RTO itself by 1 s.
     pub rto_min: Duration,
+    /// Whether the segments of a window leave one by one, a share of the smoothed round-trip time
+    /// apart (RFC 9002 §7.7), instead of as fast as the link takes them. Over several hops of one
+    /// radio channel a burst meets its own forwarding; a node that sleeps has its radio off in the
+    /// gaps. Default false.
+    pub pacing: bool,
     /// Largest RTO, in steps of 10 ms up to 655 s. Default 60 s (RFC 6298 §2.5).
     pub rto_max: Duration,
     /// Whether a timeout that is backed off lasts up to half as long again, by an amount that the
@@ -148,6 +153,7 @@ impl ConnectionConfig {
         ack_every: 2,
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_millis(200),
+        pacing: false,
         rto_max: Duration::from_secs(60),
         random_backoff: false,
         max_retransmits: 12,

@@ -128,6 +128,7 @@ pub(crate) fn connection(
         nagle: tcp.nagle,
         delayed_ack: Duration::from_millis(u64::from(tcp.ack_delay_ms)),
         ack_every: tcp.ack_every,
+        pacing: tcp.pacing,
         rto_min: Duration::from_millis(u64::from(tcp.min_rto_ms)),
         rto_initial: Duration::from_millis(u64::from(tcp.initial_rto_ms)),
         ..ConnectionConfig::DEFAULT

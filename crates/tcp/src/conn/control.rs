@@ -90,7 +90,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let missing = self.rx.has_holes(self.rcv.nxt) && self.can_receive_fin();
         let over = matches!(self.state, State::Closed | State::TimeWait);
         let awaited = !over && (self.flight() > 0 || probed || missing);
-        let mut expected = awaited.then(|| self.rtt.expected(self.last_sent.near(epoch)))?;
+        // What is to follow will ask for an answer of its own.
+        let since = self.pace_timer().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
+        let mut expected = awaited.then(|| self.rtt.expected(since))?;
         // The window of reordering is no reason to hurry: its end tells what has arrived.
         let timer = self.rtx.deadline(epoch).filter(|_| self.rtx_kind != Rtx::Reordering);
         expected.until = timer.map_or(expected.until, |timer| expected.until.min(timer));

@@ -13,6 +13,7 @@ mod control;
 mod ecn;
 mod input;
 mod output;
+mod pacing;
 mod state;
 mod timers;
 
@@ -146,6 +147,7 @@ impl Params {
     const SACK: u8 = 16;
     const RANDOM_BACKOFF: u8 = 32;
     const ECN: u8 = 64;
+    const PACING: u8 = 128;
 
     fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
@@ -170,6 +172,7 @@ impl Params {
                 (config.sack, Params::SACK),
                 (config.random_backoff, Params::RANDOM_BACKOFF),
                 (config.ecn, Params::ECN),
+                (config.pacing, Params::PACING),
             ]
             .iter()
             .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),
@@ -300,6 +303,8 @@ pub(crate) struct Connection<C, R> {
     ts_offset: u32,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
+    /// Until then nothing follows what is in flight; only with pacing.
+    pace: Timer,
     last_sent: Tick,
     /// When SND.UNA last moved, or when the flight began.
     progress_at: Tick,
@@ -357,6 +362,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             rtx: Timer::OFF,
             rtx_kind: Rtx::Timeout,
             keep: Timer::OFF,
+            pace: Timer::OFF,
             last_sent: Tick::at(now),
             progress_at: Tick::at(now),
             counters: Counters::default(),

@@ -185,6 +185,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// Chooses what to send: what is lost, in order, then new data under Nagle and SWS avoidance.
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
+        if self.is_paced(now) {
+            return None;
+        }
         let inflight = self.inflight();
         let allowed = self.window().saturating_sub(inflight);
         let forced = core::mem::take(&mut self.recovery.pending) || inflight == 0;
@@ -318,6 +321,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.recovery.limited = self.recovery.limited.saturating_add(fresh);
         }
         self.snd.nxt = self.snd.nxt.later(end);
+        self.pace(now, len);
         // The timer starts when the segment does, and starts over for the first segment; that of
         // the loss probe with every new one (RFC 8985 §7.2).
         let probing = self.rtx_kind == Rtx::Probe;

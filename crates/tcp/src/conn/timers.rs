@@ -15,12 +15,12 @@ use kinglet_time::{Duration, Instant};
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// What is due first.
     pub(crate) fn next_timer(&self) -> Timer {
-        self.ack.timer.earliest(self.rtx).earliest(self.keep)
+        self.ack.timer.earliest(self.rtx).earliest(self.keep).earliest(self.pace_timer())
     }
 
     /// See [`Tick::age`](crate::timer::Tick::age).
     pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
-        for timer in [&mut self.ack.timer, &mut self.rtx, &mut self.keep] {
+        for timer in [&mut self.ack.timer, &mut self.rtx, &mut self.keep, &mut self.pace] {
             timer.age(epoch, now);
         }
         for stamp in [&mut self.last_sent, &mut self.progress_at] {
@@ -35,6 +35,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         self.ack.handle_deadline(now);
+        self.end_gap(now);
         if self.keep.is_due(now) {
             self.keep.clear();
             self.on_keep_timer(now);

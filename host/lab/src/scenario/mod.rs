@@ -376,6 +376,8 @@ pub struct Tcp {
     /// Least distance of the retransmission timeout from the smoothed round-trip time, in
     /// milliseconds.
     pub min_rto_ms: u32,
+    /// The segments of a window leave at intervals.
+    pub pacing: bool,
     /// Timestamps option.
     pub timestamps: bool,
     /// Selective acknowledgements.
@@ -401,6 +403,7 @@ impl Default for Tcp {
             nagle: true,
             initial_rto_ms: 1_000,
             min_rto_ms: 200,
+            pacing: false,
             timestamps: true,
             sack: true,
             ecn: false,

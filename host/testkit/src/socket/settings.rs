@@ -89,6 +89,8 @@ impl Settings {
         match name {
             // Linux: 1 asks and accepts, 2 accepts. 0, neither, is 2 here.
             "tcp_ecn" => connection.ecn = number == 1,
+            // Linux paces by its queueing discipline; here it is a setting of the connection.
+            "pacing" => connection.pacing = number != 0,
             "tcp_sack" => connection.sack = number != 0,
             "tcp_timestamps" => connection.timestamps = number != 0,
             "tcp_syn_retries" | "tcp_synack_retries" => connection.syn_retries = count(),

@@ -1,0 +1,51 @@
+//! Gaps between the segments of a window (RFC 9002 §7.7): a burst is one segment.
+
+use super::{Connection, Params};
+use crate::congestion::Controller;
+use crate::send::flight::SegmentRecord;
+use crate::timer::Timer;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant};
+
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+    /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
+    /// the path, and the initial window goes as ever.
+    pub(super) fn pace(&mut self, now: Instant, len: u32) {
+        let srtt = self.rtt.srtt();
+        if !self.params.has(Params::PACING) || srtt == Duration::ZERO || len == 0 {
+            return;
+        }
+        // What the peer takes and what there is bound the rate as much as cwnd does.
+        let queued = self.tx.end().since(self.tx.start());
+        let window = self.window().min(self.snd.max_wnd()).min(queued).max(len);
+        // N = 1.25, so that the window is used up although the gaps vary.
+        let share = srtt.as_micros().saturating_mul(u64::from(len)).saturating_mul(4);
+        let gap = share.checked_div(u64::from(window).saturating_mul(5)).unwrap_or(0);
+        self.pace.set(now, Duration::from_micros(gap));
+    }
+
+    pub(super) fn end_gap(&mut self, now: Instant) {
+        if self.pace.is_due(now) {
+            self.pace.clear();
+        }
+    }
+
+    /// Whether the gap lasts. With nothing in flight there is nothing to keep a distance from.
+    pub(super) fn is_paced(&mut self, now: Instant) -> bool {
+        self.end_gap(now);
+        self.pace.is_set() && self.flight() > 0
+    }
+
+    /// The end of the gap, if anything waits for it that the window allows.
+    pub(super) fn pace_timer(&self) -> Timer {
+        if !self.pace.is_set() || self.flight() == 0 {
+            return Timer::OFF;
+        }
+        let room = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
+        let room = room.min(self.window().saturating_sub(self.inflight()));
+        let waiting = self.recovery.pending
+            || self.recovery.flight.first_lost().is_some()
+            || (room > 0 && (self.unsent() > 0 || self.fin_unsent()));
+        if waiting { self.pace } else { Timer::OFF }
+    }
+}
