@@ -81,7 +81,10 @@ pub struct ConnectionConfig {
     /// Whole milliseconds count, rounded up.
     pub delayed_ack: Duration,
     /// An acknowledgment is sent at least for every so many full-sized segments. Default 2
-    /// (RFC 9293 §3.8.6.3); 0 counts as 1.
+    /// (RFC 9293 §3.8.6.3); 0 counts as 1. More deviates from SHLD-18 and RFC 5681 §4.2 (which
+    /// §4.2 allows after careful consideration): for the peer of a node that sleeps, to which each
+    /// acknowledgment is a frame to be fetched. A window that is nearly used up, a gap and
+    /// `delayed_ack` still have theirs sent, so the peer never waits for more than that delay.
     pub ack_every: u8,
     /// RTO before the first RTT sample. Default 1 s (RFC 6298 §2.1).
     pub rto_initial: Duration,

@@ -89,6 +89,7 @@ impl Settings {
         match name {
             // Linux: 1 asks and accepts, 2 accepts. 0, neither, is 2 here.
             "tcp_ecn" => connection.ecn = number == 1,
+            "ack_every" => connection.ack_every = count(),
             // Linux paces by its queueing discipline; here it is a setting of the connection.
             "pacing" => connection.pacing = number != 0,
             "tcp_sack" => connection.sack = number != 0,
