@@ -64,7 +64,7 @@ pub(super) fn scenario(
     pause_ms: u32,
 ) -> Scenario {
     let mut scenario = Scenario::office();
-    scenario.duration_s = effort.seconds() * 5.0;
+    scenario.duration_s = effort.seconds() * 2.5;
     scenario.mac.retry_delay_ms = 40;
     // What the paper's nodes did (§8.4, §9): Kinglet's own way is a point of its own.
     let ours = matches!(link, Link::Predictive(_));
