@@ -158,8 +158,7 @@ impl Builder<'_> {
     }
 
     fn add_sensor(&mut self, sensor: &Sensor, start: Instant, port: u16) -> Ends {
-        let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, pace_ms } =
-            *sensor;
+        let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms } = *sensor;
         let (period, batch) = (millis(period_ms), usize::from(batch));
         // Sensors are switched on one by one: each is at its own point of a batch.
         let share = self.random(from).unit();
@@ -168,8 +167,7 @@ impl Builder<'_> {
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
-        let pace = millis(pace_ms);
-        let (uplink, source) = carry(self.scenario, carrier, to_port, (start, pace, coap));
+        let (uplink, source) = carry(self.scenario, carrier, to_port, (start, coap));
         let sensor = Box::new(Anemometer::new(sampling, uplink));
         self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
     }
@@ -199,13 +197,13 @@ fn carry(
     scenario: &Scenario,
     carrier: Carrier,
     to: (core::net::Ipv6Addr, u16),
-    (start, pace, coap): (Instant, Duration, kinglet_coap::Config),
+    (start, coap): (Instant, kinglet_coap::Config),
 ) -> (Uplink, Source) {
     let config = connection(scenario, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
-            let uplink = TcpUplink::new(to, start, pace, config);
+            let uplink = TcpUplink::new(to, start, config);
             // The server is no mote: its buffers bound nothing.
             let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config };
             (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))

@@ -65,11 +65,7 @@ impl Settings {
             Settings::Paper => PAPER_ACK_TIMEOUT_MS,
             Settings::Kinglet => 2_000,
         };
-        let pace_ms = match self {
-            Settings::Paper => 0,
-            Settings::Kinglet => KINGLET_PACE_MS,
-        };
-        Sensor { batch, queue, ack_timeout_ms, pace_ms, ..Sensor::new(from, to, carrier) }
+        Sensor { batch, queue, ack_timeout_ms, ..Sensor::new(from, to, carrier) }
     }
 }
 
@@ -77,10 +73,6 @@ impl Settings {
 /// The sensor receives nothing.
 const KINGLET_BUFFERS: (u32, u32) = (4_096, 64);
 const KINGLET_QUEUE: u16 = 69;
-
-/// A segment every 300 ms: five frames need some 40 ms for a hop, so that it is five hops away when
-/// the next one leaves, which meets nothing of it on its way.
-const KINGLET_PACE_MS: u32 = 300;
 
 /// The office at night with four sensors; the leaves' readings are carried by `carriers`.
 pub(super) fn office(
@@ -104,6 +96,11 @@ pub(super) fn office(
             scenario.tcp.receive_buffer = Buffer::Bytes(PAPER_BUFFER);
         }
         Settings::Kinglet => {
+            // Segments of a window do not meet each other on their way, and the host answers them
+            // together: a transfer is one window per round trip.
+            scenario.tcp.pacing = true;
+            scenario.tcp.timestamps = false;
+            (scenario.tcp.ack_every, scenario.tcp.ack_delay_ms) = (4, 400);
             scenario.tcp.send_buffer = Buffer::Bytes(KINGLET_BUFFERS.0);
             scenario.tcp.receive_buffer = Buffer::Bytes(KINGLET_BUFFERS.1);
         }

@@ -13,7 +13,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "The office at night, four sensors at once with the same protocol, five-frame \
              segments and messages, a reading of 82 octets per second. Leaves sleep for four \
              minutes, and for 100 ms while an answer is awaited. Kinglet's own settings beside: \
-             prediction, bursts, a segment every 300 ms, other shares of the same RAM.",
+             prediction, bursts, paced segments, seldom acknowledgements, no timestamps, other \
+             shares of the same RAM.",
     threats: &[
         "The office is ours: the paper gives no distances.",
         "CPU time is that of the stack's instructions; the application, UDP, CoAP and the \

@@ -117,8 +117,6 @@ pub struct Sensor {
     pub queue: u16,
     /// CoAP's ACK_TIMEOUT in milliseconds.
     pub ack_timeout_ms: u32,
-    /// Time from one of TCP's segments to the next in milliseconds; 0: as many as find room.
-    pub pace_ms: u32,
 }
 
 impl Sensor {
@@ -126,7 +124,7 @@ impl Sensor {
     /// beside TCP's buffers; RFC 7252's timeout.
     pub const fn new(from: NodeId, to: NodeId, carrier: Carrier) -> Self {
         let (period_ms, ack_timeout_ms) = (1_000, 2_000);
-        Sensor { from, to, carrier, period_ms, batch: 64, queue: 64, ack_timeout_ms, pace_ms: 0 }
+        Sensor { from, to, carrier, period_ms, batch: 64, queue: 64, ack_timeout_ms }
     }
 }
 
@@ -341,7 +339,6 @@ fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> 
         batch: t.integer("batch", 1..=queue, queue.min(d.batch.into()))? as u16,
         queue: queue as u16,
         ack_timeout_ms: t.integer("ack_timeout_ms", 1..=60_000, timeout)? as u32,
-        pace_ms: t.integer("pace_ms", 0..=60_000, d.pace_ms.into())? as u32,
         ..d
     }))
 }

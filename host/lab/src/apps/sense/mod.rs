@@ -48,7 +48,7 @@ impl Uplink {
 
     fn deadline(&self, queue: &Queue) -> Option<Instant> {
         match self {
-            Uplink::Tcp(uplink) => uplink.deadline(queue),
+            Uplink::Tcp(uplink) => uplink.deadline(),
             Uplink::Coap(uplink) => uplink.deadline(queue),
             Uplink::Ideal(uplink) => uplink.deadline(queue),
         }

@@ -35,12 +35,6 @@ pub struct TcpUplink {
     config: ConnectionConfig,
     handle: Option<Handle>,
     next_attempt: Instant,
-    /// From one segment to the next.
-    pace: Duration,
-    /// Nothing is given to the connection before.
-    next: Instant,
-    /// When this was last looked at.
-    polled: Instant,
     /// Octets given to the connection.
     written: u64,
     /// Readings in its send buffer: where they end in the stream, and their number.
@@ -54,22 +48,13 @@ pub struct TcpUplink {
 }
 
 impl TcpUplink {
-    /// Connections to `to`, the first one at `start`. A segment is written every `pace`, so that
-    /// it does not meet the one before on its way; with zero, whatever there is room for.
-    pub fn new(
-        to: (Ipv6Addr, u16),
-        start: Instant,
-        pace: Duration,
-        config: ConnectionConfig,
-    ) -> Self {
+    /// Connections to `to`, the first one at `start`.
+    pub fn new(to: (Ipv6Addr, u16), start: Instant, config: ConnectionConfig) -> Self {
         TcpUplink {
             to,
             config,
             handle: None,
             next_attempt: start,
-            pace,
-            next: start,
-            polled: start,
             written: 0,
             held: VecDeque::new(),
             acknowledged: 0,
@@ -87,12 +72,9 @@ impl TcpUplink {
         self.held.iter().map(|(_, number)| *number)
     }
 
-    pub(super) fn deadline(&self, queue: &Queue) -> Option<Instant> {
-        let write = queue.is_ready() && self.next > self.polled;
-        match self.handle {
-            None => Some(self.next_attempt),
-            Some(_) => write.then_some(self.next),
-        }
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        // A connection wakes the node by itself.
+        self.handle.is_none().then_some(self.next_attempt)
     }
 
     pub(super) fn poll<P: Profile>(
@@ -110,15 +92,8 @@ impl TcpUplink {
         };
         self.observe(info);
         let mut busy = false;
-        self.polled = now;
-        while queue.is_ready() && now >= self.next {
-            let room = node.tcp().can_send(handle);
-            let paced = self.pace > Duration::ZERO;
-            let room = if paced { room.min(info.mss as usize) } else { room };
-            let Some(piece) = queue.take(room) else { break };
-            if paced {
-                self.next = now + self.pace;
-            }
+        while queue.is_ready() {
+            let Some(piece) = queue.take(node.tcp().can_send(handle)) else { break };
             // There is room, and an end of the connection is seen at the next poll.
             let _ = node.tcp().send(handle, &piece.octets);
             let ends = piece.ends.iter().map(|(end, n)| (self.written + *end as u64, *n));
