@@ -29,6 +29,8 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.loss-reliability" => own_loss_reliability,
         "kinglet.day" => own_day,
         "kinglet.day-ideal" => own_day_ideal,
+        "kinglet.sleep-price" => sleep_price,
+        "kinglet.sleep-rounds" => sleep_rounds,
         _ => return requests::test_of(id),
     })
 }
@@ -263,4 +265,26 @@ fn own_day(t: &Table<'_>) -> Option<Finding> {
 fn own_day_ideal(t: &Table<'_>) -> Option<Finding> {
     let ratio = both(t, "kinglet tcp", RADIO)? / t.mean("kinglet ideal", RADIO)?;
     found(ratio, ratio <= 1.5, "radio of TCP over the ideal protocol's".to_owned())
+}
+
+fn sleep_price(t: &Table<'_>) -> Option<Finding> {
+    let at = |way: &str, ms: u32, metric: &str| t.mean(&format!("way={way} ms={ms} coap"), metric);
+    let (mut worst, mut slowest) = (0.0_f64, 0.0_f64);
+    for ms in [250, 500, 1_000] {
+        let share = |metric| Some(at("csl", ms, metric)? / at("predictive", ms, metric)?);
+        worst = worst.max(share("price")?);
+        slowest = slowest.max(share("latency_median")?);
+    }
+    let compared = format!(
+        "reached within 0.25, 0.5 or 1 s: at most this share of what polling costs; the answer \
+         takes at most {slowest:.2} times as long"
+    );
+    found(worst * 100.0, worst <= 1.0 / 3.0 && slowest <= 1.1, compared)
+}
+
+fn sleep_rounds(t: &Table<'_>) -> Option<Finding> {
+    let at = |way: &str| t.mean(&format!("way={way} ms=1000 http"), "latency_median");
+    let (alone, both) = (at("csl")?, at("csl+predictive")?);
+    let compared = format!("samples alone {alone:.0} ms, with predictive polling {both:.0} ms");
+    found(alone / both, alone >= 1.5 * both, compared)
 }

@@ -6,6 +6,7 @@
 //! figures.
 
 mod intervals;
+mod kinglet_sleep;
 mod metric;
 mod requests;
 mod runner;
@@ -208,7 +209,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 19] = [
+    static ALL: [Experiment; 20] = [
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,
@@ -228,6 +229,7 @@ pub fn all() -> &'static [Experiment] {
         tcplp_flows::EXPERIMENT,
         tcplp_latency::EXPERIMENT,
         tcplp_response_size::EXPERIMENT,
+        kinglet_sleep::EXPERIMENT,
     ];
     &ALL
 }

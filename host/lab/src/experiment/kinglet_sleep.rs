@@ -1,0 +1,209 @@
+//! Sleeping nodes: asking at intervals, asking when something is due, sampling the channel.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
+use crate::apps::coap::{Method, PORT};
+use crate::chart::{Figure, Lines, Series, Style, ledger};
+use crate::scenario::{
+    Carrier, Csl, Flow, FlowKind, Leaf, Polling, RadioProfile, Scenario, Sensor,
+};
+use kinglet_coap::Rto;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-sleep",
+    title: "Polling or sampling",
+    source: "own",
+    question: "What does it cost a sleeping node to be reached within a given time, if it asks its \
+               parent at intervals as in the paper, if it asks when an answer is due, and if it \
+               samples the channel at instants that its parent knows?",
+    method: "The office at night. One leaf sends readings by TCP in batches of 64; its radio duty \
+             cycle is one axis. The host asks another leaf beside it, which sleeps the same way, \
+             for 82 octets at random times by CoAP or by HTTP; the median time to the answer is \
+             the other. Varied: the longest time for which a leaf cannot be reached, 0.25 to 2 s. \
+             Beside these: leaves that nobody asks, which poll every four minutes.",
+    threats: &[
+        "Clocks are wrong by a constant that is at most 20 ppm; no temperature changes it. The \
+         leaf believes its measurement for 2 ppm, whatever happens.",
+        "A sample is taken to cost 0.16 ms of listening and the uncertainty of the clocks; the \
+         chip's ramp-up is counted as neither on nor asleep.",
+        "At night nobody disturbs a sample. A frame that misses one waits for the next.",
+    ],
+    main: "way=csl ms=1000 coap",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::LatencyMedian,
+    Metric::RadioDutyCycle(Carrier::Tcp),
+    Metric::Reliability(Carrier::Tcp),
+];
+/// The longest times for which a leaf cannot be reached, in milliseconds.
+const INTERVALS_MS: [u32; 4] = [250, 500, 1_000, 2_000];
+/// What nobody expects is asked for after this, in seconds (TCPlp §8.2).
+const BASE_S: f64 = 240.0;
+/// With this between data requests, in milliseconds, whatever is expected comes at a sample.
+const NEVER_MS: u32 = 60_000;
+/// Neighbours, three hops from the border router: numbers 12 and 13 of the paper.
+const SERVER: u32 = 11;
+const SENSOR: u32 = 12;
+
+/// How a leaf is reached.
+#[derive(Clone, Copy)]
+enum Way {
+    Fixed,
+    Predictive,
+    Csl,
+    Both,
+}
+
+impl Way {
+    const ALL: [Way; 4] = [Way::Fixed, Way::Predictive, Way::Csl, Way::Both];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Way::Fixed => "fixed",
+            Way::Predictive => "predictive",
+            Way::Csl => "csl",
+            Way::Both => "csl+predictive",
+        }
+    }
+
+    /// That it can be reached after this time.
+    fn within(self, ms: u32) -> Leaf {
+        let sleep_interval_s = f64::from(ms) / 1e3;
+        let predictive = Leaf { sleep_interval_s: BASE_S, ..Leaf::default() };
+        let csl = Some(Csl::every(ms));
+        match self {
+            Way::Fixed => Leaf { sleep_interval_s, ..Leaf::tcplp() },
+            Way::Predictive => Leaf { sleep_interval_s, ..predictive },
+            Way::Csl => Leaf { polling: Polling::Fixed, expecting_ms: NEVER_MS, csl, ..predictive },
+            Way::Both => Leaf { csl, ..predictive },
+        }
+    }
+}
+
+/// How the host asks, with the name of the protocol in labels and figures.
+const PROTOCOLS: [&str; 2] = ["coap", "http"];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for way in Way::ALL {
+        for ms in INTERVALS_MS {
+            for protocol in PROTOCOLS {
+                let label = format!("way={} ms={ms} {protocol}", way.name());
+                let mut scenario = office(effort, &label, way.within(ms));
+                scenario.flows.splice(0..0, requests(&scenario, protocol));
+                points.push(Point {
+                    label,
+                    series: way.name(),
+                    x: f64::from(ms) / 1e3,
+                    scenario,
+                    metrics: METRICS,
+                    timeline_s: None,
+                });
+            }
+        }
+    }
+    for way in [Way::Fixed, Way::Predictive] {
+        let label = format!("way={} unasked", way.name());
+        let scenario = office(effort, &label, way.within((BASE_S * 1e3) as u32));
+        let metrics = &METRICS[1..];
+        points.push(Point {
+            label,
+            series: "unasked",
+            x: BASE_S,
+            scenario,
+            metrics,
+            timeline_s: None,
+        });
+    }
+    points
+}
+
+/// The office at night with a sensor.
+fn office(effort: Effort, name: &str, leaf: Leaf) -> Scenario {
+    let mut scenario = Scenario::office();
+    scenario.name = name.to_owned();
+    scenario.duration_s = match effort {
+        Effort::Quick => 600.0,
+        Effort::Full => 3_600.0,
+    };
+    scenario.radio.profile = RadioProfile::Nrf52840;
+    scenario.radio.drift_ppm = 20;
+    scenario.mac.retry_delay_ms = 40;
+    scenario.mac.adaptive_retry_delay = true;
+    scenario.leaf = leaf;
+    let sensor = Sensor::new(SENSOR, scenario.host(), Carrier::Tcp);
+    scenario.flows = vec![Flow { start_s: 1.0, kind: FlowKind::Anemometer(sensor) }];
+    scenario
+}
+
+/// A client at the host and its server.
+fn requests(scenario: &Scenario, protocol: &str) -> [Flow; 2] {
+    let (from, to, bytes, pause_ms) = (scenario.host(), SERVER, 82, 10_000);
+    let kinds = if protocol == "http" {
+        let client = FlowKind::HttpClient { from, to, port: 80, bytes, pause_ms, fast_open: false };
+        [client, FlowKind::HttpServer { node: to, port: 80 }]
+    } else {
+        let client = FlowKind::CoapClient {
+            from,
+            to,
+            port: PORT,
+            method: Method::Get,
+            bytes,
+            block_bytes: 512,
+            pause_ms,
+            rto: Rto::Plain,
+            ack_timeout_ms: 3_000,
+        };
+        [client, FlowKind::CoapServer { node: to, port: PORT, block_bytes: 512 }]
+    };
+    kinds.map(|kind| Flow { start_s: 1.0, kind })
+}
+
+/// What it costs to be reachable: duty cycle beyond that of a leaf that nobody asks.
+fn refine(rows: &mut Rows) {
+    let Some(least) = rows.mean("way=predictive unasked", "radio_duty_cycle") else { return };
+    let asked = |r: &&Row| r.metric == "radio_duty_cycle" && r.series != "unasked";
+    for row in rows.0.iter().filter(asked).cloned().collect::<Vec<_>>() {
+        let price = ("price", "% of the time");
+        rows.compute(&row.label, row.series, row.x, price, row.mean - least);
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = Rows(result.rows.clone());
+    let curve = |way: Way, protocol: &str| {
+        let point = |ms: u32| {
+            let label = format!("way={} ms={ms} {protocol}", way.name());
+            let latency = rows.get(&label, "latency_median")?;
+            Some((rows.mean(&label, "radio_duty_cycle")?, latency.mean, latency.ci95))
+        };
+        Series {
+            name: format!("{}, {protocol}", way.name()),
+            style: Style::Measured,
+            points: INTERVALS_MS.into_iter().filter_map(point).collect(),
+        }
+    };
+    let curves = |protocol| Way::ALL.map(|way| curve(way, protocol));
+    let mut figures = PROTOCOLS
+        .map(|protocol| {
+            Figure::Lines(Lines {
+                title: format!("Price of an answer by {protocol} within a time"),
+                x_label: "radio duty cycle of sense and send, %".to_owned(),
+                y_label: "median time to the answer, ms".to_owned(),
+                series: curves(protocol).into(),
+            })
+        })
+        .to_vec();
+    let at = |way: Way| {
+        let label = format!("way={} ms=1000 coap", way.name());
+        let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
+        let nodes = [run.nodes.get(SERVER as usize)?, run.nodes.get(SENSOR as usize)?];
+        let title = format!("What radios are on for, {}: node 11 answers, 12 sends", way.name());
+        ledger(&title, &nodes, run.sim_seconds)
+    };
+    figures.extend(Way::ALL.into_iter().filter_map(at));
+    figures
+}
