@@ -240,6 +240,9 @@ impl Poller {
                 for source in self.sources.iter_mut().take(CONNECTIONS) {
                     source.partly |= source.asked > 0;
                 }
+                if more {
+                    self.discount();
+                }
             }
             DataRequestOutcome::NoAck => {
                 self.not_before = now + (PAUSE * (1 << self.failures.min(8))).min(PATIENCE);
@@ -256,9 +259,15 @@ impl Poller {
         self.failures = self.failures.saturating_add(1);
         self.again = self.failures <= most;
         if self.again {
-            for source in &mut self.sources {
-                source.asked = source.asked.saturating_sub(1);
-            }
+            self.discount();
+        }
+    }
+
+    /// The next data request says no more of when the answer came than the last one did: it asks
+    /// for the same again, or for what is known to wait.
+    fn discount(&mut self) {
+        for source in &mut self.sources {
+            source.asked = source.asked.saturating_sub(1);
         }
     }
 
@@ -398,6 +407,33 @@ mod tests {
             answer(poller, now, NOTHING, expected);
         }
         unreachable!()
+    }
+
+    /// A segment that comes as five frames, with a data request each, and the next after the
+    /// acknowledgement of this one.
+    #[test]
+    fn the_fragments_of_a_segment_do_not_delay_the_next_one() {
+        let mut poller = poller(Polling::DEFAULT);
+        let mut now = 0;
+        let mut waited = Vec::new();
+        for _ in 0..40 {
+            let (since, expected) = (now, sent(now, now + 1000));
+            poller.update(at(now), iter::once(expected));
+            now = ask(&mut poller);
+            while now < since + 200 {
+                answer(&mut poller, now, NOTHING, expected);
+                now = ask(&mut poller);
+            }
+            waited.push(now - since);
+            for _ in 0..4 {
+                let more = DataRequestOutcome::Received { more: true };
+                answer(&mut poller, now + 5, more, expected);
+                now = ask(&mut poller);
+            }
+            answer(&mut poller, now + 5, FOUND, None);
+            now += 5;
+        }
+        assert!(waited[10..].iter().all(|ms| *ms < 260), "{waited:?}");
     }
 
     #[test]

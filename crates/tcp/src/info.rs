@@ -134,8 +134,13 @@ impl Counters {
     }
 }
 
-/// Something is expected from the peer: an acknowledgment, the answer to a SYN or a probe, or the
-/// text that is missing below what has arrived. For whoever decides when the radio listens.
+/// Something is expected from the peer: an acknowledgment, the answer to a SYN or a probe, the
+/// text that is missing below what has arrived, or what an acknowledgment lets it send. For whoever
+/// decides when the radio listens.
+///
+/// A peer that has not pushed its last text, or has filled the segment, has probably more to send.
+/// That is expected from when it was acknowledged until one RTO later, and then no longer: what
+/// comes after a longer pause looks like what nobody can foretell.
 ///
 /// All of it follows from what a connection keeps anyway; when nothing is expected TCP has no
 /// reason to listen (the application may have).

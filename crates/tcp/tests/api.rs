@@ -115,12 +115,56 @@ fn what_is_expected_says_since_when_and_until_when() {
     assert_eq!(s.ep.expected(handle), None);
 
     // What is missing below text that has arrived.
-    s.give(ACK, 11, 51, &[2; 10]).unwrap();
+    s.give(ACK | PSH, 11, 51, &[2; 10]).unwrap();
     s.take_all();
     assert_eq!(s.ep.expected(handle).map(|e| e.since), Some(s.now));
-    s.give(ACK, 1, 51, &[2; 10]).unwrap();
+    s.give(ACK | PSH, 1, 51, &[2; 10]).unwrap();
     s.take_all();
     assert_eq!(s.ep.expected(handle), None);
+}
+
+#[test]
+fn more_is_expected_after_text_that_suggests_it_and_for_one_timeout() {
+    // Octets, pushed or not, and whether more is expected: segments are full with 100.
+    for (len, flags, more) in
+        [(100, ACK | PSH, true), (50, ACK, true), (50, ACK | PSH, false), (100, ACK | FIN, false)]
+    {
+        let (mut s, handle) = Script::server(plain(), Options::NONE);
+        s.wait(MS * 500);
+        s.give(flags, 1, 1, &[1; 100][..len]).unwrap();
+        assert_eq!(s.ep.expected(handle), None, "not before the ACK has left");
+        s.take_all();
+        let acked = s.now;
+        let expected = s.ep.expected(handle);
+        assert_eq!(expected.is_some(), more, "{len} octets, {flags:?}");
+        let Some(Expected { since, until, .. }) = expected else { continue };
+        let rto = s.ep.info(handle).unwrap().rto;
+        assert_eq!((since, until), (acked, acked + rto));
+        s.wait(rto - MS);
+        assert!(s.ep.expected(handle).is_some());
+        s.wait(MS * 2);
+        assert_eq!(s.ep.expected(handle), None, "the transfer is over");
+        assert!(s.take_all().is_empty(), "the end of waiting is not worth a segment");
+        // Nor does what is sent for other reasons begin it anew.
+        s.ep.send(handle, &[1; 10]).unwrap();
+        s.take_all();
+        s.give(ACK, 1 + len as u32, 11, b"").unwrap();
+        assert_eq!(s.ep.expected(handle), None);
+    }
+}
+
+#[test]
+fn nothing_is_expected_of_a_peer_that_may_not_send() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    for n in 0..8 {
+        s.give(ACK, 1 + n * 100, 1, &[1; 100]).unwrap();
+        s.take_all();
+        assert_eq!(s.ep.expected(handle).is_some(), n < 7, "segment {n} of 8 that have room");
+    }
+    let mut buf = [0; 800];
+    s.ep.recv(handle, &mut buf).unwrap();
+    assert_eq!(s.take_all().len(), 1, "the window has opened");
+    assert!(s.ep.expected(handle).is_some());
 }
 
 #[test]

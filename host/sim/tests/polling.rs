@@ -1,4 +1,4 @@
-//! A leaf that sleeps sends batches by TCP to a host behind its parent.
+//! A leaf that sleeps sends batches by TCP to a host behind its parent, or fetches a page from it.
 
 use core::net::Ipv6Addr;
 use kinglet::mac::Csl;
@@ -23,6 +23,8 @@ const PERIOD: Duration = Duration::from_secs(64);
 const BATCHES: u64 = 60;
 
 type Stack = Node<BorderRouter>;
+/// Of the leaf, and of the host.
+type Apps = (Box<dyn App<BorderRouter>>, Sink);
 
 /// Sends a batch every 64 s over one connection.
 struct Sender {
@@ -60,15 +62,20 @@ impl App<BorderRouter> for Sender {
 struct Sink {
     up: Option<Handle>,
     read: usize,
+    /// Octets that it sends as soon as it has accepted.
+    page: usize,
 }
 
 impl App<BorderRouter> for Sink {
     fn poll(&mut self, _: Instant, node: &mut Stack) -> bool {
         self.up = self.up.or_else(|| node.tcp().accept(80));
         let mut buf = [0; 4096];
-        let Some(Ok(len)) = self.up.map(|up| node.tcp().recv(up, &mut buf)) else { return false };
+        let Some(up) = self.up else { return false };
+        let sent = node.tcp().send(up, &vec![2; self.page]).unwrap_or(0);
+        self.page -= sent;
+        let len = node.tcp().recv(up, &mut buf).unwrap_or(0);
         self.read += len;
-        len > 0
+        len + sent > 0
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -106,6 +113,44 @@ fn stack(
     node
 }
 
+/// Connects, asks and reads all that comes.
+#[derive(Default)]
+struct Reader {
+    handle: Option<Handle>,
+    read: usize,
+    /// When the last octet came.
+    last: Instant,
+}
+
+impl App<BorderRouter> for Reader {
+    fn poll(&mut self, now: Instant, node: &mut Stack) -> bool {
+        if now < Instant::from_secs(1) {
+            return false;
+        }
+        let config = ConnectionConfig { mss: 462 + 12, ..ConnectionConfig::DEFAULT };
+        let handle = *self.handle.get_or_insert_with(|| {
+            let handle = node.tcp_connect(now, HOST, 80, config).unwrap();
+            node.tcp().send(handle, b"GET /").unwrap();
+            handle
+        });
+        let mut buf = [0; 4096];
+        let len = node.tcp().recv(handle, &mut buf).unwrap_or(0);
+        self.read += len;
+        if len > 0 {
+            self.last = now;
+        }
+        len > 0
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.handle.is_none().then_some(Instant::from_secs(1))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 #[derive(Debug)]
 struct Outcome {
     /// Octets that have arrived.
@@ -132,45 +177,10 @@ fn run_sampling(
     loss: f64,
     seed: u64,
 ) -> Outcome {
-    let capabilities = radio.capabilities();
-    let mut leaf = stack(2, own(2), capabilities, Some(polling), csl);
-    leaf.set_parent(Instant::ZERO, Some(1)).unwrap();
-    let mut parent = stack(1, own(1), capabilities, None, None);
-    parent.add_child(2).unwrap();
-    let via = NextHop::OnLink;
-    parent.net().add_route(Route { prefix: PREFIX, prefix_len: 64, via }).unwrap();
-    let (prefix, via) = (Ipv6Addr::UNSPECIFIED, NextHop::Host);
-    parent.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
-    let mut host = stack(9, HOST, Capabilities::NONE, None, None);
-    host.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
-    host.tcp_listen(80, ListenConfig::default()).unwrap();
-
-    let config = WireConfig {
-        delay,
-        loss,
-        duplicate: 0.0,
-        mark: 0.0,
-        reorder: 0.0,
-        reorder_delay: Duration::ZERO,
-    };
-    let wire =
-        Wire::new(host, vec![Box::new(Sink::default())], config, stream(seed, 0, Purpose::Fault));
     let sender = Sender { handle: None, next: Instant::from_secs(10), waiting: 0 };
-    let stations = [
-        Station::new(parent, Vec::new()).with_wire(wire),
-        Station::new(leaf, vec![Box::new(sender)]),
-    ];
-    let nodes = (0..).zip(stations).map(|(n, station)| {
-        let config = NodeConfig {
-            position: Position { x_m: f64::from(n) * 5.0, y_m: 0.0 },
-            filter: station.node().filter(),
-            radio,
-            host: HostCost::NONE,
-            drift_ppm: 0,
-        };
-        (config, station)
-    });
-    let mut world = World::new(seed, &MediumConfig::unit_disc(10.0), nodes.collect());
+    let apps: Apps = (Box::new(sender), Sink::default());
+    let config = wire(delay, loss);
+    let mut world = world(radio, polling, csl, config, apps, seed);
     world.run_until(Instant::from_secs(10) + PERIOD * BATCHES as u32);
     let read = world.device(0).wire().unwrap().app::<Sink>(0).unwrap().read;
     let energy = world.energy(1);
@@ -189,6 +199,49 @@ fn run_sampling(
         timeouts: counters.timeouts,
         resent: counters.retransmits(),
     }
+}
+
+fn wire(delay: Duration, loss: f64) -> WireConfig {
+    let reorder_delay = Duration::ZERO;
+    WireConfig { delay, loss, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay }
+}
+
+/// A parent with a host behind it, and its leaf, with their applications.
+fn world(
+    radio: RadioProfile,
+    polling: Polling,
+    csl: Option<Csl>,
+    config: WireConfig,
+    apps: Apps,
+    seed: u64,
+) -> World<Station<BorderRouter>> {
+    let capabilities = radio.capabilities();
+    let mut leaf = stack(2, own(2), capabilities, Some(polling), csl);
+    leaf.set_parent(Instant::ZERO, Some(1)).unwrap();
+    let mut parent = stack(1, own(1), capabilities, None, None);
+    parent.add_child(2).unwrap();
+    let via = NextHop::OnLink;
+    parent.net().add_route(Route { prefix: PREFIX, prefix_len: 64, via }).unwrap();
+    let (prefix, via) = (Ipv6Addr::UNSPECIFIED, NextHop::Host);
+    parent.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
+    let mut host = stack(9, HOST, Capabilities::NONE, None, None);
+    host.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
+    host.tcp_listen(80, ListenConfig::default()).unwrap();
+
+    let wire = Wire::new(host, vec![Box::new(apps.1)], config, stream(seed, 0, Purpose::Fault));
+    let stations =
+        [Station::new(parent, Vec::new()).with_wire(wire), Station::new(leaf, vec![apps.0])];
+    let nodes = (0..).zip(stations).map(|(n, station)| {
+        let config = NodeConfig {
+            position: Position { x_m: f64::from(n) * 5.0, y_m: 0.0 },
+            filter: station.node().filter(),
+            radio,
+            host: HostCost::NONE,
+            drift_ppm: 0,
+        };
+        (config, station)
+    });
+    World::new(seed, &MediumConfig::unit_disc(10.0), nodes.collect())
 }
 
 /// With and without prediction, and what both say.
@@ -245,4 +298,40 @@ fn a_leaf_that_samples_the_channel_need_not_ask_and_may() {
     // 32 samples and the synchronisation, less the data requests.
     assert!(alone.radio_us < asks.radio_us * 21 / 20);
     assert!(both.radio_us < asks.radio_us * 11 / 10 && both.requests > asks.requests / 2);
+}
+
+/// A page of 40 full segments, or of 40 and a half, from a host 100 ms away.
+fn fetch(polling: Polling, page: usize) -> (Duration, u32) {
+    let apps: Apps = (Box::new(Reader::default()), Sink { page, ..Sink::default() });
+    let config = wire(Duration::from_millis(100), 0.0);
+    let mut world = world(AT86RF233, polling, None, config, apps, 1);
+    let asked = |world: &World<Station<BorderRouter>>| world.device(1).node().stats().data_requests;
+    let begin = Instant::from_secs(1);
+    let mut during = 0;
+    for ms in (0..60_000).step_by(10) {
+        world.run_until(Instant::from_millis(ms));
+        let reader = world.device(1).app::<Reader>(0).unwrap();
+        if reader.read < page {
+            during = asked(&world);
+        }
+    }
+    let reader = world.device(1).app::<Reader>(0).unwrap();
+    assert_eq!(reader.read, page);
+    let time = reader.last.checked_since(begin).unwrap();
+    let after = asked(&world) - during;
+    println!("{polling:?}: {page} octets in {time:?}, {during} data requests, then {after}");
+    (time, after)
+}
+
+#[test]
+fn a_leaf_that_receives_asks_until_it_has_everything_and_hardly_longer() {
+    let base = Duration::from_secs(240);
+    for (polling, most) in [(Polling::TCPLP, 10), (Polling::Predictive { base }, 6)] {
+        // A full last segment suggests that there is more; one that is not, and pushed, does not.
+        for (page, most) in [(40 * 462, most), (40 * 462 + 231, 0)] {
+            let (time, after) = fetch(polling, page);
+            assert!(time < Duration::from_secs(8), "{time:?}");
+            assert!(after <= most, "{after}");
+        }
+    }
 }

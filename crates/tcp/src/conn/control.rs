@@ -41,7 +41,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.params = Params::new(config, own_mss);
         self.rtt.set_bounds(config.rto_min, config.rto_max);
         // An acknowledgment that waits does not wait longer than the new settings allow.
-        self.ack.now |= self.ack.timer.is_set() && config.delayed_ack == Duration::ZERO;
+        self.ack.now |= self.ack.is_delayed() && config.delayed_ack == Duration::ZERO;
         self.touch_keepalive(now);
         self.touch_fin_wait_2(now);
     }
@@ -89,10 +89,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let probed = self.keep_sent > 0 && self.keep.is_set();
         let missing = self.rx.has_holes(self.rcv.nxt) && self.can_receive_fin();
         let over = matches!(self.state, State::Closed | State::TimeWait);
-        let awaited = !over && (self.flight() > 0 || probed || missing);
+        let awaited = self.flight() > 0 || probed || missing || self.ack.awaits_more();
         // What is to follow will ask for an answer of its own.
         let since = self.pace_timer().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
-        let mut expected = awaited.then(|| self.rtt.expected(since))?;
+        let mut expected = (awaited && !over).then(|| self.rtt.expected(since))?;
         // The window of reordering is no reason to hurry: its end tells what has arrived.
         let timer = self.rtx.deadline(epoch).filter(|_| self.rtx_kind != Rtx::Reordering);
         expected.until = timer.map_or(expected.until, |timer| expected.until.min(timer));
@@ -101,7 +101,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// Sends now what would be acknowledged later.
     pub(crate) fn hurry_ack(&mut self) {
-        self.ack.now |= self.ack.timer.is_set();
+        self.ack.now |= self.ack.is_delayed();
     }
 
     /// CLOSE of RFC 9293 §3.10.4 by an application that will not read any more: RFC 1122

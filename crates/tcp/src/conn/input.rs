@@ -436,6 +436,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         if advance > 0 {
             self.recovery.told = 0;
+            // With a short send buffer every segment is the last of those that wait.
+            let full = len.saturating_add(self.timestamps_len()) >= self.params.own_mss;
+            self.ack.more = full || !segment.push;
         }
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);

@@ -369,6 +369,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         self.advance_edge();
         self.ack.sent();
+        let room = self.rcv.adv.since(self.rcv.nxt) >= u32::from(self.rcv.mss);
+        if room && self.can_receive_fin() && !self.rcv.fin_known {
+            self.ack.await_more(now, self.rtt.rto(0));
+        }
         self.rcv.last_ack_sent = self.rcv.nxt;
         self.rx.blocks_sent();
         self.note_sent(now);

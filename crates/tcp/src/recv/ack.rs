@@ -1,4 +1,4 @@
-//! When to acknowledge (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+//! When to acknowledge (RFC 9293 §3.8.6.3, RFC 5681 §4.2), and what that may bring.
 
 use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
@@ -11,15 +11,23 @@ pub(crate) struct AckState {
     pub(crate) now: bool,
     /// Octets received since the last acknowledgment; more than this can count have had theirs.
     unacked: u16,
+    /// The last text was a full segment, or one that the peer has not pushed: it has more to send.
+    pub(crate) more: bool,
+    /// While an acknowledgment is owed, when to send it at the latest; else until when the text
+    /// that it lets the peer send is expected.
     pub(crate) timer: Timer,
 }
 
 impl AckState {
-    pub(crate) const NONE: AckState = AckState { now: false, unacked: 0, timer: Timer::OFF };
+    pub(crate) const NONE: AckState =
+        AckState { now: false, unacked: 0, more: false, timer: Timer::OFF };
 
     /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
     //= rfc9293#SHLD-18
     pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
+        if self.unacked == 0 {
+            self.timer.clear();
+        }
         let unacked = u32::from(self.unacked).saturating_add(octets);
         self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
         if unacked >= threshold || delay == Duration::ZERO {
@@ -32,12 +40,29 @@ impl AckState {
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         if self.timer.is_due(now) {
             self.timer.clear();
-            self.now = true;
+            self.now |= self.unacked > 0;
+            self.more &= self.unacked > 0;
         }
+    }
+
+    /// An acknowledgment waits for its time.
+    pub(crate) fn is_delayed(&self) -> bool {
+        self.timer.is_set() && self.unacked > 0
+    }
+
+    /// The last acknowledgment lets the peer send what it has; it may take this long to come.
+    pub(crate) fn await_more(&mut self, now: Instant, time: Duration) {
+        if self.more {
+            self.timer.set(now, time);
+        }
+    }
+
+    pub(crate) fn awaits_more(&self) -> bool {
+        self.timer.is_set() && self.unacked == 0
     }
 
     /// A segment that carries the acknowledgment has been formed.
     pub(crate) fn sent(&mut self) {
-        *self = AckState::NONE;
+        *self = AckState { more: self.more, ..AckState::NONE };
     }
 }

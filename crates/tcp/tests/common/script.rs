@@ -7,6 +7,7 @@ pub const ACK: Flags = Flags::ACK;
 pub const SYN: Flags = Flags::SYN;
 pub const FIN: Flags = Flags::FIN;
 pub const RST: Flags = Flags::RST;
+pub const PSH: Flags = Flags::PSH;
 
 pub const MS: Duration = Duration::from_millis(1);
 
