@@ -97,10 +97,10 @@ pub(super) fn office(
         }
         Settings::Kinglet => {
             // Segments of a window do not meet each other on their way, and the host answers them
-            // together: a transfer is one window per round trip.
+            // together, within the longest delay that Linux has (TCP_DELACK_MAX).
             scenario.tcp.pacing = true;
             scenario.tcp.timestamps = false;
-            (scenario.tcp.ack_every, scenario.tcp.ack_delay_ms) = (4, 400);
+            (scenario.tcp.ack_every, scenario.tcp.ack_delay_ms) = (4, 200);
             scenario.tcp.send_buffer = Buffer::Bytes(KINGLET_BUFFERS.0);
             scenario.tcp.receive_buffer = Buffer::Bytes(KINGLET_BUFFERS.1);
         }
