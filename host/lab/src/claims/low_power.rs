@@ -25,6 +25,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.sec8.2.2.ideal" => ideal,
         "tcplp.table1.queue-mgmt" => queue_management,
         "tcplp.table7.fullday" => day,
+        "tcplp.fig11.fullday" => by_hour,
         "tcplp.sec8.2.4.reliability-cost" => reliability_cost,
         "kinglet.loss-reliability" => own_loss_reliability,
         "kinglet.day" => own_day,
@@ -253,6 +254,16 @@ fn day(t: &Table<'_>) -> Option<Finding> {
     );
     let radios = (1.5..3.5).contains(&radio) && bare < 0.5 * coap_radio;
     found(radio, tcp > 98.0 && coap > 98.0 && radios, compared)
+}
+
+fn by_hour(t: &Table<'_>) -> Option<Finding> {
+    let more = |hours: &str| {
+        let at = |protocol| both(t, protocol, &format!("radio_duty_cycle_{hours}"));
+        Some((at("tcp")? / at("coap")? - 1.0) * 100.0)
+    };
+    let (night, work) = (more("night")?, more("working_hours")?);
+    let compared = format!("in working hours; at night {night:.1} % more than CoAP");
+    found(work, night > 0.0 && work <= 10.0, compared)
 }
 
 fn reliability_cost(t: &Table<'_>) -> Option<Finding> {

@@ -4,6 +4,7 @@ use super::intervals::{fairness, quantile};
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Scenario, Sensor};
 use crate::stats;
+use core::ops::Range;
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,10 @@ pub enum Metric {
     RadioDutyCycle(Carrier),
     /// The same in an hour from the start of the simulation, counted from 0; %.
     RadioDutyCycleInHour(Carrier, u8),
+    /// The same from midnight to seven, if the whole day is simulated; %.
+    RadioDutyCycleAtNight(Carrier),
+    /// The same from nine to six in the evening; %.
+    RadioDutyCycleAtWork(Carrier),
     /// Share of time with a sensor's CPU working; %.
     CpuDutyCycle(Carrier),
     /// Messages or segments that a sensor sent again, per hour.
@@ -81,6 +86,8 @@ impl Metric {
             Metric::Reliability(_) => "reliability",
             Metric::RadioDutyCycle(_) => "radio_duty_cycle",
             Metric::RadioDutyCycleInHour(..) => "radio_duty_cycle_in_hour",
+            Metric::RadioDutyCycleAtNight(_) => "radio_duty_cycle_night",
+            Metric::RadioDutyCycleAtWork(_) => "radio_duty_cycle_working_hours",
             Metric::CpuDutyCycle(_) => "cpu_duty_cycle",
             Metric::Resent(_) => "resent",
             Metric::ResentByTimeout(_) => "by_timeout",
@@ -115,6 +122,8 @@ impl Metric {
             Metric::Reliability(_)
             | Metric::RadioDutyCycle(_)
             | Metric::RadioDutyCycleInHour(..)
+            | Metric::RadioDutyCycleAtNight(_)
+            | Metric::RadioDutyCycleAtWork(_)
             | Metric::CpuDutyCycle(_) => "%",
             Metric::Resent(_) | Metric::ResentByTimeout(_) => "per hour",
             Metric::Fairness | Metric::FairnessOfPairs => "%",
@@ -152,6 +161,8 @@ impl Metric {
                 let in_hour = |node: &NodeResult| node.duty_by_hour.get(usize::from(hour)).copied();
                 mean(nodes(carrier, scenario, run).filter_map(in_hour).map(|share| share * 100.0))
             }
+            Metric::RadioDutyCycleAtNight(carrier) => by_clock(carrier, scenario, run, 0..7),
+            Metric::RadioDutyCycleAtWork(carrier) => by_clock(carrier, scenario, run, 9..18),
             Metric::CpuDutyCycle(carrier) => {
                 mean(nodes(carrier, scenario, run).map(|node| node.cpu_duty_cycle * 100.0))
             }
@@ -200,6 +211,24 @@ fn nodes<'a>(
     run: &'a RunResult,
 ) -> impl Iterator<Item = &'a NodeResult> {
     sensors(carrier, scenario, run).filter_map(|flow| run.nodes.get(flow.from as usize))
+}
+
+/// Their radios' share of time in these hours of the day, in per cent; `None` unless the simulation
+/// begins at midnight and covers them.
+fn by_clock(
+    carrier: Carrier,
+    scenario: &Scenario,
+    run: &RunResult,
+    hours: Range<usize>,
+) -> Option<f64> {
+    if scenario.start_hour != 0.0 {
+        return None;
+    }
+    let of = |node: &NodeResult| {
+        let hours = node.duty_by_hour.get(hours.clone())?;
+        Some(mean(hours.iter().copied())? * 100.0)
+    };
+    mean(nodes(carrier, scenario, run).filter_map(of))
 }
 
 fn per_hour(count: u64, run: &RunResult) -> f64 {
@@ -292,6 +321,27 @@ mod tests {
         assert_eq!(Metric::RadioDutyCycle(Carrier::Tcp).value(&scenario, &run), Some(2.0));
         assert_eq!(Metric::RadioDutyCycle(Carrier::Ideal).value(&scenario, &run), Some(50.0));
         assert_eq!(Metric::Resent(Carrier::Tcp).value(&scenario, &run), Some(0.5));
+    }
+
+    #[test]
+    fn night_and_working_hours_are_those_of_the_clock_and_need_the_day() {
+        let kind = FlowKind::Anemometer(Sensor::new(0, 9, Carrier::Tcp));
+        let flows = vec![Flow { start_s: 0.0, kind }];
+        let mut scenario = Scenario { flows, start_hour: 0.0, ..Scenario::default() };
+        let day = |hours: u8| RunResult {
+            flows: vec![FlowResult::default()],
+            nodes: vec![NodeResult {
+                duty_by_hour: (0..hours).map(f64::from).collect(),
+                ..NodeResult::default()
+            }],
+            ..RunResult::default()
+        };
+        let (night, work) = (Metric::RadioDutyCycleAtNight, Metric::RadioDutyCycleAtWork);
+        assert_eq!(night(Carrier::Tcp).value(&scenario, &day(24)), Some(300.0));
+        assert_eq!(work(Carrier::Tcp).value(&scenario, &day(24)), Some(1_300.0));
+        assert_eq!(work(Carrier::Tcp).value(&scenario, &day(17)), None);
+        scenario.start_hour = 11.0;
+        assert_eq!(night(Carrier::Tcp).value(&scenario, &day(24)), None);
     }
 
     #[test]

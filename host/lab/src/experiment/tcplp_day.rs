@@ -69,7 +69,9 @@ fn plan(effort: Effort) -> Vec<Point> {
             let scenario = day(effort, settings, carriers, 64);
             for carrier in [TCP, COAP] {
                 let label = format!("{}{suffix}", settings.series(carrier));
-                points.push(point(label, settings, carrier, scenario.clone()));
+                let metrics = with_hours(carrier);
+                let point = point(label, settings, carrier, scenario.clone());
+                points.push(Point { metrics, ..point });
             }
         }
         let scenario = day(effort, settings, [IDEAL; 4], 64);
@@ -82,6 +84,13 @@ fn plan(effort: Effort) -> Vec<Point> {
     }
     points.extend(hours(effort));
     points
+}
+
+/// What is measured of TCP and CoAP: also when people are away, and when they are at work.
+fn with_hours(carrier: Carrier) -> &'static [Metric] {
+    let hours = [Metric::RadioDutyCycleAtNight(carrier), Metric::RadioDutyCycleAtWork(carrier)];
+    // A plan is made a few times in a run of the program.
+    Box::leak([metrics(carrier), &hours].concat().into_boxed_slice())
 }
 
 /// The duty cycle of each hour, of what is simulated anyway.
