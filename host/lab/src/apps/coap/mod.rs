@@ -69,7 +69,7 @@ impl CoapSocket {
         self.endpoint.stats()
     }
 
-    /// Expects a peer's next request within [`PATIENCE`], or none: a transfer goes on, or is over.
+    /// Expects a peer's next request within 3 s, or none: a transfer goes on, or is over.
     pub fn expect_request(&mut self, now: Instant, goes_on: bool) {
         self.continued = goes_on.then(|| now + PATIENCE);
     }
