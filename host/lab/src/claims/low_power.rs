@@ -18,6 +18,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.fig12.competing-flows" => competing,
         "tcplp.fig9.batching" => batching,
         "tcplp.sec8.2.1.reliability" => night_reliability,
+        "tcplp.sec8.2.4.lower-rate" => lower_rate,
         "tcplp.fig10a.reliability-loss" => loss_reliability,
         "tcplp.fig10b.retransmissions" => retransmissions,
         "tcplp.fig10c.radio-dc" => loss_radio,
@@ -149,6 +150,27 @@ fn batching(t: &Table<'_>) -> Option<Finding> {
         all.iter().copied().fold(0.0, f64::max) / all.iter().copied().fold(f64::INFINITY, f64::min);
     let compared = format!("at most; most and least radio time with batches: {spread:.2}");
     found(worst, worst < 0.7 && spread < 1.5, compared)
+}
+
+fn lower_rate(t: &Table<'_>) -> Option<Finding> {
+    let all = |metric: &str, rate: &str| -> Option<[f64; 3]> {
+        let at = |protocol: &str| t.mean(&format!("{protocol} batch=64{rate}"), metric);
+        Some([at("tcp")?, at("coap")?, at("non-confirmable")?])
+    };
+    let seldom = " period_ms=20000";
+    let gap = |[tcp, coap, bare]: [f64; 3]| {
+        let (most, least) = (tcp.max(coap).max(bare), tcp.min(coap).min(bare));
+        most - least
+    };
+    let (often_gap, seldom_gap) = (gap(all(RADIO, "")?), gap(all(RADIO, seldom)?));
+    let (often, less) = (all(RELIABILITY, "")?, all(RELIABILITY, seldom)?);
+    let reliable = less[0] >= often[0] && less[1] >= often[1];
+    let compared = format!(
+        "between most and least at 0.05 Hz, {often_gap:.3} at 1 Hz; reliability of TCP {:.2}, \
+         CoAP {:.2} %",
+        less[0], less[1]
+    );
+    found(seldom_gap, seldom_gap < often_gap && reliable, compared)
 }
 
 fn night_reliability(t: &Table<'_>) -> Option<Finding> {

@@ -3,6 +3,7 @@
 use super::sense::{COAP, COCOA, IDEAL, NON, Settings, TCP, bars, metrics, office, seconds};
 use super::{Effort, Experiment, ExperimentResult, Point, Rows};
 use crate::chart::Figure;
+use crate::scenario::FlowKind;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-batching",
@@ -14,7 +15,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              segments and messages, a reading of 82 octets per second. Leaves sleep for four \
              minutes, and for 100 ms while an answer is awaited. Kinglet's own settings beside: \
              prediction, bursts, paced segments, seldom acknowledgements, no timestamps, other \
-             shares of the same RAM.",
+             shares of the same RAM. And batches of a reading every 20 s.",
     threats: &[
         "The office is ours: the paper gives no distances.",
         "CPU time is that of the stack's instructions; the application, UDP, CoAP and the \
@@ -46,7 +47,27 @@ fn plan(effort: Effort) -> Vec<Point> {
             });
         }
     }
+    points.extend(seldom(effort));
     points
+}
+
+/// Batches of readings at 0.05 Hz: one in 1280 s.
+fn seldom(effort: Effort) -> impl Iterator<Item = Point> {
+    [TCP, COAP, NON].into_iter().map(move |carrier| {
+        let series = Settings::Paper.series(carrier);
+        let mut scenario = office(Settings::Paper, 5, [carrier; 4], 64);
+        for flow in &mut scenario.flows {
+            if let FlowKind::Anemometer(sensor) = &mut flow.kind {
+                sensor.period_ms = 20_000;
+            }
+        }
+        scenario.duration_s = match effort {
+            Effort::Quick => 4_000.0,
+            Effort::Full => 36_000.0,
+        };
+        let label = format!("{series} batch=64 period_ms=20000");
+        Point { label, series, x: 64.0, scenario, metrics: metrics(carrier), timeline_s: None }
+    })
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
