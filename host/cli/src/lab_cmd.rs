@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
 use kinglet_lab::run::{self, Options};
+use kinglet_lab::scenario::Role;
 use kinglet_lab::{output, report};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -79,8 +80,10 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-/// Simulated seconds of a capture: some thousand frames.
+/// Simulated seconds of a capture: some thousand frames, …
 const CAPTURE_S: f64 = 10.0;
+/// … also where leaves sleep, and speak about once a minute.
+const SLEEPY_CAPTURE_S: f64 = 150.0;
 /// Where files go unless told otherwise.
 pub(crate) const DEFAULT_OUT: &str = "kinglet-out";
 
@@ -217,7 +220,8 @@ pub(crate) fn write_files(
 /// Captures the first seconds of an experiment's main point.
 fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     let mut scenario = experiment.main_scenario(Effort::Quick);
-    scenario.duration_s = CAPTURE_S;
+    let sleepy = scenario.nodes.iter().any(|place| place.role == Role::Leaf);
+    scenario.duration_s = if sleepy { SLEEPY_CAPTURE_S } else { CAPTURE_S };
     let options = Options { pcap: Some(path.to_path_buf()), ..Options::default() };
     match run::run(&scenario, scenario.seed, &options) {
         Ok(_) => Ok(()),
