@@ -257,12 +257,10 @@ fn ideal(t: &Table<'_>) -> Option<Finding> {
 fn queue_management(t: &Table<'_>) -> Option<Finding> {
     let gain = |protocol: &str| {
         let at = |queue: &str| t.mean(&format!("{protocol} queue={queue}"), RADIO);
-        Some((at("both")? / at("stock")?, at("preempt")? / at("stock")?))
+        Some((at("preempt")? / at("stock")?, at("both")? / at("stock")?))
     };
-    let ((tcp, alone), (coap, _)) = (gain("tcp")?, gain("coap")?);
-    let compared = format!(
-        "pre-emption and indirect retries over stock; CoAP {coap:.2}; pre-emption alone {alone:.2}"
-    );
+    let ((tcp, both), (coap, _)) = (gain("tcp")?, gain("coap")?);
+    let compared = format!("pre-emption over stock; CoAP {coap:.2}; TCP with retries too {both:.2}");
     found(tcp, tcp < 0.8 && tcp < coap, compared)
 }
 

@@ -231,7 +231,7 @@ fn adaptive_delay(t: &Table<'_>) -> Option<Finding> {
     let (three, strict) = (share("", 40)?, share(" overlap=strict", 40)?);
     let (lost, lost_strict) = (loss("")?, loss(" overlap=strict")?);
     let costs_little = one >= 99.0 && noise >= 97.0;
-    let holds = costs_little && three.min(strict) >= 100.0 && lost.max(lost_strict) < 0.3;
+    let holds = costs_little && three.min(strict) >= 100.0 && lost.max(lost_strict) < 0.15;
     let compared = format!(
         "one hop; with a tenth of frames lost {noise:.1} %; three hops {three:.1} % of 40 ms with \
          {lost:.2} % lost, strict {strict:.1} % with {lost_strict:.2} %"
