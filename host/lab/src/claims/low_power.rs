@@ -260,7 +260,8 @@ fn queue_management(t: &Table<'_>) -> Option<Finding> {
         Some((at("preempt")? / at("stock")?, at("both")? / at("stock")?))
     };
     let ((tcp, both), (coap, _)) = (gain("tcp")?, gain("coap")?);
-    let compared = format!("pre-emption over stock; CoAP {coap:.2}; TCP with retries too {both:.2}");
+    let compared =
+        format!("pre-emption over stock; CoAP {coap:.2}; TCP with retries too {both:.2}");
     found(tcp, tcp < 0.8 && tcp < coap, compared)
 }
 
