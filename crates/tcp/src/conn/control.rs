@@ -91,7 +91,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let over = matches!(self.state, State::Closed | State::TimeWait);
         let awaited = self.flight() > 0 || probed || missing || self.ack.awaits_more();
         // What is to follow will ask for an answer of its own.
-        let since = self.pace_timer().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
+        let since = self.next_paced().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
         let mut expected = (awaited && !over).then(|| self.rtt.expected(since))?;
         // The window of reordering is no reason to hurry: its end tells what has arrived.
         let timer = self.rtx.deadline(epoch).filter(|_| self.rtx_kind != Rtx::Reordering);

@@ -37,7 +37,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// The end of the gap, if anything waits for it that the window allows.
-    pub(super) fn pace_timer(&self) -> Timer {
+    pub(super) fn next_paced(&self) -> Timer {
         if !self.pace.is_set() || self.flight() == 0 {
             return Timer::OFF;
         }

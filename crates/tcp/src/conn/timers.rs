@@ -13,9 +13,10 @@ use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
-    /// What is due first.
+    /// What is due first. A gap has an end even if nothing waits for it: what an application writes
+    /// later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {
-        self.ack.timer.earliest(self.rtx).earliest(self.keep).earliest(self.pace_timer())
+        self.ack.timer.earliest(self.rtx).earliest(self.keep).earliest(self.pace)
     }
 
     /// See [`Tick::age`](crate::timer::Tick::age).
