@@ -23,7 +23,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
         // One in some hundreds is what a rare state takes to be met.
-        cases: 3000,
+        cases: 20_000,
         ..Default::default()
     })]
 
