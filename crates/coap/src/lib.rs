@@ -69,7 +69,6 @@ mod config;
 mod endpoint;
 mod info;
 mod message;
-mod random;
 mod rto;
 
 pub mod option;

@@ -3,7 +3,7 @@
 //! The round-trip times of a peer are kept in either case: what is expected, and by when, follows
 //! from them ([`crate::Expected`]).
 
-use crate::random::Random;
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
 /// How the retransmission timeout is chosen.
@@ -255,7 +255,7 @@ mod tests {
     // RFC 7252, §4.2
     #[test]
     fn a_first_timeout_is_dithered_by_half() {
-        let mut random = Random::new(1);
+        let mut random = Random::new(1, 0);
         let mut draw = |rto| {
             let of = |_| first(rto, ms(2_000), None, at(0), 0, &mut random);
             let drawn: std::vec::Vec<_> = (0..200).map(of).collect();
@@ -267,7 +267,8 @@ mod tests {
             assert!(high <= ms(3_000) && high > ms(2_950), "{high:?}");
         }
         let mut blind = Estimate::new(at(0));
-        let crowded = first(Rto::Cocoa, ms(2_000), Some(&mut blind), at(0), 2, &mut Random::new(1));
+        let crowded =
+            first(Rto::Cocoa, ms(2_000), Some(&mut blind), at(0), 2, &mut Random::new(1, 0));
         assert!(crowded >= ms(6_000), "each that is under way adds the initial estimate");
     }
 }

@@ -1,7 +1,7 @@
 //! Unslotted CSMA-CA, IEEE 802.15.4-2015, 6.2.5.1.
 
-use crate::random::Random;
 use kinglet_radio::{CsmaParams, UNIT_BACKOFF};
+use kinglet_random::Random;
 use kinglet_time::Duration;
 
 /// NB and BE of one attempt to win the channel.

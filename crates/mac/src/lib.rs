@@ -72,7 +72,6 @@ mod indirect;
 mod link;
 mod mac;
 mod queue;
-mod random;
 mod receive;
 mod retry;
 mod security;

@@ -8,15 +8,19 @@ use crate::data_request::DataRequest;
 use crate::indirect::{Sleeper, Sleepers};
 use crate::link::{Link, Neighbour, Neighbours};
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest};
-use crate::random::Random;
 use crate::receive::{Discard, Indication};
 use crate::retry::Adaptation;
 use crate::security;
 use crate::stats::{Stats, count};
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, FrameType, Repr, Version};
+
+/// The stream of the MAC's dice: the one that the documentation of the generator's crate names as
+/// the usual one.
+const DICE: u64 = 0x0a02_bdbf_7bb3_c0a7;
 
 /// How large the tables of a [`Mac`] are.
 pub trait Sizes {
@@ -146,7 +150,7 @@ impl<S: Sizes> Mac<S> {
             attempt: Attempt::new(&config.csma_params),
             config,
             capabilities,
-            random: Random::new(seed),
+            random: Random::new(seed, DICE),
             sequence,
             mode: None,
             queue: Queue::new(),

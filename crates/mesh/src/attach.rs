@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::link::{MAX_FAILURES, UNREACHABLE, quality};
 use crate::message::{Message, Status};
-use crate::random::Random;
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
 /// How long responses to a Parent Request are gathered (OpenThread's
@@ -266,7 +266,7 @@ mod tests {
 
     /// A leaf that gathers responses.
     fn searching() -> (Attach, Random) {
-        let (mut leaf, mut random) = (leaf(None), Random::new(1));
+        let (mut leaf, mut random) = (leaf(None), Random::new(1, 0));
         due(&mut leaf, &mut random);
         due(&mut leaf, &mut random);
         assert_eq!(leaf.message(), Some((None, Message::ParentRequest)));
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_parent_by_configuration_is_not_searched_for() {
-        let (mut leaf, mut random) = (leaf(Some(5)), Random::new(1));
+        let (mut leaf, mut random) = (leaf(Some(5)), Random::new(1, 0));
         due(&mut leaf, &mut random);
         due(&mut leaf, &mut random);
         assert_eq!(target(&leaf), Some(5));

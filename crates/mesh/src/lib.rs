@@ -75,7 +75,6 @@ mod leaves;
 mod link;
 mod mesh;
 mod message;
-mod random;
 mod route;
 mod stats;
 mod trickle;

@@ -5,12 +5,15 @@ use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
 use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer};
-use crate::random::Random;
 use crate::route::{self, OUTSIDE, Offer, Route};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
 use crate::trickle::Trickle;
 use kinglet_mem::Array;
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
+
+/// The stream of this layer's dice: "meshmesh".
+const DICE: u64 = 0x6d65_7368_6d65_7368;
 
 /// Answers that may wait to be sent. Leaves that are not answered ask again.
 const ANSWERS: usize = 4;
@@ -85,7 +88,7 @@ impl<S: Sizes> Mesh<S> {
     pub const fn new(config: Config) -> Self {
         Mesh {
             config,
-            random: Random::new(config.seed),
+            random: Random::new(config.seed, DICE),
             trickle: Trickle::new(),
             neighbours: S::Neighbours::EMPTY,
             routes: S::Routes::EMPTY,

@@ -1,7 +1,7 @@
 //! When to advertise: Trickle (RFC 6206) without suppression, as OpenThread paces its
 //! advertisements.
 
-use crate::random::Random;
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
 /// Imin: OpenThread's `kAdvIntervalMin`.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn intervals_double_and_news_shorten_them() {
-        let (mut trickle, mut random) = (Trickle::new(), Random::new(1));
+        let (mut trickle, mut random) = (Trickle::new(), Random::new(1, 0));
         trickle.handle_deadline(Instant::ZERO, &mut random);
         let mut fired = std::vec::Vec::new();
         while trickle.deadline() < Instant::from_secs(200) {

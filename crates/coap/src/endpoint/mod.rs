@@ -10,11 +10,14 @@ pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
 use crate::config::{Config, Sizes};
 use crate::info::{Expected, Failure, Info, Stats};
 use crate::message::{Code, Header, Kind, Message, Token, WriteError, Writer};
-use crate::random::Random;
 use crate::rto::{self, Estimate};
 use exchange::{Exchange, State};
 use kinglet_mem::{Array, Held};
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
+
+/// The stream of this layer's dice: "coap".
+const DICE: u64 = 0x636f_6170;
 
 /// Whether a message is to be acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +95,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
     /// An endpoint at rest.
     pub const fn new(config: Config) -> Self {
         Endpoint {
-            random: Random::new(config.seed),
+            random: Random::new(config.seed, DICE),
             config,
             message_id: None,
             order: 0,

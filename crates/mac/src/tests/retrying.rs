@@ -40,16 +40,6 @@ fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
 }
 
 #[test]
-fn both_ends_of_the_delay_range_are_reached() {
-    let mut random = crate::random::Random::new(1);
-    let max = Duration::from_micros(3);
-    let mut seen = [false; 4];
-    (0..200).for_each(|_| seen[random.up_to(max).as_micros() as usize] = true);
-    assert_eq!(seen, [true; 4]);
-    assert_eq!(random.up_to(Duration::ZERO), Duration::ZERO);
-}
-
-#[test]
 fn a_busy_channel_and_a_first_transmission_wait_for_no_retry_delay() {
     let config = Config { retry_delay_max: Duration::from_secs(60), ..config() };
     for seed in 0..50 {

@@ -4,7 +4,7 @@ use super::{File, Repository, Violation};
 use toml::{Table, Value};
 
 /// The layers below all others.
-const BASE: [&str; 3] = ["kinglet-mem", "kinglet-time", "kinglet-wire"];
+const BASE: [&str; 4] = ["kinglet-mem", "kinglet-random", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
 const LAYERS: [&str; 6] =
     [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp", "kinglet-mesh", "kinglet-coap"];
@@ -18,10 +18,11 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     let below_lab = || [below_node(), vec!["kinglet", "kinglet-sim"]].concat();
     Some(match name {
         "kinglet-mem" | "kinglet-time" => vec![],
+        "kinglet-random" => vec!["kinglet-time"],
         "kinglet-wire" | "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
         // Its segment scripts drive TCP; the rest of it knows clocks only.
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
-        "kinglet-mesh" => vec!["kinglet-mem", "kinglet-time"],
+        "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time"],
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         "kinglet-net" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),
