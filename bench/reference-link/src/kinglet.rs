@@ -21,6 +21,7 @@ struct Plan<const N: usize, const MAP: usize>;
 impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Queue = [mac::Slot; 2];
     type Neighbours = [mac::Neighbour; 4];
+    type Peers = [mac::Peer; 0];
     type Sleepers = [mac::Sleeper; 0];
 }
 

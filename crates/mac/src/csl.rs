@@ -12,10 +12,11 @@ use crate::data_request::DataRequest;
 use crate::indirect::Sleepers;
 use crate::mac::{Mac, Sizes, TxState};
 use crate::queue::{Delivery, Kind, Token};
+use crate::receive::Heard;
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, OCTET, SHR_PHR, SYMBOL};
 use kinglet_time::{Duration, Instant, earliest};
-use kinglet_wire::ieee802154::{self, Address, Frame, FrameType, Repr, Version};
+use kinglet_wire::ieee802154::{self, Address, FrameType, Repr, Version};
 
 /// The unit of phase and period: ten symbols.
 const UNIT_US: u64 = 10 * SYMBOL.as_micros();
@@ -343,18 +344,6 @@ impl<S: Sizes> Mac<S> {
         self.handle_sample_deadline(now);
         self.handle_sync_deadline(now);
         self.sleepers.handle_deadline(now);
-    }
-}
-
-/// What is needed of a frame to learn when its sender listens.
-pub(crate) struct Heard {
-    pub(crate) src: Address,
-    pub(crate) csl: Option<ieee802154::Csl>,
-}
-
-impl Heard {
-    pub(crate) fn of(frame: &Frame<'_>) -> Self {
-        Heard { src: frame.src(), csl: frame.csl() }
     }
 }
 

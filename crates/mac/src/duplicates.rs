@@ -11,9 +11,12 @@ pub(crate) struct LastSequence(Option<(u8, Instant)>);
 impl LastSequence {
     pub(crate) const NONE: LastSequence = LastSequence(None);
 
-    /// Notes `sequence` and tells whether it repeats the one before it, at most `lifetime` ago.
+    /// Tells whether `sequence` repeats the one that came at most `lifetime` ago, and else notes it.
     pub(crate) fn repeats(&mut self, now: Instant, sequence: u8, lifetime: Duration) -> bool {
-        let before = self.0.replace((sequence, now));
-        before.is_some_and(|(last, at)| last == sequence && now - at <= lifetime)
+        let repeats = self.0.is_some_and(|(last, at)| last == sequence && now - at <= lifetime);
+        if !repeats {
+            self.0 = Some((sequence, now));
+        }
+        repeats
     }
 }

@@ -8,20 +8,21 @@
 //!   data requests ([`Mac::request_data`]), and the parent answers before it does anything else
 //!   ([`Mac::set_pending`], [`Class::Indirect`]).
 //! * Address filter and duplicate rejection (6.7.2, 6.7.4).
+//! * Link security with one key for all ([`Security`]) and replay protection (9.2).
+//! * Coordinated sampled listening (6.12.2; [`Csl`]).
 //! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
 //!
 //! What the chip does by itself ([`Capabilities`](kinglet_radio::Capabilities)) the MAC leaves to
 //! it; the rest it does in software. Not done yet: beacons and other MAC commands, which are
-//! counted and dropped; link security, for which [`Config::reserved_security`]
-//! can reserve its octets on the air; enhanced acknowledgements: every frame is acknowledged with
-//! an immediate one, also those of version 2.
+//! counted and dropped; enhanced acknowledgements: every frame is acknowledged with an immediate
+//! one, also those of version 2.
 //!
 //! The canonical loop: give every radio event to [`Mac::handle_radio`]; when
 //! [`Mac::deadline`] has come, call [`Mac::handle_deadline`]; after either, drain
 //! [`Mac::poll_radio`], [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{Class, Config, Mac, Neighbour, Sizes, Sleeper, Slot, Token, TxRequest};
+//! use kinglet_mac::{Class, Config, Mac, Neighbour, Peer, Sizes, Sleeper, Slot, Token, TxRequest};
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
@@ -30,6 +31,7 @@
 //! impl Sizes for Plan {
 //!     type Queue = [Slot; 4];
 //!     type Neighbours = [Neighbour; 4];
+//!     type Peers = [Peer; 0];
 //!     type Sleepers = [Sleeper; 2];
 //! }
 //!
@@ -73,6 +75,7 @@ mod link;
 mod mac;
 mod queue;
 mod receive;
+mod replay;
 mod retry;
 mod security;
 mod stats;
@@ -88,5 +91,6 @@ pub use link::{Link, Neighbour};
 pub use mac::{Info, Mac, RadioUse, Sizes, Submission, TxState};
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
 pub use receive::{Discard, Indication};
+pub use replay::Peer;
 pub use security::{Key, Security};
 pub use stats::Stats;

@@ -1,7 +1,6 @@
 //! What is known about each neighbour.
 
 use crate::duplicates::LastSequence;
-use crate::receive::Discard;
 use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -84,8 +83,6 @@ pub struct Neighbour {
     last_used: Instant,
     link: Link,
     pub(crate) last_sequence: LastSequence,
-    /// One more than the frame counter of the last secured frame from it.
-    pub(crate) next_counter: u32,
 }
 
 impl Neighbour {
@@ -100,7 +97,7 @@ impl Neighbour {
             received: 0,
             duplicates: 0,
         };
-        Neighbour { address, last_used, link, last_sequence: LastSequence::NONE, next_counter: 0 }
+        Neighbour { address, last_used, link, last_sequence: LastSequence::NONE }
     }
 }
 
@@ -139,22 +136,6 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         let neighbour = self.entry(now, from)?;
         neighbour.link.heard(rssi_dbm, lqi);
         Some(neighbour)
-    }
-
-    /// Whether a secured frame with this counter may be new.
-    pub(crate) fn check_counter(&mut self, from: Address, counter: u32) -> Result<(), Discard> {
-        let table = self.0.as_mut_slice();
-        let Some(known) = table.iter_mut().find(|neighbour| neighbour.address == from) else {
-            return Ok(());
-        };
-        match counter.checked_add(1) {
-            Some(next) if next > known.next_counter => Ok(()),
-            Some(next) if next == known.next_counter => {
-                known.count_duplicate();
-                Err(Discard::Duplicate)
-            }
-            _ => Err(Discard::Replay),
-        }
     }
 
     /// The neighbour with this address; if it is new, in the place of the least recently used. At

@@ -9,6 +9,7 @@ use crate::indirect::{Sleeper, Sleepers};
 use crate::link::{Link, Neighbour, Neighbours};
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest};
 use crate::receive::{Discard, Indication};
+use crate::replay::{Peer, Peers};
 use crate::retry::Adaptation;
 use crate::security;
 use crate::stats::{Stats, count};
@@ -28,6 +29,9 @@ pub trait Sizes {
     type Queue: Array<Slot>;
     /// Neighbours with link statistics and duplicate rejection.
     type Neighbours: Array<Neighbour>;
+    /// All devices that are ever heard with link security, counted from the start on: frames of
+    /// others are refused. Length 0 without security.
+    type Peers: Array<Peer>;
     /// Neighbours that sleep, for which a frame may be pending at the same time.
     type Sleepers: Array<Sleeper>;
 }
@@ -122,6 +126,7 @@ pub struct Mac<S: Sizes> {
     mode: Option<Mode>,
     pub(crate) queue: Queue<S::Queue>,
     pub(crate) neighbours: Neighbours<S::Neighbours>,
+    pub(crate) peers: Peers<S::Peers>,
     pub(crate) sleepers: Sleepers<S::Sleepers>,
     pub(crate) data_request: DataRequest,
     pub(crate) sampling: Sampling,
@@ -155,6 +160,7 @@ impl<S: Sizes> Mac<S> {
             mode: None,
             queue: Queue::new(),
             neighbours: Neighbours::new(),
+            peers: Peers::new(),
             sleepers: Sleepers::new(),
             data_request: DataRequest::Idle,
             sampling: Sampling::NONE,

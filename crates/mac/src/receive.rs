@@ -1,13 +1,12 @@
 //! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
-use crate::csl::Heard;
 use crate::mac::{Mac, Sizes};
 use crate::stats::count;
 use core::ops::Range;
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::Error;
-use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Frame, FrameType, PanId};
+use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, Frame, FrameType, PanId};
 
 /// What came for this device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +54,11 @@ pub enum Discard {
     Unsecured,
     /// The message integrity code is wrong: damaged, forged or secured with another key.
     BadMic,
-    /// Secured, and older than the last frame of the same source.
+    /// Secured, and older than the last frame of the same source, or a data request that is too old
+    /// to be repeated.
     Replay,
+    /// Secured by a device that [`Sizes::Peers`] has no place for.
+    TooManyPeers,
     /// A beacon, or a MAC command other than a data request.
     NotData,
     /// A repetition of the frame before it.
@@ -87,6 +89,7 @@ impl<S: Sizes> Mac<S> {
             Err(Discard::Unsecured) => &mut self.stats.discarded_unsecured,
             Err(Discard::BadMic) => &mut self.stats.discarded_mic,
             Err(Discard::Replay) => &mut self.stats.discarded_replay,
+            Err(Discard::TooManyPeers) => &mut self.stats.discarded_peers,
             Err(Discard::NotData) => &mut self.stats.discarded_not_data,
             Err(Discard::Duplicate) => &mut self.stats.discarded_duplicate,
             Err(Discard::UnexpectedEvent) => &mut self.stats.unexpected_events,
@@ -115,40 +118,43 @@ impl<S: Sizes> Mac<S> {
             let pending = is_data_request(&frame) && self.is_pending(frame.src());
             self.owe_ack(sfd, octets.len(), sequence, pending);
         }
-        let (src, dst, sequence) = (frame.src(), frame.dst(), frame.sequence());
-        let (frame_type, mut payload) = (frame.frame_type(), frame.payload_range());
-        let (asks, more) = (is_data_request(&frame), frame.frame_pending());
-        let heard = Heard::of(&frame);
-        let (sealed, seen) = match self.check_security(&frame) {
-            Err(Discard::Duplicate) => (None, true),
-            checked => (checked?, false),
-        };
+        let mut heard = Heard::of(&frame, rssi_dbm, lqi);
+        let sealed = self.check_security(&frame)?;
         if let Some(sealed) = &sealed {
-            payload.end = self.open(octets, sealed)?;
+            heard.payload.end = self.open(octets, sealed)?;
         }
-        let counter = sealed.map(|sealed| sealed.counter);
-        let known = frame_type == FrameType::Data || asks || counter.is_some();
-        let repeated = seen
-            || src.is_unicast()
-                && known
-                && self.reject_duplicate(now, src, sequence, counter, rssi_dbm, lqi).is_err();
+        let repeated = self.note_sender(now, &heard, sealed.map(|sealed| sealed.seen))?;
+        self.take(now, sfd, heard, repeated)
+    }
+
+    /// Does what a frame says that is its sender's.
+    fn take(
+        &mut self,
+        now: Instant,
+        sfd: Instant,
+        heard: Heard,
+        repeated: bool,
+    ) -> Result<Option<Indication>, Discard> {
+        let Heard { src, dst, frame_type, rssi_dbm, lqi, .. } = heard;
         if frame_type == FrameType::Data && dst.is_unicast() {
             self.learn_samples(now, sfd, &heard);
             self.learn_drift(sfd, src);
-            self.data_request_answered(now, src, more);
+            self.data_request_answered(now, src, heard.more);
         }
         match frame_type {
             // What the repetition of a data request asks for is still wanted.
-            _ if asks => {
+            _ if heard.asks => {
                 self.answer_in_vain(now, src);
                 Ok(Some(Indication::DataRequest { src, rssi_dbm, lqi }))
             }
             _ if repeated => Err(Discard::Duplicate),
-            FrameType::Data if payload.is_empty() => {
+            FrameType::Data if heard.payload.is_empty() => {
                 count(&mut self.stats.received_empty);
                 Ok(None)
             }
-            FrameType::Data => Ok(Some(Indication::Data { src, dst, payload, rssi_dbm, lqi })),
+            FrameType::Data => {
+                Ok(Some(Indication::Data { src, dst, payload: heard.payload, rssi_dbm, lqi }))
+            }
             _ => Err(Discard::NotData),
         }
     }
@@ -177,33 +183,65 @@ impl<S: Sizes> Mac<S> {
                 || address == Address::Extended(self.config.extended))
     }
 
-    fn reject_duplicate(
+    /// Notes who has sent a frame, and whether it repeats the one before it. Where frames are
+    /// secured their counters have told that, as `seen`; else the sequence number tells it.
+    fn note_sender(
         &mut self,
         now: Instant,
-        src: Address,
-        sequence: Option<u8>,
-        counter: Option<u32>,
-        rssi_dbm: i8,
-        lqi: u8,
-    ) -> Result<(), Discard> {
+        heard: &Heard,
+        seen: Option<bool>,
+    ) -> Result<bool, Discard> {
+        let known = heard.frame_type == FrameType::Data || heard.asks || seen.is_some();
+        if !heard.src.is_unicast() || !known {
+            return Ok(false);
+        }
         let lifetime = self.config.duplicate_lifetime;
+        let (src, rssi_dbm, lqi) = (heard.src, heard.rssi_dbm, heard.lqi);
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
-            return Ok(());
+            return Ok(seen == Some(true));
         };
-        // A secured frame with the counter of another did not get here.
-        if let Some(counter) = counter {
-            neighbour.next_counter = counter.saturating_add(1);
-            return Ok(());
-        }
         // A frame without a sequence number cannot be recognised again.
-        let Some(sequence) = sequence else {
-            return Ok(());
-        };
-        if neighbour.last_sequence.repeats(now, sequence, lifetime) {
+        let repeats = |sequence| neighbour.last_sequence.repeats(now, sequence, lifetime);
+        let recent = heard.sequence.is_some_and(repeats);
+        let repeated = seen.unwrap_or(recent);
+        if repeated {
             neighbour.count_duplicate();
-            return Err(Discard::Duplicate);
         }
-        Ok(())
+        // Somebody has kept a data request: who it is from does not listen.
+        if repeated && heard.asks && !recent { Err(Discard::Replay) } else { Ok(repeated) }
+    }
+}
+
+/// What is needed of a frame after it has been decrypted where it is.
+pub(crate) struct Heard {
+    pub(crate) src: Address,
+    pub(crate) csl: Option<Csl>,
+    dst: Address,
+    frame_type: FrameType,
+    sequence: Option<u8>,
+    payload: Range<usize>,
+    /// A data request.
+    asks: bool,
+    /// The frame-pending bit.
+    more: bool,
+    rssi_dbm: i8,
+    lqi: u8,
+}
+
+impl Heard {
+    fn of(frame: &Frame<'_>, rssi_dbm: i8, lqi: u8) -> Self {
+        Heard {
+            src: frame.src(),
+            csl: frame.csl(),
+            dst: frame.dst(),
+            frame_type: frame.frame_type(),
+            sequence: frame.sequence(),
+            payload: frame.payload_range(),
+            asks: is_data_request(frame),
+            more: frame.frame_pending(),
+            rssi_dbm,
+            lqi,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::ccm::{Ccm, Direction, NONCE};
 use crate::mac::{Mac, Sizes};
 use crate::receive::Discard;
 use core::fmt;
+use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{self, Address, Frame};
 
 /// ENC-MIC-32.
@@ -21,6 +22,10 @@ const KEY_ID_MODE: u8 = 1;
 const KEY_INDEX: u8 = 1;
 /// The counter that no frame carries: with it a device's key is used up.
 const EXHAUSTED: u32 = u32::MAX;
+/// How far ahead of the counter the bound is that a device keeps for its next start. A restart
+/// wastes that many counters at the most, of which there are enough for 260,000 restarts, and a
+/// device that sends ten frames a second writes its flash every 14 minutes, when half are used.
+const COUNTER_AHEAD: u32 = 1 << 14;
 
 /// An AES-128 key. It is not shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,12 +46,11 @@ pub struct Security {
     /// the short address is the last two. So a receiver knows the sender's without having learnt
     /// it. Frames with an extended source address use that.
     pub eui64_prefix: [u8; 6],
-    /// The frame counter of the first frame. **No device may use a counter twice with the same
-    /// key**: who sees two frames with one nonce can read both and forge a third. A device that
-    /// restarts must begin above all that it has used, so it keeps a bound in flash, some
-    /// thousands ahead, and moves it before the counter gets there. Others take a device that
-    /// begins below what it used for one that repeats old frames. At 4294967295 a device stops
-    /// sending.
+    /// The frame counter of the first frame: what [`Mac::poll_counter_bound`] has last given,
+    /// before whatever restart, and 0 with a key that this device has never used. **No device may
+    /// use a counter twice with the same key**: who sees two frames with one nonce can read both
+    /// and forge a third. Others take a device that begins below what it used for one that repeats
+    /// old frames. At 4294967295 a device stops sending.
     pub first_counter: u32,
 }
 
@@ -69,6 +73,8 @@ impl Security {
 pub(crate) struct State {
     ccm: Option<Ccm>,
     next_counter: u32,
+    /// Where the next start begins.
+    counter_bound: u32,
 }
 
 impl State {
@@ -77,7 +83,7 @@ impl State {
             Some(security) => security.first_counter,
             None => 0,
         };
-        State { ccm: None, next_counter }
+        State { ccm: None, next_counter, counter_bound: next_counter }
     }
 
     fn ccm(&mut self, key: &Key) -> &mut Ccm {
@@ -87,8 +93,10 @@ impl State {
 
 /// What it takes to open a frame whose header was found to fit.
 pub(crate) struct Sealed {
-    pub(crate) counter: u32,
+    counter: u32,
     eui64: [u8; 8],
+    /// It was accepted before.
+    pub(crate) seen: bool,
     /// Where what is not encrypted ends.
     open_len: usize,
 }
@@ -98,6 +106,23 @@ pub(crate) struct Sealed {
 pub(crate) struct CounterError;
 
 impl<S: Sizes> Mac<S> {
+    /// A bound on the frame counters, to be written to flash, for [`Security::first_counter`] after
+    /// the next start: once right after a start, and from then on when half of the way to the last
+    /// one is used. Call this before [`Mac::poll_radio`]. The first one must be in flash before
+    /// the first frame is on the air; for each later one there is time for 8192 frames.
+    pub fn poll_counter_bound(&mut self, _now: Instant) -> Option<u32> {
+        self.config.security?;
+        let State { next_counter, counter_bound, .. } = self.security;
+        let bound = next_counter.saturating_add(COUNTER_AHEAD);
+        let is_due = bound.saturating_sub(counter_bound) >= COUNTER_AHEAD / 2;
+        // The last bound of all may be nearer.
+        if !is_due && (bound != EXHAUSTED || counter_bound == EXHAUSTED) {
+            return None;
+        }
+        self.security.counter_bound = bound;
+        Some(bound)
+    }
+
     /// The security header of a frame that is queued; its counter comes with the transmission.
     pub(crate) fn security_header(&self) -> Option<ieee802154::Security> {
         self.config.security.map(|_| ieee802154::Security {
@@ -130,7 +155,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Whether the frame's header says what this device wants of it. `None` where nothing is
     /// secured.
-    pub(crate) fn check_security(&mut self, frame: &Frame<'_>) -> Result<Option<Sealed>, Discard> {
+    pub(crate) fn check_security(&self, frame: &Frame<'_>) -> Result<Option<Sealed>, Discard> {
         let (security, header) = match (&self.config.security, frame.security()) {
             (None, None) => return Ok(None),
             (None, Some(_)) => return Err(Discard::Secured),
@@ -144,19 +169,22 @@ impl<S: Sizes> Mac<S> {
         let (Some(counter), Some(eui64)) = (counter, security.eui64(frame.src())) else {
             return Err(Discard::Secured);
         };
-        self.neighbours.check_counter(frame.src(), counter)?;
+        let seen = self.peers.has_seen(eui64, counter)?;
         let open_len = frame.payload_range().start.saturating_add(frame.open_payload_len());
-        Ok(Some(Sealed { counter, eui64, open_len }))
+        Ok(Some(Sealed { counter, eui64, seen, open_len }))
     }
 
-    /// Decrypts a frame where it is, and gives its length without the integrity code.
+    /// Decrypts a frame where it is, and gives its length without the integrity code. From then on
+    /// older ones of its sender are refused.
     pub(crate) fn open(&mut self, frame: &mut [u8], sealed: &Sealed) -> Result<usize, Discard> {
         let Some(security) = &self.config.security else { return Err(Discard::Secured) };
         let nonce = nonce(&sealed.eui64, sealed.counter, LEVEL);
         let ccm = self.security.ccm(&security.key);
         let opened = unseal::<MIC>(ccm, frame, &nonce, sealed.open_len);
         self.stats.cipher_runs = ccm.runs();
-        opened.ok_or(Discard::BadMic)
+        let len = opened.ok_or(Discard::BadMic)?;
+        self.peers.accept(sealed.eui64, sealed.counter);
+        Ok(len)
     }
 }
 

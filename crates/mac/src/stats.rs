@@ -61,6 +61,8 @@ pub struct Stats {
     pub discarded_mic: u32,
     /// Frames discarded: older than the last one of the same source.
     pub discarded_replay: u32,
+    /// Frames discarded: from devices that the table of frame counters has no place for.
+    pub discarded_peers: u32,
     /// Frames discarded: beacons and commands.
     pub discarded_not_data: u32,
     /// Frames discarded: repetitions.
@@ -100,6 +102,7 @@ impl Stats {
         discarded_unsecured: 0,
         discarded_mic: 0,
         discarded_replay: 0,
+        discarded_peers: 0,
         discarded_not_data: 0,
         discarded_duplicate: 0,
         unexpected_events: 0,

@@ -1,8 +1,8 @@
 //! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Class, Config, Csl, Csma, Indirect, Key, Mac, Neighbour, RadioUse, Security, Sizes, Sleeper,
-    Slot, Submission, Token, TxRequest, TxState,
+    Class, Config, Csl, Csma, Indirect, Key, Mac, Neighbour, Peer, RadioUse, Security, Sizes,
+    Sleeper, Slot, Submission, Token, TxRequest, TxState,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -23,6 +23,7 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; SLOTS];
     type Neighbours = [Neighbour; 3];
+    type Peers = [Peer; 2];
     type Sleepers = [Sleeper; SLEEPERS];
 }
 
@@ -108,8 +109,8 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
 
 impl Subject for Device {
     /// Two modes, news of pending frames, an acknowledgement or a frame for the radio, who listens,
-    /// the outcomes of all slots and that of a data request.
-    const DRAIN_BOUND: usize = 3 + 2 * SLEEPERS + SLOTS + 1;
+    /// the outcomes of all slots and that of a data request, and a bound of counters.
+    const DRAIN_BOUND: usize = 3 + 2 * SLEEPERS + SLOTS + 2;
 
     fn fresh(seed: u64) -> Self {
         let bit = |n: u64, set| {
@@ -185,6 +186,9 @@ impl Subject for Device {
             // One that samples may be told of more without having asked.
             self.answered += usize::from(self.answered < self.asked);
             return Some(format!("{outcome:?}"));
+        }
+        if let Some(bound) = self.mac.poll_counter_bound(now) {
+            return Some(format!("counters below {bound}"));
         }
         let outcome = self.mac.poll_outcome(now)?;
         self.reported += 1;

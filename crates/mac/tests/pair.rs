@@ -2,8 +2,8 @@
 //! and radios that do nothing.
 
 use kinglet_mac::{
-    Class, Config, Csma, Delivery, Indication, Key, Mac, Neighbour, Security, Sizes, Sleeper, Slot,
-    Token, TxRequest,
+    Class, Config, Csma, Delivery, Indication, Key, Mac, Neighbour, Peer, Security, Sizes, Sleeper,
+    Slot, Token, TxRequest,
 };
 use kinglet_radio::{
     ACK_PSDU, ACK_WAIT, Ack, Capabilities, Command, Event, FCS_LEN, OCTET, SHR_PHR, TURNAROUND,
@@ -18,6 +18,7 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 2];
+    type Peers = [Peer; 1];
     type Sleepers = [Sleeper; 2];
 }
 

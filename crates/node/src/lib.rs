@@ -232,6 +232,7 @@
 //! impl mac::Sizes for Sensor {
 //!     type Queue = [mac::Slot; 3];
 //!     type Neighbours = [mac::Neighbour; 2];
+//!     type Peers = [mac::Peer; 0];
 //!     type Sleepers = [mac::Sleeper; 0];
 //! }
 //!

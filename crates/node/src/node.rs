@@ -485,6 +485,12 @@ impl<P: Profile> Node<P> {
         &self.mac
     }
 
+    /// A bound on the frame counters of link security, to be kept in flash for the next start; what
+    /// to do with it says [`Mac::poll_counter_bound`].
+    pub fn poll_counter_bound(&mut self, now: Instant) -> Option<u32> {
+        self.mac.poll_counter_bound(now)
+    }
+
     /// Changes the MAC's link-retry delay (TCPlp §7.1) from the next retry on.
     pub const fn set_retry_delay(&mut self, longest: kinglet_time::Duration) {
         self.mac.set_retry_delay(longest);

@@ -38,7 +38,8 @@ pub struct BorderRouter;
 /// Implements the `Sizes` traits for a plan from its lengths.
 macro_rules! plan {
     ($name:ident {
-        frames: $frames:literal, neighbours: $neighbours:literal, packets: $packets:literal,
+        frames: $frames:literal, neighbours: $neighbours:literal, peers: $peers:literal,
+        packets: $packets:literal,
         reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
         children: $children:literal, indirect: $indirect:literal,
         routers: $routers:literal, ways: $ways:literal, leaves: $leaves:literal,
@@ -49,6 +50,7 @@ macro_rules! plan {
         impl mac::Sizes for $name {
             type Queue = [mac::Slot; $frames];
             type Neighbours = [mac::Neighbour; $neighbours];
+            type Peers = [mac::Peer; $peers];
             type Sleepers = [mac::Sleeper; $children];
         }
 
@@ -93,6 +95,7 @@ macro_rules! plan {
 plan!(Mote {
     frames: 3,
     neighbours: 4,
+    peers: 16,
     packets: 5,
     reassemblies: 2,
     output: 3,
@@ -114,6 +117,7 @@ plan!(Mote {
 plan!(Router {
     frames: 4,
     neighbours: 16,
+    peers: 32,
     packets: 12,
     reassemblies: 4,
     output: 10,
@@ -135,6 +139,7 @@ plan!(Router {
 plan!(BorderRouter {
     frames: 4,
     neighbours: 32,
+    peers: 64,
     packets: 32,
     reassemblies: 8,
     output: 28,

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use kinglet_mac::{
-    Class, Config, Csma, Indication, Indirect, Mac, Neighbour, Sizes, Sleeper, Slot, Token,
+    Class, Config, Csma, Indication, Indirect, Mac, Neighbour, Peer, Sizes, Sleeper, Slot, Token,
     TxRequest,
 };
 use kinglet_radio::{Ack, Capabilities, Event};
@@ -13,6 +13,7 @@ struct MacPlan;
 impl Sizes for MacPlan {
     type Queue = [Slot; 3];
     type Neighbours = [Neighbour; 3];
+    type Peers = [Peer; 2];
     type Sleepers = [Sleeper; 2];
 }
 

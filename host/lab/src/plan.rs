@@ -29,6 +29,7 @@ pub(crate) const CHILDREN: usize = 16;
 impl mac::Sizes for LabPlan {
     type Queue = [mac::Slot; 3];
     type Neighbours = [mac::Neighbour; 16];
+    type Peers = [mac::Peer; 64];
     type Sleepers = [mac::Sleeper; CHILDREN];
 }
 

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
-    Class, Config, Csl, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Sizes, Sleeper,
-    Slot, Token, TxRequest,
+    Class, Config, Csl, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Peer, Sizes,
+    Sleeper, Slot, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, TURNAROUND, air_time};
@@ -102,6 +102,7 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 4];
+    type Peers = [Peer; 2];
     type Sleepers = [Sleeper; 2];
 }
 

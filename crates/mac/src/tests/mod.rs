@@ -19,6 +19,7 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
+    type Peers = [Peer; 4];
     type Sleepers = [Sleeper; 2];
 }
 

@@ -175,6 +175,112 @@ fn a_device_that_starts_again_below_its_counter_is_taken_for_a_replay() {
     }
 }
 
+/// Sends until the bound moves; how many frames that took, and the bound.
+fn next_bound(from: &mut TestMac, now: &mut Instant) -> (u32, u32) {
+    for frames in 0.. {
+        if let Some(bound) = from.poll_counter_bound(*now) {
+            return (frames, bound);
+        }
+        let _ = sent(from, now, PEER);
+        done(from, *now);
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_device_that_starts_at_the_bound_repeats_no_counter_and_is_believed() {
+    let (mut to, mut now, mut flash, mut highest) = (secured(2, 0), T0, 0, None);
+    // Starts after no frame, one, and as many as may be sent before the next bound is in flash.
+    for frames in [0, 1, 8191, 2] {
+        let mut from = secured(1, flash);
+        let (before, bound) = next_bound(&mut from, &mut now);
+        assert_eq!((before, bound), (0, flash + 16_384), "before the first frame");
+        flash = bound;
+        for _ in 0..frames {
+            let frame = sent(&mut from, &mut now, PEER);
+            assert!(counter_of(&frame) < flash && Some(counter_of(&frame)) > highest);
+            highest = Some(counter_of(&frame));
+            assert_eq!(opened(&mut to, now, &frame), Ok(b"data".to_vec()));
+            done(&mut from, now);
+            assert_eq!(from.poll_counter_bound(now), None);
+        }
+    }
+    let mut from = secured(1, 0);
+    let bounds = [0; 3].map(|_| next_bound(&mut from, &mut now));
+    assert_eq!(bounds, [(0, 16_384), (8192, 24_576), (8192, 32_768)]);
+}
+
+#[test]
+fn the_bound_ends_where_the_counters_do_and_means_nothing_without_a_key() {
+    let (mut from, mut now) = (secured(1, u32::MAX - 3), T0);
+    assert_eq!(from.poll_counter_bound(now), Some(u32::MAX));
+    for _ in 0..3 {
+        let _ = sent(&mut from, &mut now, PEER);
+        done(&mut from, now);
+        assert_eq!(from.poll_counter_bound(now), None);
+    }
+    assert_eq!(secured(1, u32::MAX).poll_counter_bound(now), None, "nothing is left");
+    assert_eq!(mac(config(), all(), 1).poll_counter_bound(now), None);
+}
+
+#[test]
+fn what_a_device_has_sent_is_a_replay_however_many_others_were_heard_since() {
+    let (mut to, mut now) = (secured(9, 0), T0);
+    let dst = Address::Short(9);
+    let old = sent(&mut secured(1, 0), &mut now, dst);
+    assert!(opened(&mut to, now, &sent(&mut secured(1, 1), &mut now, dst)).is_ok());
+    // Three neighbours have room for their statistics, four for their counters.
+    for short in 2..=4 {
+        let frame = sent(&mut secured(short, 0), &mut now, dst);
+        assert!(opened(&mut to, now, &frame).is_ok());
+    }
+    assert!(to.link(Address::Short(1)).is_none());
+    assert_eq!(opened(&mut to, now, &old), Err(Discard::Replay));
+    let stranger = sent(&mut secured(5, 0), &mut now, dst);
+    assert_eq!(opened(&mut to, now, &stranger), Err(Discard::TooManyPeers));
+    assert_eq!(to.stats().discarded_peers, 1);
+}
+
+#[test]
+fn nobody_without_the_key_takes_a_place_or_a_counter() {
+    let (mut to, mut now) = (secured(9, 0), T0);
+    let dst = Address::Short(9);
+    for short in 1..=8 {
+        let mut forged = sent(&mut secured(short, 1_000), &mut now, dst);
+        *forged.last_mut().unwrap() ^= 1;
+        assert_eq!(opened(&mut to, now, &forged), Err(Discard::BadMic));
+    }
+    let frame = sent(&mut secured(8, 0), &mut now, dst);
+    assert!(opened(&mut to, now, &frame).is_ok());
+}
+
+/// A frame with the counter of the last one is one that was repeated, or one that claims to be.
+#[test]
+fn a_repetition_that_was_changed_does_nothing() {
+    let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);
+    child.request_data(now, PEER).unwrap();
+    let (_, request) = submitted(&mut child, &mut now);
+    assert!(receive(&mut parent, now, &request).is_ok());
+    let mut forged = request;
+    *forged.last_mut().unwrap() ^= 1;
+    assert_eq!(receive(&mut parent, now, &forged), Err(Discard::BadMic));
+    assert_eq!(parent.stats().data_requests, 1);
+}
+
+#[test]
+fn a_data_request_that_somebody_has_kept_is_a_replay() {
+    let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);
+    child.request_data(now, PEER).unwrap();
+    let (_, request) = submitted(&mut child, &mut now);
+    let lifetime = parent.config().duplicate_lifetime;
+    for since in [Duration::ZERO, lifetime / 2, lifetime] {
+        let again = receive(&mut parent, now + since, &request);
+        assert!(matches!(again, Ok(Some(Indication::DataRequest { .. }))));
+    }
+    let late = now + lifetime + Duration::from_micros(1);
+    assert_eq!(receive(&mut parent, late, &request), Err(Discard::Replay));
+}
+
 #[test]
 fn data_requests_and_empty_frames_are_secured_and_known_again() {
     let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);

@@ -1,0 +1,94 @@
+//! Replay protection: the frame counters of the devices whose frames have been accepted.
+//!
+//! Nobody is ever forgotten, as a device that is could be replayed from its first frame on. So a
+//! device that the table has no place for is refused, as the standard refuses one without a device
+//! descriptor (IEEE 802.15.4-2015, 9.2.3). Only who has the key gets a place. The link statistics
+//! have a table of their own, whose entries come and go.
+
+use crate::receive::Discard;
+use kinglet_mem::{Array, Empty};
+
+/// A place for the frame counter of one device: 12 octets.
+#[derive(Clone, Copy)]
+pub struct Peer {
+    /// Its EUI-64 in two words, that the whole needs no alignment of eight octets.
+    eui64: [u32; 2],
+    /// One more than the counter of its last frame; 0 in a place that is free.
+    next_counter: u32,
+}
+
+impl Empty for Peer {
+    const EMPTY: Self = Peer { eui64: [0; 2], next_counter: 0 };
+}
+
+/// Those devices. The places that are free come last.
+pub(crate) struct Peers<A: Array<Peer>>(A);
+
+impl<A: Array<Peer>> Peers<A> {
+    pub(crate) const fn new() -> Self {
+        Peers(A::EMPTY)
+    }
+
+    /// Whether a frame of this device with this counter has been accepted already, and was the last
+    /// one. What was accepted before that is a replay.
+    pub(crate) fn has_seen(&self, eui64: [u8; 8], counter: u32) -> Result<bool, Discard> {
+        let eui64 = words(eui64);
+        let Some(peer) = self.0.as_slice().iter().find(|peer| peer.has(eui64)) else {
+            return Err(Discard::TooManyPeers);
+        };
+        match counter.saturating_add(1) {
+            next if next > peer.next_counter => Ok(false),
+            next if next == peer.next_counter => Ok(true),
+            _ => Err(Discard::Replay),
+        }
+    }
+
+    /// A frame with this counter, which [`Peers::has_seen`] lets pass, is this device's.
+    pub(crate) fn accept(&mut self, eui64: [u8; 8], counter: u32) {
+        let eui64 = words(eui64);
+        if let Some(peer) = self.0.as_mut_slice().iter_mut().find(|peer| peer.has(eui64)) {
+            *peer = Peer { eui64, next_counter: counter.saturating_add(1) };
+        }
+    }
+}
+
+impl Peer {
+    /// Whether this is the place of the device, or one that it may take.
+    fn has(&self, [high, low]: [u32; 2]) -> bool {
+        // Devices of a PAN differ at the end.
+        self.eui64[1] == low && self.eui64[0] == high || self.next_counter == 0
+    }
+}
+
+fn words([a, b, c, d, e, f, g, h]: [u8; 8]) -> [u32; 2] {
+    [u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+    const B: [u8; 8] = [9, 2, 3, 4, 5, 6, 7, 8];
+    const C: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 9];
+
+    #[test]
+    fn each_device_has_a_counter_and_one_too_many_none() {
+        let mut peers = Peers::<[Peer; 2]>::new();
+        for (eui64, counter) in [(A, 7), (B, 0)] {
+            assert_eq!(peers.has_seen(eui64, counter), Ok(false));
+            peers.accept(eui64, counter);
+            assert_eq!(peers.has_seen(eui64, counter), Ok(true));
+            assert_eq!(peers.has_seen(eui64, counter + 1), Ok(false));
+        }
+        assert_eq!(peers.has_seen(A, 6), Err(Discard::Replay));
+        assert_eq!(peers.has_seen(C, 100), Err(Discard::TooManyPeers));
+        peers.accept(C, 100);
+        assert_eq!((peers.has_seen(A, 7), peers.has_seen(B, 0)), (Ok(true), Ok(true)));
+    }
+
+    #[test]
+    fn an_entry_takes_twelve_octets() {
+        assert_eq!(size_of::<Peer>(), 12);
+    }
+}
