@@ -3,6 +3,7 @@
 
 mod common;
 use common::*;
+use kinglet_testkit::namespace::in_namespace;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ pause_ms = 2000
 #[test]
 fn libcoap_talks_to_motes_and_motes_to_libcoap() {
     // It tells its usage and fails; what counts is that it is there.
-    let tools = [("which", CLIENT), ("which", SERVER)];
+    let tools = [("kill", "-l"), ("which", CLIENT), ("which", SERVER)];
     in_namespace("libcoap_talks_to_motes_and_motes_to_libcoap", &tools, talk);
 }
 

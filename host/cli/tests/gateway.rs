@@ -3,6 +3,7 @@
 
 mod common;
 use common::*;
+use kinglet_testkit::namespace::in_namespace;
 use std::process::Command;
 use std::thread;
 
@@ -11,7 +12,7 @@ const BULK: usize = 200_000;
 
 #[test]
 fn linux_talks_to_motes_one_and_three_hops_away() {
-    let tools = [("ping", "-V"), ("curl", "-V")];
+    let tools = [("kill", "-l"), ("ping", "-V"), ("curl", "-V")];
     in_namespace("linux_talks_to_motes_one_and_three_hops_away", &tools, talk);
 }
 

@@ -3,6 +3,7 @@
 
 mod common;
 use common::*;
+use kinglet_testkit::namespace::in_namespace;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -15,7 +16,7 @@ const OCTETS: usize = 10_000;
 
 #[test]
 fn linux_talks_to_a_leaf_that_sleeps() {
-    let tools = [("curl", "-V"), ("which", CLIENT)];
+    let tools = [("kill", "-l"), ("curl", "-V"), ("which", CLIENT)];
     in_namespace("linux_talks_to_a_leaf_that_sleeps", &tools, talk);
 }
 

@@ -1,4 +1,4 @@
-//! A network namespace, and the gateway running in it.
+//! The gateway running in a network namespace.
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
@@ -11,65 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Set for the run inside of the namespace.
-const INSIDE: &str = "KINGLET_GATEWAY_TEST_INSIDE";
 const TUN: &str = "kltest0";
 pub const ONE_HOP: &str = "fd6b:696e:676c:7400:0:ff:fe00:2";
 pub const THREE_HOPS: &str = "fd6b:696e:676c:7400:0:ff:fe00:4";
-
-/// Runs `talk`, which is the test of this name, in a network of its own: the test runs itself
-/// again under `unshare`, where it may create devices without being root and meets no other
-/// network. Where that is forbidden, or one of `tools` is missing, it says so and passes; if the
-/// environment has `CI`, it fails instead.
-pub fn in_namespace(name: &str, tools: &[(&str, &str)], talk: fn()) {
-    if std::env::var_os(INSIDE).is_some() {
-        return talk();
-    }
-    if let Some(obstacle) = obstacle(tools) {
-        assert!(std::env::var_os("CI").is_none(), "CI must run this test, but {obstacle}");
-        // Past the capture of the test harness, so that it is seen.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {name}: {obstacle}");
-        return;
-    }
-    let mut inside = namespace();
-    inside.arg(std::env::current_exe().unwrap()).args(["--exact", name]);
-    let status = inside.args(["--nocapture"]).env(INSIDE, "1").status().unwrap();
-    assert!(status.success(), "the run inside of the namespace says why");
-}
-
-/// A command that runs the arguments to come in a network of their own.
-fn namespace() -> Command {
-    let mut unshare = Command::new("unshare");
-    unshare.args(["--user", "--map-root-user", "--net", "--"]);
-    if !succeeds(Command::new("unshare").args(["--user", "--map-root-user", "--net", "true"])) {
-        // Root in a container may be allowed this, but no user namespace.
-        unshare = Command::new("unshare");
-        unshare.args(["--net", "--"]);
-    }
-    unshare
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-/// Why the test cannot be done here.
-fn obstacle(tools: &[(&str, &str)]) -> Option<String> {
-    let tools = [("ip", "-V"), ("unshare", "-V"), ("kill", "-l")].iter().chain(tools);
-    let missing = tools.into_iter().find(|(tool, arg)| !succeeds(Command::new(tool).arg(arg)));
-    if let Some((missing, _)) = missing {
-        return Some(format!("`{missing}` is missing"));
-    }
-    if !Path::new("/dev/net/tun").exists() {
-        return Some("/dev/net/tun is missing".to_owned());
-    }
-    let probe = ["ip", "tuntap", "add", "dev", "probe0", "mode", "tun"];
-    if !succeeds(namespace().args(probe)) {
-        return Some("a TUN device in a network namespace of its own is forbidden".to_owned());
-    }
-    None
-}
 
 /// The scenario of three motes in a line.
 pub fn example() -> PathBuf {

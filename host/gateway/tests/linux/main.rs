@@ -13,45 +13,11 @@ mod flow;
 mod host;
 mod matrix;
 
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// Set for the run inside of the namespace.
-const INSIDE: &str = "KINGLET_LINUX_TEST_INSIDE";
+use kinglet_testkit::namespace::in_namespace;
 
 #[test]
 fn two_megabytes_each_way_arrive_whole_whatever_linux_offers() {
-    if std::env::var_os(INSIDE).is_some() {
-        return matrix::run(std::env::var_os("KINGLET_LINUX").is_some());
-    }
-    let probe = ["ip", "tuntap", "add", "dev", "probe0", "mode", "tun"];
-    if !Path::new("/dev/net/tun").exists() || !succeeds(namespace().args(probe)) {
-        let obstacle = "a TUN device in a network namespace of its own cannot be made";
-        assert!(std::env::var_os("CI").is_none(), "CI must run this test, but {obstacle}");
-        // Past the capture of the test harness, so that it is seen.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: Linux test: {obstacle}");
-        return;
-    }
-    let mut inside = namespace();
-    inside.arg(std::env::current_exe().unwrap()).env(INSIDE, "1").arg("--nocapture");
-    let status = inside.status().unwrap();
-    assert!(status.success(), "the run inside of the namespace says why");
-}
-
-/// A command that runs the arguments to come in a network of their own.
-fn namespace() -> Command {
-    let mut unshare = Command::new("unshare");
-    unshare.args(["--user", "--map-root-user", "--net", "--"]);
-    if !succeeds(Command::new("unshare").args(["--user", "--map-root-user", "--net", "true"])) {
-        // Root in a container may be allowed this, but no user namespace.
-        unshare = Command::new("unshare");
-        unshare.args(["--net", "--"]);
-    }
-    unshare
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    in_namespace("two_megabytes_each_way_arrive_whole_whatever_linux_offers", &[], || {
+        matrix::run(std::env::var_os("KINGLET_LINUX").is_some());
+    });
 }
