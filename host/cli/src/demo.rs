@@ -1,7 +1,7 @@
 //! `kinglet` without arguments: a first look that takes less than a minute.
 
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, say};
-use crate::lab_cmd::{DEFAULT_OUT, print_tables, run_plans, write_files};
+use crate::lab_cmd::{DEFAULT_OUT, prepare, print_tables, run_plans, write_files};
 use kinglet_lab::experiment::{self, Effort, Experiment};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -16,11 +16,12 @@ pub(crate) fn run() -> Result<Code, Failure> {
         effort.seconds(),
         effort.default_seeds()
     );
+    let dir = Path::new(DEFAULT_OUT);
+    prepare(dir)?;
     let experiments: Vec<&'static Experiment> =
         IDS.iter().filter_map(|id| experiment::find(id)).collect();
     let (outcome, verdicts) = run_plans(&experiments, effort, effort.default_seeds(), 0)?;
     print_tables(&outcome, &verdicts);
-    let dir = Path::new(DEFAULT_OUT);
     let page = write_files(dir, "kinglet", &outcome, &verdicts)?;
     say(&format!("\nreport    {}\n", page.display()));
     say(&format!("captures  {}/*.pcap (open in Wireshark)\n", dir.display()));
@@ -30,7 +31,7 @@ pub(crate) fn run() -> Result<Code, Failure> {
     say("\nNext:\n  \
          kinglet lab run all                                  every experiment, in full\n  \
          kinglet sim host/lab/scenarios/annotated.toml        a scenario of your own\n  \
-         kinglet gateway host/lab/scenarios/web.toml          curl a mote from this machine\n");
+         kinglet gateway examples/gateway-office.toml         curl motes that sleep\n");
     // The demonstration shows; `lab check` judges.
     Ok(Code::Success)
 }

@@ -2,9 +2,10 @@
 
 use kinglet_lab::run::RunError;
 use kinglet_lab::scenario::ScenarioError;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How the program ended. The numbers are part of the interface.
@@ -65,9 +66,31 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|e| Failure::io(path, &e))
 }
 
-/// Prints to standard output. Whoever reads it may have read enough (`| head`): not an error.
+/// Makes sure that a file can be written later on; what is in it stays.
+pub(crate) fn writable(path: &Path) -> Result<(), Failure> {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    file.map(drop).map_err(|e| Failure::io(path, &e))
+}
+
+/// Why standard output is not whole.
+static UNSAID: OnceLock<std::io::Error> = OnceLock::new();
+
+/// Prints to standard output. Whoever reads it may have read enough (`| head`): not an error; any
+/// other one [`unsaid`] tells of.
 pub(crate) fn say(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let _ = UNSAID.set(error);
+        }
+        _ => {}
+    }
+}
+
+/// The failure to print something that was to be said.
+pub(crate) fn unsaid() -> Option<Failure> {
+    let error = UNSAID.get()?;
+    Some(Failure { code: Code::Io, message: format!("standard output: {error}") })
 }
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
@@ -90,7 +113,7 @@ fn wait_for_ctrl_c() {
             return;
         }
         CANCELLED.store(true, Ordering::Relaxed);
-        eprintln!("\nstopping; finished points are kept (Ctrl-C again to end at once)");
+        eprintln!("\nstopping; what is finished is kept (Ctrl-C again to end at once)");
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(Code::Interrupted as i32);
         }

@@ -1,6 +1,6 @@
 //! `kinglet lab`: run experiments, list them, check claims.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, write};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::claims::{self, Verdict};
@@ -48,7 +48,7 @@ struct Amount {
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Shorter simulations (120 s instead of 300 s)
+    /// Shorter simulations (transfers 2 minutes instead of 5, sensors 10 instead of an hour or a day)
     #[arg(long)]
     quick: bool,
 }
@@ -96,22 +96,28 @@ pub(crate) fn run(command: Command) -> Result<Code, Failure> {
 }
 
 fn list() -> Code {
+    let width = experiment::all().iter().map(|e| e.id.len()).max().unwrap_or(0);
     for experiment in experiment::all() {
-        say(&format!("{:<18} {} ({})\n", experiment.id, experiment.title, experiment.source));
+        say(&format!("{:<width$}  {} ({})\n", experiment.id, experiment.title, experiment.source));
     }
     Code::Success
 }
 
 fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
     let experiments = select(&args.ids)?;
+    let default = (!args.json).then(|| PathBuf::from(DEFAULT_OUT));
+    let out = args.out.clone().or(default);
+    if let Some(dir) = &out {
+        // Before the simulations, which may take long.
+        prepare(dir)?;
+    }
     let (outcome, verdicts) = measure(&experiments, &args.amount)?;
     if args.json {
         say(&output::json(&outcome.experiments, &verdicts));
     } else {
         print_tables(&outcome, &verdicts);
     }
-    let default = (!args.json).then(|| PathBuf::from(DEFAULT_OUT));
-    if let Some(dir) = args.out.clone().or(default) {
+    if let Some(dir) = out {
         let command = repeat_command(&args.ids, &args.amount);
         let page = write_files(&dir, &command, &outcome, &verdicts)?;
         eprintln!("report: {}", page.display());
@@ -169,7 +175,7 @@ pub(crate) fn run_plans(
     seeds: u32,
     jobs: usize,
 ) -> Result<(Outcome, Vec<Verdict>), Failure> {
-    let progress = Progress::new();
+    let progress = Progress::of_simulations();
     let update = |done, planned| progress.update(done, planned);
     let cancel = cancel_on_ctrl_c();
     let config = Config { effort, seeds, jobs, cancel, progress: &update };
@@ -194,14 +200,23 @@ fn summary(verdicts: &[Verdict]) -> String {
     format!("{held} claims hold, {failed} do not and should, {known} known not to or not tested")
 }
 
-/// Writes report.html, results.json, results.csv and the captures; gives the report's path.
+/// The page among the files of a run.
+const PAGE: &str = "report.html";
+
+/// Makes sure that files can be written to this directory later on.
+pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(dir).map_err(|e| Failure::io(dir, &e))?;
+    writable(&dir.join(PAGE))
+}
+
+/// Writes report.html, results.json, results.csv and the captures to a directory that has been
+/// prepared; gives the report's path.
 pub(crate) fn write_files(
     dir: &Path,
     command: &str,
     outcome: &Outcome,
     verdicts: &[Verdict],
 ) -> Result<PathBuf, Failure> {
-    std::fs::create_dir_all(dir).map_err(|e| Failure::io(dir, &e))?;
     write(&dir.join("results.json"), &output::json(&outcome.experiments, verdicts))?;
     write(&dir.join("results.csv"), &output::csv(&outcome.experiments))?;
     let header = report::Header {
@@ -209,7 +224,7 @@ pub(crate) fn write_files(
         version: env!("CARGO_PKG_VERSION"),
         interrupted: outcome.interrupted,
     };
-    let page = dir.join("report.html");
+    let page = dir.join(PAGE);
     write(&page, &report::html(&header, &outcome.experiments, verdicts))?;
     for experiment in outcome.experiments.iter().filter_map(|e| experiment::find(e.id)) {
         capture(experiment, &dir.join(format!("{}.pcap", experiment.id)))?;
@@ -224,7 +239,10 @@ fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     scenario.duration_s = if sleepy { SLEEPY_CAPTURE_S } else { CAPTURE_S };
     let options = Options { pcap: Some(path.to_path_buf()), ..Options::default() };
     match run::run(&scenario, scenario.seed, &options) {
-        Ok(_) => Ok(()),
+        Ok(result) => match result.cut_short.first() {
+            None => Ok(()),
+            Some(what) => Err(Failure { code: Code::Io, message: format!("cut short: {what}") }),
+        },
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
 }

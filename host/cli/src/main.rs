@@ -26,7 +26,7 @@ Examples:
   kinglet lab list                           what can be repeated
   kinglet lab run tcplp-hops --seeds 10      one experiment, with narrower intervals
   kinglet lab check --quick                  every claim: paper, ours, holds?
-  kinglet gateway host/lab/scenarios/web.toml
+  kinglet gateway examples/gateway-office.toml   curl motes that sleep, see who does
 
 Exit codes:
   0  success; every claim that should hold does
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
     };
-    match done {
+    match done.and_then(|code| exit::unsaid().map_or(Ok(code), Err)) {
         Ok(code) => code.into(),
         Err(Failure { code, message }) => {
             eprintln!("kinglet: {message}");

@@ -1,9 +1,11 @@
 //! `kinglet sim`: one scenario, once.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, write};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
+use crate::progress::Progress;
 use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
+use kinglet_lab::tables;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -35,6 +37,7 @@ pub(crate) struct Args {
     report: Option<PathBuf>,
     /// What of the run the page's timeline shows, in seconds
     #[arg(long, value_name = "FROM..TO", value_parser = range, default_value = "0..120")]
+    #[arg(requires = "report")]
     timeline: (f64, f64),
     /// Results as JSON on standard output
     #[arg(long)]
@@ -43,17 +46,25 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let scenario = Scenario::from_file(&args.file)?;
+    if let Some(path) = &args.report {
+        // Before the simulation, which may take long.
+        writable(path)?;
+    }
     let cancel = cancel_on_ctrl_c();
+    let progress = Progress::of_time();
+    let update = |share| progress.update_share(share);
     let options = Options {
         pcap: args.pcap,
         trace: args.trace,
         timeline_s: args.report.as_ref().map(|_| args.timeline),
         cancel: Some(cancel),
+        progress: Some(&update),
         ..Options::default()
     };
     let seed = args.seed.unwrap_or(scenario.seed);
     let result = run::run(&scenario, seed, &options)
         .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?;
+    drop(progress);
     let stopped = cancel.load(Ordering::Relaxed);
     if let Some(path) = &args.report {
         let command = format!("kinglet sim {} --seed {seed}", args.file.display());
@@ -67,6 +78,10 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         say(&format!("{text}\n"));
     } else {
         print(&scenario, seed, &result);
+    }
+    if !result.cut_short.is_empty() {
+        let message = format!("cut short: {}", result.cut_short.join("; "));
+        return Err(Failure { code: Code::Io, message });
     }
     Ok(if stopped { Code::Interrupted } else { Code::Success })
 }
@@ -83,56 +98,11 @@ fn range(text: &str) -> Result<(f64, f64), String> {
 fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
     say(&format!("{}, seed {seed}\n", scenario.name));
     say(&format!(
-        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n\n",
+        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n",
         result.sim_seconds,
         result.wall_seconds,
         result.sim_seconds / result.wall_seconds.max(1e-9),
         result.events
     ));
-    say("flow            from    to   kb/s     bytes  retrans  loss %  RTT ms  intact\n");
-    for flow in &result.flows {
-        let rtt = flow.rtt_ms.map_or_else(|| "–".to_owned(), |ms| format!("{ms:.1}"));
-        say(&format!(
-            "{:<14} {:>5} {:>5} {:>6.1} {:>9} {:>8} {:>7.2} {rtt:>7}  {}\n",
-            flow.kind,
-            flow.from,
-            flow.to,
-            flow.goodput_kbps,
-            flow.bytes,
-            flow.retransmissions,
-            flow.segment_loss * 100.0,
-            if flow.intact { "yes" } else { "NO" }
-        ));
-    }
-    say("\nnode    frames  failed  queue drops  radio on %  radio mJ   CPU %  CPU mJ\n");
-    for node in &result.nodes {
-        say(&format!(
-            "{:>4} {:>9} {:>7} {:>12} {:>11.2} {:>9.1} {:>7.3} {:>7.1}\n",
-            node.id,
-            node.frames_sent,
-            node.frames_failed,
-            node.queue_drops,
-            node.duty_cycle * 100.0,
-            node.energy_mj,
-            node.cpu_duty_cycle * 100.0,
-            node.cpu_mj
-        ));
-    }
-    print_ledger(result);
-}
-
-/// What radios were on for.
-fn print_ledger(result: &RunResult) {
-    say("\nradio on, % of the time, for\nnode ");
-    let Some(first) = result.nodes.first() else { return };
-    first.radio_s.parts().iter().for_each(|(name, _)| say(&format!("{name:>9}")));
-    say("      sum\n");
-    for node in &result.nodes {
-        say(&format!("{:>4} ", node.id));
-        let share = |seconds: f64| 100.0 * seconds / result.sim_seconds.max(1e-9);
-        let parts = node.radio_s.parts();
-        parts.iter().for_each(|(_, seconds)| say(&format!("{:>9.3}", share(*seconds))));
-        let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
-        say(&format!("{:>9.3}\n", share(sum)));
-    }
+    say(&tables::text(result));
 }

@@ -2,6 +2,7 @@
 
 use crate::experiment::Row;
 use crate::run::{Activity, CwndSample, NodeResult};
+use kinglet_sim::ledger::Cause;
 
 /// A figure.
 #[derive(Clone, Debug)]
@@ -153,17 +154,30 @@ pub fn overlay(figure: &mut Figure, rows: &[Row], metric: &str, name: &str) {
     }
 }
 
-/// What the radios of `nodes` were on for, in per cent of `sim_seconds`.
-pub fn ledger(title: &str, nodes: &[&NodeResult], sim_seconds: f64) -> Option<Figure> {
-    let parts = nodes.first()?.radio_s.parts().map(|(name, _)| name.to_owned());
+/// What the radios of `nodes` were on for, in per cent of `sim_seconds`; with or without listening
+/// in vain, beside which nothing else could be seen where a radio never sleeps.
+pub fn ledger(
+    title: &str,
+    nodes: &[&NodeResult],
+    listening: bool,
+    sim_seconds: f64,
+) -> Option<Figure> {
+    let shown = |node: &NodeResult| {
+        let (vain, mut parts): (Vec<_>, Vec<_>) =
+            node.radio_s.parts().into_iter().partition(|(name, _)| *name == Cause::Listen.name());
+        // At the end, so that the others have the same colours without it.
+        parts.extend(vain.into_iter().filter(|_| listening));
+        parts
+    };
+    let parts = shown(nodes.first()?).into_iter().map(|(name, _)| name.to_owned());
     let bar = |node: &&NodeResult| {
         let share = |(_, seconds): (&str, f64)| 100.0 * seconds / sim_seconds.max(1e-9);
-        (format!("node {}", node.id), node.radio_s.parts().map(share).to_vec())
+        (format!("node {}", node.id), shown(node).into_iter().map(share).collect())
     };
     Some(Figure::Bars(Bars {
         title: title.to_owned(),
         unit: "% of the time".to_owned(),
-        parts: parts.to_vec(),
+        parts: parts.collect(),
         bars: nodes.iter().map(bar).collect(),
         marks: Vec::new(),
     }))
@@ -183,7 +197,7 @@ pub fn duty_by_hour(title: &str, nodes: &[&NodeResult], start_hour: f64) -> Opti
     });
     Some(Figure::Lines(Lines {
         title: title.to_owned(),
-        x_label: "hour of the day".to_owned(),
+        x_label: "hours since midnight".to_owned(),
         y_label: "radio duty cycle, %".to_owned(),
         series: series.collect(),
     }))

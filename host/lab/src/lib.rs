@@ -5,7 +5,7 @@
 //! * [`run`] — one simulation
 //! * [`experiment`] — sweeps over scenarios and seeds, with the paper's figures and bounds
 //! * [`claims`] — what the paper says, checked against what was measured
-//! * [`report`], [`output`] — HTML, tables, JSON
+//! * [`report`], [`output`], [`tables`] — HTML, JSON, tables
 //!
 //! ```
 //! use kinglet_lab::scenario::Scenario;
@@ -33,3 +33,4 @@ pub mod run;
 pub mod scenario;
 mod simulation;
 pub mod stats;
+pub mod tables;

@@ -140,7 +140,7 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
 }
 
 /// A text table; columns from `numbers_from` on are aligned right, except a last one without head.
-fn table(head: &[&str], body: Vec<Vec<String>>, numbers_from: usize) -> String {
+pub(crate) fn table(head: &[&str], body: Vec<Vec<String>>, numbers_from: usize) -> String {
     let mut widths: Vec<usize> = head.iter().map(|h| h.chars().count()).collect();
     for row in &body {
         for (width, cell) in widths.iter_mut().zip(row) {

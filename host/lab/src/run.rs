@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// What to observe, beyond the counters that are always there.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Write every frame on the air to this pcap file (802.15.4 with TAP headers).
     pub pcap: Option<PathBuf>,
@@ -23,6 +23,8 @@ pub struct Options<'a> {
     pub cwnd: bool,
     /// When it becomes true, the run ends early with what there is.
     pub cancel: Option<&'a AtomicBool>,
+    /// Called from time to time with the share of the simulated time that has passed, 0 to 1.
+    pub progress: Option<&'a dyn Fn(f64)>,
 }
 
 /// What a simulation measured.
@@ -44,6 +46,12 @@ pub struct RunResult {
     /// Radio activity, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Activity>,
+    /// The second from which on radio activity is missing, if there was too much of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline_full_at_s: Option<f64>,
+    /// Files of observations that end too early, as they could not be written, and why.
+    #[serde(skip)]
+    pub cut_short: Vec<String>,
 }
 
 /// What became of one application.

@@ -13,14 +13,16 @@ use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::{Kind, Timeline};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often cancellation is looked for, in simulated time.
 const SLICE: Duration = Duration::from_secs(10);
-/// Intervals of a timeline; half a second of four busy radios has some hundred.
-const MAX_INTERVALS: usize = 20_000;
+/// Intervals of a timeline: half a second of four busy radios has some hundred, two minutes of the
+/// office ten thousand, and a page with as many as this is still quick.
+const MAX_INTERVALS: usize = 100_000;
 /// Supply voltage for energy: two AA cells, and inside of what these radios take (1.8 to 3.6 V).
 const VOLTS: f64 = 3.0;
 
@@ -34,12 +36,15 @@ pub(crate) fn simulate(
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
     let (mut world, ends) = prepare(scenario, seed)?;
-    observe(&mut world, options)?;
+    let failures = observe(&mut world, options)?;
     let clock = std::time::Instant::now();
     advance(&mut world, instant(scenario.duration_s), options);
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
     let timeline = world.set_timeline(None);
+    // Their ends are written when they go.
+    world.set_pcap(None);
+    world.set_trace(None);
     let flows = scenario.flows.iter().zip(&ends);
     let flows = flows.map(|(f, e)| flows::result(&world, f, *e, sim_seconds)).collect();
     Ok(RunResult {
@@ -49,7 +54,12 @@ pub(crate) fn simulate(
         wall_seconds,
         events: world.events(),
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
+        timeline_full_at_s: timeline
+            .as_ref()
+            .and_then(Timeline::full_at_us)
+            .map(|us| us as f64 / 1e6),
         timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
+        cut_short: failures.try_iter().collect(),
     })
 }
 
@@ -117,23 +127,65 @@ fn add_faults(world: &mut Network, scenario: &Scenario) {
     }
 }
 
-fn observe(world: &mut Network, options: &Options<'_>) -> Result<(), RunError> {
+/// Has the run observed; what comes out says which files could not be written to their ends.
+fn observe(world: &mut Network, options: &Options<'_>) -> Result<Receiver<String>, RunError> {
+    let (failed, failures) = channel();
     if let Some(path) = &options.pcap {
-        let pcap = Pcap::new(create(path)?).map_err(|e| output_error(path, e))?;
+        let file = Observations::create(path, failed.clone())?;
+        let pcap = Pcap::new(Box::new(file)).map_err(|e| output_error(path, e))?;
         world.set_pcap(Some(pcap));
     }
     if let Some(path) = &options.trace {
-        world.set_trace(Some(Trace::Writer(create(path)?)));
+        world.set_trace(Some(Trace::Writer(Box::new(Observations::create(path, failed)?))));
     }
     if let Some((from, to)) = options.timeline_s {
         world.set_timeline(Some(Timeline::new(instant(from), instant(to), MAX_INTERVALS)));
     }
-    Ok(())
+    Ok(failures)
 }
 
-fn create(path: &Path) -> Result<Box<dyn Write + Send>, RunError> {
-    let file = File::create(path).map_err(|e| output_error(path, e))?;
-    Ok(Box::new(BufWriter::new(file)))
+/// A file that tells of its first failure: whoever writes to it goes on without.
+struct Observations {
+    file: BufWriter<File>,
+    path: PathBuf,
+    failed: Option<Sender<String>>,
+}
+
+impl Observations {
+    fn create(path: &Path, failed: Sender<String>) -> Result<Self, RunError> {
+        let file = File::create(path).map_err(|e| output_error(path, e))?;
+        let file = BufWriter::new(file);
+        Ok(Observations { file, path: path.to_path_buf(), failed: Some(failed) })
+    }
+
+    fn told<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && let Some(failed) = self.failed.take()
+        {
+            // Nobody to tell is nobody who wants to know.
+            let _ = failed.send(format!("{}: {error}", self.path.display()));
+        }
+        result
+    }
+}
+
+impl Write for Observations {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let result = self.file.write(octets);
+        self.told(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.file.flush();
+        self.told(result)
+    }
+}
+
+impl Drop for Observations {
+    fn drop(&mut self) {
+        // A failure has been told.
+        let _ = self.flush();
+    }
 }
 
 fn output_error(path: &Path, error: std::io::Error) -> RunError {
@@ -146,6 +198,9 @@ fn advance(world: &mut Network, end: Instant, options: &Options<'_>) {
     while world.now() < end && !cancelled() {
         let next = world.now() + SLICE;
         world.run_until(next.min(end));
+        if let Some(progress) = options.progress {
+            progress(world.now().as_micros() as f64 / end.as_micros() as f64);
+        }
     }
 }
 

@@ -202,7 +202,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
         let nodes = [run.nodes.get(SERVER as usize)?, run.nodes.get(SENSOR as usize)?];
         let title = format!("What radios are on for, {}: node 11 answers, 12 sends", way.name());
-        ledger(&title, &nodes, run.sim_seconds)
+        ledger(&title, &nodes, true, run.sim_seconds)
     };
     figures.extend(Way::ALL.into_iter().filter_map(at));
     figures

@@ -134,12 +134,27 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
     let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
     assert_balanced(&page);
     assert!(page.contains("a &lt;day&gt;") && !page.contains("a <day>"));
-    let (sleeping, others) = page.split_once("What the other nodes").expect("both ledgers");
+    let (sleeping, others) = page.split_once("What the others did").expect("both ledgers");
     assert!(sleeping.contains("node 1: poll") && others.contains("node 0: poll"));
-    assert!(sleeping.contains("hour of the day") && sleeping.contains("id=\"t-radios-0\""));
+    assert!(sleeping.contains("hours since midnight") && sleeping.contains("id=\"t-radios-0\""));
     // What a radio is on for lies over its being on.
     assert!(page.contains("[[1,5000,9000,\"on\"],[1,6000,9000,\"tx\"]]"));
-    assert!(page.contains("<td class=\"n\">0.10</td>"), "90 s of 86400 are 0.10 %");
+    assert!(page.contains("<td class=\"n\">0.104</td>"), "90 s of 86400 are 0.104 %");
+    // A node that always listens does nothing else that could be seen beside it.
+    assert!(sleeping.contains("node 1: listen") && !others.contains("node 0: listen"));
+}
+
+#[test]
+fn a_timeline_without_room_says_where_it_ends() {
+    let (scenario, mut result) = a_day();
+    result.timeline_full_at_s = Some(0.25);
+    let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
+    assert!(page.contains("no more room at 0.250 s") && page.contains("data-to=\"250000\""));
+    // A run may be over before its timeline begins.
+    result.timeline_full_at_s = None;
+    result.sim_seconds = 10.0;
+    let page = one_run(&HEADER, &scenario, &result, (60.0, 120.0));
+    assert!(page.contains("data-from=\"60000000\" data-to=\"60001000\""));
 }
 
 #[test]
@@ -147,5 +162,5 @@ fn a_short_run_has_no_hours() {
     let (scenario, mut result) = a_day();
     result.nodes.iter_mut().for_each(|node| node.duty_by_hour.truncate(1));
     let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
-    assert!(!page.contains("hour of the day"));
+    assert!(!page.contains("hours since midnight"));
 }

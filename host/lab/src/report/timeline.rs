@@ -5,9 +5,6 @@ use crate::chart::Timeline;
 use crate::run::{Activity, ActivityKind};
 use std::fmt::Write;
 
-/// The page stays usable with this many intervals; a window of half a second has some hundred.
-const MAX_INTERVALS: usize = 20_000;
-
 /// The data for the script, an empty canvas for it, and a table for those who cannot see it.
 pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
     let (from, to) = timeline.range_us;
@@ -15,7 +12,6 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
     let mut intervals: Vec<&Activity> = timeline.activity.iter().filter(inside).collect();
     // What a radio is on for is drawn over its being on.
     intervals.sort_by_key(|a| (a.kind != ActivityKind::On, a.from_us, a.node));
-    intervals.truncate(MAX_INTERVALS);
     let _ = writeln!(
         page,
         "<figure class=\"wide timeline\" id=\"t-{name}\"><figcaption>{}</figcaption>\n\

@@ -1,0 +1,114 @@
+//! `kinglet sim` and `kinglet lab` with files that cannot be written, and stopped in the middle.
+
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Every write to it fails for want of space.
+const FULL: &str = "/dev/full";
+
+fn kinglet() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// A scenario of its own for each test; a million seconds take minutes.
+fn scenario(name: &str, seconds: u32) -> PathBuf {
+    let path = scratch(name);
+    let flow = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n";
+    let text = format!("duration_s = {seconds}\n[topology]\nline = {{ hops = 1 }}\n{flow}");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn end_of(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |octets: Vec<u8>| String::from_utf8(octets).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[test]
+fn an_observation_without_space_is_told_and_costs_no_result() {
+    let file = scenario("sim-full.toml", 20);
+    for option in ["--pcap", "--trace"] {
+        let (code, out, err) = end_of(kinglet().arg("sim").arg(&file).args([option, FULL]));
+        assert_eq!(code, Some(3), "{option}: {err}");
+        assert!(err.contains("/dev/full") && err.contains("No space left"), "{err}");
+        assert!(out.contains("tcp-bulk"), "the results are there: {out}");
+    }
+}
+
+#[test]
+fn results_that_cannot_be_printed_are_an_error_and_a_closed_pipe_is_none() {
+    let file = scenario("sim-print.toml", 1);
+    let full = || OpenOptions::new().write(true).open(FULL).unwrap();
+    let (code, _, err) = end_of(kinglet().arg("sim").arg(&file).stdout(full()));
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("standard output: No space left"), "{err}");
+
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (code, _, err) = end_of(kinglet().arg("sim").arg(&file).stdout(writer));
+    assert_eq!(code, Some(0), "{err}");
+}
+
+#[test]
+fn where_nothing_can_be_written_nothing_is_simulated() {
+    let file = scenario("sim-long.toml", 10_000_000);
+    let nowhere = scratch("nowhere/page.html");
+    let (code, _, err) = end_of(kinglet().arg("sim").arg(&file).arg("--report").arg(&nowhere));
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("nowhere/page.html"), "{err}");
+
+    // A file is no directory.
+    let mut lab = kinglet();
+    lab.args(["lab", "run", "tcplp-hops", "--out"]).arg(&file);
+    let (code, _, err) = end_of(&mut lab);
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("sim-long.toml"), "{err}");
+
+    let (code, _, err) = end_of(kinglet().arg("sim").arg(&file).args(["--timeline", "1..2"]));
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("--report"), "{err}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_simulated() {
+    let file = scenario("sim-stopped.toml", 10_000_000);
+    let (json, page) = (scratch("sim-stopped.json"), scratch("sim-stopped.html"));
+    let mut child = kinglet()
+        .arg("sim")
+        .arg(&file)
+        .arg("--json")
+        .arg("--report")
+        .arg(&page)
+        .stdout(File::create(&json).unwrap())
+        .spawn()
+        .unwrap();
+    // Its handler is there when the first simulated seconds are.
+    thread::sleep(Duration::from_secs(1));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let patience = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() && Instant::now() < patience {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let Some(status) = child.try_wait().unwrap() else {
+        child.kill().unwrap();
+        panic!("it ends after a slice of simulated time");
+    };
+    assert_eq!(status.code(), Some(130));
+    let results: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let seconds = results["sim_seconds"].as_f64().unwrap();
+    assert!(seconds > 0.0 && seconds < 10_000_000.0, "{seconds}");
+    assert!(results["flows"][0]["bytes"].as_u64().unwrap() > 1_000, "{results}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("Stopped before the end"));
+}

@@ -1,0 +1,206 @@
+//! What a single simulation came to, in tables: the same on the terminal and on its page.
+
+use crate::output;
+use crate::run::{FlowResult, RunResult};
+use crate::stats::quantile;
+
+/// A table of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// What it is about.
+    pub title: &'static str,
+    /// One per column, with unit.
+    pub head: Vec<&'static str>,
+    /// As long as the head.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Flows, what became of readings and requests if there are any, nodes, and what radios were on
+/// for.
+pub fn of_run(result: &RunResult) -> Vec<Table> {
+    let tables = [flows(result), readings(result), requests(result), nodes(result), radios(result)];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// The same as text, each table after an empty line.
+pub fn text(result: &RunResult) -> String {
+    let one = |table: Table| {
+        // Kinds of flows are words, all else is aligned as numbers are.
+        let numbers_from = usize::from(table.head[0] == KIND);
+        format!("\n{}\n{}", table.title, output::table(&table.head, table.rows, numbers_from))
+    };
+    of_run(result).into_iter().map(one).collect()
+}
+
+const KIND: &str = "kind";
+
+fn ends(flow: &FlowResult) -> Vec<String> {
+    vec![flow.kind.to_owned(), flow.from.to_string(), flow.to.to_string()]
+}
+
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "–".to_owned())
+}
+
+fn flows(result: &RunResult) -> Table {
+    let row = |flow: &FlowResult| {
+        // Nobody counts the segments that reach a server of many clients.
+        let counted = flow.segments_sent > 0 && flow.readings.is_none() && !asks(flow);
+        let mut row = ends(flow);
+        row.extend([
+            format!("{:.1}", flow.goodput_kbps),
+            flow.bytes.to_string(),
+            flow.retransmissions.to_string(),
+            or_dash(counted.then(|| format!("{:.2}", flow.segment_loss * 100.0))),
+            or_dash(flow.rtt_ms.map(|ms| format!("{ms:.1}"))),
+            if flow.intact { "yes" } else { "NO" }.to_owned(),
+        ]);
+        row
+    };
+    let head = [KIND, "from", "to", "kb/s", "octets", "sent again", "loss, %", "RTT, ms", "intact"];
+    table("flows", head.to_vec(), result.flows.iter().map(row))
+}
+
+fn readings(result: &RunResult) -> Table {
+    let row = |flow: &FlowResult| {
+        let readings = flow.readings.as_ref()?;
+        let mut row = ends(flow);
+        let counts = [readings.generated, readings.delivered, readings.dropped, readings.lost];
+        row.extend(counts.map(|count| count.to_string()));
+        row.push(or_dash(readings.reliability().map(|share| format!("{:.2}", share * 100.0))));
+        Some(row)
+    };
+    let head = [KIND, "from", "to", "made", "delivered", "dropped", "lost", "reliability, %"];
+    table("readings of sensors", head.to_vec(), result.flows.iter().filter_map(row))
+}
+
+/// Whether the flow is requests, and there were any.
+fn asks(flow: &FlowResult) -> bool {
+    !flow.latencies_ms.is_empty() || flow.failed > 0
+}
+
+fn requests(result: &RunResult) -> Table {
+    let row = |flow: &FlowResult| {
+        let latency =
+            |share| or_dash(quantile(&flow.latencies_ms, share).map(|ms| format!("{ms:.1}")));
+        let mut row = ends(flow);
+        row.extend([flow.latencies_ms.len().to_string(), flow.failed.to_string()]);
+        row.extend([0.5, 0.95].map(latency));
+        row
+    };
+    let head = [KIND, "from", "to", "answered", "failed", "median, ms", "95 % within, ms"];
+    let rows = result.flows.iter().filter(|flow| asks(flow)).map(row);
+    table("requests", head.to_vec(), rows)
+}
+
+fn nodes(result: &RunResult) -> Table {
+    let row = |node: &crate::run::NodeResult| {
+        vec![
+            node.id.to_string(),
+            node.frames_sent.to_string(),
+            node.frames_failed.to_string(),
+            node.queue_drops.to_string(),
+            format!("{:.2}", node.duty_cycle * 100.0),
+            format!("{:.1}", node.energy_mj),
+            format!("{:.3}", node.cpu_duty_cycle * 100.0),
+            format!("{:.1}", node.cpu_mj),
+        ]
+    };
+    let head = [
+        "node",
+        "frames",
+        "failed",
+        "queue drops",
+        "radio on, %",
+        "radio, mJ",
+        "CPU, %",
+        "CPU, mJ",
+    ];
+    table("nodes", head.to_vec(), result.nodes.iter().map(row))
+}
+
+fn radios(result: &RunResult) -> Table {
+    let row = |node: &crate::run::NodeResult| {
+        let share = |seconds: f64| format!("{:.3}", 100.0 * seconds / result.sim_seconds.max(1e-9));
+        let parts = node.radio_s.parts();
+        let sum = parts.iter().map(|(_, seconds)| seconds).sum();
+        let mut row = vec![node.id.to_string()];
+        row.extend(parts.iter().map(|(_, seconds)| share(*seconds)));
+        row.push(share(sum));
+        row
+    };
+    let mut head = vec!["node"];
+    head.extend(
+        result.nodes.first().into_iter().flat_map(|n| n.radio_s.parts()).map(|(name, _)| name),
+    );
+    head.push("sum");
+    table("what radios were on for, % of the time", head, result.nodes.iter().map(row))
+}
+
+fn table(
+    title: &'static str,
+    head: Vec<&'static str>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Table {
+    Table { title, head, rows: rows.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{NodeResult, RadioSeconds, Readings};
+
+    fn result() -> RunResult {
+        let base = FlowResult { from: 3, intact: true, ..FlowResult::default() };
+        let counts = Readings { generated: 70, delivered: 63, lost: 1, ..Readings::default() };
+        let sensor = FlowResult {
+            kind: "anemometer",
+            segments_sent: 9,
+            readings: Some(counts),
+            ..base.clone()
+        };
+        let asking = FlowResult {
+            kind: "coap-client",
+            segments_sent: 2,
+            latencies_ms: vec![10.0, 30.0],
+            failed: 1,
+            ..base.clone()
+        };
+        let bulk = FlowResult { kind: "tcp-bulk", segments_sent: 200, segment_loss: 0.025, ..base };
+        let radio_s = RadioSeconds { poll: 1.0, listen: 2.0, ..RadioSeconds::default() };
+        let node = NodeResult { id: 3, radio_s, duty_cycle: 0.03, ..NodeResult::default() };
+        RunResult {
+            flows: vec![sensor, asking, bulk],
+            nodes: vec![node],
+            sim_seconds: 100.0,
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn every_kind_of_flow_has_the_table_it_needs() {
+        let tables = of_run(&result());
+        let titles: Vec<&str> = tables.iter().map(|table| table.title).collect();
+        let radios = "what radios were on for, % of the time";
+        assert_eq!(titles, ["flows", "readings of sensors", "requests", "nodes", radios]);
+        for table in &tables {
+            assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{table:?}");
+        }
+        // Only a transfer knows what of its segments got lost.
+        let losses: Vec<&str> = tables[0].rows.iter().map(|row| row[6].as_str()).collect();
+        assert_eq!(losses, ["–", "–", "2.50"]);
+        assert_eq!(tables[1].rows, [["anemometer", "3", "0", "70", "63", "0", "1", "98.44"]]);
+        assert_eq!(tables[2].rows, [["coap-client", "3", "0", "2", "1", "20.0", "29.0"]]);
+        assert_eq!(tables[4].rows[0][1..3], ["1.000", "2.000"]);
+        assert_eq!(tables[4].rows[0].last().map(String::as_str), Some("3.000"));
+    }
+
+    #[test]
+    fn a_run_without_sensors_and_requests_says_nothing_of_them() {
+        let mut result = result();
+        result.flows.drain(..2);
+        let text = text(&result);
+        assert!(text.contains("tcp-bulk") && text.contains("\nnodes\n"), "{text}");
+        assert!(!text.contains("readings") && !text.contains("requests"), "{text}");
+    }
+}
