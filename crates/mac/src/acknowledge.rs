@@ -10,8 +10,10 @@ use kinglet_radio::{
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Repr;
 
-/// Preamble and SFD: [`SHR_PHR`] without the PHR, which is one octet.
-const PREAMBLE_SFD: Duration = Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
+/// Preamble and SFD, from the first symbol of a frame to the instant that events name: [`SHR_PHR`]
+/// without the PHR, which is one octet.
+pub(crate) const PREAMBLE_SFD: Duration =
+    Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
 
 /// An immediate acknowledgement for a frame that has just been received.
 pub(crate) struct OwedAck {

@@ -6,22 +6,23 @@
 //! A *sample* is the instant of the first symbol of a frame that the leaf would hear.
 //!
 //! Frames that come at samples show how fast the parent's clock goes. The leaf then listens where
-//! they come, and no longer for as long as its own and any parent's clock could differ.
+//! they come, and no longer for as long as its own and any parent's clock could differ. To a leaf
+//! for which nothing comes nobody tells the time: it goes by what the clocks are specified for, and
+//! synchronises so often that it need not listen long.
 
+use crate::acknowledge::PREAMBLE_SFD;
 use crate::data_request::DataRequest;
 use crate::indirect::Sleepers;
 use crate::mac::{Mac, Sizes, TxState};
 use crate::queue::{Delivery, Kind, Token};
 use crate::receive::Heard;
 use kinglet_mem::Array;
-use kinglet_radio::{Capabilities, OCTET, SHR_PHR, SYMBOL};
+use kinglet_radio::{Capabilities, SYMBOL};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{self, Address, FrameType, Repr, Version};
 
 /// The unit of phase and period: ten symbols.
 const UNIT_US: u64 = 10 * SYMBOL.as_micros();
-/// From the first symbol of a frame to the end of its SFD.
-const TO_SFD: Duration = Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
 /// How long before a sample, or before a frame that names one, the radio gets the frame.
 /// OpenThread's request-ahead time (`config/mac.h`).
 const AHEAD: Duration = Duration::from_millis(2);
@@ -30,13 +31,18 @@ const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
 /// Without a word for so long, a leaf does not sample any more (OpenThread's CSL timeout,
 /// `mac.hpp`).
 const TIMEOUT: Duration = Duration::from_secs(100);
-/// A drift that was measured is believed to stay within so many parts per million: a degree moves a
-/// crystal cut for room temperature by a tenth of one, and one is for rounding.
+/// A drift that was measured is right to so many parts per million: one is for rounding, and one for
+/// what the measurement takes.
 const STEADY_PPM: u64 = 2;
+/// In this time it may become wrong by one more: 12 in an hour, which a tuning fork for 32 kHz does
+/// 20 degrees from room temperature (0.034 ppm per square degree) when it warms by nine.
+const AGEING_US: u64 = 300_000_000;
 /// A drift that is known so well need not be learnt.
 const EXACT_PPM: u64 = 10;
-/// While it is not, the leaf synchronises after this at the latest.
-const UNLEARNT_INTERVAL: Duration = Duration::from_secs(10);
+/// By how much earlier and later than [`UNCERTAINTY`] the leaf listens at the most: before it
+/// would have to, it synchronises. Guards that grow to that within 10 s (40 ppm) take 0.4 ms in
+/// each period of a second in the mean, and a synchronisation some 3 ms in all of that time.
+const MAX_GUARD: Duration = Duration::from_micros(400);
 /// How long after a failed synchronisation the next one is tried.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -49,8 +55,8 @@ pub struct Csl {
     /// are specified for. Decides how much earlier and longer than needed the leaf listens until
     /// it has measured how far they do.
     pub drift_ppm: u16,
-    /// After what time the leaf synchronises again, at most 50 s; earlier until it has measured
-    /// the drift.
+    /// After what time the leaf synchronises again at the latest, 1 to 50 s; earlier if the clocks
+    /// may be 0.4 ms apart by then for all that is known, but not more than once in a period.
     pub sync_interval: Duration,
 }
 
@@ -81,38 +87,58 @@ const fn in_range(value: u64, low: u64, high: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drift {
     ppm: i64,
-    /// How wrong that may be.
+    /// How wrong that was when it was measured, and how wrong it can become.
     doubt: u64,
+    most: u64,
+    measured: Instant,
 }
 
 impl Drift {
+    const NONE: Drift = Drift { ppm: 0, doubt: 0, most: 0, measured: Instant::ZERO };
+
     /// Before anything is measured.
     const fn unknown(csl: &Csl) -> Self {
-        Drift { ppm: 0, doubt: csl.drift_ppm as u64 }
+        let most = csl.drift_ppm as u64;
+        Drift { ppm: 0, doubt: most, most, measured: Instant::ZERO }
     }
 
     /// A frame came so many microseconds late, `age` after the synchronisation.
-    fn measured(late_us: i64, age: Duration) -> Option<Self> {
+    fn measured(csl: &Csl, came: Instant, late_us: i64, age: Duration) -> Option<Self> {
         let age = i64::try_from(age.as_micros()).ok()?;
         let ppm = late_us.saturating_mul(1_000_000).checked_div(age)?;
         let spread = UNCERTAINTY.as_micros().saturating_mul(1_000_000);
         let doubt = spread.checked_div(age.unsigned_abs())?.saturating_add(STEADY_PPM);
-        Some(Drift { ppm, doubt })
+        // From there to the other end of what the clocks are specified for.
+        let most = u64::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
+        Some(Drift { ppm, doubt, most, measured: came })
+    }
+
+    /// How wrong it may be at an instant.
+    fn doubt_at(self, at: Instant) -> u64 {
+        let aged = (at - self.measured).as_micros() / AGEING_US;
+        self.doubt.saturating_add(aged).min(self.most)
     }
 
     /// This, or `new` if that is at least as exact or shows that this is wrong.
     fn or(self, new: Self) -> Self {
-        let apart = self.ppm.abs_diff(new.ppm) > self.doubt.saturating_add(new.doubt);
-        if new.doubt <= self.doubt || apart { new } else { self }
+        let doubt = self.doubt_at(new.measured);
+        let apart = self.ppm.abs_diff(new.ppm) > doubt.saturating_add(new.doubt);
+        if new.doubt <= doubt || apart { new } else { self }
     }
 
-    /// By how much later than its clock says what the parent does comes, `age` after the
-    /// synchronisation, and how much earlier or later still.
-    fn after(self, age: Duration) -> (i64, Duration) {
+    /// By how much later than its clock says what the parent does comes at an instant, `age` after
+    /// the synchronisation, and how much earlier or later still.
+    fn after(self, age: Duration, at: Instant) -> (i64, Duration) {
         let age = age.as_micros();
         let late = self.ppm.saturating_mul(i64::try_from(age).unwrap_or(i64::MAX));
-        let guard = age.saturating_mul(self.doubt).div_ceil(1_000_000);
+        let guard = age.saturating_mul(self.doubt_at(at)).div_ceil(1_000_000);
         (late.checked_div(1_000_000).unwrap_or(0), UNCERTAINTY + Duration::from_micros(guard))
+    }
+
+    /// How long after a synchronisation the guard is [`MAX_GUARD`].
+    fn good_for(self, now: Instant) -> Duration {
+        let guard = MAX_GUARD.as_micros().saturating_mul(1_000_000);
+        guard.checked_div(self.doubt_at(now)).map_or(Duration::MAX, Duration::from_micros)
     }
 }
 
@@ -141,7 +167,7 @@ impl Sampling {
         sample: Instant::ZERO,
         synced: None,
         sync_at: None,
-        drift: Drift { ppm: 0, doubt: 0 },
+        drift: Drift::NONE,
     };
 }
 
@@ -180,16 +206,17 @@ impl<S: Sizes> Mac<S> {
 
     /// Whether a frame that waits should be left to the next sample, not asked for, because its
     /// time of arrival teaches how far the clocks drift apart.
-    pub const fn is_learning_drift(&self) -> bool {
-        self.is_sampling() && self.sampling.drift.doubt > EXACT_PPM
+    pub fn is_learning_drift(&self) -> bool {
+        let Sampling { drift, sample, .. } = self.sampling;
+        self.is_sampling() && drift.doubt_at(sample) > EXACT_PPM
     }
 
     /// From when to when the radio listens for the next sample.
     pub(crate) fn sample_window(&self) -> Option<(Instant, Instant)> {
         let Sampling { sample, synced, drift, .. } = self.sampling;
-        let (late_us, guard) = drift.after(sample - synced?);
+        let (late_us, guard) = drift.after(sample - synced?, sample);
         let sample = shifted(sample, late_us);
-        Some((sample - guard, sample + TO_SFD + guard))
+        Some((sample - guard, sample + PREAMBLE_SFD + guard))
     }
 
     /// A frame of `src` came without having been asked for. Its distance from the nearest sample is
@@ -197,7 +224,7 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn learn_drift(&mut self, sfd: Instant, src: Address) {
         if src == self.sampling.parent
             && self.data_request == DataRequest::Idle
-            && let Some(measured) = self.drift_shown_by(sfd - TO_SFD)
+            && let Some(measured) = self.drift_shown_by(sfd - PREAMBLE_SFD)
         {
             self.sampling.drift = self.sampling.drift.or(measured);
         }
@@ -214,11 +241,11 @@ impl<S: Sizes> Mac<S> {
         let late_us = after.checked_rem_euclid(period)?.checked_sub(half)?;
         let age = came.checked_since(synced)?;
         // Farther from it than clocks can be, it was not sent for a sample.
-        let (_, most) = Drift::unknown(&csl).after(age);
+        let (_, most) = Drift::unknown(&csl).after(age, came);
         if late_us.unsigned_abs() > most.as_micros() {
             return None;
         }
-        Drift::measured(late_us, age)
+        Drift::measured(&csl, came, late_us, age)
     }
 
     /// A sample has passed.
@@ -268,7 +295,13 @@ impl<S: Sizes> Mac<S> {
         // It has another content than the attempt before, so it needs another counter.
         slot.secured = false;
         let first_symbol = sample - Duration::from_micros(u64::from(units).saturating_mul(UNIT_US));
-        Some(first_symbol + TO_SFD)
+        Some(first_symbol + PREAMBLE_SFD)
+    }
+
+    /// Whether the head tells somebody when this device listens who is not its parent any more.
+    pub(crate) fn head_is_for_nobody(&self) -> bool {
+        let parent = self.sampling.parent;
+        self.queue.head().is_some_and(|slot| slot.kind == Kind::Sync && slot.dst != parent)
     }
 
     /// The parent has heard when this device listens, or not.
@@ -278,8 +311,7 @@ impl<S: Sizes> Mac<S> {
         self.sampling.synced = heard.then_some(now);
         let after = match heard {
             false => RETRY,
-            true if self.is_learning_drift() => csl.sync_interval.min(UNLEARNT_INTERVAL),
-            true => csl.sync_interval,
+            true => self.sampling.drift.good_for(now).max(csl.period).min(csl.sync_interval),
         };
         self.sampling.sync_at = Some(now + after);
         // The next one that can still be prepared.
@@ -307,7 +339,7 @@ impl<S: Sizes> Mac<S> {
         let (Address::Short(short), Some(csl)) = (frame.src, frame.csl) else { return };
         if csl.period > 0 && self.capabilities.contains(Capabilities::SCHEDULED) {
             let units = |n: u16| Duration::from_micros(u64::from(n).saturating_mul(UNIT_US));
-            let sample = sfd - TO_SFD + units(csl.phase);
+            let sample = sfd - PREAMBLE_SFD + units(csl.phase);
             self.sleepers.learn(short, Samples::new(now, sample, units(csl.period)));
         }
     }
@@ -326,7 +358,7 @@ impl<S: Sizes> Mac<S> {
     /// When the SFD of a frame to `dst` has to end for `dst` to hear it, if it has not asked.
     pub(crate) fn sfd_for(&self, dst: Address) -> Option<Instant> {
         let Address::Short(short) = dst else { return None };
-        Some(self.sleepers.next_sample(short)? + TO_SFD)
+        Some(self.sleepers.next_sample(short)? + PREAMBLE_SFD)
     }
 
     /// Whether the head has to be at a certain time on the air.

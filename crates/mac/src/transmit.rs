@@ -61,7 +61,7 @@ impl<S: Sizes> Mac<S> {
             }
             let sfd = self.head_sfd(now);
             let late = sfd.is_some_and(|sfd| Self::is_far(now, sfd) && self.head_is_indirect());
-            let failure = match late {
+            let failure = match late || self.head_is_for_nobody() {
                 true => Delivery::Missed,
                 false if self.secure_head().is_err() => Delivery::CounterError,
                 false => break sfd,

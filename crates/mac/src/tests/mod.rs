@@ -7,6 +7,7 @@ mod parent;
 mod queueing;
 mod receiving;
 mod retrying;
+mod sampling;
 mod securing;
 
 use crate::*;

@@ -1,0 +1,171 @@
+//! A leaf that samples the channel, whose parent has another clock.
+
+use super::*;
+
+/// From the first symbol to the end of the SFD.
+const SFD: Duration = Duration::from_micros(160);
+const PERIOD: Duration = Duration::from_secs(1);
+
+struct Leaf {
+    mac: TestMac,
+    now: Instant,
+    /// When the parent believes that the leaf first listens after its last word, by the leaf's
+    /// clock, and when that was said.
+    told: Instant,
+    synced: Instant,
+    /// From one word to the next.
+    intervals: Vec<Duration>,
+    /// The longest that it listened for a sample.
+    longest: Duration,
+}
+
+impl Leaf {
+    fn new(drift_ppm: u16) -> Self {
+        let csl = Some(Csl { period: PERIOD, drift_ppm, sync_interval: Duration::from_secs(50) });
+        let mut mac = TestMac::new(
+            Config { csl, rx_on_when_idle: false, ..config() },
+            all(),
+            drift_ppm.into(),
+        );
+        assert_eq!(mac.poll_radio(T0).map(|submission| submission.command), Some(Command::Off));
+        assert!(mac.start_sampling(T0, PEER));
+        let (intervals, longest) = (Vec::new(), Duration::ZERO);
+        Leaf { mac, now: T0, told: T0, synced: T0, intervals, longest }
+    }
+
+    /// When something comes, by the leaf's clock, that the parent, whose clock is late by so many
+    /// parts per million, sends at the sample after `at`.
+    fn arrival(&self, at: Instant, late_ppm: i64) -> Instant {
+        let sample = csl_after(self.told, at);
+        let age = (sample - self.synced).as_micros() as i64;
+        let late = age * late_ppm / 1_000_000;
+        Instant::from_micros((sample.as_micros() as i64 + late) as u64)
+    }
+
+    /// Runs until `end`, with a parent that acknowledges; no sample may miss what it would send.
+    fn run(&mut self, end: Instant, late_ppm: i64) {
+        while self.now < end {
+            self.now = self.mac.deadline().map_or(self.now, |at| at.max(self.now));
+            self.mac.handle_deadline(self.now);
+            while let Some(submission) = self.mac.poll_radio(self.now) {
+                let frame = submission.frame.to_vec();
+                match submission.command {
+                    Command::Transmit { start: Start::At(sfd), .. } => self.hear(sfd, &frame),
+                    Command::Receive { start: Start::At(from), until: Some(until), .. } => {
+                        let comes = self.arrival(from - PERIOD / 2, late_ppm);
+                        assert!(from <= comes && comes + SFD <= until, "{from:?} {comes:?}");
+                        self.longest = self.longest.max(until - from);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The leaf has told when it listens.
+    fn hear(&mut self, sfd: Instant, frame: &[u8]) {
+        let csl = Frame::parse(frame).unwrap().csl().unwrap();
+        if self.mac.is_sampling() {
+            self.intervals.push(sfd - self.synced);
+        }
+        self.synced = sfd - SFD;
+        self.told = self.synced + Duration::from_micros(u64::from(csl.phase) * 160);
+        self.now = sfd;
+        transmitted(&mut self.mac, sfd, Ack::Received { frame_pending: false });
+    }
+
+    /// A frame comes at a sample some seconds after the leaf's last word.
+    fn frame(&mut self, late_ppm: i64) {
+        while !(4..7).contains(&((self.now - self.synced).as_micros() / 1_000_000)) {
+            self.run(self.now + PERIOD, late_ppm);
+        }
+        let comes = self.arrival(self.now + PERIOD, late_ppm);
+        self.run(comes - Duration::from_millis(1), late_ppm);
+        self.now = comes + SFD;
+        let sequence = self.intervals.len() as u8;
+        let frame = data_frame(PEER, Address::Short(1), sequence, true);
+        assert!(receive(&mut self.mac, self.now, &frame).is_ok());
+    }
+}
+
+fn csl_after(first: Instant, at: Instant) -> Instant {
+    let periods = (at - first).as_micros().div_ceil(PERIOD.as_micros());
+    first + PERIOD * u32::try_from(periods).unwrap()
+}
+
+#[test]
+fn a_parent_that_was_left_is_not_told() {
+    let mut leaf = Leaf::new(40);
+    leaf.mac.stop_sampling();
+    assert!(leaf.mac.start_sampling(T0, Address::Short(3)));
+    while leaf.mac.info().slots_used > 0 {
+        leaf.now = leaf.mac.deadline().map_or(leaf.now, |at| at.max(leaf.now));
+        leaf.mac.handle_deadline(leaf.now);
+        let Some(submission) = leaf.mac.poll_radio(leaf.now) else { continue };
+        if let Command::Transmit { start: Start::At(sfd), .. } = submission.command {
+            let frame = submission.frame.to_vec();
+            assert_eq!(Frame::parse(&frame).unwrap().dst(), Address::Short(3));
+            leaf.hear(sfd, &frame);
+        }
+    }
+    assert!(leaf.mac.is_sampling());
+}
+
+/// The most that a leaf listens: a symbol of each end and 0.4 ms, before and after.
+const MOST: Duration = Duration::from_micros(160 + 2 * (32 + 400) + 2);
+
+#[test]
+fn an_idle_leaf_synchronises_before_it_has_to_listen_for_long() {
+    for (drift_ppm, seconds) in [(4_i64, 50), (10, 40), (20, 20), (40, 10), (100, 4), (200, 2)] {
+        for late_ppm in [drift_ppm, -drift_ppm, 0] {
+            let mut leaf = Leaf::new(drift_ppm.unsigned_abs() as u16);
+            leaf.run(T0 + Duration::from_secs(600), late_ppm);
+            // What comes in between is rounded to a period and takes its time to leave.
+            let expected = Duration::from_secs(seconds);
+            for &interval in &leaf.intervals {
+                let late = interval - expected;
+                assert!(interval >= expected && late < PERIOD, "{drift_ppm} {interval:?}");
+            }
+            assert!(!leaf.intervals.is_empty());
+            let slack = Duration::from_micros(2 * drift_ppm.unsigned_abs());
+            assert!(leaf.longest <= MOST + slack, "{drift_ppm}: {:?}", leaf.longest);
+        }
+    }
+}
+
+#[test]
+fn a_leaf_that_has_heard_frames_at_samples_listens_shorter_and_says_less() {
+    for late_ppm in [40, -40, 13, 0] {
+        let mut leaf = Leaf::new(40);
+        leaf.run(T0 + Duration::from_secs(2), late_ppm);
+        assert!(leaf.mac.is_learning_drift());
+        leaf.frame(late_ppm);
+        assert!(!leaf.mac.is_learning_drift());
+        let end = leaf.now + Duration::from_secs(20);
+        leaf.run(end, late_ppm);
+        leaf.longest = Duration::ZERO;
+        leaf.intervals.clear();
+        let end = leaf.now + Duration::from_secs(300);
+        leaf.run(end, late_ppm);
+        assert!(leaf.longest < MOST, "{late_ppm}: {:?}", leaf.longest);
+        let shortest = leaf.intervals.iter().min().unwrap();
+        assert!(*shortest >= Duration::from_secs(48), "{late_ppm}: {shortest:?}");
+    }
+}
+
+#[test]
+fn what_was_measured_long_ago_is_believed_less() {
+    for warms in [-1, 1] {
+        let mut leaf = Leaf::new(40);
+        leaf.run(T0 + Duration::from_secs(2), 20);
+        leaf.frame(20);
+        // It gets warmer or colder, 10 ppm in each of two hours, and nothing comes.
+        for minute in 1..=120 {
+            let end = leaf.now + Duration::from_secs(60);
+            leaf.run(end, 20 + warms * minute / 6);
+        }
+        assert!(leaf.mac.is_learning_drift());
+        leaf.frame(20 + warms * 20);
+        assert!(!leaf.mac.is_learning_drift());
+    }
+}
