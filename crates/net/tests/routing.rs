@@ -2,15 +2,14 @@
 
 mod common;
 
-use common::{LIMITS, NOW, global, local};
+use common::{LIMITS, NOW, Plan, global, local};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    BindError, Child, Config, Discard, InterfaceAddress, Learnt, Neighbour, Net, NextHop, Parked,
-    Partial, Queued, Route, Routing, SendError, Sizes, Slot, UdpSocket,
+    BindError, Config, Discard, InterfaceAddress, Learnt, Net, NextHop, Route, Routing, SendError,
 };
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
-use kinglet_wire::sixlowpan::{Context, link_address_of};
+use kinglet_wire::sixlowpan::link_address_of;
 
 const PORT: u16 = 0xF0BF;
 
@@ -31,24 +30,7 @@ impl Routing for Knowing {
     }
 }
 
-struct Learner;
-impl Sizes for Learner {
-    type Storage = [u8; 1280];
-    type Packets = [Slot<Self::Storage>; 8];
-    type Reassembly = [Option<Partial>; 2];
-    type Output = [Option<Queued>; 4];
-    type Host = [Option<Queued>; 2];
-    type Children = [Option<Child>; 3];
-    type Indirect = [Option<Parked>; 4];
-    type Addresses = [Option<InterfaceAddress>; 2];
-    type Routes = [Option<Route>; 6];
-    type Neighbours = [Option<Neighbour>; 2];
-    type Contexts = [Option<Context>; 2];
-    type Routing = Knowing;
-    type UdpSockets = [UdpSocket; 2];
-}
-
-type Node = Net<Learner, u32>;
+type Node = Net<Plan<Knowing>, u32>;
 
 fn learner() -> Node {
     let mut node = Node::new(Config::new(Address::Short(1)));

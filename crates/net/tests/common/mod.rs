@@ -2,20 +2,21 @@
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
+use core::marker::PhantomData;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
     BodySource, Child, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress,
-    Net, NextHop, Parked, Partial, Queued, Route, Sizes, Slot, Stale, UdpSocket,
+    Net, NextHop, Parked, Partial, Queued, Route, Routing, Sizes, Slot, Stale, UdpSocket,
 };
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 use kinglet_wire::sixlowpan::Context;
 
-/// Like a router's plan.
-pub struct Plan;
-impl Sizes for Plan {
+/// Like a router's plan, with routes learnt by `R`.
+pub struct Plan<R = ()>(PhantomData<R>);
+impl<R: Routing> Sizes for Plan<R> {
     type Storage = [u8; 1280];
     type Packets = [Slot<Self::Storage>; 8];
     type Reassembly = [Option<Partial>; 2];
@@ -27,7 +28,7 @@ impl Sizes for Plan {
     type Routes = [Option<Route>; 6];
     type Neighbours = [Option<kinglet_net::Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
-    type Routing = ();
+    type Routing = R;
     type UdpSockets = [UdpSocket; 2];
 }
 
