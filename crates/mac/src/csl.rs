@@ -205,10 +205,10 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Whether a frame that waits should be left to the next sample, not asked for, because its
-    /// time of arrival teaches how far the clocks drift apart.
-    pub fn is_learning_drift(&self) -> bool {
-        let Sampling { drift, sample, .. } = self.sampling;
-        self.is_sampling() && drift.doubt_at(sample) > EXACT_PPM
+    /// time of arrival teaches how far the clocks drift apart. That is so at the beginning only:
+    /// who asks and later waits for samples again has answers that come late for TCP.
+    pub const fn is_learning_drift(&self) -> bool {
+        self.is_sampling() && self.sampling.drift.doubt > EXACT_PPM
     }
 
     /// From when to when the radio listens for the next sample.

@@ -164,8 +164,11 @@ fn what_was_measured_long_ago_is_believed_less() {
             let end = leaf.now + Duration::from_secs(60);
             leaf.run(end, 20 + warms * minute / 6);
         }
-        assert!(leaf.mac.is_learning_drift());
+        let often = leaf.intervals.last().unwrap();
+        assert!(*often < Duration::from_secs(16), "{often:?}");
         leaf.frame(20 + warms * 20);
-        assert!(!leaf.mac.is_learning_drift());
+        leaf.run(leaf.now + Duration::from_secs(120), 20 + warms * 20);
+        let seldom = leaf.intervals.last().unwrap();
+        assert!(*seldom > Duration::from_secs(36), "{seldom:?}");
     }
 }
