@@ -278,8 +278,12 @@ impl<P: Profile> Node<P> {
                 self.tcp().notify_lost(now, payload);
             }
         }
-        self.settle_mesh(now);
-        while self.mac.can_accept(mac::Class::Control) {
+        loop {
+            // Every round may have made room for its messages.
+            self.settle_mesh(now);
+            if !self.mac.can_accept(mac::Class::Control) {
+                return;
+            }
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
             let Some(pending) = self.net.pending() else { return };

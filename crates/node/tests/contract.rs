@@ -2,15 +2,16 @@
 
 mod common;
 use common::*;
-use kinglet::mac::Submission;
-use kinglet::net::{NextHop, Route, UdpHandle};
+use kinglet::mac::{Class, Csl, Csma, Indirect, Key, Mac, Security, Submission, Token, TxRequest};
+use kinglet::mesh::{self, Role};
+use kinglet::net::{NextHop, QueueDiscipline, Red, Route, UdpHandle};
 use kinglet::radio::{Access, Ack, Capabilities, Command, Event};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use kinglet::wire::ipv6::{Header, protocol};
-use kinglet::wire::{checksum, tcp};
-use kinglet::{BorderRouter, Config, Node};
+use kinglet::wire::{checksum, tcp, udp};
+use kinglet::{BorderRouter, Config, MESH_PORT, Node, Polling, mac};
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -22,6 +23,8 @@ const ROUTER: u8 = 0;
 const LEAF: u8 = 1;
 /// One whose only neighbour, node 2, sleeps.
 const PARENT: u8 = 2;
+/// One that learns routes, in any role.
+const MESH: u8 = 3;
 
 /// A border router of this kind with a listener, a socket and the handles that it was given.
 struct Device<const KIND: u8> {
@@ -29,6 +32,87 @@ struct Device<const KIND: u8> {
     node: RefCell<Box<Node<BorderRouter>>>,
     socket: UdpHandle,
     handles: Vec<Handle>,
+    security: Option<Security>,
+}
+
+/// What node `short` sends by a radio of its own: a frame with this payload, or a data request.
+fn sent_by(
+    short: u16,
+    security: Option<Security>,
+    sequence: u8,
+    payload: Option<&[u8]>,
+) -> Vec<u8> {
+    let config = mac::Config {
+        short,
+        csma: Csma::Hardware,
+        security,
+        rx_on_when_idle: payload.is_some(),
+        ..mac::Config::DEFAULT
+    };
+    let mut mac: Mac<BorderRouter> = Mac::new(config, Capabilities::CSMA, u64::from(sequence));
+    let (now, dst) = (Instant::ZERO, Address::Short(1));
+    let (ack, token, class, frame_pending) = (true, Token(0), Class::Data, false);
+    match payload {
+        None => mac.request_data(now, dst).unwrap(),
+        Some(payload) => {
+            let request = TxRequest { dst, ack, token, class, frame_pending };
+            let fill = |room: &mut [u8]| {
+                let len = payload.len().min(room.len());
+                room[..len].copy_from_slice(&payload[..len]);
+                len
+            };
+            mac.enqueue(now, request, fill).unwrap();
+        }
+    }
+    let mut frame = Vec::new();
+    while let Some(submission) = mac.poll_radio(now) {
+        frame = submission.frame.to_vec();
+    }
+    frame
+}
+
+/// One key for all; a device begins at one of a few counters, so that some have been used before.
+fn security(counter: u32) -> Option<Security> {
+    Some(Security { key: Key([1; 16]), eui64_prefix: [0; 6], first_counter: counter })
+}
+
+/// A message of node 9's mesh that is well-formed or noise.
+fn mesh_packet(random: &mut Pcg32) -> Vec<u8> {
+    let [kind, entries, leaves, len] = random.next_u32().to_le_bytes();
+    let mut data = vec![0; usize::from(len % 82)];
+    random.fill_bytes(&mut data);
+    if kind & 7 != 0 {
+        // See `crates/mesh/src/message.rs`: an advertisement, or what is said to one.
+        let (entries, leaves) = (usize::from(entries % 3), usize::from(leaves % 3));
+        data.resize([2 + 3 * entries + 5 * leaves, 1, 2, 3, 3, 1][usize::from(kind % 6)], 1);
+        data[0] = 0x11 + kind % 6;
+        if kind.is_multiple_of(6) {
+            data[1] = data[1] & 0x80 | entries as u8;
+            for at in
+                (2..2 + 3 * entries).step_by(3).chain((2 + 3 * entries..data.len()).step_by(5))
+            {
+                (data[at], data[at + 1]) = (0, data[at + 1] % 8);
+            }
+            for at in (4 + 3 * entries..data.len()).step_by(5) {
+                (data[at], data[at + 1]) = (0, data[at + 1] % 8);
+            }
+        }
+    }
+    let src = local(9);
+    let dst = if kind & 8 == 0 { "ff02::1".parse().unwrap() } else { local(1) };
+    let (traffic_class, flow_label, hop_limit) = (0, 0, 255);
+    let (next_header, payload_len) = (protocol::UDP, 8 + data.len() as u16);
+    let header =
+        Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+    let mut packet = vec![0; 48];
+    header.emit(&mut packet).unwrap();
+    let (port, length) = (MESH_PORT, payload_len);
+    let upper = udp::Header { src_port: port, dst_port: port, length, checksum: 0 };
+    upper.emit(&mut packet[40..]).unwrap();
+    packet.extend(data);
+    let sum = header.pseudo_header_sum(usize::from(length), protocol::UDP);
+    udp::fill_checksum(&mut packet[40..], sum).unwrap();
+    packet
 }
 
 /// A whole IPv6 packet from node 9 or a host.
@@ -71,6 +155,19 @@ fn some_packet(random: &mut Pcg32) -> Vec<u8> {
     packet
 }
 
+/// One that the device can read although it has a key, or that its mesh can.
+fn sound_frame(kind: u8, has_key: bool, random: &mut Pcg32) -> Vec<u8> {
+    let dice = random.next_u32();
+    let packet = match kind == MESH && dice & 1 != 0 {
+        true => mesh_packet(random),
+        false => some_packet(random),
+    };
+    let counter = [dice >> 27, dice >> 5, u32::MAX][(dice & 0xff) as usize % 3];
+    let payload = [&[0x41], &packet[..packet.len().min(80)]].concat();
+    let security = security(counter).filter(|_| has_key);
+    sent_by(9, security, (dice >> 8) as u8, Some(&payload))
+}
+
 fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     let [kind, sequence, noise, tag] = random.next_u32().to_le_bytes();
     let repr = Repr {
@@ -111,11 +208,6 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     frame
 }
 
-/// Node 2 asks for data.
-fn data_request(sequence: u8) -> [u8; 10] {
-    [0x63, 0x88, sequence, 0xCD, 0xAB, 1, 0, 2, 0, 4]
-}
-
 fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     let dice = random.next_u32();
     let sfd = now - Duration::from_micros(u64::from(random.next_u32() % 5_000));
@@ -133,6 +225,27 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     }
 }
 
+/// What can be chosen, apart from what a node is.
+fn vary(config: &mut Config, seed: u64) {
+    config.polling = if seed.is_multiple_of(3) { Polling::TCPLP } else { Polling::DEFAULT };
+    config.mac.retry_delay_max = Duration::from_millis(seed % 3 * 40);
+    config.mac.adaptive_retry_delay = seed % 7 > 3;
+    config.mac.indirect = Indirect {
+        max_retries: (seed % 4) as u8,
+        preempt: seed.is_multiple_of(2),
+        burst: seed % 5 < 3,
+        ..Indirect::DEFAULT
+    };
+    config.mac.csl = (seed % 4 == 3).then_some(Csl {
+        period: Duration::from_millis(seed % 7 * 50),
+        drift_ppm: 40,
+        sync_interval: Duration::from_secs(seed % 11),
+    });
+    if seed % 3 == 1 {
+        config.net.queue = QueueDiscipline::Red(Red { min: 0, max: 3, ..Red::DEFAULT });
+    }
+}
+
 impl<const KIND: u8> Subject for Device<KIND> {
     /// The radio's three; for the host its queue of 16, and all that TCP may send at once: four
     /// rings of 4096 octets in segments of 64 at the least, 4 half-open and 4 finished connections,
@@ -147,8 +260,23 @@ impl<const KIND: u8> Subject for Device<KIND> {
             | bit(1, Capabilities::ACK_WAIT)
             | bit(2, Capabilities::CSMA)
             | bit(3, Capabilities::SCHEDULED);
-        let leaf = |config: &mut Config| config.mac.rx_on_when_idle = KIND != LEAF;
-        let mut node = node_with::<BorderRouter>(1, 1, 9, capabilities, leaf);
+        let security = security(1).filter(|_| seed % 5 == 2);
+        let change = |config: &mut Config| {
+            vary(config, seed);
+            config.mac.security = security;
+            match KIND {
+                LEAF => config.mac.rx_on_when_idle = false,
+                MESH => {
+                    let roles = [Role::Router, Role::Leaf, Role::BorderRouter];
+                    config.mesh = mesh::Config::new(1, roles[seed as usize % 3], seed);
+                    config.mesh_prefix = global(0);
+                    // Some of the leaves.
+                    config.mac.rx_on_when_idle = seed % 6 != 1;
+                }
+                _ => {}
+            }
+        };
+        let mut node = node_with::<BorderRouter>(1, 1, 9, capabilities, change);
         let prefix = core::net::Ipv6Addr::UNSPECIFIED;
         let route = Route { prefix, prefix_len: 0, via: NextHop::Host };
         node.net().add_route(route).unwrap();
@@ -159,7 +287,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
         }
         let socket = node.net().udp_bind(7).unwrap();
         node.tcp_listen(80, ListenConfig::default()).unwrap();
-        Device { node: RefCell::new(node), socket, handles: Vec::new() }
+        Device { node: RefCell::new(node), socket, handles: Vec::new(), security }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -170,7 +298,15 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let data = vec![dice as u8; (dice >> 16) as usize % 1_300];
         match (dice & 15, handle) {
             (0, _) => {
-                let opened = node.tcp_connect(now, to, 80, ConnectionConfig::default());
+                let config = ConnectionConfig {
+                    pacing: dice & 32 != 0,
+                    ecn: dice & 64 != 0,
+                    fast_open: dice & 128 != 0,
+                    link_losses: dice & 256 != 0,
+                    adaptive_mss: dice & 512 != 0,
+                    ..ConnectionConfig::DEFAULT
+                };
+                let opened = node.tcp_connect(now, to, 80, config);
                 if let Ok(handle) = opened {
                     self.handles.insert(0, handle);
                     self.handles.truncate(8);
@@ -194,17 +330,33 @@ impl<const KIND: u8> Subject for Device<KIND> {
                 node.handle_host_packet(now, &some_packet(random));
                 "host".to_owned()
             }
+            (9, _) if KIND == LEAF && dice & 0xc0 == 0 => {
+                node.expect_nothing(now);
+                "expect nothing".to_owned()
+            }
+            (9, _) if KIND == LEAF && dice & 0xf00 == 0 => {
+                let parent = Some(8 + (dice >> 7 & 1) as u16).filter(|_| dice & 0x1000 == 0);
+                format!("parent {parent:?}: {:?}", node.set_parent(now, parent))
+            }
             (9, _) if KIND == LEAF && dice & 64 != 0 => {
                 let until = now + Duration::from_micros(u64::from(dice >> 8));
                 node.expect(now, now, until);
                 format!("expect {until:?}")
             }
             (9, _) if KIND == PARENT => {
-                let mut frame = data_request((dice >> 8) as u8);
+                let security = self.security.map(|_| security(dice >> 24).unwrap());
+                let mut frame = sent_by(2, security, (dice >> 8) as u8, None);
                 let len = frame.len() as u8;
                 let event = Event::Received { sfd: now, len, rssi_dbm: 0, lqi: 0, acked: true };
                 node.handle_radio(now, event, &mut frame);
                 "data request".to_owned()
+            }
+            (10, _) if self.security.is_some() || KIND == MESH => {
+                let mut frame = sound_frame(KIND, self.security.is_some(), random);
+                let len = frame.len() as u8;
+                let event = Event::Received { sfd: now, len, rssi_dbm: -70, lqi: 0, acked: true };
+                node.handle_radio(now, event, &mut frame);
+                format!("sound: {frame:02x?}")
             }
             _ => {
                 let (event, mut frame) = some_event(now, random);
@@ -240,7 +392,9 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let infos: Vec<_> = self.handles.iter().map(|&handle| node.tcp().info(handle)).collect();
         let (net, tcp) = (*node.net().stats(), *node.tcp().stats());
         let (info, stats, mac) = (node.info(), node.stats(), node.mac().stats());
-        format!("{info:?} {stats:?} {mac:?} {net:?} {tcp:?} {infos:?}")
+        let polls = (node.parent(), node.next_data_request(), node.failed_data_requests());
+        let mesh = (node.mesh().info(), node.mesh().stats());
+        format!("{info:?} {stats:?} {mac:?} {net:?} {tcp:?} {infos:?} {polls:?} {mesh:?}")
     }
 
     fn refuse(&mut self, now: Instant) -> bool {
@@ -282,34 +436,23 @@ impl<const KIND: u8> Subject for Device<KIND> {
 
     /// A segment in one frame, which the full queues must not keep away from TCP.
     fn offer_control(&mut self, now: Instant) -> Option<bool> {
-        let mut frame = [0; 125];
         let sequence = (now.as_micros() >> 3) as u8;
-        let repr = Repr {
-            frame_type: FrameType::Data,
-            version: Version::V2006,
-            ack_request: false,
-            frame_pending: false,
-            sequence,
-            pan_id: PanId(0xabcd),
-            dst: Address::Short(1),
-            src: Address::Short(8),
-            security: None,
-            csl: None,
-            filling: 0,
-        };
-        let start = repr.emit(&mut frame).unwrap();
         let (src, dst) = (global(8), global(1));
         let (traffic_class, flow_label, hop_limit, payload_len) = (0, 0, 64, 20);
         let next_header = protocol::TCP;
         let header =
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
-        frame[start] = 0x41;
-        header.emit(&mut frame[start + 1..]).unwrap();
-        let len = start + 61;
+        let mut payload = [0x41; 61];
+        payload[1..].fill(0);
+        header.emit(&mut payload[1..]).unwrap();
+        // Later than all others.
+        let security = self.security.map(|_| security(now.as_millis() as u32).unwrap());
+        let mut frame = sent_by(8, security, sequence, Some(&payload));
+        let len = frame.len();
         let node = self.node.get_mut();
         let before = node.tcp().stats().received;
         let event = Event::Received { sfd: now, len: len as u8, rssi_dbm: 0, lqi: 0, acked: true };
-        node.handle_radio(now, event, &mut frame[..len]);
+        node.handle_radio(now, event, &mut frame);
         Some(node.tcp().stats().received != before)
     }
 }
@@ -322,6 +465,11 @@ fn the_node_keeps_the_ten_laws() {
 #[test]
 fn a_node_that_sleeps_keeps_the_ten_laws() {
     check::<Device<LEAF>>(32, 300);
+}
+
+#[test]
+fn a_node_of_a_mesh_keeps_the_ten_laws() {
+    check::<Device<MESH>>(32, 300);
 }
 
 #[test]
