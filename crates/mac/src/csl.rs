@@ -251,10 +251,14 @@ impl<S: Sizes> Mac<S> {
     /// A sample has passed.
     fn handle_sample_deadline(&mut self, now: Instant) {
         let (Some(csl), Some((_, until))) = (self.config.csl, self.sample_window()) else { return };
+        let Sampling { sample, synced: Some(synced), drift, .. } = self.sampling else { return };
         if now >= until {
-            // With a parent whose clock is fast that is before the sample itself.
-            let later = now.max(self.sampling.sample) + Duration::from_micros(1);
-            self.sampling.sample = next_after(self.sampling.sample, csl.period, later);
+            // With a parent whose clock is fast that is before the sample itself, and so is what
+            // follows: the next one must be as far ahead as that.
+            let (late_us, _) = drift.after(now - synced, now);
+            let ahead = Duration::from_micros(late_us.min(0).unsigned_abs());
+            let later = (now + ahead).max(sample) + Duration::from_micros(1);
+            self.sampling.sample = next_after(sample, csl.period, later);
         }
     }
 
@@ -462,6 +466,37 @@ impl<A: Array<crate::Sleeper>> Sleepers<A> {
             }
             if let (Some(samples), true) = (&mut entry.samples, entry.pending) {
                 samples.handle_deadline(now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::tests::Plan;
+
+    #[test]
+    fn however_late_the_next_sample_is_still_to_come() {
+        let (period, sync_interval) = (Duration::from_millis(100), Duration::from_secs(50));
+        let csl = Some(Csl { period, drift_ppm: 80, sync_interval });
+        let config = Config { short: 1, rx_on_when_idle: false, csl, ..Config::DEFAULT };
+        let (synced, hour) = (Instant::from_secs(10), Duration::from_secs(3_600));
+        // With a fast clock, frames after an hour come 2.9 periods before their samples.
+        for ppm in [-80, 0, 80] {
+            let mut mac: Mac<Plan> = Mac::new(config, Capabilities::SCHEDULED, 1);
+            mac.sampling = Sampling {
+                parent: Address::Short(2),
+                sample: synced + period,
+                synced: Some(synced),
+                sync_at: None,
+                drift: Drift { ppm, doubt: 3, most: 3, measured: synced },
+            };
+            for now in [mac.deadline().unwrap(), synced + hour] {
+                mac.handle_deadline(now);
+                let (_, until) = mac.sample_window().unwrap();
+                assert!(until > now, "{ppm}: until {until:?} at {now:?}");
             }
         }
     }

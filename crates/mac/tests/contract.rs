@@ -50,6 +50,27 @@ fn request(dst: u16, class: Class) -> TxRequest {
     TxRequest { dst: Address::Short(dst), ack: true, token, class, frame_pending }
 }
 
+/// A frame from a device with the same key. Its counter is one of a few, so that it may have been
+/// used before.
+fn sealed_frame(now: Instant, random: &mut Pcg32) -> Vec<u8> {
+    let dice = random.next_u32();
+    let first_counter = [dice >> 27, dice >> 5, u32::MAX][(dice & 0xff) as usize % 3];
+    let config = Config {
+        short: 2 + (dice >> 8 & 3) as u16,
+        csma: Csma::Hardware,
+        security: SECURITY.map(|security| Security { first_counter, ..security }),
+        ..Config::DEFAULT
+    };
+    let mut peer: Mac<Plan> = Mac::new(config, Capabilities::CSMA, u64::from(dice));
+    let filled = peer.enqueue(now, request(1, Class::Data), |room| room.len().min(50));
+    assert!(filled.is_ok());
+    let mut frame = Vec::new();
+    while let Some(submission) = peer.poll_radio(now) {
+        frame = submission.frame.to_vec();
+    }
+    frame
+}
+
 /// A frame that is well-formed, damaged or noise.
 fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     let [kind, dst, src, sequence] = random.next_u32().to_le_bytes();
@@ -100,7 +121,10 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
             (Event::Transmitted { sfd, ack }, Vec::new())
         }
         _ => {
-            let frame = some_frame(random);
+            let frame = match dice >> 8 & 3 {
+                0 => sealed_frame(now, random),
+                _ => some_frame(random),
+            };
             let len = frame.len() as u8;
             (Event::Received { sfd, len, rssi_dbm: -70, lqi: 100, acked: false }, frame)
         }
@@ -126,6 +150,8 @@ impl Subject for Device {
             csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
             csma_params: CsmaParams { min_be: (seed % 4) as u8, ..Default::default() },
             retry_delay_max: Duration::from_millis(seed % 3 * 40),
+            adaptive_retry_delay: seed % 7 > 3,
+            data_request_timeout: Duration::from_millis(seed % 4 * 30),
             security: SECURITY.filter(|_| seed.is_multiple_of(3)),
             reserved_security: if seed.is_multiple_of(5) { 21 } else { 0 },
             csl: Some(Csl {
@@ -137,9 +163,9 @@ impl Subject for Device {
             indirect: Indirect {
                 max_retries: (seed % 5) as u8,
                 retry_delay_max: Duration::from_millis(seed % 4 * 5),
+                min_be: (seed % 5) as u8,
                 preempt: !seed.is_multiple_of(3),
                 burst: seed % 7 > 3,
-                ..Indirect::DEFAULT
             },
             ..Config::DEFAULT
         };

@@ -16,7 +16,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use std::vec::Vec;
 
-struct Plan;
+pub(crate) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
