@@ -5,7 +5,7 @@ use crate::rto::Rto;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
 
-/// Transmission parameters (RFC 7252 §4.8).
+/// Transmission parameters (RFC 7252 §4.8). Times below a millisecond count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Seed of message IDs, tokens and dithering. Tokens keep off whoever cannot read the traffic
@@ -44,6 +44,22 @@ impl Config {
             lifetimes: (Duration::from_secs(247), Duration::from_secs(145)),
         }
     }
+
+    /// The nearest with which time passes between a deadline and the next.
+    pub(crate) const fn clamped(self) -> Self {
+        let (exchange, non) = self.lifetimes;
+        Config {
+            ack_timeout: at_least_a_millisecond(self.ack_timeout),
+            ack_delay: at_least_a_millisecond(self.ack_delay),
+            response_timeout: at_least_a_millisecond(self.response_timeout),
+            lifetimes: (at_least_a_millisecond(exchange), at_least_a_millisecond(non)),
+            ..self
+        }
+    }
+}
+
+const fn at_least_a_millisecond(time: Duration) -> Duration {
+    if time.as_micros() < 1_000 { Duration::from_millis(1) } else { time }
 }
 
 /// How many of everything, and how large: a memory plan (see `kinglet_mem`).

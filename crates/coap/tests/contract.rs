@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use kinglet_coap::*;
 use kinglet_testkit::contract::{Subject, check};
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -20,16 +20,16 @@ struct Both {
 const TABLES: (usize, usize, usize) = (3, 2, 2);
 
 impl Both {
-    fn take(&mut self, now: Instant, octets: &[u8]) -> String {
-        let event = self.end.handle_message(now, SERVER, octets);
+    fn take(&mut self, now: Instant, peer: u8, octets: &[u8]) -> String {
+        let event = self.end.handle_message(now, peer, octets);
         if let Ok(Event::Request { ticket, .. }) = event {
             self.ticket = Some(ticket);
         }
         format!("{event:?}")
     }
 
-    fn send(&mut self, now: Instant, delivery: Delivery) -> bool {
-        let sent = self.end.request(now, SERVER, delivery, Code::PUT, |w| w.payload(&[7; 20]));
+    fn send(&mut self, now: Instant, peer: u8, delivery: Delivery) -> bool {
+        let sent = self.end.request(now, peer, delivery, Code::PUT, |w| w.payload(&[7; 20]));
         self.handle = sent.ok().or(self.handle);
         sent.is_ok()
     }
@@ -68,15 +68,30 @@ impl Subject for Both {
 
     fn fresh(seed: u64) -> Self {
         let rto = [Rto::Plain, Rto::Cocoa, Rto::CocoaAsMeasured][seed as usize % 3];
-        let end = Endpoint::new(Config { rto, ..Config::new(seed) });
+        let config = Config {
+            rto,
+            ack_timeout: Duration::from_millis(seed % 4 * 700),
+            max_retransmit: (seed % 6) as u8,
+            nstart: (seed % 4) as u8,
+            ack_delay: Duration::from_millis(seed % 5 * 400),
+            response_timeout: Duration::from_secs(seed % 7 * 5),
+            lifetimes: (
+                Duration::from_secs(1 + seed % 9 * 9),
+                Duration::from_secs(1 + seed % 5 * 9),
+            ),
+            ..Config::new(seed)
+        };
+        let end = Endpoint::new(config);
         Both { end, handle: None, ticket: None, last: Vec::new() }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
         let dice = random.next_u32();
+        // Mostly the same one of three: more than there are estimates for.
+        let peer = [SERVER, SERVER, CLIENT, 9][(dice >> 4 & 3) as usize];
         match dice & 15 {
-            0 | 1 => format!("request {}", self.send(now, Delivery::Confirmable)),
-            2 => format!("request {}", self.send(now, Delivery::NonConfirmable)),
+            0 | 1 => format!("request {}", self.send(now, peer, Delivery::Confirmable)),
+            2 => format!("request {}", self.send(now, peer, Delivery::NonConfirmable)),
             3 => {
                 if let Some(handle) = self.handle {
                     self.end.cancel(handle);
@@ -92,7 +107,7 @@ impl Subject for Both {
             }
             _ => {
                 let octets = some_datagram(random, &self.last);
-                self.take(now, &octets)
+                self.take(now, peer, &octets)
             }
         }
     }
@@ -139,7 +154,7 @@ impl Subject for Both {
 
     /// Requests of this end.
     fn offer_data(&mut self, now: Instant) -> Option<bool> {
-        Some(self.send(now, Delivery::Confirmable))
+        Some(self.send(now, SERVER, Delivery::Confirmable))
     }
 
     /// A request of a peer while none is being served.

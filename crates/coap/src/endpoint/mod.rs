@@ -94,6 +94,7 @@ pub struct Endpoint<K: Copy + Eq, S: Sizes> {
 impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
     /// An endpoint at rest.
     pub const fn new(config: Config) -> Self {
+        let config = config.clamped();
         Endpoint {
             random: Random::new(config.seed, DICE),
             config,
