@@ -2,7 +2,7 @@
 
 use kinglet_mesh::{Config, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes};
 use kinglet_testkit::contract::{Subject, check};
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -63,6 +63,9 @@ impl Subject for Device {
         let role = [Role::Router, Role::Leaf, Role::BorderRouter, Role::Router, Role::Off];
         let mut config = Config::new(1, role[(seed % 5) as usize], seed);
         config.parent = (seed & 8 != 0).then_some(3);
+        config.sleeps = seed & 4 != 0;
+        config.noise_floor_dbm = if seed.is_multiple_of(3) { -100 } else { -95 };
+        config.child_timeout = Duration::from_secs(seed % 4 * 80);
         Device(Mesh::new(config))
     }
 

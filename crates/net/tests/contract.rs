@@ -2,9 +2,11 @@
 
 mod common;
 use common::*;
-use kinglet_net::{Body, FrameLimits, NextHop, Outgoing, Token, UdpHandle};
+use kinglet_net::{
+    Body, Config, FrameLimits, Indirect, NextHop, Outgoing, QueueDiscipline, Red, Token, UdpHandle,
+};
 use kinglet_testkit::contract::{Subject, check};
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 use rand_core::Rng;
@@ -14,7 +16,8 @@ use rand_pcg::Pcg32;
 struct Router {
     net: Node,
     socket: UdpHandle,
-    token: Token,
+    /// Of frames that the MAC has, the last ones.
+    tokens: Vec<Token>,
     max_payload: usize,
 }
 
@@ -48,11 +51,14 @@ impl Router {
 /// A packet that is well-formed, damaged or noise.
 fn some_packet(random: &mut Pcg32) -> Vec<u8> {
     let [a, b, c, d] = random.next_u32().to_le_bytes();
-    let dst = [global(1), global(3), local(1), "2001:db9::1".parse().unwrap()][usize::from(a & 3)];
+    let far = "2001:db9::1".parse().unwrap();
+    let dst = [global(1), global(3), local(1), far, global(4), global(3)][usize::from(a % 6)];
     let next = [protocol::TCP, protocol::UDP, 200, 0][usize::from(b & 3)];
     let mut body = vec![0; usize::from(c) * if d & 7 == 0 { 5 } else { 1 }];
     random.fill_bytes(&mut body);
     let mut octets = packet(global(9), dst, next, &body);
+    // Any ECN codepoint.
+    octets[1] |= a & 0x30;
     if d & 24 == 24 {
         let at = usize::from(d >> 5);
         octets[at] ^= c;
@@ -86,18 +92,41 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
 
 impl Subject for Router {
     /// All queues (output 4, control 2, host 2, one external, one in progress) in the smallest
-    /// frames, and the reports.
-    const DRAIN_BOUND: usize = 10 * FRAMES + 8 + 4;
+    /// frames, the reports, and news of children.
+    const DRAIN_BOUND: usize = 10 * FRAMES + 8 + 4 + 3;
 
     fn fresh(seed: u64) -> Self {
-        let mut net = router(1);
+        let red = Red {
+            min: (seed % 3) as u8,
+            max: (seed % 5) as u8,
+            max_p: if seed & 8 != 0 { 255 } else { 26 },
+            weight: (seed % 10) as u8,
+            packet_time: Duration::from_millis(seed % 3 * 25),
+        };
+        let config = Config {
+            forward: true,
+            queue: if seed & 2 != 0 {
+                QueueDiscipline::Red(red)
+            } else {
+                QueueDiscipline::TailDrop
+            },
+            queue_limit: if seed & 4 != 0 { u8::MAX } else { (seed % 7) as u8 },
+            indirect: Indirect {
+                limit: (seed % 5) as u8,
+                lifetime: Duration::from_secs(seed % 4 * 4),
+                polls: (seed % 6) as u8,
+                burst: seed % 5 > 1,
+            },
+            ..Config::new(Address::Short(1))
+        };
+        let mut net = bare(config, 1);
         net.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
         net.add_route(route("::".parse().unwrap(), 0, NextHop::Host)).unwrap();
         let socket = net.udp_bind(5683).unwrap();
         if seed & 1 != 0 {
             net.add_child(3).unwrap();
         }
-        Router { net, socket, token: Token(0), max_payload: 70 + (seed % 40) as usize }
+        Router { net, socket, tokens: vec![Token(0)], max_payload: 70 + (seed % 40) as usize }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -111,8 +140,8 @@ impl Subject for Router {
             }
             2 => format!("ping {:?}", self.net.ping(now, global(3), 1, len, &[0; 50])),
             3 => {
-                self.net.handle_outcome(now, self.token, dice & 16 == 0);
-                "outcome".to_owned()
+                let token = self.tokens[(dice >> 8) as usize % self.tokens.len()];
+                format!("{:?}", self.net.handle_outcome(now, token, dice & 16 == 0))
             }
             4 | 5 => {
                 let heard = self.net.handle_host_packet(now, &some_packet(random));
@@ -126,7 +155,16 @@ impl Subject for Router {
                 let frame = some_frame(random);
                 self.hear(now, dst[(dice >> 8) as usize % 3], &frame)
             }
-            7 | 8 => format!("asked {}", self.net.handle_data_request(now, 3)),
+            7 if dice & 0x170 == 0 => {
+                format!("{} {:?}", self.net.remove_child(3), self.net.add_child(4))
+            }
+            7 if dice & 0x170 == 0x10 => {
+                format!("{} {:?}", self.net.remove_child(4), self.net.add_child(3))
+            }
+            7 | 8 => {
+                let child = if dice & 16 == 0 { 3 } else { 4 };
+                format!("{child} asks: {}", self.net.handle_data_request(now, child))
+            }
             _ => {
                 let frame = some_frame(random);
                 self.hear(now, Address::Short(1), &frame)
@@ -140,7 +178,8 @@ impl Subject for Router {
         if self.net.pending().is_some() {
             let out = self.net.poll_frame(now, limits, &Pattern, &mut buf);
             let out = out.expect("what is pending is given, and nothing is ever stale here");
-            self.token = out.token;
+            self.tokens.insert(0, out.token);
+            self.tokens.truncate(3);
             return Some(format!("{out:?} {:02x?}", &buf[..out.len]));
         }
         if let Some(len) = self.net.poll_host_packet(now, &Pattern, &mut buf) {
@@ -148,6 +187,9 @@ impl Subject for Router {
         }
         if let Ok(Some(datagram)) = self.net.udp_recv(self.socket, &mut buf) {
             return Some(format!("{datagram:?}"));
+        }
+        if let Some(change) = self.net.poll_pending_change() {
+            return Some(format!("pending {change:?}"));
         }
         if let Some(reply) = self.net.poll_echo_reply() {
             return Some(format!("{reply:?}"));

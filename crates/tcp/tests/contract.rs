@@ -19,6 +19,8 @@ struct World {
     last: Header,
     /// The last Fast Open cookie that was seen, or the request for one.
     cookie: Cookie,
+    /// The last payload that was sent.
+    payload: Option<PayloadRef>,
 }
 
 impl World {
@@ -75,6 +77,38 @@ impl World {
     }
 }
 
+impl World {
+    /// What link, network, application and node say of a connection.
+    fn report(&mut self, now: Instant, h: Handle, dice: u32) -> String {
+        let Header { seq, src_port, dst_port, .. } = self.last;
+        match dice >> 4 & 7 {
+            0 => format!("acknowledge {:?}", self.ep.acknowledge(h)),
+            1 => format!("mss {:?}", self.ep.set_mss(h, (dice >> 16) as u16 % 400)),
+            2 if dice & 0x700 == 0 => {
+                let linger = Some(Duration::from_secs(3)).filter(|_| dice & 0x800 == 0);
+                format!("release {:?}", self.ep.release(now, h, linger))
+            }
+            3 => {
+                self.config.pacing ^= true;
+                self.config.delayed_ack = Duration::from_millis(u64::from(dice >> 23));
+                format!("configure {:?}", self.ep.configure(now, h, &self.config))
+            }
+            4 if dice & 0x700 == 0 => {
+                self.ep.notify_unreachable(&Pair(1, 2), src_port, dst_port, seq);
+                "unreachable".to_owned()
+            }
+            5 => {
+                self.ep.notify_packet_too_big(&Pair(1, 2), (src_port, dst_port), seq, dice >> 20);
+                "too big".to_owned()
+            }
+            _ => {
+                self.payload.into_iter().for_each(|payload| self.ep.notify_lost(now, payload));
+                format!("lost {:?}", self.payload)
+            }
+        }
+    }
+}
+
 impl Subject for World {
     /// Three rings of 700 octets, in the worst case an octet a segment, and the small tables.
     const DRAIN_BOUND: usize = 3 * 700 + 32;
@@ -91,11 +125,27 @@ impl Subject for World {
             nagle: seed & 4 == 0,
             keepalive: (seed & 8 == 0).then_some(keepalive),
             fast_open: seed & 16 == 0,
+            pacing: seed.is_multiple_of(3),
+            ecn: seed % 3 == 1,
+            delayed_ack: Duration::from_millis(seed % 5 * 100),
+            ack_every: (seed % 7) as u8,
+            random_backoff: seed % 5 > 2,
+            link_losses: seed % 7 > 1,
+            adaptive_mss: seed % 7 == 3,
+            user_timeout: (seed % 5 == 1).then_some(Duration::from_secs(9)),
+            initial_window: (seed % 11) as u8,
             ..Default::default()
         };
         let mut ep = endpoint(seed as u8);
         ep.listen(80, ListenConfig { fast_open: 2, ..listening(2, config) }).unwrap();
-        World { ep, config, handles: Vec::new(), last: Header::default(), cookie: Cookie::REQUEST }
+        World {
+            ep,
+            config,
+            handles: Vec::new(),
+            last: Header::default(),
+            cookie: Cookie::REQUEST,
+            payload: None,
+        }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -120,6 +170,7 @@ impl Subject for World {
                 self.handles.pop();
                 format!("abort {:?}", self.ep.abort(h))
             }
+            (6, Some(h)) => self.report(now, h, dice),
             _ => {
                 let octets = self.segment(random);
                 let ecn = Ecn::of((dice >> 4) as u8);
@@ -131,6 +182,7 @@ impl Subject for World {
     fn poll(&mut self, now: Instant) -> Option<String> {
         let packet = self.ep.poll_packet(now)?;
         let mut payload = vec![0; usize::from(packet.payload.len)];
+        self.payload = Some(packet.payload).filter(|_| !payload.is_empty()).or(self.payload);
         if !payload.is_empty() {
             self.ep.read_payload(packet.payload, 0, &mut payload).expect("fresh");
         }
@@ -150,7 +202,8 @@ impl Subject for World {
 
     fn observe(&self) -> String {
         let infos: Vec<_> = self.handles.iter().map(|h| self.ep.info(*h)).collect();
-        format!("{:?} {infos:?}", self.ep.stats())
+        let expected: Vec<_> = self.ep.expected_by_each().collect();
+        format!("{:?} {infos:?} {expected:?}", self.ep.stats())
     }
 }
 

@@ -1,0 +1,94 @@
+//! What a mesh is told when it is made decides what it says.
+
+use kinglet_mesh::{
+    Change, Config, Destination, Leaf, MAX_LEN, Mesh, Neighbour, Out, Role, Route, Sizes,
+};
+use kinglet_time::{Duration, Instant};
+
+struct Plan;
+impl Sizes for Plan {
+    type Neighbours = [Option<Neighbour>; 4];
+    type Routes = [Option<Route>; 4];
+    type Leaves = [Option<Leaf>; 4];
+}
+
+const NOW: Instant = Instant::from_secs(1);
+/// See `message.rs`: a leaf's wish to attach, for the first time; it does not sleep.
+const CHILD_ID_REQUEST: [u8; 3] = [0x14, 1, 0];
+
+fn router(change: impl FnOnce(&mut Config)) -> Mesh<Plan> {
+    let mut config = Config::new(1, Role::Router, 1);
+    change(&mut config);
+    Mesh::new(config)
+}
+
+fn sent(mesh: &mut Mesh<Plan>, now: Instant) -> Option<(Destination, Vec<u8>)> {
+    let mut buf = [0; MAX_LEN];
+    let Out { to, len } = mesh.poll_message(now, &mut buf)?;
+    Some((to, buf[..len].to_vec()))
+}
+
+#[test]
+fn a_child_is_kept_for_the_timeout_that_was_set() {
+    for seconds in [30, 240, 900] {
+        let timeout = Duration::from_secs(seconds);
+        let mut mesh = router(|config| config.child_timeout = timeout);
+        mesh.handle_message(NOW, 7, -60, &CHILD_ID_REQUEST).unwrap();
+        assert_eq!(mesh.poll_change(), Some(Change::ChildAdded { child: 7, sleeps: false }));
+        mesh.handle_deadline(NOW + timeout - Duration::from_micros(1));
+        assert_eq!(mesh.poll_change(), None, "too early");
+        mesh.handle_deadline(NOW + timeout);
+        assert_eq!(mesh.poll_change(), Some(Change::ChildRemoved(7)));
+    }
+}
+
+#[test]
+fn a_signal_is_as_good_as_it_is_above_the_noise_floor_that_was_set() {
+    let quality = |noise_floor_dbm| {
+        let mut mesh = router(|config| config.noise_floor_dbm = noise_floor_dbm);
+        // An empty advertisement.
+        mesh.handle_message(NOW, 2, -85, &[0x11, 0]).unwrap();
+        mesh.neighbours().next().map(|neighbour| neighbour.quality_in)
+    };
+    // Thread's margins for qualities 1 to 3 are 2, 10 and 20 dB.
+    let floors = [-110, -100, -90].map(quality);
+    assert_eq!(floors, [Some(3), Some(2), Some(1)]);
+}
+
+#[test]
+fn a_leaf_with_a_given_parent_asks_nobody_else() {
+    for (parent, to) in [(Some(9), Destination::Short(9)), (None, Destination::Broadcast)] {
+        let mut leaf: Mesh<Plan> = Mesh::new(Config { parent, ..Config::new(1, Role::Leaf, 1) });
+        let first = (0..10).find_map(|_| {
+            let now = leaf.deadline().expect("it looks for a parent");
+            leaf.handle_deadline(now);
+            sent(&mut leaf, now)
+        });
+        assert_eq!(first.map(|(to, _)| to), Some(to));
+    }
+}
+
+#[test]
+fn a_leaf_tells_its_parent_whether_it_sleeps() {
+    for sleeps in [false, true] {
+        let config = Config { parent: Some(9), sleeps, ..Config::new(5, Role::Leaf, 1) };
+        let mut leaf: Mesh<Plan> = Mesh::new(config);
+        let request = (0..10).find_map(|_| {
+            let now = leaf.deadline().expect("it looks for a parent");
+            leaf.handle_deadline(now);
+            sent(&mut leaf, now)
+        });
+        let request = request.expect("a request").1;
+        let mut parent = router(|_| {});
+        parent.handle_message(NOW, 5, -60, &request).unwrap();
+        assert_eq!(parent.poll_change(), Some(Change::ChildAdded { child: 5, sleeps }));
+    }
+}
+
+#[test]
+fn a_node_that_takes_no_part_says_and_hears_nothing() {
+    let mut mesh: Mesh<Plan> = Mesh::new(Config::OFF);
+    assert_eq!((mesh.deadline(), sent(&mut mesh, NOW)), (None, None));
+    assert!(mesh.handle_message(NOW, 7, -60, &CHILD_ID_REQUEST).is_err());
+    assert_eq!((mesh.poll_change(), mesh.info().leaves), (None, 0));
+}
