@@ -72,3 +72,54 @@ fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     assert!(s.ep.deadline().is_some_and(|at| at > s.now), "the retransmission timer");
     assert_eq!(s.take_all().len(), 1, "the gap is over");
 }
+
+/// What leaves, and when, from the first retransmission timeout of a lost window on.
+fn timeouts(pacing: bool, octets: usize, during: Duration) -> Vec<(u64, u32, usize)> {
+    let (mut s, handle) = measured(pacing);
+    s.ep.send(handle, &vec![1; octets]).unwrap();
+    let start = s.take().unwrap();
+    s.wait(RTT);
+    let sent = s.wait(during);
+    sent.iter()
+        .map(|g| ((g.at - start.at).as_millis(), g.seq - start.seq, g.payload.len()))
+        .collect()
+}
+
+#[test]
+fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_two_halves() {
+    let seconds = Duration::from_secs(1);
+    let burst = timeouts(false, 400, seconds * 10);
+    let lengths: Vec<_> = burst.iter().map(|(_, seq, len)| (*seq, *len)).collect();
+    assert_eq!(lengths, [(0, 100); 3], "{burst:?}");
+    let paced = timeouts(true, 400, seconds * 10);
+    let lengths: Vec<_> = paced.iter().map(|(_, seq, len)| (*seq, *len)).collect();
+    assert_eq!(lengths, [(0, 100), (0, 50), (50, 50), (0, 50), (50, 50)], "{paced:?}");
+    // As far apart as those of a window of two, and the timer runs from the first.
+    for (halves, whole) in [(1, 1), (3, 2)] {
+        let gap = paced[halves + 1].0 - paced[halves].0;
+        assert!((36..=42).contains(&gap), "{paced:?}");
+        assert!(paced[halves].0.abs_diff(burst[whole].0) < 2, "{paced:?} {burst:?}");
+    }
+}
+
+#[test]
+fn what_is_less_than_a_segment_leaves_in_two_halves_and_no_more() {
+    let sent = timeouts(true, 31, Duration::from_secs(5));
+    let lengths: Vec<_> = sent.iter().map(|(_, seq, len)| (*seq, *len)).collect();
+    assert_eq!(lengths, [(0, 31), (0, 16), (16, 15)], "{sent:?}");
+    let sent = timeouts(true, 1, Duration::from_secs(5));
+    assert_eq!(sent.len(), 2, "{sent:?}");
+}
+
+#[test]
+fn one_half_that_arrives_ends_the_back_off() {
+    let (mut s, handle) = measured(true);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    let first = s.take().unwrap().seq;
+    s.wait(Duration::from_secs(5));
+    assert_eq!(s.ep.info(handle).unwrap().backoff, 2);
+    s.give(ACK, 1, first + 50, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().backoff, 0);
+    let next = s.wait(RTT);
+    assert_eq!((next[0].seq, next[0].payload.len()), (first + 100, 100), "{next:?}");
+}

@@ -202,7 +202,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             && !forward
             && let Some((seq, end)) = self.recovery.flight.first_lost()
         {
-            let stretch = self.again(seq, end, room);
+            let stretch = self.again(seq, end, self.paced_room(end.since(seq), room));
             // A window of less than a segment lets one segment out if nothing else is.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }

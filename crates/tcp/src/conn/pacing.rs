@@ -36,6 +36,19 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.pace.is_set() && self.flight() > 0
     }
 
+    /// What of `lost` octets goes next, if a segment has room for `room`. After a second timeout in
+    /// a row the loss window leaves in two halves, a gap apart: then one lost packet, or one lost
+    /// acknowledgment, does not cost the next timeout, which is twice as long (RFC 9002 §6.2.4; RFC
+    /// 5681 §3.1 counts the loss window in octets).
+    pub(super) fn paced_room(&self, lost: u32, room: u32) -> u32 {
+        if self.backoff < 2 || !self.params.has(Params::PACING) {
+            return room;
+        }
+        let half =
+            if self.inflight() == 0 { lost.min(room).div_ceil(2) } else { self.window() / 2 };
+        half.max(1).min(room)
+    }
+
     /// The end of the gap, if anything waits for it that the window allows.
     pub(super) fn next_paced(&self) -> Timer {
         if !self.pace.is_set() || self.flight() == 0 {
