@@ -77,13 +77,17 @@ pub struct NodeCounters {
 /// The next hop of a node on its way to another, as scenarios compute it.
 type Routes = BTreeMap<(NodeId, NodeId), NodeId>;
 
-/// For so long a network that finds its own ways is left alone before anyone talks to it.
+/// For so long at most a network that finds its own ways is left alone before anyone talks to it.
 const FORMING: Duration = Duration::from_secs(120);
+/// Ways that have not changed for so long are the ones to tell.
+const SETTLED: Duration = Duration::from_secs(20);
 
 /// A lab network that has a border router.
 pub struct Mesh {
     world: World<Site>,
     border: usize,
+    /// When ways had been found.
+    began: Instant,
     roles: Vec<Role>,
     /// `None` if the nodes find their ways themselves.
     routes: Option<Routes>,
@@ -124,6 +128,7 @@ impl Mesh {
         let mut mesh = Mesh {
             world: world.map(|station| Site::Simulated(Box::new(station))),
             border,
+            began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
             routes: (scenario.net.routing == Routing::Static).then(|| routes.collect()),
             on: LastMinute::default(),
@@ -132,6 +137,7 @@ impl Mesh {
             servers,
         };
         mesh.form();
+        mesh.began = mesh.world.now();
         let mote = |node: usize| {
             let hops = mesh.hops(border, node)?;
             let node = node as NodeId;
@@ -141,18 +147,29 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// Lets the nodes find ways to each other and the border router, if that is left to them.
+    /// Lets the nodes find ways to each other and the border router, if that is left to them, until
+    /// they have none that is better.
     fn form(&mut self) {
-        let connected = |mesh: &Mesh, node| {
-            mesh.hops(mesh.border, node).is_some() && mesh.hops(node, mesh.border).is_some()
-        };
-        while self.routes.is_none()
-            && self.world.now() < Instant::ZERO + FORMING
-            && !(0..self.nodes()).all(|node| connected(self, node))
-        {
+        let (mut ways, mut since) = (Vec::new(), self.world.now());
+        while self.routes.is_none() && self.world.now() < Instant::ZERO + FORMING {
+            let now: Vec<_> = (0..self.nodes())
+                .map(|node| (self.hops(self.border, node), self.hops(node, self.border)))
+                .collect();
+            if now != ways {
+                (ways, since) = (now, self.world.now());
+            }
+            let connected = ways.iter().all(|(there, back)| there.is_some() && back.is_some());
+            if connected && self.world.now() - since >= SETTLED {
+                return;
+            }
             let next = self.world.now() + Duration::from_millis(100);
             self.world.run_until(next);
         }
+    }
+
+    /// Since anybody could talk to it: what it took to find ways is not counted.
+    pub fn uptime(&self) -> Duration {
+        self.world.now() - self.began
     }
 
     /// The next node on the way of `from` to `to`.

@@ -1,6 +1,6 @@
 //! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
 
-use crate::bridge::{BridgeStats, Network as _, Observer};
+use crate::bridge::{BridgeStats, Observer};
 use crate::network::{Mesh, Mote, NodeCounters, Server, Service};
 use crate::status::{Activity, Status, role_name};
 use crate::tun::{MTU, TunConfig};
@@ -174,7 +174,7 @@ impl Observer<Mesh> for Screen {
 }
 
 fn seconds(mesh: &Mesh) -> f64 {
-    mesh.now().as_micros() as f64 / 1e6
+    mesh.uptime().as_micros() as f64 / 1e6
 }
 
 fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
@@ -326,6 +326,9 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
             let sleeps = if sleeps { ", which sleeps" } else { "" };
             let _ = write!(text, "  # mote {node}, radio hops: {hops}{sleeps}\n{commands}");
         }
+    }
+    if mesh.servers().iter().any(|server| server.service == Service::Coap) {
+        text.push_str("  # coap-client is libcoap's; Debian calls it coap-client-notls\n");
     }
     text.push_str("\nCtrl-C ends it.\nready\n");
     text

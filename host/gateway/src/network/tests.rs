@@ -194,7 +194,7 @@ fn office() -> Mesh {
 
 #[test]
 fn an_office_has_found_its_ways_before_anyone_talks_to_it() {
-    let office = office();
+    let mut office = office();
     assert!(office.now() > Instant::ZERO && office.now() < Instant::ZERO + FORMING);
     let leaves = office.motes().iter().filter(|mote| office.role(mote.node) == Role::Leaf);
     let hops: Vec<_> = leaves.map(|mote| mote.hops).collect();
@@ -204,6 +204,13 @@ fn an_office_has_found_its_ways_before_anyone_talks_to_it() {
         office.servers().iter().any(|server| (server.node, server.service) == (node, service))
     };
     assert!((1..15).all(|node| serves(node, Service::Http) && serves(node, Service::Coap)));
+    assert_eq!(office.uptime(), Duration::ZERO);
+    // No better way turns up while somebody reads what has been announced.
+    let told = office.motes().to_vec();
+    office.run_until(office.now() + Duration::from_secs(10));
+    for mote in told {
+        assert_eq!(office.hops(0, mote.node as usize), Some(mote.hops), "{mote:?}");
+    }
 }
 
 #[test]

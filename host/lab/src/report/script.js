@@ -31,7 +31,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     const data = JSON.parse(figure.querySelector("script").textContent);
     const nodes = Number(svg.dataset.nodes);
     const full = [Number(svg.dataset.from), Number(svg.dataset.to)];
-    const W = 1104, LEFT = 64, RIGHT = 1094, TOP = 6, THIN = 3;
+    const W = 1104, LEFT = 64, RIGHT = 1074, TOP = 6, THIN = 3;
     const LANE = nodes > 6 ? 24 : 34, BOTTOM = TOP + nodes * LANE, STRIP = BOTTOM + 32;
     const H = STRIP + nodes * THIN + 8;
     svg.setAttribute("viewBox", "0 0 " + W + " " + H);
