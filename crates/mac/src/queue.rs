@@ -222,11 +222,7 @@ impl<A: Array<Slot>> Queue<A> {
 
     /// Makes the frame that is to be sent next the head, and tells whether there is one.
     pub(crate) fn advance(&mut self) -> bool {
-        let waiting = |(_, slot): &(usize, &Slot)| slot.place == Place::Waiting;
-        let slots = self.slots.as_slice().iter().enumerate().filter(waiting);
-        let age = |slot: &Slot| self.next_order.wrapping_sub(slot.order);
-        let next = slots.max_by_key(|(_, slot)| (slot.kind.is_indirect(), age(slot)));
-        self.head = next.map(|(index, _)| index);
+        self.head = self.first(Place::Waiting);
         self.head.is_some()
     }
 
@@ -253,7 +249,7 @@ impl<A: Array<Slot>> Queue<A> {
 
     /// Takes the oldest outcome and frees its slot.
     pub(crate) fn pop_outcome(&mut self) -> Option<Outcome> {
-        let index = self.oldest(|slot| slot.place == Place::Ended)?;
+        let index = self.first(Place::Ended)?;
         let slot = self.slots.as_mut_slice().get_mut(index)?;
         slot.place = Place::Free;
         self.used = self.used.saturating_sub(1);
@@ -267,10 +263,18 @@ impl<A: Array<Slot>> Queue<A> {
         order
     }
 
-    /// The slot with the lowest number among those that `fit`. Numbers wrap, so what counts is how
-    /// far back they are.
-    fn oldest(&self, fit: impl Fn(&Slot) -> bool) -> Option<usize> {
-        let slots = self.slots.as_slice().iter().enumerate().filter(|(_, slot)| fit(slot));
-        Some(slots.max_by_key(|(_, slot)| self.next_order.wrapping_sub(slot.order))?.0)
+    /// The slot whose turn it is of those in this place: while they wait indirect ones come first,
+    /// then the lowest number does. Numbers wrap, so what counts is how far back they are.
+    fn first(&self, place: Place) -> Option<usize> {
+        let mut first = None;
+        // `max_by_key` would first count the slots, for which a small core divides.
+        for (index, slot) in self.slots.as_slice().iter().enumerate() {
+            let goes_first = place == Place::Waiting && slot.kind.is_indirect();
+            let key = (goes_first, self.next_order.wrapping_sub(slot.order));
+            if slot.place == place && first.is_none_or(|(best, _)| key > best) {
+                first = Some((key, index));
+            }
+        }
+        first.map(|(_, index)| index)
     }
 }
