@@ -2,6 +2,19 @@
 //!
 //! A plan implements the `Sizes` traits of the layers, and that makes it a [`Profile`]. Copy
 //! one of these and change its lengths to make your own.
+//!
+//! What a place costs on a 32-bit core (a build for one checks it), and how many there are:
+//!
+//! | table | octets | [`Mote`] | [`Router`] | [`BorderRouter`] |
+//! |---|---|---|---|---|
+//! | MAC: frames | 152 | 3 | 4 | 4 |
+//! | MAC: neighbours | 72 | 4 | 16 | 32 |
+//! | MAC: devices with the key that are ever heard | 12 | 16 | 32 | 64 |
+//! | MAC, network layer: children that sleep | 40 + 4 | 0 | 6 | 16 |
+//! | network layer: packets for them | 40 | 0 | 6 | 16 |
+//! | mesh: routers in range | 16 | 0 | 12 | 16 |
+//! | mesh: other routers | 24 | 0 | 20 | 32 |
+//! | mesh: leaves | 16 | 0 | 16 | 32 |
 
 use crate::routing::Routing;
 use kinglet_mac as mac;
@@ -157,6 +170,20 @@ plan!(BorderRouter {
     half_open: 4,
     listeners: 2,
 });
+
+// What places in the tables of MAC and mesh cost, as the table above says.
+#[cfg(target_pointer_width = "32")]
+const _: () = {
+    assert!(size_of::<mac::Slot>() == 152);
+    assert!(size_of::<mac::Neighbour>() == 72);
+    assert!(size_of::<mac::Peer>() == 12);
+    assert!(size_of::<mac::Sleeper>() == 40);
+    assert!(size_of::<Option<net::Child>>() == 4);
+    assert!(size_of::<Option<net::Parked>>() == 40);
+    assert!(size_of::<Option<mesh::Neighbour>>() == 16);
+    assert!(size_of::<Option<mesh::Route>>() == 24);
+    assert!(size_of::<Option<mesh::Leaf>>() == 16);
+};
 
 // What a mote pays for TCP, in octets, checked by every build for a 32-bit machine.
 #[cfg(target_pointer_width = "32")]
