@@ -241,7 +241,8 @@ impl Upload {
         }
         let answers =
             block.is_some_and(|block| number_at(self.sent, self.exponent) == Some(block.number));
-        if code != Code::CONTINUE || !answers {
+        // 2.31 Continue, or what a server without a memory says to each block (§3.2, figure 8).
+        if !answers {
             return Err(TransferError::OutOfStep);
         }
         self.sent = range.end;
@@ -330,8 +331,8 @@ impl Accepted<'_> {
     }
 }
 
-/// A server's end of one upload at a time. Who begins another one takes its place, because a client
-/// that has gone says nothing.
+/// A server's end of one upload at a time, to one resource. Who begins another one takes its place,
+/// because a client that has gone says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reception<K> {
     from: Option<K>,
@@ -361,7 +362,9 @@ impl<K: Copy + Eq> Reception<K> {
         let announced = request.uint(SIZE1).and_then(|size| usize::try_from(size).ok());
         let end = offset.saturating_add(data.len());
         if end > limit || announced.is_some_and(|size| size > limit) {
-            *self = Reception::NEW;
+            if self.from == Some(from) {
+                *self = Reception::NEW;
+            }
             return Err(Code::REQUEST_ENTITY_TOO_LARGE);
         }
         let Some(block) = block else {

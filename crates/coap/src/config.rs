@@ -69,7 +69,9 @@ pub trait Sizes {
     type Message: Array<u8>;
     /// Requests under way; at most 255.
     type Requests<K: Copy + Eq>: Array<Slot<K, Self::Message>>;
-    /// Requests being answered, and answers that are kept for repeated requests; at most 255.
+    /// Requests being answered, and answers that are kept for repeated requests; at most 255. A new
+    /// request takes the place of the oldest answer or, if there is none, of the oldest request
+    /// that is not confirmable.
     type Served<K: Copy + Eq>: Array<Slot<K, Self::Message>>;
     /// Peers whose round-trip times are known; may be empty.
     type Peers<K: Copy + Eq>: Array<Option<PeerEstimate<K>>>;

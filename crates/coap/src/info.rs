@@ -1,32 +1,5 @@
 //! What the layer looks like from outside.
 
-use kinglet_time::Instant;
-
-/// Something is expected from a peer: an acknowledgement or a response. For whoever decides when
-/// the radio listens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expected {
-    /// When that was sent which is to be answered.
-    pub since: Instant,
-    /// Hardly before: `since` + SRTT − 4·RTTVAR, or `since` while no round trip is known.
-    pub from: Instant,
-    /// Probably until: `since` + SRTT + 4·RTTVAR and half a second in which the peer may hesitate,
-    /// or until it is sent again; after an acknowledgement without a response, until that is
-    /// given up.
-    pub until: Instant,
-}
-
-impl Expected {
-    /// The one that spans both.
-    pub(crate) fn and(self, other: Expected) -> Expected {
-        Expected {
-            since: self.since.min(other.since),
-            from: self.from.min(other.from),
-            until: self.until.max(other.until),
-        }
-    }
-}
-
 /// Occupancy of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {

@@ -169,6 +169,44 @@ fn a_body_is_put_in_blocks_of_the_size_that_the_server_wants() {
     }
 }
 
+// RFC 7959, §3.2, figure 8
+#[test]
+fn a_server_may_answer_each_block_as_if_it_were_all() {
+    let (mut upload, mut count) = (Upload::new(BODY, 3), 0);
+    loop {
+        count += 1;
+        let block = Message::parse(&block_of(&upload)).unwrap().uint(option::BLOCK1).unwrap();
+        let response = with(Kind::Acknowledgement, Code::CHANGED, 1, b"", |w| {
+            w.uint(option::BLOCK1, block & !8)
+        });
+        match upload.handle(&Message::parse(&response).unwrap()) {
+            Ok(UploadStep::Next) => {}
+            other => break assert_eq!((other, count), (Ok(UploadStep::Done), 3)),
+        }
+    }
+    // One that does not say what it answers has not understood.
+    let mut upload = Upload::new(BODY, 3);
+    let response = with(Kind::Acknowledgement, Code::CHANGED, 1, b"", |_| Ok(()));
+    let result = upload.handle(&Message::parse(&response).unwrap());
+    assert_eq!(result, Err(TransferError::OutOfStep));
+}
+
+#[test]
+fn an_upload_is_not_ended_by_what_another_client_sends_too_much_of() {
+    let whole = with(Kind::Confirmable, Code::PUT, 1, b"", |w| w.payload(&[0; BODY + 1]));
+    for (stranger, code) in [(2, Code::CONTINUE), (1, Code::REQUEST_ENTITY_INCOMPLETE)] {
+        let (mut upload, mut reception) = (Upload::new(BODY, 2), Reception::NEW);
+        let mut body = Vec::new();
+        let response = take(&mut reception, 1, &block_of(&upload), 6, &mut body);
+        upload.handle(&Message::parse(&response).unwrap()).unwrap();
+        let refused = take(&mut reception, stranger, &whole, 6, &mut Vec::new());
+        let too_large = Code::REQUEST_ENTITY_TOO_LARGE;
+        assert_eq!(Message::parse(&refused).unwrap().header.code, too_large);
+        let next = take(&mut reception, 1, &block_of(&upload), 6, &mut body);
+        assert_eq!(Message::parse(&next).unwrap().header.code, code);
+    }
+}
+
 // RFC 7959, §2.9.2 and 2.9.3
 #[test]
 fn a_block_out_of_order_is_incomplete_and_a_long_body_too_large() {

@@ -281,6 +281,72 @@ fn requests_that_nobody_answers_do_not_make_others_forgotten() {
     assert!(server.respond(at(0), tickets[0], Code::CONTENT, |_| Ok(())).is_ok());
 }
 
+// RFC 7252, §5.2.3 and 4.5
+#[test]
+fn a_request_that_needs_no_answer_does_not_keep_others_from_being_heard() {
+    let mut server = end(2);
+    let mut ask = |kind, id| {
+        let request = message(kind, Code::POST, id, b"t");
+        match server.handle_message(at(u64::from(id)), CLIENT, &request) {
+            Ok(Event::Request { ticket, .. }) => Ok(ticket),
+            other => Err(other.err()),
+        }
+    };
+    // More than there are places for: the oldest goes.
+    let tickets = [1, 2, 3].map(|id| ask(Kind::NonConfirmable, id).unwrap());
+    // What is still there is recognised.
+    assert_eq!(ask(Kind::NonConfirmable, 3), Err(Some(Discard::Duplicate)));
+    ask(Kind::Confirmable, 4).unwrap();
+    ask(Kind::Confirmable, 5).unwrap();
+    for kind in [Kind::NonConfirmable, Kind::Confirmable] {
+        assert_eq!(ask(kind, 6), Err(Some(Discard::Busy)), "an answer is promised to both");
+    }
+    for ticket in tickets {
+        let stale = server.respond(at(9), ticket, Code::CHANGED, |_| Ok(()));
+        assert_eq!(stale, Err(RespondError::Stale));
+    }
+    // Answers that are kept go before requests that may get one.
+    let mut server = end(2);
+    let mut ask = |id| {
+        let request = message(Kind::NonConfirmable, Code::POST, id, b"t");
+        match server.handle_message(at(u64::from(id)), CLIENT, &request) {
+            Ok(Event::Request { ticket, .. }) => ticket,
+            other => panic!("{other:?}"),
+        }
+    };
+    let [waiting, answered] = [1, 2].map(&mut ask);
+    server.respond(at(2), answered, Code::CHANGED, |_| Ok(())).unwrap();
+    must_send(&mut server, at(2));
+    let request = message(Kind::NonConfirmable, Code::POST, 3, b"t");
+    server.handle_message(at(3), CLIENT, &request).unwrap();
+    server.respond(at(4), waiting, Code::CHANGED, |_| Ok(())).unwrap();
+}
+
+#[test]
+fn of_two_places_that_are_free_the_one_without_a_memory_is_taken() {
+    let (mut client, mut server) = (end(1), end(2));
+    let (_, ticket) = ask(&mut client, &mut server, at(0));
+    wait(&mut server);
+    must_send(&mut server, at(500)); // and is lost
+    server.respond(at(700), ticket, Code::CONTENT, |_| Ok(())).unwrap();
+    let response = must_send(&mut server, at(700));
+    client.handle_message(at(800), SERVER, &response).unwrap();
+    must_send(&mut client, at(800)); // and is lost
+    get(&mut client, at(900));
+    must_send(&mut client, at(900));
+    let again = client.handle_message(at(3_000), SERVER, &response);
+    assert_eq!(again, Err(Discard::Duplicate), "it is acknowledged, not reset");
+}
+
+#[test]
+fn only_what_is_well_formed_counts_as_received() {
+    let mut server = end(2);
+    for octets in [&b""[..], b"\x40\x01\x00\x4d\xff"] {
+        assert!(server.handle_message(at(0), CLIENT, octets).is_err());
+    }
+    assert_eq!((server.stats().received, server.stats().discarded), (0, 2));
+}
+
 #[test]
 fn what_is_expected_follows_the_round_trips() {
     let (mut client, mut server) = (end(1), end(2));
@@ -304,6 +370,23 @@ fn what_is_expected_follows_the_round_trips() {
     }
     assert!(last.from > last.since + ms(390), "{last:?}");
     assert!(last.until < last.since + ms(920), "{last:?}");
+}
+
+// What is not confirmable is answered when the application likes: that is no round trip.
+#[test]
+fn answers_to_what_is_not_confirmable_are_no_round_trips() {
+    let mut client = Endpoint::new(Config { rto: Rto::Cocoa, ..Config::new(1) });
+    for n in 0..20 {
+        let now = at(n * 20_000);
+        let delivery = Delivery::NonConfirmable;
+        client.request(now, SERVER, delivery, Code::GET, |_| Ok(())).unwrap();
+        let Header { message_id, token, .. } = header(&must_send(&mut client, now));
+        let answer = message(Kind::NonConfirmable, Code::CONTENT, message_id, token.as_slice());
+        client.handle_message(now + ms(9_000), SERVER, &answer).unwrap();
+    }
+    get(&mut client, at(400_000));
+    must_send(&mut client, at(400_000));
+    assert!(client.deadline().unwrap() <= at(403_000), "the first timeout is still 2 to 3 s");
 }
 
 // draft-ietf-core-cocoa-03, §4.2

@@ -133,38 +133,3 @@ impl Counters {
         self.fast_retransmits.wrapping_add(self.timeout_retransmits)
     }
 }
-
-/// Something is expected from the peer: an acknowledgment, the answer to a SYN or a probe, the
-/// text that is missing below what has arrived, or what an acknowledgment lets it send. For whoever
-/// decides when the radio listens.
-///
-/// A peer that has not pushed its last text, or has filled the segment, has probably more to send.
-/// That is expected from when it was acknowledged until one RTO later, and then no longer: what
-/// comes after a longer pause looks like what nobody can foretell.
-///
-/// All of it follows from what a connection keeps anyway; when nothing is expected TCP has no
-/// reason to listen (the application may have).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expected {
-    /// When that was sent which is to be answered.
-    pub since: Instant,
-    /// Hardly before: `since` + SRTT − 4·RTTVAR.
-    pub from: Instant,
-    /// Probably until: `since` + SRTT + max(`rto_min`, 4·RTTVAR), the RTO without back-off, or the
-    /// end of the timer that would send again, if that is sooner. That includes the time for which
-    /// the peer may delay its acknowledgment. Who wants no needless retransmission listens before
-    /// this; after it, it is likely that something got lost, and the next event is this side's own
-    /// timer ([`crate::Endpoint::deadline`]).
-    pub until: Instant,
-}
-
-impl Expected {
-    /// The one that spans both.
-    pub(crate) fn and(self, other: Expected) -> Expected {
-        Expected {
-            since: self.since.min(other.since),
-            from: self.from.min(other.from),
-            until: self.until.max(other.until),
-        }
-    }
-}

@@ -124,7 +124,8 @@ pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
     SoftError, Stale,
 };
-pub use info::{Counters, Expected, Info};
+pub use info::{Counters, Info};
+pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;

@@ -1,7 +1,6 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-use crate::info::Expected;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Expected, Instant};
 
 /// SRTT, RTTVAR and the RTO that follows from them, in microseconds.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-//! The clock vocabulary of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds.
+//! The clock vocabulary of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds,
+//! and [`Expected`], by which transports say when an answer is due.
 //!
 //! No layer reads a clock. Every call that depends on time takes `now: Instant` as its first
 //! argument, and every layer answers `deadline() -> Option<Instant>`: when it next wants to be
@@ -197,6 +198,29 @@ pub const fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant>
     }
 }
 
+/// Something is expected from a peer, and when: for whoever decides when the radio listens. What it
+/// is, and how the times follow, is for the transport to say which expects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// When that was sent which is to be answered.
+    pub since: Instant,
+    /// Hardly before.
+    pub from: Instant,
+    /// Probably until.
+    pub until: Instant,
+}
+
+impl Expected {
+    /// The one that spans both.
+    pub fn and(self, other: Expected) -> Expected {
+        Expected {
+            since: self.since.min(other.since),
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +247,18 @@ mod tests {
         let (early, late) = (Instant::from_millis(1), Instant::from_millis(3));
         assert_eq!(late.checked_since(early), Some(Duration::from_millis(2)));
         assert_eq!(early.checked_since(late), None);
+    }
+
+    #[test]
+    fn what_spans_two_expectations_begins_with_the_first_and_ends_with_the_last() {
+        let expected = |[since, from, until]: [u64; 3]| Expected {
+            since: Instant::from_secs(since),
+            from: Instant::from_secs(from),
+            until: Instant::from_secs(until),
+        };
+        let (one, other) = (expected([1, 5, 6]), expected([2, 3, 9]));
+        assert_eq!(one.and(other), expected([1, 3, 9]));
+        assert_eq!(other.and(one), one.and(other));
     }
 
     #[test]

@@ -142,11 +142,29 @@ impl<K, B: Array<u8>> Empty for Slot<K, B> {
     const EMPTY: Self = Slot { exchange: None, generation: 0, message: B::EMPTY };
 }
 
-impl<K, B> Slot<K, B> {
-    /// Whether it may be used for something else, if need be.
+impl<K, B: Array<u8>> Slot<K, B> {
+    /// Whether nothing is to be done any more.
     pub(super) fn is_free(&self) -> bool {
         self.exchange.as_ref().is_none_or(|it| it.state == State::Done && !it.owes_ack)
     }
+
+    /// How soon the place is given to another exchange: what is over before what nobody has to
+    /// answer, and each in its order. `None`: not at all.
+    fn rank(&self) -> Option<(bool, Option<Instant>)> {
+        let Some(it) = self.exchange.as_deref() else { return Some((false, None)) };
+        // A request that was not confirmable may stay without an answer (RFC 7252 §5.2.3), so an
+        // application that never gives one must not keep others from being heard. That it may be
+        // carried out again if it is repeated is what §4.5 allows for.
+        let may_stay = it.serves && it.state == State::Received && !it.confirmable;
+        (may_stay || self.is_free()).then_some((may_stay, Some(it.due)))
+    }
+}
+
+/// The place for a new exchange, and its index.
+pub(super) fn place<K, B: Array<u8>>(slots: &mut [Slot<K, B>]) -> Option<(&mut Slot<K, B>, u8)> {
+    let places = slots.iter_mut().zip(0u8..=u8::MAX);
+    let free = places.filter_map(|(slot, index)| Some((slot.rank()?, slot, index)));
+    free.min_by_key(|(rank, ..)| *rank).map(|(_, slot, index)| (slot, index))
 }
 
 /// What is known of the round trips to a peer.

@@ -1,6 +1,6 @@
 //! What arrives (RFC 7252 §4 and 5).
 
-use super::exchange::{Exchange, Handle, Reset, Slot, State, Ticket};
+use super::exchange::{Exchange, Handle, Reset, State, Ticket, place};
 use super::{Endpoint, Event};
 use crate::config::Sizes;
 use crate::info::{Discard, Failure};
@@ -22,11 +22,13 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         octets: &'a [u8],
     ) -> Result<Event<'a>, Discard> {
         let taken = self.take(now, peer, octets);
-        let count = match taken {
-            Err(Discard::Duplicate) => &mut self.stats.duplicates,
-            _ => &mut self.stats.received,
-        };
-        *count = count.wrapping_add(1);
+        match taken {
+            Err(Discard::Unknown | Discard::Malformed) => {}
+            Err(Discard::Duplicate) => {
+                self.stats.duplicates = self.stats.duplicates.wrapping_add(1);
+            }
+            _ => self.stats.received = self.stats.received.wrapping_add(1),
+        }
         if taken.is_err() {
             self.stats.discarded = self.stats.discarded.wrapping_add(1);
         }
@@ -154,13 +156,14 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         if exchange.state == State::Done {
             return Err(Discard::Duplicate);
         }
-        let Exchange { first, tries, state, kind, .. } = *exchange;
+        let Exchange { first, tries, state, .. } = *exchange;
         exchange.state = State::Done;
         exchange.peer_id = header.message_id;
         // Without a timeout: it is kept until its place is needed.
         exchange.set_due(now, kinglet_time::Duration::ZERO);
-        // What came after an acknowledgement is the application's time, not the network's.
-        if state != State::Waiting || kind == Kind::NonConfirmable {
+        // What came after an acknowledgement, or without one, is the application's time and not the
+        // network's.
+        if state != State::Waiting {
             self.sample(now, peer, first, tries);
         }
         Ok(Event::Response { handle, message })
@@ -213,13 +216,6 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         }
         true
     }
-}
-
-/// A free place for a request of a peer, or that of the oldest answer.
-fn place<K, B>(slots: &mut [Slot<K, B>]) -> Option<(&mut Slot<K, B>, u8)> {
-    let free = slots.iter_mut().zip(0u8..=u8::MAX).filter(|(slot, _)| slot.is_free());
-    // `None` is less than any instant.
-    free.min_by_key(|(slot, _)| slot.exchange.as_ref().map(|exchange| exchange.due))
 }
 
 /// The code with which a message is to be rejected for one of its options (RFC 7252 §5.4).

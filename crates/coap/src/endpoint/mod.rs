@@ -8,13 +8,13 @@ mod output;
 pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
 
 use crate::config::{Config, Sizes};
-use crate::info::{Expected, Failure, Info, Stats};
+use crate::info::{Failure, Info, Stats};
 use crate::message::{Code, Header, Kind, Message, Token, WriteError, Writer};
 use crate::rto::{self, Estimate};
-use exchange::{Exchange, State};
+use exchange::{Exchange, State, place};
 use kinglet_mem::{Array, Held};
 use kinglet_random::Random;
-use kinglet_time::{Duration, Instant, earliest};
+use kinglet_time::{Duration, Expected, Instant, earliest};
 
 /// The stream of this layer's dice: "coap".
 const DICE: u64 = 0x636f_6170;
@@ -33,7 +33,8 @@ pub enum Delivery {
 pub enum Event<'a> {
     /// Nothing for the application.
     Nothing,
-    /// A request, to be answered with [`Endpoint::respond`].
+    /// A request, to be answered with [`Endpoint::respond`]. One that is not confirmable may stay
+    /// without an answer.
     Request {
         /// Names it.
         ticket: Ticket,
@@ -61,7 +62,8 @@ pub enum RequestError {
 /// Why [`Endpoint::respond`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RespondError {
-    /// The request was answered already, or forgotten.
+    /// The request was answered already, or forgotten: after its lifetime, or, if it is not
+    /// confirmable, to make room for another.
     Stale,
     /// The response could not be written; the request is still to be answered.
     Write(WriteError),
@@ -139,9 +141,6 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         code: Code,
         build: impl FnOnce(&mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<Handle, RequestError> {
-        let slots = self.requests.as_slice().iter();
-        let free = slots.zip(0u8..=u8::MAX).find(|(slot, _)| slot.is_free()).map(|(_, i)| i);
-        let index = free.ok_or(RequestError::TableFull)?;
         let (message_id, order) = (self.next_message_id(), self.order.wrapping_add(1));
         self.order = order;
         // 32 bits, as RFC 7252 §5.3.1 wants from who is on the Internet.
@@ -150,8 +149,8 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
             Delivery::Confirmable => (Kind::Confirmable, State::Queued),
             Delivery::NonConfirmable => (Kind::NonConfirmable, State::Ready),
         };
-        let slot = self.requests.as_mut_slice().get_mut(usize::from(index));
-        let slot = slot.ok_or(RequestError::TableFull)?;
+        let free = place(self.requests.as_mut_slice());
+        let (slot, index) = free.ok_or(RequestError::TableFull)?;
         let header = Header { kind, code, message_id, token };
         let len = write(slot.message.as_mut_slice(), header, build).map_err(RequestError::Write)?;
         let exchange = Exchange { order, len, state, ..Exchange::new(now, peer, header) };
@@ -223,7 +222,10 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Whether an answer is awaited, and when it can be here.
+    /// Whether an acknowledgement or a response is awaited, and when it can be here: from SRTT −
+    /// 4·RTTVAR after what it answers, or at once while no round trip is known, to SRTT + 4·RTTVAR
+    /// and half a second in which the peer may hesitate, or until the message is sent again; after
+    /// an acknowledgement without a response, until that is given up.
     pub fn expected(&self) -> Option<Expected> {
         let exchanges = self.exchanges().filter(|exchange| exchange.awaits());
         exchanges.map(|exchange| self.expected_of(exchange)).reduce(Expected::and)

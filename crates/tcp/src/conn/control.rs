@@ -4,10 +4,9 @@ use super::{Connection, MIN_MSS, Params, Rtx, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
-use crate::info::Expected;
 use crate::send::flight::SegmentRecord;
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Expected, Instant};
 
 /// What the choice of a segment size needs to know. Sizes are octets of payload and options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,8 @@ use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::config::ConnectionConfig;
 use crate::conn::SegmentLoss;
 use crate::error::InvalidHandle;
-use crate::info::Expected;
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Expected, Instant};
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// A connection of which something is to be changed; it is polled afterwards.
@@ -64,7 +63,19 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.entry(handle)?.conn.segment_loss()
     }
 
-    /// What is expected from the peer of a connection; `None` if nothing is.
+    /// What is expected from the peer of a connection: an acknowledgment, the answer to a SYN or a
+    /// probe, the text that is missing below what has arrived, or what an acknowledgment lets it
+    /// send. `None` if nothing is: TCP has no reason to listen then (the application may have).
+    ///
+    /// It can be here from SRTT − 4·RTTVAR to SRTT + max(`rto_min`, 4·RTTVAR), the RTO without
+    /// back-off, or to the end of the timer that would send again, if that is sooner. That includes
+    /// the time for which the peer may delay its acknowledgment. Who wants no needless
+    /// retransmission listens before; afterwards it is likely that something got lost, and the next
+    /// event is this side's own timer ([`Endpoint::deadline`]).
+    ///
+    /// A peer that has not pushed its last text, or has filled the segment, has probably more to
+    /// send. That is expected from when it was acknowledged until one RTO later, and then no
+    /// longer: what comes after a longer pause looks like what nobody can foretell.
     pub fn expected(&self, handle: Handle) -> Option<Expected> {
         self.entry(handle)?.conn.expected(self.epoch)
     }

@@ -6,13 +6,12 @@ use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, Setup, is_setup, window_scale};
 use crate::error::Discard;
-use crate::info::Expected;
 use crate::paws::{CLOCK, Paws, echo_age_ms, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Expected, Instant};
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Cookie, Flags, Header, Segment, Timestamps};
 
