@@ -138,7 +138,8 @@ pub struct ConnectionConfig {
     pub fin_wait_2: Duration,
     /// Active opens ask the server for a Fast Open cookie, and with one send the first data in the
     /// SYN (RFC 7413). Only for applications to which it does not matter if that data arrives
-    /// twice (§6.1). Default false.
+    /// twice (§6.1). A server that refuses, or two such SYNs in a row without an answer, and the
+    /// client does without for some minutes (§4.1.3.1). Default false.
     pub fast_open: bool,
 }
 

@@ -7,7 +7,7 @@ use common::script::*;
 use common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
-use kinglet_wire::tcp::{Cookie, Options};
+use kinglet_wire::tcp::{Cookie, Options, Segment};
 
 const REQUEST: Options = Options { fast_open: Some(Cookie::REQUEST), ..Options::NONE };
 
@@ -279,10 +279,10 @@ fn a_server_without_cookies_is_not_asked_again_for_a_while() {
     assert_eq!(connecting(&mut s, b"").1.header.options.fast_open, None);
 }
 
-#[test]
-fn a_path_that_swallows_such_syns_gets_a_plain_one() {
-    let mut s = client();
-    let (handle, _) = connecting(&mut s, b"GET /");
+/// A connection whose SYN with data is lost, and which opens with a plain one.
+fn lose_syn(s: &mut Script) {
+    let (handle, syn) = connecting(s, b"GET /");
+    assert_eq!(syn.payload, b"GET /");
     let again = s.wait(Duration::from_millis(1100));
     assert_eq!((again.len(), again[0].header.flags, again[0].seq), (1, SYN, 0));
     assert!(again[0].payload.is_empty() && again[0].header.options.fast_open.is_none());
@@ -290,7 +290,65 @@ fn a_path_that_swallows_such_syns_gets_a_plain_one() {
     assert_eq!(s.take().unwrap().payload, b"GET /");
     s.ep.abort(handle).unwrap();
     s.take_all();
-    assert_eq!(connecting(&mut s, b"GET /").1.header.options.fast_open, None, "not at once again");
+}
+
+/// RFC 7413 §4.1.3.1; Linux: `tcp_fastopen_cookie_check`.
+#[test]
+fn a_path_that_swallows_such_syns_twice_in_a_row_gets_plain_ones_for_ever_longer() {
+    let mut s = client();
+    lose_syn(&mut s);
+    for minutes in [4, 8, 16, 32, 64, 64] {
+        lose_syn(&mut s);
+        for wait in [0, minutes * 60 - 5] {
+            s.now += Duration::from_secs(wait);
+            let (handle, syn) = connecting(&mut s, b"GET /");
+            assert_eq!(syn.header.options.fast_open, None, "not again within {minutes} min");
+            s.ep.abort(handle).unwrap();
+            s.take_all();
+        }
+        s.now += Duration::from_secs(5);
+    }
+    // One that is answered makes the next loss the first one.
+    let (handle, _) = connecting(&mut s, b"GET /");
+    s.give(SYN | ACK, 0, 6, b"").unwrap();
+    s.ep.abort(handle).unwrap();
+    s.take_all();
+    lose_syn(&mut s);
+    lose_syn(&mut s);
+    assert_eq!(connecting(&mut s, b"x").1.header.options.fast_open, None);
+}
+
+#[test]
+fn a_syn_that_the_link_has_lost_goes_again_with_its_data() {
+    for answered in [false, true] {
+        let mut s = client();
+        s.remote = 80;
+        let handle = s.ep.connect(s.now, s.peer, 80, wants()).unwrap();
+        s.ep.send(handle, b"GET /").unwrap();
+        let syn = s.ep.poll_packet(s.now).unwrap();
+        s.ep.notify_lost(s.now, syn.payload);
+        let header = Segment::parse(&syn.header).unwrap().header;
+        (s.theirs, s.local) = (header.seq, header.src_port);
+        if answered {
+            // Only the link's acknowledgement was lost.
+            s.give(SYN | ACK, 0, 6, b"").unwrap();
+        } else {
+            let again = s.take().unwrap();
+            assert_eq!((again.header.flags, again.seq), (SYN, 0));
+            assert_eq!(again.header.options.fast_open, Cookie::new(&COOKIE));
+            assert_eq!(again.payload, b"GET /");
+            s.silent();
+            s.give(SYN | ACK, 0, 6, b"").unwrap();
+        }
+        let info = s.ep.info(handle).unwrap();
+        assert_eq!((info.bytes_acked, info.bytes_in_flight, info.fast_open), (5, 0, true));
+    }
+    // So does the request for a cookie.
+    let mut s = Script::new();
+    s.ep.connect(s.now, s.peer, 80, wants()).unwrap();
+    let syn = s.ep.poll_packet(s.now).unwrap();
+    s.ep.notify_lost(s.now, syn.payload);
+    assert_eq!(s.take().unwrap().header.options.fast_open, Some(Cookie::REQUEST));
 }
 
 #[test]

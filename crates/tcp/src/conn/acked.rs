@@ -2,7 +2,7 @@
 //! window (RFC 5681, RFC 9937).
 
 use super::input::WindowChange;
-use super::{Acked, Buffers, Connection, Params, Phase, Rtx, State};
+use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::error::SoftError;
 use crate::paws::echo_age_ms;
@@ -283,6 +283,12 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
             self.recovery.pending = true;
+            // Nothing speaks against Fast Open: the SYN has not been on the path.
+            self.fast_open = match self.fast_open {
+                FastOpen::Asked => FastOpen::Wanted,
+                FastOpen::Sent => FastOpen::Again,
+                other => other,
+            };
             return;
         }
         let end = seq.plus(len);

@@ -155,8 +155,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// never sent, and follows at once (RFC 7413 §4.2.2).
     fn settle_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
         match self.fast_open {
-            FastOpen::Sent => {
-                let taken = ack.after(self.snd.una) || self.flight() == 0;
+            FastOpen::Sent | FastOpen::Again | FastOpen::Lost => {
+                let bare = self.fast_open == FastOpen::Sent && self.flight() == 0;
+                let taken = ack.after(self.snd.una) || bare;
                 self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
                 self.tx.acknowledge(buffers.pieces, ack);
                 self.snd.una = ack;

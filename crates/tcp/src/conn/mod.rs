@@ -220,6 +220,10 @@ pub(crate) enum FastOpen {
     Asked,
     /// The SYN has carried a cookie, and data if there was any.
     Sent,
+    /// The own link has lost that SYN: it goes again with all that it carried.
+    Again,
+    /// The SYN was not answered in time and went again without.
+    Lost,
     /// The data of the SYN was taken: by the peer, or from it.
     Accepted,
 }
@@ -467,11 +471,20 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.state == State::SynReceived && self.fast_open == FastOpen::Accepted
     }
 
-    /// Whether the SYN for Fast Open had to be sent again.
+    /// Whether the SYN for Fast Open had to be sent again; it is told once.
+    pub(crate) fn take_fast_open_loss(&mut self) -> bool {
+        let sent = matches!(self.fast_open, FastOpen::Asked | FastOpen::Sent | FastOpen::Again);
+        let lost = sent && self.state == State::SynSent && self.tries > 0;
+        if lost {
+            self.fast_open = FastOpen::Lost;
+        }
+        lost
+    }
+
+    /// Whether a connection that was to open fast has come to nothing.
     pub(crate) fn has_fast_open_failed(&self) -> bool {
-        let tried = matches!(self.fast_open, FastOpen::Asked | FastOpen::Sent);
-        let given_up = self.state == State::Closed && self.error.is_some();
-        tried && (given_up || (self.state == State::SynSent && self.tries > 0))
+        let over = self.state == State::Closed && self.error.is_some();
+        over && !matches!(self.fast_open, FastOpen::Off | FastOpen::Wanted | FastOpen::Accepted)
     }
 
     pub(crate) fn error(&self) -> Option<ConnectionError> {

@@ -61,16 +61,20 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Some(Emission::BARE)
     }
 
-    /// Adds to the first SYN what is on offer for its peer: a cookie, perhaps the empty one, with
-    /// the peer's MSS (RFC 7413 §4.2.2, "Client: Sending SYN").
+    /// Adds to the SYN, the first one or that which the link has lost, what is on offer for its
+    /// peer: a cookie, perhaps the empty one, with the peer's MSS (RFC 7413 §4.2.2, "Client:
+    /// Sending SYN").
     pub(crate) fn offer_fast_open(
         &mut self,
         header: &mut Header,
         syn: &mut Emission,
         offer: Option<(Cookie, u16)>,
     ) {
+        let again = self.fast_open == FastOpen::Again;
+        // A cookie that has gone meanwhile is not asked for with data on its way.
+        let offer = offer.filter(|(cookie, _)| !(again && cookie.is_request()));
         let Some((cookie, peer_mss)) = offer else {
-            self.fast_open = FastOpen::Off;
+            self.fast_open = if again { FastOpen::Lost } else { FastOpen::Off };
             return;
         };
         header.options.fast_open = Some(cookie);
@@ -81,8 +85,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.fast_open = FastOpen::Sent;
         let options = u32::try_from(header.options.len()).unwrap_or(0);
         let room = u32::from(self.params.own_mss.min(peer_mss)).saturating_sub(options);
-        let len = self.unsent().min(room);
-        self.snd.nxt = self.snd.nxt.plus(len);
+        let start = self.snd.iss.plus(1);
+        let len = self.tx.end().since(start).min(room);
+        self.snd.nxt = self.snd.nxt.later(start.plus(len));
         syn.len = u16::try_from(len).unwrap_or(0);
     }
 

@@ -15,9 +15,16 @@ use kinglet_wire::tcp::{Cookie, Segment};
 /// A cookie is valid in its period of 2^36 µs, or 19 hours, and in the next one (§4.1.2, 5).
 const PERIOD_BITS: u32 = 36;
 
-/// How long a client does without after a failure (§4.1.3.1, "at least temporarily"). It may have
-/// been a frame lost on a radio link as well as a path that drops such SYNs, so not for long.
+/// How long a client does without after a negative response (§4.1.3.1, "at least temporarily"): the
+/// server does not take the data, it is refused, or nothing answers at all.
 const HOLD: Duration = Duration::from_secs(600);
+
+/// How long it does without after SYNs in a row that a plain one had to follow: this, doubled with
+/// each of them. One alone may be any frame lost on a radio link, while a path that drops such SYNs
+/// drops the next one too: it costs nothing, as in Linux (`tcp_fastopen_cookie_check`).
+const PAUSE: Duration = Duration::from_secs(60);
+/// The longest pause is an hour.
+const MOST_DOUBLED: u8 = 6;
 
 /// How long a connection that was reset counts as one still opening (§5.1): 2^26 µs, or 67 s, half
 /// of it on average.
@@ -33,6 +40,8 @@ pub struct KnownServer<K> {
     cookie: Cookie,
     /// After a failure, when to try again.
     retry_at: Instant,
+    /// SYNs with a cookie in a row that were not answered in time.
+    losses: u8,
 }
 
 impl<K: Peer> KnownServer<K> {
@@ -147,7 +156,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             _ if !Self::REMEMBERS => {}
             _ => {
                 let accepted = conn.fast_open() == FastOpen::Accepted;
-                self.learn_from_syn_ack(now, (*peer, *remote_port), accepted, segment);
+                // The answer to a plain SYN says nothing.
+                if accepted || before != FastOpen::Lost {
+                    self.learn_from_syn_ack(now, (*peer, *remote_port), accepted, segment);
+                }
             }
         }
     }
@@ -168,11 +180,23 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             mss: options.mss.unwrap_or(DEFAULT_PEER_MSS),
             cookie: cookie.unwrap_or(known.cookie),
             retry_at,
+            losses: 0,
             ..known
         });
     }
 
-    /// A server does not answer, or not to such SYNs: what is next to it gets a plain one.
+    /// A SYN that was to open fast was not answered in time.
+    pub(super) fn count_syn_loss(&mut self, now: Instant, peer: &K, port: u16) {
+        let known = self.known_server(peer, port);
+        let losses = known.losses.saturating_add(1);
+        let retry_at = match losses {
+            1 => known.retry_at,
+            _ => now + PAUSE * (1 << losses.min(MOST_DOUBLED)),
+        };
+        self.remember_server(KnownServer { losses, retry_at, ..known });
+    }
+
+    /// A server is not there, or refuses: what is next to it gets a plain SYN.
     pub(super) fn hold_fast_open(&mut self, now: Instant, peer: &K, port: u16) {
         let known = self.known_server(peer, port);
         self.remember_server(KnownServer { retry_at: now + HOLD, ..known });
@@ -186,6 +210,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             mss: DEFAULT_PEER_MSS,
             cookie: Cookie::REQUEST,
             retry_at: Instant::ZERO,
+            losses: 0,
         })
     }
 

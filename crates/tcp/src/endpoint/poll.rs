@@ -57,15 +57,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let mut emission = conn.poll(now, &mut header);
         (header.src_port, header.dst_port) = (*local_port, port);
         if Self::REMEMBERS
-            && conn.fast_open() == FastOpen::Wanted
+            && matches!(conn.fast_open(), FastOpen::Wanted | FastOpen::Again)
             && let Some(syn) = &mut emission
         {
             let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
             conn.offer_fast_open(&mut header, syn, offer);
         }
         *ready = emission.is_some();
-        if Self::REMEMBERS && conn.has_fast_open_failed() {
-            self.hold_fast_open(now, &peer, port);
+        if Self::REMEMBERS {
+            let (lost, failed) = (conn.take_fast_open_loss(), conn.has_fast_open_failed());
+            if lost {
+                self.count_syn_loss(now, &peer, port);
+            } else if failed {
+                self.hold_fast_open(now, &peer, port);
+            }
         }
         self.finish_emission(index, peer, &header, emission?)
     }
