@@ -1,11 +1,12 @@
 //! What an application may ask of a connection beyond sending and receiving.
 
+#[macro_use]
 mod common;
 use common::script::*;
 use common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock};
 use proptest::prelude::*;
 
@@ -274,61 +275,38 @@ fn the_segment_size_is_the_applications_unless_it_gives_it_up() {
     assert_eq!(asked, 4, "with every 16th segment");
 }
 
-/// A server of constant pages: no octet of RAM to send from.
-struct Pages;
-impl Sizes for Pages {
-    type Congestion = NewReno;
-    type SendBuffer = [u8; 0];
-    type Pieces = [Piece; 1];
-    type ReceiveBuffer = [u8; 4096];
-    type ReceiveMap = [u8; 512];
-    type Segments = [SegmentRecord; 4];
-    type Connections<K: Peer> = [Slot<K, Self>; 1];
-    type Listeners = [Option<Listener>; 1];
-    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 1];
-    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
-    type Servers<K: Peer> = [Option<KnownServer<K>>; 0];
-}
+// A server of constant pages: no octet of RAM to send from.
+plan!(Pages {
+    congestion: NewReno,
+    send: 0,
+    receive: 4096,
+    pieces: 1,
+    segments: 4,
+    connections: 1,
+    servers: 0,
+});
 
 #[test]
 fn a_page_needs_no_send_buffer() {
-    let new = |n| Endpoint::<Pair, Pages>::new(Config::new([n; 16]));
-    let mut ends = [Box::new(new(1)), Box::new(new(2))];
-    let mut now = Instant::from_secs(1);
-    let mut random = 1_u32;
-    ends[1].listen(80, ListenConfig::default()).unwrap();
-    let client = ends[0].connect(now, Pair(1, 2), 80, ConnectionConfig::DEFAULT).unwrap();
-    let mut page = Vec::new();
-    let mut buf = [0; 4096];
-    while now < Instant::from_secs(600) {
-        for side in 0..2 {
-            while let Some(packet) = ends[side].poll_packet(now) {
-                let mut octets = packet.header.to_vec();
-                let mut payload = vec![0; usize::from(packet.payload.len)];
-                if !payload.is_empty() {
-                    ends[side].read_payload(packet.payload, 0, &mut payload).unwrap();
-                }
-                octets.extend(payload);
-                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                if random >> 28 > 0 {
-                    let _ = ends[1 - side].handle_packet(now, packet.peer, packet.ecn, &octets);
+    let mut net = Network::<Pages>::new(Link { loss: 60, ..PERFECT }, 1);
+    let [client, server] = net.open(ConnectionConfig::DEFAULT, ConnectionConfig::DEFAULT);
+    assert_eq!(net.ends[1].send(server, b"no room"), Ok(0));
+    assert_eq!(net.ends[1].send_static(server, &PAGE), Ok(PAGE.len()));
+    net.ends[1].close(server).unwrap();
+    let (mut page, mut buf) = (Vec::new(), [0; 4096]);
+    let over = net.run_until(Duration::from_secs(600), |net| {
+        loop {
+            match net.ends[0].recv(client, &mut buf) {
+                Ok(0) => return true,
+                Ok(len) => page.extend_from_slice(&buf[..len]),
+                Err(error) => {
+                    assert_eq!(error, RecvError::WouldBlock);
+                    return false;
                 }
             }
-            ends[side].handle_deadline(now);
         }
-        if let Some(handle) = ends[1].accept(80) {
-            assert_eq!(ends[1].send(handle, b"no room"), Ok(0));
-            assert_eq!(ends[1].send_static(handle, &PAGE), Ok(PAGE.len()));
-            ends[1].close(handle).unwrap();
-        }
-        match ends[0].recv(client, &mut buf) {
-            Ok(0) => break,
-            Ok(len) => page.extend_from_slice(&buf[..len]),
-            Err(error) => assert_eq!(error, RecvError::WouldBlock),
-        }
-        now += Duration::from_millis(10);
-    }
-    assert_eq!(page, PAGE);
+    });
+    assert!(over && page == PAGE, "{} octets", page.len());
 }
 
 proptest! {

@@ -31,20 +31,40 @@ impl Peer for Pair {
     }
 }
 
-pub struct Plan;
-impl Sizes for Plan {
-    type Congestion = NewReno;
-    type SendBuffer = [u8; 8192];
-    type Pieces = [Piece; 2];
-    type ReceiveBuffer = [u8; 8192];
-    type ReceiveMap = [u8; 1024];
-    type Segments = [SegmentRecord; 10];
-    type Connections<K: Peer> = [Slot<K, Self>; 3];
-    type Listeners = [Option<Listener>; 2];
-    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 3];
-    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 2];
-    type Servers<K: Peer> = [Option<KnownServer<K>>; 2];
+/// A memory plan: octets of the buffers, and lengths of tables.
+macro_rules! plan {
+    ($name:ident {
+        congestion: $congestion:ty, send: $send:literal, receive: $receive:literal,
+        pieces: $pieces:literal, segments: $segments:literal, connections: $connections:literal,
+        servers: $servers:literal,
+    }) => {
+        /// A memory plan.
+        pub struct $name;
+        impl Sizes for $name {
+            type Congestion = $congestion;
+            type SendBuffer = [u8; $send];
+            type Pieces = [Piece; $pieces];
+            type ReceiveBuffer = [u8; $receive];
+            type ReceiveMap = [u8; $receive / 8];
+            type Segments = [SegmentRecord; $segments];
+            type Connections<K: Peer> = [Slot<K, Self>; $connections];
+            type Listeners = [Option<Listener>; 2];
+            type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 3];
+            type TimeWait<K: Peer> = [Option<TimeWait<K>>; 2];
+            type Servers<K: Peer> = [Option<KnownServer<K>>; $servers];
+        }
+    };
 }
+
+plan!(Plan {
+    congestion: NewReno,
+    send: 8192,
+    receive: 8192,
+    pieces: 2,
+    segments: 10,
+    connections: 3,
+    servers: 2,
+});
 
 pub type Ep = Endpoint<Pair, Plan>;
 
@@ -89,9 +109,12 @@ struct Flying {
 /// Whether to drop a segment, from its sender, its ordinal there and its octets.
 type Filter = Box<dyn FnMut(usize, usize, &[u8]) -> bool>;
 
-pub struct Net {
+/// A network of endpoints with the usual plan.
+pub type Net = Network<Plan>;
+
+pub struct Network<S: Sizes> {
     pub now: Instant,
-    pub ends: [Box<Ep>; 2],
+    pub ends: [Box<Endpoint<Pair, S>>; 2],
     pub link: Link,
     flying: [VecDeque<Flying>; 2],
     busy_until: [Instant; 2],
@@ -104,11 +127,11 @@ pub struct Net {
     pub keep_log: bool,
 }
 
-impl Net {
-    pub fn new(link: Link, seed: u64) -> Net {
-        Net {
+impl<S: Sizes> Network<S> {
+    pub fn new(link: Link, seed: u64) -> Self {
+        Network {
             now: Instant::from_secs(1),
-            ends: [endpoint(1), endpoint(2)],
+            ends: [1, 2].map(|id| Box::new(Endpoint::new(Config::new([id; 16])))),
             link,
             flying: [VecDeque::new(), VecDeque::new()],
             busy_until: [Instant::ZERO; 2],
@@ -217,7 +240,7 @@ impl Net {
     }
 
     /// Runs until `done` or for `limit`; whether `done`.
-    pub fn run_until(&mut self, limit: Duration, mut done: impl FnMut(&mut Net) -> bool) -> bool {
+    pub fn run_until(&mut self, limit: Duration, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let until = self.now + limit;
         loop {
             if done(self) {
@@ -266,7 +289,7 @@ impl App {
         App { handle, side, total, sent: 0, got: 0, eof: false, closed: false, error: None }
     }
 
-    pub fn run(&mut self, net: &mut Net) {
+    pub fn run<S: Sizes>(&mut self, net: &mut Network<S>) {
         let ep = &mut net.ends[self.side];
         while self.sent < self.total {
             let end = self.total.min(self.sent + 700);
@@ -307,8 +330,8 @@ impl App {
 }
 
 /// Moves `totals` octets in both directions; panics unless all arrive within `limit`.
-pub fn transfer(
-    net: &mut Net,
+pub fn transfer<S: Sizes>(
+    net: &mut Network<S>,
     configs: [ConnectionConfig; 2],
     totals: [usize; 2],
     limit: Duration,
