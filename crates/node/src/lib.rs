@@ -180,9 +180,9 @@
 //! leaf.set_parent(now, Some(1))?; // and the default route
 //! assert_eq!(leaf.deadline(), Some(now + Duration::from_secs(60))); // nothing is expected
 //! // What TCP expects the node knows; an application that waits for a datagram says so.
-//! leaf.expect(now, now, now + Duration::from_secs(2));
+//! leaf.expect(now, 5683, now, now + Duration::from_secs(2))?;
 //! assert!(leaf.deadline() < Some(now + Duration::from_secs(2)));
-//! leaf.expect_nothing(now); // it is here
+//! leaf.expect_nothing(now, 5683); // it is here
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!

@@ -15,8 +15,8 @@ use kinglet_mesh as mesh;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
-use kinglet_tcp::{self as tcp, Endpoint, Expected, PayloadRef};
-use kinglet_time::{Instant, earliest};
+use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
+use kinglet_time::{Expected, Instant, earliest};
 use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
@@ -112,6 +112,8 @@ pub struct Node<P: Profile> {
     /// to it, ends that.
     pub(crate) tcp_is_quiet: bool,
     poller: Poller,
+    /// The default route leads to the parent.
+    has_parent: bool,
     /// The receiver is to be off between frames.
     pub(crate) sleeps: bool,
     stats: Stats,
@@ -140,6 +142,7 @@ impl<P: Profile> Node<P> {
             tcp_is_quiet: false,
             sleeps,
             poller: Poller::new(config.polling),
+            has_parent: false,
             stats: Stats {
                 unroutable_segments: 0,
                 unsendable_packets: 0,
@@ -425,8 +428,8 @@ impl<P: Profile> Node<P> {
         self.net.remove_child(child)
     }
 
-    /// Tells a node that sleeps whom to ask, or `None`: nobody. Everything without a better route
-    /// goes to the parent.
+    /// Tells a leaf who its parent is, or `None`: nobody. Everything without a better route goes to
+    /// the parent, and a leaf that sleeps asks it for data.
     ///
     /// # Errors
     /// [`TableFull`] if there is no room for that route; nothing has changed.
@@ -437,11 +440,12 @@ impl<P: Profile> Node<P> {
                 let via = NextHop::Link(Address::Short(parent));
                 self.net.add_route(Route { prefix, prefix_len, via })?;
             }
-            None if self.poller.parent().is_some() => {
+            None if self.has_parent => {
                 let _ = self.net.remove_route(prefix, prefix_len);
             }
             None => {}
         }
+        self.has_parent = parent.is_some();
         let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
         self.poller.set_parent(now, asks);
         match asks {
@@ -472,16 +476,27 @@ impl<P: Profile> Node<P> {
         self.poller.failures()
     }
 
-    /// Tells a node that sleeps that something other than TCP is to come, `from` the instant at
-    /// which it was asked for (or at which it can come at the earliest) and not after `until`. It
-    /// replaces what was said before: whoever runs several applications joins what they expect.
-    pub fn expect(&mut self, now: Instant, from: Instant, until: Instant) {
-        self.poller.expect(now, Some(Expected { since: from, from, until }));
+    /// Tells a node that sleeps that something which TCP does not know of is to come, `from` the
+    /// instant at which it was asked for (or at which it can come at the earliest) and not after
+    /// `until`. `application` is a number of the caller's choice, such as its local port: what one
+    /// says replaces what it has said before, and nothing else.
+    ///
+    /// # Errors
+    /// [`TableFull`] if three others expect something; nothing has changed.
+    pub fn expect(
+        &mut self,
+        now: Instant,
+        application: u16,
+        from: Instant,
+        until: Instant,
+    ) -> Result<(), TableFull> {
+        self.poller.expect(now, application, Some(Expected { since: from, from, until }))
     }
 
     /// Takes back [`Node::expect`]: it is here, or not awaited any more.
-    pub fn expect_nothing(&mut self, now: Instant) {
-        self.poller.expect(now, None);
+    pub fn expect_nothing(&mut self, now: Instant, application: u16) {
+        // There is always room for nothing.
+        let _ = self.poller.expect(now, application, None);
     }
 
     /// The MAC, to look at.

@@ -20,8 +20,8 @@
 //! 1/8 of the time left until the transport would send again.
 
 use kinglet_mac::DataRequestOutcome;
-use kinglet_tcp::Expected;
-use kinglet_time::{Duration, Instant};
+use kinglet_net::TableFull;
+use kinglet_time::{Duration, Expected, Instant};
 
 /// How a node that sleeps decides when to ask its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,8 @@ impl Polling {
 
 /// Connections with a due time of their own; further ones share these.
 const CONNECTIONS: usize = 2;
-const SOURCES: usize = CONNECTIONS + 1;
+/// Applications that expect something at a time.
+const APPLICATIONS: usize = 3;
 
 /// Due times stay between these; the longer is far above any round trip that is worth waiting for.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -100,6 +101,21 @@ impl Source {
         settled: false,
     };
 
+    /// Takes what is expected now. What was is here if that changes and the last data request has
+    /// `found` something.
+    fn observe(&mut self, now: Instant, expected: Option<Expected>, found: bool) {
+        if self.expected.map(|e| e.since) != expected.map(|e| e.since) {
+            if found {
+                self.learn();
+            }
+            (self.asked, self.partly) = (0, false);
+        }
+        if self.expected.is_none() {
+            self.began = now;
+        }
+        self.expected = expected;
+    }
+
     /// The answer is here.
     fn learn(&mut self) {
         let due = self.due;
@@ -140,6 +156,34 @@ impl Source {
     }
 }
 
+/// What an application expects.
+#[derive(Clone, Copy, Debug)]
+struct Application {
+    /// Who it is, once there was one.
+    who: Option<u16>,
+    /// What it has said.
+    told: Option<Expected>,
+    /// This knows of it when no data request is under way: what one has found is with the
+    /// application before it is known to have found anything.
+    source: Source,
+}
+
+impl Application {
+    const NONE: Application = Application { who: None, told: None, source: Source::NONE };
+
+    /// Whether its place may be given to another.
+    fn is_over(&self, now: Instant) -> bool {
+        self.told.is_none_or(|told| told.until < now)
+    }
+
+    /// When to ask next for this. Other than TCP, which sends again when time is up, an application
+    /// that expects something anew says so.
+    fn next(&self, policy: Polling, last: Instant) -> Option<Instant> {
+        let until = self.source.expected?.until;
+        self.source.next(policy, last).filter(|at| *at <= until)
+    }
+}
+
 /// The state of asking.
 pub(crate) struct Poller {
     policy: Polling,
@@ -160,10 +204,9 @@ pub(crate) struct Poller {
     learning: bool,
     /// When to ask next.
     next: Option<Instant>,
-    sources: [Source; SOURCES],
-    /// What those that are not TCP expect; their source knows of it when no data request is under
-    /// way.
-    application: Option<Expected>,
+    /// TCP's.
+    connections: [Source; CONNECTIONS],
+    applications: [Application; APPLICATIONS],
 }
 
 impl Poller {
@@ -179,8 +222,8 @@ impl Poller {
             failures: 0,
             learning: false,
             next: None,
-            sources: [Source::NONE; SOURCES],
-            application: None,
+            connections: [Source::NONE; CONNECTIONS],
+            applications: [Application::NONE; APPLICATIONS],
         }
     }
 
@@ -212,14 +255,32 @@ impl Poller {
         self.learning = learning;
     }
 
-    /// What those that are not TCP expect from now on.
-    pub(crate) fn expect(&mut self, now: Instant, expected: Option<Expected>) {
-        self.application = expected;
-        // What a data request has found is here before it is known to have found anything.
+    /// What the application `who` expects from now on.
+    pub(crate) fn expect(
+        &mut self,
+        now: Instant,
+        who: u16,
+        expected: Option<Expected>,
+    ) -> Result<(), TableFull> {
+        let known = self.applications.iter().position(|it| it.who == Some(who));
+        let place = known.or_else(|| {
+            let places = self.applications.iter().enumerate();
+            let free = places.filter(|(_, it)| expected.is_some() && it.is_over(now));
+            // What others have learnt is kept as long as there is a place that nobody has had.
+            free.min_by_key(|(_, it)| it.who.is_some()).map(|(index, _)| index)
+        });
+        let Some(application) = place.and_then(|index| self.applications.get_mut(index)) else {
+            return if expected.is_some() { Err(TableFull) } else { Ok(()) };
+        };
+        if application.who != Some(who) {
+            *application = Application { who: Some(who), ..Application::NONE };
+        }
+        application.told = expected;
         if !self.asking {
-            self.observe_one(now, CONNECTIONS, expected);
+            application.source.observe(now, expected, self.found);
         }
         self.plan();
+        Ok(())
     }
 
     /// A data request has ended; `tcp` is what TCP still expects, before it sends anything new.
@@ -237,7 +298,7 @@ impl Poller {
             DataRequestOutcome::Received { more } => {
                 (self.failures, self.found, self.again) = (0, true, more);
                 self.observe(now, tcp);
-                for source in self.sources.iter_mut().take(CONNECTIONS) {
+                for source in &mut self.connections {
                     source.partly |= source.asked > 0;
                 }
                 if more {
@@ -250,7 +311,14 @@ impl Poller {
             }
             DataRequestOutcome::TimedOut => self.fail(TIMEOUTS),
         }
-        self.observe_one(now, CONNECTIONS, self.application);
+        for Application { told, source, .. } in &mut self.applications {
+            source.observe(now, *told, self.found);
+        }
+    }
+
+    fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        let applications = self.applications.iter_mut().map(|it| &mut it.source);
+        self.connections.iter_mut().chain(applications)
     }
 
     /// What was asked says nothing of when the answer came. It is asked again, up to `most` times
@@ -266,7 +334,7 @@ impl Poller {
     /// The next data request says no more of when the answer came than the last one did: it asks
     /// for the same again, or for what is known to wait.
     fn discount(&mut self) {
-        for source in &mut self.sources {
+        for source in self.sources_mut() {
             source.asked = source.asked.saturating_sub(1);
         }
     }
@@ -287,23 +355,9 @@ impl Poller {
                 *place = Some(expected);
             }
         }
-        for (index, expected) in merged.into_iter().enumerate() {
-            self.observe_one(now, index, expected);
+        for (source, expected) in self.connections.iter_mut().zip(merged) {
+            source.observe(now, expected, self.found);
         }
-    }
-
-    fn observe_one(&mut self, now: Instant, index: usize, expected: Option<Expected>) {
-        let Some(source) = self.sources.get_mut(index) else { return };
-        if source.expected.map(|e| e.since) != expected.map(|e| e.since) {
-            if self.found {
-                source.learn();
-            }
-            (source.asked, source.partly) = (0, false);
-        }
-        if source.expected.is_none() {
-            source.began = now;
-        }
-        source.expected = expected;
     }
 
     fn plan(&mut self) {
@@ -312,13 +366,10 @@ impl Poller {
             return;
         }
         let mut next = self.last + self.policy.base();
-        let sources = self.sources.iter().filter(|_| !self.learning);
-        for (index, source) in sources.enumerate() {
-            let at = source.next(self.policy, self.last);
-            // TCP sends again when time is up, and expects something anew; the others say so.
-            let until = source.expected.filter(|_| index == CONNECTIONS).map(|e| e.until);
-            let at = at.filter(|at| until.is_none_or(|until| *at <= until));
-            next = at.map_or(next, |at| next.min(at));
+        if !self.learning {
+            let connections = self.connections.iter().map(|it| it.next(self.policy, self.last));
+            let applications = self.applications.iter().map(|it| it.next(self.policy, self.last));
+            next = connections.chain(applications).flatten().fold(next, Instant::min);
         }
         if self.again {
             next = self.not_before;
@@ -344,7 +395,7 @@ impl Poller {
         }
         (self.asking, self.next, self.last) = (true, None, now);
         (self.found, self.again) = (false, false);
-        for source in &mut self.sources {
+        for source in self.sources_mut() {
             let Some(Expected { since, .. }) = source.expected else { continue };
             source.asked = source.asked.saturating_add(1);
             if source.due == Duration::ZERO {
@@ -355,291 +406,4 @@ impl Poller {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use core::iter;
-    use std::vec::Vec;
-
-    const MS: Duration = Duration::from_millis(1);
-    const FOUND: DataRequestOutcome = DataRequestOutcome::Received { more: false };
-    const NOTHING: DataRequestOutcome = DataRequestOutcome::NothingPending;
-
-    fn at(ms: u64) -> Instant {
-        Instant::from_micros(ms * 1000)
-    }
-
-    fn poller(policy: Polling) -> Poller {
-        let mut poller = Poller::new(policy);
-        poller.set_parent(at(0), Some(7));
-        poller
-    }
-
-    /// Something sent at `since` that is sent again at `until`.
-    fn sent(since: u64, until: u64) -> Option<Expected> {
-        Some(Expected { since: at(since), from: at(since), until: at(until) })
-    }
-
-    /// Asks at the deadline; when that was.
-    fn ask(poller: &mut Poller) -> u64 {
-        let now = poller.deadline().unwrap();
-        assert_eq!((poller.due(now), poller.due(now - MS)), (Some(7), None));
-        poller.asked(now, true);
-        assert_eq!(poller.deadline(), None, "one at a time");
-        now.as_millis()
-    }
-
-    fn answer(poller: &mut Poller, now: u64, outcome: DataRequestOutcome, tcp: Option<Expected>) {
-        poller.handle_outcome(at(now), outcome, iter::once(tcp));
-        poller.update(at(now), iter::once(tcp));
-    }
-
-    /// Sends at `since` what is answered after `latency`, and asks until the answer is found: at
-    /// how many attempts, and when.
-    fn round(poller: &mut Poller, since: u64, latency: u64) -> (u32, u64) {
-        let expected = sent(since, since + 1000);
-        poller.update(at(since), iter::once(expected));
-        for attempt in 1.. {
-            let now = ask(poller);
-            if now >= since + latency {
-                answer(poller, now, FOUND, None);
-                return (attempt, now);
-            }
-            answer(poller, now, NOTHING, expected);
-        }
-        unreachable!()
-    }
-
-    /// A segment that comes as five frames, with a data request each, and the next after the
-    /// acknowledgement of this one.
-    #[test]
-    fn the_fragments_of_a_segment_do_not_delay_the_next_one() {
-        let mut poller = poller(Polling::DEFAULT);
-        let mut now = 0;
-        let mut waited = Vec::new();
-        for _ in 0..40 {
-            let (since, expected) = (now, sent(now, now + 1000));
-            poller.update(at(now), iter::once(expected));
-            now = ask(&mut poller);
-            while now < since + 200 {
-                answer(&mut poller, now, NOTHING, expected);
-                now = ask(&mut poller);
-            }
-            waited.push(now - since);
-            for _ in 0..4 {
-                let more = DataRequestOutcome::Received { more: true };
-                answer(&mut poller, now + 5, more, expected);
-                now = ask(&mut poller);
-            }
-            answer(&mut poller, now + 5, FOUND, None);
-            now += 5;
-        }
-        assert!(waited[10..].iter().all(|ms| *ms < 260), "{waited:?}");
-    }
-
-    #[test]
-    fn while_nothing_is_expected_only_the_base_interval_counts() {
-        for policy in [Polling::TCPLP, Polling::DEFAULT] {
-            let mut poller = poller(policy);
-            for minutes in [4, 8, 12] {
-                let now = ask(&mut poller);
-                assert_eq!(now, minutes * 60_000);
-                answer(&mut poller, now, NOTHING, None);
-            }
-        }
-        assert_eq!(Poller::new(Polling::DEFAULT).deadline(), None, "nobody to ask");
-    }
-
-    #[test]
-    fn fixed_intervals_begin_with_the_expectation() {
-        let mut poller = poller(Polling::TCPLP);
-        poller.update(at(1000), iter::once(sent(1000, 2000)));
-        // More is sent: the interval goes on.
-        poller.update(at(1060), iter::once(sent(1060, 2000)));
-        for now in [1100, 1200, 1300] {
-            assert_eq!(ask(&mut poller), now);
-            answer(&mut poller, now + 5, NOTHING, sent(1060, 2000));
-        }
-        assert_eq!(ask(&mut poller), 1400);
-        answer(&mut poller, 1405, FOUND, None);
-        assert_eq!(ask(&mut poller), 1400 + 240_000);
-    }
-
-    #[test]
-    fn the_due_time_settles_just_behind_the_answers() {
-        let mut poller = poller(Polling::DEFAULT);
-        // The first guess is a quarter of the time that there is.
-        assert_eq!(round(&mut poller, 1000, 100), (1, 1250));
-        let attempts: u32 = (2..200).map(|n| round(&mut poller, n * 1000, 100).0).sum();
-        assert!(attempts < 198 + 30, "{attempts} attempts for 198 answers");
-        let late: u64 = (200..300).map(|n| round(&mut poller, n * 1000, 100).1 - n * 1000).sum();
-        assert!((100 * 100..100 * 130).contains(&late), "{} ms on average", late / 100);
-        // And follows when the path becomes slower, and faster again.
-        for n in 300..310 {
-            round(&mut poller, n * 1000, 600);
-        }
-        let slow: u32 = (310..400).map(|n| round(&mut poller, n * 1000, 600).0).sum();
-        assert!(slow < 90 + 15, "{slow} attempts for 90 answers");
-        for n in 400..500 {
-            round(&mut poller, n * 1000, 150);
-        }
-        let (attempts, now) = round(&mut poller, 500_000, 150);
-        assert!(attempts == 1 && now < 500_000 + 200, "{now}");
-    }
-
-    #[test]
-    fn what_is_late_is_asked_for_at_growing_distances_and_once_more_before_it_is_sent_again() {
-        let mut poller = poller(Polling::DEFAULT);
-        for n in 1..100 {
-            round(&mut poller, n * 1000, 160);
-        }
-        let expected = sent(200_000, 201_000);
-        poller.update(at(200_000), iter::once(expected));
-        let mut asked = Vec::new();
-        for _ in 0..7 {
-            let now = ask(&mut poller);
-            asked.push(now - 200_000);
-            answer(&mut poller, now, NOTHING, expected);
-        }
-        let distances: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(distances[..3].windows(2).all(|pair| pair[1].abs_diff(2 * pair[0]) <= 1));
-        assert!(asked.contains(&875), "{asked:?}");
-        // Nobody has answered: the next segment is due when this one was.
-        poller.update(at(201_000), iter::once(sent(201_000, 203_000)));
-        let now = ask(&mut poller);
-        assert_eq!(now - 201_000, asked[0]);
-    }
-
-    #[test]
-    fn the_first_attempt_comes_before_the_transport_sends_again() {
-        let mut poller = poller(Polling::DEFAULT);
-        for n in 1..100 {
-            round(&mut poller, n * 1000, 800);
-        }
-        poller.update(at(100_000), iter::once(sent(100_000, 100_400)));
-        assert_eq!(ask(&mut poller), 100_350);
-    }
-
-    #[test]
-    fn a_part_that_lets_more_be_sent_is_an_answer() {
-        let mut poller = poller(Polling::DEFAULT);
-        round(&mut poller, 1000, 100);
-        let (mut since, mut waits) = (10_000, Vec::new());
-        for _ in 0..200 {
-            poller.update(at(since), iter::once(sent(since, since + 1000)));
-            let now = ask(&mut poller);
-            // The first half is acknowledged, and more is sent.
-            poller.handle_outcome(at(now), FOUND, iter::once(sent(since, since + 1000)));
-            poller.update(at(now), iter::once(sent(now, now + 1000)));
-            waits.push(now - since);
-            since = now;
-        }
-        // A transfer does not wait ever longer for a rest that there always is.
-        assert!(waits.windows(2).all(|pair| pair[1] <= pair[0]), "{waits:?}");
-    }
-
-    #[test]
-    fn the_rest_of_an_answer_is_waited_for_a_little_longer() {
-        let mut poller = poller(Polling::DEFAULT);
-        round(&mut poller, 1000, 100);
-        for since in (10..20).map(|n| n * 1000) {
-            let expected = sent(since, since + 1000);
-            poller.update(at(since), iter::once(expected));
-            let before = ask(&mut poller) - since;
-            answer(&mut poller, since + before, FOUND, expected);
-            let now = ask(&mut poller);
-            answer(&mut poller, now, FOUND, None);
-            poller.update(at(now), iter::once(sent(now, now + 1000)));
-            let after = ask(&mut poller) - now;
-            assert!(after > before && after < before + before / 8, "{before} ms, then {after}");
-            answer(&mut poller, now + after, NOTHING, None);
-        }
-    }
-
-    #[test]
-    fn what_does_not_come_from_the_wait_teaches_nothing() {
-        let mut poller = poller(Polling::DEFAULT);
-        round(&mut poller, 1000, 100);
-        let due = poller.sources[0].due;
-        // Lost and sent again; nobody there; promised and not delivered.
-        poller.update(at(5000), iter::once(sent(5000, 5100)));
-        let now = ask(&mut poller);
-        answer(&mut poller, now, NOTHING, sent(5100, 5300));
-        let now = ask(&mut poller);
-        answer(&mut poller, now, DataRequestOutcome::NoAck, sent(5100, 5300));
-        let now = ask(&mut poller);
-        answer(&mut poller, now, DataRequestOutcome::TimedOut, sent(5100, 5300));
-        assert_eq!(poller.sources[0].due, due);
-    }
-
-    #[test]
-    fn a_promise_is_asked_for_again_at_once_and_a_silent_parent_after_a_pause() {
-        let mut poller = poller(Polling::DEFAULT);
-        let mut now = ask(&mut poller);
-        for _ in 0..TIMEOUTS {
-            answer(&mut poller, now + 100, DataRequestOutcome::TimedOut, None);
-            assert_eq!(ask(&mut poller), now + 100);
-            now += 100;
-        }
-        answer(&mut poller, now + 100, DataRequestOutcome::TimedOut, None);
-        assert_eq!(ask(&mut poller), now + 240_000);
-        now += 240_000;
-        answer(&mut poller, now, DataRequestOutcome::Received { more: true }, None);
-        assert_eq!((ask(&mut poller), poller.failures()), (now, 0));
-        for pause in [125, 250, 500, 1000] {
-            answer(&mut poller, now, DataRequestOutcome::NoAck, None);
-            assert_eq!(ask(&mut poller), now + pause);
-            now += pause;
-        }
-        answer(&mut poller, now, DataRequestOutcome::NoAck, None);
-        assert_eq!(poller.failures(), 5);
-        assert_eq!(ask(&mut poller), now + 240_000, "it is gone");
-    }
-
-    #[test]
-    fn a_busy_mac_is_asked_again_soon() {
-        let mut poller = poller(Polling::DEFAULT);
-        let now = poller.deadline().unwrap();
-        poller.asked(now, false);
-        assert_eq!(poller.deadline(), Some(now + NO_ROOM));
-    }
-
-    #[test]
-    fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() {
-        let mut poller = poller(Polling::DEFAULT);
-        let (mut since, mut waited) = (1000, Vec::new());
-        poller.expect(at(since), sent(since, since + 3000));
-        // The next block of a transfer comes 100 ms after the answer to the one before.
-        for _ in 0..40 {
-            let mut now = ask(&mut poller);
-            while now < since + 100 {
-                answer(&mut poller, now, NOTHING, None);
-                now = ask(&mut poller);
-            }
-            waited.push(now - since);
-            since = now;
-            poller.expect(at(since), sent(since, since + 3000));
-            answer(&mut poller, now, FOUND, None);
-        }
-        assert_eq!(waited[0], 750, "a quarter of the time that it has");
-        assert!(waited[20..].iter().all(|ms| (100..150).contains(ms)), "{waited:?}");
-    }
-
-    #[test]
-    fn applications_say_until_when_and_take_it_back() {
-        for policy in [Polling::TCPLP, Polling::DEFAULT] {
-            let mut poller = poller(policy);
-            poller.expect(at(1000), sent(1000, 2000));
-            let mut asked = Vec::new();
-            while poller.deadline().unwrap() < at(60_000) {
-                let now = ask(&mut poller);
-                asked.push(now);
-                answer(&mut poller, now, NOTHING, None);
-            }
-            assert!(asked.first() > Some(&1000) && asked.last() <= Some(&2000), "{asked:?}");
-            poller.expect(at(3000), sent(3000, 4000));
-            assert!(poller.deadline() < Some(at(4000)));
-            poller.expect(at(3001), None);
-            assert!(poller.deadline() > Some(at(200_000)));
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use core::net::Ipv6Addr;
-use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::net::{InterfaceAddress, NextHop, Route, SendError};
 use kinglet::time::{Duration, Instant};
 use kinglet::{BorderRouter, Node};
 
@@ -91,4 +91,32 @@ fn the_differentiated_services_field_is_the_applications_and_can_change() {
     settings.diffserv = 8;
     node.tcp().configure(now, handle, &settings).unwrap();
     assert_eq!(class(&mut node, now + Duration::from_secs(2)), 8 << 2);
+}
+
+#[test]
+fn without_a_parent_there_is_no_way_to_it() {
+    for awake in [true, false] {
+        let mut settings = config(99, 1);
+        settings.mac.rx_on_when_idle = awake;
+        let mut leaf = Box::new(Node::<BorderRouter>::new(settings, usual()));
+        let address = InterfaceAddress { address: ip(ADDRESSES[0]), prefix_len: 64 };
+        leaf.net().add_address(address).unwrap();
+        let socket = leaf.net().udp_bind(7).unwrap();
+        let send = |leaf: &mut Node<BorderRouter>| {
+            leaf.net().udp_send(Instant::ZERO, socket, ip("2001:db8:3::3"), 7, b"")
+        };
+        assert_eq!(send(&mut leaf), Err(SendError::NoRoute));
+        for parent in [1, 2] {
+            leaf.set_parent(Instant::ZERO, Some(parent)).unwrap();
+            assert_eq!(send(&mut leaf), Ok(()));
+            assert_eq!(leaf.parent(), (!awake).then_some(parent));
+        }
+        leaf.set_parent(Instant::ZERO, None).unwrap();
+        assert_eq!(send(&mut leaf), Err(SendError::NoRoute));
+        // What somebody else has entered stays.
+        let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
+        leaf.net().add_route(everywhere).unwrap();
+        leaf.set_parent(Instant::ZERO, None).unwrap();
+        assert_eq!(send(&mut leaf), Ok(()));
+    }
 }

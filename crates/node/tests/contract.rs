@@ -331,7 +331,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
                 "host".to_owned()
             }
             (9, _) if KIND == LEAF && dice & 0xc0 == 0 => {
-                node.expect_nothing(now);
+                node.expect_nothing(now, (dice >> 12) as u16 & 3);
                 "expect nothing".to_owned()
             }
             (9, _) if KIND == LEAF && dice & 0xf00 == 0 => {
@@ -340,8 +340,8 @@ impl<const KIND: u8> Subject for Device<KIND> {
             }
             (9, _) if KIND == LEAF && dice & 64 != 0 => {
                 let until = now + Duration::from_micros(u64::from(dice >> 8));
-                node.expect(now, now, until);
-                format!("expect {until:?}")
+                let result = node.expect(now, (dice >> 12) as u16 & 3, now, until);
+                format!("expect {until:?} {result:?}")
             }
             (9, _) if KIND == PARENT => {
                 let security = self.security.map(|_| security(dice >> 24).unwrap());

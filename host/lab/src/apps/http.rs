@@ -126,11 +126,16 @@ impl HttpServer {
         if since == self.told {
             return;
         }
-        self.told = since;
         match since {
-            Some(since) => node.expect(now, since, since + PATIENCE),
-            None => node.expect_nothing(now),
+            // While there is no room it is said again.
+            Some(since) => {
+                if node.expect(now, self.port, since, since + PATIENCE).is_err() {
+                    return;
+                }
+            }
+            None => node.expect_nothing(now, self.port),
         }
+        self.told = since;
     }
 
     fn page(&self, now: Instant) -> String {

@@ -1,0 +1,354 @@
+//! When a node that sleeps asks, and what it learns from the answers.
+
+use super::*;
+use core::iter;
+use std::vec::Vec;
+
+const MS: Duration = Duration::from_millis(1);
+const FOUND: DataRequestOutcome = DataRequestOutcome::Received { more: false };
+const NOTHING: DataRequestOutcome = DataRequestOutcome::NothingPending;
+
+fn at(ms: u64) -> Instant {
+    Instant::from_micros(ms * 1000)
+}
+
+fn poller(policy: Polling) -> Poller {
+    let mut poller = Poller::new(policy);
+    poller.set_parent(at(0), Some(7));
+    poller
+}
+
+/// Something sent at `since` that is sent again at `until`.
+fn sent(since: u64, until: u64) -> Option<Expected> {
+    Some(Expected { since: at(since), from: at(since), until: at(until) })
+}
+
+/// Asks at the deadline; when that was.
+fn ask(poller: &mut Poller) -> u64 {
+    let now = poller.deadline().unwrap();
+    assert_eq!((poller.due(now), poller.due(now - MS)), (Some(7), None));
+    poller.asked(now, true);
+    assert_eq!(poller.deadline(), None, "one at a time");
+    now.as_millis()
+}
+
+fn answer(poller: &mut Poller, now: u64, outcome: DataRequestOutcome, tcp: Option<Expected>) {
+    poller.handle_outcome(at(now), outcome, iter::once(tcp));
+    poller.update(at(now), iter::once(tcp));
+}
+
+/// Sends at `since` what is answered after `latency`, and asks until the answer is found: at
+/// how many attempts, and when.
+fn round(poller: &mut Poller, since: u64, latency: u64) -> (u32, u64) {
+    let expected = sent(since, since + 1000);
+    poller.update(at(since), iter::once(expected));
+    for attempt in 1.. {
+        let now = ask(poller);
+        if now >= since + latency {
+            answer(poller, now, FOUND, None);
+            return (attempt, now);
+        }
+        answer(poller, now, NOTHING, expected);
+    }
+    unreachable!()
+}
+
+/// A segment that comes as five frames, with a data request each, and the next after the
+/// acknowledgement of this one.
+#[test]
+fn the_fragments_of_a_segment_do_not_delay_the_next_one() {
+    let mut poller = poller(Polling::DEFAULT);
+    let mut now = 0;
+    let mut waited = Vec::new();
+    for _ in 0..40 {
+        let (since, expected) = (now, sent(now, now + 1000));
+        poller.update(at(now), iter::once(expected));
+        now = ask(&mut poller);
+        while now < since + 200 {
+            answer(&mut poller, now, NOTHING, expected);
+            now = ask(&mut poller);
+        }
+        waited.push(now - since);
+        for _ in 0..4 {
+            let more = DataRequestOutcome::Received { more: true };
+            answer(&mut poller, now + 5, more, expected);
+            now = ask(&mut poller);
+        }
+        answer(&mut poller, now + 5, FOUND, None);
+        now += 5;
+    }
+    assert!(waited[10..].iter().all(|ms| *ms < 260), "{waited:?}");
+}
+
+#[test]
+fn while_nothing_is_expected_only_the_base_interval_counts() {
+    for policy in [Polling::TCPLP, Polling::DEFAULT] {
+        let mut poller = poller(policy);
+        for minutes in [4, 8, 12] {
+            let now = ask(&mut poller);
+            assert_eq!(now, minutes * 60_000);
+            answer(&mut poller, now, NOTHING, None);
+        }
+    }
+    assert_eq!(Poller::new(Polling::DEFAULT).deadline(), None, "nobody to ask");
+}
+
+#[test]
+fn fixed_intervals_begin_with_the_expectation() {
+    let mut poller = poller(Polling::TCPLP);
+    poller.update(at(1000), iter::once(sent(1000, 2000)));
+    // More is sent: the interval goes on.
+    poller.update(at(1060), iter::once(sent(1060, 2000)));
+    for now in [1100, 1200, 1300] {
+        assert_eq!(ask(&mut poller), now);
+        answer(&mut poller, now + 5, NOTHING, sent(1060, 2000));
+    }
+    assert_eq!(ask(&mut poller), 1400);
+    answer(&mut poller, 1405, FOUND, None);
+    assert_eq!(ask(&mut poller), 1400 + 240_000);
+}
+
+#[test]
+fn the_due_time_settles_just_behind_the_answers() {
+    let mut poller = poller(Polling::DEFAULT);
+    // The first guess is a quarter of the time that there is.
+    assert_eq!(round(&mut poller, 1000, 100), (1, 1250));
+    let attempts: u32 = (2..200).map(|n| round(&mut poller, n * 1000, 100).0).sum();
+    assert!(attempts < 198 + 30, "{attempts} attempts for 198 answers");
+    let late: u64 = (200..300).map(|n| round(&mut poller, n * 1000, 100).1 - n * 1000).sum();
+    assert!((100 * 100..100 * 130).contains(&late), "{} ms on average", late / 100);
+    // And follows when the path becomes slower, and faster again.
+    for n in 300..310 {
+        round(&mut poller, n * 1000, 600);
+    }
+    let slow: u32 = (310..400).map(|n| round(&mut poller, n * 1000, 600).0).sum();
+    assert!(slow < 90 + 15, "{slow} attempts for 90 answers");
+    for n in 400..500 {
+        round(&mut poller, n * 1000, 150);
+    }
+    let (attempts, now) = round(&mut poller, 500_000, 150);
+    assert!(attempts == 1 && now < 500_000 + 200, "{now}");
+}
+
+#[test]
+fn what_is_late_is_asked_for_at_growing_distances_and_once_more_before_it_is_sent_again() {
+    let mut poller = poller(Polling::DEFAULT);
+    for n in 1..100 {
+        round(&mut poller, n * 1000, 160);
+    }
+    let expected = sent(200_000, 201_000);
+    poller.update(at(200_000), iter::once(expected));
+    let mut asked = Vec::new();
+    for _ in 0..7 {
+        let now = ask(&mut poller);
+        asked.push(now - 200_000);
+        answer(&mut poller, now, NOTHING, expected);
+    }
+    let distances: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(distances[..3].windows(2).all(|pair| pair[1].abs_diff(2 * pair[0]) <= 1));
+    assert!(asked.contains(&875), "{asked:?}");
+    // Nobody has answered: the next segment is due when this one was.
+    poller.update(at(201_000), iter::once(sent(201_000, 203_000)));
+    let now = ask(&mut poller);
+    assert_eq!(now - 201_000, asked[0]);
+}
+
+#[test]
+fn the_first_attempt_comes_before_the_transport_sends_again() {
+    let mut poller = poller(Polling::DEFAULT);
+    for n in 1..100 {
+        round(&mut poller, n * 1000, 800);
+    }
+    poller.update(at(100_000), iter::once(sent(100_000, 100_400)));
+    assert_eq!(ask(&mut poller), 100_350);
+}
+
+#[test]
+fn a_part_that_lets_more_be_sent_is_an_answer() {
+    let mut poller = poller(Polling::DEFAULT);
+    round(&mut poller, 1000, 100);
+    let (mut since, mut waits) = (10_000, Vec::new());
+    for _ in 0..200 {
+        poller.update(at(since), iter::once(sent(since, since + 1000)));
+        let now = ask(&mut poller);
+        // The first half is acknowledged, and more is sent.
+        poller.handle_outcome(at(now), FOUND, iter::once(sent(since, since + 1000)));
+        poller.update(at(now), iter::once(sent(now, now + 1000)));
+        waits.push(now - since);
+        since = now;
+    }
+    // A transfer does not wait ever longer for a rest that there always is.
+    assert!(waits.windows(2).all(|pair| pair[1] <= pair[0]), "{waits:?}");
+}
+
+#[test]
+fn the_rest_of_an_answer_is_waited_for_a_little_longer() {
+    let mut poller = poller(Polling::DEFAULT);
+    round(&mut poller, 1000, 100);
+    for since in (10..20).map(|n| n * 1000) {
+        let expected = sent(since, since + 1000);
+        poller.update(at(since), iter::once(expected));
+        let before = ask(&mut poller) - since;
+        answer(&mut poller, since + before, FOUND, expected);
+        let now = ask(&mut poller);
+        answer(&mut poller, now, FOUND, None);
+        poller.update(at(now), iter::once(sent(now, now + 1000)));
+        let after = ask(&mut poller) - now;
+        assert!(after > before && after < before + before / 8, "{before} ms, then {after}");
+        answer(&mut poller, now + after, NOTHING, None);
+    }
+}
+
+#[test]
+fn what_does_not_come_from_the_wait_teaches_nothing() {
+    let mut poller = poller(Polling::DEFAULT);
+    round(&mut poller, 1000, 100);
+    let due = poller.connections[0].due;
+    // Lost and sent again; nobody there; promised and not delivered.
+    poller.update(at(5000), iter::once(sent(5000, 5100)));
+    let now = ask(&mut poller);
+    answer(&mut poller, now, NOTHING, sent(5100, 5300));
+    let now = ask(&mut poller);
+    answer(&mut poller, now, DataRequestOutcome::NoAck, sent(5100, 5300));
+    let now = ask(&mut poller);
+    answer(&mut poller, now, DataRequestOutcome::TimedOut, sent(5100, 5300));
+    assert_eq!(poller.connections[0].due, due);
+}
+
+#[test]
+fn a_promise_is_asked_for_again_at_once_and_a_silent_parent_after_a_pause() {
+    let mut poller = poller(Polling::DEFAULT);
+    let mut now = ask(&mut poller);
+    for _ in 0..TIMEOUTS {
+        answer(&mut poller, now + 100, DataRequestOutcome::TimedOut, None);
+        assert_eq!(ask(&mut poller), now + 100);
+        now += 100;
+    }
+    answer(&mut poller, now + 100, DataRequestOutcome::TimedOut, None);
+    assert_eq!(ask(&mut poller), now + 240_000);
+    now += 240_000;
+    answer(&mut poller, now, DataRequestOutcome::Received { more: true }, None);
+    assert_eq!((ask(&mut poller), poller.failures()), (now, 0));
+    for pause in [125, 250, 500, 1000] {
+        answer(&mut poller, now, DataRequestOutcome::NoAck, None);
+        assert_eq!(ask(&mut poller), now + pause);
+        now += pause;
+    }
+    answer(&mut poller, now, DataRequestOutcome::NoAck, None);
+    assert_eq!(poller.failures(), 5);
+    assert_eq!(ask(&mut poller), now + 240_000, "it is gone");
+}
+
+#[test]
+fn a_busy_mac_is_asked_again_soon() {
+    let mut poller = poller(Polling::DEFAULT);
+    let now = poller.deadline().unwrap();
+    poller.asked(now, false);
+    assert_eq!(poller.deadline(), Some(now + NO_ROOM));
+}
+
+#[test]
+fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() {
+    let mut poller = poller(Polling::DEFAULT);
+    let (mut since, mut waited) = (1000, Vec::new());
+    poller.expect(at(since), 1, sent(since, since + 3000)).unwrap();
+    // The next block of a transfer comes 100 ms after the answer to the one before.
+    for _ in 0..40 {
+        let mut now = ask(&mut poller);
+        while now < since + 100 {
+            answer(&mut poller, now, NOTHING, None);
+            now = ask(&mut poller);
+        }
+        waited.push(now - since);
+        since = now;
+        poller.expect(at(since), 1, sent(since, since + 3000)).unwrap();
+        answer(&mut poller, now, FOUND, None);
+    }
+    assert_eq!(waited[0], 750, "a quarter of the time that it has");
+    assert!(waited[20..].iter().all(|ms| (100..150).contains(ms)), "{waited:?}");
+}
+
+#[test]
+fn applications_say_until_when_and_take_it_back() {
+    for policy in [Polling::TCPLP, Polling::DEFAULT] {
+        let mut poller = poller(policy);
+        poller.expect(at(1000), 1, sent(1000, 2000)).unwrap();
+        let mut asked = Vec::new();
+        while poller.deadline().unwrap() < at(60_000) {
+            let now = ask(&mut poller);
+            asked.push(now);
+            answer(&mut poller, now, NOTHING, None);
+        }
+        assert!(asked.first() > Some(&1000) && asked.last() <= Some(&2000), "{asked:?}");
+        poller.expect(at(3000), 1, sent(3000, 4000)).unwrap();
+        assert!(poller.deadline() < Some(at(4000)));
+        poller.expect(at(3001), 1, None).unwrap();
+        assert!(poller.deadline() > Some(at(200_000)));
+    }
+}
+/// Asks until `until`, finding nothing; when.
+fn ask_until(poller: &mut Poller, until: u64) -> Vec<u64> {
+    let mut asked = Vec::new();
+    while poller.deadline().unwrap() <= at(until) {
+        let now = ask(poller);
+        asked.push(now);
+        answer(poller, now, NOTHING, None);
+    }
+    asked
+}
+
+#[test]
+fn what_one_application_says_is_not_what_another_has_said() {
+    for policy in [Polling::TCPLP, Polling::DEFAULT] {
+        let mut poller = poller(policy);
+        poller.expect(at(1000), 80, sent(1000, 9000)).unwrap();
+        poller.expect(at(1000), 5683, sent(1000, 3000)).unwrap();
+        poller.expect(at(1001), 5683, None).unwrap();
+        assert!(ask_until(&mut poller, 9000).last() > Some(&7000), "the other one's time");
+        // What is over is as if it had not been said.
+        poller.expect(at(10_000), 5683, sent(10_000, 11_000)).unwrap();
+        poller.expect(at(10_000), 80, None).unwrap();
+        assert!(ask_until(&mut poller, 60_000).last() > Some(&10_800));
+    }
+}
+
+#[test]
+fn each_application_has_its_own_due_time() {
+    let mut poller = poller(Polling::DEFAULT);
+    let mut waits = [Vec::new(), Vec::new()];
+    for n in 1..200 {
+        // One is answered after 100 ms, the other after 800 ms.
+        let since = n * 10_000;
+        for (who, latency) in [(0, 100), (1, 800)] {
+            let since = since + u64::from(who) * 5000;
+            poller.expect(at(since), who, sent(since, since + 3000)).unwrap();
+            let mut now = ask(&mut poller);
+            while now < since + latency {
+                answer(&mut poller, now, NOTHING, None);
+                now = ask(&mut poller);
+            }
+            poller.expect(at(now), who, None).unwrap();
+            answer(&mut poller, now, FOUND, None);
+            waits[usize::from(who)].push(now - since);
+        }
+    }
+    assert!(waits[0][50..].iter().all(|ms| (100..150).contains(ms)), "{waits:?}");
+    assert!(waits[1][50..].iter().all(|ms| (800..1100).contains(ms)), "{waits:?}");
+}
+
+#[test]
+fn a_place_is_refused_only_while_others_expect_something() {
+    let mut poller = poller(Polling::DEFAULT);
+    for who in 0..3 {
+        poller.expect(at(1000), who, sent(1000, 2000 + u64::from(who))).unwrap();
+    }
+    let before = poller.deadline();
+    assert_eq!(poller.expect(at(1000), 3, sent(1000, 1500)), Err(TableFull));
+    assert_eq!(poller.expect(at(1000), 3, None), Ok(()));
+    assert_eq!(poller.deadline(), before, "nothing has changed");
+    poller.expect(at(2000), 2, sent(2000, 4000)).unwrap();
+    assert_eq!(poller.expect(at(2000), 3, sent(2000, 4000)), Err(TableFull));
+    poller.expect(at(2001), 3, sent(2001, 4000)).unwrap();
+    poller.expect(at(2001), 1, None).unwrap();
+    poller.expect(at(2001), 4, sent(2001, 4000)).unwrap();
+}
