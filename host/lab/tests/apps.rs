@@ -1,7 +1,7 @@
 //! The applications of scenarios, over networks small enough to say what must come out.
 
 use kinglet_lab::run::{FlowResult, Options, Readings, run};
-use kinglet_lab::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
+use kinglet_lab::scenario::{Buffer, Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
 
 const WIRE: Wire =
     Wire { delay_ms: 6, loss: 0.0, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay_ms: 0 };
@@ -35,6 +35,22 @@ fn every_reading_arrives_once_in_batches_and_one_by_one() {
         let early = readings.generated - readings.delivered;
         assert!((335..=400).contains(&readings.generated) && early <= u32::from(batch), "{what}");
         assert_eq!(readings.reliability(), Some(1.0));
+    }
+}
+
+#[test]
+fn messages_may_be_as_long_as_a_datagram() {
+    let longest = [Mss::Frames(12), Mss::Bytes(1_220)];
+    for (mss, (_, carrier)) in longest.into_iter().flat_map(|mss| Carrier::ALL.map(|c| (mss, c))) {
+        let mut scenario = line(1, 200.0, 0.0);
+        scenario.tcp.mss = mss;
+        scenario.tcp.send_buffer = Buffer::Bytes(4_096);
+        scenario.tcp.receive_buffer = Buffer::Bytes(4_096);
+        scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
+        let flow = &flows(&scenario)[0];
+        let readings = flow.readings.as_ref().expect("a sensor");
+        assert!(flow.intact && readings.delivered >= 64, "{carrier:?}: {flow:?}");
+        assert_eq!((readings.lost, readings.dropped), (0, 0), "{carrier:?}: {flow:?}");
     }
 }
 

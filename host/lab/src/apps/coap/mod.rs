@@ -15,9 +15,7 @@ use kinglet_coap::{Config, Endpoint, Event, Expected, PeerEstimate, Reset, Sizes
 /// CoAP's port (RFC 7252 §6.1).
 pub const PORT: u16 = 5683;
 /// The largest datagram within the IPv6 minimum MTU.
-const MAX_DATAGRAM: usize = 1280 - 40 - 8;
-/// Octets of a message: a block of 1024, and header, token and options.
-const MESSAGE: usize = 1088;
+pub const MAX_DATAGRAM: usize = 1280 - 40 - 8;
 /// For how long a server expects the next block of a transfer: as long as a client's first timeout
 /// may be (RFC 7252 §4.8), after which it would ask again.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -29,7 +27,7 @@ pub type Peer = (Ipv6Addr, u16);
 pub struct CoapPlan;
 
 impl Sizes for CoapPlan {
-    type Message = [u8; MESSAGE];
+    type Message = [u8; MAX_DATAGRAM];
     type Requests<K: Copy + Eq> = [Slot<K, Self::Message>; 2];
     type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 4];
     type Peers<K: Copy + Eq> = [Option<PeerEstimate<K>>; 4];
@@ -75,18 +73,24 @@ impl CoapSocket {
     }
 
     /// Tells the node what is to come, for the case that it sleeps.
-    fn tell<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
+    fn tell<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, socket: UdpHandle) {
+        let Some(port) = node.net().udp_port(socket) else { return };
         self.continued = self.continued.filter(|until| *until > now);
         let request = |until: Instant| Expected { since: until - PATIENCE, from: now, until };
         let expected = self.endpoint.expected().or(self.continued.map(request));
         if expected.map(|it| it.since) == self.told.map(|it| it.since) {
             return;
         }
-        self.told = expected;
         match expected {
-            Some(Expected { since, until, .. }) => node.expect(now, since, until),
-            None => node.expect_nothing(now),
+            // While there is no room it is said again.
+            Some(Expected { since, until, .. }) => {
+                if node.expect(now, port, since, until).is_err() {
+                    return;
+                }
+            }
+            None => node.expect_nothing(now, port),
         }
+        self.told = expected;
     }
 
     /// Receives and sends what there is; `handle` is given what has arrived. Whether anything
@@ -123,7 +127,7 @@ impl CoapSocket {
         while sent(&mut self.endpoint, node).is_some() {
             busy = true;
         }
-        self.tell(now, node);
+        self.tell(now, node, socket);
         busy
     }
 

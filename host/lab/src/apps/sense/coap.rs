@@ -2,15 +2,18 @@
 
 use super::PACE;
 use super::queue::{Piece, Queue};
-use super::reading::untag;
-use crate::apps::coap::{CoapSocket, Peer};
+use super::reading::{TAG, untag};
+use crate::apps::coap::{CoapSocket, MAX_DATAGRAM, Peer};
 use kinglet::time::{Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_coap::{Code, Config, Delivery, Event, Handle, Stats};
+use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Stats};
 
 /// The resource of readings, named as in the paper's application. With it, a token of four octets
 /// and UDP's header a message is as long as a TCP segment with as many octets of readings.
 pub(super) const PATH: &str = "anemometer";
+/// The most octets of readings in a message: what a datagram holds beside header, token, path,
+/// payload marker and tag.
+const MOST: usize = MAX_DATAGRAM - HEADER_LEN - 4 - (1 + PATH.len()) - 1 - TAG;
 
 /// One message at a time to the sink.
 pub struct CoapUplink {
@@ -26,9 +29,9 @@ pub struct CoapUplink {
 }
 
 impl CoapUplink {
-    /// Messages to `to` with `room` octets of readings.
+    /// Messages to `to` with `room` octets of readings, or as many as a datagram holds.
     pub fn new(to: Peer, room: usize, delivery: Delivery, config: Config) -> Self {
-        let socket = CoapSocket::new(0, config);
+        let (socket, room) = (CoapSocket::new(0, config), room.min(MOST));
         CoapUplink { to, room, delivery, socket, piece: None, request: None, next: Instant::ZERO }
     }
 
@@ -82,8 +85,8 @@ impl CoapUplink {
         let code = if self.delivery == Delivery::Confirmable { Code::POST } else { Code::PUT };
         let made = self.socket.endpoint().request(now, self.to, self.delivery, code, |request| {
             request.path(PATH)?;
-            let space = request.payload_space(size_of_val(&piece.tag) + piece.octets.len())?;
-            let (tag, octets) = space.split_at_mut(size_of_val(&piece.tag));
+            let space = request.payload_space(TAG + piece.octets.len())?;
+            let (tag, octets) = space.split_at_mut(TAG);
             tag.copy_from_slice(&piece.tag.to_be_bytes());
             octets.copy_from_slice(&piece.octets);
             Ok(())

@@ -4,6 +4,7 @@
 use super::PACE;
 use super::queue::{Piece, Queue};
 use super::reading::{TAG, untag};
+use crate::apps::coap::MAX_DATAGRAM;
 use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant, earliest};
@@ -42,7 +43,8 @@ pub struct IdealUplink {
 }
 
 impl IdealUplink {
-    /// Datagrams to `to` with `room` octets of readings and `padding` octets in place of headers.
+    /// Datagrams to `to` with `room` octets of readings, or as many as fit, and `padding` octets in
+    /// place of headers.
     /// What `oracle` does not know of is sent again; at most `window` datagrams wait for that.
     pub fn new(
         to: (Ipv6Addr, u16),
@@ -51,7 +53,7 @@ impl IdealUplink {
     ) -> Self {
         IdealUplink {
             to,
-            room,
+            room: room.min(MAX_DATAGRAM.saturating_sub(TAG + padding)),
             padding,
             window,
             oracle,
