@@ -109,9 +109,16 @@ pub(super) fn abscissa(page: &mut String, axis: &Axis, least: f64, y: f64, label
     );
 }
 
+/// Pixels left of bars for their names, in letters of 13 px; short ones leave as much as others.
+fn room_for_names<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+    let letters = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    (16.0 + 7.5 * letters as f64).max(150.0)
+}
+
 /// Stacked horizontal bars.
 pub(super) fn bars(page: &mut String, bars: &Bars) {
-    let (left, right, top, row) = (150.0, 1_080.0, 14.0, 44.0);
+    let (right, top, row) = (1_080.0, 14.0, 44.0);
+    let left = room_for_names(bars.bars.iter().map(|(name, _)| name.as_str()));
     let bottom = top + row * bars.bars.len() as f64 + 8.0;
     let totals = bars.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>());
     let marks = bars.marks.iter().map(|m| m.1);
@@ -190,6 +197,12 @@ mod tests {
             assert!((4..=12).contains(&axis.ticks(0.0).len()), "{high}: {:?}", axis.ticks(0.0));
             assert_eq!(axis.at(0.0), 0.0);
         }
+    }
+
+    #[test]
+    fn long_names_have_room_and_short_ones_do_not_move_the_bars() {
+        assert_eq!(room_for_names(["node 1", "node 12"].into_iter()), 150.0);
+        assert!(room_for_names(["non-confirmable batch=64"].into_iter()) >= 24.0 * 7.0 + 8.0);
     }
 
     #[test]
