@@ -246,6 +246,22 @@ fn vary(config: &mut Config, seed: u64) {
     }
 }
 
+/// What is asked of a node that sleeps and of no other.
+fn call_of_leaf(now: Instant, node: &mut Node<BorderRouter>, dice: u32) -> String {
+    // One more application than there are places.
+    let application = (dice >> 12) as u16 & 3;
+    if dice & 0xc0 == 0 {
+        node.expect_nothing(now, application);
+        return "expect nothing".to_owned();
+    }
+    if dice & 0xf00 == 0 {
+        let parent = Some(8 + (dice >> 7 & 1) as u16).filter(|_| dice & 0x1000 == 0);
+        return format!("parent {parent:?}: {:?}", node.set_parent(now, parent));
+    }
+    let until = now + Duration::from_micros(u64::from(dice >> 8));
+    format!("expect {until:?} {:?}", node.expect(now, application, now, until))
+}
+
 impl<const KIND: u8> Subject for Device<KIND> {
     /// The radio's three; for the host its queue of 16, and all that TCP may send at once: four
     /// rings of 4096 octets in segments of 64 at the least, 4 half-open and 4 finished connections,
@@ -330,19 +346,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
                 node.handle_host_packet(now, &some_packet(random));
                 "host".to_owned()
             }
-            (9, _) if KIND == LEAF && dice & 0xc0 == 0 => {
-                node.expect_nothing(now, (dice >> 12) as u16 & 3);
-                "expect nothing".to_owned()
-            }
-            (9, _) if KIND == LEAF && dice & 0xf00 == 0 => {
-                let parent = Some(8 + (dice >> 7 & 1) as u16).filter(|_| dice & 0x1000 == 0);
-                format!("parent {parent:?}: {:?}", node.set_parent(now, parent))
-            }
-            (9, _) if KIND == LEAF && dice & 64 != 0 => {
-                let until = now + Duration::from_micros(u64::from(dice >> 8));
-                let result = node.expect(now, (dice >> 12) as u16 & 3, now, until);
-                format!("expect {until:?} {result:?}")
-            }
+            (9, _) if KIND == LEAF => call_of_leaf(now, node, dice),
             (9, _) if KIND == PARENT => {
                 let security = self.security.map(|_| security(dice >> 24).unwrap());
                 let mut frame = sent_by(2, security, (dice >> 8) as u8, None);
