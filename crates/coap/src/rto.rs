@@ -137,6 +137,14 @@ impl Estimate {
     }
 }
 
+/// What the first timeout is drawn from.
+pub(crate) fn base(rto: Rto, ack_timeout: Duration, estimate: Option<&Estimate>) -> Duration {
+    match (rto, estimate) {
+        (Rto::Plain, _) => ack_timeout,
+        (_, estimate) => estimate.map_or(BLIND, Estimate::rto),
+    }
+}
+
 /// The first timeout of a message, dithered, when `running` others to this peer are under way.
 pub(crate) fn first(
     rto: Rto,
@@ -147,7 +155,7 @@ pub(crate) fn first(
     random: &mut Random,
 ) -> Duration {
     let Some(estimate) = estimate.filter(|_| rto != Rto::Plain) else {
-        let base = if rto == Rto::Plain { ack_timeout } else { BLIND };
+        let base = base(rto, ack_timeout, None);
         return base + random.up_to(base / 2);
     };
     let is_blind = estimate.rto == Duration::ZERO;
@@ -220,6 +228,16 @@ mod tests {
         estimate.sample(at(2), Rto::CocoaAsMeasured, ms(20_000), 4);
         assert!(estimate.rto() > ms(7_000));
         assert_eq!(estimate.round_trip(), None, "begun again after four retransmissions");
+    }
+
+    #[test]
+    fn a_first_timeout_is_drawn_from_the_estimate_if_there_is_one() {
+        let mut estimate = Estimate::new(at(0));
+        assert_eq!(base(Rto::Cocoa, ms(3_000), None), ms(2_000));
+        assert_eq!(base(Rto::Cocoa, ms(3_000), Some(&estimate)), ms(2_000));
+        estimate.sample(at(1), Rto::Cocoa, ms(100), 0);
+        assert_eq!(base(Rto::Cocoa, ms(3_000), Some(&estimate)), ms((300 + 2_000) / 2));
+        assert_eq!(base(Rto::Plain, ms(3_000), Some(&estimate)), ms(3_000));
     }
 
     // draft-ietf-core-cocoa-03, §4.3

@@ -379,6 +379,7 @@ fn wire_to_host(
     let config = WireConfig {
         delay: milliseconds(wire.delay_ms),
         loss: wire.loss,
+        loss_to_mesh: wire.loss_to_mesh,
         duplicate: wire.duplicate,
         mark: wire.mark,
         reorder: wire.reorder,

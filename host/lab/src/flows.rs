@@ -340,7 +340,9 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
         Uplink::Tcp(uplink) => with_connections(result, uplink.connections()),
         Uplink::Coap(uplink) => {
             let stats = uplink.stats();
+            let (sum, timeouts) = uplink.timeouts();
             FlowResult {
+                timeout_ms: (timeouts > 0).then(|| sum as f64 / timeouts as f64 / 1e3),
                 segments_sent: u64::from(stats.sent),
                 retransmissions: u64::from(stats.retransmissions),
                 timeouts: u64::from(stats.retransmissions) + u64::from(stats.timeouts),

@@ -83,6 +83,9 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// Mean of the round-trip time samples, in milliseconds; `None` without samples.
     pub rtt_ms: Option<f64>,
+    /// CoAP: mean of what the first timeout of a message was drawn from, in milliseconds; `None`
+    /// without messages.
+    pub timeout_ms: Option<f64>,
     /// Largest segment in octets; 0 for UDP.
     pub mss: u32,
     /// Every octet that arrived was the right one.
@@ -131,10 +134,18 @@ pub struct NodeResult {
     pub frames_sent: u64,
     /// Frames given up after all retries or for want of a clear channel.
     pub frames_failed: u64,
+    /// Frames sent to this node alone by others, each attempt counted, wherever it could hear them.
+    pub frames_offered: u64,
+    /// Those that it took, repetitions of what it had not counted.
+    pub frames_taken: u64,
     /// Packets dropped for want of queue space.
     pub queue_drops: u64,
     /// Share of time with the radio on, 0 to 1.
     pub duty_cycle: f64,
+    /// Share of time in which the radio starts, 0 to 1; the duty cycle does not contain it.
+    pub starting: f64,
+    /// Share of time, 0 to 1, that the radio sleeps between two attempts to send the same frame.
+    pub between_attempts: f64,
     /// What it was on for, in seconds; the sum is the duty cycle times the simulated time.
     pub radio_s: RadioSeconds,
     /// Share of time with the radio on in each hour, 0 to 1; the last hour may be cut short.
@@ -167,6 +178,11 @@ pub struct RadioSeconds {
 }
 
 impl RadioSeconds {
+    /// The seconds for `cause`.
+    pub fn of(&self, cause: Cause) -> f64 {
+        self.parts()[cause as usize].1
+    }
+
     /// Causes with their names, in the order of [`Cause::ALL`].
     pub fn parts(&self) -> [(&'static str, f64); 6] {
         let RadioSeconds { poll, listen, send, receive, retry, control } = *self;

@@ -7,7 +7,7 @@ use crate::plan::{BUFFER, CHILDREN, ROUTES};
 use crate::run::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::energy::Energy;
+use kinglet_sim::energy::{Energy, RadioState};
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::{Kind, Timeline};
@@ -206,19 +206,25 @@ fn advance(world: &mut Network, end: Instant, options: &Options<'_>) {
 
 fn node_result(world: &mut Network, node: usize) -> NodeResult {
     let energy = world.energy(node);
-    let frames_sent = world.counters(node).frames_sent;
+    let (frames_sent, offered) = (world.counters(node).frames_sent, world.counters(node).mine);
     let mac = *world.device(node).node().mac().stats();
     use kinglet::net::Discard::{Congestion, NoBuffer, QueueFull};
     let queue_drops = world.with_device(node, |station, _| {
         let stats = station.node_mut().net().stats();
         [Congestion, NoBuffer, QueueFull].map(|why| u64::from(stats.discarded(why))).iter().sum()
     });
+    let share = |us: u64| us as f64 / energy.elapsed_us.max(1) as f64;
+    let starting = share(energy.radio.of(RadioState::Idle));
     NodeResult {
         id: node as NodeId,
         frames_sent,
         frames_failed: u64::from(mac.no_ack) + u64::from(mac.channel_access_failure),
+        frames_offered: offered.total(),
+        frames_taken: u64::from(mac.received) + u64::from(mac.received_empty),
         queue_drops,
         duty_cycle: energy.radio.duty_cycle(),
+        starting,
+        between_attempts: share(energy.between_attempts_us),
         radio_s: energy.ledger.into(),
         duty_by_hour: by_hour(&energy),
         energy_mj: energy.radio_uc * VOLTS / 1e3,

@@ -1,10 +1,10 @@
 //! The applications of scenarios, over networks small enough to say what must come out.
 
+use kinglet_coap::Rto;
 use kinglet_lab::run::{FlowResult, Options, Readings, run};
 use kinglet_lab::scenario::{Buffer, Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
 
-const WIRE: Wire =
-    Wire { delay_ms: 6, loss: 0.0, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay_ms: 0 };
+const WIRE: Wire = Wire { reorder_delay_ms: 0, ..Wire::PERFECT };
 
 /// A line of `hops` with a host behind its border router.
 fn line(hops: u32, duration_s: f64, loss: f64) -> Scenario {
@@ -156,4 +156,19 @@ fn a_longer_answer_takes_longer() {
     let (short, long) = (latencies(1, 82, 6, false), latencies(1, 10_000, 6, false));
     // 10 kB at less than 125 kb/s.
     assert!(long[0] > short[0] + 640.0, "{} {}", short[0], long[0]);
+}
+
+#[test]
+fn answers_alone_can_be_lost() {
+    let mut scenario = line(1, 400.0, 0.0);
+    scenario.wire = Some(Wire { loss_to_mesh: Some(0.5), ..WIRE });
+    let host = scenario.host();
+    let coap = Carrier::Coap(Rto::Plain);
+    scenario.flows = vec![sensor(1, host, Carrier::NonConfirmable, 1), sensor(1, host, coap, 8)];
+    let [bare, coap] = &flows(&scenario)[..] else { panic!("two flows") };
+    assert_eq!(bare.readings.as_ref().map(|r| r.lost), Some(0), "{bare:?}");
+    // As many as messages were sent once: each second answer does not come.
+    let share = coap.retransmissions as f64 / coap.segments_sent as f64;
+    assert!((0.3..0.7).contains(&share), "{coap:?}");
+    assert_eq!(coap.timeout_ms, Some(2_000.0));
 }

@@ -5,8 +5,7 @@ use kinglet_lab::apps::coap::{Method, PORT};
 use kinglet_lab::run::{FlowResult, Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
 
-const WIRE: Wire =
-    Wire { delay_ms: 6, loss: 0.0, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay_ms: 0 };
+const WIRE: Wire = Wire { reorder_delay_ms: 0, ..Wire::PERFECT };
 
 /// The host asks the last node of a line of `hops`, in blocks of 512 octets.
 fn ask(hops: u32, method: Method, bytes: u32, loss: f64, rto: Rto) -> FlowResult {

@@ -15,6 +15,7 @@ fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
     scenario.wire = Some(Wire {
         delay_ms: 6,
         loss: 0.2,
+        loss_to_mesh: None,
         duplicate: 0.2,
         mark: 0.2,
         reorder: 0.2,

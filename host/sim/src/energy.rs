@@ -83,6 +83,8 @@ pub(crate) struct Meter {
     hours: Vec<u64>,
     /// The last time booked with the radio on, and for what.
     last: (Cause, u64),
+    /// Microseconds asleep between two attempts to send the same frame.
+    between_attempts: u64,
 }
 
 impl Meter {
@@ -94,6 +96,7 @@ impl Meter {
         ledger: Ledger([0; 6]),
         hours: Vec::new(),
         last: (Cause::Listen, 0),
+        between_attempts: 0,
     };
 
     /// From `at` on the radio is in `state` for `cause`; `at` may be earlier than now, not than the
@@ -145,13 +148,38 @@ impl Meter {
         }
     }
 
-    /// Everything up to `now`: time per state, per cause, and with the radio on per hour.
-    pub(crate) fn until(&self, now: u64) -> (RadioTimes, Ledger, Vec<u64>) {
+    /// Microseconds asleep up to `now`.
+    pub(crate) fn asleep(&self, now: u64) -> u64 {
+        let more = if self.state == RadioState::Sleep { now.saturating_sub(self.since) } else { 0 };
+        self.times.of(RadioState::Sleep) + more
+    }
+
+    /// So many microseconds of sleep lay between two attempts to send the same frame.
+    pub(crate) fn slept_between_attempts(&mut self, us: u64) {
+        self.between_attempts += us;
+    }
+
+    /// Everything up to `now`.
+    pub(crate) fn until(&self, now: u64) -> Metered {
         let mut meter = self.clone();
         meter.book(now);
         meter.hours.resize(now.div_ceil(HOUR_US) as usize, 0);
-        (meter.times, meter.ledger, meter.hours)
+        Metered {
+            radio: meter.times,
+            between_attempts_us: meter.between_attempts,
+            ledger: meter.ledger,
+            on_by_hour_us: meter.hours,
+        }
     }
+}
+
+/// What a [`Meter`] has accounted.
+#[derive(Clone, Debug)]
+pub(crate) struct Metered {
+    radio: RadioTimes,
+    between_attempts_us: u64,
+    ledger: Ledger,
+    on_by_hour_us: Vec<u64>,
 }
 
 /// Energy figures of one node at one instant.
@@ -161,6 +189,9 @@ pub struct Energy {
     pub elapsed_us: u64,
     /// Time per radio state.
     pub radio: RadioTimes,
+    /// Of the sleep, how much lay between two attempts to send the same frame, less the wake-up that
+    /// each saves who stays awake meanwhile; in microseconds.
+    pub between_attempts_us: u64,
     /// Charge drawn by the radio, in microcoulombs.
     pub radio_uc: f64,
     /// What the radio was on for; the sum is the time in which it was neither asleep nor idle.
@@ -178,7 +209,7 @@ pub struct Energy {
 impl Energy {
     pub(crate) fn new(
         elapsed_us: u64,
-        (radio, ledger, on_by_hour_us): (RadioTimes, Ledger, Vec<u64>),
+        Metered { radio, between_attempts_us, ledger, on_by_hour_us }: Metered,
         currents: &Currents,
         (cpu_active_us, cpu_work): (u64, CpuWork),
         host: &HostCost,
@@ -191,6 +222,7 @@ impl Energy {
         Energy {
             elapsed_us,
             radio,
+            between_attempts_us,
             radio_uc,
             ledger,
             on_by_hour_us,
@@ -223,7 +255,7 @@ mod tests {
     fn an_hour_of_listening_draws_its_milliampere_hours() {
         let mut meter = Meter::NEW;
         meter.change(0, RadioState::Listen, Cause::Listen);
-        let (times, ledger, hours) = meter.until(3_600_000_000);
+        let Metered { radio: times, ledger, on_by_hour_us: hours, .. } = meter.until(3_600_000_000);
         assert_eq!((ledger.of(Cause::Listen), &hours[..]), (3_600_000_000, &[3_600_000_000][..]));
         assert_eq!(times.total(), 3_600_000_000);
         // 11.8 mA for one hour = 42.48 C.

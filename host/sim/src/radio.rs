@@ -125,6 +125,9 @@ pub(crate) struct Radio {
     pub(crate) received: Option<Event>,
     pub(crate) meter: Meter,
     pub(crate) unacknowledged: Unacknowledged,
+    /// The sequence number of the frame whose last attempt failed, and how long the radio had slept
+    /// then.
+    pub(crate) failed: Option<(u8, u64)>,
     /// What the outstanding transmission and the last received frame are for.
     pub(crate) sending_for: Cause,
     pub(crate) received_for: Cause,
@@ -184,6 +187,7 @@ impl Radio {
             received: None,
             meter: Meter::NEW,
             unacknowledged: Unacknowledged::default(),
+            failed: None,
             sending_for: Cause::Send,
             received_for: Cause::Receive,
             auto_ack: capabilities.contains(Capabilities::AUTO_ACK),

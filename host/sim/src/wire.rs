@@ -15,13 +15,16 @@ use std::collections::BinaryHeap;
 /// The longest packet on the wire: the IPv6 minimum MTU.
 const MTU: usize = 1280;
 
-/// What the wire does to packets; probabilities from 0 to 1, both directions alike.
+/// What the wire does to packets; probabilities from 0 to 1, both directions alike
+/// unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireConfig {
     /// Time that a packet takes.
     pub delay: Duration,
     /// Chance that it is lost.
     pub loss: f64,
+    /// Chance that it is lost on its way to the mesh, if that is not `loss`.
+    pub loss_to_mesh: Option<f64>,
     /// Chance that it arrives twice.
     pub duplicate: f64,
     /// Chance that it is marked (CE) if its sender is ECN-capable (RFC 3168 §5).
@@ -132,7 +135,9 @@ impl<P: Profile> Wire<P> {
 
     fn put(&mut self, now: Instant, way: Way, octets: &[u8]) {
         self.stats.sent += 1;
-        if self.random.chance(self.config.loss) {
+        let WireConfig { loss, loss_to_mesh, .. } = self.config;
+        let loss = loss_to_mesh.filter(|_| way == Way::ToMesh).unwrap_or(loss);
+        if self.random.chance(loss) {
             self.stats.lost += 1;
             return;
         }

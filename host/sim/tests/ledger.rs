@@ -74,6 +74,18 @@ fn what_was_not_acknowledged_is_a_retry_the_next_time_and_only_then() {
 }
 
 #[test]
+fn sleep_between_attempts_is_known_and_other_sleep_is_not_counted() {
+    let same = || data(9, 0, 7, 127);
+    let frames = vec![same(), same(), same(), data(9, 0, 8, 127), data(1, 0, 9, 127), same()];
+    let mut world = line(&disc(), vec![sends(frames), Script::listening()]);
+    run(&mut world, 200_000);
+    let attempt = ledger(&world, 0).of(Cause::Retry) / 3;
+    // Twice: to another frame, and after one that was acknowledged, it does not count.
+    let sleep = 20_000 - 410 - attempt;
+    assert_eq!(world.energy(0).between_attempts_us, 2 * (sleep - 410));
+}
+
+#[test]
 fn a_number_that_comes_again_after_all_others_is_no_retry() {
     let lost = (0..=255).chain([0]).map(|n| data(9, 0, n, 127)).collect();
     let mut world = line(&disc(), vec![sends(lost)]);

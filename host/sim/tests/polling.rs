@@ -203,7 +203,8 @@ fn run_sampling(
 
 fn wire(delay: Duration, loss: f64) -> WireConfig {
     let reorder_delay = Duration::ZERO;
-    WireConfig { delay, loss, duplicate: 0.0, mark: 0.0, reorder: 0.0, reorder_delay }
+    let (duplicate, mark, reorder) = (0.0, 0.0, 0.0);
+    WireConfig { delay, loss, loss_to_mesh: None, duplicate, mark, reorder, reorder_delay }
 }
 
 /// A parent with a host behind it, and its leaf, with their applications.

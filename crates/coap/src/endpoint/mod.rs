@@ -231,6 +231,13 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         exchanges.map(|exchange| self.expected_of(exchange)).reduce(Expected::and)
     }
 
+    /// What the next first timeout of a message to `peer` is drawn from: up to half as much again.
+    /// With CoCoA it is the overall estimate, as long as that is not too old.
+    pub fn rto(&self, peer: K) -> Duration {
+        let known = self.peers.as_slice().iter().flatten().find(|known| known.peer == peer);
+        rto::base(self.config.rto, self.config.ack_timeout, known.map(|known| &known.estimate))
+    }
+
     fn expected_of(&self, exchange: &Exchange<K>) -> Expected {
         let Exchange { due, timeout, peer, .. } = *exchange;
         let since = due - timeout;

@@ -470,6 +470,8 @@ pub struct Wire {
     pub delay_ms: u32,
     /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
+    /// The same on the way to the mesh, if it differs.
+    pub loss_to_mesh: Option<f64>,
     /// Probability that it arrives twice, 0 to 1.
     pub duplicate: f64,
     /// Probability that it is marked (CE) if its sender is ECN-capable, 0 to 1.
@@ -486,6 +488,7 @@ impl Wire {
     pub const PERFECT: Wire = Wire {
         delay_ms: 6,
         loss: 0.0,
+        loss_to_mesh: None,
         duplicate: 0.0,
         mark: 0.0,
         reorder: 0.0,

@@ -287,6 +287,7 @@ fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
     let wire = Wire {
         delay_ms: t.integer("delay_ms", 0..=60_000, d.delay_ms.into())? as u32,
         loss: t.number("loss", 0.0..=1.0, d.loss)?,
+        loss_to_mesh: t.number_opt("loss_to_mesh", 0.0..=1.0)?,
         duplicate: t.number("duplicate", 0.0..=1.0, d.duplicate)?,
         mark: t.number("mark", 0.0..=1.0, d.mark)?,
         reorder: t.number("reorder", 0.0..=1.0, d.reorder)?,

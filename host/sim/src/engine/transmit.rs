@@ -11,6 +11,12 @@ impl Core {
         let radio = &mut self.radios[node];
         radio.outgoing.load(frame);
         radio.sending_for = radio.unacknowledged.sending(&radio.outgoing.header);
+        if let Some((sequence, slept)) = radio.failed.take()
+            && radio.outgoing.header.sequence == Some(sequence)
+        {
+            let slept = radio.meter.asleep(self.now) - slept;
+            radio.meter.slept_between_attempts(slept.saturating_sub(radio.profile.wake_us));
+        }
         if let Start::At(sfd) = job.start {
             let wake = match self.radios[node].phase {
                 Phase::Off => self.radios[node].profile.wake_us,
@@ -179,6 +185,12 @@ impl Core {
         }
         let radio = &mut self.radios[node];
         radio.job = None;
+        let failed = match event {
+            Event::Transmitted { ack, .. } => ack == Ack::Missing,
+            _ => event == Event::ChannelBusy,
+        };
+        let sequence = radio.outgoing.header.sequence.filter(|_| failed);
+        radio.failed = sequence.map(|sequence| (sequence, radio.meter.asleep(self.now)));
         if let Event::Transmitted { ack, .. } = event {
             radio.unacknowledged.sent(&radio.outgoing.header, ack != Ack::Missing);
         }

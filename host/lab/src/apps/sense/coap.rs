@@ -26,18 +26,26 @@ pub struct CoapUplink {
     piece: Option<Piece>,
     request: Option<Handle>,
     next: Instant,
+    /// What first timeouts were drawn from: their sum in microseconds, and their number.
+    timeouts: (u64, u64),
 }
 
 impl CoapUplink {
     /// Messages to `to` with `room` octets of readings, or as many as a datagram holds.
     pub fn new(to: Peer, room: usize, delivery: Delivery, config: Config) -> Self {
         let (socket, room) = (CoapSocket::new(0, config), room.min(MOST));
-        CoapUplink { to, room, delivery, socket, piece: None, request: None, next: Instant::ZERO }
+        let (next, timeouts) = (Instant::ZERO, (0, 0));
+        CoapUplink { to, room, delivery, socket, piece: None, request: None, next, timeouts }
     }
 
     /// The counters of its endpoint.
     pub fn stats(&self) -> Stats {
         self.socket.stats()
+    }
+
+    /// What first timeouts were drawn from: their sum in microseconds, and their number.
+    pub fn timeouts(&self) -> (u64, u64) {
+        self.timeouts
     }
 
     pub(super) fn held(&self) -> impl Iterator<Item = u32> {
@@ -92,6 +100,8 @@ impl CoapUplink {
             Ok(())
         });
         self.request = made.ok();
+        let timeout = self.socket.endpoint().rto(self.to);
+        self.timeouts = (self.timeouts.0 + timeout.as_micros(), self.timeouts.1 + 1);
     }
 
     /// Nobody waits for an answer to what is not confirmable. The message stays: whether it has
