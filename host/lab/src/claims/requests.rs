@@ -13,6 +13,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.http-one-round-trip" => one_round_trip,
         "tcplp.fig8a.response-size" => response_size,
         "tcplp.fig8b.throughput50k" => throughput_50k,
+        "tcplp.sec8.1.3.power" => power,
         "kinglet.throughput50k-due" => throughput_50k_due,
         _ => return None,
     })
@@ -74,6 +75,17 @@ fn response_size(t: &Table<'_>) -> Option<Finding> {
 fn throughput_50k(t: &Table<'_>) -> Option<Finding> {
     let ratio = t.mean("size=51200 poll=fixed app=http", "throughput_ratio")?;
     found(ratio, (1.2..=2.0).contains(&ratio), "a data request every 100 ms".to_owned())
+}
+
+fn power(t: &Table<'_>) -> Option<Finding> {
+    let at = |name: &str, metric| t.mean(&format!("price={name}"), metric);
+    let (more, averaged) = (at("http", "tcp_more")?, at("http", "tcp_more_averaged")?);
+    let compared = format!(
+        "{:.0} ms by HTTP and {:.0} ms by CoAP; with one in 100 s {averaged:.2} %",
+        at("http", "on_per_request")?,
+        at("coap", "on_per_request")?
+    );
+    found(more, (20.0..=60.0).contains(&more) && averaged < 2.0, compared)
 }
 
 fn throughput_50k_due(t: &Table<'_>) -> Option<Finding> {

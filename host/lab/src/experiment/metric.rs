@@ -1,10 +1,12 @@
 //! What can be read off a finished simulation.
 
 use super::intervals::{fairness, quantile};
+use super::requests;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Scenario, Sensor};
 use crate::stats;
 use core::ops::Range;
+use kinglet_sim::ledger::Cause;
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +39,28 @@ pub enum Metric {
     RadioDutyCycleAtNight(Carrier),
     /// The same from nine to six in the evening; %.
     RadioDutyCycleAtWork(Carrier),
+    /// Share of time with a sensor's radio on for one cause; %.
+    RadioFor(Carrier, Cause),
+    /// Share of time in which a sensor's radio starts, which the duty cycle does not contain; %.
+    RadioStarting(Carrier),
+    /// Share of time that a sensor's radio sleeps between two attempts to send the same frame; %.
+    RadioBetweenAttempts(Carrier),
+    /// Frames that a sensor put on the air, repetitions included, per hour.
+    FramesSent(Carrier),
+    /// Repetitions of what a sensor's parent sends to it, per frame.
+    IndirectRetries(Carrier),
     /// Share of time with a sensor's CPU working; %.
     CpuDutyCycle(Carrier),
+    /// Mean of a sensor's round-trip time samples, ms.
+    RttOf(Carrier),
+    /// Mean of what a sensor's first timeouts are drawn from, ms.
+    TimeoutOf(Carrier),
     /// Messages or segments that a sensor sent again, per hour.
     Resent(Carrier),
     /// Of these, because a timer expired, per hour.
     ResentByTimeout(Carrier),
+    /// Messages or segments that a sensor sent again, in relation to those that it sent once; %.
+    ResentShare(Carrier),
     /// Goodput of sensors in intervals of 40 s: median over flows and intervals, kb/s.
     Median,
     /// The same: lower quartile.
@@ -66,6 +84,12 @@ pub enum Metric {
     LatencyMedian,
     /// Three quarters of them, ms.
     LatencyThirdQuartile,
+    /// Requests that were answered, per hour.
+    Answers,
+    /// Share of time with the radio on of the leaf that is asked; %.
+    ServerDutyCycle,
+    /// The same for one cause; %.
+    ServerFor(Cause),
     /// Requests that were not answered.
     Failed,
 }
@@ -88,9 +112,17 @@ impl Metric {
             Metric::RadioDutyCycleInHour(..) => "radio_duty_cycle_in_hour",
             Metric::RadioDutyCycleAtNight(_) => "radio_duty_cycle_night",
             Metric::RadioDutyCycleAtWork(_) => "radio_duty_cycle_working_hours",
+            Metric::RadioFor(_, cause) => of_cause(cause),
+            Metric::RadioStarting(_) => "radio_starting",
+            Metric::RadioBetweenAttempts(_) => "radio_between_attempts",
+            Metric::FramesSent(_) => "frames_sent",
+            Metric::IndirectRetries(_) => "indirect_retries",
             Metric::CpuDutyCycle(_) => "cpu_duty_cycle",
+            Metric::RttOf(_) => "rtt",
+            Metric::TimeoutOf(_) => "timeout",
             Metric::Resent(_) => "resent",
             Metric::ResentByTimeout(_) => "by_timeout",
+            Metric::ResentShare(_) => "resent_share",
             Metric::Median => "goodput_median",
             Metric::LowerQuartile => "goodput_q1",
             Metric::UpperQuartile => "goodput_q3",
@@ -102,6 +134,9 @@ impl Metric {
             Metric::LatencyFirstQuartile => "latency_first_quartile",
             Metric::LatencyMedian => "latency_median",
             Metric::LatencyThirdQuartile => "latency_third_quartile",
+            Metric::Answers => "answers",
+            Metric::ServerDutyCycle => "radio_duty_cycle",
+            Metric::ServerFor(cause) => of_cause(cause),
             Metric::Failed => "failed",
         }
     }
@@ -113,7 +148,7 @@ impl Metric {
                 "kb/s"
             }
             Metric::SegmentLoss | Metric::CwndFull => "%",
-            Metric::Rtt => "ms",
+            Metric::Rtt | Metric::RttOf(_) | Metric::TimeoutOf(_) => "ms",
             Metric::Frames | Metric::FramesFailed => "frames",
             Metric::QueueDrops => "packets",
             Metric::FramesPerKb => "frames/kB",
@@ -124,8 +159,16 @@ impl Metric {
             | Metric::RadioDutyCycleInHour(..)
             | Metric::RadioDutyCycleAtNight(_)
             | Metric::RadioDutyCycleAtWork(_)
+            | Metric::ResentShare(_)
+            | Metric::RadioFor(..)
+            | Metric::ServerDutyCycle
+            | Metric::ServerFor(_)
+            | Metric::RadioStarting(_)
+            | Metric::RadioBetweenAttempts(_)
             | Metric::CpuDutyCycle(_) => "%",
             Metric::Resent(_) | Metric::ResentByTimeout(_) => "per hour",
+            Metric::FramesSent(_) | Metric::Answers => "per hour",
+            Metric::IndirectRetries(_) => "per frame",
             Metric::Fairness | Metric::FairnessOfPairs => "%",
             Metric::LatencyLeast
             | Metric::LatencyFirstQuartile
@@ -139,6 +182,7 @@ impl Metric {
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let flow = run.flows.first()?;
         let frames = || run.nodes.iter().map(|n| n.frames_sent).sum::<u64>() as f64;
+        let server = || run.nodes.get(requests::SERVER as usize);
         match self {
             Metric::Goodput => Some(flow.goodput_kbps),
             Metric::SegmentLoss => Some(flow.segment_loss * 100.0),
@@ -149,26 +193,6 @@ impl Metric {
             Metric::Timeouts => Some(flow.timeouts as f64),
             Metric::CwndFull => cwnd_full(scenario, flow, run),
             Metric::Mss => Some(f64::from(flow.mss)),
-            Metric::Reliability(carrier) => {
-                let share =
-                    |flow: &FlowResult| Some(flow.readings.as_ref()?.reliability()? * 100.0);
-                mean(sensors(carrier, scenario, run).filter_map(share))
-            }
-            Metric::RadioDutyCycle(carrier) => {
-                mean(nodes(carrier, scenario, run).map(|node| node.duty_cycle * 100.0))
-            }
-            Metric::RadioDutyCycleInHour(carrier, hour) => {
-                let in_hour = |node: &NodeResult| node.duty_by_hour.get(usize::from(hour)).copied();
-                mean(nodes(carrier, scenario, run).filter_map(in_hour).map(|share| share * 100.0))
-            }
-            Metric::RadioDutyCycleAtNight(carrier) => by_clock(carrier, scenario, run, 0..7),
-            Metric::RadioDutyCycleAtWork(carrier) => by_clock(carrier, scenario, run, 9..18),
-            Metric::CpuDutyCycle(carrier) => {
-                mean(nodes(carrier, scenario, run).map(|node| node.cpu_duty_cycle * 100.0))
-            }
-            Metric::Resent(carrier) => mean(
-                sensors(carrier, scenario, run).map(|flow| per_hour(flow.retransmissions, run)),
-            ),
             Metric::Median => quantile(run, 0.5),
             Metric::LowerQuartile => quantile(run, 0.25),
             Metric::UpperQuartile => quantile(run, 0.75),
@@ -178,16 +202,86 @@ impl Metric {
             Metric::FramesFailed => {
                 Some(run.nodes.iter().map(|n| n.frames_failed).sum::<u64>() as f64)
             }
-            Metric::ResentByTimeout(carrier) => {
-                let timed = |flow: &FlowResult| flow.retransmissions - flow.fast_retransmissions;
-                mean(sensors(carrier, scenario, run).map(|flow| per_hour(timed(flow), run)))
-            }
             Metric::LatencyLeast => stats::quantile(&flow.latencies_ms, 0.01),
             Metric::LatencyFirstQuartile => stats::quantile(&flow.latencies_ms, 0.25),
             Metric::LatencyMedian => stats::quantile(&flow.latencies_ms, 0.5),
             Metric::LatencyThirdQuartile => stats::quantile(&flow.latencies_ms, 0.75),
+            Metric::Answers => Some(per_hour(flow.latencies_ms.len() as u64, run)),
+            Metric::ServerDutyCycle => Some(server()?.duty_cycle * 100.0),
+            Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
             Metric::Failed => Some(f64::from(flow.failed)),
+            _ => self.of_flows(scenario, run).or_else(|| self.of_nodes(scenario, run)),
         }
+    }
+
+    /// What is read off the flows of sensors; `None` for other metrics.
+    fn of_flows(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+        let over = |carrier, value: &dyn Fn(&FlowResult) -> Option<f64>| {
+            mean(sensors(carrier, scenario, run).filter_map(value))
+        };
+        match self {
+            Metric::Reliability(carrier) => {
+                over(carrier, &|flow| Some(flow.readings.as_ref()?.reliability()? * 100.0))
+            }
+            Metric::Resent(carrier) => {
+                over(carrier, &|flow| Some(per_hour(flow.retransmissions, run)))
+            }
+            Metric::ResentByTimeout(carrier) => over(carrier, &|flow| {
+                Some(per_hour(flow.retransmissions - flow.fast_retransmissions, run))
+            }),
+            Metric::ResentShare(carrier) => over(carrier, &|flow| {
+                let once = flow.segments_sent.saturating_sub(flow.retransmissions);
+                (once > 0).then(|| flow.retransmissions as f64 / once as f64 * 100.0)
+            }),
+            Metric::RttOf(carrier) => over(carrier, &|flow| flow.rtt_ms),
+            Metric::TimeoutOf(carrier) => over(carrier, &|flow| flow.timeout_ms),
+            _ => None,
+        }
+    }
+
+    /// What is read off the nodes of sensors; `None` for other metrics.
+    fn of_nodes(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+        let share = |carrier, share: &dyn Fn(&NodeResult) -> f64| {
+            mean(nodes(carrier, scenario, run).map(|node| share(node) * 100.0))
+        };
+        match self {
+            Metric::RadioDutyCycle(carrier) => share(carrier, &|node| node.duty_cycle),
+            Metric::RadioDutyCycleInHour(carrier, hour) => {
+                let in_hour = |node: &NodeResult| node.duty_by_hour.get(usize::from(hour)).copied();
+                mean(nodes(carrier, scenario, run).filter_map(in_hour).map(|share| share * 100.0))
+            }
+            Metric::RadioDutyCycleAtNight(carrier) => by_clock(carrier, scenario, run, 0..7),
+            Metric::RadioDutyCycleAtWork(carrier) => by_clock(carrier, scenario, run, 9..18),
+            Metric::RadioFor(carrier, cause) => {
+                share(carrier, &|node| node.radio_s.of(cause) / run.sim_seconds)
+            }
+            Metric::RadioStarting(carrier) => share(carrier, &|node| node.starting),
+            Metric::RadioBetweenAttempts(carrier) => share(carrier, &|node| node.between_attempts),
+            Metric::FramesSent(carrier) => {
+                mean(nodes(carrier, scenario, run).map(|node| per_hour(node.frames_sent, run)))
+            }
+            Metric::IndirectRetries(carrier) => {
+                let (mut offered, mut taken) = (0, 0);
+                for node in nodes(carrier, scenario, run) {
+                    offered += node.frames_offered;
+                    taken += node.frames_taken;
+                }
+                (taken > 0).then(|| offered as f64 / taken as f64 - 1.0)
+            }
+            Metric::CpuDutyCycle(carrier) => share(carrier, &|node| node.cpu_duty_cycle),
+            _ => None,
+        }
+    }
+}
+
+const fn of_cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Poll => "radio_poll",
+        Cause::Listen => "radio_listen",
+        Cause::Send => "radio_send",
+        Cause::Receive => "radio_receive",
+        Cause::Retry => "radio_retry",
+        Cause::Control => "radio_control",
     }
 }
 
@@ -261,7 +355,7 @@ fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{CwndSample, Readings};
+    use crate::run::{CwndSample, RadioSeconds, Readings};
     use crate::scenario::Flow;
 
     fn scenario() -> Scenario {
@@ -321,6 +415,50 @@ mod tests {
         assert_eq!(Metric::RadioDutyCycle(Carrier::Tcp).value(&scenario, &run), Some(2.0));
         assert_eq!(Metric::RadioDutyCycle(Carrier::Ideal).value(&scenario, &run), Some(50.0));
         assert_eq!(Metric::Resent(Carrier::Tcp).value(&scenario, &run), Some(0.5));
+        assert_eq!(Metric::RttOf(Carrier::Ideal).value(&scenario, &run), None);
+    }
+
+    #[test]
+    fn repetitions_are_related_to_what_was_sent_once() {
+        let kind = FlowKind::Anemometer(Sensor::new(0, 9, Carrier::Tcp));
+        let flows = vec![Flow { start_s: 0.0, kind }];
+        let scenario = Scenario { flows, ..Scenario::default() };
+        let flow = FlowResult {
+            segments_sent: 110,
+            retransmissions: 10,
+            rtt_ms: Some(250.0),
+            timeout_ms: Some(3_000.0),
+            ..FlowResult::default()
+        };
+        let radio_s = RadioSeconds { listen: 9.0, ..RadioSeconds::default() };
+        let node = NodeResult {
+            starting: 0.01,
+            between_attempts: 0.02,
+            frames_sent: 500,
+            frames_offered: 130,
+            frames_taken: 100,
+            radio_s,
+            ..NodeResult::default()
+        };
+        let run = RunResult {
+            flows: vec![flow],
+            nodes: vec![node],
+            sim_seconds: 900.0,
+            ..RunResult::default()
+        };
+        for (metric, value) in [
+            (Metric::ResentShare(Carrier::Tcp), 10.0),
+            (Metric::IndirectRetries(Carrier::Tcp), 0.3),
+            (Metric::RttOf(Carrier::Tcp), 250.0),
+            (Metric::TimeoutOf(Carrier::Tcp), 3_000.0),
+            (Metric::RadioStarting(Carrier::Tcp), 1.0),
+            (Metric::RadioBetweenAttempts(Carrier::Tcp), 2.0),
+            (Metric::RadioFor(Carrier::Tcp, Cause::Listen), 1.0),
+            (Metric::FramesSent(Carrier::Tcp), 2_000.0),
+        ] {
+            let found = metric.value(&scenario, &run).expect("it is measured");
+            assert!((found - value).abs() < 1e-9, "{metric:?} {found}");
+        }
     }
 
     #[test]

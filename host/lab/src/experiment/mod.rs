@@ -8,6 +8,7 @@
 mod intervals;
 mod kinglet_sleep;
 mod metric;
+mod radio_time;
 mod requests;
 mod runner;
 mod sense;

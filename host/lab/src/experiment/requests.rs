@@ -6,7 +6,7 @@ use crate::scenario::{Flow, FlowKind, Indirect, Leaf, Polling, Role, Scenario};
 use kinglet_coap::Rto;
 
 /// The leaf that serves: number 12 of the paper, three hops from the border router.
-const SERVER: u32 = 11;
+pub(super) const SERVER: u32 = 11;
 /// Octets of a CoAP block: those of TCPlp's published sensor (`anemometer.h`).
 const BLOCK: u16 = 512;
 /// The first timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.

@@ -1,7 +1,7 @@
 //! What the sense-and-send experiments share (TCPlp §8.2): the office, who sends what, and with
 //! whose settings.
 
-use super::{Effort, ExperimentResult, Metric};
+use super::{Effort, Metric, Row};
 use crate::chart::{Bars, Figure};
 use crate::scenario::{
     Buffer, Carrier, Flow, FlowKind, HostCost, Indirect, Leaf, Mss, NodeId, Scenario, Sensor,
@@ -144,13 +144,8 @@ const fn all_of(carrier: Carrier) -> [Metric; 5] {
 }
 
 /// A metric of all points as bars, with single figures of the paper.
-pub(super) fn bars(
-    result: &ExperimentResult,
-    metric: &str,
-    title: &str,
-    marks: &[(&str, f64)],
-) -> Figure {
-    let rows = result.rows.iter().filter(|row| row.metric == metric);
+pub(super) fn bars(rows: &[Row], metric: &str, title: &str, marks: &[(&str, f64)]) -> Figure {
+    let rows = rows.iter().filter(|row| row.metric == metric);
     Figure::Bars(Bars {
         title: title.to_owned(),
         unit: "%".to_owned(),

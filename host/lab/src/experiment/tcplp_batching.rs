@@ -72,7 +72,7 @@ fn seldom(effort: Effort) -> impl Iterator<Item = Point> {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     vec![
-        bars(result, "radio_duty_cycle", "Share of time with the radio on", &[]),
-        bars(result, "cpu_duty_cycle", "Share of time with the CPU working", &[]),
+        bars(&result.rows, "radio_duty_cycle", "Share of time with the radio on", &[]),
+        bars(&result.rows, "cpu_duty_cycle", "Share of time with the CPU working", &[]),
     ]
 }

@@ -1,9 +1,10 @@
 //! §8.2.3: what the parent does while a leaf waits.
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office};
-use super::{Effort, Experiment, ExperimentResult, Point, Rows};
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
-use crate::scenario::Indirect;
+use crate::scenario::{Carrier, Indirect};
+use kinglet_sim::ledger::Cause;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-queue",
@@ -52,12 +53,19 @@ fn plan(effort: Effort) -> Vec<Point> {
                 series,
                 x: x as f64,
                 scenario: scenario.clone(),
-                metrics: metrics(carrier),
+                metrics: with_listening(carrier),
                 timeline_s: None,
             });
         }
     }
     points
+}
+
+/// What is measured, and what the queue is about: the time in which a leaf waits for its parent.
+fn with_listening(carrier: Carrier) -> &'static [Metric] {
+    let listening = [Metric::RadioFor(carrier, Cause::Listen)];
+    // A plan is made a few times in a run of the program.
+    Box::leak([metrics(carrier), &listening].concat().into_boxed_slice())
 }
 
 fn refine(rows: &mut Rows) {
@@ -67,5 +75,5 @@ fn refine(rows: &mut Rows) {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let marks = [("paper, stock", 3.0), ("paper, pre-emption", 2.0)];
-    vec![bars(result, "radio_duty_cycle", "Share of time with the radio on", &marks)]
+    vec![bars(&result.rows, "radio_duty_cycle", "Share of time with the radio on", &marks)]
 }

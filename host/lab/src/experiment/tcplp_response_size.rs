@@ -1,8 +1,10 @@
 //! Fig. 8a and 8b: longer answers, where TCP's window pays.
 
-use super::requests::{Link, Protocol, scenario};
+use super::requests::{Link, Protocol, SERVER, scenario};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
+use crate::scenario::{Buffer, FlowKind, Scenario};
+use kinglet_sim::ledger::Cause;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-response-size",
@@ -13,7 +15,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "The host behind the office's border router asks a leaf three hops away for 82 octets \
              to 50 KiB, by HTTP over a new connection each time and by CoAP in blocks of 512 \
              octets. The leaf asks its parent every 100 ms (the paper's), or every 100 ms and when \
-             something is due (ours).",
+             something is due (ours). What an answer of 1024 octets costs the leaf's radio is what \
+             it is on for beyond a leaf that nobody asks, with all routers and no other leaf; and \
+             with one thing changed: with the other leaves, which ask their parents at the same \
+             instants; in one block; and one segment at a time.",
     threats: &[
         "The paper does not say which leaf it asked, nor the size of its blocks; 512 octets are \
          those of its published sensor.",
@@ -68,11 +73,117 @@ fn plan(effort: Effort) -> Vec<Point> {
             }
         }
     }
+    points.extend(costs(effort));
     points
 }
 
+/// Octets of the answer whose cost for the radio the paper gives (§8.1.3).
+const PRICED: u32 = 1_024;
+/// Among whom and how the leaf is asked, under which name.
+const CASES: [(&str, Change); 4] = [
+    ("", alone),
+    // The other leaves ask their parents at the same instants as the server.
+    (" neighbours", |_| ()),
+    (" block=1024", |scenario| {
+        alone(scenario);
+        for flow in &mut scenario.flows {
+            if let FlowKind::CoapServer { block_bytes, .. }
+            | FlowKind::CoapClient { block_bytes, .. } = &mut flow.kind
+            {
+                *block_bytes = PRICED as u16;
+            }
+        }
+    }),
+    // One segment at a time, as CoAP has one block.
+    (" window=1", |scenario| {
+        alone(scenario);
+        scenario.tcp.send_buffer = Buffer::Segments(1);
+    }),
+];
+
+/// What sets one case apart.
+type Change = fn(&mut Scenario);
+
+/// No other leaf is there. The server is the first of them, and routers come before it.
+fn alone(scenario: &mut Scenario) {
+    scenario.nodes.truncate(SERVER as usize + 1);
+    let host = scenario.host();
+    for flow in &mut scenario.flows {
+        if let FlowKind::CoapClient { from, .. } | FlowKind::HttpClient { from, .. } =
+            &mut flow.kind
+        {
+            *from = host;
+        }
+    }
+}
+
+/// What the radio of the leaf is on for while it is asked, and while nobody asks.
+fn costs(effort: Effort) -> Vec<Point> {
+    let ledger = Cause::ALL.map(Metric::ServerFor);
+    let all = [[Metric::ServerDutyCycle, Metric::Answers].as_slice(), &ledger].concat();
+    // A plan is made a few times in a run of the program.
+    let metrics: &'static [Metric] = Box::leak(all.into_boxed_slice());
+    let link = LINKS[0].0;
+    let point = |(case, change): (&str, Change), name: &str, protocol| {
+        let mut scenario = scenario(effort, link, protocol, PRICED, PAUSE_MS);
+        change(&mut scenario);
+        if name == "idle" {
+            // The server, without its client.
+            scenario.flows.remove(0);
+        }
+        let (label, x) = (format!("price={name}{case}"), f64::from(PRICED));
+        scenario.name.clone_from(&label);
+        Point { label, series: series(link, protocol), x, scenario, metrics, timeline_s: None }
+    };
+    let all = [("http", Protocol::Http), ("coap", Protocol::Coap), ("idle", Protocol::Http)];
+    CASES.into_iter().flat_map(|case| all.map(|(name, by)| point(case, name, by))).collect()
+}
+
+/// Milliseconds that a request keeps the radio on, by cause and in sum, beyond those of an idle
+/// leaf; and what more TCP costs than CoAP: by itself, and of all that the radio is on with one
+/// request in 100 s.
+fn price(rows: &mut Rows) {
+    for (case, _) in CASES {
+        let [http, coap, idle] = ["http", "coap", "idle"].map(|by| format!("price={by}{case}"));
+        for label in [&http, &coap] {
+            let answers = rows.get(label, "answers").filter(|row| row.mean > 0.0);
+            let Some(answers) = answers.cloned() else { continue };
+            for (metric, each) in PER_REQUEST {
+                let both = (rows.mean(label, metric), rows.mean(&idle, metric));
+                let (Some(on), Some(idle)) = both else { continue };
+                let ms = (on - idle) / 100.0 * 3_600e3 / answers.mean;
+                rows.compute(label, answers.series, answers.x, (each, "ms"), ms);
+            }
+        }
+        let of = |label: &str| rows.mean(label, "on_per_request");
+        let idle = rows.mean(&idle, "radio_duty_cycle");
+        let (Some(tcp), Some(other), Some(idle)) = (of(&http), of(&coap), idle) else { continue };
+        let all_ms = idle / 100.0 * 100e3 + other;
+        let series = series(LINKS[0].0, Protocol::Http);
+        for (metric, more, paper) in [
+            ("tcp_more", (tcp / other - 1.0) * 100.0, 35.0),
+            ("tcp_more_averaged", (tcp - other) / all_ms * 100.0, 0.35),
+        ] {
+            let row = rows.compute(&http, series, f64::from(PRICED), (metric, "%"), more);
+            row.paper = Some(paper);
+        }
+    }
+}
+
+/// What is measured, and what is made of it.
+const PER_REQUEST: [(&str, &str); 7] = [
+    ("radio_duty_cycle", "on_per_request"),
+    ("radio_poll", "poll_per_request"),
+    ("radio_listen", "listen_per_request"),
+    ("radio_send", "send_per_request"),
+    ("radio_receive", "receive_per_request"),
+    ("radio_retry", "retry_per_request"),
+    ("radio_control", "control_per_request"),
+];
+
 /// Throughput of the largest answers, and how it compares.
 fn refine(rows: &mut Rows) {
+    price(rows);
     let x = f64::from(LARGE);
     for (link, poll) in LINKS {
         let rate = |rows: &Rows, protocol| {
