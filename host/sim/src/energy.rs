@@ -189,8 +189,8 @@ pub struct Energy {
     pub elapsed_us: u64,
     /// Time per radio state.
     pub radio: RadioTimes,
-    /// Of the sleep, how much lay between two attempts to send the same frame, less the wake-up that
-    /// each saves who stays awake meanwhile; in microseconds.
+    /// Of the sleep, how much lay between two attempts to send the same frame, less the wake-up
+    /// that each saves who stays awake meanwhile; in microseconds.
     pub between_attempts_us: u64,
     /// Charge drawn by the radio, in microcoulombs.
     pub radio_uc: f64,
