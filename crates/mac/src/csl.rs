@@ -31,8 +31,8 @@ const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
 /// Without a word for so long, a leaf does not sample any more (OpenThread's CSL timeout,
 /// `mac.hpp`).
 const TIMEOUT: Duration = Duration::from_secs(100);
-/// A drift that was measured is right to so many parts per million: one is for rounding, and one for
-/// what the measurement takes.
+/// A drift that was measured is right to so many parts per million: one is for rounding, and one
+/// for what the measurement takes.
 const STEADY_PPM: u64 = 2;
 /// In this time it may become wrong by one more: 12 in an hour, which a tuning fork for 32 kHz does
 /// 20 degrees from room temperature (0.034 ppm per square degree) when it warms by nine.

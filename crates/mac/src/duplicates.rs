@@ -11,7 +11,7 @@ pub(crate) struct LastSequence(Option<(u8, Instant)>);
 impl LastSequence {
     pub(crate) const NONE: LastSequence = LastSequence(None);
 
-    /// Tells whether `sequence` repeats the one that came at most `lifetime` ago, and else notes it.
+    /// Tells whether `sequence` repeats the one that came at most `lifetime` ago, else notes it.
     pub(crate) fn repeats(&mut self, now: Instant, sequence: u8, lifetime: Duration) -> bool {
         let repeats = self.0.is_some_and(|(last, at)| last == sequence && now - at <= lifetime);
         if !repeats {

@@ -48,7 +48,8 @@ struct Amount {
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Shorter simulations (transfers 2 minutes instead of 5, sensors 10 instead of an hour or a day)
+    /// Shorter simulations (transfers 2 minutes instead of 5, sensors 10 instead of an hour or a
+    /// day)
     #[arg(long)]
     quick: bool,
 }
