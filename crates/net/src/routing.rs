@@ -10,7 +10,7 @@ use crate::input::{Delivery, Fate};
 use crate::net::Net;
 use crate::output::{Queued, SendError};
 use crate::pool::PacketHandle;
-use crate::stats::Discard;
+use crate::stats::{Discard, bump};
 use crate::tables::{NextHop, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;
@@ -112,6 +112,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         // There is room, as was asked above.
         let _ = self.control.push(Queued::new(packet, to));
+        bump(&mut self.stats.datagrams_out);
         Ok(())
     }
 

@@ -69,6 +69,10 @@ pub struct Stats {
     pub frames_out: u32,
     /// Whole packets taken in, from radio or host.
     pub packets_in: u32,
+    /// UDP datagrams for this node, whether or not somebody reads them.
+    pub datagrams_in: u32,
+    /// UDP datagrams of this node, those of routing included.
+    pub datagrams_out: u32,
     /// Packets delivered to TCP.
     pub delivered: u32,
     /// Packets forwarded.
@@ -106,6 +110,8 @@ impl Stats {
             frames_in: 0,
             frames_out: 0,
             packets_in: 0,
+            datagrams_in: 0,
+            datagrams_out: 0,
             delivered: 0,
             forwarded: 0,
             marked: 0,

@@ -7,7 +7,7 @@ use crate::output::SendError;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::queue::Queue;
 use crate::routing::Routing;
-use crate::stats::Discard;
+use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::copy;
@@ -153,7 +153,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 copy(body, data);
             }
             udp::fill_checksum(upper, pseudo)
-        })
+        })?;
+        bump(&mut self.stats.datagrams_out);
+        Ok(())
     }
 
     /// Reads the oldest datagram into `buf`; `None` if there is none.
@@ -190,6 +192,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Checksum);
         };
         let udp::Header { src_port, dst_port, .. } = datagram.header();
+        bump(&mut self.stats.datagrams_in);
         if S::Routing::PORT == Some(dst_port) {
             return self.routing_input(packet, header, upper);
         }

@@ -3,30 +3,16 @@
 use crate::scenario::{HostCost, Radio, RadioProfile};
 use kinglet::time::Duration;
 use kinglet_sim::cpu::{self, Cpu, FITTED_TCPLP_HOST_COST, Instructions};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// `tools/instructions --json` writes it, and continuous integration compares the images with it.
 const MEASURED: &str = include_str!("../instructions.json");
 
-#[derive(Deserialize)]
-struct Counts {
-    frame_received: u32,
-    frame_sent: u32,
-    segment_received: u32,
-    segment_sent: u32,
-    cipher_run: u32,
-    wake_up: u32,
-}
-
 /// The instructions that were measured for this target.
 fn instructions(target: &str) -> Instructions {
-    let all: BTreeMap<String, Counts> =
+    let all: BTreeMap<String, Instructions> =
         serde_json::from_str(MEASURED).expect("instructions.json is what the tool writes");
-    let counts = all.get(target).expect("instructions.json has both targets");
-    let Counts { frame_received, frame_sent, .. } = *counts;
-    let Counts { segment_received, segment_sent, cipher_run, wake_up, .. } = *counts;
-    Instructions { frame_received, frame_sent, segment_received, segment_sent, cipher_run, wake_up }
+    *all.get(target).expect("instructions.json has both targets")
 }
 
 /// The processor that goes with a radio, and what was measured for its kind.
@@ -52,18 +38,33 @@ pub(crate) fn host_cost_of(radio: &Radio) -> cpu::HostCost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Options, run};
+    use crate::run::{NodeResult, Options, run};
     use crate::scenario::Scenario;
 
-    fn transfer(profile: &str, segments: usize) -> (Scenario, u64) {
+    fn one_hop(profile: &str, flows: &str) -> Scenario {
         let text = format!(
             "duration_s = 60\n[radio]\nprofile = \"{profile}\"\nhost_cost = \"measured\"\n\
-             [tcp]\nack_every = 1\nack_delay_ms = 0\n[topology]\nline = {{ hops = 1 }}\n\
-             [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\nbytes = {}\n",
+             [tcp]\nack_every = 1\nack_delay_ms = 0\n[topology]\nline = {{ hops = 1 }}\n{flows}"
+        );
+        Scenario::from_toml("test", &text).expect("a valid scenario")
+    }
+
+    fn transfer(profile: &str, segments: usize) -> (Scenario, u64) {
+        let flow = format!(
+            "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\nbytes = {}\n",
             segments * 462
         );
-        let scenario = Scenario::from_toml("test", &text).expect("a valid scenario");
-        (scenario, segments as u64)
+        (one_hop(profile, &flow), segments as u64)
+    }
+
+    /// A node's work has taken the time that it costs.
+    fn assert_took(cost: &cpu::HostCost, node: &NodeResult, sim_seconds: f64) {
+        let seconds = sim_seconds * node.cpu_duty_cycle;
+        // Less than a microsecond is carried over.
+        let work = node.cpu_work;
+        assert!((seconds * 1e9 - cost.of(work) as f64).abs() < 1_500.0, "{work:?}");
+        let charge_uc = seconds * f64::from(cost.active_ua);
+        assert!((node.cpu_mj - charge_uc * 3.0 / 1e3).abs() < 1e-6);
     }
 
     #[test]
@@ -74,12 +75,8 @@ mod tests {
             let result = run(&scenario, 3, &Options::default()).expect("it runs");
             assert!(result.flows[0].complete && result.flows[0].intact);
             for node in &result.nodes {
+                assert_took(&cost, node, result.sim_seconds);
                 let work = node.cpu_work;
-                let seconds = result.sim_seconds * node.cpu_duty_cycle;
-                // Less than a microsecond is carried over.
-                assert!((seconds * 1e9 - cost.of(work) as f64).abs() < 1_500.0, "{work:?}");
-                let charge_uc = seconds * f64::from(cost.active_ua);
-                assert!((node.cpu_mj - charge_uc * 3.0 / 1e3).abs() < 1e-6);
                 // Each segment and its acknowledgement, five frames and one: less only for
                 // acknowledgements that overtake each other, more for repetitions and handshake.
                 assert!((2 * segments..3 * segments).contains(&work.segments), "{work:?}");
@@ -94,7 +91,39 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_segment_takes_what_was_counted_on_the_target() {
+    fn datagrams_and_coap_messages_take_time_at_both_ends() {
+        let flows = "[[flow]]\nkind = \"coap-server\"\nnode = 0\n\
+                     [[flow]]\nkind = \"coap-client\"\nfrom = 1\nto = 0\npause_ms = 500\n";
+        for profile in ["at86rf233", "nrf52840"] {
+            let scenario = one_hop(profile, flows);
+            let cost = host_cost_of(&scenario.radio);
+            let result = run(&scenario, 3, &Options::default()).expect("it runs");
+            for node in &result.nodes {
+                assert_took(&cost, node, result.sim_seconds);
+                let work = node.cpu_work;
+                // Nothing but CoAP uses UDP here, and TCP is not used.
+                assert!(work.messages_sent > 50, "{work:?}");
+                assert_eq!(work.messages_sent, work.datagrams_sent);
+                assert_eq!(work.messages_received, work.datagrams_received);
+                assert_eq!(work.segments, 0);
+                let without = cpu::CpuWork {
+                    messages_received: 0,
+                    messages_sent: 0,
+                    datagrams_received: 0,
+                    datagrams_sent: 0,
+                    ..work
+                };
+                assert!(cost.of(without) < cost.of(work));
+            }
+            let [server, client] = [0, 1].map(|n| result.nodes[n].cpu_work);
+            // One hop loses nothing.
+            assert_eq!(server.messages_received, client.messages_sent);
+            assert_eq!(client.messages_received, server.messages_sent);
+        }
+    }
+
+    #[test]
+    fn measured_work_takes_what_was_counted_on_the_target() {
         let (cpu, counts) = measured(RadioProfile::At86rf233);
         let cost = cpu::HostCost::measured(&counts, &cpu);
         let both_ends =
@@ -104,6 +133,18 @@ mod tests {
             + counts.segment_sent;
         let expected = f64::from(cpu.time_ns(counted));
         assert!((cost.of(both_ends) as f64 - expected).abs() < 1_000.0);
+        let request_and_response = cpu::CpuWork {
+            datagrams_received: 2,
+            datagrams_sent: 2,
+            messages_received: 2,
+            messages_sent: 2,
+            ..cpu::CpuWork::NONE
+        };
+        let counted = 2 * (counts.datagram_received + counts.datagram_sent)
+            + (counts.request_sent + counts.request_received)
+            + (counts.response_sent + counts.response_received);
+        let expected = f64::from(cpu.time_ns(counted));
+        assert!((cost.of(request_and_response) as f64 - expected).abs() < 1_000.0);
         // 1.533 cycles each at 48 MHz.
         assert_eq!(cpu.time_ns(1_000_000), 31_937_500);
     }

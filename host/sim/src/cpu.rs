@@ -2,7 +2,7 @@
 
 use core::ops::Add;
 use kinglet_time::Duration;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Pieces of work, or how many of each have been done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -13,6 +13,14 @@ pub struct CpuWork {
     pub frames_sent: u64,
     /// TCP segments that came for this node or went out from it, acknowledgements included.
     pub segments: u64,
+    /// UDP datagrams that came for this node.
+    pub datagrams_received: u64,
+    /// UDP datagrams that this node has made, those of routing included.
+    pub datagrams_sent: u64,
+    /// CoAP messages that came.
+    pub messages_received: u64,
+    /// CoAP messages sent, repetitions included.
+    pub messages_sent: u64,
     /// Runs of the block cipher of link security, each on one block or two.
     pub cipher_runs: u64,
     /// Deadlines attended to.
@@ -21,8 +29,17 @@ pub struct CpuWork {
 
 impl CpuWork {
     /// None at all.
-    pub const NONE: CpuWork =
-        CpuWork { frames_received: 0, frames_sent: 0, segments: 0, cipher_runs: 0, wake_ups: 0 };
+    pub const NONE: CpuWork = CpuWork {
+        frames_received: 0,
+        frames_sent: 0,
+        segments: 0,
+        datagrams_received: 0,
+        datagrams_sent: 0,
+        messages_received: 0,
+        messages_sent: 0,
+        cipher_runs: 0,
+        wake_ups: 0,
+    };
 }
 
 impl Add for CpuWork {
@@ -33,6 +50,10 @@ impl Add for CpuWork {
             frames_received: self.frames_received + other.frames_received,
             frames_sent: self.frames_sent + other.frames_sent,
             segments: self.segments + other.segments,
+            datagrams_received: self.datagrams_received + other.datagrams_received,
+            datagrams_sent: self.datagrams_sent + other.datagrams_sent,
+            messages_received: self.messages_received + other.messages_received,
+            messages_sent: self.messages_sent + other.messages_sent,
             cipher_runs: self.cipher_runs + other.cipher_runs,
             wake_ups: self.wake_ups + other.wake_ups,
         }
@@ -45,15 +66,30 @@ pub struct Counted {
     /// As in [`CpuWork`].
     pub segments: u32,
     /// As in [`CpuWork`].
+    pub datagrams_received: u32,
+    /// As in [`CpuWork`].
+    pub datagrams_sent: u32,
+    /// As in [`CpuWork`].
+    pub messages_received: u32,
+    /// As in [`CpuWork`].
+    pub messages_sent: u32,
+    /// As in [`CpuWork`].
     pub cipher_runs: u32,
 }
 
 impl Counted {
     /// The work since `before`.
     pub const fn since(self, before: Counted) -> CpuWork {
+        const fn more(now: u32, before: u32) -> u64 {
+            now.wrapping_sub(before) as u64
+        }
         CpuWork {
-            segments: self.segments.wrapping_sub(before.segments) as u64,
-            cipher_runs: self.cipher_runs.wrapping_sub(before.cipher_runs) as u64,
+            segments: more(self.segments, before.segments),
+            datagrams_received: more(self.datagrams_received, before.datagrams_received),
+            datagrams_sent: more(self.datagrams_sent, before.datagrams_sent),
+            messages_received: more(self.messages_received, before.messages_received),
+            messages_sent: more(self.messages_sent, before.messages_sent),
+            cipher_runs: more(self.cipher_runs, before.cipher_runs),
             ..CpuWork::NONE
         }
     }
@@ -61,7 +97,7 @@ impl Counted {
 
 /// Instructions that this stack takes for its work, as `tools/instructions` measures them in the
 /// image `measure` of `examples/firmware`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Instructions {
     /// A frame that is part of a segment, taken from the radio.
     pub frame_received: u32,
@@ -71,6 +107,18 @@ pub struct Instructions {
     pub segment_received: u32,
     /// A segment sent and its acknowledgement taken, beside the frames of both.
     pub segment_sent: u32,
+    /// A UDP datagram received, beside its frames: the mean of one in five frames and one in one.
+    pub datagram_received: u32,
+    /// A UDP datagram sent, likewise.
+    pub datagram_sent: u32,
+    /// A CoAP request sent, with as much payload as a segment, beside its datagram.
+    pub request_sent: u32,
+    /// A CoAP request received, beside its datagram.
+    pub request_received: u32,
+    /// A CoAP response sent, in an acknowledgement and without payload, beside its datagram.
+    pub response_sent: u32,
+    /// A CoAP response received, beside its datagram.
+    pub response_received: u32,
     /// A run of the block cipher, with its share of everything else that securing or opening a full
     /// frame takes.
     pub cipher_run: u32,
@@ -86,6 +134,17 @@ impl Instructions {
     /// as every segment is acknowledged.
     pub const fn segment(&self) -> u32 {
         (self.segment_received + self.segment_sent) / 4
+    }
+
+    /// A CoAP message received: what is measured is a request and its response, and what the
+    /// simulator counts is either. The mean is exact for both ends together.
+    pub const fn message_received(&self) -> u32 {
+        (self.request_received + self.response_received) / 2
+    }
+
+    /// A CoAP message sent, likewise.
+    pub const fn message_sent(&self) -> u32 {
+        (self.request_sent + self.response_sent) / 2
     }
 }
 
@@ -152,6 +211,14 @@ pub struct HostCost {
     pub frame_sent_ns: u32,
     /// Per TCP segment, in nanoseconds.
     pub segment_ns: u32,
+    /// Per UDP datagram received, in nanoseconds.
+    pub datagram_received_ns: u32,
+    /// Per UDP datagram sent, in nanoseconds.
+    pub datagram_sent_ns: u32,
+    /// Per CoAP message received, in nanoseconds, beside its datagram.
+    pub message_received_ns: u32,
+    /// Per CoAP message sent, in nanoseconds, beside its datagram.
+    pub message_sent_ns: u32,
     /// Per run of the block cipher, in nanoseconds.
     pub cipher_run_ns: u32,
     /// Per deadline, in nanoseconds.
@@ -168,6 +235,10 @@ impl HostCost {
         frame_received_ns: 0,
         frame_sent_ns: 0,
         segment_ns: 0,
+        datagram_received_ns: 0,
+        datagram_sent_ns: 0,
+        message_received_ns: 0,
+        message_sent_ns: 0,
         cipher_run_ns: 0,
         wake_up_ns: 0,
         active_ua: 0,
@@ -187,6 +258,10 @@ impl HostCost {
             frame_received_ns: cpu.time_ns(counts.frame_received),
             frame_sent_ns: cpu.time_ns(counts.frame_sent),
             segment_ns: cpu.time_ns(counts.segment()),
+            datagram_received_ns: cpu.time_ns(counts.datagram_received),
+            datagram_sent_ns: cpu.time_ns(counts.datagram_sent),
+            message_received_ns: cpu.time_ns(counts.message_received()),
+            message_sent_ns: cpu.time_ns(counts.message_sent()),
             cipher_run_ns: cpu.time_ns(counts.cipher_run),
             wake_up_ns: cpu.time_ns(counts.wake_up),
             active_ua: cpu.active_ua,
@@ -199,6 +274,10 @@ impl HostCost {
         work.frames_received * self.frame_received_ns as u64
             + work.frames_sent * self.frame_sent_ns as u64
             + work.segments * self.segment_ns as u64
+            + work.datagrams_received * self.datagram_received_ns as u64
+            + work.datagrams_sent * self.datagram_sent_ns as u64
+            + work.messages_received * self.message_received_ns as u64
+            + work.messages_sent * self.message_sent_ns as u64
             + work.cipher_runs * self.cipher_run_ns as u64
             + work.wake_ups * self.wake_up_ns as u64
     }
@@ -209,6 +288,10 @@ impl HostCost {
             frames_received: 1,
             frames_sent: 1,
             segments: 1,
+            datagrams_received: 1,
+            datagrams_sent: 1,
+            messages_received: 1,
+            messages_sent: 1,
             cipher_runs: 1,
             wake_ups: 1,
         };

@@ -23,6 +23,12 @@ pub trait App<P: Profile>: Send {
     /// When it wants to be polled even if nothing happens.
     fn deadline(&self) -> Option<Instant>;
 
+    /// The CoAP messages that it has counted, received and sent, wrapping: work of the CPU that its
+    /// node knows nothing of.
+    fn messages(&self) -> (u32, u32) {
+        (0, 0)
+    }
+
     /// Itself, so that whoever runs the simulation can look at its results.
     fn as_any(&self) -> &dyn core::any::Any;
 }
@@ -130,8 +136,21 @@ impl<P: Profile> Device for Station<P> {
     }
 
     fn work(&mut self) -> Counted {
+        let messages = self.apps.iter().map(|app| app.messages());
+        let (messages_received, messages_sent) = messages.fold((0, 0), |sum: (u32, u32), more| {
+            (sum.0.wrapping_add(more.0), sum.1.wrapping_add(more.1))
+        });
         let cipher_runs = self.node.mac().stats().cipher_runs;
-        let stats = self.node.tcp().stats();
-        Counted { segments: stats.received.wrapping_add(stats.sent), cipher_runs }
+        let net = self.node.net().stats();
+        let (datagrams_received, datagrams_sent) = (net.datagrams_in, net.datagrams_out);
+        let tcp = self.node.tcp().stats();
+        Counted {
+            segments: tcp.received.wrapping_add(tcp.sent),
+            datagrams_received,
+            datagrams_sent,
+            messages_received,
+            messages_sent,
+            cipher_runs,
+        }
     }
 }

@@ -255,6 +255,10 @@ impl<P: Profile> App<P> for CoapClient {
         self.socket.deadline()
     }
 
+    fn messages(&self) -> (u32, u32) {
+        self.socket.messages()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

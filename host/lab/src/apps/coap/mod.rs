@@ -67,6 +67,12 @@ impl CoapSocket {
         self.endpoint.stats()
     }
 
+    /// Messages received and sent, as [`kinglet_sim::App::messages`] has them.
+    pub(crate) fn messages(&self) -> (u32, u32) {
+        let stats = self.stats();
+        (stats.received, stats.sent)
+    }
+
     /// Expects a peer's next request within 3 s, or none: a transfer goes on, or is over.
     pub fn expect_request(&mut self, now: Instant, goes_on: bool) {
         self.continued = goes_on.then(|| now + PATIENCE);

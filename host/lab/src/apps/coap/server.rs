@@ -212,6 +212,10 @@ impl<P: Profile> App<P> for CoapServer {
         self.socket.deadline()
     }
 
+    fn messages(&self) -> (u32, u32) {
+        self.socket.messages()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -48,6 +48,10 @@ impl CoapUplink {
         self.timeouts
     }
 
+    pub(super) fn messages(&self) -> (u32, u32) {
+        self.socket.messages()
+    }
+
     pub(super) fn held(&self) -> impl Iterator<Item = u32> {
         self.piece.iter().flat_map(|piece| {
             piece.ends.iter().map(|(_, number)| *number).chain([untag(piece.tag).0])

@@ -135,6 +135,13 @@ impl<P: Profile> App<P> for Anemometer {
         earliest(Some(self.next), self.uplink.deadline(&self.queue))
     }
 
+    fn messages(&self) -> (u32, u32) {
+        match &self.uplink {
+            Uplink::Coap(uplink) => uplink.messages(),
+            _ => (0, 0),
+        }
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

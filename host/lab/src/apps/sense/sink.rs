@@ -245,6 +245,13 @@ impl<P: Profile> App<P> for ReadingSink {
         }
     }
 
+    fn messages(&self) -> (u32, u32) {
+        match &self.source {
+            Source::Coap(socket) => socket.messages(),
+            _ => (0, 0),
+        }
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
