@@ -93,7 +93,8 @@ impl<S: Sizes> Mesh<S> {
             neighbours: S::Neighbours::EMPTY,
             routes: S::Routes::EMPTY,
             leaves: S::Leaves::EMPTY,
-            answers: [None; ANSWERS],
+            // A loop over its places would make the whole node pass over the stack.
+            answers: const { [None; ANSWERS] },
             advertising: None,
             attach: Attach::new(&config),
             stats: Stats {

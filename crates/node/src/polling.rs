@@ -222,8 +222,9 @@ impl Poller {
             failures: 0,
             learning: false,
             next: None,
-            connections: [Source::NONE; CONNECTIONS],
-            applications: [Application::NONE; APPLICATIONS],
+            // Loops over their places would make the whole node pass over the stack.
+            connections: const { [Source::NONE; CONNECTIONS] },
+            applications: const { [Application::NONE; APPLICATIONS] },
         }
     }
 

@@ -4,7 +4,7 @@ use core::net::Ipv6Addr;
 use kinglet::mac::{Key, Security};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError, State};
 use kinglet::time::Instant;
-use kinglet::{Config, Mote, Node, Profile};
+use kinglet::{Config, Node, Profile};
 
 const PORT: u16 = 7;
 /// Short addresses of the receiver and of the sender.
@@ -30,11 +30,11 @@ pub const SECURITY: Security =
 pub const CONNECTION: ConnectionConfig =
     ConnectionConfig { mss: mss(0), ..ConnectionConfig::DEFAULT };
 
-/// A node with this short address.
-pub fn node(short: u16) -> Node<Mote> {
+/// The settings of the node with this short address.
+pub fn config(short: u16) -> Config {
     // A product takes seed and secret from a source of entropy; a test must not.
     let seed = u64::from(short) + 1;
-    Node::new(Config::new(short, [0; 8], seed, [seed as u8; 16]), crate::air::capabilities())
+    Config::new(short, [0; 8], seed, [seed as u8; 16])
 }
 
 /// The octet at `index` of the stream: no period that a segment or buffer length could hide.

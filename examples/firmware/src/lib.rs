@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `pair` | two nodes in one image move 100 kB over a lossy link in memory |
 //! | `leaf` | a leaf that sleeps sends readings to its parent, over the same link |
-//! | `mote` | one node, a web server, whose radio is its serial line |
+//! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `measure` | counts the instructions that a segment takes |
 //!
 //! Nothing here panics, and nothing formats: `tools/no-panic` checks it in the linked images.
@@ -15,11 +15,32 @@
 pub mod air;
 pub mod app;
 pub mod board;
+pub mod coap;
 pub mod console;
 pub mod web;
 pub mod world;
 
+use core::hint::black_box;
+use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
+use kinglet::radio::Capabilities;
+use kinglet::{Config, Node, Profile};
+
+/// Where a node stays: a static, so that the linker counts it.
+pub type Place<P> = MaybeUninit<Node<P>>;
+
+/// Makes a node where it stays. It is larger than the stack of a small device, and what this
+/// function has on the stack, which `measure` counts, depends on the compiler's seeing that each
+/// part can be made in its place: see `tools/arm-build`.
+#[inline(never)]
+pub fn make<P: Profile>(
+    place: &'static mut Place<P>,
+    config: Config,
+    radio: Capabilities,
+) -> &'static mut Node<P> {
+    // If the compiler knew where it stands, it would write the address of each field into the code.
+    black_box(place.write(Node::new(config, radio)))
+}
 
 /// Never linked: see `tools/no-panic`.
 #[panic_handler]

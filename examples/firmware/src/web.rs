@@ -8,17 +8,32 @@ const PORT: u16 = 80;
 /// Who takes longer than this makes room for others.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const FOUND: &[u8] = b"HTTP/1.1 200 OK\r\n\
-Content-Type: text/html; charset=utf-8\r\n\
-Connection: close\r\n\
-\r\n\
-<!doctype html><title>Cortex-M mote</title><h1>Cortex-M mote</h1>\
-<p>This page comes from Arm machine code: 802.15.4, 6LoWPAN, IPv6 and TCP in one image, \
-with a serial line for a radio.</p>\n";
+/// What is before the page.
+macro_rules! head {
+    () => {
+        "HTTP/1.1 200 OK\r\n\
+        Content-Type: text/html; charset=utf-8\r\n\
+        Connection: close\r\n\
+        \r\n"
+    };
+}
+
+const FOUND: &[u8] = concat!(
+    head!(),
+    "<!doctype html><title>Cortex-M mote</title><h1>Cortex-M mote</h1>\
+    <p>This page comes from Arm machine code: 802.15.4, 6LoWPAN, IPv6 and TCP in one image, \
+    with a serial line for a radio.</p>\n"
+)
+.as_bytes();
 const NOT_FOUND: &[u8] = b"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\nonly / is here\n";
 
 const REQUEST: &[u8] = b"GET / ";
 const HEAD_END: &[u8] = b"\r\n\r\n";
+
+/// The page, for whoever serves it in another way.
+pub fn page() -> &'static [u8] {
+    FOUND.get(head!().len()..).unwrap_or_default()
+}
 
 /// A client.
 struct Client {

@@ -253,8 +253,10 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     listeners: S::Listeners,
     half_open: S::HalfOpen<K>,
     time_wait: S::TimeWait<K>,
-    servers: S::Servers<K>,
     slots: S::Connections<K>,
+    /// Last, although small: an empty record begins with octets of no value, and right before
+    /// `slots` they would keep the compiler from clearing those in their place.
+    servers: S::Servers<K>,
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {

@@ -1,8 +1,9 @@
 //! A leaf that sleeps and its parent in one Cortex-M image, with link security.
 //!
-//! Every ten seconds the leaf sends readings by TCP; what its parent answers it fetches with data
-//! requests, made when the answer is due, and its radio is off otherwise. The link is that of
-//! `pair`. The last line says `ok` and the emulator exits with 0, or why not and with 1.
+//! Every ten seconds the leaf sends a batch of readings by TCP and one reading by CoAP; what its
+//! parent answers it fetches with data requests, made when the answer is due, and its radio is off
+//! otherwise. The link is that of `pair`. The last line says `ok` and the emulator exits with 0, or
+//! why not and with 1.
 
 #![no_std]
 #![no_main]
@@ -10,37 +11,49 @@
 use cortex_m::singleton;
 use cortex_m_rt::entry;
 use kinglet::tcp::ConnectionConfig;
-use kinglet::time::{Duration, Instant};
-use kinglet::{Config, Mote, Node, Profile, Router};
+use kinglet::time::{Duration, Instant, earliest};
+use kinglet::{Mote, Node, Profile, Router};
+use kinglet_coap::{Code, Delivery, Event};
 use kinglet_firmware::air::{self, Air, End};
-use kinglet_firmware::app::{self, RECEIVER, Receiver, SECURITY, SECURITY_OCTETS, SENDER, Sender};
+use kinglet_firmware::app::{
+    self, RECEIVER, RECEIVER_ADDRESS, Receiver, SECURITY, SECURITY_OCTETS, SENDER, Sender,
+};
+use kinglet_firmware::coap::{self, Client, Coap, MAX_DATAGRAM, Server};
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use kinglet_firmware::world::World;
+use kinglet_firmware::{Place, make};
 
 /// Octets of a batch of readings, and how many batches there are.
 const BATCH: usize = 1_000;
-const TOTAL: usize = 12 * BATCH;
+const BATCHES: usize = 12;
+const TOTAL: usize = BATCHES * BATCH;
+/// Octets of the reading that goes by CoAP.
+const READING: usize = 60;
 const INTERVAL: Duration = Duration::from_secs(10);
-/// The leaf's radio may be on for so many thousandths of the time; it was for 11 when this was
+/// The leaf's radio may be on for so many thousandths of the time; it was for 13 when this was
 /// written.
 const MOST_PER_1000: u64 = 15;
 static CONNECTION: ConnectionConfig =
     ConnectionConfig { mss: app::mss(SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
 
-fn node<P: Profile>(short: u16, sleeps: bool) -> Node<P> {
-    let seed = u64::from(short) + 1;
-    let mut config = Config::new(short, [0; 8], seed, [seed as u8; 16]);
+fn node<P: Profile>(
+    place: &'static mut Place<P>,
+    short: u16,
+    sleeps: bool,
+) -> &'static mut Node<P> {
+    let mut config = app::config(short);
     config.mac.security = Some(SECURITY);
     config.mac.rx_on_when_idle = !sleeps;
     config.mac.indirect.burst = true;
-    Node::new(config, air::capabilities())
+    make(place, config, air::capabilities())
 }
 
 #[entry]
 fn main() -> ! {
-    let parent = singleton!(: Node<Router> = node(RECEIVER, false));
-    let leaf = singleton!(: Node<Mote> = node(SENDER, true));
-    let (Some(first), Some(second)) = (parent, leaf) else { console::end(Err("run twice")) };
+    let parent = singleton!(: Place<Router> = Place::uninit());
+    let leaf = singleton!(: Place<Mote> = Place::uninit());
+    let (Some(parent), Some(leaf)) = (parent, leaf) else { console::end(Err("run twice")) };
+    let (first, second) = (node(parent, RECEIVER, false), node(leaf, SENDER, true));
     let mut world = World { now: Instant::ZERO, first, second, air: Air::new(1) };
     let result = transfer(&mut world);
     let time = world.now - Instant::ZERO;
@@ -51,28 +64,90 @@ fn main() -> ! {
     console::end(result.and(verdict))
 }
 
-/// Runs both applications to the end of the stream.
+/// Runs the applications to the end of the stream and the answer to the last reading.
 fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
     world.first.add_child(SENDER).map_err(|_| "no room for a child")?;
     let parent = Some(RECEIVER);
     world.second.set_parent(world.now, parent).map_err(|_| "no room for a parent")?;
     let mut receiver = Receiver::new(world.first, &CONNECTION, TOTAL)?;
     let mut sender = Sender::new(world.now, world.second, CONNECTION, TOTAL)?;
-    let mut ready = 0;
+    let mut readings = Readings::new(world)?;
+    let (mut ready, mut received) = (0, false);
     let mut next = Some(world.now);
     loop {
         if let Some(at) = next.filter(|&at| at <= world.now) {
             ready += BATCH;
             next = (ready < TOTAL).then_some(at + INTERVAL);
+            readings.send(world.now)?;
         }
         sender.step(world.second, ready - sender.sent())?;
-        if receiver.step(world.first)? {
+        received = received || receiver.step(world.first)?;
+        readings.step(world);
+        if received && readings.answered == BATCHES {
             return Ok(());
         }
         world.submit();
-        if !world.advance(next) {
+        if !world.advance(earliest(next, readings.deadline())) {
             return Err("nothing is due any more, or time is over");
         }
+    }
+}
+
+/// Readings that go by CoAP, at both ends.
+struct Readings {
+    leaf: Coap<'static, Client>,
+    parent: Coap<'static, Server>,
+    datagram: [u8; MAX_DATAGRAM],
+    answered: usize,
+}
+
+impl Readings {
+    fn new(world: &mut World<'_, Router, Mote>) -> Result<Self, &'static str> {
+        let client = singleton!(: coap::Endpoint<Client> = coap::endpoint(SENDER));
+        let server = singleton!(: coap::Endpoint<Server> = coap::endpoint(RECEIVER));
+        let (Some(client), Some(server)) = (client, server) else { return Err("run twice") };
+        let leaf = Coap::new(world.second, 0, client).map_err(|_| "cannot bind")?;
+        let parent = Coap::new(world.first, coap::PORT, server).map_err(|_| "cannot bind")?;
+        Ok(Readings { leaf, parent, datagram: [0; MAX_DATAGRAM], answered: 0 })
+    }
+
+    /// Sends one.
+    fn send(&mut self, now: Instant) -> Result<(), &'static str> {
+        let parent = (RECEIVER_ADDRESS, coap::PORT);
+        let sent =
+            self.leaf.endpoint.request(now, parent, Delivery::Confirmable, Code::POST, |request| {
+                request.path("reading")?;
+                request.payload(&[0x5a; READING])
+            });
+        sent.map(|_| ()).map_err(|_| "the last reading was not answered in time")
+    }
+
+    fn step(&mut self, world: &mut World<'_, Router, Mote>) {
+        let World { now, first, second, .. } = world;
+        self.parent.step(*now, *first, &mut self.datagram, |endpoint, event| {
+            let Event::Request { ticket, message } = event else { return };
+            let whole = message.payload == [0x5a; READING];
+            let code = if whole { Code::CHANGED } else { Code::BAD_REQUEST };
+            let _ = endpoint.respond(*now, ticket, code, |_| Ok(()));
+        });
+        let answered = &mut self.answered;
+        self.leaf.step(*now, *second, &mut self.datagram, |_, event| {
+            if let Event::Response { message, .. } = event {
+                *answered += usize::from(message.header.code == Code::CHANGED);
+            }
+        });
+        // TCP says by itself what it expects.
+        match self.leaf.endpoint.expected() {
+            // There is room for one application.
+            Some(expected) => {
+                let _ = second.expect(*now, coap::PORT, expected.since, expected.until);
+            }
+            None => second.expect_nothing(*now, coap::PORT),
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.leaf.deadline(), self.parent.deadline())
     }
 }
 

@@ -1,12 +1,11 @@
 //! A mote whose radio is its serial line: the whole stack on a Cortex-M, with a web server on port
-//! 80, UDP echo on port 7 (RFC 862) and answers to ping.
+//! 80, the same page by CoAP on port 5683, UDP echo on port 7 (RFC 862) and answers to ping.
 //!
 //! `kinglet gateway --serial` joins it to a simulated network, in which it is node 2 of a line.
 
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
 use core::net::Ipv6Addr;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
@@ -21,8 +20,10 @@ use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Mote, Node};
 use kinglet_firmware::app::CONNECTION;
 use kinglet_firmware::board::Board;
+use kinglet_firmware::coap::{self, Coap, MAX_DATAGRAM, Server};
 use kinglet_firmware::console;
 use kinglet_firmware::web::Web;
+use kinglet_firmware::{Place, make};
 
 /// Short addresses of this node and of the one that it reaches all others by.
 const SHORT: u16 = 3;
@@ -57,16 +58,18 @@ fn serve(mut board: Board) -> Result<(), &'static str> {
     config.mac.csma = Csma::Hardware;
     config.mac.security = Some(SECURITY);
     let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
-    // A static, so that it never passes over the stack and the linker counts it.
-    let node = singleton!(: Node<Mote> = Node::new(config, capabilities)).ok_or("run twice")?;
-    // If the compiler knew where it stands, it would write the address of each field into the code.
-    let node = black_box(node);
+    let place = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
+    let node = make(place, config, capabilities);
     commission(node).ok_or("a table is full")?;
     let mut radio = Radio { receiver: Receiver::new(), sending: false };
     Request::Filter(node.filter()).send(|octet| board.write(octet));
     let listen = ListenConfig { backlog: 2, connection: &CONNECTION, ..ListenConfig::default() };
     let mut web = Web::new(node, listen).map_err(|_| "cannot listen")?;
     let echo = node.net().udp_bind(ECHO_PORT).map_err(|_| "cannot bind")?;
+    let endpoint =
+        singleton!(: coap::Endpoint<Server> = coap::endpoint(SHORT)).ok_or("run twice")?;
+    let mut coap = Coap::new(node, coap::PORT, endpoint).map_err(|_| "cannot bind")?;
+    let datagram = singleton!(: [u8; MAX_DATAGRAM] = [0; MAX_DATAGRAM]).ok_or("run twice")?;
     loop {
         let mut now = board.now();
         while let Some(octet) = board.read() {
@@ -77,14 +80,16 @@ fn serve(mut board: Board) -> Result<(), &'static str> {
             node.handle_deadline(now);
         }
         web.step(now, node);
-        answer(now, node, echo);
+        answer(now, node, echo, datagram);
+        coap.step(now, node, datagram, |endpoint, event| coap::serve_page(now, endpoint, event));
         while let Some(submission) = node.poll_radio(now) {
             let (command, frame) = (submission.command, submission.frame);
             if radio.submit(&mut board, command, frame).is_err() {
                 node.radio_refused(now);
             }
         }
-        let wake_up_at = earliest(node.deadline(), web.deadline()).unwrap_or(Instant::MAX);
+        let servers = earliest(web.deadline(), coap.deadline());
+        let wake_up_at = earliest(node.deadline(), servers).unwrap_or(Instant::MAX);
         board.sleep(wake_up_at - now);
     }
 }
@@ -100,10 +105,9 @@ fn commission(node: &mut Node<Mote>) -> Option<()> {
 }
 
 /// Sends datagrams back to where they came from.
-fn answer(now: Instant, node: &mut Node<Mote>, echo: UdpHandle) {
-    let mut datagram = [0; 256];
+fn answer(now: Instant, node: &mut Node<Mote>, echo: UdpHandle, datagram: &mut [u8]) {
     // As many as a socket holds.
-    while let Ok(Some(received)) = node.net().udp_recv(echo, &mut datagram) {
+    while let Ok(Some(received)) = node.net().udp_recv(echo, datagram) {
         let octets = datagram.get(..received.len).unwrap_or_default();
         // Datagrams may get lost.
         let _ = node.net().udp_send(now, echo, received.src, received.src_port, octets);

@@ -11,20 +11,22 @@ use cortex_m::singleton;
 use cortex_m_rt::entry;
 use kinglet::time::Instant;
 use kinglet::{Mote, Node};
-use kinglet_firmware::air::Air;
+use kinglet_firmware::air::{self, Air};
 use kinglet_firmware::app::{self, CONNECTION, Receiver, Sender};
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use kinglet_firmware::world::World;
+use kinglet_firmware::{Place, make};
 
 /// Octets to be moved.
 const TOTAL: usize = 100_000;
 
 #[entry]
 fn main() -> ! {
-    // Statics, so that the linker counts them.
-    let first = singleton!(: Node<Mote> = app::node(app::RECEIVER));
-    let second = singleton!(: Node<Mote> = app::node(app::SENDER));
+    let first = singleton!(: Place<Mote> = Place::uninit());
+    let second = singleton!(: Place<Mote> = Place::uninit());
     let (Some(first), Some(second)) = (first, second) else { console::end(Err("run twice")) };
+    let first = make(first, app::config(app::RECEIVER), air::capabilities());
+    let second = make(second, app::config(app::SENDER), air::capabilities());
     console::line(&[
         Text("a node takes "),
         Number(size_of::<Node<Mote>>() as u32),

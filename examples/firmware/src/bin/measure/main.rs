@@ -1,29 +1,33 @@
-//! Counts the instructions that frames and segments cost; sizes of records, depth of the stack.
+//! Counts the instructions that frames, segments, datagrams and CoAP cost; sizes of records, depth
+//! of the stack.
 //!
 //! To be run with `-icount shift=0`, which makes an instruction last a nanosecond of the emulated
 //! clock: `tools/instructions` does it. Two nodes are joined by nothing but a loop; every segment
 //! fills five frames and is acknowledged at once. What counts is everything that the node in
 //! question does, event by event as in the canonical loop, copies from and to the application
-//! included; its link is neither lossy nor slow, and channel access is the radio's. Then the same
-//! with link security: what that adds is divided by how often the cipher runs.
+//! included; its link is neither lossy nor slow, and channel access is the radio's. Then datagrams
+//! and CoAP (`messages.rs`), and segments with link security: what that adds is divided by how
+//! often the cipher runs.
 
 #![no_std]
 #![no_main]
 
-use core::sync::atomic::{Ordering, compiler_fence};
-use cortex_m::peripheral::SYST;
+mod messages;
+mod station;
+
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::mac::{self, Csma, Mac, Security};
+use kinglet::mac::{self, Mac};
 use kinglet::net::{self, Net};
-use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::tcp::{self, ConnectionConfig, Endpoint, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
-use kinglet::{AddressPair, BorderRouter, Config, Mote, Node, Router};
+use kinglet::{AddressPair, BorderRouter, Mote, Node, Router};
+use kinglet_firmware::Place;
 use kinglet_firmware::app::{RECEIVER, RECEIVER_ADDRESS, SECURITY, SECURITY_OCTETS, SENDER, mss};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
+use station::{Frame, Station, node, settle};
 
 /// Segments before anything counts: slow start is over, every table has its entries.
 const WARM_UP: u32 = 20;
@@ -48,168 +52,8 @@ const fn payload(connection: &ConnectionConfig) -> usize {
     connection.mss as usize - 12
 }
 
-/// A node, what it has cost so far, and how many frames it has sent.
-struct Station<'a> {
-    node: &'a mut Node<Mote>,
-    ticks: u32,
-    frames: u32,
-    /// Runs of the cipher before anything counted.
-    cipher_runs: u32,
-    receives: bool,
-    /// Ticks of the turns in which a frame came and nothing was sent.
-    taking: u32,
-    /// Ticks of the turns in which one frame had gone and the next one went.
-    giving: u32,
-}
-
 /// Receiver and sender.
 type Ends<'a> = (Station<'a>, Station<'a>);
-
-/// A frame on its way.
-struct Frame {
-    octets: [u8; MAX_FRAME],
-    len: usize,
-}
-
-impl Station<'_> {
-    /// Counts from here.
-    const fn restart(&mut self) {
-        (self.ticks, self.frames, self.taking, self.giving) = (0, 0, 0, 0);
-        self.cipher_runs = self.node.mac().stats().cipher_runs;
-    }
-
-    /// Runs of the cipher since then.
-    const fn cipher_runs(&self) -> u32 {
-        self.node.mac().stats().cipher_runs - self.cipher_runs
-    }
-
-    /// Does `work` on the clock.
-    fn timed<T>(&mut self, work: impl FnOnce(&mut Node<Mote>) -> T) -> T {
-        let before = self.start();
-        let result = work(self.node);
-        self.ticks += ticks_since(before);
-        result
-    }
-
-    /// Says for whom the clock runs from now on, and what it shows.
-    fn start(&self) -> u32 {
-        if self.receives {
-            receiver_works()
-        } else {
-            sender_works()
-        }
-        let before = SYST::get_current();
-        compiler_fence(Ordering::SeqCst);
-        before
-    }
-
-    /// One turn of the canonical loop after `event`; the frame that it sends, if it sends one.
-    fn turn(
-        &mut self,
-        now: Instant,
-        event: Option<Event>,
-        frame: &mut [u8],
-        out: &mut Frame,
-    ) -> bool {
-        let start = self.ticks;
-        if let Some(event) = event {
-            self.timed(|node| node.handle_radio(now, event, frame));
-        }
-        let mut sent = false;
-        loop {
-            let before = self.start();
-            let submission = self.node.poll_radio(now);
-            self.ticks += ticks_since(before);
-            let Some(submission) = submission else { break };
-            if let Command::Transmit { .. } = submission.command {
-                // A radio takes the frame from where it is; this copy is the test's.
-                out.len = submission.frame.len();
-                out.octets.iter_mut().zip(submission.frame).for_each(|(to, from)| *to = *from);
-                sent = true;
-            }
-        }
-        self.timed(|node| core::hint::black_box(node.deadline()));
-        self.frames += u32::from(sent);
-        match (event, sent) {
-            (Some(Event::Received { .. }), false) => self.taking += self.ticks - start,
-            (Some(Event::Transmitted { .. }), true) => self.giving += self.ticks - start,
-            _ => {}
-        }
-        sent
-    }
-}
-
-/// What the clock has counted; it counts down and has 24 bits.
-fn ticks_since(before: u32) -> u32 {
-    compiler_fence(Ordering::SeqCst);
-    let ticks = before.wrapping_sub(SYST::get_current()) & 0xFF_FFFF;
-    nobody_works();
-    ticks
-}
-
-/// `tools/instructions --profile` sees whose instructions follow by which of these was called last.
-/// They differ in what they do, so that they stay three.
-#[inline(never)]
-fn receiver_works() {
-    core::hint::black_box(1);
-}
-
-#[inline(never)]
-fn sender_works() {
-    core::hint::black_box(2);
-}
-
-#[inline(never)]
-fn nobody_works() {
-    core::hint::black_box(3);
-}
-
-/// Carries frames both ways until nobody has anything to send.
-fn settle(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>) {
-    let mut frame = Frame { octets: [0; MAX_FRAME], len: 0 };
-    let mut other = Frame { octets: [0; MAX_FRAME], len: 0 };
-    let ack = Ack::Received { frame_pending: false };
-    let mut sent = from.turn(now, None, &mut [], &mut frame);
-    while sent {
-        let len = frame.len as u8;
-        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
-        let octets = frame.octets.get_mut(..frame.len).unwrap_or_default();
-        if to.turn(now, Some(event), octets, &mut other) {
-            reply(now, to, from, &mut other);
-        }
-        sent = from.turn(now, Some(Event::Transmitted { sfd: now, ack }), &mut [], &mut frame);
-    }
-}
-
-/// Carries the frame that `from` sends in answer, and those that follow it.
-fn reply(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>, frame: &mut Frame) {
-    let ack = Ack::Received { frame_pending: false };
-    let mut unused = Frame { octets: [0; MAX_FRAME], len: 0 };
-    loop {
-        let len = frame.len as u8;
-        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
-        // The other radio is still busy with its own frame, so nothing comes back.
-        let octets = frame.octets.get_mut(..frame.len).unwrap_or_default();
-        to.turn(now, Some(event), octets, &mut unused);
-        let event = Event::Transmitted { sfd: now, ack };
-        if !from.turn(now, Some(event), &mut [], frame) {
-            return;
-        }
-    }
-}
-
-fn node(short: u16, security: Option<Security>) -> Node<Mote> {
-    let seed = u64::from(short) + 1;
-    let mut config = Config::new(short, [0; 8], seed, [seed as u8; 16]);
-    config.mac.csma = Csma::Hardware;
-    config.mac.security = security;
-    let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
-    Node::new(config, radio)
-}
-
-const fn station(node: &mut Node<Mote>, receives: bool) -> Station<'_> {
-    Station { node, ticks: 0, frames: 0, cipher_runs: 0, receives, taking: 0, giving: 0 }
-}
 
 #[entry]
 fn main() -> ! {
@@ -223,24 +67,31 @@ fn measure() -> Result<(), &'static str> {
     clock.set_reload(0xFF_FFFF);
     clock.clear_current();
     clock.enable_counter();
-    let receiver = singleton!(: Node<Mote> = node(RECEIVER, None)).ok_or("run twice")?;
-    let sender = singleton!(: Node<Mote> = node(SENDER, None)).ok_or("run twice")?;
-    let mut clear = (station(receiver, true), station(sender, false));
+    let receiver = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
+    let stack = Stack::paint();
+    let receiver = node(receiver, RECEIVER, None);
+    report_size("start", stack.depth());
+    let sender = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
+    let sender = node(sender, SENDER, None);
+    let mut clear = (Station::new(receiver, true), Station::new(sender, false));
     let (now, _) = transfer(&mut clear, &CLEAR)?;
     let security = Some(SECURITY);
-    let receiver = singleton!(: Node<Mote> = node(RECEIVER, security)).ok_or("run twice")?;
-    let sender = singleton!(: Node<Mote> = node(SENDER, security)).ok_or("run twice")?;
-    let mut secured = (station(receiver, true), station(sender, false));
+    let receiver = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
+    let receiver = node(receiver, RECEIVER, security);
+    let sender = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
+    let sender = node(sender, SENDER, security);
+    let mut secured = (Station::new(receiver, true), Station::new(sender, false));
     let (_, depth) = transfer(&mut secured, &SECURED)?;
-    report(&clear, &secured);
+    let (frame_received, frame_sent) = report(&clear, &secured);
     report_size("stack", depth);
-    let (_, mut sender) = clear;
+    let (mut receiver, mut sender) = clear;
     sender.restart();
     for _ in 0..SEGMENTS {
         sender.timed(|node| node.handle_deadline(now));
-        sender.turn(now, None, &mut [], &mut Frame { octets: [0; MAX_FRAME], len: 0 });
+        sender.turn(now, None, &mut [], &mut Frame::new());
     }
     report_count("wake_up", per(sender.ticks, SEGMENTS));
+    messages::measure(now, (&mut receiver, &mut sender), frame_received, frame_sent)?;
     report_sizes();
     Ok(())
 }
@@ -289,8 +140,8 @@ const fn per(ticks: u32, count: u32) -> u32 {
 /// What the segments took in the clear, and how that divides between frames and what a segment
 /// takes beside them: 5 × frame_received + frame_sent + segment_received is the whole of the
 /// receiver, 5 × frame_sent + frame_received + segment_sent that of the sender. What security adds
-/// at both ends is so many runs of the cipher.
-fn report(clear: &Ends<'_>, secured: &Ends<'_>) {
+/// at both ends is so many runs of the cipher. What a frame takes, received and sent.
+fn report(clear: &Ends<'_>, secured: &Ends<'_>) -> (u32, u32) {
     let (receiver, sender) = clear;
     // The last frame of a segment is answered, the first one is not the next of any.
     let frame_received = per(receiver.taking, SEGMENTS * (FRAMES - 1));
@@ -307,6 +158,7 @@ fn report(clear: &Ends<'_>, secured: &Ends<'_>) {
     report_count("sender_secured", per(from.ticks, SEGMENTS));
     let added = to.ticks + from.ticks - receiver.ticks - sender.ticks;
     report_count("cipher_run", per(added, to.cipher_runs() + from.cipher_runs()));
+    (frame_received, frame_sent)
 }
 
 fn report_count(name: &str, count: u32) {
