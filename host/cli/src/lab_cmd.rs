@@ -48,8 +48,7 @@ struct Amount {
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Shorter simulations (transfers 2 minutes instead of 5, sensors 10 instead of an hour or a
-    /// day)
+    /// Shorter simulations: transfers 2 minutes instead of 5, sensors 10 instead of 60 or more
     #[arg(long)]
     quick: bool,
 }
@@ -132,8 +131,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     if args.json {
         say(&output::json(&outcome.experiments, &verdicts));
     } else {
-        say(&output::verdicts(&verdicts));
-        say(&format!("\n{}\n", summary(&verdicts)));
+        say_verdicts(&outcome, &verdicts);
     }
     Ok(verdict_code(&outcome, &verdicts))
 }
@@ -190,8 +188,15 @@ pub(crate) fn run_plans(
 pub(crate) fn print_tables(outcome: &Outcome, verdicts: &[Verdict]) {
     say(&output::comparison(&outcome.experiments));
     say("\n");
+    say_verdicts(outcome, verdicts);
+}
+
+fn say_verdicts(outcome: &Outcome, verdicts: &[Verdict]) {
     say(&output::verdicts(verdicts));
     say(&format!("\n{}\n", summary(verdicts)));
+    if outcome.interrupted {
+        say("stopped before the end: this is about the points that were finished\n");
+    }
 }
 
 fn summary(verdicts: &[Verdict]) -> String {
