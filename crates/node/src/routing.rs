@@ -110,9 +110,13 @@ impl<P: Profile> Node<P> {
 
     /// Carries out what the mesh has decided, and takes its messages while there is room.
     pub(crate) fn settle_mesh(&mut self, now: Instant) {
-        if self.mesh().config().role == Role::Off {
-            return;
+        if self.mesh().config().role != Role::Off {
+            self.carry_out(now);
         }
+    }
+
+    #[inline(never)]
+    fn carry_out(&mut self, now: Instant) {
         if self.sleeps {
             let listens = self.mesh().listens();
             self.mac.set_rx_on_when_idle(listens);
