@@ -398,7 +398,8 @@ fn bulk(
     let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
     let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
     let flying = flying.div_ceil(u64::from(info.mss.max(1)));
-    let sent = u64::from(counters.segments_sent).saturating_sub(flying);
+    // The SYN goes to the listener: the connection that receives has not counted it.
+    let sent = u64::from(counters.segments_sent).saturating_sub(flying).saturating_sub(1);
     let received = sink.info().map_or(0, |i| u64::from(i.counters.segments_received));
     FlowResult {
         segments_sent: sent,

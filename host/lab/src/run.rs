@@ -69,9 +69,9 @@ pub struct FlowResult {
     pub seconds: f64,
     /// Application octets per second over that time, in kb/s.
     pub goodput_kbps: f64,
-    /// TCP: data segments sent, retransmissions included. UDP: datagrams sent.
+    /// TCP: segments sent after the SYN, retransmissions included. UDP: datagrams sent.
     pub segments_sent: u64,
-    /// TCP: data segments that reached the receiver. UDP: datagrams that did.
+    /// TCP: those that reached the receiver. UDP: datagrams that did.
     pub segments_received: u64,
     /// Share of sent segments that did not arrive, 0 to 1: losses that link retries did not mask.
     pub segment_loss: f64,

@@ -180,6 +180,18 @@ mod tests {
     use crate::run::{Options, run};
 
     #[test]
+    fn over_one_hop_nothing_is_lost_whenever_the_run_ends() {
+        for seed in 1..=8 {
+            let mut scenario = line_scenario(Effort::Quick, 1, 40);
+            scenario.duration_s = 5.0 + seed as f64 * 0.13;
+            let run = run(&scenario, seed, &Options::default()).expect("a plain scenario");
+            let flow = &run.flows[0];
+            assert!(flow.segments_sent > 80, "{flow:?}");
+            assert_eq!((flow.segments_sent, flow.segment_loss), (flow.segments_received, 0.0));
+        }
+    }
+
+    #[test]
     fn on_a_unit_disc_capture_is_strict() {
         let loss = |overlap| {
             let mut scenario = line_scenario(Effort::Quick, 3, 0);
