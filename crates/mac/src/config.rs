@@ -41,7 +41,10 @@ pub struct Config {
     /// access failure; OpenThread, and so the paper's system, does not, and on a channel that
     /// is busy with frames of 4 ms that difference is one segment in ten. Frames that ask for
     /// no acknowledgement have one attempt. The standard's default is 3 and its limit 7 (Table
-    /// 8-94); OpenThread has 15, and TCPlp's code 9 (`platform_config.h`).
+    /// 8-94); OpenThread has 15, and TCPlp's code 9 (`platform_config.h`). Relays that several
+    /// flows load should have 15: much of what fails there are attempts to win the channel, and
+    /// what is given up is what has come furthest
+    /// (`docs/decisions/0019-adaptive-retry-delay.md`).
     pub max_frame_retries: u8,
     /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to
     /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
@@ -49,7 +52,9 @@ pub struct Config {
     pub retry_delay_max: Duration,
     /// Whether d begins at zero and grows to `retry_delay_max` only while repetitions on strong
     /// links fail, as they do where terminals are hidden from each other; it shrinks when they do
-    /// not. Frames of [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
+    /// not. Whatever it has grown to, a frame that is about to be given up waits longer: up to
+    /// `retry_delay_max` before its last retry, half of that before the one before.
+    /// Frames of [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
     pub adaptive_retry_delay: bool,
     /// How frames are secured; `None` if they are not. A device with a key takes no unsecured
     /// frame but acknowledgements, and one without takes no secured frame.

@@ -58,6 +58,14 @@ impl Adaptation {
     }
 }
 
+/// The least d of a repetition, of this longest one, if `left` more may follow it: all of it for
+/// the last one, half for the one before. Whatever it is that makes a frame fail so often, to give
+/// it up costs what all hops before have spent on it, and then the longest delay has not been
+/// tried.
+pub(crate) fn before_loss(longest: Duration, left: u8) -> Duration {
+    Duration::from_micros(longest.as_micros().checked_shr(left.into()).unwrap_or(0))
+}
+
 /// In 1/255.
 const fn failure(acknowledged: bool) -> i32 {
     if acknowledged { 0 } else { 255 }
@@ -96,6 +104,13 @@ mod tests {
             let d = after(first, again);
             assert!(d < LONGEST / 8, "{first}, {again}: {d:?}");
         }
+    }
+
+    #[test]
+    fn the_last_repetition_waits_longest_and_each_before_it_half_as_long() {
+        let d = |left| before_loss(LONGEST, left);
+        assert_eq!([0, 1, 2, 3].map(d), [1, 2, 4, 8].map(|part| LONGEST / part));
+        assert_eq!([15, 63, 64, 255].map(|left| d(left).as_micros()), [1, 0, 0, 0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::link::Link;
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
 use crate::queue::{Delivery, Kind, Slot};
 use crate::receive::Discard;
-use crate::retry::STRONG_DBM;
+use crate::retry::{self, STRONG_DBM};
 use crate::stats::count;
 use kinglet_radio::{
     ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start,
@@ -198,11 +198,15 @@ impl<S: Sizes> Mac<S> {
         if !slot.ack || slot.attempts > retries {
             return self.finish_head(now, reason, false);
         }
+        let left = retries.saturating_sub(slot.attempts);
         count(&mut self.stats.retries);
         let delay = match reason {
             // Hidden terminals that have collided would collide again after CSMA backoff alone,
             // which is shorter than a frame; this delay spreads their retries (TCPlp §7.1).
-            Delivery::NoAck => self.random.up_to(longest),
+            Delivery::NoAck => {
+                let least = self.retry_delay_before_loss(left);
+                self.random.up_to(longest.max(least))
+            }
             // Nobody was hidden: the channel was heard to be busy, and CSMA-CA has waited already.
             _ => Duration::ZERO,
         };
@@ -214,6 +218,14 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn retry_delay(&self) -> Duration {
         let longest = self.config.retry_delay_max;
         if self.config.adaptive_retry_delay { self.adaptation.of(longest) } else { longest }
+    }
+
+    /// How long the d of a retry is at least if `left` more may follow it.
+    fn retry_delay_before_loss(&self, left: u8) -> Duration {
+        if !self.config.adaptive_retry_delay || self.head_is_indirect() {
+            return Duration::ZERO;
+        }
+        retry::before_loss(self.config.retry_delay_max, left)
     }
 
     /// Learns from the head's last transmission, if noise does not explain the losses of its link.

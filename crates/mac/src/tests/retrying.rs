@@ -123,6 +123,39 @@ fn the_adaptive_delay_grows_from_nothing_while_repetitions_fail() {
 }
 
 #[test]
+fn the_adaptive_delay_is_longest_before_a_frame_is_given_up() {
+    let d = Duration::from_millis(40);
+    let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
+    let indirect = Indirect {
+        max_retries: 3,
+        retry_delay_max: Duration::ZERO,
+        min_be: 0,
+        ..Indirect::DEFAULT
+    };
+    let retry = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
+    let config = Config { csma_params, indirect, ..retry };
+    // Longest waits before the three retries.
+    let waits = |class| {
+        let mut longest = [Duration::ZERO; 3];
+        for seed in 0..300 {
+            let (mut mac, mut now) = (mac(config, all(), seed), T0);
+            put(&mut mac, now, TxRequest { class, ..request(0) }).unwrap();
+            for longest in &mut longest {
+                submitted(&mut mac, &mut now);
+                transmitted(&mut mac, now, Ack::Missing);
+                *longest = mac.deadline().map_or(Duration::ZERO, |at| at - now).max(*longest);
+            }
+        }
+        longest
+    };
+    let [first, second, third] = waits(Class::Data);
+    assert!(first <= d / 4 && first > d / 5, "{first:?}");
+    assert!(second <= d / 2 && second > d / 3, "{second:?}");
+    assert!(third <= d && third > d * 9 / 10, "{third:?}");
+    assert_eq!(waits(Class::Indirect), [Duration::ZERO; 3], "those have a delay of their own");
+}
+
+#[test]
 fn what_gets_lost_on_a_weak_link_does_not_make_the_delay_grow() {
     let d = Duration::from_millis(40);
     for (rssi_dbm, grows) in [(-80, true), (-90, false)] {
