@@ -65,11 +65,15 @@ pub(super) fn scenario(
 ) -> Scenario {
     let mut scenario = Scenario::office();
     scenario.duration_s = effort.seconds() * 2.5;
-    scenario.mac.retry_delay_ms = 40;
-    // What the paper's nodes did (§8.4, §9): Kinglet's own way is a point of its own.
+    // Kinglet's own way is a point of its own.
     let ours = matches!(link, Link::Predictive(_));
-    scenario.tcp.link_losses = ours;
-    scenario.mac.adaptive_retry_delay = ours;
+    if ours {
+        (scenario.mac, scenario.tcp) = (scenario.mac.own(), scenario.tcp.own());
+    } else {
+        // What the paper's nodes did (§8.4, §9).
+        scenario.mac.retry_delay_ms = 40;
+        scenario.tcp.link_losses = false;
+    }
     // TCPlp's port (`tcp_timer.h`), and CoAP's first timeout: longer than the server sleeps.
     scenario.tcp.initial_rto_ms = FIRST_TIMEOUT_MS;
     scenario.indirect = if ours { Indirect::default() } else { Indirect::tcplp() };

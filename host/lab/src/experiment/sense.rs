@@ -96,11 +96,7 @@ pub(super) fn office(
             scenario.tcp.receive_buffer = Buffer::Bytes(PAPER_BUFFER);
         }
         Settings::Kinglet => {
-            // Segments of a window do not meet each other on their way, and the host answers them
-            // together, within the longest delay that Linux has (TCP_DELACK_MAX).
-            scenario.tcp.pacing = true;
-            scenario.tcp.timestamps = false;
-            (scenario.tcp.ack_every, scenario.tcp.ack_delay_ms) = (4, 200);
+            scenario.tcp = scenario.tcp.own();
             scenario.tcp.send_buffer = Buffer::Bytes(KINGLET_BUFFERS.0);
             scenario.tcp.receive_buffer = Buffer::Bytes(KINGLET_BUFFERS.1);
         }

@@ -19,7 +19,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              octets to the host behind the border router, each the same load, from 1 to 12 kb/s. \
              Goodput of each flow in intervals of 40 s, the first left out: median and quartiles \
              over flows and intervals. Leaves poll as in §8.2, segments of three frames, buffers \
-             of four segments, d = 40 ms, RED at relays and ECN in TCP.",
+             of four segments, d = 40 ms, RED at relays and ECN in TCP. Beside the paper: TCP with \
+             Kinglet's own settings of MAC, polling and TCP.",
     threats: &[
         "Positions and path loss of the office are ours: the paper's drawing has no measures.",
         "The paper's parameters of RED are unknown.",
@@ -38,25 +39,27 @@ const METRICS: &[Metric] =
 const LOADS: [(u32, u32); 6] = [(1, 656), (2, 328), (4, 164), (6, 109), (8, 82), (12, 55)];
 /// Those of the quick look: below and above what the network carries.
 const QUICK: [u32; 2] = [2, 8];
-/// Series, its name in labels, what carries readings.
-const CARRIERS: [(&str, &str, Carrier); 3] = [
-    ("TCP", "tcp", Carrier::Tcp),
-    ("CoAP", "coap", Carrier::Coap(Rto::Plain)),
-    ("CoCoA", "cocoa", Carrier::Coap(Rto::Cocoa)),
+/// Series, its name in labels, what carries readings, whether with Kinglet's own settings.
+const CARRIERS: [(&str, &str, Carrier, bool); 4] = [
+    ("TCP", "tcp", Carrier::Tcp, false),
+    ("CoAP", "coap", Carrier::Coap(Rto::Plain), false),
+    ("CoCoA", "cocoa", Carrier::Coap(Rto::Cocoa), false),
+    ("Kinglet TCP", "kinglet tcp", Carrier::Tcp, true),
 ];
 /// The leaves: nodes 12 to 15 of the paper.
 const LEAVES: core::ops::Range<NodeId> = 11..15;
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (series, name, carrier) in CARRIERS {
+    for (series, name, carrier, is_own) in CARRIERS {
         let quick = |load: &u32| effort == Effort::Full || QUICK.contains(load);
         for (load, period_ms) in LOADS.into_iter().filter(|(load, _)| quick(load)) {
+            let scenario = event(effort, carrier, period_ms);
             points.push(Point {
                 label: format!("{name} load_kbps={load}"),
                 series,
                 x: LEN as f64 * 8.0 / f64::from(period_ms),
-                scenario: event(effort, carrier, period_ms),
+                scenario: if is_own { own(scenario) } else { scenario },
                 metrics: METRICS,
                 timeline_s: None,
             });
@@ -88,6 +91,17 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
     };
     scenario.flows = LEAVES.map(|leaf| Flow { start_s: 1.0, kind: kind(leaf) }).collect();
     scenario
+}
+
+/// The same with Kinglet's own settings instead of the paper's.
+pub(super) fn own(scenario: Scenario) -> Scenario {
+    Scenario {
+        mac: scenario.mac.own(),
+        tcp: scenario.tcp.own(),
+        leaf: Leaf::default(),
+        indirect: Indirect::default(),
+        ..scenario
+    }
 }
 
 /// Nobody gets more than it offers.

@@ -1,11 +1,10 @@
 //! §8: fairness of simultaneous flows, with and without random early detection at relays.
 
-use super::tcplp_flows::event;
+use super::tcplp_flows::{event, own};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
 use crate::scenario::{
-    Buffer, Carrier, Flow, FlowKind, Indirect, Leaf, NodeId, NodePlace, Queue, Role, Scenario,
-    Sensor, Wire,
+    Buffer, Carrier, Flow, FlowKind, Mac, NodeId, NodePlace, Queue, Role, Scenario, Sensor, Wire,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -17,9 +16,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "The four sensors of tcplp-flows at a load that none of them gets through (12 kb/s), \
              with tail drop, RED, and RED with ECN, over d. Jain's index of the goodputs in \
              intervals of 40 s: of all four, and within each pair, whose members are neighbours \
-             and equally far away. Again with other windows, with an adaptive d, and with \
-             Kinglet's polling and its word on lost frames. Beside it four always-on sensors \
-             around one relay, with a queue of ten packets and of four.",
+             and equally far away. Again with other windows, more attempts, an adaptive d, \
+             and with Kinglet's own settings of MAC, polling and TCP. Beside it four always-on \
+             sensors around one relay, with a queue of ten packets and of four.",
     threats: &[
         "The paper's parameters of RED and the length of its queues are unknown.",
         "The paper gives no figures and does not say at which place in its network it measured.",
@@ -48,6 +47,9 @@ const QUEUES: [(&str, &str, Queue, bool); 3] = [
 const DELAYS_MS: [u32; 3] = [0, 40, 80];
 /// Send and receive buffers in segments, besides the four of all other points.
 const WINDOWS: [u16; 2] = [2, 8];
+/// Name of d in labels, whether it adapts, attempts after the first, besides 40 ms with 7.
+const ATTEMPTS: [(&str, bool, u8); 3] =
+    [("d=adaptive", true, 7), ("d=adaptive", true, 15), ("d_ms=40", false, 15)];
 /// 12 kb/s for each flow, three times what it gets.
 const PERIOD_MS: u32 = 55;
 /// The same around one relay: 33 kb/s.
@@ -80,15 +82,19 @@ fn plan(effort: Effort) -> Vec<Point> {
             let label = format!("queue=red-ecn d_ms=40 window={window}");
             points.push(point(label, "windows", window.into(), scenario));
         }
-        let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
-        scenario.mac.adaptive_retry_delay = true;
-        points.push(point("queue=red-ecn d=adaptive".to_owned(), "adaptive d", 40, scenario));
-        let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
-        scenario.leaf = Leaf::default();
-        scenario.indirect = Indirect::default();
-        scenario.tcp.link_losses = true;
-        points.push(point("queue=red-ecn d_ms=40 kinglet".to_owned(), "Kinglet", 40, scenario));
+        for (d, adaptive, retries) in ATTEMPTS {
+            let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
+            scenario.mac.adaptive_retry_delay = adaptive;
+            scenario.mac.max_frame_retries = retries;
+            let label = format!("queue=red-ecn {d} retries={retries}");
+            points.push(point(label, "attempts", retries.into(), scenario));
+        }
+        let mut scenario = own(event(effort, Carrier::Tcp, PERIOD_MS));
+        scenario.mac.max_frame_retries = Mac::default().max_frame_retries;
+        points.push(point("queue=red-ecn kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
     }
+    let scenario = own(event(effort, Carrier::Tcp, PERIOD_MS));
+    points.push(point("queue=red-ecn kinglet".to_owned(), "Kinglet", 15, scenario));
     points
 }
 

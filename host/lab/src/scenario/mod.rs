@@ -341,6 +341,14 @@ impl Mac {
     pub fn tcplp() -> Self {
         Mac { security: false, reserved_security_bytes: 7, ..Mac::default() }
     }
+
+    /// Kinglet's own where several flows share the air: d adapts, up to the 40 ms of TCPlp §7.1,
+    /// and a frame has as many attempts as OpenThread's default gives it, for what a relay gives
+    /// up is what has come furthest (`docs/decisions/0019-adaptive-retry-delay.md`).
+    #[must_use]
+    pub fn own(self) -> Self {
+        Mac { adaptive_retry_delay: true, retry_delay_ms: 40, max_frame_retries: 15, ..self }
+    }
 }
 
 /// Where CSMA-CA runs.
@@ -407,6 +415,24 @@ impl Default for Tcp {
             timestamps: true,
             sack: true,
             ecn: false,
+        }
+    }
+}
+
+impl Tcp {
+    /// Kinglet's own over several hops and to nodes that sleep
+    /// (`docs/decisions/0018-low-power.md`): the segments of a window do not meet each other on
+    /// their way, and the other end answers them together, within the longest delay that Linux has
+    /// (`TCP_DELACK_MAX`).
+    #[must_use]
+    pub fn own(self) -> Self {
+        Tcp {
+            link_losses: true,
+            pacing: true,
+            timestamps: false,
+            ack_every: 4,
+            ack_delay_ms: 200,
+            ..self
         }
     }
 }
