@@ -47,19 +47,34 @@ fn without_pacing_a_window_leaves_at_once() {
     assert_eq!(s.take_all().len(), 4);
 }
 
-#[test]
-fn the_segments_of_a_window_share_the_round_trip() {
-    let (mut s, handle) = measured(true);
+/// The times between the segments of a window of four, in milliseconds.
+fn gaps(s: &mut Script, handle: Handle) -> Vec<u64> {
     let start = s.now;
     s.ep.send(handle, &[1; 400]).unwrap();
-    let times = departures(&mut s, RTT);
-    assert_eq!(times.len(), 4);
-    assert_eq!(times[0], start, "nothing in flight, nothing to wait for");
-    // A quarter of the round trip, and a fifth less (N = 1.25).
-    for pair in times.windows(2) {
-        let gap = (pair[1] - pair[0]).as_micros();
-        assert!((18_000..=21_000).contains(&gap), "{gap} µs");
-    }
+    let times = departures(s, RTT * 4);
+    assert_eq!((times.len(), times[0]), (4, start), "nothing in flight, nothing to wait for");
+    times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect()
+}
+
+#[test]
+fn five_segments_share_three_round_trips() {
+    let (mut s, handle) = measured(true);
+    let gaps = gaps(&mut s, handle);
+    assert!(gaps.iter().all(|gap| (58..=62).contains(gap)), "{gaps:?}");
+}
+
+#[test]
+fn a_wait_for_an_answer_makes_no_longer_gaps() {
+    let (mut s, handle) = measured(true);
+    s.ep.send(handle, &[1; 100]).unwrap();
+    let end = s.take().unwrap().seq + 100;
+    s.now += RTT * 7;
+    s.give(ACK, 1, end, b"").unwrap();
+    let srtt = s.ep.info(handle).unwrap().srtt.as_millis();
+    assert!((170..180).contains(&srtt), "{srtt} ms");
+    // 16 times less of what the answer took longer.
+    let gaps = gaps(&mut s, handle);
+    assert!(gaps.iter().all(|gap| (80..=84).contains(gap)), "{gaps:?}");
 }
 
 /// As random choices have found once.
@@ -67,7 +82,7 @@ fn the_segments_of_a_window_share_the_round_trip() {
 fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     let (mut s, handle) = measured(true);
     s.ep.send(handle, &[1; 200]).unwrap();
-    assert_eq!(departures(&mut s, RTT).len(), 2, "written, sent and not acknowledged");
+    assert_eq!(departures(&mut s, RTT * 2).len(), 2, "written, sent and not acknowledged");
     s.ep.send(handle, &[1; 100]).unwrap();
     assert!(s.ep.deadline().is_some_and(|at| at > s.now), "the retransmission timer");
     assert_eq!(s.take_all().len(), 1, "the gap is over");
@@ -78,7 +93,7 @@ fn timeouts(pacing: bool, octets: usize, during: Duration) -> Vec<(u64, u32, usi
     let (mut s, handle) = measured(pacing);
     s.ep.send(handle, &vec![1; octets]).unwrap();
     let start = s.take().unwrap();
-    s.wait(RTT);
+    s.wait(RTT * 4);
     let sent = s.wait(during);
     sent.iter()
         .map(|g| ((g.at - start.at).as_millis(), g.seq - start.seq, g.payload.len()))

@@ -21,7 +21,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // N = 1.25, so that the window is used up although the gaps vary.
         let share = srtt.as_micros().saturating_mul(u64::from(len)).saturating_mul(4);
         let gap = share.checked_div(u64::from(window).saturating_mul(5)).unwrap_or(0);
-        self.pace.set(now, Duration::from_micros(gap));
+        self.pace.set(now, Duration::from_micros(gap.max(self.path_gap(len))));
+    }
+
+    /// Nodes three hops apart can send at once (TCPlp §7.2), so a path of five hops carries 5/3
+    /// segments. More in a round trip are no faster: they wait in relays or collide on the way. The
+    /// shortest round trip counts, as the smoothed one contains these gaps if the answers are
+    /// fetched after the last segment.
+    fn path_gap(&self, len: u32) -> u64 {
+        let path = u64::from(self.recovery.rack.min_rtt_us).saturating_mul(u64::from(len));
+        let segments = u64::from(self.mss).saturating_mul(5);
+        path.saturating_mul(3).checked_div(segments).unwrap_or(0)
     }
 
     pub(super) fn end_gap(&mut self, now: Instant) {
