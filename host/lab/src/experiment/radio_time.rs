@@ -78,9 +78,10 @@ fn parts(carrier: Carrier) -> &'static [Metric] {
 }
 
 /// The radio's share of time as the driver of the paper's nodes counts it
-/// (`RADIO_DUTYCYCLE_MONITOR` in `at86rf2xx_getset.c` of the authors' RIOT): from the pin that wakes
-/// the radio to the one that puts it to sleep, which happens when a frame is done with, not between two attempts to send it
-/// (`mac.cpp` of their OpenThread), and with the software between the parts of sending a frame.
+/// (`RADIO_DUTYCYCLE_MONITOR` in `at86rf2xx_getset.c` of the authors' RIOT): from the pin that
+/// wakes the radio to the one that puts it to sleep, which happens when a frame is done with, not
+/// between two attempts to send it (`mac.cpp` of their OpenThread), and with the software between
+/// the parts of sending a frame.
 pub(super) fn refine(rows: &mut Rows) {
     let driver_us = PAPER_FRAME_US - frame_us(RadioProfile::At86rf233, 127, 3);
     let labels: Vec<_> = rows.0.iter().filter(|row| row.metric == "frames_sent").cloned().collect();
