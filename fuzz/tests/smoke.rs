@@ -99,9 +99,22 @@ mod layers {
     #[test]
     fn mac_frames() {
         // A data frame to node 1 that asks for an acknowledgement; a frame to send and its events.
-        let received = [3, 0, 12, 0x61, 0x88, 9, 0xcd, 0xab, 1, 0, 2, 0, 0x7a, 0x33, 6];
-        let sent = [0, 3 | 1 << 5, 4, 1, 2, 3, 4, 4, 14, 4, 1 | 2 << 3, 6, 4, 0x81];
-        feed(layers::mac_frames, &[&[0], &[3], &[15], &received, &sent]);
+        let received = [3, 0, 0, 12, 0x61, 0x88, 9, 0xcd, 0xab, 1, 0, 2, 0, 0x7a, 0x33, 6];
+        let sent = [0, 0, 3 | 1 << 5, 4, 1, 2, 3, 4, 4, 14, 4, 1 | 2 << 3, 6, 4, 0x81];
+        // One that samples the channel and asks for data, with scheduled transmissions.
+        let samples = [0x2b, 0x22, 0x0f, 4, 6, 1 | 2 << 3, 6, 4, 0x1f, 6, 4];
+        feed(layers::mac_frames, &[&[0], &[3], &[15], &received, &sent, &samples]);
+    }
+
+    #[test]
+    fn mesh_messages() {
+        // A neighbour that hears this node and knows the way out; a leaf that attaches; answers to
+        // a leaf; the next deadline.
+        let advertisement = [0, 0x5c, 8, 0x11, 2, 0, 1, 0xf1, 0xff, 0xfe, 0x01, 3, 3];
+        let child = [0, 0x5c, 1, 0x12, 0x5c, 3, 0x14, 1, 1, 3, 3, 3];
+        let leaf = [1, 3, 3, 0x5c, 2, 0x13, 0xc1, 3, 0x5c, 3, 0x15, 0, 1, 0x41, 0x41, 3];
+        let binding = [2, 0x5c, 7, 0x11, 0, 0, 7, 0, 2, 5, 3];
+        feed(layers::mesh_messages, &[&advertisement, &child, &leaf, &binding]);
     }
 
     #[test]

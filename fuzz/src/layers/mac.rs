@@ -2,10 +2,11 @@
 
 use crate::input::Input;
 use kinglet_mac::{
-    Class, Config, Csma, Indication, Indirect, Mac, Neighbour, Peer, Sizes, Sleeper, Slot, Token,
-    TxRequest,
+    Class, Config, Csl, Csma, Indication, Indirect, Key, Mac, Neighbour, Peer, Security, Sizes,
+    Sleeper, Slot, Token, TxRequest,
 };
 use kinglet_radio::{Ack, Capabilities, Event};
+use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
 
 struct MacPlan;
@@ -22,8 +23,8 @@ const QUEUE: usize = 3;
 /// The MAC: any events and calls in any order. Every accepted frame has one outcome at most.
 pub fn mac_frames(data: &[u8]) {
     let mut input = Input::new(data);
-    let Some(setup) = input.octet() else { return };
-    let mut mac = mac_of(setup);
+    let (Some(setup), Some(more)) = (input.octet(), input.octet()) else { return };
+    let mut mac = mac_of(setup, more);
     let (mut accepted, mut ended) = (0_usize, 0_usize);
     while let Some(call) = input.octet() {
         let now = input.now();
@@ -75,6 +76,12 @@ pub fn mac_frames(data: &[u8]) {
                 let _ = mac.set_pending(now, short, call & 128 != 0);
                 let _ = mac.request_data(now, Address::Short(short));
                 let _ = mac.poll_data_request(now);
+                match call >> 4 & 7 {
+                    0 => drop(mac.start_sampling(now, Address::Short(short))),
+                    1 => mac.stop_sampling(),
+                    2 => drop(mac.poll_listener(now)),
+                    _ => {}
+                }
             }
             _ => {
                 input.later();
@@ -87,12 +94,20 @@ pub fn mac_frames(data: &[u8]) {
     }
 }
 
-/// A MAC and its radio by the bits of an octet.
-fn mac_of(setup: u8) -> Mac<MacPlan> {
+/// A MAC and its radio by the bits of two octets.
+fn mac_of(setup: u8, more: u8) -> Mac<MacPlan> {
     let mut capabilities = Capabilities::NONE;
-    let all = [Capabilities::AUTO_ACK, Capabilities::ACK_WAIT, Capabilities::CSMA];
+    let all = [
+        Capabilities::AUTO_ACK,
+        Capabilities::ACK_WAIT,
+        Capabilities::CSMA,
+        Capabilities::SCHEDULED,
+        Capabilities::SOURCE_MATCH,
+    ];
     for (bit, capability) in all.into_iter().enumerate() {
-        if setup >> bit & 1 == 1 {
+        // The next bits of the first octet say something else.
+        let octet = if bit < 3 { setup } else { more };
+        if octet >> bit & 1 == 1 {
             capabilities = capabilities | capability;
         }
     }
@@ -105,6 +120,18 @@ fn mac_of(setup: u8) -> Mac<MacPlan> {
         reserved_security: setup >> 4,
         rx_on_when_idle: setup & 32 == 0,
         indirect,
+        adaptive_retry_delay: more & 1 != 0,
+        retry_delay_max: Duration::from_millis(u64::from(more & 2) * 20),
+        security: (more & 0xc0 == 0x40).then_some(Security {
+            key: Key([1; 16]),
+            eui64_prefix: [0; 6],
+            first_counter: u32::MAX - 9,
+        }),
+        csl: (more & 0x20 != 0).then_some(Csl {
+            period: Duration::from_millis(100),
+            drift_ppm: 40,
+            sync_interval: Duration::from_secs(5),
+        }),
         ..Config::DEFAULT
     };
     Mac::new(config, capabilities, u64::from(setup))

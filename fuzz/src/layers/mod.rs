@@ -2,10 +2,12 @@
 
 mod coap;
 mod mac;
+mod mesh;
 mod net;
 mod tcp;
 
 pub use coap::coap_messages;
 pub use mac::mac_frames;
+pub use mesh::mesh_messages;
 pub use net::net_frames;
 pub use tcp::{tcp_pair, tcp_segments};

@@ -453,3 +453,42 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     let nodes = nodes.collect();
     (World::new(seed, &medium_of(scenario), nodes), ends)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"
+        [topology]
+        office = {}
+        [tcp]
+        ack_delay_ms = 350
+        ack_every = 4
+        initial_rto_ms = 2500
+        min_rto_ms = 300
+        pacing = true
+        link_losses = false
+        adaptive_segments = true
+        timestamps = false
+        ecn = true
+        [leaf]
+        sleep_interval_s = 7.5
+        polling = "fixed"
+        expecting_ms = 80
+    "#;
+
+    #[test]
+    fn every_setting_of_connections_and_of_polling_arrives() {
+        let scenario = Scenario::from_toml("settings.toml", SCENARIO).expect("a scenario");
+        let tcp = connection(&scenario, None, None);
+        let times = [tcp.delayed_ack, tcp.rto_initial, tcp.rto_min].map(|t| t.as_micros() / 1_000);
+        assert_eq!((times, tcp.ack_every), ([350, 2_500, 300], 4));
+        assert!(tcp.pacing && tcp.adaptive_mss && tcp.ecn && !tcp.timestamps && !tcp.link_losses);
+        let base = milliseconds(7_500);
+        let fixed = Polling::Fixed { base, expecting: milliseconds(80) };
+        assert_eq!(polling_of(&scenario.leaf), fixed);
+        let polling = scenario::Polling::Predictive;
+        let leaf = scenario::Leaf { polling, ..scenario.leaf };
+        assert_eq!(polling_of(&leaf), Polling::Predictive { base });
+    }
+}

@@ -1,4 +1,8 @@
-//! Streams that must arrive whole, whatever happens on the way.
+//! Streams that must arrive whole, whatever happens on the way, and networks that must come to
+//! rest.
+
+#[path = "../examples/soak/sleepy.rs"]
+mod sleepy;
 
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
@@ -68,5 +72,14 @@ fn an_hour_of_three_hop_tcp_brings_no_wrong_octet() {
         let result = run(&scenario, seed, &Options::default()).expect("a scenario that can be run");
         let flow = &result.flows[0];
         assert!(flow.intact && flow.bytes > 1_000_000, "seed {seed}: {flow:?}");
+    });
+}
+
+#[test]
+fn ten_sleeping_networks_recover_from_everything_and_keep_nothing() {
+    (0..10u64).into_par_iter().for_each(|seed| {
+        if let Err(what) = sleepy::live(seed) {
+            panic!("soak -- sleepy {seed} 1: {what}");
+        }
     });
 }

@@ -1,13 +1,17 @@
-//! Long runs that look for what tests are too short to find. By default both:
+//! Long runs that look for what tests are too short to find. By default all:
 //!
 //! * `connections`: 10,000 runs of two TCP endpoints over a bad link (`kinglet_testkit::pair`):
 //!   some minute of wall time;
-//! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each.
+//! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
+//! * `sleepy`: 200 networks of nodes that sleep, with failures (`sleepy.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`
 //! `cargo run --release -p kinglet-lab --example soak -- network [SEEDS [SECONDS]]`
+//! `cargo run --release -p kinglet-lab --example soak -- sleepy [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- replay SEED`: one of the connections, with
 //! every segment on standard error.
+
+mod sleepy;
 
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, LINE_SPACING_M, Scenario};
@@ -24,9 +28,10 @@ fn main() -> ExitCode {
     let (Ok(first), Ok(second)) = (number(1, 0), number(2, 0)) else { return usage() };
     let given = |value: u64, default| if value == 0 { default } else { value };
     let good = match words.first().map(String::as_str) {
-        None => connections(0, 10_000) & network(100, 3_000),
+        None => connections(0, 10_000) & network(100, 3_000) & sleepy(0, 200),
         Some("connections") => connections(first, given(second, 10_000)),
         Some("network") => network(given(first, 100), given(second, 3_000)),
+        Some("sleepy") => sleepy(first, given(second, 200)),
         Some("replay") => {
             println!("{:?}", one(first, true));
             true
@@ -38,7 +43,8 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!(
-        "usage: soak [connections [FIRST [COUNT]] | network [SEEDS [SECONDS]] | replay SEED]"
+        "usage: soak [connections [FIRST [COUNT]] | network [SEEDS [SECONDS]] | \
+         sleepy [FIRST [COUNT]] | replay SEED]"
     );
     ExitCode::from(2)
 }
@@ -98,4 +104,29 @@ fn network(seeds: u64, seconds: u64) -> bool {
         clock.elapsed().as_secs_f64()
     );
     flows.len() as u64 == seeds && wrong == 0
+}
+
+/// Networks of nodes that sleep.
+fn sleepy(first: u64, count: u64) -> bool {
+    let clock = Instant::now();
+    let results: Vec<_> = (first..first + count)
+        .into_par_iter()
+        .map(|seed| (seed, catch_unwind(|| sleepy::live(seed))))
+        .collect();
+    let mut wrong = 0;
+    for (seed, result) in results {
+        let what = match result {
+            Ok(Ok(())) => continue,
+            Ok(Err(what)) => what,
+            Err(_) => "a panic".to_owned(),
+        };
+        wrong += 1;
+        println!("FAILED: soak -- sleepy {seed} 1: {what}");
+    }
+    println!(
+        "{} of {count} sleeping networks were right; {:.0} s wall",
+        count - wrong,
+        clock.elapsed().as_secs_f64()
+    );
+    wrong == 0
 }
