@@ -1,7 +1,7 @@
 //! Where the radio time of Table 7 goes that ours is short of: what the paper's driver counts and
 //! ours need not spend, and single parameters changed.
 
-use super::sense::{COAP, Settings, TCP, metrics, office};
+use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
 use crate::radio::frame_us;
 use crate::scenario::{Carrier, Csma, HostCost, RadioProfile, Scenario};
@@ -32,18 +32,16 @@ const CHANGES: [(&str, Change); 7] = [
     }),
 ];
 
-/// TCP and CoAP side by side with the paper's settings, an hour by night and one by day.
+/// An hour by night and one by day with the paper's settings: TCP and CoAP side by side, and by
+/// itself what is not confirmed and the ideal protocol.
 pub(super) fn points(effort: Effort) -> Vec<Point> {
-    let mut points = Vec::new();
+    let mut points = alone(effort);
     for ((hour, start), (change, apply)) in
         HOURS.into_iter().flat_map(|hour| CHANGES.map(|change| (hour, change)))
     {
         let mut scenario = office(Settings::Paper, 3, [TCP, COAP, COAP, TCP], 64).by_day();
         scenario.start_hour = start;
-        scenario.duration_s = match effort {
-            Effort::Quick => 600.0,
-            Effort::Full => 3_600.0,
-        };
+        scenario.duration_s = seconds(effort);
         apply(&mut scenario);
         for carrier in [TCP, COAP] {
             let series = Settings::Paper.series(carrier);
@@ -58,6 +56,25 @@ pub(super) fn points(effort: Effort) -> Vec<Point> {
         }
     }
     points
+}
+
+fn alone(effort: Effort) -> Vec<Point> {
+    let point = |((hour, start), (carrier, batch)): ((&str, f64), (Carrier, u16))| {
+        let mut scenario = office(Settings::Paper, 3, [carrier; 4], batch).by_day();
+        scenario.start_hour = start;
+        scenario.duration_s = seconds(effort);
+        let series = Settings::Paper.series(carrier);
+        Point {
+            label: format!("{series} batch={batch} at={hour}"),
+            series,
+            x: start,
+            scenario,
+            metrics: parts(carrier),
+            timeline_s: None,
+        }
+    };
+    let carriers = [(NON, 1), (NON, 64), (IDEAL, 64)];
+    HOURS.into_iter().flat_map(|hour| carriers.map(|carrier| (hour, carrier))).map(point).collect()
 }
 
 /// What the paper's driver counts as well.
