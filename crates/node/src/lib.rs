@@ -202,7 +202,8 @@
 //! | table | octets | for |
 //! |---|---|---|
 //! | `mac::Sizes::Queue` | 152 | frames for the radio; 3 keep it busy (1 is for control frames) |
-//! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate and replay rejection |
+//! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
+//! | `mac::Sizes::Peers` | 12 | devices ever heard with link security: their frame counters |
 //! | `mac::Sizes::Sleepers` | 40 | children for which something is pending at once |
 //! | `net::Sizes::Packets` | 1286 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
@@ -214,7 +215,7 @@
 //! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
 //! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
 //!
-//! In all [`Mote`] takes 20.6 kB, [`Router`] 32.7 kB and [`BorderRouter`] 90.8 kB, of which 352
+//! In all [`Mote`] takes 21.1 kB, [`Router`] 33.4 kB and [`BorderRouter`] 92.3 kB, of which 352
 //! octets are the expanded key of link security.
 //!
 //! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
