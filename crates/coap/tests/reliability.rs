@@ -110,15 +110,20 @@ fn a_late_response_is_acknowledged_as_a_message_of_its_own() {
     assert_eq!(server.info().serving, 0);
 }
 
+/// Asks at 0; the acknowledgement is lost, and this is the response of 700 ms.
+fn respond_unacknowledged(client: &mut End, server: &mut End) -> Vec<u8> {
+    let (_, ticket) = ask(client, server, at(0));
+    wait(server);
+    must_send(server, at(500)); // and is lost
+    server.respond(at(700), ticket, Code::CONTENT, |_| Ok(())).unwrap();
+    must_send(server, at(700))
+}
+
 // RFC 7252, §5.2.2: the response overtakes the acknowledgement, or the latter is lost.
 #[test]
 fn a_response_of_its_own_acknowledges_the_request_too() {
     let (mut client, mut server) = (end(1), end(2));
-    let (_, ticket) = ask(&mut client, &mut server, at(0));
-    wait(&mut server);
-    must_send(&mut server, at(500)); // and is lost
-    server.respond(at(700), ticket, Code::CONTENT, |_| Ok(())).unwrap();
-    let response = must_send(&mut server, at(700));
+    let response = respond_unacknowledged(&mut client, &mut server);
     let event = client.handle_message(at(800), SERVER, &response);
     assert!(matches!(event, Ok(Event::Response { .. })));
     assert_eq!(client.deadline(), None);
@@ -325,11 +330,7 @@ fn a_request_that_needs_no_answer_does_not_keep_others_from_being_heard() {
 #[test]
 fn of_two_places_that_are_free_the_one_without_a_memory_is_taken() {
     let (mut client, mut server) = (end(1), end(2));
-    let (_, ticket) = ask(&mut client, &mut server, at(0));
-    wait(&mut server);
-    must_send(&mut server, at(500)); // and is lost
-    server.respond(at(700), ticket, Code::CONTENT, |_| Ok(())).unwrap();
-    let response = must_send(&mut server, at(700));
+    let response = respond_unacknowledged(&mut client, &mut server);
     client.handle_message(at(800), SERVER, &response).unwrap();
     must_send(&mut client, at(800)); // and is lost
     get(&mut client, at(900));
