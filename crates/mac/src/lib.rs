@@ -2,6 +2,7 @@
 //!
 //! * Unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1), in software, where the radio hears during
 //!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2).
+//! * Interframe spacing (6.2.4).
 //! * Acknowledgements and retries (6.7.4), with a random delay between link retries against hidden
 //!   terminals (TCPlp §7.1).
 //! * Indirect transmission (6.7.3): a leaf whose radio is off fetches its frames from its parent by
@@ -78,6 +79,7 @@ mod receive;
 mod replay;
 mod retry;
 mod security;
+mod spacing;
 mod stats;
 #[cfg(test)]
 mod tests;

@@ -133,6 +133,8 @@ pub struct Mac<S: Sizes> {
     pub(crate) tx: TxState,
     pub(crate) attempt: Attempt,
     pub(crate) outstanding: Outstanding,
+    /// When the interframe spacing after what this device has sent is over.
+    pub(crate) spaced_until: Instant,
     /// SFD and frame-pending bit of an acknowledgement for the head that was reported before its
     /// `Transmitted`; one from before the transmission counts for nothing.
     pub(crate) early_ack: Option<(Instant, bool)>,
@@ -166,6 +168,7 @@ impl<S: Sizes> Mac<S> {
             sampling: Sampling::NONE,
             tx: TxState::Idle,
             outstanding: Outstanding::None,
+            spaced_until: Instant::ZERO,
             early_ack: None,
             owed_ack: OwedAck::NONE,
             security: security::State::new(config.security.as_ref()),

@@ -6,6 +6,7 @@ use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
 use crate::queue::{Delivery, Kind, Slot};
 use crate::receive::Discard;
 use crate::retry::{self, STRONG_DBM};
+use crate::spacing::end_of_ack;
 use crate::stats::count;
 use kinglet_radio::{
     ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start,
@@ -42,13 +43,14 @@ impl<S: Sizes> Mac<S> {
         self.preempt(now);
     }
 
-    /// Waits for `extra` and, where CSMA-CA is the MAC's, for the backoff of the current attempt.
+    /// Waits for the interframe spacing, for `extra` and, where CSMA-CA is the MAC's, for the
+    /// backoff of the current attempt.
     fn start_attempt(&mut self, now: Instant, extra: Duration) {
         let backoff = match self.csma_in_hardware() || self.head_is_timed() {
             true => Duration::ZERO,
             false => self.attempt.backoff(&mut self.random),
         };
-        let until = now + extra + backoff;
+        let until = self.spaced_until.max(now) + extra + backoff;
         self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
     }
 
@@ -57,6 +59,11 @@ impl<S: Sizes> Mac<S> {
         // Every turn but the last ends the sending of a frame.
         let sfd = loop {
             if self.tx != TxState::Ready {
+                return None;
+            }
+            // A frame was acknowledged during the backoff.
+            if now < self.spaced_until {
+                self.tx = TxState::Backoff { until: self.spaced_until };
                 return None;
             }
             let sfd = self.head_sfd(now);
@@ -103,6 +110,8 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<(), Discard> {
         if self.end_of_transmission()? == Outstanding::Ack {
             count(&mut self.stats.acks_sent);
+            let len = self.owed_ack.frame().len();
+            self.space_after(end_of_frame(sfd, len), len);
             return Ok(());
         }
         let Some(slot) = self.queue.head_mut() else {
@@ -110,11 +119,16 @@ impl<S: Sizes> Mac<S> {
         };
         slot.transmissions = slot.transmissions.saturating_add(1);
         count(&mut self.stats.transmissions);
-        let frame_end = end_of_frame(sfd, slot.octets().len());
+        let (ack_requested, len) = (slot.ack, slot.octets().len());
+        let frame_end = end_of_frame(sfd, len);
         let early = self.early_ack.filter(|&(at, _)| at > sfd).map(|(_, pending)| pending);
         match (ack, early) {
-            _ if !slot.ack => self.finish_head(now, Delivery::Delivered, false),
+            _ if !ack_requested => {
+                self.space_after(frame_end, len);
+                self.finish_head(now, Delivery::Delivered, false);
+            }
             (Ack::Received { frame_pending }, _) | (Ack::NotAwaited, Some(frame_pending)) => {
+                self.space_after(end_of_ack(sfd, len), len);
                 self.finish_head(now, Delivery::Delivered, frame_pending);
             }
             (Ack::Missing, _) => self.handle_ack_missing(now),
@@ -166,6 +180,8 @@ impl<S: Sizes> Mac<S> {
         let fits = self.queue.head().is_some_and(|slot| slot.ack && slot.sequence == sequence);
         match self.tx {
             TxState::AwaitAck { since, .. } if fits && sfd > since => {
+                let len = self.queue.head().map_or(0, |slot| slot.octets().len());
+                self.space_after(end_of_ack(since, len), len);
                 self.finish_head(now, Delivery::Delivered, frame_pending);
                 true
             }

@@ -20,6 +20,9 @@
 //! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
 //!   and a change of mode wait until reception (and its acknowledgement, if the radio sends it)
 //!   has ended.
+//! * The MAC keeps the interframe spacing ([`spacing_after`]) between what it sends. After an
+//!   acknowledgement that the radio has sent by itself a `Transmit` that waited for it puts nothing
+//!   on the air for another [`SIFS`].
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //!
@@ -71,6 +74,19 @@ pub const CCA: Duration = Duration::from_micros(128);
 pub const ACK_WAIT: Duration = Duration::from_micros(864);
 /// PSDU octets of an immediate acknowledgement, FCS included.
 pub const ACK_PSDU: usize = 5;
+/// macSifsPeriod: 12 symbols between a short frame and the next one of the same device.
+pub const SIFS: Duration = Duration::from_micros(192);
+/// macLifsPeriod: 40 symbols between a long frame and the next one of the same device.
+pub const LIFS: Duration = Duration::from_micros(640);
+/// aMaxSifsFrameSize: the longest PSDU in octets that counts as short.
+pub const MAX_SIFS_PSDU: usize = 18;
+
+/// Interframe spacing (IEEE 802.15.4-2015, 6.2.4): how long after a frame with a PSDU of `psdu_len`
+/// octets, or after its acknowledgement if it has one, its sender's next frame follows at the
+/// earliest.
+pub const fn spacing_after(psdu_len: usize) -> Duration {
+    if psdu_len <= MAX_SIFS_PSDU { SIFS } else { LIFS }
+}
 
 /// Time on the air of a PSDU of `psdu_len` octets (FCS included), from preamble to last symbol.
 pub const fn air_time(psdu_len: usize) -> Duration {
@@ -297,6 +313,12 @@ mod tests {
     fn a_full_frame_is_4256_us_on_the_air_and_an_ack_352() {
         assert_eq!(air_time(MAX_PSDU).as_micros(), 4_256);
         assert_eq!(air_time(ACK_PSDU).as_micros(), 352);
+    }
+
+    #[test]
+    fn spacing_is_long_from_19_octets_on() {
+        let spacing = [5, 18, 19, 127].map(|psdu_len| spacing_after(psdu_len).as_micros());
+        assert_eq!(spacing, [192, 192, 640, 640]);
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
         [Congestion, NoBuffer, QueueFull].map(|why| u64::from(stats.discarded(why))).iter().sum()
     });
     let share = |us: u64| us as f64 / energy.elapsed_us.max(1) as f64;
-    let starting = share(energy.radio.of(RadioState::Idle));
+    let starting = share(energy.radio.starting());
     NodeResult {
         id: node as NodeId,
         frames_sent,

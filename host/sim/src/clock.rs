@@ -1,35 +1,46 @@
-//! A node's own clock, which may run too fast or too slow.
+//! A node's own clock, which has a phase of its own and may run too fast or too slow.
 
 use kinglet_radio::{Command, Event, Start};
 use kinglet_time::Instant;
 
 const MILLION: i128 = 1_000_000;
 
-/// Converts between true time and a node's time: local = true + floor(true * ppm / 10^6).
+/// Converts between true time and a node's time:
+/// local = true + phase + floor(true * ppm / 10^6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     ppm: i32,
+    phase_us: u64,
 }
 
 impl Clock {
-    pub(crate) fn new(ppm: i32) -> Self {
-        Clock { ppm: ppm.clamp(-500_000, 500_000) }
+    pub(crate) fn new(ppm: i32, phase_us: u32) -> Self {
+        Clock { ppm: ppm.clamp(-500_000, 500_000), phase_us: phase_us.into() }
+    }
+
+    /// Whether it shows the true time.
+    fn is_true(self) -> bool {
+        self.ppm == 0 && self.phase_us == 0
     }
 
     /// The node's time at true time `us`.
     pub(crate) fn local(self, us: u64) -> Instant {
         if self.ppm == 0 {
-            return Instant::from_micros(us);
+            return Instant::from_micros(us.saturating_add(self.phase_us));
         }
         let us = i128::from(us);
-        let local = us + (us * i128::from(self.ppm)).div_euclid(MILLION);
+        let local =
+            us + i128::from(self.phase_us) + (us * i128::from(self.ppm)).div_euclid(MILLION);
         Instant::from_micros(u64::try_from(local).unwrap_or(u64::MAX))
     }
 
     /// The earliest true time at which the node's clock shows `local` or later.
     pub(crate) fn true_us(self, local: Instant) -> u64 {
-        let us = local.as_micros();
-        if self.ppm == 0 || us == u64::MAX {
+        if local == Instant::from_micros(u64::MAX) {
+            return u64::MAX;
+        }
+        let us = local.as_micros().saturating_sub(self.phase_us);
+        if self.ppm == 0 {
             return us;
         }
         let scaled = i128::from(us) * MILLION / (MILLION + i128::from(self.ppm));
@@ -50,7 +61,7 @@ impl Clock {
 
     /// A command with its times in true time.
     pub(crate) fn command(self, command: Command) -> Command {
-        if self.ppm == 0 {
+        if self.is_true() {
             return command;
         }
         let fix = |start| match start {
@@ -72,7 +83,7 @@ impl Clock {
 
     /// An event with its times in the node's time.
     pub(crate) fn event(self, event: Event) -> Event {
-        if self.ppm == 0 {
+        if self.is_true() {
             return event;
         }
         let fix = |at: Instant| self.local(at.as_micros());
@@ -93,8 +104,10 @@ mod tests {
 
     #[test]
     fn a_deadline_is_never_reached_early_and_never_late_by_a_tick() {
-        for ppm in [-100, -1, 0, 1, 40, 100_000] {
-            let clock = Clock::new(ppm);
+        for (ppm, phase_us) in
+            [(-100, 0), (-1, 7), (0, 0), (0, 31), (1, 1), (40, 900), (100_000, 5)]
+        {
+            let clock = Clock::new(ppm, phase_us);
             for us in (0..2_000_000_000_000u64).step_by(77_777_777_777) {
                 let local = Instant::from_micros(us);
                 let at = clock.true_us(local);
@@ -105,8 +118,16 @@ mod tests {
     }
 
     #[test]
+    fn a_phase_shifts_what_the_clock_shows() {
+        let clock = Clock::new(0, 17);
+        assert_eq!(clock.local(100).as_micros(), 117);
+        assert_eq!(clock.true_us(Instant::from_micros(117)), 100);
+        assert_eq!(clock.true_us(Instant::from_micros(3)), 0);
+    }
+
+    #[test]
     fn forty_ppm_gain_forty_microseconds_a_second() {
-        assert_eq!(Clock::new(40).local(1_000_000).as_micros(), 1_000_040);
-        assert_eq!(Clock::new(-40).local(1_000_000).as_micros(), 999_960);
+        assert_eq!(Clock::new(40, 0).local(1_000_000).as_micros(), 1_000_040);
+        assert_eq!(Clock::new(-40, 0).local(1_000_000).as_micros(), 999_960);
     }
 }

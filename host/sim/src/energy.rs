@@ -11,6 +11,8 @@ pub enum RadioState {
     Sleep,
     /// Oscillator on or starting, receiver off.
     Idle,
+    /// The synthesiser starts after sleep. Not counted as radio time, though it draws as much.
+    Settle,
     /// Ready to send but not receiving: loading a frame, turning around, backing off in hardware.
     Ready,
     /// Receiver on, no frame being received.
@@ -25,13 +27,13 @@ impl RadioState {
     /// Whether this counts as radio time, as Energest's LISTEN and TRANSMIT do, with loading
     /// frames.
     pub const fn is_on(self) -> bool {
-        !matches!(self, RadioState::Sleep | RadioState::Idle)
+        !matches!(self, RadioState::Sleep | RadioState::Idle | RadioState::Settle)
     }
 }
 
 /// Microseconds per [`RadioState`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RadioTimes(pub [u64; 6]);
+pub struct RadioTimes(pub [u64; 7]);
 
 impl RadioTimes {
     /// Microseconds spent in `state`.
@@ -44,10 +46,15 @@ impl RadioTimes {
         self.0.iter().sum()
     }
 
-    /// The share of time in which the radio is neither asleep nor idle, 0 to 1: what Energest
+    /// Microseconds in which the radio starts after sleep.
+    pub fn starting(&self) -> u64 {
+        self.of(RadioState::Idle) + self.of(RadioState::Settle)
+    }
+
+    /// The share of time in which the radio neither sleeps nor starts, 0 to 1: what Energest
     /// counts as LISTEN plus TRANSMIT, frame loading included.
     pub fn duty_cycle(&self) -> f64 {
-        let off = self.of(RadioState::Sleep) + self.of(RadioState::Idle);
+        let off = self.of(RadioState::Sleep) + self.starting();
         let total = self.total();
         if total == 0 { 0.0 } else { (total - off) as f64 / total as f64 }
     }
@@ -57,6 +64,7 @@ impl RadioTimes {
         let draw = [
             currents.sleep_na,
             currents.idle_ua * 1_000,
+            currents.ready_ua * 1_000,
             currents.ready_ua * 1_000,
             currents.listen_ua * 1_000,
             currents.listen_ua * 1_000,
@@ -92,7 +100,7 @@ impl Meter {
         state: RadioState::Sleep,
         cause: Cause::Listen,
         since: 0,
-        times: RadioTimes([0; 6]),
+        times: RadioTimes([0; 7]),
         ledger: Ledger([0; 6]),
         hours: Vec::new(),
         last: (Cause::Listen, 0),

@@ -48,6 +48,7 @@
 //!     radio: AT86RF233,
 //!     host: HostCost::NONE,
 //!     drift_ppm: 0,
+//!     phase_us: 0,
 //! };
 //! let frame = vec![0x61, 0x88, 7, 0xCD, 0xAB, 1, 0, 0, 0];
 //! let nodes = vec![(place(0, 0.0), once(None)), (place(1, 5.0), once(None))];
@@ -60,8 +61,8 @@
 //! assert!(matches!(world.device(1).told[..], [Event::Received { acked: true, .. }]));
 //! ```
 //!
-//! Not modelled: signal propagation delay (0.1 us over 30 m), interference from other systems,
-//! enhanced acknowledgements, oscillator offset between symbols.
+//! Not modelled: signal propagation delay (0.1 us over 30 m), enhanced acknowledgements, oscillator
+//! offset between symbols, and receivers that begin to listen within a preamble and find it still.
 
 #![forbid(unsafe_code)]
 

@@ -5,6 +5,7 @@
 
 use crate::ber::mw_from_dbm;
 use crate::interference::Interferer;
+use crate::profile::NOISE_FLOOR_DBM;
 use crate::rng::{Purpose, Stream, stream_seed};
 
 /// Where a node stands, in metres.
@@ -137,7 +138,7 @@ impl MediumConfig {
                 rssi_dbm: -60.0,
             },
             overlap: Overlap::Strict,
-            noise_floor_dbm: -105.0,
+            noise_floor_dbm: NOISE_FLOOR_DBM,
             frame_loss: 0.0,
             hidden_terminals: true,
             interferers: Vec::new(),

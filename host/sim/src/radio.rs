@@ -1,5 +1,6 @@
 //! One radio's state.
 
+use crate::ber::mw_from_dbm;
 use crate::cpu::HostCost;
 use crate::energy::Meter;
 use crate::frame::Psdu;
@@ -70,10 +71,15 @@ pub(crate) struct OnAir {
     pub(crate) active: bool,
 }
 
-/// The frame that a radio is receiving.
+/// The frame that a radio is receiving, or searching the preamble of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub(crate) from: u32,
+    /// When its preamble began.
+    pub(crate) begin: u64,
+    /// The radio has found its preamble and SFD.
+    pub(crate) synchronised: bool,
+    /// What the demodulator has of it: the received power less the implementation loss.
     pub(crate) mw: f64,
     pub(crate) dbm: f32,
     /// Loss probability of the link, in units of 2^-32.
@@ -84,7 +90,8 @@ pub(crate) struct Lock {
     pub(crate) corrupted: bool,
     /// The filter will take it.
     pub(crate) mine: bool,
-    /// Logarithm of the probability that all bits before `segment` were right.
+    /// Logarithm of the probability that all bits before `segment` were right: those of preamble
+    /// and SFD until it is synchronised, and those after them from then on.
     pub(crate) ln_success: f64,
     /// Start of the current stretch of constant interference.
     pub(crate) segment: u64,
@@ -97,8 +104,10 @@ pub(crate) struct Signal {
     pub(crate) dbm: f32,
     pub(crate) from: u32,
     pub(crate) channel: Channel,
-    /// Carrier sense notices it.
-    pub(crate) sensed: bool,
+    /// It only disturbs: an assessment of the channel does not notice it.
+    pub(crate) unnoticed: bool,
+    /// It is strong enough for carrier sense.
+    pub(crate) carrier: bool,
 }
 
 pub(crate) struct Radio {
@@ -111,12 +120,19 @@ pub(crate) struct Radio {
     pub(crate) channel: Channel,
     pub(crate) job: Option<Job>,
     pub(crate) lock: Option<Lock>,
+    /// The strongest frame that began while the preamble of `lock` was being searched.
+    pub(crate) rival: Option<Lock>,
     /// Everything on the air here, whether it can be received or not.
     pub(crate) signals: Vec<Signal>,
-    /// When carrier sense last heard a frame end.
-    pub(crate) last_sensed: u64,
+    /// When a frame last ended that was strong enough for carrier sense.
+    pub(crate) last_carrier: u64,
+    /// When the interframe spacing after the last automatic acknowledgement is over.
+    pub(crate) spaced_until: u64,
     pub(crate) ready_at: u64,
     pub(crate) sense_at: u64,
+    /// Energy that the present assessment has measured until `measured_until`, in mW * us.
+    pub(crate) measured: f64,
+    pub(crate) measured_until: u64,
     /// The power register: that of the last frame sent, also used for acknowledgements.
     pub(crate) power_dbm: i8,
     pub(crate) air: OnAir,
@@ -137,8 +153,11 @@ pub(crate) struct Radio {
     /// For whom a frame is pending; without `source_match` not empty means for everybody.
     pub(crate) pending: Vec<u16>,
     pub(crate) sensitivity_dbm: f32,
+    /// Frames weaker than this are no more than interference.
+    pub(crate) weakest_dbm: f32,
+    /// The share of a frame's power that implementation loss leaves, 0 to 1.
+    pub(crate) demodulated: f64,
     pub(crate) cca_threshold_mw: f64,
-    pub(crate) cca_threshold_dbm: f32,
     pub(crate) csma_random: Stream,
     pub(crate) reception_random: Stream,
     pub(crate) filter: Filter,
@@ -161,10 +180,18 @@ pub struct NodeConfig {
     pub host: HostCost,
     /// How much faster than true time its clock runs, in parts per million.
     pub drift_ppm: i32,
+    /// What its clock shows when the run begins, in microseconds.
+    pub phase_us: u32,
 }
 
 impl Radio {
-    pub(crate) fn new(config: &NodeConfig, csma_random: Stream, reception_random: Stream) -> Self {
+    /// `grey_db` is how far below the sensitivity frames are received at times.
+    pub(crate) fn new(
+        config: &NodeConfig,
+        grey_db: f64,
+        csma_random: Stream,
+        reception_random: Stream,
+    ) -> Self {
         let profile = config.radio;
         let capabilities = profile.capabilities();
         Radio {
@@ -177,10 +204,14 @@ impl Radio {
             channel: Channel::default(),
             job: None,
             lock: None,
+            rival: None,
             signals: Vec::new(),
-            last_sensed: 0,
+            last_carrier: 0,
+            spaced_until: 0,
             ready_at: 0,
             sense_at: 0,
+            measured: 0.0,
+            measured_until: 0,
             air: OnAir { start: 0, channel: Channel::default(), is_ack: false, active: false },
             power_dbm: 0,
             readout_until: 0,
@@ -195,8 +226,9 @@ impl Radio {
             source_match: capabilities.contains(Capabilities::SOURCE_MATCH),
             pending: Vec::new(),
             sensitivity_dbm: profile.sensitivity_dbm as f32,
-            cca_threshold_mw: crate::ber::mw_from_dbm(profile.cca_threshold_dbm),
-            cca_threshold_dbm: profile.cca_threshold_dbm as f32,
+            weakest_dbm: (profile.sensitivity_dbm - grey_db) as f32,
+            demodulated: mw_from_dbm(-profile.implementation_loss_db),
+            cca_threshold_mw: mw_from_dbm(profile.cca.threshold_dbm),
             csma_random,
             reception_random,
             filter: config.filter,
@@ -243,6 +275,19 @@ impl Radio {
     /// What it has on the air.
     pub(crate) fn sending(&self) -> &Psdu {
         if self.air.is_ack { &self.ack } else { &self.outgoing }
+    }
+
+    /// The next assessment of the channel begins at `at`.
+    pub(crate) fn assess_at(&mut self, at: u64) {
+        self.sense_at = at;
+        self.measured = 0.0;
+        self.measured_until = at;
+    }
+
+    /// What an assessment of the channel notices now, in mW.
+    pub(crate) fn energy_mw(&self) -> f64 {
+        let noticed = self.signals.iter().filter(|s| !s.unnoticed && s.channel == self.channel);
+        noticed.map(|s| s.mw).sum()
     }
 
     /// The strongest and the summed power of all signals on this radio's channel but `from`'s.

@@ -7,9 +7,9 @@ pub enum Fate {
     Delivered,
     /// Received whole and dropped by the address filter.
     Filtered,
-    /// Lost because another frame overlapped at this receiver.
+    /// Lost because another frame overlapped at this receiver, or was being received there.
     Collision,
-    /// Lost to bit errors of noise alone.
+    /// Lost to bit errors of noise alone, those of preamble and SFD included.
     Noise,
     /// Lost by the link's loss probability or injected loss.
     Loss,
@@ -33,7 +33,8 @@ pub enum Fate {
     AwaitingAck,
     /// The receiver listened on another channel.
     OtherChannel,
-    /// Reception was given up for a command (a frame for another node, or a change of mode).
+    /// Reception was given up for a command or for a better frame (a frame for another node), or
+    /// for a command before the SFD had ended.
     Abandoned,
     /// The sender was reset in the middle of the frame.
     Truncated,
@@ -150,7 +151,7 @@ pub struct Counters {
     pub refused: u64,
     /// Frames that began within reception range of this node.
     pub arrived: u64,
-    /// What became of them; the sum plus the frame being received equals `arrived`.
+    /// What became of them; the sum plus the frames being received equals `arrived`.
     pub fates: Fates,
     /// The same for frames addressed to this node or to all.
     pub mine: Fates,

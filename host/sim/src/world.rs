@@ -95,7 +95,7 @@ impl<D: Device> World<D> {
         let configs: Vec<NodeConfig> = nodes.iter().map(|(config, _)| *config).collect();
         let slot = |(config, device): (NodeConfig, D)| Slot {
             device,
-            clock: Clock::new(config.drift_ppm),
+            clock: Clock::new(config.drift_ppm, config.phase_us),
             armed: NEVER,
             generation: 0,
             last_deadline: NEVER,
@@ -394,9 +394,11 @@ impl<D: Device> World<D> {
         &self.core.counters[node]
     }
 
-    /// Whether `node` is in the middle of receiving a frame (whose fate is open).
-    pub fn is_receiving(&self, node: usize) -> bool {
-        self.core.radios[node].lock.is_some()
+    /// How many frames `node` is in the middle of receiving or searching the preamble of; their
+    /// fate is open.
+    pub fn receiving(&self, node: usize) -> usize {
+        let radio = &self.core.radios[node];
+        usize::from(radio.lock.is_some()) + usize::from(radio.rival.is_some())
     }
 
     /// Time and charge of `node` so far.

@@ -8,6 +8,7 @@ use kinglet_sim::World;
 use kinglet_sim::interference::{Interferer, Pattern};
 use kinglet_sim::medium::{Connectivity, MediumConfig, Overlap, PathLoss, Position};
 use kinglet_sim::observe::Trace;
+use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::stats::Fate;
 
 const FRAMES: u64 = 400;
@@ -49,7 +50,10 @@ fn world(interferers: Vec<Interferer>, access: Access) -> World<Script> {
     World::new(1, &medium(interferers), nodes.into())
 }
 
-fn received(below_db: f64, on_us: u64) -> f64 {
+/// The share of frames that arrive if the demodulator is left with this ratio while the source is
+/// on.
+fn received(ratio_db: f64, on_us: u64) -> f64 {
+    let below_db = ratio_db + AT86RF233.implementation_loss_db;
     let mut world = world(vec![source(below_db, on_us)], Access::Immediate);
     run(&mut world, FRAMES * SPACING_US + 10_000);
     let fates = world.counters(1).fates;
@@ -78,10 +82,10 @@ fn only_the_disturbed_part_of_a_frame_counts() {
 #[test]
 fn carrier_sense_measures_the_energy_of_others() {
     for (above_threshold_db, clear) in [(3.0, false), (-3.0, true)] {
-        // Heard at the sender, 1 m away, around the threshold of -91 dBm.
+        // Heard at the sender, 1 m away, around the threshold of -80 dBm.
         let mut one = source(0.0, SPACING_US);
         one.position = Position { x_m: -1.0, y_m: 0.0 };
-        one.power_dbm = -91.0 + above_threshold_db + 26.77;
+        one.power_dbm = -80.0 + above_threshold_db + 26.77;
         let mut world = world(vec![one], csma());
         run(&mut world, FRAMES * SPACING_US + 10_000);
         let counters = world.counters(0);

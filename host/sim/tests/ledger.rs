@@ -30,7 +30,7 @@ fn data_request(parent: u16, child: u16, sequence: u8) -> Vec<u8> {
 /// The ledger of `node`, after it was found to add up.
 fn ledger(world: &World<Script>, node: usize) -> Ledger {
     let energy = world.energy(node);
-    let off = energy.radio.of(RadioState::Sleep) + energy.radio.of(RadioState::Idle);
+    let off = energy.radio.of(RadioState::Sleep) + energy.radio.starting();
     assert_eq!(energy.radio.total(), energy.elapsed_us);
     assert_eq!(energy.ledger.total(), energy.elapsed_us - off);
     assert_eq!(energy.on_by_hour_us.iter().sum::<u64>(), energy.ledger.total());

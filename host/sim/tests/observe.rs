@@ -94,12 +94,14 @@ fn time_in_states_follows_the_exchange() {
     assert_eq!(of(&receiver, RadioState::Receive), 4_256);
     assert_eq!(of(&receiver, RadioState::Ready), 192);
     for energy in [&sender, &receiver] {
-        assert_eq!(of(energy, RadioState::Idle), 410, "waking up");
+        assert_eq!(of(energy, RadioState::Idle), 330, "the oscillator starts");
+        assert_eq!(of(energy, RadioState::Settle), 80, "the synthesiser starts");
         assert_eq!(energy.radio.total(), 50_000);
     }
     let listening = 50_000 - 410 - 352;
     let currents = AT86RF233.currents;
-    let nano = 410 * currents.idle_ua + listening * currents.listen_ua + 352 * currents.transmit_ua;
+    let starting = 330 * currents.idle_ua + 80 * currents.ready_ua;
+    let nano = starting + listening * currents.listen_ua + 352 * currents.transmit_ua;
     assert!((receiver.radio_uc - nano as f64 / 1e6).abs() < 1e-9);
 }
 

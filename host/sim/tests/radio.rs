@@ -21,14 +21,14 @@ fn a_unicast_exchange_takes_the_sum_of_its_parts() {
     run(&mut world, 30_000);
     let parts = frame_time(&AT86RF233, 127, 3);
     let begin = parts.state_change + parts.load + parts.cca + parts.turnaround;
-    let done = us(10_000) + (parts.total() - parts.backoff);
+    let done = us(10_000) + (parts.total() - parts.backoff - parts.spacing);
     let ack = Ack::Received { frame_pending: false };
     let sfd = us(10_000) + begin + Duration::from_micros(160);
     let told = &world.device(0).told;
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].event, Event::Transmitted { sfd, ack });
     assert_eq!(us(told[0].at), done);
-    assert_eq!(told[0].at, 10_000 + 6_386 - 1_120);
+    assert_eq!(told[0].at, 10_000 + 7_026 - 640 - 1_120);
     // The receiver has the frame after 130 octets at 8 MHz, while its radio still acknowledges.
     let received = &world.device(1).told[0];
     assert_eq!(received.frame, data(1, 0, 7, 127));
@@ -229,8 +229,9 @@ fn listening_starts_and_ends_as_scheduled() {
     };
     assert_eq!(fate_of_frame_at(19_999, window()), Fate::Asleep);
     assert_eq!(fate_of_frame_at(20_001, window()), Fate::Delivered);
-    // A frame for this node that began in time is received to its end.
-    assert_eq!(fate_of_frame_at(29_999, window()), Fate::Delivered);
+    // A frame for this node whose SFD ended in time is received to its end.
+    assert_eq!(fate_of_frame_at(29_839, window()), Fate::Delivered);
+    assert_eq!(fate_of_frame_at(29_841, window()), Fate::Abandoned);
     assert_eq!(fate_of_frame_at(30_001, window()), Fate::Asleep);
 }
 

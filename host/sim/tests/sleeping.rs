@@ -9,7 +9,7 @@ use kinglet::mac::{
     Sleeper, Slot, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
-use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, TURNAROUND, air_time};
+use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, LIFS, SIFS, TURNAROUND, air_time};
 use kinglet_sim::energy::RadioState;
 use kinglet_sim::ledger::Cause;
 use kinglet_sim::medium::MediumConfig;
@@ -30,6 +30,13 @@ fn exchange_us(radio: &RadioProfile, psdu_len: usize) -> u64 {
     radio.prepare_us + load + radio.start_us + frame + ack_us()
 }
 
+/// The same of a frame that a parent prepares while it still acknowledges a data request, without
+/// backoff: it follows that acknowledgement by a short interframe spacing at least.
+fn answer_us(radio: &RadioProfile, psdu_len: usize) -> u64 {
+    let prepared = exchange_us(radio, psdu_len) - air_time(psdu_len).as_micros() - ack_us();
+    prepared.max(SIFS.as_micros()) + air_time(psdu_len).as_micros() + ack_us()
+}
+
 /// From the end of a frame to that of its acknowledgement.
 fn ack_us() -> u64 {
     (TURNAROUND + air_time(ACK_PSDU)).as_micros()
@@ -38,7 +45,7 @@ fn ack_us() -> u64 {
 /// Microseconds in which the radio of `node` was neither asleep nor starting.
 fn on_us<D: Device>(world: &World<D>, node: usize) -> u64 {
     let times = world.energy(node).radio;
-    times.total() - times.of(RadioState::Sleep) - times.of(RadioState::Idle)
+    times.total() - times.of(RadioState::Sleep) - times.starting()
 }
 
 #[test]
@@ -49,7 +56,8 @@ fn a_transmission_from_sleep_wakes_the_radio_and_returns_it_to_sleep() {
     let acked = |e: &Event| matches!(e, Event::Transmitted { ack: Ack::Received { .. }, .. });
     assert!(world.device(0).events().iter().all(acked));
     let times = world.energy(0).radio;
-    assert_eq!(times.of(RadioState::Idle), AT86RF233.wake_us);
+    // The oscillator, then the synthesiser, which draws as much as the receiver.
+    assert_eq!((times.of(RadioState::Idle), times.of(RadioState::Settle)), (330, 80));
     assert_eq!(on_us(&world, 0), exchange_us(&AT86RF233, 60));
     assert_eq!(times.total(), 1_000_000);
 }
@@ -238,7 +246,7 @@ fn a_leaf_with_a_frame_at_its_parent_is_on_until_it_has_acknowledged_it() {
         assert_eq!((leaf.received, leaf.outcomes.len()), (10, 10));
         assert_eq!(leaf.outcomes[0], DataRequestOutcome::Received { more: true });
         assert_eq!(leaf.outcomes[9], DataRequestOutcome::Received { more: false });
-        let one = exchange_us(&radio, REQUEST_PSDU) + exchange_us(&radio, ANSWER_PSDU);
+        let one = exchange_us(&radio, REQUEST_PSDU) + answer_us(&radio, ANSWER_PSDU);
         assert_eq!(on_us(&world, 1), 10 * one, "{}", radio.name);
     }
 }
@@ -251,8 +259,10 @@ fn a_burst_takes_one_data_request() {
     world.run_until(Instant::from_millis(500));
     assert_eq!(world.device(1).outcomes, [DataRequestOutcome::Received { more: false }]);
     assert_eq!(world.device(1).received, 3);
-    let exchanges = exchange_us(&NRF52840, REQUEST_PSDU) + 3 * exchange_us(&NRF52840, ANSWER_PSDU);
-    assert_eq!(on_us(&world, 1), exchanges);
+    // The second and third frame follow the acknowledgement of the one before by a long spacing.
+    let exchanges = exchange_us(&NRF52840, REQUEST_PSDU) + answer_us(&NRF52840, ANSWER_PSDU);
+    let others = 2 * (LIFS.as_micros() + exchange_us(&NRF52840, ANSWER_PSDU));
+    assert_eq!(on_us(&world, 1), exchanges + others);
 }
 
 #[test]
@@ -270,7 +280,7 @@ fn a_radio_with_one_bit_wakes_the_others_for_an_empty_frame() {
             _ => DataRequestOutcome::NothingPending,
         };
         assert_eq!(leaf.outcomes, [outcome]);
-        let answer = u64::from(empty) * exchange_us(&radio, 11);
+        let answer = u64::from(empty) * answer_us(&radio, 11);
         assert_eq!(on_us(&world, 2), exchange_us(&radio, REQUEST_PSDU) + answer);
     }
 }

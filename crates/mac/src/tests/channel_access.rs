@@ -31,6 +31,8 @@ fn the_sequence_of_backoffs_of_one_device_is_uniform_too() {
         submitted(&mut mac, &mut now);
         transmitted(&mut mac, now, Ack::Received { frame_pending: false });
         assert!(mac.poll_outcome(now).is_some());
+        // Long after the interframe spacing.
+        now += Duration::from_millis(10);
     }
     assert_uniform(&counts);
 }

@@ -9,6 +9,7 @@ mod receiving;
 mod retrying;
 mod sampling;
 mod securing;
+mod spacing;
 
 use crate::*;
 use kinglet_radio::{Access, Ack, Capabilities, Command, Event, MAX_FRAME, Start};

@@ -1,6 +1,7 @@
 //! Frames that begin and end on the air, at the sender and at everyone in reach.
 
 use super::Core;
+use super::synchronise::survives;
 use crate::ber::{ln_success, mw_from_dbm};
 use crate::energy::RadioState;
 use crate::interference::Interference;
@@ -71,27 +72,26 @@ impl Core {
         let (mw, dbm) = (link.gain_mw * begin.power, link.gain_dbm + begin.power_dbm);
         let channel = begin.on_air.channel;
         let now = self.now;
+        self.before_change(node);
         let (sender, radio) = pair(&mut self.radios, from as usize, node);
-        let receivable = !link.interference_only && dbm >= radio.sensitivity_dbm;
-        let sensed = receivable || (!link.interference_only && dbm >= radio.cca_threshold_dbm);
+        let receivable = !link.interference_only && dbm >= radio.weakest_dbm;
+        let carrier = !link.interference_only && dbm >= radio.sensitivity_dbm;
         let same_channel = channel == radio.channel;
         let overlapping = same_channel && radio.signals.iter().any(|s| s.channel == channel);
         let header = &sender.sending().header;
         let mine = receivable && header.accepted_by(&radio.filter).0;
-        if let Some(mut lock) = radio.lock
-            && same_channel
-        {
-            if self.overlap == Overlap::SinrBer {
-                let disturbance_mw = self.noise_mw + radio.interference(lock.from).1;
-                integrate(&mut lock, node, now, disturbance_mw, &mut self.interference);
+        if same_channel {
+            for lock in [&mut radio.lock, &mut radio.rival].into_iter().flatten() {
+                lock.interfered = true;
             }
-            lock.interfered = true;
-            radio.lock = Some(lock);
         }
-        radio.signals.push(Signal { mw, dbm, from, channel, sensed });
+        let unnoticed = link.interference_only;
+        radio.signals.push(Signal { mw, dbm, from, channel, unnoticed, carrier });
         let new = Lock {
             from,
-            mw,
+            begin: now,
+            synchronised: false,
+            mw: mw * radio.demodulated,
             dbm,
             loss: link.loss,
             interfered: overlapping,
@@ -107,6 +107,25 @@ impl Core {
                 self.fate(node, from, fate, mine);
             }
         }
+    }
+
+    /// What is on the air at `node` is about to change: what has been there until now is accounted
+    /// for.
+    fn before_change(&mut self, node: usize) {
+        self.synchronise(node);
+        self.measure(node);
+        if self.overlap != Overlap::SinrBer {
+            return;
+        }
+        let radio = &self.radios[node];
+        let Some(mut lock) = radio.lock else { return };
+        let mut rival = radio.rival;
+        for lock in core::iter::once(&mut lock).chain(&mut rival) {
+            let disturbance_mw = self.noise_mw + self.radios[node].interference(lock.from).1;
+            integrate(lock, node, self.now, disturbance_mw, &mut self.interference);
+        }
+        let radio = &mut self.radios[node];
+        (radio.lock, radio.rival) = (Some(lock), rival);
     }
 
     /// Decides whether `new` is received (`None`) or already lost, and what it does to the frame
@@ -143,6 +162,7 @@ impl Core {
         };
         match self.overlap {
             Overlap::Strict => radio.lock = Some(Lock { corrupted: true, ..old }),
+            Overlap::SinrBer if receivable => return self.compete(node, old, new),
             Overlap::SinrBer => {}
             Overlap::Capture { threshold_db, relock } => {
                 let threshold = threshold_db as f32;
@@ -162,30 +182,28 @@ impl Core {
     /// A frame ends at a receiver that it had reached when it began.
     fn depart(&mut self, from: u32, node: usize, truncated: bool) {
         let now = self.now;
+        let here = |signal: &Signal| signal.from == from;
+        let Some(index) = self.radios[node].signals.iter().position(here) else { return };
+        self.before_change(node);
         let radio = &mut self.radios[node];
-        let Some(index) = radio.signals.iter().position(|s| s.from == from) else { return };
-        if self.overlap == Overlap::SinrBer
-            && let Some(mut lock) = radio.lock
-        {
-            let disturbance_mw = self.noise_mw + radio.interference(lock.from).1;
-            integrate(&mut lock, node, now, disturbance_mw, &mut self.interference);
-            radio.lock = Some(lock);
-        }
         let signal = radio.signals.swap_remove(index);
-        if signal.sensed && signal.channel == radio.channel {
-            radio.last_sensed = now;
+        if signal.carrier && signal.channel == radio.channel {
+            radio.last_carrier = now;
+        }
+        if let Some(rival) = radio.rival.take_if(|rival| rival.from == from) {
+            self.fate(node, from, Fate::Truncated, rival.mine);
+            return;
         }
         let Some(lock) = radio.lock.filter(|lock| lock.from == from) else { return };
         radio.lock = None;
         self.turn(node, now, RadioState::Listen);
         let random = &mut self.radios[node].reception_random;
-        let overlap_fate = if lock.interfered { Fate::Collision } else { Fate::Noise };
         let lost = if truncated {
             Some(Fate::Truncated)
         } else if lock.corrupted {
             Some(Fate::Collision)
-        } else if lock.ln_success < 0.0 && !random.chance(libm::exp(lock.ln_success)) {
-            Some(overlap_fate)
+        } else if !survives(&lock, random) {
+            Some(lock.cause_of_loss())
         } else if lock.loss > 0 && (random.bits() < lock.loss || lock.loss == u32::MAX) {
             Some(Fate::Loss)
         } else {
@@ -222,9 +240,9 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
     }
 }
 
-/// Accounts the stretch since `lock.segment` at `node`, with `disturbance_mw` of noise and frames
+/// Accounts the stretch from `lock.segment` to `now` at `node`, with `disturbance_mw` of noise and frames
 /// and with what others send in the meantime.
-fn integrate(
+pub(super) fn integrate(
     lock: &mut Lock,
     node: usize,
     now: u64,

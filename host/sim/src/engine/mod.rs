@@ -5,10 +5,14 @@
 //! | `mod.rs` | commands, modes, dispatch of timers |
 //! | `transmit.rs` | from a command to the air: loading, backoff, assessment, waiting for the ACK |
 //! | `air.rs` | frames beginning and ending at receivers, overlap |
+//! | `synchronise.rs` | finding the preamble of a frame, or that of a rival |
+//! | `sense.rs` | assessing the channel |
 //! | `receive.rs` | filter, automatic acknowledgement, readout |
 
 mod air;
 mod receive;
+mod sense;
+mod synchronise;
 mod transmit;
 
 use crate::energy::RadioState;
@@ -20,12 +24,16 @@ use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio};
 use crate::rng::{Purpose, stream};
 use crate::stats::{Counters, Fate};
 use kinglet_radio::{
-    Access, Busy, CCA, Channel, Command, Event, MAX_FRAME, OCTET, Start, air_time,
+    Access, Busy, CCA, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start, air_time,
 };
 use kinglet_time::Instant;
 
 /// From the first symbol of the preamble to the end of the SFD: four octets and one.
 pub(crate) const SHR_US: u64 = 5 * OCTET.as_micros();
+
+/// How far below its sensitivity a radio receives frames at times, in dB. From there on not one
+/// acknowledgement, the shortest of frames, in ten thousand is received.
+const GREY_DB: f64 = 6.0;
 
 /// What is told to a device. The octets of a received frame are in its radio's `incoming`.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +64,10 @@ impl Core {
         let positions: Vec<_> = nodes.iter().map(|n| n.position).collect();
         let sensitivity = nodes.iter().map(|n| n.radio.sensitivity_dbm).fold(0.0, f64::min);
         let power = nodes.iter().map(|n| f64::from(n.radio.max_power_dbm())).fold(0.0, f64::max);
+        let grey_db = if medium.overlap == Overlap::SinrBer { GREY_DB } else { 0.0 };
         let radios = nodes.iter().enumerate().map(|(i, config)| {
             let of = |purpose| stream(seed, i as u64, purpose);
-            Radio::new(config, of(Purpose::Csma), of(Purpose::Reception))
+            Radio::new(config, grey_db, of(Purpose::Csma), of(Purpose::Reception))
         });
         Core {
             now: 0,
@@ -199,11 +208,10 @@ impl Core {
         let radio = &mut self.radios[node];
         match radio.mode {
             Mode::Receive { from, until, channel }
-                if now < until && now.saturating_add(radio.profile.wake_us) >= from =>
+                if now < until && now.saturating_add(radio.profile.wake_us()) >= from =>
             {
                 if radio.phase == Phase::Off {
-                    let until = now + radio.profile.wake_us;
-                    return self.enter(node, Phase::Waking, until, RadioState::Idle);
+                    return self.wake(node);
                 }
                 radio.channel = channel;
                 if radio.phase != Phase::Listen {
@@ -218,6 +226,19 @@ impl Core {
         }
     }
 
+    /// From sleep to where frames are heard or prepared.
+    fn wake(&mut self, node: usize) {
+        let until = self.now + self.radios[node].profile.wake_us();
+        self.enter(node, Phase::Waking, until, RadioState::Idle);
+    }
+
+    /// The oscillator has started before the synthesiser did.
+    fn on_awake(&mut self, node: usize) {
+        let settling = self.now - self.radios[node].profile.synthesiser_us;
+        self.turn(node, settling, RadioState::Settle);
+        self.settle(node);
+    }
+
     /// Arms the timer of what is scheduled: a transmission, or the start or end of a receive mode.
     fn arm_schedule(&mut self, node: usize) {
         let now = self.now;
@@ -227,7 +248,7 @@ impl Core {
             at = job.begin_at;
         }
         if let Mode::Receive { from, until, .. } = radio.mode {
-            let wake = from.saturating_sub(radio.profile.wake_us);
+            let wake = from.saturating_sub(radio.profile.wake_us());
             if wake > now {
                 at = at.min(wake);
             }
@@ -263,22 +284,29 @@ impl Core {
     }
 
     /// Whether a command may take over: the radio is off, or listening and not receiving a frame
-    /// that its filter takes.
-    fn can_interrupt(&self, node: usize) -> bool {
+    /// that its filter takes. Before the end of the SFD it knows of no frame.
+    fn can_interrupt(&mut self, node: usize) -> bool {
+        self.synchronise(node);
         let radio = &self.radios[node];
         match radio.phase {
             Phase::Off => true,
             // Without a filter in hardware, every frame counts as one for this node.
-            Phase::Listen => radio.lock.is_none_or(|lock| !lock.mine && radio.auto_ack),
+            Phase::Listen => {
+                radio.lock.is_none_or(|lock| !lock.synchronised || (!lock.mine && radio.auto_ack))
+            }
             _ => false,
         }
     }
 
-    /// Gives up the frame being received.
+    /// Gives up the frame being received, and that whose preamble is being searched.
     fn abandon(&mut self, node: usize) {
-        if let Some(lock) = self.radios[node].lock.take() {
-            self.turn(node, self.now, RadioState::Listen);
-            self.fate(node, lock.from, Fate::Abandoned, lock.mine);
+        self.synchronise(node);
+        let radio = &mut self.radios[node];
+        let rival = radio.rival.take();
+        let Some(lock) = radio.lock.take() else { return };
+        self.turn(node, self.now, RadioState::Listen);
+        for lost in [Some(lock), rival].into_iter().flatten() {
+            self.fate(node, lost.from, Fate::Abandoned, lost.mine);
         }
     }
 
@@ -299,7 +327,8 @@ impl Core {
 
     fn on_phase_end(&mut self, node: usize) {
         match self.radios[node].phase {
-            Phase::Waking | Phase::Readout => self.settle(node),
+            Phase::Waking => self.on_awake(node),
+            Phase::Readout => self.settle(node),
             Phase::Access => self.on_access_end(node),
             Phase::Turnaround => self.send_frame(node),
             Phase::Air => self.on_sent(node),
@@ -307,6 +336,7 @@ impl Core {
             Phase::AckTurnaround => self.send_ack(node),
             Phase::AckAir => {
                 self.end_air(node, false);
+                self.radios[node].spaced_until = self.now + SIFS.as_micros();
                 self.settle(node);
             }
             Phase::Off | Phase::Listen => {}
@@ -326,27 +356,6 @@ impl Core {
             let end = start + air_time(sender.sending().psdu_len()).as_micros();
             self.observer.fate(self.now, node, from, start..end, fate, mine);
         }
-    }
-
-    /// Whether a frame was on the air at `node`, or ended, since `since`.
-    fn channel_busy(&mut self, node: usize, since: u64) -> bool {
-        let others_mw = match self.interference.exists() {
-            true => self.interference.mean_mw(node, since..self.now),
-            false => 0.0,
-        };
-        let radio = &self.radios[node];
-        if !self.hidden_terminals {
-            let (frames, last) = self.on_air[usize::from(radio.channel.number())];
-            return frames > 0 || last > since || others_mw >= radio.cca_threshold_mw;
-        }
-        let mut energy = others_mw;
-        for signal in radio.signals.iter().filter(|s| s.channel == radio.channel) {
-            if signal.sensed {
-                return true;
-            }
-            energy += signal.mw;
-        }
-        radio.last_sensed > since || energy >= radio.cca_threshold_mw
     }
 
     /// Switches `node` off at once, as a reset does: a frame on the air is cut short, commands and

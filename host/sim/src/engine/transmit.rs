@@ -15,11 +15,11 @@ impl Core {
             && radio.outgoing.header.sequence == Some(sequence)
         {
             let slept = radio.meter.asleep(self.now) - slept;
-            radio.meter.slept_between_attempts(slept.saturating_sub(radio.profile.wake_us));
+            radio.meter.slept_between_attempts(slept.saturating_sub(radio.profile.wake_us()));
         }
         if let Start::At(sfd) = job.start {
             let wake = match self.radios[node].phase {
-                Phase::Off => self.radios[node].profile.wake_us,
+                Phase::Off => self.radios[node].profile.wake_us(),
                 _ => 0,
             };
             let lead = SHR_US + self.lead_us(node, job.access) + wake;
@@ -43,22 +43,22 @@ impl Core {
         let radio = &mut self.radios[node];
         let Some(job) = &mut radio.job else { return };
         let p = &radio.profile;
-        if radio.phase == Phase::Off && p.wake_us > 0 {
-            let until = now + p.wake_us;
+        if radio.phase == Phase::Off && p.wake_us() > 0 {
             if matches!(job.start, Start::At(_)) {
-                job.begin_at = until;
+                job.begin_at = now + p.wake_us();
             }
-            return self.enter(node, Phase::Waking, until, RadioState::Idle);
+            return self.wake(node);
         }
         job.begun = true;
         radio.channel = job.channel;
         let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
+        let sense = match job.access {
+            Access::Immediate => 0,
+            Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,
+        };
         let mut ready_at = now + p.prepare_us + load + p.start_us;
+        ready_at = ready_at.max(radio.spaced_until.saturating_sub(sense));
         if let Start::At(sfd) = job.start {
-            let sense = match job.access {
-                Access::Immediate => 0,
-                Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,
-            };
             let wanted = sfd.as_micros().saturating_sub(SHR_US + sense);
             if ready_at > wanted {
                 // The radio went to sleep after the command had been planned.
@@ -69,19 +69,19 @@ impl Core {
         radio.ready_at = ready_at;
         let end = match (job.access, job.start) {
             (Access::Immediate, _) => {
-                radio.sense_at = NEVER;
+                radio.assess_at(NEVER);
                 ready_at
             }
             // Random backoff and a fixed start exclude each other: a scheduled transmission
             // assesses the channel once.
             (Access::Cca, _) | (Access::Csma(_), Start::At(_)) => {
-                radio.sense_at = ready_at;
+                radio.assess_at(ready_at);
                 ready_at + CCA.as_micros()
             }
             (Access::Csma(params), Start::Asap) => {
                 job.exponent = params.min_be.min(params.max_be);
                 let units = radio.csma_random.below(1 << job.exponent.min(8));
-                radio.sense_at = ready_at + u64::from(units) * UNIT_BACKOFF.as_micros();
+                radio.assess_at(ready_at + u64::from(units) * UNIT_BACKOFF.as_micros());
                 radio.sense_at + CCA.as_micros()
             }
         };
@@ -125,7 +125,7 @@ impl Core {
                 radio.job = Some(Job { exponent, attempts, ..job });
                 let units = radio.csma_random.below(1 << exponent.min(8));
                 radio.ready_at = self.now;
-                radio.sense_at = self.now + u64::from(units) * UNIT_BACKOFF.as_micros();
+                radio.assess_at(self.now + u64::from(units) * UNIT_BACKOFF.as_micros());
                 let until = radio.sense_at + CCA.as_micros();
                 self.enter(node, Phase::Access, until, RadioState::Ready);
             }

@@ -111,6 +111,7 @@ pub fn node(number: usize, x_m: f64) -> NodeConfig {
         radio: AT86RF233,
         host: HostCost::NONE,
         drift_ppm: 0,
+        phase_us: 0,
     }
 }
 
@@ -138,4 +139,13 @@ pub fn matrix(links: &[(usize, usize, f64)]) -> Connectivity {
 
 pub fn run(world: &mut World<Script>, us: u64) {
     world.run_until(Instant::from_micros(us));
+}
+
+/// A device that listens and sends `frames` broadcasts of `psdu_len` octets, one every 10 ms,
+/// whatever is on the air.
+pub fn broadcasts(frames: u64, source: u16, psdu_len: usize) -> Script {
+    (0..frames).fold(Script::listening(), |script, i| {
+        let frame = data(0xFFFF, source, i as u8, psdu_len);
+        script.send(10_000 + i * 10_000, transmit(Access::Immediate, false), frame)
+    })
 }

@@ -1,0 +1,22 @@
+//! Interframe spacing (IEEE 802.15.4-2015, 6.2.4): those who hear a frame need time to take it in
+//! before the next one of the same device. CSMA-CA for a frame begins when the spacing after what
+//! this MAC sent before is over; acknowledgements do not wait. After an acknowledgement that the
+//! radio has sent by itself it is the radio that waits (see the rules of [`kinglet_radio`]).
+
+use crate::mac::{Mac, Sizes};
+use crate::transmit::end_of_frame;
+use kinglet_radio::{ACK_PSDU, FCS_LEN, TURNAROUND, air_time, spacing_after};
+use kinglet_time::Instant;
+
+impl<S: Sizes> Mac<S> {
+    /// A frame of `len` octets without FCS, or its acknowledgement, ended at `end`.
+    pub(crate) fn space_after(&mut self, end: Instant, len: usize) {
+        let until = end + spacing_after(len.saturating_add(FCS_LEN));
+        self.spaced_until = self.spaced_until.max(until);
+    }
+}
+
+/// When the acknowledgement ends of a frame of `len` octets whose SFD ended at `sfd`.
+pub(crate) fn end_of_ack(sfd: Instant, len: usize) -> Instant {
+    end_of_frame(sfd, len) + TURNAROUND + air_time(ACK_PSDU)
+}

@@ -1,0 +1,90 @@
+//! A receiver that listens searches for preambles, and has a frame when it has found the start of
+//! frame delimiter. Nothing happens in the event queue for it: what was found is decided when
+//! somebody asks, as what is on the air changes only at events.
+//!
+//! Of frames whose preambles overlap the first is found, if all of its bits up to the SFD are right;
+//! otherwise the strongest of those that began meanwhile has its chance. A frame that begins after a
+//! SFD is lost on a receiver that stays with the one it has.
+
+use super::air::integrate;
+use super::{Core, SHR_US};
+use crate::energy::RadioState;
+use crate::medium::Overlap;
+use crate::radio::{Lock, Phase};
+use crate::stats::Fate;
+use kinglet_radio::OCTET;
+
+/// From the first symbol of a frame until its filter has seen where it goes: PHR, frame control,
+/// sequence number, PAN identifier and short address follow the SFD.
+const FILTERED_US: u64 = SHR_US + (1 + 2 + 1 + 2 + 2) * OCTET.as_micros();
+
+impl Core {
+    /// Decides what the receiver of `node` has found by now.
+    pub(super) fn synchronise(&mut self, node: usize) {
+        while let Some(lock) = self.radios[node].lock
+            && !lock.synchronised
+            && self.now >= lock.begin + SHR_US
+        {
+            self.find(node, lock);
+        }
+    }
+
+    /// The SFD of `lock` has passed: it has been found, or its rival has its chance.
+    fn find(&mut self, node: usize, mut lock: Lock) {
+        let at = lock.begin + SHR_US;
+        if self.overlap == Overlap::SinrBer {
+            let disturbance_mw = self.noise_mw + self.radios[node].interference(lock.from).1;
+            integrate(&mut lock, node, at, disturbance_mw, &mut self.interference);
+        }
+        let radio = &mut self.radios[node];
+        let rival = radio.rival.take();
+        let (won, lost) = match survives(&lock, &mut radio.reception_random) {
+            true => (Some(Lock { synchronised: true, ln_success: 0.0, ..lock }), rival),
+            false => (rival, Some(lock)),
+        };
+        radio.lock = won;
+        if won.is_none() {
+            self.turn(node, at, RadioState::Listen);
+        }
+        if let Some(lost) = lost {
+            self.fate(node, lost.from, lost.cause_of_loss(), lost.mine);
+        }
+    }
+
+    /// `new` begins while the receiver of `node` is busy with `old`, under
+    /// [`Overlap::SinrBer`]. Tells what became of it if it is lost already.
+    pub(super) fn compete(&mut self, node: usize, old: Lock, new: Lock) -> Option<Fate> {
+        let radio = &mut self.radios[node];
+        if old.synchronised {
+            let rejected = radio.profile.searches_after_filter
+                && radio.phase == Phase::Listen
+                && (radio.auto_ack && !old.mine)
+                && new.begin >= old.begin + FILTERED_US;
+            if !rejected {
+                return Some(Fate::Collision);
+            }
+            radio.lock = Some(new);
+            self.fate(node, old.from, Fate::Abandoned, old.mine);
+            return None;
+        }
+        if radio.rival.is_some_and(|rival| rival.mw >= new.mw) {
+            return Some(Fate::Collision);
+        }
+        if let Some(weaker) = radio.rival.replace(new) {
+            self.fate(node, weaker.from, Fate::Collision, weaker.mine);
+        }
+        None
+    }
+}
+
+impl Lock {
+    /// What a frame that had bit errors was lost to.
+    pub(super) fn cause_of_loss(&self) -> Fate {
+        if self.interfered { Fate::Collision } else { Fate::Noise }
+    }
+}
+
+/// Whether all bits of `lock` so far are right.
+pub(super) fn survives(lock: &Lock, random: &mut crate::rng::Stream) -> bool {
+    lock.ln_success == 0.0 || random.chance(libm::exp(lock.ln_success))
+}
