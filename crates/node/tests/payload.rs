@@ -34,7 +34,9 @@ fn pull_unless(
             let frame = submission.frame.to_vec();
             let lost = lost(&frame);
             let ack = if lost { Ack::Missing } else { Ack::Received { frame_pending: false } };
-            node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
+            // So long ago that the interframe spacing is over.
+            let sfd = now - Duration::from_millis(10);
+            node.handle_radio(now, Event::Transmitted { sfd, ack }, &mut []);
             return Some((frame, !lost));
         }
     }
@@ -162,8 +164,8 @@ fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
 fn a_reboot_changes_the_tag_of_the_first_datagram() {
     let tag = |boot| {
         let mut node = node::<Mote>(1, boot, 2, radio());
-        node.net().ping(Instant::ZERO, global(2), 1, 1, &[0; 500]).unwrap();
-        fragment(&pull(Instant::ZERO, &mut node).unwrap()).unwrap().0.tag
+        node.net().ping(Instant::from_secs(1), global(2), 1, 1, &[0; 500]).unwrap();
+        fragment(&pull(Instant::from_secs(1), &mut node).unwrap()).unwrap().0.tag
     };
     let tags: std::collections::BTreeSet<_> = (0..100).map(tag).collect();
     assert!(tags.len() > 95, "{} different tags", tags.len());
@@ -187,7 +189,7 @@ fn a_node_is_a_constant_and_keeps_to_its_memory() {
 #[test]
 fn a_segment_of_so_many_frames_takes_so_many_frames() {
     for frames in 1..=8 {
-        let now = Instant::ZERO;
+        let now = Instant::from_secs(1);
         let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
         let mss = nodes[0].mss_for_frames(global(2), frames).unwrap();
         let config = ConnectionConfig { mss, nagle: false, ..ConnectionConfig::DEFAULT };
@@ -226,7 +228,7 @@ fn the_class_of_five_frames_is_that_of_the_paper() {
 
 #[test]
 fn the_frames_of_a_segment_can_be_changed_while_a_connection_lasts() {
-    let now = Instant::ZERO;
+    let now = Instant::from_secs(1);
     let (mut nodes, [client, server]) = connected(now);
     for frames in [3, 1, 5, 2] {
         nodes[0].set_segment_frames(client, frames).unwrap();

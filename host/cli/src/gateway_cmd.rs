@@ -1,6 +1,7 @@
 //! `kinglet gateway`: a simulated network behind a TUN device.
 
 use crate::exit::{Code, Failure};
+use crate::sim_cmd::warn;
 use kinglet_gateway::show::Output;
 use kinglet_gateway::{GatewayError, Options};
 use kinglet_lab::scenario::Scenario;
@@ -37,6 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let Args { file, serial, tun, json } = args;
     let scenario = Scenario::from_file(&file)?;
+    warn(&file, &scenario);
     let output = if json { Output::Json } else { Output::Text };
     match kinglet_gateway::run(&scenario, &Options { serial, tun, output }) {
         Ok(()) => Ok(Code::Success),

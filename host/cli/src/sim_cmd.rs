@@ -6,7 +6,7 @@ use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
 use kinglet_lab::tables;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 #[derive(clap::Args)]
@@ -46,6 +46,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let scenario = Scenario::from_file(&args.file)?;
+    warn(&args.file, &scenario);
     if let Some(path) = &args.report {
         // Before the simulation, which may take long.
         writable(path)?;
@@ -84,6 +85,13 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         return Err(Failure { code: Code::Io, message });
     }
     Ok(if stopped { Code::Interrupted } else { Code::Success })
+}
+
+/// Says on standard error what will not work.
+pub(crate) fn warn(file: &Path, scenario: &Scenario) {
+    for warning in scenario.warnings() {
+        eprintln!("kinglet: {}: {warning}", file.display());
+    }
 }
 
 /// Two instants in seconds.

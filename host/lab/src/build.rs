@@ -5,7 +5,7 @@ use crate::flows::Builder;
 use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::scenario::{
-    self, Buffer, Csma, Mss, NodeId, Overlap, Propagation, Queue, RadioProfile, Role, Routing,
+    self, Buffer, Cca, Csma, Mss, NodeId, Overlap, Propagation, Queue, RadioProfile, Role, Routing,
     Scenario, Source,
 };
 use core::net::Ipv6Addr;
@@ -20,7 +20,9 @@ use kinglet::{Config, Node, Polling};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
-use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile as SimRadio};
+use kinglet_sim::profile::{
+    AT86RF233, CcaMode, NOISE_FLOOR_DBM, NRF52840, RadioProfile as SimRadio,
+};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 
@@ -34,8 +36,6 @@ pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 
 /// The host behind the border router: where the gateway's TUN device ends. Outside of the mesh's 64
 /// bits, so that motes send to it by way of the border router.
 pub const HOST_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
-/// Received power on a unit disc, in dBm; it decides nothing there.
-const DISC_RSSI_DBM: f64 = -60.0;
 /// macShortAddress of a device that has none.
 const NO_SHORT: u16 = 0xfffe;
 /// The host's EUI-64: locally administered.
@@ -143,21 +143,32 @@ pub(crate) fn listen(connection: ConnectionConfig) -> ListenConfig {
 
 /// The radio profile that a scenario names.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
-    match scenario.radio.profile {
+    let mut radio = match scenario.radio.profile {
         RadioProfile::At86rf233 => AT86RF233,
         RadioProfile::Nrf52840 => NRF52840,
-    }
+    };
+    radio.cca.mode = match scenario.radio.cca {
+        None => radio.cca.mode,
+        Some(Cca::Energy) => CcaMode::Energy,
+        Some(Cca::Carrier) => CcaMode::Carrier,
+        Some(Cca::Either) => CcaMode::Either,
+        Some(Cca::Both) => CcaMode::Both,
+    };
+    radio.cca.threshold_dbm = scenario.radio.cca_threshold_dbm.unwrap_or(radio.cca.threshold_dbm);
+    radio
 }
 
 fn medium_of(scenario: &Scenario) -> MediumConfig {
     let medium = &scenario.medium;
-    let mut noise_floor_dbm = -105.0; // -111 dBm thermal in 2 MHz and a noise figure of 6 dB
+    let mut noise_floor_dbm = NOISE_FLOOR_DBM;
     let connectivity = match &medium.propagation {
-        Propagation::UnitDisc { range_m, interference_range_m } => Connectivity::UnitDisc {
-            range_m: *range_m,
-            interference_range_m: Some(*interference_range_m),
-            rssi_dbm: DISC_RSSI_DBM,
-        },
+        Propagation::UnitDisc { range_m, interference_range_m, rssi_dbm } => {
+            Connectivity::UnitDisc {
+                range_m: *range_m,
+                interference_range_m: Some(*interference_range_m),
+                rssi_dbm: *rssi_dbm,
+            }
+        }
         Propagation::LinkMatrix { links } => Connectivity::LinkMatrix(
             links.iter().flat_map(|link| both_ways(link).into_iter().flatten()).collect(),
         ),
@@ -270,12 +281,17 @@ fn csl_of(csl: scenario::Csl) -> mac::Csl {
     }
 }
 
-/// How much too fast the clock of `node` is: anything from the slowest to the fastest allowed, in
-/// parts per million.
-fn drift_of(scenario: &Scenario, node: NodeId, seed: u64) -> i32 {
+/// Clocks of nodes differ by less than this when a run begins, in microseconds. Without that, nodes
+/// whose timers are all multiples of a symbol would stay in phase on its grid for ever.
+const PHASES_US: u32 = 1_000;
+
+/// How much too fast the clock of `node` is, anything from the slowest to the fastest allowed, in
+/// parts per million, and what it shows at the beginning, in microseconds.
+fn clock_of(scenario: &Scenario, node: NodeId, seed: u64) -> (i32, u32) {
     let most = scenario.radio.drift_ppm;
-    let drawn = stream(seed, u64::from(node), Purpose::Clock).below(2 * most + 1);
-    drawn as i32 - most as i32
+    let mut random = stream(seed, u64::from(node), Purpose::Clock);
+    let drift = random.below(2 * most + 1) as i32 - most as i32;
+    (drift, random.below(PHASES_US))
 }
 
 /// When a leaf asks its parent.
@@ -439,12 +455,14 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     introduce(scenario, &mut stacks);
     let nodes = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
         let place = &scenario.nodes[node as usize];
+        let (drift_ppm, phase_us) = clock_of(scenario, node, seed);
         let config = NodeConfig {
             position: Position { x_m: place.x_m, y_m: place.y_m },
             filter: stack.filter(),
             radio: radio_of(scenario),
             host: host_cost_of(&scenario.radio),
-            drift_ppm: drift_of(scenario, node, seed),
+            drift_ppm,
+            phase_us,
         };
         let station = Station::new(stack, apps);
         let wire = if place.role == Role::BorderRouter { wire.take() } else { None };

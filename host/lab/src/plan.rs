@@ -9,8 +9,8 @@ use kinglet_mac as mac;
 /// (Fig. 3a). Scenarios use as much of it as they say.
 pub const BUFFER: usize = 4096;
 
-/// Sockets of a node: one to send from and several to receive at.
-pub const UDP_SOCKETS: usize = 8;
+/// Sockets of a node: to send from and to receive at, one for each flow of datagrams.
+pub const UDP_SOCKETS: usize = 24;
 /// Static routes of a node, the default route included.
 pub const ROUTES: usize = 64;
 /// TCP connections of a node. Ten at once for a web server, and two to spare.

@@ -7,7 +7,7 @@ use crate::plan::{BUFFER, CHILDREN, ROUTES};
 use crate::run::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::energy::{Energy, RadioState};
+use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::{Kind, Timeline};

@@ -138,6 +138,15 @@ impl Scenario {
         }
     }
 
+    /// What will not work in this scenario though it can be simulated: flows between nodes that no
+    /// static route connects.
+    pub fn warnings(&self) -> Vec<String> {
+        match self.net.routing {
+            Routing::Static => topology::missing_paths(self),
+            Routing::Mesh => Vec::new(),
+        }
+    }
+
     /// For each node the parent that it asks for its packets, if it is a leaf: the one that it was
     /// given, else its next hop to the border router, or to node 0 if there is none.
     pub fn parents(&self) -> Vec<Option<NodeId>> {
@@ -158,6 +167,10 @@ pub struct Radio {
     pub drift_ppm: u32,
     /// CPU time that a node spends on what it sends and receives.
     pub host_cost: HostCost,
+    /// What makes the channel busy, if not what the profile says.
+    pub cca: Option<Cca>,
+    /// The threshold of energy for that in dBm, if not the profile's.
+    pub cca_threshold_dbm: Option<f64>,
 }
 
 impl Default for Radio {
@@ -168,6 +181,36 @@ impl Default for Radio {
             tx_power_dbm: 0.0,
             drift_ppm: 0,
             host_cost: HostCost::Micros(0),
+            cca: None,
+            cca_threshold_dbm: None,
+        }
+    }
+}
+
+/// What makes the channel busy (IEEE 802.15.4-2015, 10.2.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cca {
+    /// Energy at or above the threshold, averaged over eight symbols.
+    Energy,
+    /// A frame that could be received.
+    Carrier,
+    /// One of both.
+    Either,
+    /// Both.
+    Both,
+}
+
+impl Cca {
+    /// All of them.
+    pub const ALL: [Cca; 4] = [Cca::Energy, Cca::Carrier, Cca::Either, Cca::Both];
+
+    /// The name in scenario files and labels.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cca::Energy => "energy",
+            Cca::Carrier => "carrier",
+            Cca::Either => "either",
+            Cca::Both => "both",
         }
     }
 }
@@ -197,6 +240,10 @@ pub enum HostCost {
     Measured,
 }
 
+/// Received power on a unit disc unless a scenario says otherwise, in dBm: well above every
+/// threshold.
+pub(crate) const DISC_RSSI_DBM: f64 = -60.0;
+
 /// What connects the radios, and what happens when frames overlap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
@@ -214,7 +261,11 @@ pub struct Medium {
 impl Default for Medium {
     fn default() -> Self {
         Medium {
-            propagation: Propagation::UnitDisc { range_m: 10.0, interference_range_m: 10.0 },
+            propagation: Propagation::UnitDisc {
+                range_m: 10.0,
+                interference_range_m: 10.0,
+                rssi_dbm: DISC_RSSI_DBM,
+            },
             overlap: Overlap::SinrBer,
             hidden_terminals: true,
             frame_loss: 0.0,
@@ -225,12 +276,15 @@ impl Default for Medium {
 /// Who hears whom.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Propagation {
-    /// Everyone within `range_m` receives; everyone within `interference_range_m` is disturbed.
+    /// Everyone within `range_m` receives; everyone within `interference_range_m` is disturbed,
+    /// without being able to hear or sense it.
     UnitDisc {
         /// Reception and carrier sense, in metres.
         range_m: f64,
         /// Interference, in metres; at least `range_m`.
         interference_range_m: f64,
+        /// Received power of every signal, in dBm. Carrier sense may not notice a weak one.
+        rssi_dbm: f64,
     },
     /// Exactly the listed links.
     LinkMatrix {

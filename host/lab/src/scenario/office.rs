@@ -9,6 +9,7 @@
 //! leaves are three and five hops away.
 
 use super::{Interferer, NodeId, NodePlace, Propagation, Role, Scenario, Wire};
+use kinglet_sim::profile::NOISE_FLOOR_DBM;
 
 /// Metres east and north. Node numbers are those of the paper less one.
 const ROUTERS: [(f64, f64); 11] = [
@@ -47,7 +48,7 @@ impl Scenario {
             exponent: 3.83,
             reference_loss_db: 26.77,
             shadowing_db: 0.0,
-            noise_floor_dbm: -105.0,
+            noise_floor_dbm: NOISE_FLOOR_DBM,
         };
         scenario.wire = Some(Wire::PERFECT);
         scenario

@@ -4,10 +4,11 @@ use super::error::ScenarioError;
 use super::flow::flow;
 use super::read::{Reader, Source};
 use super::{
-    Buffer, Csma, Fault, HostCost, Indirect, Link, Mac, Medium, Mss, NodeId, NodePlace, Overlap,
-    Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire,
+    Buffer, Cca, Csma, DISC_RSSI_DBM, Fault, HostCost, Indirect, Link, Mac, Medium, Mss, NodeId,
+    NodePlace, Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire,
 };
 use super::{interference, places, sleep};
+use kinglet_sim::profile::NOISE_FLOOR_DBM;
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -91,8 +92,11 @@ fn radio(table: Option<Reader<'_>>, default: Radio) -> Result<Radio> {
         (None, Some(preset)) => preset,
         (None, None) => default.host_cost,
     };
+    let cca = t.choice_opt("cca", &Cca::ALL.map(|mode| (mode.name(), mode)))?.or(default.cca);
+    let threshold = t.number_opt("cca_threshold_dbm", -120.0..=0.0)?;
+    let cca_threshold_dbm = threshold.or(default.cca_threshold_dbm);
     t.finish()?;
-    Ok(Radio { profile, channel, tx_power_dbm, drift_ppm, host_cost })
+    Ok(Radio { profile, channel, tx_power_dbm, drift_ppm, host_cost, cca, cca_threshold_dbm })
 }
 
 #[derive(Clone, Copy)]
@@ -133,7 +137,8 @@ fn propagation(
         Model::UnitDisc => {
             let range_m = t.number("range_m", 0.01..=100_000.0, 10.0)?;
             let wider = t.number("interference_range_m", range_m..=100_000.0, range_m)?;
-            Propagation::UnitDisc { range_m, interference_range_m: wider }
+            let rssi_dbm = t.number("rssi_dbm", -120.0..=10.0, DISC_RSSI_DBM)?;
+            Propagation::UnitDisc { range_m, interference_range_m: wider, rssi_dbm }
         }
         Model::LinkMatrix => {
             let links = t.tables("link")?;
@@ -149,14 +154,12 @@ fn propagation(
 }
 
 fn path_loss(t: &mut Reader<'_>, default: &Propagation) -> Result<Propagation> {
-    // Unless the topology brings its own: office exponent and free-space loss at 1 m (2.45 GHz);
-    // thermal noise in 2 MHz of -111 dBm plus a receiver noise figure of 6 dB (AT86RF231 data
-    // sheet).
+    // Unless the topology brings its own: office exponent and free-space loss at 1 m (2.45 GHz).
     let (n, reference, shadowing, noise) = match *default {
         Propagation::PathLoss { exponent, reference_loss_db, shadowing_db, noise_floor_dbm } => {
             (exponent, reference_loss_db, shadowing_db, noise_floor_dbm)
         }
-        _ => (3.0, 40.2, 0.0, -105.0),
+        _ => (3.0, 40.2, 0.0, NOISE_FLOOR_DBM),
     };
     Ok(Propagation::PathLoss {
         exponent: t.number("exponent", 1.0..=8.0, n)?,

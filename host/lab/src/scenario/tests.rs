@@ -1,4 +1,6 @@
 use super::*;
+use crate::build;
+use kinglet_sim::profile::{AT86RF233, CcaMode};
 
 /// The message for a scenario that must be refused.
 fn refused(text: &str) -> String {
@@ -145,6 +147,37 @@ fn routes_on_a_line_go_from_neighbour_to_neighbour_both_ways() {
         let step = if destination == 0 { node - 1 } else { node + 1 };
         assert_eq!(next_hop, step);
     }
+}
+
+#[test]
+fn nodes_that_no_link_connects_well_enough_are_named() {
+    let warnings = |spacing_m: f64| {
+        let text = format!(
+            "[topology]\nline = {{ hops = 1, spacing_m = {spacing_m} }}\n[medium]\nmodel = \
+             \"path-loss\"\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n"
+        );
+        Scenario::from_toml("far.toml", &text).expect("valid").warnings()
+    };
+    assert!(warnings(70.0).is_empty());
+    // 40.2 + 30 log10(100) dB.
+    let [warning] = &warnings(100.0)[..] else { panic!("one pair") };
+    assert!(
+        warning.contains("from node 1 to node 0") && warning.contains("-100.2 dBm"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn the_channel_is_assessed_as_the_scenario_says() {
+    let of = |keys: &str| {
+        let text = format!("{LINE}[radio]\n{keys}\n");
+        build::radio_of(&Scenario::from_toml("r.toml", &text).expect("valid")).cca
+    };
+    assert_eq!(of(""), AT86RF233.cca);
+    assert_eq!(of("profile = \"nrf52840\"").threshold_dbm, -75.0);
+    let changed = of("cca = \"either\"\ncca_threshold_dbm = -90");
+    assert_eq!((changed.mode, changed.threshold_dbm), (CcaMode::Either, -90.0));
+    assert!(refused(&format!("{LINE}[radio]\ncca = \"noise\"\n")).contains("\"carrier\""));
 }
 
 #[test]

@@ -61,14 +61,25 @@ fn cost(scenario: &Scenario, a: NodeId, b: NodeId) -> Option<u32> {
         Propagation::LinkMatrix { links } => links
             .iter()
             .any(|l| (l.from, l.to) == (a, b) || l.symmetric && (l.to, l.from) == (a, b)),
-        Propagation::PathLoss { exponent, reference_loss_db, .. } => {
-            let loss = reference_loss_db + 10.0 * exponent * distance.max(1.0).log10();
-            let dbm = scenario.radio.tx_power_dbm - loss;
+        Propagation::PathLoss { .. } => {
+            let dbm = expected_dbm(scenario, a, b)?;
             let costs = COSTS.iter().filter(|_| a != b);
             return costs.into_iter().find(|(least, _)| dbm > *least).map(|(_, cost)| *cost);
         }
     };
     (reached && a != b).then_some(1)
+}
+
+/// Received power at `b` of what `a` sends under path loss, in dBm, without shadowing.
+fn expected_dbm(scenario: &Scenario, a: NodeId, b: NodeId) -> Option<f64> {
+    let (from, to) = (scenario.nodes.get(a as usize)?, scenario.nodes.get(b as usize)?);
+    let distance = (from.x_m - to.x_m).hypot(from.y_m - to.y_m);
+    let Propagation::PathLoss { exponent, reference_loss_db, .. } = scenario.medium.propagation
+    else {
+        return None;
+    };
+    let loss = reference_loss_db + 10.0 * exponent * distance.max(1.0).log10();
+    Some(scenario.radio.tx_power_dbm - loss)
 }
 
 /// Routes for every flow; see [`Scenario::routes`].
@@ -94,6 +105,35 @@ pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
         }
     }
     routes.into_iter().collect()
+}
+
+/// Says of every pair of nodes that a flow needs a path for and has none which link it lacks.
+pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
+    let routes = routes(scenario);
+    let leads = |from: NodeId, to: NodeId| {
+        let next = |at: &NodeId| {
+            let here = |route: &&Route| (route.node, route.destination) == (*at, to);
+            routes.iter().find(here).map(|route| route.next_hop)
+        };
+        std::iter::successors(Some(from), next).take(scenario.nodes.len()).any(|node| node == to)
+    };
+    let pairs = wanted_pairs(scenario).into_iter().filter(|(to, from)| from > to);
+    pairs
+        .filter(|(to, from)| !leads(*from, *to))
+        .map(|(to, from)| {
+            format!("no path from node {from} to node {to}{}", why(scenario, from, to))
+        })
+        .collect()
+}
+
+/// What keeps two nodes from each other, if it is the strength of the link between them.
+fn why(scenario: &Scenario, a: NodeId, b: NodeId) -> String {
+    let Some(dbm) = expected_dbm(scenario, a, b) else { return String::new() };
+    let weakest = COSTS[COSTS.len() - 1].0;
+    format!(
+        ": their own link has {dbm:.1} dBm, and links above {weakest} dBm, which routes are made \
+         of, do not connect them"
+    )
 }
 
 /// (destination, source) of every path that is needed.

@@ -240,8 +240,8 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
     }
 }
 
-/// Accounts the stretch from `lock.segment` to `now` at `node`, with `disturbance_mw` of noise and frames
-/// and with what others send in the meantime.
+/// Accounts the stretch from `lock.segment` to `now` at `node`, with `disturbance_mw` of noise and
+/// frames and with what others send in the meantime.
 pub(super) fn integrate(
     lock: &mut Lock,
     node: usize,

@@ -2,9 +2,9 @@
 //! frame delimiter. Nothing happens in the event queue for it: what was found is decided when
 //! somebody asks, as what is on the air changes only at events.
 //!
-//! Of frames whose preambles overlap the first is found, if all of its bits up to the SFD are right;
-//! otherwise the strongest of those that began meanwhile has its chance. A frame that begins after a
-//! SFD is lost on a receiver that stays with the one it has.
+//! Of frames whose preambles overlap the first is found, if all of its bits up to the SFD are
+//! right; otherwise the strongest of those that began meanwhile has its chance. What begins after a
+//! SFD is lost on a receiver that stays with the frame it has.
 
 use super::air::integrate;
 use super::{Core, SHR_US};
