@@ -4,9 +4,10 @@ use crate::cpu::host_cost_of;
 use crate::flows::Builder;
 use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
+use crate::radio::profile_of;
 use crate::scenario::{
-    self, Buffer, Cca, Csma, Mss, NodeId, Overlap, Propagation, Queue, RadioProfile, Role, Routing,
-    Scenario, Source,
+    self, Buffer, Cca, Csma, Mss, NodeId, Overlap, Propagation, Queue, Role, Routing, Scenario,
+    Source,
 };
 use core::net::Ipv6Addr;
 use kinglet::mesh;
@@ -20,9 +21,7 @@ use kinglet::{Config, Node, Polling};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
-use kinglet_sim::profile::{
-    AT86RF233, CcaMode, NOISE_FLOOR_DBM, NRF52840, RadioProfile as SimRadio,
-};
+use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 
@@ -143,10 +142,7 @@ pub(crate) fn listen(connection: ConnectionConfig) -> ListenConfig {
 
 /// The radio profile that a scenario names.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
-    let mut radio = match scenario.radio.profile {
-        RadioProfile::At86rf233 => AT86RF233,
-        RadioProfile::Nrf52840 => NRF52840,
-    };
+    let mut radio = profile_of(scenario.radio.profile);
     radio.cca.mode = match scenario.radio.cca {
         None => radio.cca.mode,
         Some(Cca::Energy) => CcaMode::Energy,
@@ -281,17 +277,17 @@ fn csl_of(csl: scenario::Csl) -> mac::Csl {
     }
 }
 
-/// Clocks of nodes differ by less than this when a run begins, in microseconds. Without that, nodes
+/// Nodes are switched on within this time, in microseconds. If it were at the same instant, those
 /// whose timers are all multiples of a symbol would stay in phase on its grid for ever.
-const PHASES_US: u32 = 1_000;
+const BEGINNINGS_US: u32 = 1_000;
 
 /// How much too fast the clock of `node` is, anything from the slowest to the fastest allowed, in
-/// parts per million, and what it shows at the beginning, in microseconds.
+/// parts per million, and when it begins, in microseconds.
 fn clock_of(scenario: &Scenario, node: NodeId, seed: u64) -> (i32, u32) {
     let most = scenario.radio.drift_ppm;
     let mut random = stream(seed, u64::from(node), Purpose::Clock);
     let drift = random.below(2 * most + 1) as i32 - most as i32;
-    (drift, random.below(PHASES_US))
+    (drift, random.below(BEGINNINGS_US))
 }
 
 /// When a leaf asks its parent.
@@ -455,14 +451,14 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     introduce(scenario, &mut stacks);
     let nodes = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
         let place = &scenario.nodes[node as usize];
-        let (drift_ppm, phase_us) = clock_of(scenario, node, seed);
+        let (drift_ppm, begin_us) = clock_of(scenario, node, seed);
         let config = NodeConfig {
             position: Position { x_m: place.x_m, y_m: place.y_m },
             filter: stack.filter(),
             radio: radio_of(scenario),
             host: host_cost_of(&scenario.radio),
             drift_ppm,
-            phase_us,
+            begin_us,
         };
         let station = Station::new(stack, apps);
         let wire = if place.role == Role::BorderRouter { wire.take() } else { None };

@@ -19,7 +19,9 @@ fn instructions(target: &str) -> Instructions {
 fn measured(profile: RadioProfile) -> (Cpu, Instructions) {
     match profile {
         RadioProfile::At86rf233 => (cpu::SAMR21, instructions("thumbv6m-none-eabi")),
-        RadioProfile::Nrf52840 => (cpu::NRF52840, instructions("thumbv7em-none-eabi")),
+        RadioProfile::Nrf52840 | RadioProfile::Standard => {
+            (cpu::NRF52840, instructions("thumbv7em-none-eabi"))
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod apps;
+pub mod audit;
 pub mod build;
 pub mod chart;
 pub mod claims;

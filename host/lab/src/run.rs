@@ -134,6 +134,12 @@ pub struct NodeResult {
     pub frames_sent: u64,
     /// Frames given up after all retries or for want of a clear channel.
     pub frames_failed: u64,
+    /// Frames that were acknowledged, or needed no acknowledgement.
+    pub frames_acked: u64,
+    /// Transmissions whose acknowledgement did not come.
+    pub acks_missing: u64,
+    /// Attempts after the first, each with CSMA-CA from its beginning.
+    pub retries: u64,
     /// Frames sent to this node alone by others, each attempt counted, wherever it could hear them.
     pub frames_offered: u64,
     /// Those that it took, repetitions of what it had not counted.

@@ -103,7 +103,7 @@ fn main() {
             radio: AT86RF233,
             host: HostCost::NONE,
             drift_ppm: 0,
-            phase_us: 0,
+            begin_us: 0,
         };
         nodes.push((config, device));
     }

@@ -10,7 +10,7 @@ const CHOOSE_16: [f64; 15] = [
 ];
 
 /// From this SINR on (6 dB) the bit error rate is below 2e-17 and counts as zero.
-const PERFECT: f64 = 4.0;
+pub(crate) const PERFECT: f64 = 4.0;
 
 /// The bit error rate at a signal to interference and noise ratio of `sinr` (linear):
 /// 8/15 * 1/16 * sum over k = 2..16 of (-1)^k C(16,k) exp(20 sinr (1/k - 1)).

@@ -1,52 +1,52 @@
-//! A node's own clock, which has a phase of its own and may run too fast or too slow.
+//! A node's own clock, which begins with the node and may run too fast or too slow.
 
 use kinglet_radio::{Command, Event, Start};
 use kinglet_time::Instant;
 
 const MILLION: i128 = 1_000_000;
 
-/// Converts between true time and a node's time:
-/// local = true + phase + floor(true * ppm / 10^6).
+/// Converts between true time and a node's time: with t the true time since it began,
+/// local = t + floor(t * ppm / 10^6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     ppm: i32,
-    phase_us: u64,
+    begin_us: u64,
 }
 
 impl Clock {
-    pub(crate) fn new(ppm: i32, phase_us: u32) -> Self {
-        Clock { ppm: ppm.clamp(-500_000, 500_000), phase_us: phase_us.into() }
+    pub(crate) fn new(ppm: i32, begin_us: u32) -> Self {
+        Clock { ppm: ppm.clamp(-500_000, 500_000), begin_us: begin_us.into() }
     }
 
     /// Whether it shows the true time.
     fn is_true(self) -> bool {
-        self.ppm == 0 && self.phase_us == 0
+        self.ppm == 0 && self.begin_us == 0
     }
 
-    /// The node's time at true time `us`.
+    /// The node's time at true time `us`; zero before it begins.
     pub(crate) fn local(self, us: u64) -> Instant {
+        let us = us.saturating_sub(self.begin_us);
         if self.ppm == 0 {
-            return Instant::from_micros(us.saturating_add(self.phase_us));
+            return Instant::from_micros(us);
         }
         let us = i128::from(us);
-        let local =
-            us + i128::from(self.phase_us) + (us * i128::from(self.ppm)).div_euclid(MILLION);
+        let local = us + (us * i128::from(self.ppm)).div_euclid(MILLION);
         Instant::from_micros(u64::try_from(local).unwrap_or(u64::MAX))
     }
 
     /// The earliest true time at which the node's clock shows `local` or later.
     pub(crate) fn true_us(self, local: Instant) -> u64 {
-        if local == Instant::from_micros(u64::MAX) {
-            return u64::MAX;
-        }
-        let us = local.as_micros().saturating_sub(self.phase_us);
-        if self.ppm == 0 {
+        let us = local.as_micros();
+        if us == u64::MAX {
             return us;
         }
+        if self.ppm == 0 {
+            return us.saturating_add(self.begin_us);
+        }
         let scaled = i128::from(us) * MILLION / (MILLION + i128::from(self.ppm));
-        let mut guess = u64::try_from(scaled).unwrap_or(u64::MAX);
+        let mut guess = u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(self.begin_us);
         // Rounding is off by at most two steps either way.
-        while guess > 0 && self.local(guess - 1) >= local {
+        while guess > self.begin_us && self.local(guess - 1) >= local {
             guess -= 1;
         }
         while guess < u64::MAX && self.local(guess) < local {
@@ -104,25 +104,24 @@ mod tests {
 
     #[test]
     fn a_deadline_is_never_reached_early_and_never_late_by_a_tick() {
-        for (ppm, phase_us) in
-            [(-100, 0), (-1, 7), (0, 0), (0, 31), (1, 1), (40, 900), (100_000, 5)]
-        {
-            let clock = Clock::new(ppm, phase_us);
+        let clocks = [(-100, 0), (-1, 7), (0, 0), (0, 31), (1, 1), (40, 900), (100_000, 5)];
+        for (ppm, begin_us) in clocks {
+            let clock = Clock::new(ppm, begin_us);
             for us in (0..2_000_000_000_000u64).step_by(77_777_777_777) {
                 let local = Instant::from_micros(us);
                 let at = clock.true_us(local);
                 assert!(clock.local(at) >= local, "{ppm} {us}");
-                assert!(at == 0 || clock.local(at - 1) < local, "{ppm} {us}");
+                assert!(us == 0 || clock.local(at - 1) < local, "{ppm} {us}");
             }
         }
     }
 
     #[test]
-    fn a_phase_shifts_what_the_clock_shows() {
+    fn a_clock_begins_with_its_node() {
         let clock = Clock::new(0, 17);
-        assert_eq!(clock.local(100).as_micros(), 117);
-        assert_eq!(clock.true_us(Instant::from_micros(117)), 100);
-        assert_eq!(clock.true_us(Instant::from_micros(3)), 0);
+        assert_eq!(clock.local(117).as_micros(), 100);
+        assert_eq!(clock.true_us(Instant::from_micros(100)), 117);
+        assert_eq!(clock.local(3).as_micros(), 0);
     }
 
     #[test]

@@ -48,7 +48,7 @@
 //!     radio: AT86RF233,
 //!     host: HostCost::NONE,
 //!     drift_ppm: 0,
-//!     phase_us: 0,
+//!     begin_us: 0,
 //! };
 //! let frame = vec![0x61, 0x88, 7, 0xCD, 0xAB, 1, 0, 0, 0];
 //! let nodes = vec![(place(0, 0.0), once(None)), (place(1, 5.0), once(None))];

@@ -86,6 +86,8 @@ pub(crate) struct Lock {
     pub(crate) loss: u32,
     /// Another frame overlapped.
     pub(crate) interfered: bool,
+    /// Nothing has disturbed it yet, and noise does not: there is nothing to account for.
+    pub(crate) undisturbed: bool,
     /// It cannot survive.
     pub(crate) corrupted: bool,
     /// The filter will take it.
@@ -180,8 +182,8 @@ pub struct NodeConfig {
     pub host: HostCost,
     /// How much faster than true time its clock runs, in parts per million.
     pub drift_ppm: i32,
-    /// What its clock shows when the run begins, in microseconds.
-    pub phase_us: u32,
+    /// When it is switched on and its clock begins, in microseconds.
+    pub begin_us: u32,
 }
 
 impl Radio {
@@ -292,10 +294,19 @@ impl Radio {
 
     /// The strongest and the summed power of all signals on this radio's channel but `from`'s.
     pub(crate) fn interference(&self, from: u32) -> (f32, f64) {
+        Radio::strength_of_others(&self.signals, self.channel, from)
+    }
+
+    /// The strongest and the summed power of `signals` on `channel` but `from`'s.
+    pub(crate) fn strength_of_others(
+        signals: &[Signal],
+        channel: Channel,
+        from: u32,
+    ) -> (f32, f64) {
         let mut strongest = f32::NEG_INFINITY;
         let mut sum = 0.0;
-        for signal in &self.signals {
-            if signal.from != from && signal.channel == self.channel {
+        for signal in signals {
+            if signal.from != from && signal.channel == channel {
                 strongest = strongest.max(signal.dbm);
                 sum += signal.mw;
             }

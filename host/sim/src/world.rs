@@ -87,7 +87,7 @@ pub struct World<D> {
 }
 
 impl<D: Device> World<D> {
-    /// A network at time zero. Every device is polled once, in order, before the first event.
+    /// A network at time zero. Every device is polled for the first time when its node begins.
     ///
     /// # Panics
     /// If there are more than 2^20 nodes, or a link matrix names a link that cannot be.
@@ -95,7 +95,7 @@ impl<D: Device> World<D> {
         let configs: Vec<NodeConfig> = nodes.iter().map(|(config, _)| *config).collect();
         let slot = |(config, device): (NodeConfig, D)| Slot {
             device,
-            clock: Clock::new(config.drift_ppm, config.phase_us),
+            clock: Clock::new(config.drift_ppm, config.begin_us),
             armed: NEVER,
             generation: 0,
             last_deadline: NEVER,
@@ -110,10 +110,21 @@ impl<D: Device> World<D> {
             events: 0,
             seed,
         };
-        for node in 0..world.slots.len() {
-            world.kick(node);
+        for (node, config) in configs.iter().enumerate() {
+            match u64::from(config.begin_us) {
+                0 => world.kick(node),
+                at => world.wake_at(node, at),
+            }
         }
         world
+    }
+
+    /// The device of `node` is attended to at `at`, whatever deadline it has.
+    fn wake_at(&mut self, node: usize, at: u64) {
+        let slot = &mut self.slots[node];
+        slot.armed = at;
+        slot.generation = next_generation(slot.generation);
+        self.core.queue.push(at, Class::Deadline, node as u32, slot.generation);
     }
 
     /// The same network with other devices in the places of these. What the old ones have asked of
@@ -266,9 +277,7 @@ impl<D: Device> World<D> {
         // A later deadline than the armed one is found out when that fires: most deadlines move
         // later all the time, and this way they cost nothing.
         if due < slot.armed {
-            slot.armed = due;
-            slot.generation = next_generation(slot.generation);
-            self.core.queue.push(due, Class::Deadline, node as u32, slot.generation);
+            self.wake_at(node, due);
         }
     }
 

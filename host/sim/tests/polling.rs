@@ -239,7 +239,7 @@ fn world(
             radio,
             host: HostCost::NONE,
             drift_ppm: 0,
-            phase_us: 0,
+            begin_us: 0,
         };
         (config, station)
     });

@@ -2,6 +2,7 @@
 //!
 //! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
 
+mod air;
 mod low_power;
 mod requests;
 mod tests_of;

@@ -1,6 +1,6 @@
 //! One test per claim. Thresholds are the reference list's suggestions, not tuned to our results.
 
-use super::{Finding, Table, low_power};
+use super::{Finding, Table, air, low_power};
 
 pub(super) type Test = fn(&Table<'_>) -> Option<Finding>;
 
@@ -38,7 +38,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.three-hop-loss" => three_hop_loss,
         "kinglet.control" => control,
         "kinglet.adaptive-delay" => adaptive_delay,
-        _ => return low_power::test_of(id),
+        _ => return air::test_of(id).or_else(|| low_power::test_of(id)),
     })
 }
 
@@ -288,7 +288,7 @@ fn hops_share(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn channel_bound(t: &Table<'_>) -> Option<Finding> {
-    let bound = t.mean("hops=1 no-backoff", "bound")?;
+    let bound = t.mean("hops=1 no-pauses", "bound")?;
     let share = |r: &crate::experiment::Row| r.mean / (bound / r.x.min(3.0)) * 100.0;
     let most = t.all("goodput").map(share).fold(0.0, f64::max);
     found(most, most <= 100.0, format!("largest share of {bound:.1} kb/s / min(h, 3), all rows"))

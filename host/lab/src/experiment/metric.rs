@@ -3,7 +3,7 @@
 use super::intervals::{fairness, quantile};
 use super::requests;
 use crate::run::{FlowResult, NodeResult, RunResult};
-use crate::scenario::{Carrier, FlowKind, Scenario, Sensor};
+use crate::scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use crate::stats;
 use core::ops::Range;
 use kinglet_sim::ledger::Cause;
@@ -21,6 +21,24 @@ pub enum Metric {
     Frames,
     /// The same per kilobyte (1000 octets) that arrived.
     FramesPerKb,
+    /// Frames that were acknowledged, per second, by all nodes.
+    FramesAcked,
+    /// Transmissions whose acknowledgement did not come, of all; %.
+    Unacknowledged,
+    /// Runs of CSMA-CA that did not win the channel, of all; %.
+    AccessFailures,
+    /// Runs of CSMA-CA per frame that was acknowledged.
+    AttemptsPerFrame,
+    /// Mean time that a saturated sender takes for a frame, whether it is acknowledged or given up;
+    /// each flow is one such sender; ms.
+    FrameCycle,
+    /// Frames acknowledged per second that the second flow's sender sent.
+    FramesAckedOfSecond,
+    /// Time with the radio on of the first leaf for each frame that it sends, which are data
+    /// requests; us.
+    RadioOnPerPoll,
+    /// Its energy for each of them, sleep included; uJ.
+    EnergyPerPoll,
     /// Entries into fast recovery.
     FastRetransmissions,
     /// Expiries of the retransmission timer.
@@ -103,6 +121,14 @@ impl Metric {
             Metric::Rtt => "rtt",
             Metric::Frames => "frames",
             Metric::FramesPerKb => "frames_per_kb",
+            Metric::RadioOnPerPoll => "radio_on_per_poll",
+            Metric::EnergyPerPoll => "energy_per_poll",
+            Metric::FramesAcked => "frames_acked",
+            Metric::Unacknowledged => "unacknowledged",
+            Metric::AccessFailures => "access_failures",
+            Metric::AttemptsPerFrame => "attempts_per_frame",
+            Metric::FrameCycle => "frame_cycle",
+            Metric::FramesAckedOfSecond => "frames_acked_of_second",
             Metric::FastRetransmissions => "fast_retransmissions",
             Metric::Timeouts => "timeouts",
             Metric::CwndFull => "cwnd_full",
@@ -147,7 +173,15 @@ impl Metric {
             Metric::Goodput | Metric::Median | Metric::LowerQuartile | Metric::UpperQuartile => {
                 "kb/s"
             }
-            Metric::SegmentLoss | Metric::CwndFull => "%",
+            Metric::SegmentLoss
+            | Metric::CwndFull
+            | Metric::Unacknowledged
+            | Metric::AccessFailures => "%",
+            Metric::FramesAcked | Metric::FramesAckedOfSecond => "frames/s",
+            Metric::RadioOnPerPoll => "us",
+            Metric::EnergyPerPoll => "uJ",
+            Metric::AttemptsPerFrame => "attempts",
+            Metric::FrameCycle => "ms",
             Metric::Rtt | Metric::RttOf(_) | Metric::TimeoutOf(_) => "ms",
             Metric::Frames | Metric::FramesFailed => "frames",
             Metric::QueueDrops => "packets",
@@ -210,7 +244,47 @@ impl Metric {
             Metric::ServerDutyCycle => Some(server()?.duty_cycle * 100.0),
             Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
             Metric::Failed => Some(f64::from(flow.failed)),
-            _ => self.of_flows(scenario, run).or_else(|| self.of_nodes(scenario, run)),
+            _ => self
+                .of_mac(run)
+                .or_else(|| self.of_polls(scenario, run))
+                .or_else(|| self.of_flows(scenario, run))
+                .or_else(|| self.of_nodes(scenario, run)),
+        }
+    }
+
+    /// What is read off the MACs of all nodes; `None` for other metrics.
+    fn of_mac(self, run: &RunResult) -> Option<f64> {
+        let sum = |count: &dyn Fn(&NodeResult) -> u64| run.nodes.iter().map(count).sum::<u64>();
+        let (acked, failed) = (sum(&|n| n.frames_acked), sum(&|n| n.frames_failed));
+        let runs = (acked + failed + sum(&|n| n.retries)) as f64;
+        let missing = sum(&|n| n.acks_missing);
+        match self {
+            Metric::FramesAcked => Some(acked as f64 / run.sim_seconds),
+            Metric::FramesAckedOfSecond => {
+                let node = run.nodes.get(run.flows.get(1)?.from as usize)?;
+                Some(node.frames_acked as f64 / run.sim_seconds)
+            }
+            Metric::Unacknowledged => Some(missing as f64 / sum(&|n| n.frames_sent) as f64 * 100.0),
+            // What failed and is not a missing acknowledgement.
+            Metric::AccessFailures => Some((runs - acked as f64 - missing as f64) / runs * 100.0),
+            Metric::AttemptsPerFrame => Some(runs / acked as f64),
+            Metric::FrameCycle => {
+                let frames = (acked + failed) as f64;
+                Some(run.flows.len() as f64 * run.sim_seconds / frames * 1e3)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is read off a leaf that does nothing but ask; `None` for other metrics.
+    fn of_polls(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+        let leaf = scenario.nodes.iter().position(|place| place.role == Role::Leaf)?;
+        let leaf = run.nodes.get(leaf).filter(|leaf| leaf.frames_sent > 0)?;
+        let polls = leaf.frames_sent as f64;
+        match self {
+            Metric::RadioOnPerPoll => Some(leaf.duty_cycle * run.sim_seconds * 1e6 / polls),
+            Metric::EnergyPerPoll => Some(leaf.energy_mj * 1e3 / polls),
+            _ => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! interval. `refine` then adds what is computed from them: bounds, model predictions, the paper's
 //! figures.
 
+mod air;
 mod intervals;
 mod kinglet_sleep;
 mod metric;
@@ -210,7 +211,8 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 20] = [
+    static ALL: [Experiment; 21] = [
+        air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,

@@ -222,6 +222,23 @@ pub enum RadioProfile {
     At86rf233,
     /// Nordic nRF52840: frames by DMA, no copy over a bus.
     Nrf52840,
+    /// What IEEE 802.15.4 says, and the ideal receiver.
+    Standard,
+}
+
+impl RadioProfile {
+    /// All of them.
+    pub const ALL: [RadioProfile; 3] =
+        [RadioProfile::At86rf233, RadioProfile::Nrf52840, RadioProfile::Standard];
+
+    /// The name in scenario files and labels.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RadioProfile::At86rf233 => "at86rf233",
+            RadioProfile::Nrf52840 => "nrf52840",
+            RadioProfile::Standard => "standard",
+        }
+    }
 }
 
 /// CPU time.

@@ -75,7 +75,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
 
 fn radio(table: Option<Reader<'_>>, default: Radio) -> Result<Radio> {
     let Some(mut t) = table else { return Ok(default) };
-    let profiles = [("at86rf233", RadioProfile::At86rf233), ("nrf52840", RadioProfile::Nrf52840)];
+    let profiles = RadioProfile::ALL.map(|profile| (profile.name(), profile));
     let profile = t.choice("profile", &profiles, default.profile)?;
     let channel = t.integer("channel", 11..=26, default.channel.into())? as u8;
     let tx_power_dbm = t.number("tx_power_dbm", -30.0..=20.0, default.tx_power_dbm)?;

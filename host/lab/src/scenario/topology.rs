@@ -109,21 +109,31 @@ pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
 
 /// Says of every pair of nodes that a flow needs a path for and has none which link it lacks.
 pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
-    let routes = routes(scenario);
-    let leads = |from: NodeId, to: NodeId| {
-        let next = |at: &NodeId| {
-            let here = |route: &&Route| (route.node, route.destination) == (*at, to);
-            routes.iter().find(here).map(|route| route.next_hop)
-        };
-        std::iter::successors(Some(from), next).take(scenario.nodes.len()).any(|node| node == to)
+    let islands = islands(&neighbourhoods(scenario));
+    let apart = |(to, from): &(NodeId, NodeId)| {
+        from > to && islands[*from as usize] != islands[*to as usize]
     };
-    let pairs = wanted_pairs(scenario).into_iter().filter(|(to, from)| from > to);
+    let pairs = wanted_pairs(scenario).into_iter().filter(apart);
     pairs
-        .filter(|(to, from)| !leads(*from, *to))
         .map(|(to, from)| {
             format!("no path from node {from} to node {to}{}", why(scenario, from, to))
         })
         .collect()
+}
+
+/// For each node the least of those that links connect it with.
+fn islands(neighbours: &[Vec<(NodeId, u32)>]) -> Vec<NodeId> {
+    let mut islands = vec![NodeId::MAX; neighbours.len()];
+    for first in 0..neighbours.len() as NodeId {
+        let mut reached = vec![first];
+        while let Some(node) = reached.pop() {
+            if islands[node as usize] == NodeId::MAX {
+                islands[node as usize] = first;
+                reached.extend(neighbours[node as usize].iter().map(|(next, _)| *next));
+            }
+        }
+    }
+    islands
 }
 
 /// What keeps two nodes from each other, if it is the strength of the link between them.

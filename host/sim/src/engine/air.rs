@@ -2,11 +2,11 @@
 
 use super::Core;
 use super::synchronise::survives;
-use crate::ber::{ln_success, mw_from_dbm};
+use crate::ber::{PERFECT, ln_success, mw_from_dbm};
 use crate::energy::RadioState;
 use crate::interference::Interference;
 use crate::medium::{Link, Overlap};
-use crate::radio::{Lock, OnAir, Phase, Signal};
+use crate::radio::{Lock, OnAir, Phase, Radio, Signal};
 use crate::stats::Fate;
 use kinglet_radio::{OCTET, air_time};
 
@@ -83,18 +83,26 @@ impl Core {
         if same_channel {
             for lock in [&mut radio.lock, &mut radio.rival].into_iter().flatten() {
                 lock.interfered = true;
+                if lock.undisturbed {
+                    lock.synchronised = lock.is_found(now);
+                    lock.undisturbed = false;
+                    lock.segment = now;
+                }
             }
         }
+        let signal_mw = mw * radio.demodulated;
+        let quiet = !overlapping && !self.interference.exists();
         let unnoticed = link.interference_only;
         radio.signals.push(Signal { mw, dbm, from, channel, unnoticed, carrier });
         let new = Lock {
             from,
             begin: now,
             synchronised: false,
-            mw: mw * radio.demodulated,
+            mw: signal_mw,
             dbm,
             loss: link.loss,
             interfered: overlapping,
+            undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,
             corrupted: false,
             mine,
             ln_success: 0.0,
@@ -111,21 +119,30 @@ impl Core {
 
     /// What is on the air at `node` is about to change: what has been there until now is accounted
     /// for.
+    #[inline]
     fn before_change(&mut self, node: usize) {
         self.synchronise(node);
         self.measure(node);
-        if self.overlap != Overlap::SinrBer {
-            return;
+        self.account(node, self.now);
+    }
+
+    /// Accounts the stretch until `until` at `node` for the frame being received and its rival.
+    #[inline]
+    pub(super) fn account(&mut self, node: usize, until: u64) {
+        if let Some(Lock { undisturbed: false, .. }) = self.radios[node].lock
+            && self.overlap == Overlap::SinrBer
+        {
+            self.account_disturbance(node, until);
         }
-        let radio = &self.radios[node];
-        let Some(mut lock) = radio.lock else { return };
-        let mut rival = radio.rival;
-        for lock in core::iter::once(&mut lock).chain(&mut rival) {
-            let disturbance_mw = self.noise_mw + self.radios[node].interference(lock.from).1;
-            integrate(lock, node, self.now, disturbance_mw, &mut self.interference);
+    }
+
+    fn account_disturbance(&mut self, node: usize, until: u64) {
+        let Core { radios, interference, noise_mw, .. } = self;
+        let Radio { lock, rival, signals, channel, .. } = &mut radios[node];
+        for lock in [lock, rival].into_iter().flatten() {
+            let others = Radio::strength_of_others(signals, *channel, lock.from).1;
+            integrate(lock, node, until, *noise_mw + others, interference);
         }
-        let radio = &mut self.radios[node];
-        (radio.lock, radio.rival) = (Some(lock), rival);
     }
 
     /// Decides whether `new` is received (`None`) or already lost, and what it does to the frame
@@ -242,7 +259,7 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
 
 /// Accounts the stretch from `lock.segment` to `now` at `node`, with `disturbance_mw` of noise and
 /// frames and with what others send in the meantime.
-pub(super) fn integrate(
+fn integrate(
     lock: &mut Lock,
     node: usize,
     now: u64,
@@ -251,8 +268,12 @@ pub(super) fn integrate(
 ) {
     let signal_mw = lock.mw;
     let mut account = |from: u64, to: u64, others_mw: f64| {
-        let bits = (to - from) as f64 * BITS_PER_US;
-        lock.ln_success += ln_success(signal_mw / (disturbance_mw + others_mw), bits);
+        let disturbance_mw = disturbance_mw + others_mw;
+        // A division and a table are slow beside this.
+        if signal_mw < PERFECT * disturbance_mw {
+            let bits = (to - from) as f64 * BITS_PER_US;
+            lock.ln_success += ln_success(signal_mw / disturbance_mw, bits);
+        }
     };
     if others.exists() {
         others.stretches(node, lock.segment..now, account);

@@ -291,9 +291,9 @@ impl Core {
         match radio.phase {
             Phase::Off => true,
             // Without a filter in hardware, every frame counts as one for this node.
-            Phase::Listen => {
-                radio.lock.is_none_or(|lock| !lock.synchronised || (!lock.mine && radio.auto_ack))
-            }
+            Phase::Listen => radio
+                .lock
+                .is_none_or(|lock| !lock.is_found(self.now) || (!lock.mine && radio.auto_ack)),
             _ => false,
         }
     }

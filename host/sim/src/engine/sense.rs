@@ -7,6 +7,7 @@ use crate::radio::Phase;
 impl Core {
     /// Adds what `node` has noticed since the last frame began or ended to the assessment that is
     /// under way, if one is.
+    #[inline]
     pub(super) fn measure(&mut self, node: usize) {
         let now = self.now;
         let radio = &mut self.radios[node];

@@ -6,10 +6,8 @@
 //! right; otherwise the strongest of those that began meanwhile has its chance. What begins after a
 //! SFD is lost on a receiver that stays with the frame it has.
 
-use super::air::integrate;
 use super::{Core, SHR_US};
 use crate::energy::RadioState;
-use crate::medium::Overlap;
 use crate::radio::{Lock, Phase};
 use crate::stats::Fate;
 use kinglet_radio::OCTET;
@@ -20,30 +18,32 @@ const FILTERED_US: u64 = SHR_US + (1 + 2 + 1 + 2 + 2) * OCTET.as_micros();
 
 impl Core {
     /// Decides what the receiver of `node` has found by now.
+    #[inline]
     pub(super) fn synchronise(&mut self, node: usize) {
-        while let Some(lock) = self.radios[node].lock
+        while let Some(lock) = &self.radios[node].lock
+            && !lock.undisturbed
             && !lock.synchronised
             && self.now >= lock.begin + SHR_US
         {
-            self.find(node, lock);
+            self.find(node, lock.begin + SHR_US);
         }
     }
 
-    /// The SFD of `lock` has passed: it has been found, or its rival has its chance.
-    fn find(&mut self, node: usize, mut lock: Lock) {
-        let at = lock.begin + SHR_US;
-        if self.overlap == Overlap::SinrBer {
-            let disturbance_mw = self.noise_mw + self.radios[node].interference(lock.from).1;
-            integrate(&mut lock, node, at, disturbance_mw, &mut self.interference);
-        }
+    /// The SFD of the frame whose preamble is being searched has passed at `at`: it has been found,
+    /// or its rival has its chance.
+    fn find(&mut self, node: usize, at: u64) {
+        self.account(node, at);
         let radio = &mut self.radios[node];
+        let Some(lock) = &mut radio.lock else { return };
         let rival = radio.rival.take();
-        let (won, lost) = match survives(&lock, &mut radio.reception_random) {
-            true => (Some(Lock { synchronised: true, ln_success: 0.0, ..lock }), rival),
-            false => (rival, Some(lock)),
+        let lost = if survives(lock, &mut radio.reception_random) {
+            lock.synchronised = true;
+            lock.ln_success = 0.0;
+            rival
+        } else {
+            core::mem::replace(&mut radio.lock, rival)
         };
-        radio.lock = won;
-        if won.is_none() {
+        if radio.lock.is_none() {
             self.turn(node, at, RadioState::Listen);
         }
         if let Some(lost) = lost {
@@ -51,11 +51,11 @@ impl Core {
         }
     }
 
-    /// `new` begins while the receiver of `node` is busy with `old`, under
-    /// [`Overlap::SinrBer`]. Tells what became of it if it is lost already.
+    /// `new` begins while the receiver of `node` is busy with `old`, and bit errors decide. Tells
+    /// what became of it if it is lost already.
     pub(super) fn compete(&mut self, node: usize, old: Lock, new: Lock) -> Option<Fate> {
         let radio = &mut self.radios[node];
-        if old.synchronised {
+        if old.is_found(self.now) {
             let rejected = radio.profile.searches_after_filter
                 && radio.phase == Phase::Listen
                 && (radio.auto_ack && !old.mine)
@@ -78,6 +78,13 @@ impl Core {
 }
 
 impl Lock {
+    /// Whether its preamble and SFD have been found. Nobody need decide that for a frame that
+    /// nothing disturbs.
+    #[inline]
+    pub(super) fn is_found(&self, now: u64) -> bool {
+        self.synchronised || (self.undisturbed && now >= self.begin + SHR_US)
+    }
+
     /// What a frame that had bit errors was lost to.
     pub(super) fn cause_of_loss(&self) -> Fate {
         if self.interfered { Fate::Collision } else { Fate::Noise }

@@ -111,7 +111,7 @@ pub fn node(number: usize, x_m: f64) -> NodeConfig {
         radio: AT86RF233,
         host: HostCost::NONE,
         drift_ppm: 0,
-        phase_us: 0,
+        begin_us: 0,
     }
 }
 

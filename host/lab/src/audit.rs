@@ -1,0 +1,405 @@
+//! The rules of the air, checked on the trace of a run: interframe spacing, turnaround, the backoff
+//! grid, and whether each assessment of the channel found what was there. Who hears whom is worked
+//! out here once more, from the scenario, so that the simulator is not judged by itself.
+
+use crate::build::{radio_of, short_of};
+use crate::run::{self, RunError};
+use crate::scenario::{Cca, Csma, HostCost, NodeId, Propagation, Role, Scenario};
+use kinglet::time::Instant;
+use kinglet_radio::{ACK_PSDU, CCA, SIFS, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after};
+use kinglet_sim::observe::Trace;
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What was looked at, and what was wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Frames whose spacing and turnaround were checked.
+    pub frames: u64,
+    /// Acknowledgements whose turnaround was checked.
+    pub acks: u64,
+    /// Assessments of the channel that were made again.
+    pub assessments: u64,
+    /// Backoffs that were found to be whole units.
+    pub backoffs: u64,
+    /// Broken rules.
+    pub violations: u64,
+    /// The first of them in words.
+    pub first: Option<String>,
+}
+
+/// Simulates `scenario` with `seed` for `seconds` and checks everything that is on the air.
+///
+/// # Errors
+/// [`RunError`]
+pub fn audit(scenario: &Scenario, seed: u64, seconds: f64) -> Result<Audit, RunError> {
+    let (mut world, _) = run::prepare(scenario, seed)?;
+    let auditor = Arc::new(Mutex::new(Auditor::new(scenario)));
+    let lines = Lines { auditor: Arc::clone(&auditor), partial: Vec::new() };
+    world.set_trace(Some(Trace::Writer(Box::new(lines))));
+    world.run_until(Instant::from_micros((seconds.min(scenario.duration_s) * 1e6) as u64));
+    world.set_trace(None);
+    let auditor = auditor.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(auditor.found.clone())
+}
+
+/// Takes the trace apart into lines.
+struct Lines {
+    auditor: Arc<Mutex<Auditor>>,
+    partial: Vec<u8>,
+}
+
+impl Write for Lines {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
+        for &octet in octets {
+            if octet != b'\n' {
+                self.partial.push(octet);
+                continue;
+            }
+            if let Ok(line) = std::str::from_utf8(&self.partial) {
+                auditor.line(line);
+            }
+            self.partial.clear();
+        }
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A frame or acknowledgement on the air.
+#[derive(Clone, Copy)]
+struct OnAir {
+    node: usize,
+    /// Short address of whom it is for, if it has one.
+    to: Option<u16>,
+    begin: u64,
+    end: u64,
+    power_dbm: f64,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Default)]
+struct Station {
+    /// Octets of the frame sent last.
+    psdu: usize,
+    /// Its next frame begins no earlier.
+    spaced_until: u64,
+    /// When its last assessment ended, and whether that found the channel clear.
+    assessed: Option<(u64, bool)>,
+    /// Busy assessments in a row of this attempt.
+    busy: u32,
+    /// Something came between them, so that neither time nor number tells of the next backoff.
+    interrupted: bool,
+    /// The power of its last frame, which its acknowledgements have too.
+    power_dbm: f64,
+}
+
+struct Auditor {
+    scenario: Scenario,
+    stations: Vec<Station>,
+    /// Of the last few milliseconds.
+    air: VecDeque<OnAir>,
+    turnaround_us: u64,
+    threshold_mw: f64,
+    /// Assessments can be made again from the scenario alone.
+    can_assess: bool,
+    /// Backoffs are timed by the MAC and nothing comes between them.
+    can_time_backoffs: bool,
+    found: Audit,
+}
+
+fn milliwatts(dbm: f64) -> f64 {
+    10f64.powf(dbm / 10.0)
+}
+
+impl Auditor {
+    fn new(scenario: &Scenario) -> Self {
+        let radio = radio_of(scenario);
+        let shadowed = matches!(scenario.medium.propagation,
+            Propagation::PathLoss { shadowing_db, .. } if shadowing_db > 0.0);
+        let energy = scenario.radio.cca.is_none_or(|mode| mode == Cca::Energy);
+        let awake = scenario.nodes.iter().all(|place| place.role != Role::Leaf);
+        let exact = scenario.radio.drift_ppm == 0 && radio_is_exact(scenario);
+        Auditor {
+            stations: vec![Station::default(); scenario.nodes.len()],
+            air: VecDeque::new(),
+            turnaround_us: radio.cca_to_air_us,
+            threshold_mw: milliwatts(radio.cca.threshold_dbm),
+            can_assess: energy && !shadowed && scenario.interference.is_empty(),
+            can_time_backoffs: awake && exact && scenario.mac.csma == Csma::Software,
+            scenario: scenario.clone(),
+            found: Audit::default(),
+        }
+    }
+
+    /// One line of the trace: seconds, node, what.
+    fn line(&mut self, line: &str) {
+        let mut words = line.split(' ');
+        let (Some(time), Some(node)) = (words.next(), words.next()) else { return };
+        let Some((s, us)) = time.split_once('.') else { return };
+        let (Ok(s), Ok(us), Ok(node)) = (s.parse::<u64>(), us.parse::<u64>(), node.parse()) else {
+            return;
+        };
+        let now = s * 1_000_000 + us;
+        match (words.next(), words.next()) {
+            (Some("air"), Some("frame")) => {
+                let psdu = words.next().and_then(|len| len.parse().ok()).unwrap_or(0);
+                self.frame(now, node, psdu, destination(line));
+            }
+            (Some("air"), Some("ack")) => self.ack(now, node),
+            (Some("load"), Some("until")) => self.loading(now, node),
+            (Some("cca"), Some(result)) => self.assessment(now, node, result == "busy"),
+            (Some("done"), Some(result)) => self.done(now, node, result),
+            // A frame for itself that a node receives may hold back what it wants to send.
+            (Some("fate"), Some(_)) if line.ends_with("mine") => self.interrupt(node),
+            _ => {}
+        }
+    }
+
+    fn interrupt(&mut self, node: usize) {
+        let station = &mut self.stations[node];
+        station.interrupted |= station.busy > 0;
+    }
+
+    fn violation(&mut self, now: u64, node: usize, what: &str) {
+        self.found.violations += 1;
+        let at = || format!("{now} us, node {node}: {what}");
+        self.found.first.get_or_insert_with(at);
+    }
+
+    fn put_on_air(&mut self, frame: OnAir) {
+        // No assessment and no turnaround looks back further than a frame and an acknowledgement.
+        while self.air.front().is_some_and(|old| old.end + 10_000 < frame.begin) {
+            self.air.pop_front();
+        }
+        self.air.push_back(frame);
+    }
+
+    fn frame(&mut self, now: u64, node: usize, psdu: usize, to: Option<u16>) {
+        self.found.frames += 1;
+        let station = self.stations[node];
+        if now < station.spaced_until {
+            let early = station.spaced_until - now;
+            self.violation(now, node, &format!("a frame {early} us too early after the last one"));
+        }
+        if station.assessed != Some((now.saturating_sub(self.turnaround_us), true)) {
+            self.violation(now, node, "a frame without a clear channel a turnaround before it");
+        }
+        let end = now + air_time(psdu).as_micros();
+        let power_dbm = nearest(&self.scenario);
+        self.stations[node] = Station { psdu, power_dbm, ..station };
+        self.put_on_air(OnAir { node, to, begin: now, end, power_dbm });
+    }
+
+    fn ack(&mut self, now: u64, node: usize) {
+        self.found.acks += 1;
+        let own = short_of(node as NodeId);
+        let asked =
+            |frame: &OnAir| frame.to == Some(own) && frame.end + TURNAROUND.as_micros() == now;
+        if !self.air.iter().any(asked) {
+            self.violation(now, node, "an acknowledgement not 192 us after a frame");
+        }
+        let end = now + air_time(ACK_PSDU).as_micros();
+        let station = &mut self.stations[node];
+        station.spaced_until = station.spaced_until.max(end + SIFS.as_micros());
+        let power_dbm = station.power_dbm;
+        self.interrupt(node);
+        self.put_on_air(OnAir { node, to: None, begin: now, end, power_dbm });
+    }
+
+    /// The radio has got a frame: a backoff is over.
+    fn loading(&mut self, now: u64, node: usize) {
+        let Station { assessed, busy, interrupted, .. } = self.stations[node];
+        let (Some((since, false)), 1..) = (assessed, busy) else { return };
+        if !self.can_time_backoffs || interrupted {
+            return;
+        }
+        self.found.backoffs += 1;
+        let mac = &self.scenario.mac;
+        let exponent = (u32::from(mac.min_be) + busy).min(mac.max_be.into());
+        let (waited, unit) = (now - since, UNIT_BACKOFF.as_micros());
+        if waited % unit != 0 || waited / unit >= 1 << exponent {
+            self.violation(now, node, &format!("a backoff of {waited} us with BE {exponent}"));
+        }
+    }
+
+    fn assessment(&mut self, now: u64, node: usize, busy: bool) {
+        let most = u32::from(self.scenario.mac.max_csma_backoffs);
+        let station = &mut self.stations[node];
+        station.assessed = Some((now, !busy));
+        // One more ends the attempt, and the next one follows at once.
+        station.busy = if busy && station.busy < most { station.busy + 1 } else { 0 };
+        if !self.can_assess {
+            return;
+        }
+        self.found.assessments += 1;
+        let energy = self.energy(now, node);
+        // The last digits depend on the order of a sum.
+        let close = (energy / self.threshold_mw - 1.0).abs() < 1e-6;
+        if !close && (energy >= self.threshold_mw) != busy {
+            let found = if busy { "busy" } else { "clear" };
+            self.violation(now, node, &format!("{found} with {energy:e} mW on the air"));
+        }
+    }
+
+    /// Mean power at `node` over the assessment that ends now, in mW.
+    fn energy(&self, now: u64, node: usize) -> f64 {
+        let since = now - CCA.as_micros();
+        let mut energy = 0.0;
+        for frame in &self.air {
+            let common = frame.end.min(now).saturating_sub(frame.begin.max(since));
+            if common > 0 && frame.node != node {
+                let dbm = self.strength(frame.node, node, frame.power_dbm);
+                energy += dbm.map_or(0.0, milliwatts) * common as f64;
+            }
+        }
+        energy / CCA.as_micros() as f64
+    }
+
+    /// What `to` notices of a frame of `from`, in dBm.
+    fn strength(&self, from: usize, to: usize, power_dbm: f64) -> Option<f64> {
+        if !self.scenario.medium.hidden_terminals {
+            return Some(0.0);
+        }
+        let place = |node: usize| &self.scenario.nodes[node];
+        let (a, b) = (place(from), place(to));
+        let distance = (a.x_m - b.x_m).hypot(a.y_m - b.y_m);
+        match &self.scenario.medium.propagation {
+            Propagation::UnitDisc { range_m, rssi_dbm, .. } => {
+                (distance <= *range_m).then_some(*rssi_dbm)
+            }
+            Propagation::LinkMatrix { links } => links
+                .iter()
+                .find(|l| {
+                    let (x, y) = (l.from as usize, l.to as usize);
+                    (x, y) == (from, to) || l.symmetric && (y, x) == (from, to)
+                })
+                .map(|l| l.rssi_dbm),
+            Propagation::PathLoss { exponent, reference_loss_db, .. } => {
+                let loss = reference_loss_db + 10.0 * exponent * distance.max(1.0).log10();
+                Some(power_dbm - loss)
+            }
+        }
+    }
+
+    fn done(&mut self, now: u64, node: usize, result: &str) {
+        let station = &mut self.stations[node];
+        if result != "channel-busy" {
+            station.interrupted = false;
+        }
+        if matches!(result, "acked" | "sent") {
+            let until = now + spacing_after(station.psdu).as_micros();
+            station.spaced_until = station.spaced_until.max(until);
+        }
+    }
+}
+
+/// Whether no processor's time comes between what happens and what is done about it.
+fn radio_is_exact(scenario: &Scenario) -> bool {
+    scenario.radio.host_cost == HostCost::Micros(0)
+}
+
+/// The output power that the radio sets.
+fn nearest(scenario: &Scenario) -> f64 {
+    match scenario.medium.propagation {
+        Propagation::PathLoss { .. } => {
+            f64::from(radio_of(scenario).nearest_power(scenario.radio.tx_power_dbm as i8))
+        }
+        _ => 0.0,
+    }
+}
+
+/// The short address that a line says a frame is for.
+fn destination(line: &str) -> Option<u16> {
+    let (_, address) = line.split_once("address: ")?;
+    let digits = address.split(' ').next()?;
+    u16::from_str_radix(digits, 16).ok().filter(|short| *short < 0xfffe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Flow, RadioProfile};
+
+    fn three_hops() -> Scenario {
+        let mut scenario = Scenario::default().on_line(3, 8.0);
+        scenario.flows = vec![Flow::bulk(3, 0)];
+        scenario
+    }
+
+    /// The auditor's verdict on these lines of a node 1 with a neighbour 0.
+    fn verdict(profile: RadioProfile, lines: &[&str]) -> Audit {
+        let mut scenario = Scenario::default().on_line(1, 8.0);
+        scenario.radio.profile = profile;
+        let mut auditor = Auditor::new(&scenario);
+        lines.iter().for_each(|line| auditor.line(line));
+        auditor.found
+    }
+
+    #[test]
+    fn a_transfer_over_three_hops_breaks_no_rule() {
+        for profile in RadioProfile::ALL {
+            let mut scenario = three_hops();
+            scenario.radio.profile = profile;
+            let found = audit(&scenario, 3, 20.0).expect("it can be simulated");
+            assert_eq!(found.first, None);
+            let seen = [found.frames, found.acks, found.assessments, found.backoffs];
+            assert!(seen.into_iter().all(|count| count > 100), "{found:?}");
+        }
+    }
+
+    const FRAME: &str = "air frame 127 seq 1 to Short { pan: abcd, address: 1 }";
+
+    #[test]
+    fn a_frame_right_after_an_acknowledgement_is_seen() {
+        let of = |next: u64| {
+            let next =
+                [format!("0.{:06} 1 cca clear", next - 192), format!("0.{next:06} 1 {FRAME}")];
+            let begin = format!("0.010192 1 {FRAME}");
+            let lines = [
+                "0.010000 1 cca clear",
+                &begin,
+                "0.014640 0 air ack 5 seq 1 to Absent",
+                "0.014992 1 done acked",
+                &next[0],
+                &next[1],
+            ];
+            verdict(RadioProfile::Standard, &lines)
+        };
+        assert_eq!(of(14_992 + 640).violations, 0);
+        let early = of(14_992 + 639);
+        assert!(early.violations == 1 && early.first.expect("one").contains("1 us too early"));
+    }
+
+    #[test]
+    fn a_late_acknowledgement_and_a_wrong_turnaround_are_seen() {
+        let frame = format!("0.010192 1 {FRAME}");
+        let late = format!("0.010193 1 {FRAME}");
+        let ack = |us: u64| format!("0.{us:06} 0 air ack 5 seq 1 to Absent");
+        let of = |frame: &str, ack: &str| {
+            verdict(RadioProfile::Standard, &["0.010000 1 cca clear", frame, ack]).violations
+        };
+        assert_eq!(of(&frame, &ack(10_192 + 4_256 + 192)), 0);
+        assert_eq!(of(&frame, &ack(10_192 + 4_256 + 193)), 1);
+        assert_eq!(of(&late, &ack(10_193 + 4_256 + 192)), 1);
+    }
+
+    #[test]
+    fn a_wrong_assessment_and_a_broken_backoff_are_seen() {
+        let frame = format!("0.010000 0 {FRAME}");
+        let of = |assessed: &str, loaded: &str| {
+            let lines = ["0.009808 0 cca clear", &frame, assessed, loaded];
+            verdict(RadioProfile::Standard, &lines).violations
+        };
+        assert_eq!(of("0.011000 1 cca busy", "0.011640 1 load until 11640"), 0);
+        assert_eq!(of("0.011000 1 cca clear", ""), 1);
+        assert_eq!(of("0.011000 1 cca busy", "0.011641 1 load until 11641"), 1);
+        // 16 units are more than BE 4 allows.
+        assert_eq!(of("0.011000 1 cca busy", "0.016120 1 load until 16120"), 1);
+    }
+}

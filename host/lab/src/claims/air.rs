@@ -1,0 +1,120 @@
+//! Tests of what is asked of the simulated air itself.
+
+use super::tests_of::{Test, found};
+use super::{Finding, Table};
+use crate::experiment::Row;
+
+/// The test of the claim with this id.
+pub(super) fn test_of(id: &str) -> Option<Test> {
+    Some(match id {
+        "kinglet.air-csma" => csma,
+        "kinglet.air-hidden" => hidden,
+        "kinglet.air-per" => losses,
+        "kinglet.air-energy" => energy,
+        "kinglet.air-spacing" => spacing,
+        _ => return None,
+    })
+}
+
+/// How far a row is from the one with `suffix` behind its metric: in per cent of that, or in points
+/// where both are shares.
+fn apart(t: &Table<'_>, row: &Row, suffix: &str) -> Option<f64> {
+    let reference = t.mean(&row.label, &format!("{}{suffix}", row.metric))?;
+    Some(match row.unit.as_str() {
+        "%" => (row.mean - reference).abs(),
+        _ => (row.mean / reference - 1.0).abs() * 100.0,
+    })
+}
+
+/// The greatest of the distances, how many there are, and where it is.
+fn worst<'a>(
+    t: &Table<'_>,
+    rows: impl Iterator<Item = &'a Row>,
+    suffix: &str,
+) -> Option<(f64, usize, String)> {
+    let (mut most, mut count, mut place) = (0.0, 0, String::new());
+    for row in rows {
+        count += 1;
+        let distance = apart(t, row, suffix)?;
+        if distance >= most {
+            (most, place) = (distance, format!("{} at {}", row.metric, row.label));
+        }
+    }
+    (count > 0).then_some((most, count, place))
+}
+
+fn csma(t: &Table<'_>) -> Option<Finding> {
+    let metrics =
+        ["frames_acked", "unacknowledged", "access_failures", "attempts_per_frame", "frame_cycle"];
+    let rows = metrics.into_iter().flat_map(|metric| t.all(metric));
+    let (most, count, place) = worst(t, rows.filter(|row| row.label.contains(" n=")), "_model")?;
+    let single = t.mean("radio=standard psdu=60 n=1", "frames_acked")?;
+    // 640 + 1120 + 128 + 192 + 2112 + 192 + 352 us.
+    let closed = 1e6 / 4_736.0;
+    let compared = format!(
+        "{count} figures, most in {place}; one sender of 60 octets {single:.1} frames/s, by formula \
+         {closed:.1}"
+    );
+    found(most, most <= 2.0 && (single / closed - 1.0).abs() <= 0.005, compared)
+}
+
+fn hidden(t: &Table<'_>) -> Option<Finding> {
+    let (mut most, mut compared): (f64, Vec<String>) = (0.0, Vec::new());
+    for name in ["frames_acked_of_first", "frames_acked_of_second"] {
+        for row in t.all(name) {
+            let model = t.mean(&row.label, &format!("{name}_model"))?;
+            // Two per cent, or what two frames a second are.
+            most = most.max((row.mean - model).abs() / (model * 0.02).max(2.0));
+        }
+    }
+    for gap_db in [0, 2, 6] {
+        let label = format!("radio=standard hidden gap_db={gap_db}");
+        let of = |name: &str| t.mean(&label, &format!("frames_acked_of_{name}"));
+        compared.push(format!("{gap_db} dB {:.1} and {:.1}", of("first")?, of("second")?));
+    }
+    let compared =
+        format!("of what is allowed at most; ideal receiver, frames/s: {}", compared.join(", "));
+    found(most * 100.0, most <= 1.0, compared)
+}
+
+fn losses(t: &Table<'_>) -> Option<Finding> {
+    let (most, count, place) = worst(t, t.all("frame_loss"), "_by_formula")?;
+    found(most, most <= 2.0, format!("{count} ratios, most in {place}"))
+}
+
+fn energy(t: &Table<'_>) -> Option<Finding> {
+    let rows = ["radio_on_per_poll", "energy_per_poll"].into_iter().flat_map(|m| t.all(m));
+    let (most, count, place) = worst(t, rows, "_by_hand")?;
+    let on =
+        |radio: &str, how: &str| t.mean(&format!("radio={radio} poll {how}"), "radio_on_per_poll");
+    let compared = format!(
+        "{count} figures, most in {place}; radio time plain and secured: at86rf233 {:.0} and {:.0} \
+         us, nrf52840 {:.0} and {:.0} us",
+        on("at86rf233", "plain")?,
+        on("at86rf233", "secured")?,
+        on("nrf52840", "plain")?,
+        on("nrf52840", "secured")?
+    );
+    found(most, most <= 0.1, compared)
+}
+
+fn spacing(t: &Table<'_>) -> Option<Finding> {
+    let sum = |metric: &str| t.all(metric).map(|row| row.mean).sum::<f64>();
+    let broken = sum("rules_broken");
+    let counts = ["frames_checked", "acks_checked", "assessments_checked", "backoffs_checked"];
+    let [frames, acks, assessments, backoffs] = counts.map(sum);
+    let silent = t.all("frames_checked").find(|row| row.mean == 0.0);
+    let enough = [frames, acks, assessments, backoffs].into_iter().all(|count| count > 10_000.0);
+    let mut compared = format!(
+        "in {frames:.0} frames, {acks:.0} acknowledgements, {assessments:.0} assessments, \
+         {backoffs:.0} backoffs of {} experiments",
+        t.all("frames_checked").count()
+    );
+    if let Some(row) = silent {
+        compared.push_str(&format!("; nothing was sent in {}", row.label));
+    }
+    if let Some(example) = t.all("example").next() {
+        compared.push_str(&format!("; {}", example.label));
+    }
+    found(broken, broken == 0.0 && enough && silent.is_none(), compared)
+}

@@ -1,0 +1,36 @@
+//! The rules of the air on every experiment: interframe spacing, turnaround, backoff grid, channel
+//! assessment. `kinglet lab run air-validation` does the same for longer.
+
+use kinglet_lab::audit::audit;
+use kinglet_lab::experiment::{self, Effort, Point};
+use kinglet_lab::scenario::{Carrier, FlowKind, Role, Sensor};
+use rayon::prelude::*;
+
+/// Simulated seconds of a point: enough for some hundred frames, or, of a sensor that sleeps, for
+/// its first batch.
+fn seconds(point: &Point) -> f64 {
+    let senses = |kind: &FlowKind| matches!(kind, FlowKind::Anemometer(Sensor { carrier, .. }) if *carrier != Carrier::Ideal);
+    let sleeps = point.scenario.nodes.iter().any(|place| place.role == Role::Leaf);
+    match sleeps && point.scenario.flows.iter().any(|flow| senses(&flow.kind)) {
+        true => 80.0,
+        false => 3.0,
+    }
+}
+
+#[test]
+fn nothing_in_any_experiment_breaks_a_rule_of_the_air() {
+    for experiment in experiment::all() {
+        let points = (experiment.plan)(Effort::Quick);
+        let audits: Vec<_> = points
+            .par_iter()
+            .map(|point| (&point.label, audit(&point.scenario, 7, seconds(point))))
+            .collect();
+        let mut frames = 0;
+        for (label, found) in audits {
+            let found = found.expect("it can be simulated");
+            assert_eq!(found.first, None, "{} {label}", experiment.id);
+            frames += found.frames;
+        }
+        assert!(points.is_empty() || frames > 20, "{}: {frames} frames", experiment.id);
+    }
+}
