@@ -3,15 +3,16 @@
 
 use kinglet_lab::audit::audit;
 use kinglet_lab::experiment::{self, Effort, Point};
-use kinglet_lab::scenario::{Carrier, FlowKind, Role, Sensor};
+use kinglet_lab::scenario::{FlowKind, Role};
 use rayon::prelude::*;
 
 /// Simulated seconds of a point: enough for some hundred frames, or, of a sensor that sleeps, for
 /// its first batch.
 fn seconds(point: &Point) -> f64 {
-    let senses = |kind: &FlowKind| matches!(kind, FlowKind::Anemometer(Sensor { carrier, .. }) if *carrier != Carrier::Ideal);
+    let mut flows = point.scenario.flows.iter();
+    let senses = flows.any(|flow| matches!(flow.kind, FlowKind::Anemometer(_)));
     let sleeps = point.scenario.nodes.iter().any(|place| place.role == Role::Leaf);
-    match sleeps && point.scenario.flows.iter().any(|flow| senses(&flow.kind)) {
+    match sleeps && senses {
         true => 80.0,
         false => 3.0,
     }

@@ -80,9 +80,9 @@ pub struct RadioProfile {
     /// The power at which one in a hundred frames of 20 octets is lost to noise
     /// (IEEE 802.15.4-2015, 10.1.7), in dBm.
     pub sensitivity_dbm: f64,
-    /// How much more signal the receiver needs than the ideal one of IEEE 802.15.4-2006, Annex E, in
-    /// dB. The ideal one loses a hundredth of all frames of 26 octets (preamble, SFD, PHR and 20 of
-    /// PSDU) 0.51 dB above the noise; at the sensitivity the data sheet's does.
+    /// How much more signal the receiver needs than the ideal one of IEEE 802.15.4-2006, Annex E,
+    /// in dB. The ideal one loses a hundredth of all frames of 26 octets (preamble, SFD, PHR and 20
+    /// of PSDU) 0.51 dB above the noise; at the sensitivity the data sheet's does.
     pub implementation_loss_db: f64,
     /// When its filter rejects a frame, the receiver is free for another one at once, and not when
     /// the rejected frame has ended.
@@ -188,9 +188,9 @@ pub const NRF52840: RadioProfile = RadioProfile {
 /// dBm: the noise floor of every medium that names no other.
 pub const NOISE_FLOOR_DBM: f64 = -105.0;
 
-/// A radio that does what the standard says in the time that it allows and has the ideal receiver of
-/// its Annex E: for comparison with other simulators and with formulas. Currents are those of the
-/// nRF52840.
+/// A radio that does what the standard says in the time that it allows and has the ideal receiver
+/// of its Annex E: for comparison with other simulators and with formulas. Currents are those of
+/// the nRF52840.
 pub const STANDARD: RadioProfile = RadioProfile {
     name: "standard",
     cca_to_air_us: TURNAROUND.as_micros(),

@@ -52,8 +52,8 @@ fn csma(t: &Table<'_>) -> Option<Finding> {
     // 640 + 1120 + 128 + 192 + 2112 + 192 + 352 us.
     let closed = 1e6 / 4_736.0;
     let compared = format!(
-        "{count} figures, most in {place}; one sender of 60 octets {single:.1} frames/s, by formula \
-         {closed:.1}"
+        "{count} figures, most in {place}; one sender of 60 octets {single:.1} frames/s, by \
+         formula {closed:.1}"
     );
     found(most, most <= 2.0 && (single / closed - 1.0).abs() <= 0.005, compared)
 }

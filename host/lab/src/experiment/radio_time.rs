@@ -4,7 +4,7 @@
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
 use crate::radio::frame_us;
-use crate::scenario::{Carrier, Csma, HostCost, RadioProfile, Scenario};
+use crate::scenario::{Carrier, Cca, Csma, HostCost, RadioProfile, Scenario};
 use kinglet_sim::ledger::Cause;
 
 /// A quiet and a busy hour of the day.
@@ -16,7 +16,7 @@ const PAPER_FRAME_US: f64 = 7_200.0;
 type Change = fn(&mut Scenario);
 
 /// What is changed, under which name.
-const CHANGES: [(&str, Change); 7] = [
+const CHANGES: [(&str, Change); 8] = [
     ("", |_| ()),
     // The radio does the backoffs of leaves: an earlier `platform_radio.c` of the authors' RIOT.
     (" csma=hardware", |scenario| scenario.mac.csma = Csma::Hardware),
@@ -27,15 +27,18 @@ const CHANGES: [(&str, Change); 7] = [
     // Time per frame that the paper's goodput leaves beside its bound (§6.3).
     (" cpu=fitted", |scenario| scenario.radio.host_cost = HostCost::FittedTcplp),
     (" cpu=none", |scenario| scenario.radio.host_cost = HostCost::Micros(0)),
+    // The part senses energy from -80 dBm on, which the next but one room does not reach.
+    (" cca=carrier", |scenario| scenario.radio.cca = Some(Cca::Carrier)),
     (" interference=double", |scenario| {
         scenario.interference.iter_mut().for_each(|source| source.share *= 2.0);
     }),
 ];
 
 /// An hour by night and one by day with the paper's settings: TCP and CoAP side by side, and by
-/// itself what is not confirmed and the ideal protocol.
+/// itself what is not confirmed and the ideal protocol. By day with Kinglet's, too.
 pub(super) fn points(effort: Effort) -> Vec<Point> {
     let mut points = alone(effort);
+    points.extend(own(effort));
     for ((hour, start), (change, apply)) in
         HOURS.into_iter().flat_map(|hour| CHANGES.map(|change| (hour, change)))
     {
@@ -49,6 +52,29 @@ pub(super) fn points(effort: Effort) -> Vec<Point> {
                 label: format!("{series} at={hour}{change}"),
                 series,
                 x: start,
+                scenario: scenario.clone(),
+                metrics: parts(carrier),
+                timeline_s: None,
+            });
+        }
+    }
+    points
+}
+
+/// Kinglet's settings by day, with the part's assessment of the channel and with carrier sense.
+fn own(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (suffix, cca) in [("", None), (" cca=carrier", Some(Cca::Carrier))] {
+        let mut scenario = office(Settings::Kinglet, 5, [TCP, COAP, COAP, TCP], 64).by_day();
+        scenario.start_hour = HOURS[1].1;
+        scenario.duration_s = seconds(effort);
+        scenario.radio.cca = cca;
+        for carrier in [TCP, COAP] {
+            let series = Settings::Kinglet.series(carrier);
+            points.push(Point {
+                label: format!("{series} at=work{suffix}"),
+                series,
+                x: HOURS[1].1,
                 scenario: scenario.clone(),
                 metrics: parts(carrier),
                 timeline_s: None,

@@ -4,7 +4,7 @@ use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scen
 use crate::chart::{Figure, curves};
 use crate::layout::one_hop_bound;
 use crate::radio;
-use crate::scenario::{Buffer, Mac, Overlap, RadioProfile};
+use crate::scenario::{Buffer, Cca, Mac, Overlap, Propagation, RadioProfile};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-hops",
@@ -15,7 +15,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "Bulk transfer over 1 to 4 hops with d = 40 ms, five-frame segments, buffers of four \
              segments. Bound: our own goodput over one hop, divided by min(h, 3). Overlap model: \
              sinr-ber, and for sensitivity strict. Control: nobody is hidden, so all h hops share \
-             the channel. Again over three hops with twice the buffers.",
+             the channel. Again over three hops with twice the buffers; and with links of -85 dBm, \
+             which the radio's carrier sense, by energy from -80 dBm on, does not notice, and with \
+             carrier sense that does.",
     threats: &[
         "Beyond two hops nobody is disturbed here; in the testbed some were, which the paper \
          gives as the reason for its drop at four hops.",
@@ -23,8 +25,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
         "B contains pauses (spacing, backoff, retry delays, loading) in which the channel is idle; \
          over several hops other nodes use that time, so that B/min(h, 3) is not a strict bound. B \
          without pauses is.",
-        "On a unit disc all signals are equally strong, so capture would be the same as strict, and \
-         under sinr-ber none of two overlapping frames survives either, unless little of it is \
+        "On a unit disc all signals are equally strong, so capture would be the same as strict, \
+         and under sinr-ber none of two overlapping frames survives either, unless little of it is \
          disturbed.",
     ],
     main: "hops=3",
@@ -44,6 +46,14 @@ const MODELS: [(&str, &str, Overlap, bool); 3] = [
     (CONTROL, " control=no-hidden-terminals", Overlap::SinrBer, false),
 ];
 const CONTROL: &str = "nobody hidden";
+/// Links that are weaker than the radio's threshold of energy, and strong enough for anything else,
+/// in dBm.
+const WEAK_DBM: f64 = -85.0;
+/// With them: series, label suffix, what makes the channel busy.
+const WEAK: [(&str, &str, Option<Cca>); 2] = [
+    ("weak links, energy", " rssi_dbm=-85", None),
+    ("weak links, carrier", " rssi_dbm=-85 cca=carrier", Some(Cca::Carrier)),
+];
 
 /// How many hops share the channel: three in a row, or all if everyone senses everyone.
 fn sharing(series: &str, hops: f64) -> f64 {
@@ -64,6 +74,25 @@ fn plan(effort: Effort) -> Vec<Point> {
                 scenario,
                 metrics: METRICS,
                 timeline_s: (hops == 4 && suffix.is_empty()).then_some((20.0, 20.4)),
+            });
+        }
+    }
+    for (series, suffix, cca) in WEAK {
+        for (hops, _) in PAPER {
+            let mut scenario = line_scenario(effort, hops, 40);
+            scenario.medium.propagation = Propagation::UnitDisc {
+                range_m: 10.0,
+                interference_range_m: 10.0,
+                rssi_dbm: WEAK_DBM,
+            };
+            scenario.radio.cca = cca;
+            points.push(Point {
+                label: format!("hops={hops}{suffix}"),
+                series,
+                x: f64::from(hops),
+                scenario,
+                metrics: METRICS,
+                timeline_s: None,
             });
         }
     }
@@ -88,7 +117,8 @@ fn refine(rows: &mut Rows) {
     let pauses = parts.backoff + parts.spacing + parts.load + parts.state_change;
     let channel = whole.kbps_with_extra_us(-(pauses.as_micros() as f64));
     rows.compute("hops=1 no-pauses", "channel", 1.0, ("bound", "kb/s"), channel);
-    for (series, suffix, ..) in MODELS {
+    let weak = WEAK.map(|(series, suffix, _)| (series, suffix));
+    for (series, suffix) in MODELS.map(|model| (model.0, model.1)).into_iter().chain(weak) {
         let Some(one) = rows.mean(&format!("hops=1{suffix}"), "goodput") else { continue };
         for (hops, _) in PAPER {
             let (label, x) = (format!("hops={hops}{suffix}"), f64::from(hops));

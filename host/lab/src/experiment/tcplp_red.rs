@@ -4,7 +4,8 @@ use super::tcplp_flows::{event, own};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
 use crate::scenario::{
-    Buffer, Carrier, Flow, FlowKind, Mac, NodeId, NodePlace, Queue, Role, Scenario, Sensor, Wire,
+    Buffer, Carrier, Cca, Flow, FlowKind, Mac, NodeId, NodePlace, Queue, Role, Scenario, Sensor,
+    Wire,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -94,7 +95,15 @@ fn plan(effort: Effort) -> Vec<Point> {
         points.push(point("queue=red-ecn kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
     }
     let scenario = own(event(effort, Carrier::Tcp, PERIOD_MS));
-    points.push(point("queue=red-ecn kinglet".to_owned(), "Kinglet", 15, scenario));
+    points.push(point("queue=red-ecn kinglet".to_owned(), "Kinglet", 15, scenario.clone()));
+    // The part senses energy from -80 dBm on, which the next but one room does not reach.
+    for (label, mut scenario) in [
+        ("queue=red-ecn d_ms=40 cca=carrier", event(effort, Carrier::Tcp, PERIOD_MS)),
+        ("queue=red-ecn kinglet cca=carrier", scenario),
+    ] {
+        scenario.radio.cca = Some(Cca::Carrier);
+        points.push(point(label.to_owned(), "carrier sense", 0, scenario));
+    }
     points
 }
 
