@@ -54,10 +54,30 @@ impl<S: Sizes> Mac<S> {
         self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
     }
 
+    /// Ends frames that cannot be sent now and need not be later: an indirect one that has missed
+    /// its sample, a synchronisation with somebody who is no parent any more. Tells whether there
+    /// was one: then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`]
+    /// does the same, but who fills the queue before it would find out at the next event only.
+    pub fn give_up_missed(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while self.tx == TxState::Ready && now >= self.spaced_until && self.head_is_missed(now) {
+            self.finish_head(now, Delivery::Missed, false);
+            any = true;
+        }
+        any
+    }
+
+    fn head_is_missed(&mut self, now: Instant) -> bool {
+        let sfd = self.head_sfd(now);
+        let late = sfd.is_some_and(|sfd| Self::is_far(now, sfd) && self.head_is_indirect());
+        late || self.head_is_for_nobody()
+    }
+
     /// The head for the radio, if its backoff is over.
     pub(crate) fn poll_head(&mut self, now: Instant) -> Option<Submission<'_>> {
         // Every turn but the last ends the sending of a frame.
         let sfd = loop {
+            self.give_up_missed(now);
             if self.tx != TxState::Ready {
                 return None;
             }
@@ -66,14 +86,12 @@ impl<S: Sizes> Mac<S> {
                 self.tx = TxState::Backoff { until: self.spaced_until };
                 return None;
             }
+            // First what a synchronisation says, which hangs on the time; then its security.
             let sfd = self.head_sfd(now);
-            let late = sfd.is_some_and(|sfd| Self::is_far(now, sfd) && self.head_is_indirect());
-            let failure = match late || self.head_is_for_nobody() {
-                true => Delivery::Missed,
-                false if self.secure_head().is_err() => Delivery::CounterError,
-                false => break sfd,
-            };
-            self.finish_head(now, failure, false);
+            if self.secure_head().is_ok() {
+                break sfd;
+            }
+            self.finish_head(now, Delivery::CounterError, false);
         };
         let access = match self.csma_in_hardware() {
             true => Access::Csma(self.csma_params()),

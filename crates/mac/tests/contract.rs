@@ -269,5 +269,5 @@ impl Subject for Device {
 
 #[test]
 fn the_mac_keeps_the_ten_laws() {
-    check::<Device>(128, 300);
+    check::<Device>(0..128, 300);
 }

@@ -131,5 +131,5 @@ impl Subject for Device {
 
 #[test]
 fn the_mesh_keeps_the_ten_laws() {
-    check::<Device>(60, 300);
+    check::<Device>(0..60, 300);
 }

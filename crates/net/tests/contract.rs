@@ -257,5 +257,5 @@ impl Subject for Router {
 
 #[test]
 fn the_network_layer_keeps_the_ten_laws() {
-    check::<Router>(64, 250);
+    check::<Router>(0..64, 250);
 }

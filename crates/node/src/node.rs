@@ -229,6 +229,18 @@ impl<P: Profile> Node<P> {
     /// The next command for the radio. At most three before the next event, deadline or call of the
     /// application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
+        loop {
+            self.prepare_radio(now);
+            // What ends here makes room, which is filled before the radio is asked for more. Each
+            // round takes a frame out of a table.
+            if !self.mac.give_up_missed(now) {
+                return self.mac.poll_radio(now);
+            }
+        }
+    }
+
+    /// Moves what waits to where the radio finds it.
+    fn prepare_radio(&mut self, now: Instant) {
         if let Some(outcome) = self.mac.poll_data_request(now) {
             self.handle_data(now, outcome);
         }
@@ -243,7 +255,6 @@ impl<P: Profile> Node<P> {
             let _ = self.mac.set_pending(now, child, pending);
         }
         self.plan_data_request(now);
-        self.mac.poll_radio(now)
     }
 
     /// A data request has ended.

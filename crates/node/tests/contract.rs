@@ -463,20 +463,21 @@ impl<const KIND: u8> Subject for Device<KIND> {
 
 #[test]
 fn the_node_keeps_the_ten_laws() {
-    check::<Device<ROUTER>>(64, 300);
+    check::<Device<ROUTER>>(0..64, 300);
 }
 
 #[test]
 fn a_node_that_sleeps_keeps_the_ten_laws() {
-    check::<Device<LEAF>>(32, 300);
+    // With the last two a frame that had missed its sample left its place empty.
+    check::<Device<LEAF>>((0..160).chain([3_003, 3_051]), 300);
 }
 
 #[test]
 fn a_node_of_a_mesh_keeps_the_ten_laws() {
-    check::<Device<MESH>>(32, 300);
+    check::<Device<MESH>>(0..64, 300);
 }
 
 #[test]
 fn a_node_whose_neighbour_sleeps_keeps_the_ten_laws() {
-    check::<Device<PARENT>>(32, 300);
+    check::<Device<PARENT>>(0..64, 300);
 }

@@ -100,12 +100,15 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Checks all laws with `cases` call sequences of `steps` steps each.
+/// Checks all laws with the call sequences of these seeds, of `steps` steps each.
 ///
 /// # Errors
 /// The first violation. A panic of the layer is one of law 10, whichever law was being checked.
-pub fn examine<S: Subject>(cases: u64, steps: u32) -> Result<(), Violation> {
-    for seed in 0..cases {
+pub fn examine<S: Subject>(
+    seeds: impl IntoIterator<Item = u64>,
+    steps: u32,
+) -> Result<(), Violation> {
+    for seed in seeds {
         for law in laws::ALL {
             laws::without_panic::<S>(law, seed, steps)?;
         }
@@ -117,8 +120,8 @@ pub fn examine<S: Subject>(cases: u64, steps: u32) -> Result<(), Violation> {
 ///
 /// # Panics
 /// With the first violation.
-pub fn check<S: Subject>(cases: u64, steps: u32) {
-    if let Err(violation) = examine::<S>(cases, steps) {
+pub fn check<S: Subject>(seeds: impl IntoIterator<Item = u64>, steps: u32) {
+    if let Err(violation) = examine::<S>(seeds, steps) {
         panic!("{violation}");
     }
 }
