@@ -71,6 +71,8 @@ struct Send {
     max_field: u16,
     /// Snd.Wind.Shift
     scale: u8,
+    /// The peer's SYN has had the option, so ours has it too, whatever the shifts.
+    scales: bool,
 }
 
 impl Send {
@@ -343,7 +345,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             tries: 0,
             mss,
             resent: 0,
-            snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, max_field: 0, scale: 0 },
+            snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, max_field: 0, scale: 0, scales: false },
             rcv: Receive {
                 nxt: zero,
                 adv: zero,
@@ -409,6 +411,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.rcv.adv = self.rcv.nxt;
         self.rcv.last_ack_sent = self.rcv.nxt;
         self.rx.start_at(self.rcv.nxt);
+        self.snd.scales = agreed.scale.is_some();
         match agreed.scale {
             Some(shift) => self.snd.scale = shift,
             None => self.rcv.scale = 0,

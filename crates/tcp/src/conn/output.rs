@@ -110,14 +110,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         self.arm(now);
         let (timestamps, sack, scale) = if answering {
-            (self.paws.is_some(), self.sack, (self.rcv.scale > 0).then_some(self.rcv.scale))
+            (self.paws.is_some(), self.sack, self.snd.scales)
         } else {
-            // Offered always, so that the peer may scale even if this side needs no shift.
-            (
-                self.params.has(Params::TIMESTAMPS),
-                self.params.has(Params::SACK),
-                Some(self.rcv.scale),
-            )
+            // Scaling is offered always, so that the peer may even if this side needs no shift.
+            (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
         };
         // An early connection may hold text already.
         let window = self.rx.free().min(u32::from(u16::MAX));
@@ -132,7 +128,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         header.window = u16::try_from(window).unwrap_or(u16::MAX);
         let options = &mut header.options;
         options.mss = Some(self.params.own_mss);
-        options.window_scale = scale;
+        options.window_scale = scale.then_some(self.rcv.scale);
         options.sack_permitted = sack;
         options.timestamps = timestamps.then(|| Timestamps {
             val: timestamp(self.ts_offset, now),
