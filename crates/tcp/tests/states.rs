@@ -346,7 +346,9 @@ fn a_newer_syn_reopens_a_name_in_time_wait_and_an_older_one_does_not() {
     assert_eq!(s.give(SYN, 0, 0, b""), Err(Discard::SynInWindow));
     assert_eq!(s.take().unwrap().header.flags, ACK);
     s.give(SYN, 50_000, 0, b"").unwrap();
-    assert!(s.take().unwrap().is(SYN | ACK));
+    let syn_ack = s.take().unwrap();
+    assert!(syn_ack.is(SYN | ACK));
+    assert_eq!(syn_ack.seq, 2, "the clock has not moved, and the FIN had 1");
 }
 
 #[test]

@@ -345,7 +345,16 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             tries: 0,
             mss,
             resent: 0,
-            snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, max_field: 0, scale: 0, scales: false },
+            snd: Send {
+                una: iss,
+                nxt: iss,
+                wnd: 0,
+                wl1: zero,
+                iss,
+                max_field: 0,
+                scale: 0,
+                scales: false,
+            },
             rcv: Receive {
                 nxt: zero,
                 adv: zero,

@@ -239,7 +239,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         waiting >= usize::from(listener.config.backlog.max(1))
     }
 
-    /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED.
+    /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED. `least` bounds the ISS of a name that is in
+    /// TIME-WAIT.
     #[inline(never)]
     pub(super) fn for_listener(
         &mut self,
@@ -247,6 +248,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         peer: K,
         ecn: Ecn,
         segment: &Segment<'_>,
+        least: Option<SeqNum>,
     ) -> Result<(), Discard> {
         let header = &segment.header;
         let listener = self.find_listener(header.dst_port).copied();
@@ -277,6 +279,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::BacklogFull);
         }
         let mut record = self.half_open_for(now, peer, listener.config.connection, segment);
+        record.iss = least.map_or(record.iss, |least| record.iss.later(least));
         if listener.config.fast_open > 0 {
             if self.open_early(now, &listener, &record, segment) {
                 return Ok(());

@@ -327,12 +327,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if let Some(index) = self.find_half_open(&peer, local, remote) {
             return self.for_half_open(now, index, ecn, &segment);
         }
-        if let Some(index) = self.find_time_wait(&peer, local, remote)
-            && !self.for_time_wait(now, index, &segment)?
-        {
-            return Ok(());
+        let mut least = None;
+        if let Some(index) = self.find_time_wait(&peer, local, remote) {
+            least = self.for_time_wait(now, index, &segment)?;
+            if least.is_none() {
+                return Ok(());
+            }
         }
-        self.for_listener(now, peer, ecn, &segment)
+        self.for_listener(now, peer, ecn, &segment, least)
     }
 
     fn for_connection(

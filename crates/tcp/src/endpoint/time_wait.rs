@@ -60,13 +60,18 @@ impl<K: Peer> TimeWait<K> {
         self.expires.age(epoch, now);
     }
 
-    /// RFC 9293 MAY-2 with RFC 6191: a SYN that is provably newer may open the name again.
+    /// RFC 9293 MAY-2 as RFC 6191 §2 has it: a SYN that is provably newer may open the name again.
+    /// `timestamps` if the new connection would use them when the peer does.
     //= rfc9293#SHLD-4
-    fn allows(&self, segment: &Segment<'_>) -> bool {
-        let recent = SeqNum::new(self.recent);
-        let newer = |ts: Timestamps| self.timestamps && SeqNum::new(ts.val).after(recent);
-        segment.header.options.timestamps.is_some_and(newer)
-            || SeqNum::new(segment.header.seq).after(self.rcv_nxt)
+    fn allows(&self, segment: &Segment<'_>, timestamps: bool) -> bool {
+        let val = segment.header.options.timestamps.filter(|_| timestamps).map(|ts| ts.val);
+        match val {
+            // What the old connection has sent has no timestamp, and the new one takes none of it.
+            Some(_) if !self.timestamps => true,
+            // The numbers decide only where time does not.
+            Some(val) if val != self.recent => SeqNum::new(val).after(SeqNum::new(self.recent)),
+            _ => self.rcv_nxt.at_or_before(SeqNum::new(segment.header.seq)),
+        }
     }
 
     /// The last acknowledgment once more.
@@ -105,41 +110,49 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// A segment for a connection in TIME-WAIT; `Ok(true)` if it may open the name again.
+    /// A segment for a connection in TIME-WAIT. If it may open the name again, the answer is the
+    /// least ISS with which it may (RFC 9293 §3.6.1): the clock of RFC 9293 §3.4.1 stays behind a
+    /// connection that has sent more than an octet each 4 µs.
     pub(super) fn for_time_wait(
         &mut self,
         now: Instant,
         index: usize,
         segment: &Segment<'_>,
-    ) -> Result<bool, Discard> {
-        let listening = self.find_listener(segment.header.dst_port).is_some();
-        let Some(slot) = self.time_wait.as_mut_slice().get_mut(index) else { return Ok(true) };
-        let Some(record) = slot else { return Ok(true) };
+    ) -> Result<Option<SeqNum>, Discard> {
+        // A SYN cookie could not keep to that ISS.
+        let room = self.half_open.as_slice().iter().any(Option::is_none);
+        let listener = self.find_listener(segment.header.dst_port).filter(|_| room);
+        let timestamps = listener.map(|l| l.config.connection.timestamps);
+        let Some(slot) = self.time_wait.as_mut_slice().get_mut(index) else { return Ok(None) };
+        let Some(record) = slot else { return Ok(None) };
         let flags = segment.header.flags;
         if flags.contains(Flags::RST) {
             // RFC 1337 §3 fix (F1): TIME-WAIT is not ended by RST.
             return Err(Discard::OutsideWindow);
         }
         if flags.contains(Flags::SYN) {
-            if listening && !flags.contains(Flags::ACK) && record.allows(segment) {
+            if !flags.contains(Flags::ACK) && timestamps.is_some_and(|t| record.allows(segment, t))
+            {
+                let least = record.snd_nxt;
                 *slot = None;
-                return Ok(true);
+                return Ok(Some(least));
             }
             if record.challenges.allow(now, &mut self.stats) {
                 record.ack_now = true;
             }
             return Err(Discard::SynInWindow);
         }
-        if flags.contains(Flags::FIN) {
-            // "Acknowledge it, and restart the 2 MSL timeout."
+        let len = segment.seq_len();
+        let end = SeqNum::new(segment.header.seq).plus(len);
+        if flags.contains(Flags::FIN | Flags::ACK) && end == record.rcv_nxt {
+            // "A retransmission of the remote FIN. Acknowledge it, and restart the 2 MSL timeout."
             record.expires = Tick::after(now, self.config.time_wait);
             record.ack_now = true;
-            return Ok(false);
+            return Ok(None);
         }
-        let exact = SeqNum::new(segment.header.seq) == record.rcv_nxt;
         // A pure ACK in order needs no answer; two ends in TIME-WAIT would answer each other.
-        if segment.payload.is_empty() && exact {
-            return Ok(false);
+        if len == 0 && end == record.rcv_nxt {
+            return Ok(None);
         }
         if record.challenges.allow(now, &mut self.stats) {
             record.ack_now = true;
