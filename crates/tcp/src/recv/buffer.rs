@@ -88,11 +88,11 @@ impl ReceiveBuffer {
         if let Some(out) = ring.get_mut(..tail.len()) {
             copy(out, tail);
         }
+        // What lies before RCV.NXT was cut off, and is the first piece.
+        if self.has_holes(nxt) && self.duplicate == Block::default() {
+            self.find_duplicate(map, nxt, offset, count);
+        }
         if offset > 0 {
-            let end = offset.saturating_add(count);
-            if self.run_end(map, offset, self.highest.since(nxt).min(end)) == end {
-                self.note_duplicate(nxt.plus(offset), nxt.plus(end));
-            }
             self.mark(map, offset, count, true);
             self.highest = self.highest.later(nxt.plus(offset).plus(count));
             self.remember(map, nxt, offset, count);
@@ -106,7 +106,7 @@ impl ReceiveBuffer {
         let mut total = count;
         if self.has_holes(nxt) {
             let known = self.highest.since(nxt);
-            total = self.run_end(map, count.min(known), known).max(count);
+            total = self.run_end(map, count.min(known), known, true).max(count);
             self.mark(map, 0, total.min(known), false);
             let now = nxt.plus(total);
             for block in &mut self.blocks {
@@ -120,6 +120,17 @@ impl ReceiveBuffer {
         total
     }
 
+    /// Notes what of the octets `offset..offset+count` has arrived before: if that is in several
+    /// pieces the first of them (RFC 2883 §4.2).
+    fn find_duplicate(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
+        let end = offset.saturating_add(count).min(self.highest.since(nxt));
+        let left = self.run_end(map, offset, end, false);
+        let right = self.run_end(map, left, end, true);
+        if left < right {
+            self.note_duplicate(nxt.plus(left), nxt.plus(right));
+        }
+    }
+
     /// Sets or clears the marks of the octets `offset..offset+count` after RCV.NXT.
     fn mark(&self, map: &mut [u8], offset: u32, count: u32, value: bool) {
         let from = self.index(self.readable.saturating_add(offset));
@@ -129,17 +140,18 @@ impl ReceiveBuffer {
         bitmap::fill(map, 0, to.saturating_sub(capacity), value);
     }
 
-    /// The end of the run of marked octets from `offset` on, as an offset, at most `limit`.
-    fn run_end(&self, map: &[u8], offset: u32, limit: u32) -> u32 {
+    /// The end of the run of octets from `offset` on which are marked, or are not, as an offset, at
+    /// most `limit`.
+    fn run_end(&self, map: &[u8], offset: u32, limit: u32, marked: bool) -> u32 {
         let span = limit.saturating_sub(offset) as usize;
         let from = self.index(self.readable.saturating_add(offset));
         let capacity = self.capacity as usize;
         let to = from.saturating_add(span);
-        let end = bitmap::find(map, from, to.min(capacity), false);
+        let end = bitmap::find(map, from, to.min(capacity), !marked);
         let wrapped = to.saturating_sub(capacity);
         let mut run = end.saturating_sub(from);
         if end == capacity && wrapped > 0 {
-            run = run.saturating_add(bitmap::find(map, 0, wrapped, false));
+            run = run.saturating_add(bitmap::find(map, 0, wrapped, !marked));
         }
         offset.saturating_add(u32::try_from(run).unwrap_or(0))
     }
@@ -164,7 +176,7 @@ impl ReceiveBuffer {
     fn remember(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
         let left = nxt.plus(self.run_begin(map, offset));
         let known = self.highest.since(nxt);
-        let right = nxt.plus(self.run_end(map, offset.saturating_add(count), known));
+        let right = nxt.plus(self.run_end(map, offset.saturating_add(count), known, true));
         let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
         // Blocks that the new one has swallowed go; the oldest goes if there is no room.
         let others = self
@@ -271,7 +283,12 @@ mod tests {
                 let data: Vec<u8> = (0..len).map(|i| octet(naive.nxt + offset + i)).collect();
                 let end = naive.read + capacity;
                 let last = (naive.nxt + offset + len).min(end);
-                let old = (naive.nxt + offset..last).all(|i| naive.octets[i].is_some());
+                // The first stretch that was there before is a duplicate, and said once.
+                let mut places = naive.nxt + offset..last;
+                let old = places.find(|i| naive.octets[*i].is_some()).map(|left| {
+                    let right = places.find(|i| naive.octets[*i].is_none()).unwrap_or(last);
+                    (left, right)
+                });
                 let advance = buffer.insert(&mut ring, &mut map, nxt, offset as u32, &data);
                 for (i, value) in data.iter().enumerate() {
                     if naive.nxt + offset + i < end {
@@ -287,9 +304,9 @@ mod tests {
                 prop_assert_eq!(advance as usize, naive.nxt - before);
                 nxt = nxt.plus(advance);
                 let position = |seq: u32| SeqNum::new(seq).since(SeqNum::new(start)) as usize;
-                // What lies above a gap and was there before is a duplicate, and said once.
-                let old = old && offset > 0 && arrived < end;
-                prop_assert_eq!(buffer.duplicate != Block::default(), old);
+                let Block { left, right } = buffer.duplicate;
+                let said = (left != right).then(|| (position(left.value()), position(right.value())));
+                prop_assert_eq!(said, old);
                 buffer.blocks_sent();
                 let blocks = buffer.sack_blocks();
                 for (n, b) in blocks.as_slice().iter().enumerate() {
