@@ -268,11 +268,13 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         } else if len == 0 && !fin {
             return None;
         }
-        let all = len == unsent;
+        // A loss probe goes whatever Nagle says, or it would be old data (RFC 8985 §7.3).
+        let due = self.recovery.rack.probe == Probe::Due;
+        let prompt = idle || due || !self.params.has(Params::NAGLE);
+        let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
         let may_send = len >= room.min(u32::from(self.mss))
             || fin
-            || (all && (idle || !self.params.has(Params::NAGLE)))
-            || (len >= self.snd.max_wnd().div_ceil(2) && (idle || !self.params.has(Params::NAGLE)))
+            || (most && prompt)
             // The override timeout of SWS avoidance is the persist timer.
             || (self.backoff > 0 && idle);
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, again: false })
