@@ -127,16 +127,18 @@ impl<K: Peer> HalfOpen<K> {
         Some(self.peer)
     }
 
-    /// RFC 9293 §3.10.7.4, first and second step, with RFC 7323 §5.3 and RFC 5961 §3.2.
+    /// RFC 9293 §3.10.7.4, first and second step, with RFC 7323 §3.2 and §5.3 and RFC 5961 §3.2.
     fn check(&self, now: Instant, segment: &Segment<'_>) -> Result<(), Discard> {
         let header = &segment.header;
         let reset = header.flags.contains(Flags::RST);
         let (seq, nxt) = (SeqNum::new(header.seq), self.irs.plus(1));
-        if let (Some(recent), Some(ts)) = (self.agreed.timestamp, header.options.timestamps)
+        if let Some(recent) = self.agreed.timestamp
             && !reset
-            && Paws::new(recent, now).rejects(now, ts.val)
         {
-            return Err(Discard::Paws);
+            let ts = header.options.timestamps.ok_or(Discard::NoTimestamp)?;
+            if Paws::new(recent, now).rejects(now, ts.val) {
+                return Err(Discard::Paws);
+            }
         }
         if !seq.in_window(nxt, u32::from(self.offer).max(1)) {
             return Err(Discard::OutsideWindow);
@@ -191,6 +193,19 @@ impl<K: Peer> HalfOpen<K> {
             early: false,
             rtt: self.rtt(now, segment),
         }
+    }
+}
+
+impl Agreed {
+    /// The peer has sent its SYN again, perhaps with less: it may have given up asking for what the
+    /// path seems to drop (RFC 3168 §6.1.1.1; FreeBSD can leave RFC 7323's options out, too).
+    fn repeat(&mut self, syn: &Header) {
+        let options = &syn.options;
+        // What is echoed must be the SYN that is answered, or it would measure back-off.
+        self.timestamp = self.timestamp.and(options.timestamps.map(|ts| ts.val));
+        self.scale = self.scale.and(options.window_scale);
+        self.sack &= options.sack_permitted;
+        self.ecn &= is_setup(syn.flags);
     }
 }
 
@@ -353,14 +368,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             // The SYN once more: the SYN-ACK may be lost. Another SYN gets the same answer, which
             // makes a peer that has rebooted send RST (RFC 5961 §4).
             if seq == record.irs {
-                // What is echoed must be the SYN that is answered, or it would measure back-off.
-                if let (Some(recent), Some(ts)) =
-                    (&mut record.agreed.timestamp, header.options.timestamps)
-                {
-                    *recent = ts.val;
-                }
-                // RFC 3168 §6.1.1.1: the peer may have given up asking.
-                record.agreed.ecn &= is_setup(header.flags);
+                record.agreed.repeat(header);
                 record.pending = true;
                 return Ok(());
             }
@@ -370,7 +378,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if let Err(reason) = record.check(now, segment) {
             // "If an incoming segment is not acceptable, an acknowledgment should be sent in
             // reply", and to an RST that is not exact (RFC 5961 §3.2), but to no other.
-            let answered = !header.flags.contains(Flags::RST) || reason == Discard::ResetNotExact;
+            // What has no timestamp is dropped in silence (RFC 7323 §3.2).
+            let answered = match reason {
+                Discard::NoTimestamp => false,
+                Discard::ResetNotExact => true,
+                _ => !header.flags.contains(Flags::RST),
+            };
             if answered && record.challenges.allow(now, &mut self.stats) {
                 self.replies.push(record.acknowledgment(now));
             }

@@ -305,7 +305,8 @@ mod tests {
                 nxt = nxt.plus(advance);
                 let position = |seq: u32| SeqNum::new(seq).since(SeqNum::new(start)) as usize;
                 let Block { left, right } = buffer.duplicate;
-                let said = (left != right).then(|| (position(left.value()), position(right.value())));
+                let said = left != right;
+                let said = said.then(|| (position(left.value()), position(right.value())));
                 prop_assert_eq!(said, old);
                 buffer.blocks_sent();
                 let blocks = buffer.sack_blocks();
