@@ -292,9 +292,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if SeqNum::new(segment.header.seq) != self.rcv.nxt {
             return Err(Discard::ResetNotExact);
         }
-        // In CLOSING and LAST-ACK both sides had finished: no error for the application.
+        // In CLOSING and LAST-ACK both sides have finished, and if the peer has all that was sent,
+        // that is no error for the application.
+        let all = !self.snd.una.before(self.tx.end());
         let error = match self.state {
-            State::Closing | State::LastAck => None,
+            State::Closing | State::LastAck if all => None,
             State::SynReceived if !self.is_opening_early() => Some(ConnectionError::Refused),
             _ => Some(ConnectionError::Reset),
         };

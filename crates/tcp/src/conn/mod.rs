@@ -627,9 +627,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.reset_pending = synchronised;
     }
 
-    /// A destination-unreachable message about this connection: hard only while it is opening
-    /// (RFC 5461 §4, RFC 9293 §3.9.2.2).
-    //= rfc9293#MUST-56 rfc9293#SHLD-26
+    /// A destination-unreachable message about this connection: hard, whatever its code, while it
+    /// is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
+    //= rfc9293#SHLD-26
     pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
         if !self.is_in_flight(quoted) {
             return;
