@@ -113,7 +113,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
         if role == Role::Sink {
             let listen = ListenConfig {
                 backlog: 1,
-                connection: Box::leak(Box::new(connection(&setup))),
+                connection: connection(&setup),
                 ..ListenConfig::default()
             };
             node.tcp_listen(PORT, listen).expect("a free listener");

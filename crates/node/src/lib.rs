@@ -299,8 +299,9 @@
 //!   datagrams from before.
 //!
 //! [`tcp::ConnectionConfig`]:
-//! * MSS 1220, from IPv6's MTU of 1280. Over lossy hops about five frames are a better compromise
-//!   (TCPlp §6.1): [`Node::mss_for_frames`] computes it;
+//! * an MSS of five link frames, a good compromise over lossy hops (TCPlp §6.1): a listener's
+//!   leaves room for any peer's address. [`Node::mss_for_frames`] computes others, and 1220, from
+//!   IPv6's MTU of 1280, is the most;
 //! * timestamps, SACK, Nagle's algorithm and acknowledgements delayed by 100 ms: full-scale TCP;
 //! * RTO 1 s at first (RFC 6298), then SRTT and at least 200 ms, as Linux and FreeBSD have it;
 //! * no keep-alive and no user timeout (RFC 9293 §3.8.4): a peer that falls silent while nothing is

@@ -194,7 +194,7 @@ const _: () = {
     // Six records of segments in flight and two of constant data.
     const TABLES: usize = 6 * size_of::<tcp::SegmentRecord>() + 2 * size_of::<tcp::Piece>();
     assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS - TABLES <= 384);
-    assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 76);
+    assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 72);
     assert!(size_of::<Option<tcp::TimeWait<AddressPair>>>() <= 44);
-    assert!(size_of::<Option<tcp::Listener>>() <= 16);
+    assert!(size_of::<Option<tcp::Listener>>() <= 40);
 };

@@ -46,10 +46,17 @@ pub(crate) const MAX_MSS: u16 = 1280 - 40 - 20;
 /// As many frames as a packet of 1280 octets can take.
 const MAX_FRAMES: usize = 16;
 
+/// Link frames of a full segment for which nobody has chosen a size (TCPlp §6.1).
+const DEFAULT_FRAMES: u8 = 5;
+
+/// Nothing of this address can be left out of a compressed header (RFC 6282 §3.2.2).
+const ANYBODY: Ipv6Addr = Ipv6Addr::new(0x3fff, 1, 1, 1, 1, 1, 1, 1);
+
 impl<P: Profile> Node<P> {
     /// Opens a connection to `port` at `remote`; progress shows in the state of the handle, and a
-    /// missing route in its error. An MSS above 1220 octets counts as 1220: IPv6 packets are not
-    /// larger than 1280 here.
+    /// missing route in its error. An MSS of 0 octets, the default, is that of five link frames
+    /// ([`Node::mss_for_frames`]); one above 1220 counts as 1220, as IPv6 packets are not larger
+    /// than 1280 here.
     ///
     /// # Errors
     /// [`ConnectError`]; nothing was sent.
@@ -59,27 +66,44 @@ impl<P: Profile> Node<P> {
         now: Instant,
         remote: Ipv6Addr,
         port: u16,
-        config: ConnectionConfig,
+        mut config: ConnectionConfig,
     ) -> Result<Handle, ConnectError> {
         let local = self.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
+        self.choose_mss(local, remote, &mut config);
         let peer = self.address_pair(local, remote);
         self.tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)
     }
 
-    /// Listens on `port`; connections come out of [`Endpoint::accept`]. The MSS is bounded as in
-    /// [`Node::tcp_connect`].
+    /// Listens on `port`; connections come out of [`Endpoint::accept`]. The MSS is chosen and
+    /// bounded as in [`Node::tcp_connect`], so that segments keep to five frames whoever the peer
+    /// is; it follows the addresses that this node has now.
     ///
     /// # Errors
     /// [`tcp::ListenError`]
-    pub fn tcp_listen(&mut self, port: u16, config: ListenConfig) -> Result<(), tcp::ListenError> {
+    pub fn tcp_listen(
+        &mut self,
+        port: u16,
+        mut config: ListenConfig,
+    ) -> Result<(), tcp::ListenError> {
+        let local = self.net.source_for(ANYBODY).unwrap_or(ANYBODY);
+        self.choose_mss(local, ANYBODY, &mut config.connection);
         self.tcp().listen(port, config)
+    }
+
+    fn choose_mss(&self, local: Ipv6Addr, remote: Ipv6Addr, config: &mut ConnectionConfig) {
+        if config.mss == 0 {
+            config.mss = self.path_mss(local, remote, DEFAULT_FRAMES).unwrap_or(0);
+        }
     }
 
     /// The [`ConnectionConfig::mss`] with which a full segment to or from `remote` goes out in
     /// `frames` link frames on every hop (TCPlp §6.1 recommends 5, and 3 where losses are common);
     /// options count as part of it. `None` without a route, or if nothing fits.
     pub fn mss_for_frames(&self, remote: Ipv6Addr, frames: u8) -> Option<u16> {
-        let local = self.net.source_for(remote)?;
+        self.path_mss(self.net.source_for(remote)?, remote, frames)
+    }
+
+    fn path_mss(&self, local: Ipv6Addr, remote: Ipv6Addr, frames: u8) -> Option<u16> {
         let compressed = path_header_len(local, remote, self.net.contexts()).ok()?;
         // Every node of a network is taken to have addresses of this node's length.
         let room = self.mac.max_payload(self.mac.config().source());

@@ -49,18 +49,11 @@ fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
 }
 
 /// Both ends of a connection, established by hand.
-fn connected(now: Instant) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
+fn connected(now: Instant, mss: u16) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
-    let config = ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT };
+    let config = ConnectionConfig { mss, nagle: false, ..ConnectionConfig::DEFAULT };
     nodes[1]
-        .tcp_listen(
-            80,
-            ListenConfig {
-                backlog: 1,
-                connection: Box::leak(Box::new(config)),
-                ..ListenConfig::default()
-            },
-        )
+        .tcp_listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
         .unwrap();
     let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
     for from in [0, 1, 0] {
@@ -81,7 +74,7 @@ fn fragment(frame: &[u8]) -> Option<(FragmentHeader, Vec<u8>)> {
 #[test]
 fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_out() {
     let mut now = Instant::from_secs(1);
-    let (mut nodes, [client, server]) = connected(now);
+    let (mut nodes, [client, server]) = connected(now, 1220);
     let octets = |range: core::ops::Range<usize>| range.map(|i| pattern(1, i)).collect::<Vec<_>>();
     // One full segment reaches the peer, whose acknowledgement stays behind.
     let segment = 1_208;
@@ -133,7 +126,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
 #[test]
 fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
     let now = Instant::from_secs(1);
-    let (mut nodes, [client, server]) = connected(now);
+    let (mut nodes, [client, server]) = connected(now, 1220);
     let before = nodes[0].tcp().info(client).unwrap();
     let octets: Vec<u8> = (0..1_000).map(|i| pattern(1, i)).collect();
     assert_eq!(nodes[0].tcp().send(client, &octets), Ok(1_000));
@@ -196,11 +189,7 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         nodes[1]
             .tcp_listen(
                 80,
-                ListenConfig {
-                    backlog: 1,
-                    connection: Box::leak(Box::new(config)),
-                    ..ListenConfig::default()
-                },
+                ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() },
             )
             .unwrap();
         let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
@@ -218,6 +207,20 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
 }
 
 #[test]
+fn who_chooses_no_segment_size_gets_five_frames_from_anybody() {
+    let now = Instant::from_secs(1);
+    let (mut nodes, [client, server]) = connected(now, 0);
+    let [up, down] = [(0, client), (1, server)].map(|(n, handle)| {
+        let info = nodes[n].tcp().info(handle).unwrap();
+        assert_eq!(info.mss, u32::from(info.mss_limit) - 12, "timestamps are part of it");
+        info.mss_limit
+    });
+    let mss = |to: &str, frames| nodes[1].mss_for_frames(to.parse().unwrap(), frames).unwrap();
+    assert_eq!((up, down), (mss("2600:1:2:3:4:5:6:7", 5), up), "as much as from a stranger");
+    assert!(mss("2001:db8::1", 4) < down && down <= mss("2001:db8::1", 5), "{down}");
+}
+
+#[test]
 fn the_class_of_five_frames_is_that_of_the_paper() {
     let node = node::<Mote>(1, 1, 2, radio());
     // 462 octets of payload and 12 of timestamps (TCPlp §6.1) fit; six frames would be wasted.
@@ -229,7 +232,7 @@ fn the_class_of_five_frames_is_that_of_the_paper() {
 #[test]
 fn the_frames_of_a_segment_can_be_changed_while_a_connection_lasts() {
     let now = Instant::from_secs(1);
-    let (mut nodes, [client, server]) = connected(now);
+    let (mut nodes, [client, server]) = connected(now, 1220);
     for frames in [3, 1, 5, 2] {
         nodes[0].set_segment_frames(client, frames).unwrap();
         let payload = nodes[0].tcp().info(client).unwrap().mss as usize;

@@ -18,11 +18,7 @@ fn connection() -> ConnectionConfig {
 }
 
 fn listen() -> ListenConfig {
-    ListenConfig {
-        backlog: 2,
-        connection: Box::leak(Box::new(connection())),
-        ..ListenConfig::default()
-    }
+    ListenConfig { backlog: 2, connection: connection(), ..ListenConfig::default() }
 }
 
 /// Opens a connection from the first node to the last.
@@ -265,14 +261,7 @@ fn pitfalls_074_and_098_an_mss_above_the_mtu_is_bounded_on_both_sides() {
     let mut world = World::<Mote>::new(2, usual(), 0, 17);
     let huge = ConnectionConfig { mss: 9_000, ..ConnectionConfig::DEFAULT };
     world.nodes[1]
-        .tcp_listen(
-            PORT,
-            ListenConfig {
-                backlog: 1,
-                connection: Box::leak(Box::new(huge)),
-                ..ListenConfig::default()
-            },
-        )
+        .tcp_listen(PORT, ListenConfig { backlog: 1, connection: huge, ..ListenConfig::default() })
         .unwrap();
     let client = world.nodes[0].tcp_connect(world.now, global(2), PORT, huge).unwrap();
     let (mut source, mut sink, mut server) = (Source::new(1, 20_000), Sink::new(1), None);

@@ -50,13 +50,17 @@ pub struct KeepAlive {
     pub probes: u8,
 }
 
+/// IPv6's minimum MTU without the headers of IPv6 and TCP.
+const DEFAULT_MSS: u16 = 1220;
+
 /// Settings of one connection.
 //= rfc9293#MUST-21 rfc9293#SHLD-11
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionConfig {
     /// Largest segment in either direction, payload and options together, in octets: what is
-    /// announced in the MSS option and the bound on what is sent. Default 1220, which fits IPv6's
-    /// minimum MTU of 1280 (RFC 9293 §3.7.1). At least 64 is used.
+    /// announced in the MSS option and the bound on what is sent. 0, the default, leaves it to
+    /// whoever knows the link, as a node does; without one it is 1220, which fits IPv6's minimum
+    /// MTU of 1280 (RFC 9293 §3.7.1). At least 64 is used.
     pub mss: u16,
     /// Whether the owner of the endpoint may change the segment size between 64 octets and `mss`
     /// by what is lost: see [`crate::Endpoint::segment_loss`]. Default false.
@@ -148,7 +152,7 @@ pub struct ConnectionConfig {
 impl ConnectionConfig {
     /// The defaults.
     pub const DEFAULT: ConnectionConfig = ConnectionConfig {
-        mss: 1220,
+        mss: 0,
         adaptive_mss: false,
         send_buffer: 0,
         receive_buffer: 0,
@@ -177,7 +181,8 @@ impl ConnectionConfig {
     /// The MSS in use: at least 64, so that full options leave room for data, and no more than the
     /// layers below can carry.
     pub(crate) fn own_mss(&self, max: u16) -> u16 {
-        self.mss.min(max).max(64)
+        let wanted = if self.mss == 0 { DEFAULT_MSS } else { self.mss };
+        wanted.min(max).max(64)
     }
 }
 
@@ -197,13 +202,12 @@ pub struct ListenConfig {
     /// over (RFC 7413 §4.2, PendingFastOpenRequests). Only for services to which it does not matter
     /// if that data arrives twice (§6.1). Default 0: none, and no cookies.
     pub fast_open: u8,
-    /// Settings of the connections that are accepted. Usually a constant, which then takes no RAM:
-    /// `connection: &ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT }`.
-    pub connection: &'static ConnectionConfig,
+    /// Settings of the connections that are accepted.
+    pub connection: ConnectionConfig,
 }
 
 impl Default for ListenConfig {
     fn default() -> Self {
-        ListenConfig { backlog: 4, fast_open: 0, connection: &ConnectionConfig::DEFAULT }
+        ListenConfig { backlog: 4, fast_open: 0, connection: ConnectionConfig::DEFAULT }
     }
 }

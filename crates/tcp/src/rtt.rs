@@ -36,21 +36,35 @@ fn duration(us: u32) -> Duration {
     Duration::from_micros(u64::from(us))
 }
 
-impl RttEstimator {
+/// What can be set of it, as a listener keeps it for connections to come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RtoBounds {
+    initial_us: u32,
+    min_ms: u16,
+    /// In units of 10 ms.
+    max_cs: u16,
+}
+
+impl RtoBounds {
     pub(crate) fn new(initial: Duration, min: Duration, max: Duration) -> Self {
-        RttEstimator {
-            srtt_us: 0,
-            rttvar_us: micros_u32(initial).max(GRANULARITY_US),
-            last_us: 0,
+        RtoBounds {
+            initial_us: micros_u32(initial).max(GRANULARITY_US),
             min_ms: in_units(min, 1_000).max(1),
             max_cs: in_units(max, 10_000),
         }
     }
+}
+
+impl RttEstimator {
+    pub(crate) fn new(bounds: RtoBounds) -> Self {
+        let RtoBounds { initial_us, min_ms, max_cs } = bounds;
+        RttEstimator { srtt_us: 0, rttvar_us: initial_us, last_us: 0, min_ms, max_cs }
+    }
 
     /// Changes the least and the largest RTO.
-    pub(crate) fn set_bounds(&mut self, min: Duration, max: Duration) {
-        self.min_ms = in_units(min, 1_000).max(1);
-        self.max_cs = in_units(max, 10_000);
+    pub(crate) fn set_bounds(&mut self, bounds: RtoBounds) {
+        self.min_ms = bounds.min_ms;
+        self.max_cs = bounds.max_cs;
     }
 
     fn measured(&self) -> bool {
@@ -127,18 +141,18 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(MS * 1000, MS * 200, MS * 60_000)
+        RttEstimator::new(RtoBounds::new(MS * 1000, MS * 200, MS * 60_000))
     }
 
     #[test]
     fn a_path_without_delay_has_a_timeout_all_the_same() {
-        let mut e = RttEstimator::new(Duration::ZERO, Duration::ZERO, MS * 60_000);
+        let mut e = RttEstimator::new(RtoBounds::new(Duration::ZERO, Duration::ZERO, MS * 60_000));
         assert_eq!(e.rto(0), MS);
         e.sample(Duration::ZERO);
         // No sample is less than a microsecond.
         let least = MS + Duration::from_micros(1);
         assert_eq!((e.rto(0), e.rto(3)), (least, least * 8));
-        let e = RttEstimator::new(MS * 1000, MS * 200, Duration::ZERO);
+        let e = RttEstimator::new(RtoBounds::new(MS * 1000, MS * 200, Duration::ZERO));
         assert_eq!(e.rto(16), MS);
     }
 

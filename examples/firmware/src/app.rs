@@ -122,11 +122,11 @@ impl Receiver {
     /// Why not.
     pub fn new(
         node: &mut Node<impl Profile>,
-        connection: &'static ConnectionConfig,
+        connection: ConnectionConfig,
         total: usize,
     ) -> Result<Self, &'static str> {
         let config = ListenConfig { backlog: 1, connection, ..ListenConfig::default() };
-        node.tcp().listen(PORT, config).map_err(|_| "cannot listen")?;
+        node.tcp_listen(PORT, config).map_err(|_| "cannot listen")?;
         Ok(Receiver { handle: None, received: 0, total })
     }
 

@@ -11,7 +11,6 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::checksum;
 use kinglet_wire::tcp::{Flags, Header, MIN_HEADER_LEN, Segment, set_checksum, verify_checksum};
 use std::hash::Hasher;
-use std::sync::LazyLock;
 
 const BUFFER: usize = 512;
 const CONNECTIONS: usize = 2;
@@ -65,11 +64,7 @@ struct World {
     last: Header,
 }
 
-/// The settings that the first octet of an input chooses among: a listener wants them to live for
-/// ever.
-static SETTINGS: LazyLock<Vec<ConnectionConfig>> =
-    LazyLock::new(|| (0..=255).map(connection).collect());
-
+/// The settings that the first octet of an input chooses.
 fn connection(setup: u8) -> ConnectionConfig {
     let keepalive = (setup & 1 == 1).then_some(KeepAlive {
         idle: Duration::from_secs(10),
@@ -91,13 +86,13 @@ fn connection(setup: u8) -> ConnectionConfig {
 pub fn tcp_segments(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
-    let connection = &SETTINGS[usize::from(setup)];
+    let connection = connection(setup);
     let mut tcp = Endpoint::new(Config::new([setup; 16]));
     tcp.listen(LISTENED, ListenConfig { backlog: 2, fast_open: 1, connection })
         .expect("a free place");
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };
     while let Some(call) = input.octet() {
-        world.step(&mut input, call, *connection);
+        world.step(&mut input, call, connection);
         // Older ones serve as stale handles no longer.
         if world.handles.len() > 8 {
             world.handles.remove(0);

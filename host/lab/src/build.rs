@@ -134,9 +134,7 @@ pub(crate) fn connection(
     }
 }
 
-/// A listener takes settings that live for ever, as constants do.
 pub(crate) fn listen(connection: ConnectionConfig) -> ListenConfig {
-    let connection = Box::leak(Box::new(connection));
     ListenConfig { backlog: 12, connection, ..ListenConfig::default() }
 }
 

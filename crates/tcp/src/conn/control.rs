@@ -1,6 +1,6 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
-use super::{Connection, MIN_MSS, Params, Rtx, State};
+use super::{Connection, MIN_MSS, Params, Rtx, Setup, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
@@ -38,7 +38,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // What the handshake has settled stays.
         let own_mss = self.params.own_mss;
         self.params = Params::new(config, own_mss);
-        self.rtt.set_bounds(config.rto_min, config.rto_max);
+        self.rtt.set_bounds(Setup::rto_bounds(config));
         // An acknowledgment that waits does not wait longer than the new settings allow.
         self.ack.now |= self.ack.is_delayed() && config.delayed_ack == Duration::ZERO;
         self.touch_keepalive(now);

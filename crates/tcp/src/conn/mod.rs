@@ -14,6 +14,7 @@ mod ecn;
 mod input;
 mod output;
 mod pacing;
+mod setup;
 mod state;
 mod timers;
 
@@ -21,16 +22,16 @@ use control::Reader;
 pub use control::SegmentLoss;
 pub(crate) use ecn::is_setup;
 pub(crate) use output::Emission;
+pub(crate) use setup::{Params, Setup};
 pub use state::State;
 
-use crate::config::ConnectionConfig;
 use crate::congestion::{Acked, Controller};
 use crate::error::{ConnectionError, SoftError};
 use crate::info::{Counters, Info};
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
-use crate::rtt::{RttEstimator, in_units};
+use crate::rtt::RttEstimator;
 use crate::send::buffer::{Piece, SendBuffer, Stored};
 use crate::send::flight::SegmentRecord;
 use crate::send::recovery::{Phase, Recovery};
@@ -113,88 +114,6 @@ impl Receive {
     fn fin(&self) -> Option<SeqNum> {
         self.fin_known.then_some(self.fin_at)
     }
-}
-
-/// The settings that matter after the connection was set up.
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    delayed_ack_ms: u16,
-    user_timeout_s: u16,
-    keep_idle_s: u16,
-    keep_interval_s: u16,
-    fin_wait_2_s: u16,
-    own_mss: u16,
-    ack_every: u8,
-    max_retransmits: u8,
-    syn_retries: u8,
-    keep_probes: u8,
-    initial_window: u8,
-    diffserv: u8,
-    /// The yes-or-no settings, a bit each.
-    switches: u8,
-}
-
-/// RFC 9293 §3.8.6.3: less than half a second.
-//= rfc9293#MUST-40
-const MAX_DELAYED_ACK_MS: u16 = 499;
-
-/// Microseconds.
-const SECOND: u32 = 1_000_000;
-
-impl Params {
-    const NAGLE: u8 = 1;
-    const ADAPTIVE_MSS: u8 = 2;
-    const LINK_LOSSES: u8 = 4;
-    const TIMESTAMPS: u8 = 8;
-    const SACK: u8 = 16;
-    const RANDOM_BACKOFF: u8 = 32;
-    const ECN: u8 = 64;
-    const PACING: u8 = 128;
-
-    fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
-        let keep = config.keepalive;
-        Params {
-            delayed_ack_ms: in_units(config.delayed_ack, 1_000).min(MAX_DELAYED_ACK_MS),
-            user_timeout_s: config.user_timeout.map_or(0, |t| in_units(t, SECOND)),
-            keep_idle_s: keep.map_or(0, |k| in_units(k.idle, SECOND).max(1)),
-            keep_interval_s: keep.map_or(0, |k| in_units(k.interval, SECOND)),
-            fin_wait_2_s: in_units(config.fin_wait_2, SECOND),
-            own_mss,
-            ack_every: config.ack_every.max(1),
-            max_retransmits: config.max_retransmits,
-            syn_retries: config.syn_retries,
-            keep_probes: keep.map_or(0, |k| k.probes),
-            initial_window: config.initial_window.min(10),
-            diffserv: config.diffserv & 0x3F,
-            switches: [
-                (config.nagle, Params::NAGLE),
-                (config.adaptive_mss, Params::ADAPTIVE_MSS),
-                (config.link_losses, Params::LINK_LOSSES),
-                (config.timestamps, Params::TIMESTAMPS),
-                (config.sack, Params::SACK),
-                (config.random_backoff, Params::RANDOM_BACKOFF),
-                (config.ecn, Params::ECN),
-                (config.pacing, Params::PACING),
-            ]
-            .iter()
-            .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),
-        }
-    }
-
-    const fn has(&self, switch: u8) -> bool {
-        self.switches & switch != 0
-    }
-}
-
-/// What a connection is set up with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Setup<'a> {
-    pub(crate) config: &'a ConnectionConfig,
-    /// The MSS to announce.
-    pub(crate) own_mss: u16,
-    /// Octets of the rings to use.
-    pub(crate) send: usize,
-    pub(crate) receive: usize,
 }
 
 /// What both sides' SYNs have agreed upon.
@@ -320,9 +239,8 @@ pub(crate) struct Connection<C, R> {
 
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// An active open: SYN-SENT, the SYN to be polled.
-    pub(crate) fn connect(now: Instant, setup: &Setup<'_>, iss: SeqNum, ts_offset: u32) -> Self {
-        let config = setup.config;
-        let params = Params::new(config, setup.own_mss);
+    pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
+        let params = setup.params;
         let zero = SeqNum::new(0);
         let scale = window_scale(setup.receive);
         let mss = params.own_mss;
@@ -339,7 +257,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             probe: false,
             probing: false,
             keep_probe: false,
-            fast_open: if config.fast_open { FastOpen::Wanted } else { FastOpen::Off },
+            fast_open: match params.has(Params::FAST_OPEN) {
+                true => FastOpen::Wanted,
+                false => FastOpen::Off,
+            },
             keep_sent: 0,
             backoff: 0,
             tries: 0,
@@ -368,7 +289,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             },
             tx: SendBuffer::new(iss.plus(1), setup.send),
             rx: ReceiveBuffer::new(zero, setup.receive),
-            rtt: RttEstimator::new(config.rto_initial, config.rto_min, config.rto_max),
+            rtt: RttEstimator::new(setup.rto),
             cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
             recovery: Recovery { pending: true, ..Recovery::new(iss) },
             ack: AckState::NONE,
@@ -386,7 +307,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// A passive open whose handshake is complete: ESTABLISHED; or SYN-RECEIVED for an early one.
-    pub(crate) fn accept(now: Instant, setup: &Setup<'_>, from: &Established) -> Self {
+    pub(crate) fn accept(now: Instant, setup: &Setup, from: &Established) -> Self {
         let mut conn = Self::connect(now, setup, from.iss, from.ts_offset);
         conn.agree(now, from.irs, &from.agreed);
         conn.rcv.adv = from.adv;

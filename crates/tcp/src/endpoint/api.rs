@@ -1,8 +1,6 @@
 //! What an application calls.
 
-use super::{
-    Challenges, Endpoint, Entry, EntryOf, Handle, Listener, PayloadRef, Peer, Sizes, Slot,
-};
+use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
 use crate::error::{
@@ -10,6 +8,7 @@ use crate::error::{
 };
 use crate::info::Info;
 use crate::send::buffer::Piece;
+use core::num::NonZeroU16;
 use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::Instant;
 
@@ -26,14 +25,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Why it cannot be.
     //= rfc9293#MUST-41 rfc9293#MUST-42
     pub fn listen(&mut self, port: u16, config: ListenConfig) -> Result<(), ListenError> {
-        if port == 0 {
-            return Err(ListenError::BadPort);
-        }
+        let name = NonZeroU16::new(port).ok_or(ListenError::BadPort)?;
         if self.find_listener(port).is_some() {
             return Err(ListenError::InUse);
         }
+        let listener = self.listener(name, &config);
         let free = self.listeners.as_mut_slice().iter_mut().find(|l| l.is_none());
-        *free.ok_or(ListenError::NoSlot)? = Some(Listener { port, config });
+        *free.ok_or(ListenError::NoSlot)? = Some(listener);
         Ok(())
     }
 
@@ -41,7 +39,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     #[inline(never)]
     pub fn unlisten(&mut self, port: u16) {
         for listener in self.listeners.as_mut_slice() {
-            listener.take_if(|l| l.port == port);
+            listener.take_if(|l| l.port.get() == port);
         }
         for record in self.half_open.as_mut_slice() {
             record.take_if(|r| r.local_port() == port);

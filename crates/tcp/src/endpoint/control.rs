@@ -92,7 +92,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let connections = self.slots.as_slice().iter();
         let connections = connections.map(|slot| slot.entry.as_deref()?.conn.expected(self.epoch));
         let half_open = self.half_open.as_slice().iter();
-        connections.chain(half_open.map(|h| Some(h.as_ref()?.expected(self.epoch))))
+        let listeners = self.listeners.as_slice();
+        connections.chain(half_open.map(|h| h.as_ref()?.expected(listeners, self.epoch)))
     }
 
     /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting

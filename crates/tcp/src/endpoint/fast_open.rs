@@ -117,14 +117,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> bool {
         let Some(cookie) = segment.header.options.fast_open else { return false };
         let (peer, ..) = record.name();
-        if self.opening_early(now, listener.port) >= usize::from(listener.config.fast_open)
+        if self.opening_early(now, listener.port.get()) >= usize::from(listener.fast_open)
             || !self.is_cookie_valid(now, &peer, &cookie)
         {
             return false;
         }
-        let setup = self.setup(listener.config.connection);
         let from = Established { early: true, rtt: None, ..record.established(now, segment) };
-        let conn = Connection::accept(now, &setup, &from);
+        let conn = Connection::accept(now, &listener.setup, &from);
         let handle = self.install(record.name(), conn, false);
         let slot = handle.and_then(|h| self.slots.as_mut_slice().get_mut(h.index()));
         let Some((entry, mut buffers)) = slot.and_then(Slot::parts) else { return false };

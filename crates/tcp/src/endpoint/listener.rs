@@ -4,12 +4,13 @@
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Agreed, Connection, Established, Setup, is_setup, window_scale};
+use crate::conn::{Agreed, Connection, Established, Params, Setup, is_setup, window_scale};
 use crate::error::Discard;
 use crate::paws::{CLOCK, Paws, echo_age_ms, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
+use core::num::NonZeroU16;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Expected, Instant};
 use kinglet_wire::Ecn;
@@ -18,8 +19,17 @@ use kinglet_wire::tcp::{Cookie, Flags, Header, Segment, Timestamps};
 /// A port that is listened on.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener {
-    pub(super) port: u16,
-    pub(super) config: ListenConfig,
+    pub(super) port: NonZeroU16,
+    backlog: u8,
+    pub(super) fast_open: u8,
+    pub(super) setup: Setup,
+}
+
+impl Listener {
+    /// The one at `port`.
+    pub(super) fn find(listeners: &[Option<Listener>], port: u16) -> Option<&Listener> {
+        listeners.iter().flatten().find(|l| l.port.get() == port)
+    }
 }
 
 /// A SYN that was answered and whose SYN-ACK is not acknowledged yet.
@@ -44,8 +54,6 @@ pub struct HalfOpen<K> {
     /// The peer is to get a Fast Open cookie with the first SYN-ACK.
     pub(super) wants_cookie: bool,
     rtx: Timer,
-    /// The listener's.
-    config: &'static ConnectionConfig,
     sent_at: Tick,
     challenges: Challenges,
 }
@@ -68,22 +76,27 @@ impl<K: Peer> HalfOpen<K> {
         self.sent_at.age(epoch, now);
     }
 
-    /// Nothing is measured yet, so nothing is stored.
-    fn rto(&self) -> RttEstimator {
-        let ConnectionConfig { rto_initial, rto_min, rto_max, .. } = *self.config;
-        RttEstimator::new(rto_initial, rto_min, rto_max)
+    /// What the connection is to be set up with: that of the listener, with which it would go.
+    fn setup<'a>(&self, listeners: &'a [Option<Listener>]) -> Option<&'a Setup> {
+        Listener::find(listeners, self.local_port).map(|l| &l.setup)
     }
 
     /// The acknowledgment of the SYN-ACK.
-    pub(super) fn expected(&self, epoch: Instant) -> Expected {
-        self.rto().expected(self.sent_at.near(epoch))
+    pub(super) fn expected(
+        &self,
+        listeners: &[Option<Listener>],
+        epoch: Instant,
+    ) -> Option<Expected> {
+        // Nothing is measured yet, so nothing is stored.
+        let rtt = RttEstimator::new(self.setup(listeners)?.rto);
+        Some(rtt.expected(self.sent_at.near(epoch)))
     }
 
     /// Answers `false` when the peer has not answered often enough.
-    pub(super) fn handle_deadline(&mut self, now: Instant) -> bool {
+    pub(super) fn handle_deadline(&mut self, now: Instant, listeners: &[Option<Listener>]) -> bool {
         if self.rtx.is_due(now) {
             self.rtx.clear();
-            if self.tries >= self.config.syn_retries {
+            if self.setup(listeners).is_none_or(|s| self.tries >= s.params.syn_retries) {
                 return false;
             }
             self.tries = self.tries.saturating_add(1);
@@ -96,11 +109,17 @@ impl<K: Peer> HalfOpen<K> {
         (self.peer, self.local_port, self.remote_port)
     }
 
-    pub(super) fn poll(&mut self, now: Instant, header: &mut Header) -> Option<K> {
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        listeners: &[Option<Listener>],
+        header: &mut Header,
+    ) -> Option<K> {
         if !core::mem::take(&mut self.pending) {
             return None;
         }
-        self.rtx.set(now, self.rto().rto(self.tries));
+        let rto = self.setup(listeners)?.rto;
+        self.rtx.set(now, RttEstimator::new(rto).rto(self.tries));
         self.sent_at = Tick::at(now);
         let timestamps = self
             .agreed
@@ -216,18 +235,29 @@ pub(super) fn capacity(configured: usize, available: usize) -> usize {
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// What a connection with this configuration is set up with.
-    pub(super) fn setup<'a>(&self, config: &'a ConnectionConfig) -> Setup<'a> {
+    pub(super) fn setup(&self, config: &ConnectionConfig) -> Setup {
         let marks = S::ReceiveMap::LEN.saturating_mul(8);
-        Setup {
+        Setup::new(
             config,
-            own_mss: config.own_mss(self.config.max_mss),
-            send: capacity(config.send_buffer, S::SendBuffer::LEN),
-            receive: capacity(config.receive_buffer, S::ReceiveBuffer::LEN.min(marks)),
+            config.own_mss(self.config.max_mss),
+            capacity(config.send_buffer, S::SendBuffer::LEN),
+            capacity(config.receive_buffer, S::ReceiveBuffer::LEN.min(marks)),
+        )
+    }
+
+    /// What is kept of a listener's settings.
+    pub(super) fn listener(&self, port: NonZeroU16, config: &ListenConfig) -> Listener {
+        let ListenConfig { backlog, fast_open, connection } = config;
+        Listener {
+            port,
+            backlog: (*backlog).max(1),
+            fast_open: *fast_open,
+            setup: self.setup(connection),
         }
     }
 
     pub(super) fn find_listener(&self, port: u16) -> Option<&Listener> {
-        self.listeners.as_slice().iter().flatten().find(|l| l.port == port)
+        Listener::find(self.listeners.as_slice(), port)
     }
 
     pub(super) fn find_half_open(&self, peer: &K, local: u16, remote: u16) -> Option<usize> {
@@ -237,8 +267,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     #[inline(never)]
     pub(super) fn poll_half_open(&mut self, now: Instant, header: &mut Header) -> Option<K> {
+        let listeners = self.listeners.as_slice();
         let mut records = self.half_open.as_mut_slice().iter_mut().flatten();
-        let Some(peer) = records.find_map(|r| r.poll(now, header)) else {
+        let Some(peer) = records.find_map(|r| r.poll(now, listeners, header)) else {
             return self.poll_forgotten(now, header);
         };
         if header.options.fast_open.is_some() {
@@ -250,8 +281,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Whether as many connections of this listener as it may have wait to be accepted.
     fn is_full(&self, listener: &Listener) -> bool {
         let entries = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
-        let waiting = entries.filter(|e| !e.accepted && e.local_port == listener.port).count();
-        waiting >= usize::from(listener.config.backlog.max(1))
+        let waiting =
+            entries.filter(|e| !e.accepted && e.local_port == listener.port.get()).count();
+        waiting >= usize::from(listener.backlog)
     }
 
     /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED. `least` bounds the ISS of a name that is in
@@ -293,9 +325,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
-        let mut record = self.half_open_for(now, peer, listener.config.connection, segment);
+        let mut record = self.half_open_for(now, peer, &listener, segment);
         record.iss = least.map_or(record.iss, |least| record.iss.later(least));
-        if listener.config.fast_open > 0 {
+        if listener.fast_open > 0 {
             if self.open_early(now, &listener, &record, segment) {
                 return Ok(());
             }
@@ -312,13 +344,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &self,
         now: Instant,
         peer: K,
-        config: &'static ConnectionConfig,
+        listener: &Listener,
         segment: &Segment<'_>,
     ) -> HalfOpen<K> {
         let header = &segment.header;
         let (local_port, remote_port) = (header.dst_port, header.src_port);
-        let setup = self.setup(config);
-        let offer = u16::try_from(setup.receive).unwrap_or(u16::MAX);
+        let Setup { params, receive, .. } = listener.setup;
+        let offer = u16::try_from(receive).unwrap_or(u16::MAX);
         let options = &header.options;
         HalfOpen {
             peer,
@@ -331,18 +363,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             agreed: Agreed {
                 peer_mss: options.mss,
                 scale: options.window_scale,
-                sack: options.sack_permitted && config.sack,
-                timestamp: options.timestamps.filter(|_| config.timestamps).map(|t| t.val),
+                sack: options.sack_permitted && params.has(Params::SACK),
+                timestamp: options
+                    .timestamps
+                    .filter(|_| params.has(Params::TIMESTAMPS))
+                    .map(|t| t.val),
                 ecn: is_setup(header.flags),
             },
             ts_offset: self.timestamp_offset(&peer, local_port, remote_port),
-            own_mss: setup.own_mss,
-            own_scale: window_scale(setup.receive),
+            own_mss: params.own_mss,
+            own_scale: window_scale(receive),
             tries: 0,
             pending: true,
             wants_cookie: false,
             rtx: Timer::OFF,
-            config,
             sent_at: Tick::at(now),
             challenges: Challenges::NONE,
         }
@@ -423,8 +457,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
-        let setup = self.setup(listener.config.connection);
-        let conn = Connection::accept(now, &setup, &record.established(now, segment));
+        let conn = Connection::accept(now, &listener.setup, &record.established(now, segment));
         let handle = self.install(name, conn, false).ok_or(Discard::BacklogFull)?;
         self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);

@@ -434,7 +434,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             }
         }
         for record in self.half_open.as_mut_slice() {
-            if record.as_mut().is_some_and(|r| !r.handle_deadline(now)) {
+            if record.as_mut().is_some_and(|r| !r.handle_deadline(now, self.listeners.as_slice())) {
                 *record = None;
             }
         }

@@ -15,6 +15,7 @@ use crate::endpoint::isn::Purpose;
 use crate::error::Discard;
 use crate::seq::SeqNum;
 use crate::timer::low_half;
+use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
 
@@ -77,7 +78,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     pub(super) fn poll_forgotten(&mut self, now: Instant, header: &mut Header) -> Option<K> {
         let mut record = self.forgotten.take()?;
-        let peer = record.poll(now, header)?;
+        let peer = record.poll(now, self.listeners.as_slice(), header)?;
         if let Some(timestamps) = &mut header.options.timestamps {
             timestamps.val = marked(timestamps.val, record.agreed.mark());
         }
@@ -121,7 +122,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let flags = Flags::SYN | asks;
         let syn = Header { seq: header.seq.wrapping_sub(1), flags, options, ..*header };
         let syn = Segment { header: syn, payload: &[] };
-        let mut record = self.half_open_for(now, peer, listener.config.connection, &syn);
+        let mut record = self.half_open_for(now, peer, listener, &syn);
         let valid = |period| self.syn_cookie(&record, period, index) == cookie;
         if !valid(now_period) && !now_period.checked_sub(1).is_some_and(valid) {
             return None;

@@ -3,7 +3,7 @@
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::congestion::Controller;
-use crate::conn::Connection;
+use crate::conn::{Connection, Params};
 use crate::error::Discard;
 use crate::paws::timestamp;
 use crate::send::flight::SegmentRecord;
@@ -122,7 +122,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         // A SYN cookie could not keep to that ISS.
         let room = self.half_open.as_slice().iter().any(Option::is_none);
         let listener = self.find_listener(segment.header.dst_port).filter(|_| room);
-        let timestamps = listener.map(|l| l.config.connection.timestamps);
+        let timestamps = listener.map(|l| l.setup.params.has(Params::TIMESTAMPS));
         let Some(slot) = self.time_wait.as_mut_slice().get_mut(index) else { return Ok(None) };
         let Some(record) = slot else { return Ok(None) };
         let flags = segment.header.flags;

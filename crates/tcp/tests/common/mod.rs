@@ -68,9 +68,8 @@ plan!(Plan {
 
 pub type Ep = Endpoint<Pair, Plan>;
 
-/// Settings of a listener; they live for as long as the test.
+/// Settings of a listener.
 pub fn listening(backlog: u8, connection: ConnectionConfig) -> ListenConfig {
-    let connection = Box::leak(Box::new(connection));
     ListenConfig { backlog, connection, ..ListenConfig::default() }
 }
 

@@ -33,7 +33,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// The leaf's radio may be on for so many thousandths of the time; it was for 13 when this was
 /// written.
 const MOST_PER_1000: u64 = 15;
-static CONNECTION: ConnectionConfig =
+const CONNECTION: ConnectionConfig =
     ConnectionConfig { mss: app::mss(SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
 
 fn node<P: Profile>(
@@ -69,7 +69,7 @@ fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
     world.first.add_child(SENDER).map_err(|_| "no room for a child")?;
     let parent = Some(RECEIVER);
     world.second.set_parent(world.now, parent).map_err(|_| "no room for a parent")?;
-    let mut receiver = Receiver::new(world.first, &CONNECTION, TOTAL)?;
+    let mut receiver = Receiver::new(world.first, CONNECTION, TOTAL)?;
     let mut sender = Sender::new(world.now, world.second, CONNECTION, TOTAL)?;
     let mut readings = Readings::new(world)?;
     let (mut ready, mut received) = (0, false);

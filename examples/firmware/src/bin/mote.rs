@@ -63,7 +63,7 @@ fn serve(mut board: Board) -> Result<(), &'static str> {
     commission(node).ok_or("a table is full")?;
     let mut radio = Radio { receiver: Receiver::new(), sending: false };
     Request::Filter(node.filter()).send(|octet| board.write(octet));
-    let listen = ListenConfig { backlog: 2, connection: &CONNECTION, ..ListenConfig::default() };
+    let listen = ListenConfig { backlog: 2, connection: CONNECTION, ..ListenConfig::default() };
     let mut web = Web::new(node, listen).map_err(|_| "cannot listen")?;
     let echo = node.net().udp_bind(ECHO_PORT).map_err(|_| "cannot bind")?;
     let endpoint =

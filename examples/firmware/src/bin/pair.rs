@@ -40,7 +40,7 @@ fn main() -> ! {
 
 /// Runs both applications to the end of the stream; the segments that were sent again.
 fn transfer(world: &mut World<'_, Mote, Mote>) -> Result<(u16, u16), &'static str> {
-    let mut receiver = Receiver::new(world.first, &CONNECTION, TOTAL)?;
+    let mut receiver = Receiver::new(world.first, CONNECTION, TOTAL)?;
     let mut sender = Sender::new(world.now, world.second, CONNECTION, TOTAL)?;
     loop {
         sender.step(world.second, usize::MAX)?;

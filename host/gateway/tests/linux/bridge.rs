@@ -104,7 +104,7 @@ impl<'a> Bridge<'a> {
         let config_of_all =
             Config { ephemeral_first: first, ephemeral_last: first + 999, ..Config::new(secret) };
         let mut tcp: Box<Tcp> = Box::new(Endpoint::new(config_of_all));
-        let listen = ListenConfig { fast_open: 2, connection: &CONFIG, ..ListenConfig::default() };
+        let listen = ListenConfig { fast_open: 2, connection: CONFIG, ..ListenConfig::default() };
         tcp.listen(KINGLET_PORT, listen).unwrap();
         Bridge {
             device,

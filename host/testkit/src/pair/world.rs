@@ -50,7 +50,7 @@ pub(super) struct World<'a, C: Controller> {
 fn end<C: Controller>(source: &mut dyn Source, plan: &Plan, side: Side) -> Box<End<C>> {
     let secret = core::array::from_fn(|_| source.below(256) as u8);
     let mut end = Box::new(Endpoint::new(Config::new(secret)));
-    let connection = Box::leak(Box::new(plan.configs[side]));
+    let connection = plan.configs[side];
     let listen = ListenConfig { backlog: 4, fast_open: plan.fast_open, connection };
     end.listen(PORT, listen).expect("a free listener");
     end

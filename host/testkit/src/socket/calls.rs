@@ -177,7 +177,7 @@ impl Stack {
         // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
         socket.backlog = backlog;
-        let connection = Box::leak(Box::new(socket.config));
+        let connection = socket.config;
         let config = ListenConfig { backlog, fast_open: socket.fast_open, connection };
         match socket.kind {
             Kind::Fresh => {}

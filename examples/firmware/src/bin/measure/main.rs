@@ -99,9 +99,9 @@ fn measure() -> Result<(), &'static str> {
 /// Moves the segments; when the next one would be sent, and how deep the stack was.
 fn transfer(
     (receiver, sender): &mut Ends<'_>,
-    config: &'static ConnectionConfig,
+    config: &ConnectionConfig,
 ) -> Result<(Instant, u32), &'static str> {
-    let listen = ListenConfig { connection: config, ..ListenConfig::default() };
+    let listen = ListenConfig { connection: *config, ..ListenConfig::default() };
     receiver.node.tcp_listen(PORT, listen).map_err(|_| "cannot listen")?;
     let mut now = Instant::from_secs(1);
     let up = sender.node.tcp_connect(now, RECEIVER_ADDRESS, PORT, *config);

@@ -1,0 +1,106 @@
+//! What a connection is set up with: the settings of [`ConnectionConfig`], cut down to what is
+//! used. A listener keeps them for connections to come, in a third of the octets that they take as
+//! they are written.
+
+use crate::config::ConnectionConfig;
+use crate::rtt::{RtoBounds, in_units};
+
+/// Settings of a connection in as few octets as they need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Params {
+    pub(super) delayed_ack_ms: u16,
+    pub(super) user_timeout_s: u16,
+    pub(super) keep_idle_s: u16,
+    pub(super) keep_interval_s: u16,
+    pub(super) fin_wait_2_s: u16,
+    /// The MSS to announce.
+    pub(crate) own_mss: u16,
+    /// The yes-or-no settings, a bit each.
+    switches: u16,
+    pub(super) ack_every: u8,
+    pub(super) max_retransmits: u8,
+    pub(crate) syn_retries: u8,
+    pub(super) keep_probes: u8,
+    pub(super) initial_window: u8,
+    pub(super) diffserv: u8,
+}
+
+/// RFC 9293 §3.8.6.3: less than half a second.
+//= rfc9293#MUST-40
+const MAX_DELAYED_ACK_MS: u16 = 499;
+
+/// Microseconds.
+const SECOND: u32 = 1_000_000;
+
+impl Params {
+    pub(super) const NAGLE: u16 = 1;
+    pub(super) const ADAPTIVE_MSS: u16 = 2;
+    pub(super) const LINK_LOSSES: u16 = 4;
+    pub(crate) const TIMESTAMPS: u16 = 8;
+    pub(crate) const SACK: u16 = 16;
+    pub(super) const RANDOM_BACKOFF: u16 = 32;
+    pub(super) const ECN: u16 = 64;
+    pub(super) const PACING: u16 = 128;
+    pub(super) const FAST_OPEN: u16 = 256;
+
+    pub(super) fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
+        let keep = config.keepalive;
+        Params {
+            delayed_ack_ms: in_units(config.delayed_ack, 1_000).min(MAX_DELAYED_ACK_MS),
+            user_timeout_s: config.user_timeout.map_or(0, |t| in_units(t, SECOND)),
+            keep_idle_s: keep.map_or(0, |k| in_units(k.idle, SECOND).max(1)),
+            keep_interval_s: keep.map_or(0, |k| in_units(k.interval, SECOND)),
+            fin_wait_2_s: in_units(config.fin_wait_2, SECOND),
+            own_mss,
+            ack_every: config.ack_every.max(1),
+            max_retransmits: config.max_retransmits,
+            syn_retries: config.syn_retries,
+            keep_probes: keep.map_or(0, |k| k.probes),
+            initial_window: config.initial_window.min(10),
+            diffserv: config.diffserv & 0x3F,
+            switches: [
+                (config.nagle, Params::NAGLE),
+                (config.adaptive_mss, Params::ADAPTIVE_MSS),
+                (config.link_losses, Params::LINK_LOSSES),
+                (config.timestamps, Params::TIMESTAMPS),
+                (config.sack, Params::SACK),
+                (config.random_backoff, Params::RANDOM_BACKOFF),
+                (config.ecn, Params::ECN),
+                (config.pacing, Params::PACING),
+                (config.fast_open, Params::FAST_OPEN),
+            ]
+            .iter()
+            .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),
+        }
+    }
+
+    pub(crate) const fn has(&self, switch: u16) -> bool {
+        self.switches & switch != 0
+    }
+}
+
+/// What a connection is set up with; a listener keeps it for those to come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) params: Params,
+    pub(crate) rto: RtoBounds,
+    /// Octets of the rings to use.
+    pub(crate) send: usize,
+    pub(crate) receive: usize,
+}
+
+impl Setup {
+    pub(crate) fn new(
+        config: &ConnectionConfig,
+        own_mss: u16,
+        send: usize,
+        receive: usize,
+    ) -> Setup {
+        let (params, rto) = (Params::new(config, own_mss), Setup::rto_bounds(config));
+        Setup { params, rto, send, receive }
+    }
+
+    pub(super) fn rto_bounds(config: &ConnectionConfig) -> RtoBounds {
+        RtoBounds::new(config.rto_initial, config.rto_min, config.rto_max)
+    }
+}
