@@ -19,9 +19,9 @@ pub(super) struct EcnState(u8);
 
 impl EcnState {
     /// The handshake has agreed: marks are echoed.
-    pub(super) const ON: u8 = 1;
+    const ON: u8 = 1;
     /// And data may be sent as ECN-capable.
-    pub(super) const CAPABLE: u8 = 2;
+    const CAPABLE: u8 = 2;
     /// ECE is to be sent.
     const ECHO: u8 = 4;
     /// CWR is to be sent with the next new data.
@@ -29,7 +29,7 @@ impl EcnState {
     /// New data waits for the retransmission timer.
     const HOLD: u8 = 16;
 
-    pub(super) const fn new(on: bool, capable: bool) -> EcnState {
+    const fn new(on: bool, capable: bool) -> EcnState {
         match (on, capable) {
             (false, _) => EcnState(0),
             (true, false) => EcnState(Self::ON),
@@ -37,7 +37,7 @@ impl EcnState {
         }
     }
 
-    pub(super) const fn has(self, bit: u8) -> bool {
+    const fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
     }
 
@@ -53,11 +53,42 @@ pub(crate) fn is_setup(flags: Flags) -> bool {
     flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != answers
 }
 
+/// Flags of a SYN: one that `asks` is an ECN-setup one (§6.1.1).
+pub(crate) fn syn_flags(asks: bool) -> Flags {
+    if asks { Flags::SYN | Flags::ECE | Flags::CWR } else { Flags::SYN }
+}
+
+/// Flags of a SYN-ACK: one that `agrees` is an ECN-setup one (§6.1.1).
+pub(crate) fn syn_ack_flags(agrees: bool) -> Flags {
+    let echo = if agrees { Flags::ECE } else { Flags::NONE };
+    Flags::SYN | Flags::ACK | echo
+}
+
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
-    /// Whether the SYN asks for ECN. One retransmission still does, as losses happen; later ones do
-    /// not, in case something on the path drops what asks (§6.1.1.1).
-    pub(super) fn offers_ecn(&self) -> bool {
-        self.params.has(Params::ECN) && self.tries < 2
+    /// Flags of this side's SYN, or of its SYN-ACK when it is `answering`. One retransmission of
+    /// the SYN still asks, as losses happen; later ones do not, in case something on the path drops
+    /// what asks (§6.1.1.1).
+    pub(super) fn setup_flags(&self, answering: bool) -> Flags {
+        if answering {
+            syn_ack_flags(self.ecn_agreed())
+        } else {
+            syn_flags(self.params.has(Params::ECN) && self.asks_still())
+        }
+    }
+
+    fn asks_still(&self) -> bool {
+        self.tries < 2
+    }
+
+    /// Whether the peer's SYN, or its answer to ours, agrees upon what this side has asked for.
+    pub(super) fn is_agreed(&self, flags: Flags) -> bool {
+        is_setup(flags) && self.params.has(Params::ECN)
+    }
+
+    /// The handshake has agreed, or not.
+    pub(super) fn begin_ecn(&mut self, agreed: bool) {
+        // §6.1.1: after a SYN that has not asked, no data is capable.
+        self.ecn = EcnState::new(agreed, self.asks_still());
     }
 
     /// §6.1.3: marks are echoed until CWR. Only for data that was inside the window (§6.1.5).

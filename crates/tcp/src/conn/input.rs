@@ -4,7 +4,7 @@
 //! means for recovery is in `acked.rs`. Steps 3 (security) and 6 (URG) have nothing to do here:
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
-use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State, is_setup};
+use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::send::flight::SegmentRecord;
@@ -100,7 +100,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 .timestamps
                 .filter(|_| self.params.has(Params::TIMESTAMPS))
                 .map(|t| t.val),
-            ecn: is_setup(header.flags) && self.params.has(Params::ECN),
+            ecn: self.is_agreed(header.flags),
         };
         let irs = SeqNum::new(header.seq);
         let syn_lost = self.tries > 0;

@@ -20,7 +20,7 @@ mod timers;
 
 use control::Reader;
 pub use control::SegmentLoss;
-pub(crate) use ecn::is_setup;
+pub(crate) use ecn::{is_setup, syn_ack_flags, syn_flags};
 pub(crate) use output::Emission;
 pub(crate) use setup::{Params, Setup};
 pub use state::State;
@@ -347,8 +347,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             None => self.rcv.scale = 0,
         }
         self.sack = agreed.sack;
-        // RFC 3168 §6.1.1: after a SYN that has not asked, no data is capable.
-        self.ecn = EcnState::new(agreed.ecn, self.tries < 2);
+        self.begin_ecn(agreed.ecn);
         self.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
         let options = self.timestamps_len();

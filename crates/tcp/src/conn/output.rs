@@ -123,7 +123,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         header.seq = self.snd.iss.value();
         header.ack = if answering { self.rcv.nxt.value() } else { 0 };
-        header.flags = self.syn_flags(answering);
+        header.flags = self.setup_flags(answering);
         // Never scaled in a SYN (RFC 7323 §2.2).
         header.window = u16::try_from(window).unwrap_or(u16::MAX);
         let options = &mut header.options;
@@ -136,16 +136,6 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         });
         self.note_sent(now);
         Some(Emission::BARE)
-    }
-
-    /// RFC 3168 §6.1.1: a SYN asks with ECE and CWR, a SYN-ACK agrees with ECE.
-    fn syn_flags(&self, answering: bool) -> Flags {
-        match (answering, self.ecn_agreed(), self.offers_ecn()) {
-            (true, true, _) => Flags::SYN | Flags::ACK | Flags::ECE,
-            (true, false, _) => Flags::SYN | Flags::ACK,
-            (false, _, true) => Flags::SYN | Flags::ECE | Flags::CWR,
-            (false, _, false) => Flags::SYN,
-        }
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {

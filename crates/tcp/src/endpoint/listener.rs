@@ -4,7 +4,9 @@
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Agreed, Connection, Established, Params, Setup, is_setup, window_scale};
+use crate::conn::{
+    Agreed, Connection, Established, Params, Setup, is_setup, syn_ack_flags, window_scale,
+};
 use crate::error::Discard;
 use crate::paws::{CLOCK, Paws, echo_age_ms, timestamp};
 use crate::rtt::RttEstimator;
@@ -129,10 +131,7 @@ impl<K: Peer> HalfOpen<K> {
         header.dst_port = self.remote_port;
         header.seq = self.iss.value();
         header.ack = self.irs.plus(1).value();
-        header.flags = Flags::SYN | Flags::ACK;
-        if self.agreed.ecn {
-            header.flags |= Flags::ECE;
-        }
+        header.flags = syn_ack_flags(self.agreed.ecn);
         header.window = self.offer;
         header.options.mss = Some(self.own_mss);
         header.options.window_scale = self.agreed.scale.map(|_| self.own_scale);

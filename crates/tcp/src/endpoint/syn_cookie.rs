@@ -10,7 +10,7 @@
 //! lost is not sent again by this side: cookies are for floods only.
 
 use super::{Endpoint, HalfOpen, Listener, Peer, Sizes};
-use crate::conn::{Agreed, DEFAULT_PEER_MSS};
+use crate::conn::{Agreed, DEFAULT_PEER_MSS, syn_flags};
 use crate::endpoint::isn::Purpose;
 use crate::error::Discard;
 use crate::seq::SeqNum;
@@ -118,8 +118,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             ..Options::NONE
         };
         // The SYN as far as it matters.
-        let asks = if mark & ECN != 0 { Flags::ECE | Flags::CWR } else { Flags::NONE };
-        let flags = Flags::SYN | asks;
+        let flags = syn_flags(mark & ECN != 0);
         let syn = Header { seq: header.seq.wrapping_sub(1), flags, options, ..*header };
         let syn = Segment { header: syn, payload: &[] };
         let mut record = self.half_open_for(now, peer, listener, &syn);
