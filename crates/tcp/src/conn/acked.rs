@@ -37,7 +37,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let acked = ack.since(self.snd.una);
         let before = self.flight();
         self.take_advance(ack, &mut arrival);
-        let duplicated = self.take_sack(segment, ack, &mut arrival);
+        let again = self.take_sack(segment, ack, &mut arrival);
+        let duplicated = again > 0;
         self.recovery.rack.update(&arrival);
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
@@ -45,7 +46,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.sack { arrival.octets > 0 } else { silent }
         };
-        self.take_back(&arrival, duplicated, acked > 0, duplicate);
+        self.take_back(&arrival, again, acked > 0, duplicate);
         if duplicated {
             self.recovery.rack.on_dsack(self.snd.una, self.snd.nxt);
         }
@@ -107,11 +108,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
     }
 
-    /// Takes the SACK blocks (RFC 2018 §5) and answers whether there is a D-SACK (RFC 2883 §4):
-    /// a first block below the acknowledgment number or within the second.
-    fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> bool {
+    /// Takes the SACK blocks (RFC 2018 §5) and answers for how many octets there is a D-SACK
+    /// (RFC 2883 §4): a first block below the acknowledgment number or within the second.
+    fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
         if !self.sack {
-            return false;
+            return 0;
         }
         let floor = ack.later(self.snd.una);
         let blocks = segment.header.options.sack.as_slice();
@@ -122,13 +123,13 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 self.recovery.flight.sack(left, right, arrival);
             }
         }
-        let Some(first) = blocks.first() else { return false };
+        let Some(first) = blocks.first() else { return 0 };
         let (left, right) = (SeqNum::new(first.left), SeqNum::new(first.right));
         let inside = blocks.get(1).is_some_and(|second| {
             SeqNum::new(second.left).at_or_before(left)
                 && right.at_or_before(SeqNum::new(second.right))
         });
-        left.before(right) && (right.at_or_before(ack) || inside)
+        if right.at_or_before(ack) || inside { right.since(left) } else { 0 }
     }
 
     /// SND.UNA advances by `acked` octets; `limited` if cwnd may grow.
@@ -224,9 +225,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// Takes the last congestion response back if nothing had been lost: what was sent again is
-    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has been reported as
-    /// duplicates, or what was not sent again arrives after a timeout (RFC 5682).
-    fn take_back(&mut self, arrival: &Arrival, duplicated: bool, advanced: bool, duplicate: bool) {
+    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has come `again`, by so
+    /// many octets just now, or what was not sent again arrives after a timeout (RFC 5682).
+    fn take_back(&mut self, arrival: &Arrival, again: u32, advanced: bool, duplicate: bool) {
         let timeout = self.recovery.phase == Phase::Timeout;
         let forward = self.recovery.tries_forward();
         let within = self.recovery.flight.fack().at_or_before(self.recovery.point);
@@ -234,7 +235,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age_ms.is_some_and(older);
         let needless = echoed
-            || (duplicated && undo.note_duplicate())
+            || undo.note_duplicate(again)
             || (timeout && undo.is_needless(arrival, advanced, duplicate, within));
         if !needless {
             // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.

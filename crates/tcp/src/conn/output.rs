@@ -300,7 +300,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             self.note_share(again);
         }
         if again {
-            self.note_retransmission(now, seq, end);
+            self.note_retransmission(now, seq, end, len);
         } else {
             self.recovery.flight.push(end, Stamp::of(now));
             if self.flight() == 0 {
@@ -338,10 +338,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         Emission { len: u16::try_from(len).unwrap_or(0), ecn }
     }
 
-    fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum) {
+    fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum, len: u32) {
         self.recovery.flight.resend(seq, end, Stamp::of(now));
         if let Some(undo) = &mut self.recovery.undo {
-            undo.note_sent(Stamp::of(now));
+            // Not what the segment was filled up with.
+            undo.note_sent(Stamp::of(now), self.snd.nxt.since(seq).min(len));
         }
         let counter = match self.recovery.phase {
             _ if self.snd.wnd == 0 => &mut self.counters.probes,

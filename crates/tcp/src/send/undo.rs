@@ -20,8 +20,9 @@ pub(crate) struct Undo {
     pub(crate) threshold: u32,
     /// When something was first sent again.
     first: Stamp,
-    /// Segments sent again which the peer has not reported as duplicates.
-    unproven: u8,
+    /// Octets sent again which the peer has not reported as duplicates; so many that they cannot be
+    /// counted stay unproven.
+    unproven: u16,
     any: bool,
     pub(crate) trial: Trial,
 }
@@ -38,13 +39,14 @@ impl Undo {
         }
     }
 
-    /// A segment was sent again.
-    pub(crate) fn note_sent(&mut self, at: Stamp) {
+    /// A segment with `octets` that had been sent before was sent again.
+    pub(crate) fn note_sent(&mut self, at: Stamp, octets: u32) {
         if !self.any {
             self.first = at;
         }
         self.any = true;
-        self.unproven = self.unproven.saturating_add(1);
+        let octets = u16::try_from(octets).unwrap_or(u16::MAX);
+        self.unproven = self.unproven.saturating_add(octets);
     }
 
     /// Keeps what lies long back from looking young: then timestamps tell nothing any more.
@@ -52,11 +54,15 @@ impl Undo {
         self.any &= self.first.is_recent(now);
     }
 
-    /// A D-SACK has arrived: whether now all that was sent again is known to have been needless.
-    pub(crate) fn note_duplicate(&mut self) -> bool {
-        let last = self.unproven == 1;
-        self.unproven = self.unproven.saturating_sub(1);
-        last
+    /// A D-SACK for so many octets has arrived: whether now all that was sent again is known to
+    /// have been needless. What arrives in part has been lost in part.
+    pub(crate) fn note_duplicate(&mut self, octets: u32) -> bool {
+        let before = self.unproven;
+        if before == u16::MAX {
+            return false;
+        }
+        self.unproven = before.saturating_sub(u16::try_from(octets).unwrap_or(u16::MAX));
+        before > 0 && self.unproven == 0
     }
 
     /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
@@ -114,7 +120,7 @@ mod tests {
     fn what_was_sent_again_long_ago_is_no_longer_told_from_before() {
         let at = |s| Stamp::of(kinglet_time::Instant::from_secs(s));
         let mut undo = Undo::new(1, 1);
-        undo.note_sent(at(10));
+        undo.note_sent(at(10), 100);
         undo.age(at(20));
         assert!(undo.is_before(11_000, at(20)) && !undo.is_before(9_000, at(20)));
         undo.age(at(4_000));
