@@ -430,6 +430,7 @@ impl<P: Profile> Node<P> {
     fn plan_data_request(&mut self, now: Instant) {
         if self.poller.parent().is_some() {
             self.poller.set_learning(self.mac.is_learning_drift());
+            self.poller.set_sending(now, !self.net.can_submit());
             self.poller.update(now, self.tcp.expected_by_each());
             self.ask_parent(now);
         }

@@ -16,6 +16,11 @@
 //! A part that lets more be sent is an answer; else the due time of a transfer, of which a rest is
 //! always missing, would rise without end.
 //!
+//! What was sent is what has *left*: while a segment of the node's own is on its way through the
+//! queue nothing is asked for, as a data request would only delay it, and the due time counts from
+//! the end of the last one. Counted from the moment at which TCP hands a segment over, it let a
+//! window of four carry half over one hop of what polling every 100 ms does.
+//!
 //! Later attempts have distances of 1/8, 1/4, 1/2, … of the due time, and one of them comes with
 //! 1/8 of the time left until the transport would send again.
 
@@ -132,28 +137,40 @@ impl Source {
     }
 
     /// When to ask next for this, `last` being the last time; `None` if nothing is expected.
-    fn next(&self, policy: Polling, last: Instant) -> Option<Instant> {
+    fn next(&self, policy: Polling, asked: &Asked) -> Option<Instant> {
         match policy {
             Polling::Fixed { expecting, .. } => {
-                self.expected.map(|_| last.max(self.began) + expecting)
+                self.expected.map(|_| asked.last.max(self.began) + expecting)
             }
-            Polling::Predictive { .. } => self.predict(last),
+            Polling::Predictive { .. } => self.predict(asked),
         }
     }
 
-    fn predict(&self, last: Instant) -> Option<Instant> {
+    fn predict(&self, &Asked { last, left, sending }: &Asked) -> Option<Instant> {
         let Expected { since, until, .. } = self.expected?;
         let time = until.checked_since(since).unwrap_or_default();
         let last_call = since + time - time / 8;
         let Some(again) = self.asked.checked_sub(1) else {
             let due = if self.due == Duration::ZERO { time / 4 } else { self.due };
-            return Some((since + due).min(last_call));
+            let first = if sending { last_call } else { since.max(left) + due };
+            return Some(first.min(last_call));
         };
         // 2^12 times the shortest is 5 s.
         let distance = (self.due / 8).max(SHORTEST) * (1 << again.min(12));
         let next = last + distance;
         Some(if last < last_call { next.min(last_call) } else { next })
     }
+}
+
+/// What matters to every source of when to ask.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// When the last data request was made, or the parent chosen.
+    last: Instant,
+    /// When the last segment of the node's own left.
+    left: Instant,
+    /// One is being sent.
+    sending: bool,
 }
 
 /// What an application expects.
@@ -178,9 +195,9 @@ impl Application {
 
     /// When to ask next for this. Other than TCP, which sends again when time is up, an application
     /// that expects something anew says so.
-    fn next(&self, policy: Polling, last: Instant) -> Option<Instant> {
+    fn next(&self, policy: Polling, asked: &Asked) -> Option<Instant> {
         let until = self.source.expected?.until;
-        self.source.next(policy, last).filter(|at| *at <= until)
+        self.source.next(policy, asked).filter(|at| *at <= until)
     }
 }
 
@@ -190,8 +207,7 @@ pub(crate) struct Poller {
     parent: Option<u16>,
     /// A data request is under way.
     asking: bool,
-    /// When the last one was made.
-    last: Instant,
+    asked: Asked,
     /// It has found something.
     found: bool,
     /// No data request before this, …
@@ -215,7 +231,7 @@ impl Poller {
             policy,
             parent: None,
             asking: false,
-            last: Instant::ZERO,
+            asked: Asked { last: Instant::ZERO, left: Instant::ZERO, sending: false },
             found: false,
             not_before: Instant::ZERO,
             again: false,
@@ -234,7 +250,7 @@ impl Poller {
 
     /// When the last data request was made, or the parent chosen.
     pub(crate) const fn last(&self) -> Instant {
-        self.last
+        self.asked.last
     }
 
     /// Unanswered data requests in a row: the parent may be gone.
@@ -245,7 +261,7 @@ impl Poller {
     pub(crate) fn set_parent(&mut self, now: Instant, parent: Option<u16>) {
         if self.parent != parent {
             self.parent = parent;
-            self.last = now;
+            self.asked.last = now;
             self.failures = 0;
             self.plan();
         }
@@ -254,6 +270,14 @@ impl Poller {
     /// Whether what is expected had better come without having been asked for.
     pub(crate) fn set_learning(&mut self, learning: bool) {
         self.learning = learning;
+    }
+
+    /// Whether a segment of the node's own is being sent.
+    pub(crate) fn set_sending(&mut self, now: Instant, sending: bool) {
+        if sending || self.asked.sending {
+            self.asked.left = now;
+        }
+        self.asked.sending = sending;
     }
 
     /// What the application `who` expects from now on.
@@ -340,9 +364,12 @@ impl Poller {
         }
     }
 
-    /// Takes what TCP expects now, and decides when to ask next.
+    /// Takes what TCP expects now, and decides when to ask next. While a data request is under way
+    /// that rests: what TCP does with the first frame of an answer must not hide that it was one.
     pub(crate) fn update(&mut self, now: Instant, tcp: impl Iterator<Item = Option<Expected>>) {
-        self.observe(now, tcp);
+        if !self.asking {
+            self.observe(now, tcp);
+        }
         self.plan();
     }
 
@@ -366,10 +393,10 @@ impl Poller {
         if self.parent.is_none() || self.asking {
             return;
         }
-        let mut next = self.last + self.policy.base();
+        let mut next = self.asked.last + self.policy.base();
         if !self.learning {
-            let connections = self.connections.iter().map(|it| it.next(self.policy, self.last));
-            let applications = self.applications.iter().map(|it| it.next(self.policy, self.last));
+            let connections = self.connections.iter().map(|it| it.next(self.policy, &self.asked));
+            let applications = self.applications.iter().map(|it| it.next(self.policy, &self.asked));
             next = connections.chain(applications).flatten().fold(next, Instant::min);
         }
         if self.again {
@@ -394,13 +421,15 @@ impl Poller {
             self.next = Some(self.not_before);
             return;
         }
-        (self.asking, self.next, self.last) = (true, None, now);
+        (self.asking, self.next, self.asked.last) = (true, None, now);
         (self.found, self.again) = (false, false);
+        let left = self.asked.left;
         for source in self.sources_mut() {
             let Some(Expected { since, .. }) = source.expected else { continue };
             source.asked = source.asked.saturating_add(1);
             if source.due == Duration::ZERO {
-                source.due = now.checked_since(since).unwrap_or_default().max(SHORTEST);
+                let sent = since.max(left);
+                source.due = now.checked_since(sent).unwrap_or_default().max(SHORTEST);
             }
         }
     }

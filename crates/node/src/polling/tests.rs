@@ -130,6 +130,50 @@ fn the_due_time_settles_just_behind_the_answers() {
     assert!(attempts == 1 && now < 500_000 + 200, "{now}");
 }
 
+/// A transfer to this node: what comes in answer to one data request is acknowledged at once, so
+/// when the request has ended, something else is awaited already.
+#[test]
+fn an_answer_that_is_acknowledged_while_more_of_it_comes_teaches_as_well() {
+    let mut poller = poller(Polling::DEFAULT);
+    let mut now = 1000;
+    let mut waited = Vec::new();
+    for _ in 0..300 {
+        let acknowledged = sent(now, now + 1000);
+        poller.update(at(now), iter::once(acknowledged));
+        let asked = ask(&mut poller);
+        waited.push(asked - now);
+        poller.update(at(asked + 40), iter::once(sent(asked + 40, asked + 1040)));
+        now = asked + 80;
+        answer(&mut poller, now, FOUND, sent(now, now + 1000));
+    }
+    assert!(waited[250..].iter().all(|ms| *ms == 10), "{waited:?}");
+}
+
+#[test]
+fn nothing_is_asked_for_while_a_segment_leaves_and_the_due_time_begins_when_it_has() {
+    let mut poller = poller(Polling::DEFAULT);
+    let mut attempts = 0;
+    for n in 1..200 {
+        let (since, expected) = (n * 1000, sent(n * 1000, n * 1000 + 800));
+        poller.set_sending(at(since), true);
+        poller.update(at(since), iter::once(expected));
+        // Not before the last moment.
+        assert_eq!(poller.deadline(), Some(at(since + 700)));
+        let left = since + 40 + n % 7 * 40;
+        poller.set_sending(at(left), false);
+        poller.update(at(left), iter::once(expected));
+        attempts += 1;
+        let mut now = ask(&mut poller);
+        while now < left + 60 {
+            answer(&mut poller, now, NOTHING, expected);
+            (now, attempts) = (ask(&mut poller), attempts + 1);
+        }
+        assert!(n < 100 || now < left + 90, "{} ms", now - left);
+        answer(&mut poller, now, FOUND, None);
+    }
+    assert!(attempts < 199 + 30, "{attempts} attempts for 199 answers");
+}
+
 #[test]
 fn what_is_late_is_asked_for_at_growing_distances_and_once_more_before_it_is_sent_again() {
     let mut poller = poller(Polling::DEFAULT);

@@ -7,31 +7,46 @@ use crate::timer::Timer;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
+/// What of round trips the gaps go by.
+#[derive(Clone, Copy, Debug)]
+struct Rtt {
+    smoothed: Duration,
+    least_us: u32,
+}
+
+impl Rtt {
+    /// The gap after `len` octets: the shorter of two.
+    ///
+    /// * SRTT / window / 1.25 (RFC 9002 §7.7), 1.25 so that the window is used up although the gaps
+    ///   vary. No gap is longer, so pacing is never what limits the rate.
+    /// * Nodes three hops apart can send at once (TCPlp §7.2), so a path of five hops carries 5/3
+    ///   segments. More in a round trip are no faster: they wait in relays or collide on the way.
+    ///
+    /// Both feed on themselves where a sleeper fetches acknowledgments after the last segment of a
+    /// window of `n`: a round trip then contains up to `n` - 1 gaps. The first one takes 0.8 / `n`
+    /// of it, so a gap becomes 0.8 (`n` - 1) / `n` of what it was, and whatever the path adds: less
+    /// than one for every `n`. Being the shorter of two, the gap inherits that.
+    fn gap(self, len: u32, mss: u32, window: u32) -> Duration {
+        let (len, window) = (u64::from(len), u64::from(window.max(len)));
+        let share = self.smoothed.as_micros().saturating_mul(len).saturating_mul(4);
+        let share = share.checked_div(window.saturating_mul(5)).unwrap_or(0);
+        let path = u64::from(self.least_us).saturating_mul(len).saturating_mul(3);
+        let path = path.checked_div(u64::from(mss).saturating_mul(5)).unwrap_or(0);
+        Duration::from_micros(share.min(path))
+    }
+}
+
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
-        let srtt = self.rtt.srtt();
-        if !self.params.has(Params::PACING) || srtt == Duration::ZERO || len == 0 {
-            return;
+        if self.params.has(Params::PACING) && self.rtt.srtt() != Duration::ZERO && len > 0 {
+            // What the peer takes and what there is bound the rate as much as cwnd does.
+            let queued = self.tx.end().since(self.tx.start());
+            let window = self.window().min(self.snd.max_wnd()).min(queued);
+            let rtt = Rtt { smoothed: self.rtt.srtt(), least_us: self.recovery.rack.min_rtt_us };
+            self.pace.set(now, rtt.gap(len, u32::from(self.mss), window));
         }
-        // What the peer takes and what there is bound the rate as much as cwnd does.
-        let queued = self.tx.end().since(self.tx.start());
-        let window = self.window().min(self.snd.max_wnd()).min(queued).max(len);
-        // N = 1.25, so that the window is used up although the gaps vary.
-        let share = srtt.as_micros().saturating_mul(u64::from(len)).saturating_mul(4);
-        let gap = share.checked_div(u64::from(window).saturating_mul(5)).unwrap_or(0);
-        self.pace.set(now, Duration::from_micros(gap.max(self.path_gap(len))));
-    }
-
-    /// Nodes three hops apart can send at once (TCPlp §7.2), so a path of five hops carries 5/3
-    /// segments. More in a round trip are no faster: they wait in relays or collide on the way. The
-    /// shortest round trip counts, as the smoothed one contains these gaps if the answers are
-    /// fetched after the last segment.
-    fn path_gap(&self, len: u32) -> u64 {
-        let path = u64::from(self.recovery.rack.min_rtt_us).saturating_mul(u64::from(len));
-        let segments = u64::from(self.mss).saturating_mul(5);
-        path.saturating_mul(3).checked_div(segments).unwrap_or(0)
     }
 
     pub(super) fn end_gap(&mut self, now: Instant) {
@@ -70,5 +85,50 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             || self.recovery.flight.first_lost().is_some()
             || (room > 0 && (self.unsent() > 0 || self.fin_unsent()));
         if waiting { self.pace } else { Timer::OFF }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MSS: u32 = 445;
+
+    proptest! {
+        /// A leaf that sends `n` segments a gap apart, asks for its answers after the last, and has
+        /// waited `wait` when they are there: every round trip contains the gaps after its segment.
+        /// Whatever gap it begins with, it does not grow beyond five times what the path explains.
+        #[test]
+        fn the_gap_of_a_sleeper_does_not_feed_on_itself(
+            n in 1u32..=64,
+            acknowledged in 1u32..=64,
+            path_ms in 1u32..=2_000,
+            wait_ms in 0u32..=4_000,
+            first_gap_ms in 0u64..=60_000,
+        ) {
+            let base = u64::from(path_ms + wait_ms) * 1_000;
+            let behind = u64::from(n - acknowledged.min(n));
+            let mut gap = Duration::from_millis(first_gap_ms).as_micros();
+            for _ in 0..300 * n {
+                let rtt = base + behind * gap;
+                let rtt = Rtt { smoothed: Duration::from_micros(rtt), least_us: rtt as u32 };
+                gap = rtt.gap(MSS, MSS, n * MSS).as_micros();
+            }
+            // 0.8 base / n of the path's own, and 1 / (1 - 0.8) of that at most.
+            prop_assert!(gap * u64::from(n) <= 4 * base + u64::from(n), "{gap} us with {base}");
+            prop_assert!(gap <= base * 3 / 5 + behind * gap, "{gap} us with {base}");
+        }
+    }
+
+    #[test]
+    fn a_gap_is_what_the_window_or_the_path_asks_for() {
+        let ms = Duration::from_millis;
+        let rtt = Rtt { smoothed: ms(500), least_us: 200_000 };
+        // A window of four: 100 ms; of the path 120.
+        assert_eq!(rtt.gap(MSS, MSS, 4 * MSS), ms(100));
+        assert_eq!(rtt.gap(MSS, MSS, 2 * MSS), ms(120));
+        assert_eq!(rtt.gap(MSS / 5, MSS, 4 * MSS), ms(20));
+        assert_eq!(rtt.gap(MSS, 0, 0), Duration::ZERO);
     }
 }

@@ -27,9 +27,12 @@ pub(crate) struct Rack {
     newest: (Stamp, SeqNum),
     /// RACK.rtt; [`UNKNOWN`] until something has been delivered.
     rtt_us: u32,
-    /// RACK.min_RTT: rises by 1/16 of the distance with each sample, so that a path that has become
-    /// longer is noticed without a window of samples.
+    /// RACK.min_RTT: the least of the last [`SAMPLES`] to twice as many samples. An average of any
+    /// kind would take in what the pacing that goes by it has made longer.
     pub(crate) min_rtt_us: u32,
+    /// The least of the samples since the window was last moved, and how many these are.
+    next_min_us: u32,
+    samples: u8,
     /// RACK.dsack_round: until SND.UNA is there, D-SACKs tell nothing more.
     dsack_round: SeqNum,
     /// TLP.end_seq, if a probe was sent.
@@ -46,6 +49,10 @@ pub(crate) struct Rack {
 /// Longer than any round trip: 71 minutes.
 const UNKNOWN: u32 = u32::MAX;
 
+/// About eight windows of four segments, as for the share of lost ones: a changed route is known
+/// after twice as many.
+const SAMPLES: u8 = 32;
+
 /// RACK.reo_wnd_persist: recoveries that an enlarged reordering window outlasts.
 const PERSIST: u8 = 16;
 
@@ -55,6 +62,8 @@ impl Rack {
             newest: (Stamp::default(), una),
             rtt_us: UNKNOWN,
             min_rtt_us: 0,
+            next_min_us: UNKNOWN,
+            samples: 0,
             dsack_round: una,
             probe_end: una,
             multiple: 0,
@@ -72,14 +81,22 @@ impl Rack {
         let Some((at, end)) = arrival.newest else { return };
         let known = self.newest();
         self.rtt_us = arrival.now.since(at);
-        if known.is_none() || self.rtt_us < self.min_rtt_us {
-            self.min_rtt_us = self.rtt_us;
-        } else {
-            let above = self.rtt_us.saturating_sub(self.min_rtt_us);
-            self.min_rtt_us = self.min_rtt_us.saturating_add(above / 16);
-        }
+        self.note_rtt(known.is_none());
         if known.is_none_or(|(known, known_end)| at.sent_after(end, known, known_end)) {
             self.newest = (at, end);
+        }
+    }
+
+    fn note_rtt(&mut self, first: bool) {
+        if first {
+            (self.min_rtt_us, self.next_min_us, self.samples) = (UNKNOWN, UNKNOWN, 0);
+        }
+        self.min_rtt_us = self.min_rtt_us.min(self.rtt_us);
+        self.next_min_us = self.next_min_us.min(self.rtt_us);
+        self.samples = self.samples.saturating_add(1);
+        if self.samples >= SAMPLES {
+            self.min_rtt_us = core::mem::replace(&mut self.next_min_us, UNKNOWN);
+            self.samples = 0;
         }
     }
 
