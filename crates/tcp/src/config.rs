@@ -100,10 +100,10 @@ pub struct ConnectionConfig {
     /// Whether the segments of a window leave one by one, a share of the smoothed round-trip time
     /// apart (RFC 9002 §7.7), instead of as fast as the link takes them; less where that would be
     /// longer than five in three of the shortest round trips, as many as a path of five hops
-    /// carries. Over several hops of one radio channel a burst meets its own forwarding; a node that
-    /// sleeps has its radio off in the gaps. From the second retransmission timeout in a row on,
-    /// what may be sent then leaves in two halves, so that a single loss does not cost the next, longer timeout. Default
-    /// false.
+    /// carries. Over several hops of one radio channel a burst meets its own forwarding; a node
+    /// that sleeps has its radio off in the gaps. From the second retransmission timeout in a row
+    /// on, what may be sent then leaves in two halves, so that a single loss does not cost the
+    /// next, longer timeout. Default false.
     pub pacing: bool,
     /// Largest RTO, in steps of 10 ms up to 655 s. Default 60 s (RFC 6298 §2.5).
     pub rto_max: Duration,
