@@ -17,7 +17,7 @@
 /// Measured on the reference link (`bench/reference-link`) with segments of 1 to 5 frames and a
 /// frame loss of 1 to 10 %: the time beyond the formula's first two terms, per segment lost, was
 /// 66 to 118 · q frames up to q = 0.3.
-const STALL: u32 = 90;
+const STALL: u32 = 60;
 
 /// The number of frames, out of `1..=largest`, for the next segments of a connection whose
 /// segments of `frames` frames were lost with probability `lost` (in 1/65,536); `payload` gives the
