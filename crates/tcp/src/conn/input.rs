@@ -455,7 +455,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
         // left holds no full segment, the peer can only wait for us (TCPlp §6.2).
         if had_holes || advance == 0 {
-            self.ack.hurry(AFTER_GAP);
+            // Where much is lost the next loss comes soon.
+            self.ack.hurry(AFTER_GAP << u8::from(self.params.has(Params::LOSSY_PATH)));
         } else if self.rcv.adv.since(self.rcv.nxt) < full {
             self.ack.now = true;
         }

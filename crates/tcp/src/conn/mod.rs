@@ -129,25 +129,30 @@ struct Params {
     initial_window: u8,
     diffserv: u8,
     /// The yes-or-no settings, a bit each.
-    switches: u8,
+    switches: u16,
 }
 
 /// RFC 9293 §3.8.6.3: less than half a second.
 //= rfc9293#MUST-40
 const MAX_DELAYED_ACK_MS: u16 = 499;
 
+/// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
+/// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
+const SAME_RTO: u8 = 3;
+
 /// Microseconds.
 const SECOND: u32 = 1_000_000;
 
 impl Params {
-    const NAGLE: u8 = 1;
-    const ADAPTIVE_MSS: u8 = 2;
-    const LINK_LOSSES: u8 = 4;
-    const TIMESTAMPS: u8 = 8;
-    const SACK: u8 = 16;
-    const RANDOM_BACKOFF: u8 = 32;
-    const ECN: u8 = 64;
-    const PACING: u8 = 128;
+    const NAGLE: u16 = 1;
+    const ADAPTIVE_MSS: u16 = 2;
+    const LINK_LOSSES: u16 = 4;
+    const TIMESTAMPS: u16 = 8;
+    const SACK: u16 = 16;
+    const RANDOM_BACKOFF: u16 = 32;
+    const ECN: u16 = 64;
+    const PACING: u16 = 128;
+    const LOSSY_PATH: u16 = 256;
 
     fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
@@ -173,13 +178,14 @@ impl Params {
                 (config.random_backoff, Params::RANDOM_BACKOFF),
                 (config.ecn, Params::ECN),
                 (config.pacing, Params::PACING),
+                (config.lossy_path, Params::LOSSY_PATH),
             ]
             .iter()
             .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),
         }
     }
 
-    const fn has(&self, switch: u8) -> bool {
+    const fn has(&self, switch: u16) -> bool {
         self.switches & switch != 0
     }
 }
@@ -515,9 +521,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.recovery.inflight(self.flight(), u32::from(self.mss))
     }
 
-    /// cwnd, which RFC 9937 sets in fast recovery.
+    /// cwnd, which RFC 9937 sets in fast recovery. Of a window of four, of which much was lost, it
+    /// can leave one segment, and nothing would follow to show the loss of that. RFC 5681's least
+    /// ssthresh is two, and RFC 6675 sends as many whatever was lost. After a timeout RFC 5681 §3.1
+    /// wants one; two, on a path where timeouts are no congestion, is the least of RFC 9002 §7.2.
     fn window(&self) -> u32 {
-        if self.recovery.phase == Phase::Fast { self.recovery.prr.window } else { self.cc.window() }
+        let two = u32::from(self.mss).saturating_mul(2);
+        match self.recovery.phase {
+            Phase::Fast => self.recovery.prr.window.max(two.min(self.cc.slow_start_threshold())),
+            Phase::Timeout if self.params.has(Params::LOSSY_PATH) => self.cc.window().max(two),
+            Phase::Timeout | Phase::Open => self.cc.window(),
+        }
     }
 
     fn take_sample(&mut self, rtt: Duration) {
@@ -526,7 +540,12 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     fn rto(&self) -> Duration {
-        self.rtt.rto(self.backoff)
+        // What the link has told of was lost there, and no timeout has found it out: waiting for
+        // the link to recover need not begin with a doubling.
+        let told = self.recovery.told > 0 || self.params.has(Params::LOSSY_PATH);
+        let data = self.flight() > 0 && self.snd.una != self.snd.iss;
+        let same = if told && data { SAME_RTO } else { 0 };
+        self.rtt.rto(self.backoff.saturating_sub(same))
     }
 
     /// Ends the connection without a segment.

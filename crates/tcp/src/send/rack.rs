@@ -70,6 +70,7 @@ impl Rack {
             self.multiple = 1;
         }
         let Some((at, end)) = arrival.newest else { return };
+        self.sampled = true;
         let known = self.newest();
         self.rtt_us = arrival.now.since(at);
         if known.is_none() || self.rtt_us < self.min_rtt_us {
