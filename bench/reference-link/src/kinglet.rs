@@ -152,7 +152,10 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
 
 fn connection(setup: &Setup) -> ConnectionConfig {
     let Setup { mss, adaptive: adaptive_mss, timestamps, ack_every, .. } = *setup;
-    ConnectionConfig { mss, adaptive_mss, timestamps, ack_every, ..ConnectionConfig::DEFAULT }
+    let default = ConnectionConfig::DEFAULT;
+    let rto_min = if setup.lossy { Duration::from_millis(100) } else { default.rto_min };
+    let lossy_path = setup.lossy;
+    ConnectionConfig { mss, adaptive_mss, timestamps, ack_every, rto_min, lossy_path, ..default }
 }
 
 impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
