@@ -101,10 +101,11 @@ pub struct ConnectionConfig {
     /// leaves in two halves. Default false.
     pub pacing: bool,
     /// For a path on which far more is lost by noise than by congestion, and no link tells of it:
-    /// two segments may be in flight after a retransmission timeout, where RFC 5681 §3.1 has one, and
-    /// the next three timeouts are not doubled, where RFC 6298 §5.5 doubles each. Later ones are, so
-    /// a path that is down is not asked much more often. Default false, as the RFCs have it: where
-    /// losses are congestion, all connections with this setting take from those without.
+    /// two segments may be in flight after a retransmission timeout, where RFC 5681 §3.1 has one,
+    /// and the next three timeouts are not doubled, where RFC 6298 §5.5 doubles each. Later ones
+    /// are, so a path that is down is not asked much more often. What is received is acknowledged
+    /// at once for longer after a gap. Default false, as the RFCs have it: where losses are
+    /// congestion, connections with this setting take from those without.
     pub lossy_path: bool,
     /// Largest RTO, in steps of 10 ms up to 655 s. Default 60 s (RFC 6298 §2.5).
     pub rto_max: Duration,

@@ -51,12 +51,12 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     /// What of `lost` octets goes next, if a segment has room for `room` and the window for
-    /// `allowed`. From the second timeout in a row on, the loss window, which RFC 5681 §3.1 counts in
-    /// octets, leaves in pieces: then one lost packet, or one lost acknowledgment, does not cost the
-    /// next timeout, which is twice as long (RFC 9002 §6.2.4 has two packets for it as well). The
-    /// first two are so short that a frame holds them, because a packet of many frames is lost with
-    /// any of them. The rest follows at once, for losses that come in bursts; with pacing it is two
-    /// halves, a gap apart.
+    /// `allowed`. From the second timeout in a row on, the loss window, which RFC 5681 §3.1 counts
+    /// in octets, leaves in pieces: then one lost packet, or one lost acknowledgment, does not cost
+    /// the next timeout, which is twice as long (RFC 9002 §6.2.4 has two packets for it as well).
+    /// The first two are so short that a frame holds them, because a packet of many frames is lost
+    /// with any of them. The rest follows at once, for losses that come in bursts; with pacing it
+    /// is two halves, a gap apart.
     pub(super) fn loss_room(&self, lost: u32, allowed: u32, room: u32) -> u32 {
         if self.backoff < 2 {
             return room;
