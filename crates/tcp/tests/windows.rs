@@ -257,6 +257,23 @@ fn acks_are_immediate_out_of_order_when_a_gap_is_filled_and_when_the_buffer_is_f
 }
 
 #[test]
+fn on_a_lossy_path_more_is_acknowledged_at_once_after_a_gap() {
+    for (lossy_path, prompt) in [(false, 2), (true, 4)] {
+        let delayed_ack = MS * 100;
+        let config = ConnectionConfig { delayed_ack, ack_every: 3, lossy_path, ..plain() };
+        let (mut s, handle) = Script::server(config, Options::NONE);
+        s.give(ACK, 101, 1, &[1; 100]).unwrap();
+        s.give(ACK, 1, 1, &[1; 100]).unwrap();
+        s.take_all();
+        for i in 2..=2 + prompt {
+            s.read(handle);
+            s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+            assert_eq!(s.take().is_some(), i < 2 + prompt, "{i}");
+        }
+    }
+}
+
+#[test]
 fn thinned_acknowledgments_come_twice_a_window() {
     let config = ConnectionConfig { delayed_ack: MS * 100, ack_every: 9, ..plain() };
     let (mut s, handle) = Script::server(config, Options::NONE);
