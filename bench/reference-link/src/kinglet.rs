@@ -5,13 +5,14 @@
 //! rejection, as a driver would need them. Its queue has one slot for data (and the one that it
 //! keeps for control frames), so that the station holds one frame, like the peers' radios.
 
+use crate::link::{FCS, FIXED_US, OCTET_US};
 use crate::station::{Frame, Reader, Role, Setup, Station, Writer};
 use core::net::Ipv6Addr;
 use kinglet::mac::Csma;
 use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::tcp::congestion::NewReno;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, Peer};
-use kinglet::time::Instant;
+use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node, mac, mesh, net, tcp};
 
@@ -68,6 +69,8 @@ struct KingletStation<const N: usize, const MAP: usize> {
     role: Role,
     setup: Setup,
     handle: Option<Handle>,
+    /// Octets of the frame in the radio.
+    in_radio: usize,
     writer: Writer,
     reader: Reader,
 }
@@ -119,7 +122,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
             node.tcp_listen(PORT, listen).expect("a free listener");
         }
         let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));
-        KingletStation { node, role, setup, handle: None, writer, reader }
+        KingletStation { node, role, setup, handle: None, in_radio: 0, writer, reader }
     }
 
     fn write(&mut self, handle: Handle) {
@@ -149,7 +152,10 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
 
 fn connection(setup: &Setup) -> ConnectionConfig {
     let Setup { mss, adaptive: adaptive_mss, timestamps, ack_every, .. } = *setup;
-    ConnectionConfig { mss, adaptive_mss, timestamps, ack_every, ..ConnectionConfig::DEFAULT }
+    let default = ConnectionConfig::DEFAULT;
+    let rto_min = if setup.lossy { Duration::from_millis(100) } else { default.rto_min };
+    let lossy_path = setup.lossy;
+    ConnectionConfig { mss, adaptive_mss, timestamps, ack_every, rto_min, lossy_path, ..default }
 }
 
 impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
@@ -185,6 +191,7 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
         while let Some(submission) = self.node.poll_radio(Instant::from_micros(now)) {
             if let Command::Transmit { .. } = submission.command {
                 out.set(submission.frame);
+                self.in_radio = out.len;
                 return true;
             }
         }
@@ -194,8 +201,11 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
     fn sent(&mut self, now: u64, delivered: bool) {
         let known = delivered || !self.setup.feedback;
         let ack = if known { Ack::Received { frame_pending: false } } else { Ack::Missing };
-        let now = Instant::from_micros(now);
-        self.node.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []);
+        // The fixed part of the frame's time comes after it, as link acknowledgement and interframe
+        // spacing do: the MAC, which keeps the spacing, need not wait any more.
+        let octets = OCTET_US * (1 + FCS + self.in_radio as u64);
+        let (now, before) = (Instant::from_micros(now), Duration::from_micros(FIXED_US + octets));
+        self.node.handle_radio(now, Event::Transmitted { sfd: now - before, ack }, &mut []);
     }
 
     fn receive(&mut self, now: u64, frame: &[u8]) {

@@ -1,5 +1,6 @@
 //! The model: one half-duplex channel, one frame at a time.
 
+use crate::loss::{Losses, Model};
 use crate::station::{Frame, Station};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -21,6 +22,8 @@ pub const START_US: u64 = 5_000_000;
 pub struct Conditions {
     /// Probability that a frame is lost.
     pub loss: f64,
+    /// How losses are spread.
+    pub model: Model,
     pub seed: u64,
     /// From [`START_US`] on.
     pub duration_us: u64,
@@ -99,8 +102,7 @@ pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outc
     let mut on_air: Option<OnAir> = None;
     let mut started = false;
     let (mut now, end) = (0, START_US + conditions.duration_us);
-    // The loss threshold in 2^-32, so that no draw depends on rounding.
-    let threshold = (conditions.loss * f64::from(u32::MAX)) as u32;
+    let mut losses = Losses::new(conditions.model, conditions.loss, conditions.seed);
     while now < end {
         if !started && now >= START_US {
             started = true;
@@ -125,7 +127,7 @@ pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outc
                 [true, true] => (random.next_u32() & 1) as usize,
                 [source, _] => usize::from(!source),
             };
-            let lost = random.next_u32() < threshold;
+            let lost = losses.is_lost(now, &mut random);
             let takes = conditions.frame_us.unwrap_or_else(|| frame_us(buffers[from].len));
             outcome.frames[from] += 1;
             outcome.lost[from] += u64::from(lost);
@@ -167,8 +169,9 @@ mod tests {
         let row = Row::named("kinglet").unwrap();
         let mut stations = [Role::Source, Role::Sink].map(|role| row.station(role, seed, true));
         let duration_us = 10_000_000;
+        let (model, frame_us) = (Model::Independent, None);
         let conditions =
-            Conditions { loss, seed, duration_us, frame_us: None, check: true, trace: false };
+            Conditions { loss, model, seed, duration_us, frame_us, check: true, trace: false };
         run(&mut stations, conditions)
     }
 

@@ -3,6 +3,7 @@
 mod cost;
 mod kinglet;
 mod link;
+mod loss;
 #[cfg(lwip)]
 mod lwip;
 mod rows;
@@ -13,16 +14,18 @@ mod table;
 mod tcplp;
 
 use link::{Conditions, Outcome};
+use loss::Model;
 use rows::Row;
 use station::Role;
 use std::process::ExitCode;
 
 const USAGE: &str = "reference-link table [OPTIONS]          the table of goodput
-    --rows A,B  --seeds N  --seconds N  --jobs N  --json FILE
+    --rows A,B  --models A,B  --seeds N  --from SEED  --seconds N  --jobs N  --json FILE
     --also EXECUTABLE                    runs the rows that are not in this executable
 reference-link cost [--json FILE]        instructions per segment, and speed in memory
 reference-link run ROW [OPTIONS]         one run, as a line of JSON
     --loss PERCENT  --seed N  --seconds N
+    --model NAME                         independent (default), burst-frames or burst-time
     --frame-us N                         what every frame takes, instead of the model
     --unchecked                          a stream without content
     --trace                              every frame, on standard error
@@ -32,6 +35,15 @@ reference-link rows                      what rows there are";
 fn option<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
     let at = arguments.iter().position(|a| a == name)?;
     arguments.get(at + 1).map(String::as_str)
+}
+
+/// The models that `--models A,B` names; all if it is absent.
+fn models(arguments: &[String]) -> Result<Vec<Model>, String> {
+    let Some(names) = option(arguments, "--models") else {
+        return Ok(loss::MODELS.map(|(model, _)| model).to_vec());
+    };
+    let model = |name| Model::named(name).ok_or_else(|| format!("no model {name}"));
+    names.split(',').map(model).collect()
 }
 
 fn number<T: std::str::FromStr>(arguments: &[String], name: &str, default: T) -> Result<T, String> {
@@ -55,7 +67,9 @@ fn run_command(arguments: &[String]) -> Result<(), String> {
         return Err(format!("{name} is not in this executable"));
     }
     let seconds: u64 = number(arguments, "--seconds", 600)?;
+    let model = option(arguments, "--model").unwrap_or("independent");
     let conditions = Conditions {
+        model: Model::named(model).ok_or_else(|| format!("no model {model}"))?,
         loss: number(arguments, "--loss", 0.0)? / 100.0,
         seed: number(arguments, "--seed", 1)?,
         duration_us: seconds * 1_000_000,

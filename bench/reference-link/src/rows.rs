@@ -32,6 +32,7 @@ const FIVE: Setup = Setup {
     timestamps: true,
     feedback: false,
     adaptive: false,
+    lossy: false,
     ack_every: 2,
     check: true,
     quick_reassembly: false,
@@ -82,6 +83,24 @@ pub const ROWS: &[Row] = &[
         title: "adaptive segments, told of lost frames",
         stack: Stack::Kinglet,
         setup: Setup { adaptive: true, feedback: true, ..FIVE },
+    },
+    Row {
+        name: "kinglet-lossy",
+        title: "Kinglet, set for a lossy path, five frames",
+        stack: Stack::Kinglet,
+        setup: Setup { lossy: true, ..FIVE },
+    },
+    Row {
+        name: "kinglet-lossy-adaptive",
+        title: "set for a lossy path, adaptive segments",
+        stack: Stack::Kinglet,
+        setup: Setup { lossy: true, adaptive: true, ..FIVE },
+    },
+    Row {
+        name: "kinglet-lossy-feedback",
+        title: "set for a lossy path, told of lost frames",
+        stack: Stack::Kinglet,
+        setup: Setup { lossy: true, feedback: true, ..FIVE },
     },
     Row {
         name: "smoltcp",

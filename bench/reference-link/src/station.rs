@@ -49,6 +49,8 @@ pub struct Setup {
     pub feedback: bool,
     /// Kinglet only: segments of fewer frames if many get lost.
     pub adaptive: bool,
+    /// Kinglet only: `lossy_path`, and RTO at least 100 ms above SRTT instead of 200.
+    pub lossy: bool,
     /// Kinglet only: an acknowledgment for every so many segments. smoltcp sends one for each.
     pub ack_every: u8,
     /// Whether the stream has content and is checked. Not when work is measured.

@@ -1,19 +1,22 @@
 //! The table: every row at every loss, each run in a process of its own.
 
+use crate::loss::Model;
 use crate::rows::{ROWS, Row};
-use crate::{number, option};
+use crate::{models, number, option};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Frame loss in percent.
-const LOSSES: [u32; 4] = [0, 1, 5, 10];
+const LOSSES: [u32; 5] = [0, 1, 5, 10, 15];
 
 /// A run to be done.
 struct Job {
     row: &'static Row,
+    model: Model,
     loss: u32,
     seed: u64,
     executable: PathBuf,
@@ -29,7 +32,9 @@ fn statistics(values: &[f64]) -> (f64, f64) {
 
 pub fn command(arguments: &[String]) -> Result<(), String> {
     let seeds: u64 = number(arguments, "--seeds", 30)?;
+    let from: u64 = number(arguments, "--from", 1)?;
     let seconds: u64 = number(arguments, "--seconds", 600)?;
+    let models = models(arguments)?;
     let threads: usize = number(arguments, "--jobs", 1)?;
     let wanted: Option<Vec<&str>> =
         option(arguments, "--rows").map(|names| names.split(',').collect());
@@ -43,18 +48,18 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
             left_out.push(row.name);
             continue;
         };
-        for loss in LOSSES {
-            let executable = || executable.clone();
-            jobs.extend((1..=seeds).map(|seed| Job { row, loss, seed, executable: executable() }));
+        for (&model, loss) in models.iter().flat_map(|m| LOSSES.map(|loss| (m, loss))) {
+            let job = |seed| Job { row, model, loss, seed, executable: executable.clone() };
+            jobs.extend((from..from + seeds).map(job));
         }
     }
     let results = work(&jobs, seconds, threads)?;
-    print(&jobs, &results);
+    models.iter().for_each(|model| print(&jobs, &results, *model));
     if !left_out.is_empty() {
         println!("\nnot built, hence left out: {}", left_out.join(", "));
     }
     if let Some(path) = option(arguments, "--json") {
-        let text = serde_json::to_string_pretty(&summary(&jobs, &results, seeds, seconds));
+        let text = serde_json::to_string_pretty(&summary(&jobs, &results, &models, seconds));
         let text = text.map_err(|error| error.to_string())? + "\n";
         std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))?;
     }
@@ -89,24 +94,26 @@ fn work(jobs: &[Job], seconds: u64, threads: usize) -> Result<Vec<Value>, String
 }
 
 fn one(job: &Job, seconds: u64) -> Result<Value, String> {
-    let Job { row, loss, seed, executable } = job;
+    let Job { row, model, loss, seed, executable } = job;
     let mut command = Command::new(executable);
-    command.args(["run", row.name]);
+    command.args(["run", row.name, "--model", model.name()]);
     command.arg("--loss").arg(loss.to_string());
     command.arg("--seed").arg(seed.to_string());
     command.arg("--seconds").arg(seconds.to_string());
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(format!("{} at {loss} %, seed {seed}: {said}", row.name));
+        let model = model.name();
+        return Err(format!("{} at {loss} %, {model}, seed {seed}: {said}", row.name));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
 }
 
 /// Goodput of a row at a loss, all seeds, in kb/s.
-fn goodputs(jobs: &[Job], results: &[Value], row: &Row, loss: u32) -> Vec<f64> {
+fn goodputs(jobs: &[Job], results: &[Value], row: &Row, model: Model, loss: u32) -> Vec<f64> {
     let of = jobs.iter().zip(results);
-    let of = of.filter(|(job, _)| job.row.name == row.name && job.loss == loss);
+    let of = of.filter(|(job, _)| job.row.name == row.name);
+    let of = of.filter(|(job, _)| job.model == model && job.loss == loss);
     of.filter_map(|(_, result)| result["kbps"].as_f64()).collect()
 }
 
@@ -115,29 +122,36 @@ fn present<'a>(jobs: &'a [Job]) -> impl Iterator<Item = &'static Row> + 'a {
     ROWS.iter().filter(|row| jobs.iter().any(|job| job.row.name == row.name))
 }
 
-fn print(jobs: &[Job], results: &[Value]) {
-    println!("goodput in kb/s, mean (standard deviation), at a frame loss of");
+fn print(jobs: &[Job], results: &[Value], model: Model) {
+    let model_name = model.name();
+    println!(
+        "\n{model_name} losses: goodput in kb/s, mean (standard deviation), at a frame loss of"
+    );
     print!("| stack |");
     LOSSES.iter().for_each(|loss| print!(" {loss} % |"));
-    println!("\n|---|---|---|---|---|");
+    println!("\n|---|{}", "---|".repeat(LOSSES.len()));
     for row in present(jobs) {
         print!("| {} |", row.title);
         for loss in LOSSES {
-            let (mean, deviation) = statistics(&goodputs(jobs, results, row, loss));
+            let (mean, deviation) = statistics(&goodputs(jobs, results, row, model, loss));
             print!(" {mean:.2} ({deviation:.2}) |");
         }
         println!();
     }
 }
 
-fn summary(jobs: &[Job], results: &[Value], seeds: u64, seconds: u64) -> Value {
+fn summary(jobs: &[Job], results: &[Value], models: &[Model], seconds: u64) -> Value {
     let rows: Vec<Value> = present(jobs)
         .map(|row| {
-            let at = LOSSES.map(|loss| {
-                let all = goodputs(jobs, results, row, loss);
+            let cell = |(model, loss): (Model, u32)| {
+                let all = goodputs(jobs, results, row, model, loss);
                 let (mean, deviation) = statistics(&all);
-                json!({ "loss_percent": loss, "mean": mean, "deviation": deviation, "all": all })
-            });
+                let model = model.name();
+                json!({ "model": model, "loss_percent": loss, "mean": mean, "deviation": deviation,
+                        "all": all })
+            };
+            let cells = models.iter().flat_map(|m| LOSSES.map(|loss| (*m, loss)));
+            let at: Vec<Value> = cells.map(cell).collect();
             let setup = json!({
                 "mss": row.setup.mss,
                 "buffer": row.setup.buffer,
@@ -146,5 +160,6 @@ fn summary(jobs: &[Job], results: &[Value], seeds: u64, seconds: u64) -> Value {
             json!({ "name": row.name, "title": row.title, "setup": setup, "goodput": at })
         })
         .collect();
+    let seeds: BTreeSet<u64> = jobs.iter().map(|job| job.seed).collect();
     json!({ "seeds": seeds, "seconds": seconds, "unit": "kb/s", "rows": rows })
 }

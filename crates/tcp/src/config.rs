@@ -102,9 +102,15 @@ pub struct ConnectionConfig {
     /// longer than five in three of the shortest round trips, as many as a path of five hops
     /// carries. Over several hops of one radio channel a burst meets its own forwarding; a node
     /// that sleeps has its radio off in the gaps. From the second retransmission timeout in a row
-    /// on, what may be sent then leaves in two halves, so that a single loss does not cost the
-    /// next, longer timeout. Default false.
+    /// on, what may be sent then leaves in two halves. Default false.
     pub pacing: bool,
+    /// For a path on which far more is lost by noise than by congestion, and no link tells of it:
+    /// two segments may be in flight after a retransmission timeout, where RFC 5681 §3.1 has one,
+    /// and the next three timeouts are not doubled, where RFC 6298 §5.5 doubles each. Later ones
+    /// are, so a path that is down is not asked much more often. What is received is acknowledged
+    /// at once for longer after a gap. Default false, as the RFCs have it: where losses are
+    /// congestion, connections with this setting take from those without.
+    pub lossy_path: bool,
     /// Largest RTO, in steps of 10 ms up to 655 s. Default 60 s (RFC 6298 §2.5).
     pub rto_max: Duration,
     /// Whether a timeout that is backed off lasts up to half as long again, by an amount that the
@@ -165,6 +171,7 @@ impl ConnectionConfig {
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_millis(200),
         pacing: false,
+        lossy_path: false,
         rto_max: Duration::from_secs(60),
         random_backoff: false,
         max_retransmits: 12,

@@ -238,7 +238,7 @@ fn the_share_of_segments_sent_again_follows_what_is_lost() {
 fn a_loss_that_the_link_has_told_of_counts_a_quarter() {
     let resent = |told: bool| {
         let (mut s, handle) = Script::server(plain(), Options::NONE);
-        s.ep.send(handle, &[1; 50]).unwrap();
+        s.ep.send(handle, &[1; 100]).unwrap();
         let packet = s.ep.poll_packet(s.now).unwrap();
         if told {
             s.ep.notify_lost(s.now, packet.payload);

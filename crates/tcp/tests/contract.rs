@@ -126,6 +126,7 @@ impl Subject for World {
             keepalive: (seed & 8 == 0).then_some(keepalive),
             fast_open: seed & 16 == 0,
             pacing: seed.is_multiple_of(3),
+            lossy_path: seed.is_multiple_of(5),
             ecn: seed % 3 == 1,
             delayed_ack: Duration::from_millis(seed % 5 * 100),
             ack_every: (seed % 7) as u8,

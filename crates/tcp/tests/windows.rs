@@ -242,13 +242,81 @@ fn acks_are_immediate_out_of_order_when_a_gap_is_filled_and_when_the_buffer_is_f
     assert_eq!(s.take().unwrap().ack, 1);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     assert_eq!(s.take().unwrap().ack, 201);
-    for i in 2..7 {
+    // So are the next two.
+    for i in 2..4 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+        assert_eq!(s.take().unwrap().ack, 101 + i * 100);
+    }
+    for i in 4..7 {
         s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
         s.silent();
     }
     s.give(ACK, 701, 1, &[1; 100]).unwrap();
     let full = s.take().unwrap();
     assert_eq!((full.ack, full.header.window), (801, 0));
+}
+
+#[test]
+fn on_a_lossy_path_more_is_acknowledged_at_once_after_a_gap() {
+    for (lossy_path, prompt) in [(false, 2), (true, 4)] {
+        let delayed_ack = MS * 100;
+        let config = ConnectionConfig { delayed_ack, ack_every: 3, lossy_path, ..plain() };
+        let (mut s, handle) = Script::server(config, Options::NONE);
+        s.give(ACK, 101, 1, &[1; 100]).unwrap();
+        s.give(ACK, 1, 1, &[1; 100]).unwrap();
+        s.take_all();
+        for i in 2..=2 + prompt {
+            s.read(handle);
+            s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+            assert_eq!(s.take().is_some(), i < 2 + prompt, "{i}");
+        }
+    }
+}
+
+#[test]
+fn thinned_acknowledgments_come_twice_a_window() {
+    let config = ConnectionConfig { delayed_ack: MS * 100, ack_every: 9, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    for i in 0..12 {
+        s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
+        s.read(handle);
+        let ack = s.take().map(|ack| ack.ack);
+        assert_eq!(ack, (i % 4 == 3).then_some(101 + i * 100), "with 800 octets of window");
+    }
+}
+
+#[test]
+fn signs_of_the_peers_timeout_have_the_next_eight_segments_acknowledged_at_once() {
+    let config = ConnectionConfig { delayed_ack: MS * 100, ack_every: 3, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    let mut nxt = 1;
+    // All of it twice, some of it twice, and less than a segment that the peer does not push.
+    for (back, len) in [(100, 100), (50, 100), (0, 40)] {
+        for _ in 0..3 {
+            s.give(ACK, nxt, 1, &[1; 100]).unwrap();
+            nxt += 100;
+        }
+        assert!(!s.take_all().is_empty());
+        let _ = s.give(ACK, nxt - back, 1, &vec![1; len]);
+        nxt = nxt.max(nxt - back + len as u32);
+        assert_eq!(s.take().unwrap().ack, nxt);
+        s.read(handle);
+        // The short one has used up one of the eight.
+        for _ in 0..if back == 100 { 8 } else { 7 } {
+            s.give(ACK, nxt, 1, &[1; 100]).unwrap();
+            nxt += 100;
+            assert_eq!(s.take().unwrap().ack, nxt);
+            s.read(handle);
+        }
+        s.give(ACK, nxt, 1, &[1; 100]).unwrap();
+        nxt += 100;
+        s.silent();
+        s.wait(MS * 200);
+        s.read(handle);
+    }
+    // What is pushed is short because there is no more.
+    s.give(ACK | PSH, nxt, 1, &[1; 40]).unwrap();
+    s.silent();
 }
 
 #[test]

@@ -54,7 +54,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let options = self.timestamps_len();
         let mss = mss.max(MIN_MSS).min(self.params.own_mss).saturating_sub(options);
         self.mss = mss;
-        self.cc.set_mss(u32::from(mss));
+        // SMSS of RFC 5681 is the largest segment that may be sent: windows do not shrink with
+        // those that are chosen, or a loss would leave two small ones of them.
+        self.cc.set_mss(u32::from(self.params.own_mss.saturating_sub(options)));
     }
 
     /// A data segment leaves, for the first time or not: an average that gives the newest sample

@@ -7,6 +7,7 @@
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
+use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, threshold};
 use crate::send::flight::SegmentRecord;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
@@ -231,7 +232,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             if !reset && len > 0 && seq.plus(len) == self.rcv.last_ack_sent {
                 self.remember_timestamp(now, header);
             }
-            self.ack.now |= !reset && len > 0;
+            if !reset && len > 0 {
+                self.ack.hurry(AFTER_TIMEOUT);
+            }
             let end = seq.plus(u32::try_from(segment.payload.len()).unwrap_or(0));
             if !reset && end.at_or_before(self.rcv.nxt) {
                 self.rx.note_duplicate(seq, end);
@@ -256,7 +259,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let old = self.rcv.nxt.since(seq);
         if old > 0 {
             // Whatever was sent again, the peer has not seen its acknowledgment.
-            self.ack.now = true;
+            self.ack.hurry(AFTER_TIMEOUT);
             self.rx.note_duplicate(seq, self.rcv.nxt);
             let cut = (old as usize).min(payload.len());
             payload = payload.get(cut..).unwrap_or(&[]);
@@ -430,6 +433,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
+        if !segment.push && len < self.rcv.mss {
+            self.ack.hurry(AFTER_TIMEOUT);
+        }
         // A sender may change its segment size, and every second of them wants an acknowledgment.
         self.rcv.mss = if segment.push { self.rcv.mss.max(len) } else { len };
         let offset = segment.seq.since(self.rcv.nxt);
@@ -445,12 +451,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);
-        let threshold = full.saturating_mul(u32::from(self.params.ack_every));
+        let threshold = threshold(full, self.params.ack_every, self.rx.capacity());
         let delay = Duration::from_millis(u64::from(self.params.delayed_ack_ms));
         self.ack.received(now, advance, threshold, delay);
         // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
         // left holds no full segment, the peer can only wait for us (TCPlp §6.2).
-        if had_holes || advance == 0 || self.rcv.adv.since(self.rcv.nxt) < full {
+        if had_holes || advance == 0 {
+            // Where much is lost the next loss comes soon.
+            self.ack.hurry(AFTER_GAP << u8::from(self.params.has(Params::LOSSY_PATH)));
+        } else if self.rcv.adv.since(self.rcv.nxt) < full {
             self.ack.now = true;
         }
     }

@@ -116,6 +116,10 @@ impl Receive {
     }
 }
 
+/// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
+/// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
+const SAME_RTO: u8 = 3;
+
 /// What both sides' SYNs have agreed upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
@@ -447,9 +451,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.recovery.inflight(self.flight(), u32::from(self.mss))
     }
 
-    /// cwnd, which RFC 9937 sets in fast recovery.
+    /// cwnd, which RFC 9937 sets in fast recovery. Of a window of four, of which much was lost, it
+    /// can leave one segment, and nothing would follow to show the loss of that. RFC 5681's least
+    /// ssthresh is two, and RFC 6675 sends as many whatever was lost. After a timeout RFC 5681 §3.1
+    /// wants one; two, on a path where timeouts are no congestion, is the least of RFC 9002 §7.2.
     fn window(&self) -> u32 {
-        if self.recovery.phase == Phase::Fast { self.recovery.prr.window } else { self.cc.window() }
+        let two = u32::from(self.mss).saturating_mul(2);
+        match self.recovery.phase {
+            Phase::Fast => self.recovery.prr.window.max(two.min(self.cc.slow_start_threshold())),
+            Phase::Timeout if self.params.has(Params::LOSSY_PATH) => self.cc.window().max(two),
+            Phase::Timeout | Phase::Open => self.cc.window(),
+        }
     }
 
     fn take_sample(&mut self, rtt: Duration) {
@@ -458,7 +470,12 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     fn rto(&self) -> Duration {
-        self.rtt.rto(self.backoff)
+        // What the link has told of was lost there, and no timeout has found it out: waiting for
+        // the link to recover need not begin with a doubling.
+        let told = self.recovery.told > 0 || self.params.has(Params::LOSSY_PATH);
+        let data = self.flight() > 0 && self.snd.una != self.snd.iss;
+        let same = if told && data { SAME_RTO } else { 0 };
+        self.rtt.rto(self.backoff.saturating_sub(same))
     }
 
     /// Ends the connection without a segment.

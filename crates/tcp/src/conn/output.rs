@@ -1,5 +1,6 @@
 //! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
+use super::pacing::PIECE;
 use super::{Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::paws::timestamp;
@@ -188,12 +189,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         // The trial ends where there is nothing new to be sent.
         let forward = forward && self.snd.nxt.after(self.recovery.point);
+        // What is lost waits for a window that only the answer to the probe can open.
+        if self.recovery.rack.probe == Probe::Due && self.recovery.phase != Phase::Open && !forced {
+            return self.tail_probe(now, room);
+        }
         // Into a closed window goes nothing but probes.
         if (forced || self.snd.wnd > 0)
             && !forward
             && let Some((seq, end)) = self.recovery.flight.first_lost()
         {
-            let stretch = self.again(seq, end, self.paced_room(end.since(seq), room));
+            let room = self.loss_room(end.since(seq), allowed, room);
+            let stretch = self.again(seq, end, room);
             // A window of less than a segment lets one segment out if nothing else is.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }
@@ -296,7 +302,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
-        if len > 0 && self.snd.wnd > 0 {
+        // A piece of a segment is not one.
+        if len > u32::from(PIECE) && self.snd.wnd > 0 {
             self.note_share(again);
         }
         if again {

@@ -1,7 +1,9 @@
-//! Gaps between the segments of a window (RFC 9002 §7.7): a burst is one segment.
+//! Gaps between the segments of a window (RFC 9002 §7.7): a burst is one segment. And what a window
+//! is cut into after a timeout.
 
 use super::{Connection, Params};
 use crate::congestion::Controller;
+use crate::rtt::micros_u32;
 use crate::send::flight::SegmentRecord;
 use crate::timer::Timer;
 use kinglet_mem::Array;
@@ -36,6 +38,9 @@ impl Rtt {
     }
 }
 
+/// Octets that fit into one frame of IEEE 802.15.4 with every header.
+pub(super) const PIECE: u16 = 64;
+
 impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
@@ -44,7 +49,13 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             // What the peer takes and what there is bound the rate as much as cwnd does.
             let queued = self.tx.end().since(self.tx.start());
             let window = self.window().min(self.snd.max_wnd()).min(queued);
-            let rtt = Rtt { smoothed: self.rtt.srtt(), least_us: self.recovery.rack.min_rtt_us };
+            let smoothed = self.rtt.srtt();
+            let least_us = match self.recovery.rack.min_rtt_us {
+                // Only the handshake has been answered.
+                0 => micros_u32(smoothed),
+                least_us => least_us,
+            };
+            let rtt = Rtt { smoothed, least_us };
             self.pace.set(now, rtt.gap(len, u32::from(self.mss), window));
         }
     }
@@ -61,17 +72,31 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.pace.is_set() && self.flight() > 0
     }
 
-    /// What of `lost` octets goes next, if a segment has room for `room`. After a second timeout in
-    /// a row the loss window leaves in two halves, a gap apart: then one lost packet, or one lost
-    /// acknowledgment, does not cost the next timeout, which is twice as long (RFC 9002 §6.2.4; RFC
-    /// 5681 §3.1 counts the loss window in octets).
-    pub(super) fn paced_room(&self, lost: u32, room: u32) -> u32 {
-        if self.backoff < 2 || !self.params.has(Params::PACING) {
+    /// What of `lost` octets goes next, if a segment has room for `room` and the window for
+    /// `allowed`. From the second timeout in a row on, the loss window, which RFC 5681 §3.1 counts
+    /// in octets, leaves in pieces: then one lost packet, or one lost acknowledgment, does not cost
+    /// the next timeout, which is twice as long (RFC 9002 §6.2.4 has two packets for it as well).
+    /// The first two are so short that a frame holds them, because a packet of many frames is lost
+    /// with any of them. The rest follows at once, for losses that come in bursts; with pacing it
+    /// is two halves, a gap apart.
+    pub(super) fn loss_room(&self, lost: u32, allowed: u32, room: u32) -> u32 {
+        if self.backoff < 2 {
             return room;
         }
-        let half =
-            if self.inflight() == 0 { lost.min(room).div_ceil(2) } else { self.window() / 2 };
-        half.max(1).min(room)
+        let inflight = self.inflight();
+        let whole = room.min(if inflight == 0 { lost } else { room });
+        let piece = u32::from(PIECE);
+        if self.params.has(Params::PACING) {
+            let half = if inflight == 0 { whole.div_ceil(2) } else { self.window() / 2 };
+            half.max(1).min(room)
+        } else if whole < 4 * piece {
+            // The pieces of a segment of two frames would be three frames.
+            room
+        } else if inflight <= piece {
+            piece
+        } else {
+            room.min(allowed.max(piece))
+        }
     }
 
     /// The end of the gap, if anything waits for it that the window allows.

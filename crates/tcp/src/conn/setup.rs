@@ -42,6 +42,7 @@ impl Params {
     pub(super) const ECN: u16 = 64;
     pub(super) const PACING: u16 = 128;
     pub(super) const FAST_OPEN: u16 = 256;
+    pub(super) const LOSSY_PATH: u16 = 512;
 
     pub(super) fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
@@ -68,6 +69,7 @@ impl Params {
                 (config.ecn, Params::ECN),
                 (config.pacing, Params::PACING),
                 (config.fast_open, Params::FAST_OPEN),
+                (config.lossy_path, Params::LOSSY_PATH),
             ]
             .iter()
             .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),

@@ -13,14 +13,32 @@ pub(crate) struct AckState {
     unacked: u16,
     /// The last text was a full segment, or one that the peer has not pushed: it has more to send.
     pub(crate) more: bool,
+    /// Segments whose acknowledgment does not wait, as the peer may wait for each.
+    prompt: u8,
     /// While an acknowledgment is owed, when to send it at the latest; else until when the text
     /// that it lets the peer send is expected.
     pub(crate) timer: Timer,
 }
 
+/// Segments after a gap, in or out of order, that are acknowledged at once. The peer's window has
+/// been halved, to two segments if it was four: the second may be lost, or not allowed yet.
+pub(crate) const AFTER_GAP: u8 = 2;
+/// After signs of a timeout, which leaves one segment for a window: what has come twice, or less
+/// than a full segment though the peer has more.
+pub(crate) const AFTER_TIMEOUT: u8 = 8;
+
+/// Octets that make an immediate acknowledgment: `every` full segments, but no more than leave the
+/// peer two acknowledgments for each `window`, so that the loss of one does not stop it. On that
+/// account they are not less than two segments (RFC 5681 §4.2).
+pub(crate) fn threshold(full: u32, every: u8, window: u32) -> u32 {
+    // Another full segment would be more than half.
+    let half = (window / 2).saturating_sub(full).saturating_add(1);
+    full.saturating_mul(u32::from(every)).min(half.max(full.saturating_mul(2)))
+}
+
 impl AckState {
     pub(crate) const NONE: AckState =
-        AckState { now: false, unacked: 0, more: false, timer: Timer::OFF };
+        AckState { now: false, unacked: 0, more: false, prompt: 0, timer: Timer::OFF };
 
     /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
     //= rfc9293#SHLD-18
@@ -30,11 +48,20 @@ impl AckState {
         }
         let unacked = u32::from(self.unacked).saturating_add(octets);
         self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
-        if unacked >= threshold || delay == Duration::ZERO {
+        if unacked >= threshold || delay == Duration::ZERO || self.prompt > 0 {
             self.now = true;
+            self.prompt = self.prompt.saturating_sub(1);
         } else if !self.timer.is_set() {
             self.timer.set(now, delay);
         }
+    }
+
+    /// Acknowledges what has arrived, and the next `segments`, at once: the peer is repairing a
+    /// loss with a small window, where a delay can cost it a timeout. RFC 5681 §4.2 demands this
+    /// only for as long as there is a gap.
+    pub(crate) fn hurry(&mut self, segments: u8) {
+        self.now = true;
+        self.prompt = self.prompt.max(segments);
     }
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
@@ -63,6 +90,6 @@ impl AckState {
 
     /// A segment that carries the acknowledgment has been formed.
     pub(crate) fn sent(&mut self) {
-        *self = AckState { more: self.more, ..AckState::NONE };
+        *self = AckState { more: self.more, prompt: self.prompt, ..AckState::NONE };
     }
 }

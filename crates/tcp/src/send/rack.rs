@@ -79,6 +79,7 @@ impl Rack {
             self.multiple = 1;
         }
         let Some((at, end)) = arrival.newest else { return };
+        self.sampled = true;
         let known = self.newest();
         self.rtt_us = arrival.now.since(at);
         self.note_rtt(known.is_none());

@@ -235,5 +235,6 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         fast_open: source.chance(100),
         random_backoff: source.chance(80),
         pacing: source.chance(80),
+        lossy_path: source.chance(80),
     }
 }

@@ -1,0 +1,152 @@
+//! Recovery where no link tells of a loss (decision 23).
+
+mod common;
+use common::script::*;
+use kinglet_tcp::*;
+use kinglet_time::Duration;
+use kinglet_wire::tcp::{Options, SackBlock};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A server with segments of 400 octets and a round trip of 20 ms; four are on their way.
+fn in_flight(config: ConnectionConfig) -> (Script, Handle) {
+    let config = ConnectionConfig { mss: 400, rto_min: MS * 200, ..config };
+    let options = Options { mss: Some(400), sack_permitted: config.sack, ..Options::NONE };
+    let (mut s, handle) = Script::server(config, options);
+    s.window = 4000;
+    s.ep.send(handle, &[1; 400]).unwrap();
+    s.take_all();
+    s.wait(MS * 20);
+    s.give(ACK, 1, 401, b"").unwrap();
+    s.ep.send(handle, &[1; 1600]).unwrap();
+    assert_eq!(seqs(&s.take_all()), [401, 801, 1201, 1601]);
+    (s, handle)
+}
+
+/// The peer holds `left..right` and acknowledges the first segment of all.
+fn sack(s: &mut Script, left: u32, right: u32) {
+    let at = |offset: u32| s.theirs.wrapping_add(offset);
+    let block = SackBlock { left: at(left), right: at(right) };
+    s.options.sack.push(block);
+    s.give(ACK, 1, 401, b"").unwrap();
+    s.options.sack = Default::default();
+}
+
+fn sent(segments: &[Got]) -> Vec<(u32, usize)> {
+    segments.iter().map(|segment| (segment.seq, segment.payload.len())).collect()
+}
+
+#[test]
+fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_pieces() {
+    for lossy_path in [false, true] {
+        let config = ConnectionConfig { sack: false, lossy_path, ..plain() };
+        let (mut s, handle) = in_flight(config);
+        // One segment, and two on a lossy path.
+        let rto = s.ep.info(handle).unwrap().rto;
+        let first = s.wait(rto);
+        let second = s.wait(rto * if lossy_path { 1 } else { 2 });
+        let rest = [(401, 64), (465, 64), (529, 272)];
+        let more = [(401, 64), (465, 64), (529, 400), (929, 272)];
+        if lossy_path {
+            assert_eq!(sent(&first), [(401, 400), (801, 400)]);
+            assert_eq!(sent(&second), more);
+        } else {
+            assert_eq!(sent(&first), [(401, 400)]);
+            assert_eq!(sent(&second), rest);
+            // Two segments were sent again: a piece is none.
+            let sample = u16::MAX >> 5;
+            assert_eq!(s.ep.info(handle).unwrap().resent, sample - (sample >> 5) + sample);
+        }
+        // One that arrives ends it.
+        s.give(ACK, 1, 465, b"").unwrap();
+        assert_eq!(s.ep.info(handle).unwrap().rto, rto);
+    }
+}
+
+#[test]
+fn pieces_are_not_made_of_what_two_frames_hold() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[1; 100]).unwrap();
+    s.take_all();
+    assert_eq!(sent(&s.wait(MS * 8000)), [(1, 100); 3]);
+    // Nor of a short rest of a flight.
+    let config = ConnectionConfig { mss: 400, ..plain() };
+    let options = Options { mss: Some(400), ..Options::NONE };
+    let (mut s, handle) = Script::server(config, options);
+    s.ep.send(handle, &[1; 200]).unwrap();
+    s.take_all();
+    assert_eq!(sent(&s.wait(MS * 8000)), [(1, 200); 3]);
+}
+
+#[test]
+fn on_a_lossy_path_four_timeouts_in_a_row_are_alike() {
+    let waits = |lossy_path| {
+        let (mut s, handle) = in_flight(ConnectionConfig { sack: false, lossy_path, ..plain() });
+        let rto = s.ep.info(handle).unwrap().rto.as_millis();
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            let from = s.now;
+            s.now = s.ep.deadline().unwrap();
+            s.ep.handle_deadline(s.now);
+            assert!(!s.take_all().is_empty());
+            waits.push(((s.now - from).as_millis() + rto / 2) / rto);
+        }
+        waits
+    };
+    assert_eq!(waits(false), [1, 2, 4, 8, 16, 32]);
+    assert_eq!(waits(true), [1, 1, 1, 1, 2, 4]);
+}
+
+#[test]
+fn timeouts_of_what_the_link_has_told_of_are_alike_too() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
+    let rto = s.ep.info(handle).unwrap().rto.as_millis();
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        while let Some(packet) = s.ep.poll_packet(s.now) {
+            s.ep.notify_lost(s.now, packet.payload);
+        }
+        let from = s.now;
+        s.now = s.ep.deadline().unwrap();
+        s.ep.handle_deadline(s.now);
+        waits.push(((s.now - from).as_millis() + rto / 2) / rto);
+    }
+    // Then the link's word is not enough any more, and what is waited for is as long as ever.
+    assert_eq!(waits, [1, 1, 1, 1, 16, 32]);
+}
+
+#[test]
+fn recovery_leaves_two_segments_for_a_window_however_much_was_lost() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });
+    s.wait(MS * 20);
+    // The last of four arrives, and nothing of the others.
+    sack(&mut s, 1601, 2001);
+    let again = s.wait(MS * 10);
+    assert_eq!(seqs(&again), [401, 801]);
+    assert_eq!(s.ep.info(handle).unwrap().counters.fast_recoveries, 1);
+}
+
+#[test]
+fn a_retransmission_that_the_window_leaves_alone_is_followed_by_a_probe() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });
+    // A probe has found the tail lost, so that the last round trip measured is that of its SACK.
+    assert_eq!(seqs(&s.wait(MS * 100)), [1601]);
+    sack(&mut s, 1601, 2001);
+    let again = s.wait(MS * 10);
+    assert_eq!(seqs(&again), [401, 801]);
+    // 1201 is lost too, and has to wait for a window.
+    let probe = s.wait(MS * 100);
+    assert_eq!(seqs(&probe), [401]);
+    assert_eq!(s.ep.info(handle).unwrap().counters.timeouts, 0);
+}
+
+#[test]
+fn windows_do_not_shrink_with_a_segment_size_that_is_chosen() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
+    s.ep.set_mss(handle, 100).unwrap();
+    let rto = s.ep.info(handle).unwrap().rto;
+    // The loss window is one segment of the largest size, and ssthresh two.
+    assert_eq!(seqs(&s.wait(rto)), [401, 501, 601, 701]);
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.mss, info.cwnd, info.ssthresh), (100, 400, 800));
+}
