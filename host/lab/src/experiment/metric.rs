@@ -39,6 +39,8 @@ pub enum Metric {
     RadioOnPerPoll,
     /// Its energy for each of them, sleep included; uJ.
     EnergyPerPoll,
+    /// Time with the radio on of the first leaf per kilobyte (1000 octets) that arrived; ms.
+    LeafRadioPerKb,
     /// Entries into fast recovery.
     FastRetransmissions,
     /// Expiries of the retransmission timer.
@@ -123,6 +125,7 @@ impl Metric {
             Metric::FramesPerKb => "frames_per_kb",
             Metric::RadioOnPerPoll => "radio_on_per_poll",
             Metric::EnergyPerPoll => "energy_per_poll",
+            Metric::LeafRadioPerKb => "leaf_radio_per_kb",
             Metric::FramesAcked => "frames_acked",
             Metric::Unacknowledged => "unacknowledged",
             Metric::AccessFailures => "access_failures",
@@ -182,6 +185,7 @@ impl Metric {
             Metric::EnergyPerPoll => "uJ",
             Metric::AttemptsPerFrame => "attempts",
             Metric::FrameCycle => "ms",
+            Metric::LeafRadioPerKb => "ms/kB",
             Metric::Rtt | Metric::RttOf(_) | Metric::TimeoutOf(_) => "ms",
             Metric::Frames | Metric::FramesFailed => "frames",
             Metric::QueueDrops => "packets",
@@ -246,7 +250,7 @@ impl Metric {
             Metric::Failed => Some(f64::from(flow.failed)),
             _ => self
                 .of_mac(run)
-                .or_else(|| self.of_polls(scenario, run))
+                .or_else(|| self.of_leaf(scenario, run))
                 .or_else(|| self.of_flows(scenario, run))
                 .or_else(|| self.of_nodes(scenario, run)),
         }
@@ -276,13 +280,19 @@ impl Metric {
         }
     }
 
-    /// What is read off a leaf that does nothing but ask; `None` for other metrics.
-    fn of_polls(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+    /// What is read off the first leaf; `None` for other metrics.
+    fn of_leaf(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let leaf = scenario.nodes.iter().position(|place| place.role == Role::Leaf)?;
         let leaf = run.nodes.get(leaf).filter(|leaf| leaf.frames_sent > 0)?;
+        let on_s = leaf.duty_cycle * run.sim_seconds;
+        // Of one that does nothing but ask.
         let polls = leaf.frames_sent as f64;
         match self {
-            Metric::RadioOnPerPoll => Some(leaf.duty_cycle * run.sim_seconds * 1e6 / polls),
+            Metric::LeafRadioPerKb => {
+                let bytes = run.flows.first().map(|flow| flow.bytes).filter(|bytes| *bytes > 0)?;
+                Some(on_s * 1e6 / bytes as f64)
+            }
+            Metric::RadioOnPerPoll => Some(on_s * 1e6 / polls),
             Metric::EnergyPerPoll => Some(leaf.energy_mj * 1e3 / polls),
             _ => None,
         }

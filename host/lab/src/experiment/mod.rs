@@ -7,6 +7,7 @@
 
 mod air;
 mod intervals;
+mod kinglet_asleep;
 mod kinglet_sleep;
 mod metric;
 mod radio_time;
@@ -211,7 +212,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 21] = [
+    static ALL: [Experiment; 22] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -233,6 +234,7 @@ pub fn all() -> &'static [Experiment] {
         tcplp_latency::EXPERIMENT,
         tcplp_response_size::EXPERIMENT,
         kinglet_sleep::EXPERIMENT,
+        kinglet_asleep::EXPERIMENT,
     ];
     &ALL
 }

@@ -1,0 +1,112 @@
+//! Bulk transfers from and to a leaf that sleeps, beside polling every 100 ms, over a grid of
+//! everything that could make a difference.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use crate::chart::{Figure, curves};
+use crate::scenario::{Buffer, Flow, Indirect, Leaf, Polling, Role, Scenario};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-asleep",
+    title: "Bulk transfers of a leaf that sleeps",
+    source: "own",
+    question: "Does a leaf that asks its parent when an answer is due carry what one carries that \
+               asks every 100 ms, at no more radio time, whatever the direction, the number of \
+               hops, the sleep interval and the window?",
+    method: "Bulk transfer from a leaf to the border router and back, over 1 to 5 hops, windows of \
+             4, 6 and 8 segments of five frames, sleep intervals of 0.1 to 240 s (to \
+             the leaf: 10 s), d = 40 ms. Kinglet's settings: asking when due, segments paced by \
+             the leaf, no timestamps, every fourth segment acknowledged within 200 ms, losses \
+             told by the link. Beside them the same with a data request every 100 ms while \
+             anything is expected, and nothing paced. \
+             A minute, and as long as the leaf may sleep before it hears of the connection.",
+    threats: &[
+        "No other traffic, no interference, and nobody delays answers: an answer that has to come \
+         from a host far away comes later, but so for both.",
+    ],
+    main: "up hops=3 window=4 sleep_ms=1000 poll=due",
+    plan,
+    refine: |_: &mut Rows| (),
+    figures,
+};
+
+const METRICS: &[Metric] = &[Metric::Goodput, Metric::LeafRadioPerKb, Metric::Rtt];
+const HOPS: [u32; 5] = [1, 2, 3, 4, 5];
+const WINDOWS: [u16; 3] = [4, 6, 8];
+const SLEEPS_MS: [u32; 4] = [100, 1_000, 10_000, 240_000];
+const DIRECTIONS: [&str; 2] = ["up", "down"];
+/// Those of the quick look.
+const QUICK: ([u32; 2], u16, u32) = ([1, 3], 4, 1_000);
+
+fn label(direction: &str, hops: u32, window: u16, sleep_ms: u32, way: &str) -> String {
+    format!("{direction} hops={hops} window={window} sleep_ms={sleep_ms} poll={way}")
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    let (quick_hops, quick_window, quick_sleep) = QUICK;
+    for direction in DIRECTIONS {
+        for (hops, window) in HOPS.into_iter().flat_map(|h| WINDOWS.map(|w| (h, w))) {
+            for sleep_ms in SLEEPS_MS {
+                let quick =
+                    quick_hops.contains(&hops) && (window, sleep_ms) == (quick_window, quick_sleep);
+                // A connection attempt ends before the longest interval does.
+                let reached = direction == "up" || sleep_ms <= 10_000;
+                if reached && (effort == Effort::Full || quick) {
+                    points.extend(pair(effort, direction, (hops, window, sleep_ms)));
+                }
+            }
+        }
+    }
+    points
+}
+
+/// A leaf that asks when something is due, and one that asks every 100 ms.
+fn pair(
+    effort: Effort,
+    direction: &'static str,
+    (hops, window, sleep_ms): (u32, u16, u32),
+) -> [Point; 2] {
+    [("due", Polling::Predictive), ("fixed", Polling::Fixed)].map(|(way, polling)| {
+        let mut scenario = asleep(effort, hops, window, sleep_ms);
+        scenario.leaf.polling = polling;
+        scenario.leaf.expecting_ms = 100;
+        let down = direction == "down";
+        scenario.tcp.pacing = polling == Polling::Predictive && !down;
+        scenario.flows = vec![if down { Flow::bulk(0, hops) } else { Flow::bulk(hops, 0) }];
+        Point {
+            label: label(direction, hops, window, sleep_ms, way),
+            series: match (way, down) {
+                ("due", false) => "when due",
+                ("due", true) => "when due, down",
+                (_, false) => "every 100 ms",
+                (_, true) => "every 100 ms, down",
+            },
+            x: f64::from(hops),
+            scenario,
+            metrics: METRICS,
+            timeline_s: None,
+        }
+    })
+}
+
+fn asleep(effort: Effort, hops: u32, window: u16, sleep_ms: u32) -> Scenario {
+    let mut scenario = line_scenario(effort, hops, 40);
+    let sleep_s = f64::from(sleep_ms) / 1e3;
+    scenario.duration_s = 60.0 + sleep_s;
+    if let Some(last) = scenario.nodes.last_mut() {
+        last.role = Role::Leaf;
+    }
+    scenario.leaf = Leaf { sleep_interval_s: sleep_s, ..Leaf::default() };
+    scenario.indirect = Indirect::default();
+    scenario.tcp = scenario.tcp.own();
+    scenario.tcp.send_buffer = Buffer::Segments(window);
+    scenario.tcp.receive_buffer = Buffer::Segments(window);
+    scenario
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let shown = |label: &str| label.contains("window=4 sleep_ms=1000 ");
+    let rows: Vec<_> = result.rows.iter().filter(|row| shown(&row.label)).cloned().collect();
+    let title = "Goodput of a leaf that sleeps, window of four segments";
+    curves(&rows, "goodput", title, "hops").into_iter().collect()
+}
