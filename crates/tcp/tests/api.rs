@@ -154,6 +154,19 @@ fn more_is_expected_after_text_that_suggests_it_and_for_one_timeout() {
     }
 }
 
+/// A leaf that has fetched one segment of several goes on asking.
+#[test]
+fn more_is_expected_while_an_acknowledgment_waits_for_it() {
+    for (len, flags, more) in [(100, ACK, true), (50, ACK | PSH, false)] {
+        let config = ConnectionConfig { delayed_ack: MS * 200, ack_every: 4, ..plain() };
+        let (mut s, handle) = Script::server(config, Options::NONE);
+        s.wait(MS * 500);
+        s.give(flags, 1, 1, &[1; 100][..len]).unwrap();
+        assert!(s.take_all().is_empty(), "the acknowledgment waits");
+        assert_eq!(s.ep.expected(handle).is_some(), more, "{len} octets, {flags:?}");
+    }
+}
+
 #[test]
 fn nothing_is_expected_of_a_peer_that_may_not_send() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);

@@ -84,8 +84,10 @@ impl AckState {
         }
     }
 
+    /// While an acknowledgment waits for more, more may be on its way; else what the last one lets
+    /// the peer send is.
     pub(crate) fn awaits_more(&self) -> bool {
-        self.timer.is_set() && self.unacked == 0
+        self.timer.is_set() && (self.unacked == 0 || self.more)
     }
 
     /// A segment that carries the acknowledgment has been formed.
