@@ -192,7 +192,7 @@ impl<'a, I: Interface> Machine<'a, I> {
                 continue;
             }
             let mut ends = self.ends.elsewhere();
-            let options = Some(vec![Opt::Cookie(Vec::new())]);
+            let options = Some(vec![Opt::Nop, Opt::Nop, Opt::Cookie(Vec::new())]);
             let syn =
                 SegmentText { flags: Flags::SYN, win: Some(0), options, ..SegmentText::EMPTY };
             self.interface.deliver(&packet::inbound(&ends, &syn, &[]));
