@@ -3,8 +3,8 @@
 
 use kinglet_testkit::script::Interface;
 use kinglet_testkit::socket::{
-    Answer, Emitted, Errno, Output, Patience, Request, SOCK_NONBLOCK, SOL_TCP, TCP_INFO,
-    TCP_INFO_LEN,
+    Answer, Emitted, Errno, Output, Patience, Request, SO_MEMINFO, SOCK_NONBLOCK, SOL_SOCKET,
+    SOL_TCP, TCP_CC_INFO, TCP_INFO, TCP_INFO_LEN,
 };
 use kinglet_time::Instant;
 use libc::{
@@ -415,7 +415,8 @@ unsafe fn send(
     }
 }
 
-/// `TCP_INFO` goes to libc's call, which the library interposes, as packetdrill has it.
+/// What assertions ask for goes to libc's call, which the library interposes, as packetdrill has
+/// it.
 unsafe fn get_option(
     table: &Table,
     fd: c_int,
@@ -427,7 +428,7 @@ unsafe fn get_option(
     let value = room.as_mut_ptr().cast();
     // SAFETY: the library's functions, and room for `len` octets.
     let result = unsafe {
-        if (level, name) == (SOL_TCP, TCP_INFO) {
+        if matches!((level, name), (SOL_TCP, TCP_INFO | TCP_CC_INFO) | (SOL_SOCKET, SO_MEMINFO)) {
             let get: GetSockOpt = std::mem::transmute(symbol("getsockopt"));
             get(fd, level, name, value, &raw mut len)
         } else {

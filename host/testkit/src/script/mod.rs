@@ -28,7 +28,7 @@
 //!   of the peer has its `win`.
 //! * ICMP: `< icmp unreachable host_unreachable [1:101(100)]`, `packet_too_big mtu 1280`,
 //!   `time_exceeded`.
-//! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` names of
+//! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` and `SK_MEMINFO_…` names of
 //!   [`crate::socket::info_field`].
 //! * `` `…` ``: `sysctl` and `initcwnd` as far as [`crate::socket::Settings`] has them; the rest is
 //!   named as ignored.

@@ -106,10 +106,46 @@ pub(super) fn listening() -> Vec<u8> {
     out
 }
 
-/// The field called `name` of a structure; `None` if this stack does not fill it.
+/// The words of Linux's `SO_MEMINFO`, in their order.
+const MEMORY: [&str; 9] = [
+    "SK_MEMINFO_RMEM_ALLOC",
+    "SK_MEMINFO_RCVBUF",
+    "SK_MEMINFO_WMEM_ALLOC",
+    "SK_MEMINFO_SNDBUF",
+    "SK_MEMINFO_FWD_ALLOC",
+    "SK_MEMINFO_WMEM_QUEUED",
+    "SK_MEMINFO_OPTMEM",
+    "SK_MEMINFO_BACKLOG",
+    "SK_MEMINFO_DROPS",
+];
+
+/// The structure of `SO_MEMINFO`: octets of text alone, where Linux counts its buffers' overhead.
+pub(super) fn memory(info: Option<&Info>, receive_buffer: usize, send_buffer: usize) -> Vec<u8> {
+    let size = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let count = |value: fn(&Info) -> u32| info.map_or(0, value);
+    let words = [
+        count(|i| i.bytes_readable),
+        size(receive_buffer),
+        count(|i| i.bytes_in_flight),
+        size(send_buffer),
+        0,
+        count(|i| i.bytes_queued),
+        0,
+        0,
+        0,
+    ];
+    words.into_iter().flat_map(u32::to_ne_bytes).collect()
+}
+
+/// The field called `name` of the structures of `TCP_INFO` and `SO_MEMINFO`, one behind the other;
+/// `None` if this stack does not fill it.
 pub fn field(octets: &[u8], name: &str) -> Option<i64> {
-    let (_, at, len, _) = FIELDS.iter().find(|(known, ..)| *known == name)?;
-    let place = octets.get(*at..at + len)?;
+    let memory = MEMORY.iter().position(|known| *known == name);
+    let (at, len) = match memory {
+        Some(index) => (TCP_INFO_LEN + 4 * index, 4),
+        None => FIELDS.iter().find(|(known, ..)| *known == name).map(|f| (f.1, f.2))?,
+    };
+    let place = octets.get(at..at + len)?;
     let mut value = [0; 8];
     for (at, octet) in place.iter().enumerate() {
         value[if cfg!(target_endian = "big") { len - 1 - at } else { at }] = *octet;

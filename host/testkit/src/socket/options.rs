@@ -3,14 +3,17 @@
 use super::calls::{DONE, Kind, Outcome, Socket};
 use super::{
     Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE, SO_ERROR,
-    SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR, SO_REUSEPORT,
-    SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION, TCP_DELACK_MAX_US,
-    TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL,
-    TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT,
-    TCP_USER_TIMEOUT, info,
+    SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_MEMINFO, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR,
+    SO_REUSEPORT, SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION,
+    TCP_DELACK_MAX_US, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE,
+    TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_RTO_MAX_MS,
+    TCP_RTO_MIN_US, TCP_SYNCNT, TCP_USER_TIMEOUT, info,
 };
 use kinglet_tcp::ConnectionConfig;
 use kinglet_time::Duration;
+
+/// Octets of Linux's `union tcp_cc_info`. What this stack has for control says nothing there.
+const TCP_CC_INFO_LEN: usize = 20;
 
 /// The name that the one congestion control goes by.
 const CONGESTION: &[u8] = b"reno";
@@ -28,7 +31,8 @@ impl Stack {
                 error.map_or(0, |errno| errno.0).to_ne_bytes().to_vec()
             }
             (SOL_TCP, TCP_INFO) => self.tcp_info(fd)?,
-            (SOL_TCP, TCP_CC_INFO) => Vec::new(),
+            (SOL_TCP, TCP_CC_INFO) => vec![0; TCP_CC_INFO_LEN],
+            (SOL_SOCKET, SO_MEMINFO) => self.memory_info(fd)?,
             (SOL_TCP, TCP_CONGESTION) => CONGESTION.to_vec(),
             _ => self.number(fd, level, name)?.to_ne_bytes().to_vec(),
         };
@@ -66,6 +70,12 @@ impl Stack {
             Kind::Listening(_) => Ok(info::listening()),
             _ => Ok(info::encode(None)),
         }
+    }
+
+    fn memory_info(&mut self, fd: i32) -> Result<Vec<u8>, Errno> {
+        let info = self.info(Some(fd));
+        let config = &self.table.entry(fd)?.config;
+        Ok(info::memory(info.as_ref(), config.receive_buffer, config.send_buffer))
     }
 
     pub(super) fn set_option(&mut self, fd: i32, level: i32, name: i32, value: &[u8]) -> Outcome {
