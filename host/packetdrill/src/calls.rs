@@ -356,7 +356,8 @@ pub(crate) unsafe extern "C" fn ioctl(
 
 pub(crate) unsafe extern "C" fn close(userdata: *mut c_void, fd: c_int) -> c_int {
     // SAFETY: packetdrill's promise.
-    let closed = unsafe { simple(userdata, Request::Close { fd }) };
+    let closed = unsafe { instance(userdata) }.close(fd);
+    let closed = int(closed.result);
     if closed == 0 {
         // SAFETY: the descriptor was made for this socket, which is gone.
         unsafe { libc::close(fd) };

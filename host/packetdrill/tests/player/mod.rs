@@ -105,6 +105,10 @@ pub(crate) struct Player {
     thread: c_long,
     busy: bool,
     finished: Option<(Instant, Answer)>,
+    /// Descriptors that are open.
+    open: Vec<i32>,
+    /// The last packet with an ACK that was brought.
+    last: Option<Vec<u8>>,
 }
 
 /// The address of a symbol of the library.
@@ -149,7 +153,16 @@ impl Player {
             }
         });
         let thread = name.recv().expect("the thread starts");
-        Player { table, calls, answers, thread, busy: false, finished: None }
+        Player {
+            table,
+            calls,
+            answers,
+            thread,
+            busy: false,
+            finished: None,
+            open: Vec::new(),
+            last: None,
+        }
     }
 
     /// As packetdrill does after it has handed a call to its second thread: waits until that sleeps
@@ -167,6 +180,23 @@ impl Player {
         }
     }
 
+    /// As packetdrill does before a script ends, or makes its next call: gives the call that waits
+    /// a second of real time, in which it asks for no other.
+    pub(crate) fn await_answer(&mut self) -> Option<(Instant, Answer)> {
+        let answer = self.answers.recv_timeout(std::time::Duration::from_secs(1)).ok()?;
+        self.busy = false;
+        Some(answer)
+    }
+
+    fn note(&mut self, request: &Request, answer: &Answer) {
+        let fd = answer.result.ok().and_then(|fd| i32::try_from(fd).ok());
+        match request {
+            Request::Socket { .. } | Request::Accept { .. } => self.open.extend(fd),
+            Request::Close { fd: closed } if fd.is_some() => self.open.retain(|fd| fd != closed),
+            _ => {}
+        }
+    }
+
     fn sleeps(&self) -> bool {
         let path = format!("/proc/self/task/{}/stat", self.thread);
         let stat = std::fs::read_to_string(path).unwrap_or_default();
@@ -175,13 +205,48 @@ impl Player {
 }
 
 impl Drop for Player {
+    /// As packetdrill ends: it gives a call that waits a second of real time, closes what is open,
+    /// and resets the connection.
     fn drop(&mut self) {
-        // A script that failed may leave a call that waits; its instance then stays.
-        if !self.busy {
-            // SAFETY: nobody calls the table after this.
-            unsafe { (self.table.free)(self.table.userdata) };
+        if self.busy && self.await_answer().is_none() {
+            // A script that failed may leave a call that waits; its instance then stays.
+            return;
         }
+        for fd in std::mem::take(&mut self.open) {
+            make(&self.table, &Request::Close { fd });
+            if let Some(reset) = self.last.as_deref().map(reset_after) {
+                let octets = reset.as_ptr().cast();
+                // SAFETY: the library's table and a packet.
+                unsafe { (self.table.netdev_send)(self.table.userdata, octets, reset.len()) };
+            }
+        }
+        // SAFETY: nobody calls the table after this.
+        unsafe { (self.table.free)(self.table.userdata) };
     }
+}
+
+/// The reset with which packetdrill ends a connection: where the last segment that it has brought
+/// ends, acknowledging what that did.
+fn reset_after(packet: &[u8]) -> Vec<u8> {
+    let mut reset = packet[..60].to_vec();
+    let word = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().expect("four octets"));
+    let payload = packet.len() - 40 - usize::from(packet[52] >> 4) * 4;
+    let marks = u32::from(packet[53] & 1) + u32::from(packet[53] >> 1 & 1);
+    let seq = word(44).wrapping_add(u32::try_from(payload).expect("a packet")).wrapping_add(marks);
+    reset[4..6].copy_from_slice(&20_u16.to_be_bytes());
+    reset[44..48].copy_from_slice(&seq.to_be_bytes());
+    // A header of five words, RST and ACK, no checksum yet, no urgent text.
+    reset[52..54].copy_from_slice(&[5 << 4, 0x14]);
+    reset[56..60].fill(0);
+    // RFC 9293 §3.1: of addresses, protocol, length and segment.
+    let words = reset[8..].chunks_exact(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let mut sum = words.sum::<u32>() + 6 + 20;
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    let checksum = !u16::try_from(sum).expect("folded");
+    reset[56..58].copy_from_slice(&checksum.to_be_bytes());
+    reset
 }
 
 /// `gettimeofday` of the library.
@@ -219,6 +284,10 @@ impl Interface for Player {
         // SAFETY: the library's table and a packet.
         let sent = unsafe { (self.table.netdev_send)(self.table.userdata, octets, packet.len()) };
         assert_eq!(sent, 0, "netdev_send never fails");
+        // Protocol 6 and the flag ACK.
+        if packet[6] == 6 && packet[53] & 0x10 != 0 {
+            self.last = Some(packet.to_vec());
+        }
         self.await_thread();
     }
 
@@ -239,6 +308,7 @@ impl Interface for Player {
     fn call(&mut self, request: Request) -> Option<Answer> {
         let answer = make(&self.table, &request);
         self.await_thread();
+        self.note(&request, &answer);
         Some(answer)
     }
 

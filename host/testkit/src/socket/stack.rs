@@ -76,6 +76,8 @@ pub struct Stack {
     pub(super) table: Table,
     pub(super) notes: Vec<String>,
     sent: VecDeque<Emitted>,
+    /// How many packets have left so far.
+    emitted: u64,
     /// The connection that was opened or accepted last.
     pub(super) current: Option<Handle>,
 }
@@ -90,6 +92,7 @@ impl Stack {
             table: Table::new(descriptors),
             notes: Vec::new(),
             sent: VecDeque::new(),
+            emitted: 0,
             current: None,
         }
     }
@@ -131,9 +134,9 @@ impl Stack {
         self.sent.pop_front()
     }
 
-    /// Whether packets have left that nobody has taken.
-    pub fn has_emitted(&self) -> bool {
-        !self.sent.is_empty()
+    /// How many packets have left so far, taken or not.
+    pub fn count_emitted(&self) -> u64 {
+        self.emitted
     }
 
     /// What was asked for and ignored since the last time.
@@ -201,7 +204,10 @@ impl Stack {
         for _ in 0..MOST_AT_ONCE {
             let Some(packet) = self.endpoint.poll_packet(self.now) else { return };
             match self.wrap(&packet) {
-                Ok(octets) => self.sent.push_back(Emitted { at: self.now, octets }),
+                Ok(octets) => {
+                    self.sent.push_back(Emitted { at: self.now, octets });
+                    self.emitted += 1;
+                }
                 Err(what) => self.notes.push(format!("a segment was not sent: {what}")),
             }
         }
