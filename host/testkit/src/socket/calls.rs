@@ -3,9 +3,9 @@
 use super::ready::Epoll;
 use super::stack::Flow;
 use super::{
-    Answer, Errno, F_GETFL, F_SETFL, FIONREAD, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_FASTOPEN, MSG_OOB,
-    MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD, SHUT_RDWR, SHUT_WR,
-    SIOCOUTQ, SOCK_NONBLOCK, SOCK_STREAM, Stack,
+    Algorithm, Answer, Errno, F_GETFL, F_SETFL, FIONREAD, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_FASTOPEN,
+    MSG_OOB, MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD, SHUT_RDWR,
+    SHUT_WR, SIOCOUTQ, SOCK_NONBLOCK, SOCK_STREAM, Stack,
 };
 use kinglet_tcp::{
     ConnectError, ConnectionConfig, ConnectionError, Handle, KeepAlive, ListenConfig, ListenError,
@@ -27,6 +27,7 @@ pub(super) enum Kind {
 pub(super) struct Socket {
     pub(super) kind: Kind,
     pub(super) config: ConnectionConfig,
+    pub(super) congestion: Algorithm,
     pub(super) keepalive: KeepAlive,
     pub(super) keepalive_on: bool,
     /// Of `listen`.
@@ -131,6 +132,7 @@ impl Stack {
         self.table.add(Socket {
             kind,
             config: self.settings.connection,
+            congestion: self.settings.congestion,
             keepalive: self.settings.keepalive,
             keepalive_on: false,
             backlog: 1,
@@ -224,11 +226,14 @@ impl Stack {
             return if socket.nonblocking { Err(Errno::EAGAIN) } else { Ok(None) };
         };
         let inherited = (socket.config, socket.keepalive, socket.keepalive_on, socket.linger);
+        let congestion = socket.congestion;
         let mut answer = self.new_descriptor(Kind::Connection(handle));
         self.set_nonblocking(&answer, flags & SOCK_NONBLOCK != 0);
         let fd = answer.result.ok().and_then(|fd| i32::try_from(fd).ok()).ok_or(Errno::ENOMEM)?;
         let socket = self.table.entry(fd)?;
         (socket.config, socket.keepalive, socket.keepalive_on, socket.linger) = inherited;
+        socket.congestion = congestion;
+        self.choose_congestion(fd);
         self.current = Some(handle);
         if let Some((flow, _, port)) = self.endpoint.name(handle) {
             answer.output = Output::Address(SocketAddrV6::new(flow.remote, port, 0, 0));
@@ -278,6 +283,7 @@ impl Stack {
         let socket = self.table.entry(fd)?;
         socket.kind = Kind::Connection(handle);
         socket.connecting = true;
+        self.choose_congestion(fd);
         self.current = Some(handle);
         Ok(handle)
     }

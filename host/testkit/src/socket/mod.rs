@@ -12,12 +12,14 @@
 mod calls;
 mod info;
 mod options;
+mod plan;
 mod ready;
 mod settings;
 mod stack;
 mod symbols;
 
 pub use info::{TCP_INFO_LEN, field as info_field};
+pub use plan::Algorithm;
 pub use settings::Settings;
 pub(crate) use stack::in_ipv6;
 pub use stack::{Emitted, Stack};

@@ -2,8 +2,8 @@
 
 use super::calls::{DONE, Kind, Outcome, Socket};
 use super::{
-    Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE, SO_ERROR,
-    SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_MEMINFO, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR,
+    Algorithm, Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE,
+    SO_ERROR, SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_MEMINFO, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR,
     SO_REUSEPORT, SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION,
     TCP_DELACK_MAX_US, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE,
     TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_RTO_MAX_MS,
@@ -15,8 +15,8 @@ use kinglet_time::Duration;
 /// Octets of Linux's `union tcp_cc_info`. What this stack has for control says nothing there.
 const TCP_CC_INFO_LEN: usize = 20;
 
-/// The name that the one congestion control goes by.
-const CONGESTION: &[u8] = b"reno";
+/// Octets of a congestion control's name, zeros included (Linux's `TCP_CA_NAME_MAX`).
+const CONTROL_NAME_LEN: usize = 16;
 
 impl Stack {
     pub(super) fn get_option(&mut self, fd: i32, level: i32, name: i32) -> Outcome {
@@ -33,7 +33,11 @@ impl Stack {
             (SOL_TCP, TCP_INFO) => self.tcp_info(fd)?,
             (SOL_TCP, TCP_CC_INFO) => vec![0; TCP_CC_INFO_LEN],
             (SOL_SOCKET, SO_MEMINFO) => self.memory_info(fd)?,
-            (SOL_TCP, TCP_CONGESTION) => CONGESTION.to_vec(),
+            (SOL_TCP, TCP_CONGESTION) => {
+                let mut name = socket.congestion.name().as_bytes().to_vec();
+                name.resize(CONTROL_NAME_LEN, 0);
+                name
+            }
             _ => self.number(fd, level, name)?.to_ne_bytes().to_vec(),
         };
         Ok(Some(Answer { output: Output::Octets(octets), ..Answer::DONE }))
@@ -91,6 +95,13 @@ impl Stack {
                 socket.linger = (on != 0).then_some(seconds);
                 return DONE;
             }
+            (SOL_TCP, TCP_CONGESTION) => {
+                let name = String::from_utf8_lossy(value);
+                let algorithm = Algorithm::named(name.trim_end_matches('\0'));
+                socket.congestion = algorithm.ok_or(Errno::ENOENT)?;
+                self.choose_congestion(fd);
+                return DONE;
+            }
             _ => {}
         }
         let value = word(value).ok_or(Errno::EINVAL)?;
@@ -113,6 +124,19 @@ impl Stack {
             };
         }
         DONE
+    }
+}
+
+impl Stack {
+    /// Has a connection use the congestion control of its socket.
+    pub(super) fn choose_congestion(&mut self, fd: i32) {
+        let Some(socket) = self.table.sockets.get(&fd) else { return };
+        let algorithm = socket.congestion;
+        if let Kind::Connection(handle) = socket.kind
+            && let Some(control) = self.endpoint.congestion(handle)
+        {
+            control.choose(algorithm);
+        }
     }
 }
 

@@ -2,11 +2,8 @@
 
 use super::Settings;
 use super::calls::Table;
-use kinglet_tcp::congestion::NewReno;
-use kinglet_tcp::{
-    Endpoint, HalfOpen, Handle, Info, KnownServer, Listener, Packet, Peer, Piece, Sizes, Slot,
-    TimeWait,
-};
+use super::plan::Plan;
+use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer};
 use kinglet_time::Instant;
 use kinglet_wire::checksum::pseudo_header;
 use kinglet_wire::ipv6::{self, HEADER_LEN, Header, protocol};
@@ -37,23 +34,6 @@ impl Peer for Flow {
         let unicast = |a: &Ipv6Addr| !a.is_multicast() && !a.is_unspecified();
         unicast(&self.local) && unicast(&self.remote)
     }
-}
-
-/// Enough for every script.
-pub(super) struct Plan;
-
-impl Sizes for Plan {
-    type Congestion = NewReno;
-    type SendBuffer = [u8; 65_536];
-    type Pieces = [Piece; 0];
-    type ReceiveBuffer = [u8; 131_072];
-    type ReceiveMap = [u8; 16_384];
-    type Segments = [kinglet_tcp::SegmentRecord; 48];
-    type Connections<K: Peer> = [Slot<K, Self>; 2];
-    type Listeners = [Option<Listener>; 2];
-    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
-    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
-    type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 }
 
 /// Packets that may leave at one instant; more are a stack that spins.
