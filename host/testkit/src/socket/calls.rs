@@ -28,6 +28,8 @@ pub(super) struct Socket {
     pub(super) kind: Kind,
     pub(super) config: ConnectionConfig,
     pub(super) congestion: Algorithm,
+    /// The MSS in the SYN of its connections.
+    pub(super) announced: u16,
     pub(super) keepalive: KeepAlive,
     pub(super) keepalive_on: bool,
     /// Of `listen`.
@@ -133,6 +135,7 @@ impl Stack {
             kind,
             config: self.settings.connection,
             congestion: self.settings.congestion,
+            announced: self.settings.connection.mss,
             keepalive: self.settings.keepalive,
             keepalive_on: false,
             backlog: 1,
@@ -180,6 +183,7 @@ impl Stack {
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
         socket.backlog = backlog;
         let connection = socket.config;
+        socket.announced = connection.mss;
         let config = ListenConfig { backlog, fast_open: socket.fast_open, connection };
         match socket.kind {
             Kind::Fresh => {}
@@ -226,13 +230,13 @@ impl Stack {
             return if socket.nonblocking { Err(Errno::EAGAIN) } else { Ok(None) };
         };
         let inherited = (socket.config, socket.keepalive, socket.keepalive_on, socket.linger);
-        let congestion = socket.congestion;
+        let (congestion, announced) = (socket.congestion, socket.announced);
         let mut answer = self.new_descriptor(Kind::Connection(handle));
         self.set_nonblocking(&answer, flags & SOCK_NONBLOCK != 0);
         let fd = answer.result.ok().and_then(|fd| i32::try_from(fd).ok()).ok_or(Errno::ENOMEM)?;
         let socket = self.table.entry(fd)?;
         (socket.config, socket.keepalive, socket.keepalive_on, socket.linger) = inherited;
-        socket.congestion = congestion;
+        (socket.congestion, socket.announced) = (congestion, announced);
         self.choose_congestion(fd);
         self.current = Some(handle);
         if let Some((flow, _, port)) = self.endpoint.name(handle) {
@@ -282,6 +286,7 @@ impl Stack {
         let handle = self.open(flow, local.port(), to.port(), config)?;
         let socket = self.table.entry(fd)?;
         socket.kind = Kind::Connection(handle);
+        socket.announced = config.mss;
         socket.connecting = true;
         self.choose_congestion(fd);
         self.current = Some(handle);

@@ -69,8 +69,13 @@ impl Stack {
     }
 
     fn tcp_info(&mut self, fd: i32) -> Result<Vec<u8>, Errno> {
-        match self.table.entry(fd)?.kind {
-            Kind::Connection(handle) => Ok(info::encode(self.endpoint.info(handle).as_ref())),
+        let socket = self.table.entry(fd)?;
+        let announced = socket.announced;
+        match socket.kind {
+            Kind::Connection(handle) => {
+                let info = self.endpoint.info(handle);
+                Ok(info::encode(info.as_ref().map(|info| info::Seen { info, announced })))
+            }
             Kind::Listening(_) => Ok(info::listening()),
             _ => Ok(info::encode(None)),
         }
