@@ -1,5 +1,6 @@
 //! The descriptors, and what calls do with them.
 
+use super::plan::LARGEST_BUFFER;
 use super::ready::Epoll;
 use super::stack::Flow;
 use super::{
@@ -50,6 +51,16 @@ pub(super) struct Socket {
     pub(super) told: bool,
     /// Octets of a waiting write that are done.
     partial: usize,
+    /// A write has found too little room, and nobody has been told that there is some again.
+    pub(super) starved: bool,
+}
+
+impl Socket {
+    /// Settings for the endpoint: its send ring is always whole, because the socket may be given
+    /// more of it at any time.
+    fn ring_config(&self) -> ConnectionConfig {
+        ConnectionConfig { send_buffer: 0, ..self.config }
+    }
 }
 
 /// All descriptors.
@@ -148,6 +159,7 @@ impl Stack {
             deaf: false,
             told: false,
             partial: 0,
+            starved: false,
         })
     }
 
@@ -182,7 +194,7 @@ impl Stack {
         // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
         socket.backlog = backlog;
-        let connection = socket.config;
+        let connection = socket.ring_config();
         socket.announced = connection.mss;
         let config = ListenConfig { backlog, fast_open: socket.fast_open, connection };
         match socket.kind {
@@ -201,14 +213,21 @@ impl Stack {
         }
     }
 
-    /// Listens anew with other settings. A connection that nobody has accepted is lost.
+    /// Listens anew with other settings. A handshake that is under way is lost.
     pub(super) fn listen_again(&mut self, fd: i32) -> Outcome {
         let socket = self.table.entry(fd)?;
-        socket.kind = Kind::Fresh;
         let port = socket.local.map_or(0, |address| address.port());
         let backlog = i32::from(socket.backlog);
+        let Kind::Listening(waiting) = &mut socket.kind else { return Err(Errno::EINVAL) };
+        waiting.extend(std::iter::from_fn(|| self.endpoint.accept(port)));
+        let waiting = std::mem::take(waiting);
+        socket.kind = Kind::Fresh;
         self.endpoint.unlisten(port);
-        self.listen(fd, backlog)
+        let outcome = self.listen(fd, backlog);
+        if let Kind::Listening(queue) = &mut self.table.entry(fd)?.kind {
+            *queue = waiting;
+        }
+        outcome
     }
 
     /// Whether there is a connection to accept; it then waits with the socket.
@@ -248,12 +267,12 @@ impl Stack {
     fn connect(&mut self, fd: i32, to: SocketAddrV6) -> Outcome {
         let socket = self.table.entry(fd)?;
         let handle = match socket.kind {
-            Kind::Fresh if socket.config.fast_open => {
-                socket.deferred = Some(to);
-                return DONE;
-            }
             Kind::Fresh => {
                 let nonblocking = socket.nonblocking;
+                if socket.config.fast_open && self.has_cookie(fd, to)? {
+                    self.table.entry(fd)?.deferred = Some(to);
+                    return DONE;
+                }
                 self.begin(fd, to)?;
                 return if nonblocking { Err(Errno::EINPROGRESS) } else { Ok(None) };
             }
@@ -275,15 +294,25 @@ impl Stack {
         }
     }
 
+    /// Between which addresses, and from which port, a fresh socket connects.
+    fn way(&mut self, fd: i32, to: SocketAddrV6) -> Result<(Flow, u16), Errno> {
+        let default = self.settings.local;
+        let local = self.table.entry(fd)?.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
+        let here = if local.ip().is_unspecified() { default } else { *local.ip() };
+        Ok((Flow { local: here, remote: *to.ip() }, local.port()))
+    }
+
+    /// Whether data may go to this server in a SYN.
+    fn has_cookie(&mut self, fd: i32, to: SocketAddrV6) -> Result<bool, Errno> {
+        let (flow, _) = self.way(fd, to)?;
+        Ok(self.endpoint.has_fast_open_cookie(self.now, &flow, to.port()))
+    }
+
     /// Opens a connection for a fresh socket.
     fn begin(&mut self, fd: i32, to: SocketAddrV6) -> Result<Handle, Errno> {
-        let default = self.settings.local;
-        let socket = self.table.entry(fd)?;
-        let config = socket.config;
-        let local = socket.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
-        let here = if local.ip().is_unspecified() { default } else { *local.ip() };
-        let flow = Flow { local: here, remote: *to.ip() };
-        let handle = self.open(flow, local.port(), to.port(), config)?;
+        let (flow, port) = self.way(fd, to)?;
+        let config = self.table.entry(fd)?.ring_config();
+        let handle = self.open(flow, port, to.port(), config)?;
         let socket = self.table.entry(fd)?;
         socket.kind = Kind::Connection(handle);
         socket.announced = config.mss;
@@ -368,15 +397,31 @@ impl Stack {
         socket.config.fast_open |= flags & MSG_FASTOPEN != 0;
         let to = to.filter(|_| flags & MSG_FASTOPEN != 0).or(socket.deferred);
         let handle = match (&socket.kind, to) {
-            (Kind::Connection(handle), _) => *handle,
-            (Kind::Fresh, Some(to)) => self.begin(fd, to)?,
+            (Kind::Connection(handle), _) => {
+                let handle = *handle;
+                // It has asked for a cookie, and waits as `connect` does.
+                let opening = self.endpoint.state(handle) == Some(State::SynSent);
+                if opening && flags & MSG_FASTOPEN != 0 {
+                    return if waits { Ok(None) } else { Err(Errno::EALREADY) };
+                }
+                handle
+            }
+            (Kind::Fresh, Some(to)) => {
+                let early = self.has_cookie(fd, to)?;
+                let handle = self.begin(fd, to)?;
+                if !early {
+                    return if waits { Ok(None) } else { Err(Errno::EINPROGRESS) };
+                }
+                handle
+            }
             _ => return Err(Errno::EPIPE),
         };
         if flags & MSG_OOB != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
-        let taken = self.endpoint.send(handle, data);
+        let taken = self.push(fd, handle, data);
         let socket = self.table.entry(fd)?;
+        socket.starved |= taken.is_ok_and(|count| count < data.len());
         let partial = std::mem::take(&mut socket.partial);
         match taken {
             Ok(count) if count == data.len() => done(partial + count),
@@ -391,6 +436,22 @@ impl Stack {
             Err(SendError::Ended(_)) => Err(self.take_error(fd, handle).unwrap_or(Errno::EPIPE)),
             Err(SendError::InvalidHandle | SendError::Closed) => Err(Errno::EPIPE),
         }
+    }
+
+    /// Octets that a socket's buffer still takes.
+    pub(super) fn room(&self, handle: Handle, socket: &Socket) -> usize {
+        let queued = self.endpoint.info(handle).map_or(0, |info| info.bytes_queued as usize);
+        let limit = match socket.config.send_buffer {
+            0 => LARGEST_BUFFER,
+            octets => octets,
+        };
+        self.endpoint.can_send(handle).min(limit.saturating_sub(queued))
+    }
+
+    /// Hands as much of `data` to a connection as the socket has room for.
+    fn push(&mut self, fd: i32, handle: Handle, data: &[u8]) -> Result<usize, SendError> {
+        let room = self.table.sockets.get(&fd).map_or(0, |socket| self.room(handle, socket));
+        self.endpoint.send(handle, &data[..room.min(data.len())])
     }
 
     fn fcntl(&mut self, fd: i32, command: i32, argument: i32) -> Outcome {

@@ -7,7 +7,7 @@
 //!
 //! Where it differs from Linux: a write before the connection is established is queued, as
 //! RFC 9293 §3.10.2 has it, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets, not doubled,
-//! and count only before `listen` or `connect`.
+//! and `SO_RCVBUF` counts only before the handshake.
 
 mod calls;
 mod info;

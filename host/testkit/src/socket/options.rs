@@ -113,12 +113,12 @@ impl Stack {
         if !socket.set(level, name, value) {
             return Err(Errno::ENOPROTOOPT);
         }
-        if (level, name) == (SOL_TCP, TCP_FASTOPEN) && matches!(socket.kind, Kind::Listening(_)) {
+        if matches!(socket.kind, Kind::Listening(_)) {
             return self.listen_again(fd);
         }
-        let late = !matches!(socket.kind, Kind::Fresh);
-        if late && level == SOL_SOCKET && matches!(name, SO_SNDBUF | SO_RCVBUF) {
-            let note = "the size of a buffer is set too late: a connection has begun";
+        let connected = matches!(socket.kind, Kind::Connection(_));
+        if connected && (level, name) == (SOL_SOCKET, SO_RCVBUF) {
+            let note = "the receive buffer's size is set too late: the connection has begun";
             self.notes.push(note.to_owned());
         } else if let Kind::Connection(handle) = socket.kind {
             let config = socket.config;
