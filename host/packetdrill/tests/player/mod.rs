@@ -3,8 +3,8 @@
 
 use kinglet_testkit::script::Interface;
 use kinglet_testkit::socket::{
-    Answer, Emitted, Errno, Output, Patience, Request, SO_MEMINFO, SOCK_NONBLOCK, SOL_SOCKET,
-    SOL_TCP, TCP_CC_INFO, TCP_INFO, TCP_INFO_LEN,
+    Answer, Control, Emitted, Errno, Output, Patience, Request, SO_MEMINFO, SOCK_NONBLOCK,
+    SOL_SOCKET, SOL_TCP, TCP_CC_INFO, TCP_INFO, TCP_INFO_LEN,
 };
 use kinglet_time::Instant;
 use libc::{
@@ -369,6 +369,9 @@ unsafe fn make_unchecked(table: &Table, request: &Request) -> Answer {
                 room.resize(*len, 0);
                 receive(table, *fd, &mut room, *flags)
             }
+            Request::ReceiveMessage { fd, len, flags } => {
+                return receive_message(table, *fd, *len, *flags);
+            }
             Request::Send { fd, data, flags, to } => send(table, *fd, data, *flags, *to),
             Request::Fcntl { fd, command, argument } => {
                 (table.fcntl)(user, *fd, *command, *argument) as ssize_t
@@ -422,25 +425,60 @@ fn sockaddr(address: &SocketAddrV6) -> (sockaddr_in6, socklen_t) {
     (out, socklen_t::try_from(size_of::<sockaddr_in6>()).expect("small"))
 }
 
-/// Reads by one of the five calls that read, in turn by length.
+/// Reads with control data.
+unsafe fn receive_message(table: &Table, fd: c_int, len: usize, flags: c_int) -> Answer {
+    let (mut room, mut space) = (vec![0_u8; len], [0_usize; 16]);
+    let (first, second) = (len / 2, len - len / 2);
+    // SAFETY: the library's table; the parts are those of `room`.
+    let (got, flags, used) = unsafe {
+        let out = room.as_mut_ptr().cast::<c_void>();
+        let mut parts = [
+            iovec { iov_base: out, iov_len: first },
+            iovec { iov_base: out.byte_add(first), iov_len: second },
+        ];
+        let mut message: msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), 2);
+        message.msg_control = space.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&space);
+        let got = (table.recvmsg)(table.userdata, fd, &raw mut message, flags);
+        (got, message.msg_flags, message.msg_controllen)
+    };
+    let Ok(count) = usize::try_from(got) else { return answer(got, Vec::new()) };
+    room.truncate(count);
+    let octets: Vec<u8> = space.into_iter().flat_map(usize::to_ne_bytes).take(used).collect();
+    let control = controls(&octets);
+    Answer { result: Ok(got as i64), output: Output::Message { octets: room, flags, control } }
+}
+
+/// Linux's layout: length with the header in a `size_t`, level and type in an `int` each, data, and
+/// padding to the next `size_t`.
+fn controls(mut octets: &[u8]) -> Vec<Control> {
+    const WORD: usize = size_of::<usize>();
+    let mut out = Vec::new();
+    while let Some((len, rest)) = octets.split_first_chunk::<WORD>() {
+        let len = usize::from_ne_bytes(*len);
+        let word = |at: usize| i32::from_ne_bytes(rest[at..at + 4].try_into().expect("four"));
+        let data = rest[8..len - WORD].to_vec();
+        out.push(Control { level: word(0), kind: word(4), data });
+        octets = &octets[len.next_multiple_of(WORD).min(octets.len())..];
+    }
+    out
+}
+
+/// Reads by one of the four other calls that read, in turn by length.
 unsafe fn receive(table: &Table, fd: c_int, room: &mut Vec<u8>, flags: c_int) -> ssize_t {
     let (user, out, len) = (table.userdata, room.as_mut_ptr().cast::<c_void>(), room.len());
     let (first, second) = (len / 2, len - len / 2);
     // SAFETY: the library's table; the parts are those of `room`.
     unsafe {
-        let mut parts = [
+        let parts = [
             iovec { iov_base: out, iov_len: first },
             iovec { iov_base: out.byte_add(first), iov_len: second },
         ];
         let got = match len % 4 {
             0 if flags == 0 => (table.read)(user, fd, out, len),
             1 if flags == 0 => (table.readv)(user, fd, parts.as_ptr(), 2),
-            2 => {
-                let mut message: msghdr = std::mem::zeroed();
-                (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), 2);
-                (table.recvmsg)(user, fd, &raw mut message, flags)
-            }
-            3 => {
+            2 | 3 => {
                 let none = std::ptr::null_mut();
                 (table.recvfrom)(user, fd, out, len, flags, none, std::ptr::null_mut())
             }

@@ -327,7 +327,10 @@ impl<'a, I: Interface> Machine<'a, I> {
             (Request::Send { .. }, _) => {
                 descriptor.written = descriptor.written.wrapping_add(count);
             }
-            (Request::Receive { flags, .. }, Output::Octets(octets)) => {
+            (
+                Request::Receive { flags, .. } | Request::ReceiveMessage { flags, .. },
+                Output::Octets(octets) | Output::Message { octets, .. },
+            ) => {
                 if !is_pattern(descriptor.read, octets) {
                     return Err("octets read are not those sent".to_owned());
                 }

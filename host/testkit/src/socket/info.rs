@@ -19,6 +19,8 @@ pub(super) struct Seen<'a> {
     pub(super) info: &'a Info,
     /// The MSS that the socket announces.
     pub(super) announced: u16,
+    /// Octets that the socket holds back.
+    pub(super) held: u32,
 }
 
 impl Deref for Seen<'_> {
@@ -58,7 +60,7 @@ const FIELDS: &[(&str, usize, usize, Value)] = &[
     ("tcpi_bytes_received", 128, 8, |i| i.bytes_received.into()),
     ("tcpi_segs_out", 136, 4, |i| i64::from(i.counters.segments_sent)),
     ("tcpi_segs_in", 140, 4, |i| i64::from(i.counters.segments_received)),
-    ("tcpi_notsent_bytes", 144, 4, |i| i64::from(i.bytes_unsent)),
+    ("tcpi_notsent_bytes", 144, 4, |i| i64::from(i.bytes_unsent + i.held)),
     ("tcpi_delivered", 192, 4, delivered),
     ("tcpi_snd_wnd", 228, 4, |i| i64::from(i.snd_wnd)),
     ("tcpi_rcv_wnd", 232, 4, |i| i64::from(i.rcv_wnd)),

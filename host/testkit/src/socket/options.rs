@@ -4,10 +4,11 @@ use super::calls::{DONE, Kind, Outcome, Socket};
 use super::{
     Algorithm, Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE,
     SO_ERROR, SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_MEMINFO, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR,
-    SO_REUSEPORT, SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION,
-    TCP_DELACK_MAX_US, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE,
-    TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_RTO_MAX_MS,
-    TCP_RTO_MIN_US, TCP_SYNCNT, TCP_USER_TIMEOUT, info,
+    SO_REUSEPORT, SO_SNDBUF, SO_ZEROCOPY, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO,
+    TCP_CONGESTION, TCP_CORK, TCP_DELACK_MAX_US, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO,
+    TCP_INQ, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY,
+    TCP_NOTSENT_LOWAT, TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT, TCP_USER_TIMEOUT,
+    info,
 };
 use kinglet_tcp::ConnectionConfig;
 use kinglet_time::Duration;
@@ -55,6 +56,10 @@ impl Stack {
             (SOL_SOCKET, SO_RCVBUF) => size(config.receive_buffer),
             (SOL_TCP, TCP_NODELAY) => i64::from(!config.nagle),
             (SOL_TCP, TCP_MAXSEG) => i64::from(config.mss),
+            (SOL_TCP, TCP_CORK) => i64::from(socket.held.corked),
+            (SOL_TCP, TCP_NOTSENT_LOWAT) => i64::from(socket.notsent_lowat),
+            (SOL_TCP, TCP_INQ) => i64::from(socket.inquires),
+            (SOL_SOCKET, SO_ZEROCOPY) => i64::from(socket.lent.on),
             (SOL_TCP, TCP_SYNCNT) => i64::from(config.syn_retries),
             (SOL_TCP, TCP_FASTOPEN) => i64::from(socket.fast_open),
             (SOL_TCP, TCP_FASTOPEN_CONNECT) => i64::from(config.fast_open),
@@ -71,10 +76,11 @@ impl Stack {
     fn tcp_info(&mut self, fd: i32) -> Result<Vec<u8>, Errno> {
         let socket = self.table.entry(fd)?;
         let announced = socket.announced;
+        let held = u32::try_from(socket.held.len()).unwrap_or(u32::MAX);
         match socket.kind {
             Kind::Connection(handle) => {
                 let info = self.endpoint.info(handle);
-                Ok(info::encode(info.as_ref().map(|info| info::Seen { info, announced })))
+                Ok(info::encode(info.as_ref().map(|info| info::Seen { info, announced, held })))
             }
             Kind::Listening(_) => Ok(info::listening()),
             _ => Ok(info::encode(None)),
@@ -112,6 +118,9 @@ impl Stack {
         let value = word(value).ok_or(Errno::EINVAL)?;
         if !socket.set(level, name, value) {
             return Err(Errno::ENOPROTOOPT);
+        }
+        if (level, name) == (SOL_TCP, TCP_NODELAY) {
+            socket.held.release(self.now);
         }
         if matches!(socket.kind, Kind::Listening(_)) {
             return self.listen_again(fd);
@@ -167,6 +176,10 @@ impl Socket {
             (SOL_TCP, TCP_USER_TIMEOUT) => {
                 config.user_timeout = (value > 0).then(|| Duration::from_millis(amount));
             }
+            (SOL_TCP, TCP_CORK) => self.held.corked = value != 0,
+            (SOL_TCP, TCP_NOTSENT_LOWAT) => self.notsent_lowat = value.cast_unsigned(),
+            (SOL_TCP, TCP_INQ) => self.inquires = value != 0,
+            (SOL_SOCKET, SO_ZEROCOPY) => self.lent.on = value != 0,
             (SOL_TCP, TCP_SYNCNT) => config.syn_retries = count,
             (SOL_TCP, TCP_FASTOPEN) => self.fast_open = count,
             (SOL_TCP, TCP_FASTOPEN_CONNECT) => config.fast_open = value != 0,

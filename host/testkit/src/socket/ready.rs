@@ -50,7 +50,7 @@ impl Stack {
         let writable = self.room(handle, socket) > 0 || over;
         add(POLLOUT | POLLWRNORM, writable && !opening);
         add(POLLHUP, over || info.state == State::TimeWait);
-        add(POLLERR, info.error.is_some() && !socket.told);
+        add(POLLERR, (info.error.is_some() && !socket.told) || socket.lent.has_news());
         ready
     }
 

@@ -19,6 +19,8 @@ pub struct Settings {
     pub connection: ConnectionConfig,
     /// Their congestion control.
     pub congestion: Algorithm,
+    /// Unsent octets with which a socket takes no more; `u32::MAX`: it always does.
+    pub notsent_lowat: u32,
     /// What `SO_KEEPALIVE` turns on; Linux's defaults.
     pub keepalive: KeepAlive,
 }
@@ -36,6 +38,7 @@ impl Default for Settings {
                 ..ConnectionConfig::DEFAULT
             },
             congestion: Algorithm::default(),
+            notsent_lowat: u32::MAX,
             keepalive: KeepAlive {
                 idle: Duration::from_secs(7200),
                 interval: Duration::from_secs(75),
@@ -46,7 +49,7 @@ impl Default for Settings {
 }
 
 /// Sysctls that change nothing of what this stack does, or say what it does anyway.
-const HARMLESS: [&str; 21] = [
+const HARMLESS: [&str; 20] = [
     "tcp_dsack",
     "tcp_early_retrans",
     "tcp_ecn_fallback",
@@ -57,7 +60,6 @@ const HARMLESS: [&str; 21] = [
     "tcp_min_tso_segs",
     "tcp_mtu_probing",
     "tcp_no_metrics_save",
-    "tcp_notsent_lowat",
     "tcp_pacing_ca_ratio",
     "tcp_pacing_ss_ratio",
     "tcp_recovery",
@@ -107,6 +109,7 @@ impl Settings {
             "tcp_keepalive_intvl" => self.keepalive.interval = Duration::from_secs(number),
             "tcp_keepalive_probes" => self.keepalive.probes = count(),
             "tcp_delack_max_us" => connection.delayed_ack = Duration::from_micros(number),
+            "tcp_notsent_lowat" => self.notsent_lowat = u32::try_from(number).unwrap_or(u32::MAX),
             "tcp_rmem" => connection.receive_buffer = usize::try_from(number).unwrap_or(0),
             "tcp_wmem" => connection.send_buffer = usize::try_from(number).unwrap_or(0),
             "initcwnd" => connection.initial_window = count(),

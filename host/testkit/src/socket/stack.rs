@@ -4,7 +4,7 @@ use super::Settings;
 use super::calls::Table;
 use super::plan::Plan;
 use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer};
-use kinglet_time::Instant;
+use kinglet_time::{Instant, earliest};
 use kinglet_wire::checksum::pseudo_header;
 use kinglet_wire::ipv6::{self, HEADER_LEN, Header, protocol};
 use kinglet_wire::{Ecn, icmpv6, tcp};
@@ -84,7 +84,8 @@ impl Stack {
 
     /// The next timer.
     pub fn deadline(&self) -> Option<Instant> {
-        self.endpoint.deadline()
+        let held = self.table.sockets.values().filter_map(|socket| socket.held.deadline()).min();
+        earliest(self.endpoint.deadline(), held)
     }
 
     /// Settings for what is opened from now on.
@@ -95,7 +96,7 @@ impl Stack {
     /// Lets time pass until the next timer, which runs, but not beyond `until`. `false` if that was
     /// `until` and no timer is left before it.
     pub fn step(&mut self, until: Instant) -> bool {
-        match self.endpoint.deadline() {
+        match self.deadline() {
             Some(deadline) if deadline <= until => {
                 self.now = self.now.max(deadline);
                 self.endpoint.handle_deadline(self.now);
@@ -182,7 +183,12 @@ impl Stack {
     /// Lets out what the endpoint has to send at this instant.
     pub(super) fn drain(&mut self) {
         for _ in 0..MOST_AT_ONCE {
-            let Some(packet) = self.endpoint.poll_packet(self.now) else { return };
+            let Some(packet) = self.endpoint.poll_packet(self.now) else {
+                if self.feed_all() {
+                    continue;
+                }
+                return self.settle_lent();
+            };
             match self.wrap(&packet) {
                 Ok(octets) => {
                     self.sent.push_back(Emitted { at: self.now, octets });
