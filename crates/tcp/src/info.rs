@@ -9,6 +9,8 @@
 //! | `snd_mss`, `rcv_mss`, `advmss` | `mss`, `rcv_mss`, `mss_limit` |
 //! | `snd_cwnd`, `snd_ssthresh` (segments) | `cwnd`, `ssthresh` (octets) |
 //! | `unacked`, `sacked` (segments) | `bytes_in_flight`, `bytes_sacked` |
+//! | `retrans`, `lost` (segments) | `bytes_resent`, which and `bytes_lost` together |
+//! | `ca_state` | `repair` |
 //! | `notsent_bytes` | `bytes_unsent` |
 //! | `last_data_sent` | `last_sent`, which counts acknowledgments too |
 //! | `last_ack_recv` | `last_progress`: the last new one |
@@ -81,6 +83,12 @@ pub struct Info {
     pub bytes_in_flight: u32,
     /// Of these, selectively acknowledged.
     pub bytes_sacked: u32,
+    /// Of these, taken for lost and not sent again yet.
+    pub bytes_lost: u32,
+    /// Of these, sent again and not heard of since.
+    pub bytes_resent: u32,
+    /// What is thought of what is in flight.
+    pub repair: Repair,
     /// In the send queue, sent or not, copied or by reference.
     pub bytes_queued: u32,
     /// In the send queue and not sent yet.
@@ -100,6 +108,23 @@ pub struct Info {
     pub bytes_received: u32,
     /// Counters of events.
     pub counters: Counters,
+}
+
+/// What a sender thinks of what is in flight, with Linux's name for it (`TCP_CA_…`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// All is well (`Open`).
+    None,
+    /// Something has arrived out of order or twice; perhaps something is lost (`Disorder`).
+    Doubt,
+    /// A mark of congestion has reduced the window, and what was then in flight is not yet
+    /// acknowledged (`CWR`).
+    Marked,
+    /// Fast recovery (`Recovery`).
+    Fast,
+    /// The retransmission timer has expired, and what was then in flight is not yet acknowledged
+    /// (`Loss`).
+    Timeout,
 }
 
 /// Events of a connection, counted since it began; they wrap, the rarer ones at 2^16.

@@ -124,7 +124,7 @@ pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
     SoftError, Stale,
 };
-pub use info::{Counters, Info};
+pub use info::{Counters, Info, Repair};
 pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;

@@ -2,10 +2,10 @@
 
 use crate::clock::instance;
 use crate::shared::Shared;
-use kinglet_testkit::socket::{Answer, Errno, Output, Patience, Request};
+use kinglet_testkit::socket::{Answer, Control, Errno, Output, Patience, Request};
 use libc::{
-    AF_INET6, c_char, c_int, c_long, c_uint, c_ulong, c_void, epoll_event, iovec, msghdr, nfds_t,
-    pollfd, size_t, sockaddr, sockaddr_in6, socklen_t, ssize_t,
+    AF_INET6, c_char, c_int, c_long, c_uint, c_ulong, c_void, cmsghdr, epoll_event, iovec, msghdr,
+    nfds_t, pollfd, size_t, sockaddr, sockaddr_in6, socklen_t, ssize_t,
 };
 use std::net::{Ipv6Addr, SocketAddrV6};
 
@@ -165,15 +165,22 @@ unsafe fn receive_into(
     let len = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.iov_len));
     let answer = shared.call(Request::Receive { fd, len, flags });
     if let Output::Octets(octets) = &answer.output {
-        let mut rest = octets.as_slice();
-        for part in parts {
-            let (now, later) = rest.split_at(part.iov_len.min(rest.len()));
-            // SAFETY: not more than the part has room for.
-            unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), part.iov_base.cast(), now.len()) };
-            rest = later;
-        }
+        // SAFETY: the caller's promise.
+        unsafe { scatter(octets, &parts) };
     }
     result(answer.result)
+}
+
+/// # Safety
+/// Each part has room for what it says.
+unsafe fn scatter(octets: &[u8], parts: &[iovec]) {
+    let mut rest = octets;
+    for part in parts {
+        let (now, later) = rest.split_at(part.iov_len.min(rest.len()));
+        // SAFETY: not more than the part has room for.
+        unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), part.iov_base.cast(), now.len()) };
+        rest = later;
+    }
 }
 
 /// # Safety
@@ -257,9 +264,47 @@ pub(crate) unsafe extern "C" fn recvmsg(
     // SAFETY: packetdrill's promises.
     unsafe {
         let message = &mut *message;
-        (message.msg_flags, message.msg_controllen, message.msg_namelen) = (0, 0, 0);
-        receive_into(userdata, fd, message.msg_iov, message.msg_iovlen, flags)
+        let parts = match vector(message.msg_iov, message.msg_iovlen) {
+            Ok(parts) => parts,
+            Err(errno) => return result(Err(errno)),
+        };
+        let len = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.iov_len));
+        let answer = instance(userdata).call(Request::ReceiveMessage { fd, len, flags });
+        message.msg_namelen = 0;
+        if let Output::Message { octets, flags, control } = &answer.output {
+            scatter(octets, &parts);
+            message.msg_flags = *flags;
+            put_control(message, control);
+        }
+        result(answer.result)
     }
+}
+
+/// Control data where there is room for it.
+///
+/// # Safety
+/// `msg_control` is null or points to `msg_controllen` octets.
+unsafe fn put_control(message: &mut msghdr, control: &[Control]) {
+    let room = if message.msg_control.is_null() { 0 } else { message.msg_controllen };
+    let mut used = 0;
+    for part in control {
+        let header = size_of::<cmsghdr>();
+        let len = header + part.data.len();
+        if used + len > room {
+            message.msg_flags |= libc::MSG_CTRUNC;
+            break;
+        }
+        let head = cmsghdr { cmsg_len: len, cmsg_level: part.level, cmsg_type: part.kind };
+        // SAFETY: there is room for `len` octets from `used` on.
+        unsafe {
+            let at = message.msg_control.byte_add(used);
+            at.cast::<cmsghdr>().write_unaligned(head);
+            let data = part.data.as_ptr();
+            std::ptr::copy_nonoverlapping(data, at.byte_add(header).cast(), part.data.len());
+        }
+        used = room.min(used + len.next_multiple_of(size_of::<usize>()));
+    }
+    message.msg_controllen = used;
 }
 
 pub(crate) unsafe extern "C" fn write(
@@ -356,7 +401,8 @@ pub(crate) unsafe extern "C" fn ioctl(
 
 pub(crate) unsafe extern "C" fn close(userdata: *mut c_void, fd: c_int) -> c_int {
     // SAFETY: packetdrill's promise.
-    let closed = unsafe { simple(userdata, Request::Close { fd }) };
+    let closed = unsafe { instance(userdata) }.close(fd);
+    let closed = int(closed.result);
     if closed == 0 {
         // SAFETY: the descriptor was made for this socket, which is gone.
         unsafe { libc::close(fd) };

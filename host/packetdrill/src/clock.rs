@@ -1,7 +1,7 @@
 //! Time, which is virtual, and packets.
 
 use crate::shared::Shared;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Duration;
 use libc::{c_int, c_longlong, c_uint, c_void, size_t, timeval};
 use std::sync::Arc;
 
@@ -18,14 +18,18 @@ pub(crate) unsafe fn instance<'a>(userdata: *mut c_void) -> &'a Shared {
 const FLAGS: usize = 53;
 const RST: u8 = 4;
 
+fn is_reset(packet: &[u8]) -> bool {
+    packet.get(FLAGS).is_some_and(|flags| flags & RST != 0)
+}
+
 /// The end of the instance. What has left and no line of the script has mentioned is told.
 pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
     // SAFETY: the pointer that `Arc::into_raw` gave, which packetdrill gives back once.
     let shared = unsafe { Arc::from_raw(userdata.cast::<Shared>().cast_const()) };
     crate::instances().retain(|other| !Arc::ptr_eq(other, &shared));
     let mut unexpected = 0;
-    while let Some(packet) = shared.with(|stack| stack.take_emitted()) {
-        if packet.octets.get(FLAGS).is_none_or(|flags| flags & RST == 0) {
+    for packet in shared.leftovers() {
+        if !is_reset(&packet.octets) {
             unexpected += 1;
             let micros = packet.at.as_micros();
             eprintln!("kinglet: not expected by the script: a packet sent at {micros} us");
@@ -45,7 +49,11 @@ pub(crate) unsafe extern "C" fn netdev_send(
     // SAFETY: packetdrill's promises of its interface.
     let (shared, octets) =
         unsafe { (instance(userdata), std::slice::from_raw_parts(octets.cast(), count)) };
-    shared.with(|stack| stack.deliver(octets));
+    if is_reset(octets) {
+        shared.clean_up(|stack| stack.deliver(octets));
+    } else {
+        shared.with(|stack| stack.deliver(octets));
+    }
     0
 }
 
@@ -88,17 +96,14 @@ pub(crate) unsafe extern "C" fn usleep(userdata: *mut c_void, micros: c_uint) ->
     0
 }
 
-/// The time. It creeps on with every call: packetdrill spins over the last microseconds before an
-/// event.
+/// The time.
 pub(crate) unsafe extern "C" fn gettimeofday(
     userdata: *mut c_void,
     out: *mut timeval,
     _: *mut c_void,
 ) -> c_int {
     // SAFETY: packetdrill's promises of its interface.
-    let shared = unsafe { instance(userdata) };
-    let now: Instant = shared.with(|stack| stack.now()) + Duration::from_micros(1);
-    shared.advance(now);
+    let now = unsafe { instance(userdata) }.time();
     let micros = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
     let time = timeval { tv_sec: micros / 1_000_000, tv_usec: micros % 1_000_000 };
     // SAFETY: `out` is packetdrill's structure.

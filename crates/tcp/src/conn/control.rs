@@ -59,6 +59,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.cc.set_mss(u32::from(self.params.own_mss.saturating_sub(options)));
     }
 
+    pub(crate) fn congestion(&mut self) -> &mut C {
+        &mut self.cc
+    }
+
     /// A data segment leaves, for the first time or not: an average that gives the newest sample
     /// a weight of 1/32, about eight windows of four segments. What is sent again because the
     /// link has told of its loss counts a quarter: it cost the frames up to the lost one, and

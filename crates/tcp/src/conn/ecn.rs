@@ -147,6 +147,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         true
     }
 
+    /// Whether the data in flight is from before a reduction.
+    pub(super) fn is_reduced(&self) -> bool {
+        self.ecn.has(EcnState::CAPABLE) && self.flight() > 0 && self.snd.una.before(self.cwr_point)
+    }
+
     /// Whether new data waits for the timer that `arm_persist` starts.
     pub(super) fn held_back(&mut self) -> bool {
         if self.probe {

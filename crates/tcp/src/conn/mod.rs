@@ -27,7 +27,7 @@ pub use state::State;
 
 use crate::congestion::{Acked, Controller};
 use crate::error::{ConnectionError, SoftError};
-use crate::info::{Counters, Info};
+use crate::info::{Counters, Info, Repair};
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
@@ -672,6 +672,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             ecn: self.ecn_agreed(),
             bytes_in_flight: self.flight(),
             bytes_sacked: self.recovery.flight.sacked(),
+            bytes_lost: self.recovery.flight.lost(),
+            bytes_resent: self.recovery.flight.resent(),
+            repair: self.repair(),
             bytes_queued: self.tx.end().since(self.tx.start()),
             bytes_unsent: self.unsent(),
             bytes_readable: self.rx.readable(),
@@ -681,6 +684,20 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             bytes_acked: distance(self.snd.iss, self.tx.start()),
             bytes_received: distance(self.rcv.irs, self.received()),
             counters: self.counters,
+        }
+    }
+}
+
+impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+    fn repair(&self) -> Repair {
+        match self.recovery.phase {
+            Phase::Fast => Repair::Fast,
+            Phase::Timeout => Repair::Timeout,
+            Phase::Open if self.is_reduced() => Repair::Marked,
+            Phase::Open if self.recovery.dup_acks > 0 || self.recovery.flight.sacked() > 0 => {
+                Repair::Doubt
+            }
+            Phase::Open => Repair::None,
         }
     }
 }

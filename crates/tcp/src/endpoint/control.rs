@@ -55,6 +55,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
+    /// The congestion control of a connection, for a controller that has something to be set.
+    pub fn congestion(&mut self, handle: Handle) -> Option<&mut S::Congestion> {
+        let entry = self.slot_mut(handle)?.entry.as_mut()?;
+        Some(entry.conn.congestion())
+    }
+
     /// What the owner of the endpoint, who knows what a segment costs and how it gets lost, needs
     /// to choose a segment size for [`Endpoint::set_mss`]; `None` if the connection's
     /// `adaptive_mss` is off or it has not been established yet. To be asked with every segment

@@ -88,6 +88,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Without a place to remember servers in, an image has no code of a client either.
     pub(super) const REMEMBERS: bool = S::Servers::<K>::LEN > 0;
 
+    /// Whether data written now to a new connection with this server would leave in the SYN: its
+    /// cookie is known, and nothing has gone wrong with it of late (RFC 7413 §4.1.3).
+    pub fn has_fast_open_cookie(&self, now: Instant, peer: &K, port: u16) -> bool {
+        let offer = KnownServer::offer(self.servers.as_slice(), now, peer, port);
+        offer.is_some_and(|(cookie, _)| !cookie.is_request())
+    }
+
     fn cookie_of(&self, peer: &K, period: u64) -> Cookie {
         let hash = self.keyed_hash(Purpose::FastOpen, peer, 0, 0, &period.to_be_bytes());
         // Eight octets always make a cookie.

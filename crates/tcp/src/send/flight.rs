@@ -169,14 +169,28 @@ impl<R: Array<SegmentRecord>> Flight<R> {
     }
 
     fn octets(&self, flag: u32) -> u32 {
+        self.octets_of(|r| r.is(flag))
+    }
+
+    fn octets_of(&self, kind: impl Fn(SegmentRecord) -> bool) -> u32 {
         self.spans()
-            .filter(|(_, r)| r.is(flag))
+            .filter(|(_, r)| kind(*r))
             .fold(0, |sum, (start, r)| r.end.since(start).saturating_add(sum))
     }
 
     /// Octets held by the peer above SND.UNA.
     pub(crate) fn sacked(&self) -> u32 {
         self.octets(SACKED)
+    }
+
+    /// Octets taken for lost and not sent again.
+    pub(crate) fn lost(&self) -> u32 {
+        self.octets(LOST)
+    }
+
+    /// Octets sent again, of which nothing has been heard since.
+    pub(crate) fn resent(&self) -> u32 {
+        self.octets_of(|r| r.is(AGAIN) && r.outstanding())
     }
 
     /// Octets that are neither in the network nor with the peer. A record is never both: what

@@ -3,8 +3,8 @@
 
 use kinglet_testkit::script::Interface;
 use kinglet_testkit::socket::{
-    Answer, Emitted, Errno, Output, Patience, Request, SOCK_NONBLOCK, SOL_TCP, TCP_INFO,
-    TCP_INFO_LEN,
+    Answer, Control, Emitted, Errno, Output, Patience, Request, SO_MEMINFO, SOCK_NONBLOCK,
+    SOL_SOCKET, SOL_TCP, TCP_CC_INFO, TCP_INFO, TCP_INFO_LEN,
 };
 use kinglet_time::Instant;
 use libc::{
@@ -105,6 +105,10 @@ pub(crate) struct Player {
     thread: c_long,
     busy: bool,
     finished: Option<(Instant, Answer)>,
+    /// Descriptors that are open.
+    open: Vec<i32>,
+    /// The last packet with an ACK that was brought.
+    last: Option<Vec<u8>>,
 }
 
 /// The address of a symbol of the library.
@@ -149,7 +153,16 @@ impl Player {
             }
         });
         let thread = name.recv().expect("the thread starts");
-        Player { table, calls, answers, thread, busy: false, finished: None }
+        Player {
+            table,
+            calls,
+            answers,
+            thread,
+            busy: false,
+            finished: None,
+            open: Vec::new(),
+            last: None,
+        }
     }
 
     /// As packetdrill does after it has handed a call to its second thread: waits until that sleeps
@@ -167,6 +180,23 @@ impl Player {
         }
     }
 
+    /// As packetdrill does before a script ends, or makes its next call: gives the call that waits
+    /// a second of real time, in which it asks for no other.
+    pub(crate) fn await_answer(&mut self) -> Option<(Instant, Answer)> {
+        let answer = self.answers.recv_timeout(std::time::Duration::from_secs(1)).ok()?;
+        self.busy = false;
+        Some(answer)
+    }
+
+    fn note(&mut self, request: &Request, answer: &Answer) {
+        let fd = answer.result.ok().and_then(|fd| i32::try_from(fd).ok());
+        match request {
+            Request::Socket { .. } | Request::Accept { .. } => self.open.extend(fd),
+            Request::Close { fd: closed } if fd.is_some() => self.open.retain(|fd| fd != closed),
+            _ => {}
+        }
+    }
+
     fn sleeps(&self) -> bool {
         let path = format!("/proc/self/task/{}/stat", self.thread);
         let stat = std::fs::read_to_string(path).unwrap_or_default();
@@ -175,13 +205,48 @@ impl Player {
 }
 
 impl Drop for Player {
+    /// As packetdrill ends: it gives a call that waits a second of real time, closes what is open,
+    /// and resets the connection.
     fn drop(&mut self) {
-        // A script that failed may leave a call that waits; its instance then stays.
-        if !self.busy {
-            // SAFETY: nobody calls the table after this.
-            unsafe { (self.table.free)(self.table.userdata) };
+        if self.busy && self.await_answer().is_none() {
+            // A script that failed may leave a call that waits; its instance then stays.
+            return;
         }
+        for fd in std::mem::take(&mut self.open) {
+            make(&self.table, &Request::Close { fd });
+            if let Some(reset) = self.last.as_deref().map(reset_after) {
+                let octets = reset.as_ptr().cast();
+                // SAFETY: the library's table and a packet.
+                unsafe { (self.table.netdev_send)(self.table.userdata, octets, reset.len()) };
+            }
+        }
+        // SAFETY: nobody calls the table after this.
+        unsafe { (self.table.free)(self.table.userdata) };
     }
+}
+
+/// The reset with which packetdrill ends a connection: where the last segment that it has brought
+/// ends, acknowledging what that did.
+fn reset_after(packet: &[u8]) -> Vec<u8> {
+    let mut reset = packet[..60].to_vec();
+    let word = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().expect("four octets"));
+    let payload = packet.len() - 40 - usize::from(packet[52] >> 4) * 4;
+    let marks = u32::from(packet[53] & 1) + u32::from(packet[53] >> 1 & 1);
+    let seq = word(44).wrapping_add(u32::try_from(payload).expect("a packet")).wrapping_add(marks);
+    reset[4..6].copy_from_slice(&20_u16.to_be_bytes());
+    reset[44..48].copy_from_slice(&seq.to_be_bytes());
+    // A header of five words, RST and ACK, no checksum yet, no urgent text.
+    reset[52..54].copy_from_slice(&[5 << 4, 0x14]);
+    reset[56..60].fill(0);
+    // RFC 9293 §3.1: of addresses, protocol, length and segment.
+    let words = reset[8..].chunks_exact(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+    let mut sum = words.sum::<u32>() + 6 + 20;
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    let checksum = !u16::try_from(sum).expect("folded");
+    reset[56..58].copy_from_slice(&checksum.to_be_bytes());
+    reset
 }
 
 /// `gettimeofday` of the library.
@@ -219,6 +284,10 @@ impl Interface for Player {
         // SAFETY: the library's table and a packet.
         let sent = unsafe { (self.table.netdev_send)(self.table.userdata, octets, packet.len()) };
         assert_eq!(sent, 0, "netdev_send never fails");
+        // Protocol 6 and the flag ACK.
+        if packet[6] == 6 && packet[53] & 0x10 != 0 {
+            self.last = Some(packet.to_vec());
+        }
         self.await_thread();
     }
 
@@ -239,6 +308,7 @@ impl Interface for Player {
     fn call(&mut self, request: Request) -> Option<Answer> {
         let answer = make(&self.table, &request);
         self.await_thread();
+        self.note(&request, &answer);
         Some(answer)
     }
 
@@ -299,6 +369,9 @@ unsafe fn make_unchecked(table: &Table, request: &Request) -> Answer {
                 room.resize(*len, 0);
                 receive(table, *fd, &mut room, *flags)
             }
+            Request::ReceiveMessage { fd, len, flags } => {
+                return receive_message(table, *fd, *len, *flags);
+            }
             Request::Send { fd, data, flags, to } => send(table, *fd, data, *flags, *to),
             Request::Fcntl { fd, command, argument } => {
                 (table.fcntl)(user, *fd, *command, *argument) as ssize_t
@@ -352,25 +425,60 @@ fn sockaddr(address: &SocketAddrV6) -> (sockaddr_in6, socklen_t) {
     (out, socklen_t::try_from(size_of::<sockaddr_in6>()).expect("small"))
 }
 
-/// Reads by one of the five calls that read, in turn by length.
+/// Reads with control data.
+unsafe fn receive_message(table: &Table, fd: c_int, len: usize, flags: c_int) -> Answer {
+    let (mut room, mut space) = (vec![0_u8; len], [0_usize; 16]);
+    let (first, second) = (len / 2, len - len / 2);
+    // SAFETY: the library's table; the parts are those of `room`.
+    let (got, flags, used) = unsafe {
+        let out = room.as_mut_ptr().cast::<c_void>();
+        let mut parts = [
+            iovec { iov_base: out, iov_len: first },
+            iovec { iov_base: out.byte_add(first), iov_len: second },
+        ];
+        let mut message: msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), 2);
+        message.msg_control = space.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&space);
+        let got = (table.recvmsg)(table.userdata, fd, &raw mut message, flags);
+        (got, message.msg_flags, message.msg_controllen)
+    };
+    let Ok(count) = usize::try_from(got) else { return answer(got, Vec::new()) };
+    room.truncate(count);
+    let octets: Vec<u8> = space.into_iter().flat_map(usize::to_ne_bytes).take(used).collect();
+    let control = controls(&octets);
+    Answer { result: Ok(got as i64), output: Output::Message { octets: room, flags, control } }
+}
+
+/// Linux's layout: length with the header in a `size_t`, level and type in an `int` each, data, and
+/// padding to the next `size_t`.
+fn controls(mut octets: &[u8]) -> Vec<Control> {
+    const WORD: usize = size_of::<usize>();
+    let mut out = Vec::new();
+    while let Some((len, rest)) = octets.split_first_chunk::<WORD>() {
+        let len = usize::from_ne_bytes(*len);
+        let word = |at: usize| i32::from_ne_bytes(rest[at..at + 4].try_into().expect("four"));
+        let data = rest[8..len - WORD].to_vec();
+        out.push(Control { level: word(0), kind: word(4), data });
+        octets = &octets[len.next_multiple_of(WORD).min(octets.len())..];
+    }
+    out
+}
+
+/// Reads by one of the four other calls that read, in turn by length.
 unsafe fn receive(table: &Table, fd: c_int, room: &mut Vec<u8>, flags: c_int) -> ssize_t {
     let (user, out, len) = (table.userdata, room.as_mut_ptr().cast::<c_void>(), room.len());
     let (first, second) = (len / 2, len - len / 2);
     // SAFETY: the library's table; the parts are those of `room`.
     unsafe {
-        let mut parts = [
+        let parts = [
             iovec { iov_base: out, iov_len: first },
             iovec { iov_base: out.byte_add(first), iov_len: second },
         ];
         let got = match len % 4 {
             0 if flags == 0 => (table.read)(user, fd, out, len),
             1 if flags == 0 => (table.readv)(user, fd, parts.as_ptr(), 2),
-            2 => {
-                let mut message: msghdr = std::mem::zeroed();
-                (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), 2);
-                (table.recvmsg)(user, fd, &raw mut message, flags)
-            }
-            3 => {
+            2 | 3 => {
                 let none = std::ptr::null_mut();
                 (table.recvfrom)(user, fd, out, len, flags, none, std::ptr::null_mut())
             }
@@ -415,7 +523,8 @@ unsafe fn send(
     }
 }
 
-/// `TCP_INFO` goes to libc's call, which the library interposes, as packetdrill has it.
+/// What assertions ask for goes to libc's call, which the library interposes, as packetdrill has
+/// it.
 unsafe fn get_option(
     table: &Table,
     fd: c_int,
@@ -427,7 +536,7 @@ unsafe fn get_option(
     let value = room.as_mut_ptr().cast();
     // SAFETY: the library's functions, and room for `len` octets.
     let result = unsafe {
-        if (level, name) == (SOL_TCP, TCP_INFO) {
+        if matches!((level, name), (SOL_TCP, TCP_INFO | TCP_CC_INFO) | (SOL_SOCKET, SO_MEMINFO)) {
             let get: GetSockOpt = std::mem::transmute(symbol("getsockopt"));
             get(fd, level, name, value, &raw mut len)
         } else {

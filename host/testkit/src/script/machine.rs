@@ -10,8 +10,8 @@ use super::segment::{Opt, SegmentText};
 use super::time::{Kind, When, seconds};
 use super::{Failure, Outcome, Variation, asserts};
 use crate::socket::{
-    Answer, Emitted, MSG_FASTOPEN, MSG_PEEK, Output, Request, SOL_TCP, Settings, TCP_INFO,
-    info_field,
+    Answer, Emitted, MSG_FASTOPEN, MSG_PEEK, Output, Request, SO_MEMINFO, SOL_SOCKET, SOL_TCP,
+    Settings, TCP_CC_INFO, TCP_INFO, info_field,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Flags;
@@ -148,7 +148,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         self.last = from.max(self.last);
         match &event.body {
             Body::Shell(text) => self.shell(text),
-            Body::Code(code) => asserts::check(code, self.info().as_deref())?,
+            Body::Code(code) => asserts::check(code, self.facts()?.as_deref())?,
             Body::Inbound(segment) => {
                 self.ask_for_cookies(segment)?;
                 self.inbound(segment);
@@ -175,12 +175,23 @@ impl<'a, I: Interface> Machine<'a, I> {
 
     /// The `tcp_info` of the connection that was opened or accepted last.
     fn info(&mut self) -> Option<Vec<u8>> {
+        self.option(SOL_TCP, TCP_INFO)
+    }
+
+    fn option(&mut self, level: i32, name: i32) -> Option<Vec<u8>> {
         let fd = self.table.get(&self.current?)?.live;
-        let request = Request::GetOption { fd, level: SOL_TCP, name: TCP_INFO };
-        match self.interface.call(request)?.output {
+        match self.interface.call(Request::GetOption { fd, level, name })?.output {
             Output::Octets(octets) => Some(octets),
             _ => None,
         }
+    }
+
+    /// What assertions are about: all that packetdrill asks for, too, and cannot do without.
+    fn facts(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let Some(mut facts) = self.info() else { return Ok(None) };
+        self.option(SOL_TCP, TCP_CC_INFO).ok_or("the stack has no TCP_CC_INFO")?;
+        facts.extend(self.option(SOL_SOCKET, SO_MEMINFO).ok_or("the stack has no SO_MEMINFO")?);
+        Ok(Some(facts))
     }
 
     /// Asks the stack for the cookie that the script's peer uses without having got it: by a SYN
@@ -192,7 +203,7 @@ impl<'a, I: Interface> Machine<'a, I> {
                 continue;
             }
             let mut ends = self.ends.elsewhere();
-            let options = Some(vec![Opt::Cookie(Vec::new())]);
+            let options = Some(vec![Opt::Nop, Opt::Nop, Opt::Cookie(Vec::new())]);
             let syn =
                 SegmentText { flags: Flags::SYN, win: Some(0), options, ..SegmentText::EMPTY };
             self.interface.deliver(&packet::inbound(&ends, &syn, &[]));
@@ -316,7 +327,10 @@ impl<'a, I: Interface> Machine<'a, I> {
             (Request::Send { .. }, _) => {
                 descriptor.written = descriptor.written.wrapping_add(count);
             }
-            (Request::Receive { flags, .. }, Output::Octets(octets)) => {
+            (
+                Request::Receive { flags, .. } | Request::ReceiveMessage { flags, .. },
+                Output::Octets(octets) | Output::Message { octets, .. },
+            ) => {
                 if !is_pattern(descriptor.read, octets) {
                     return Err("octets read are not those sent".to_owned());
                 }

@@ -24,10 +24,11 @@
 //! * Segments: flags `S F R P U E W A .`, or `-` for none; `seq:end(len)`, `ack`, `win`, `urg`;
 //!   options mss, sackOK, sack, TS, wscale, nop, eol, FO, FOEXP, or `<...>` for any; before them
 //!   `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`. One that is larger than the MSS stands for
-//!   several.
+//!   several. As in packetdrill the script pads options to a multiple of four octets, and a segment
+//!   of the peer has its `win`.
 //! * ICMP: `< icmp unreachable host_unreachable [1:101(100)]`, `packet_too_big mtu 1280`,
 //!   `time_exceeded`.
-//! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` names of
+//! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` and `SK_MEMINFO_…` names of
 //!   [`crate::socket::info_field`].
 //! * `` `…` ``: `sysctl` and `initcwnd` as far as [`crate::socket::Settings`] has them; the rest is
 //!   named as ignored.

@@ -3,8 +3,8 @@
 use super::cursor::{Cursor, Wrong};
 use super::expression::{self, Expression, Kind};
 use crate::socket::{
-    Answer, Errno, F_GETFL, MSG_FASTOPEN, Output, Patience, Request, SO_LINGER, SO_MEMINFO,
-    SOL_SOCKET, SOL_TCP, TCP_CC_INFO, TCP_CONGESTION, TCP_FASTOPEN_KEY, TCP_INFO,
+    Answer, Control, Errno, F_GETFL, MSG_FASTOPEN, Output, Patience, Request, SO_LINGER,
+    SO_MEMINFO, SOL_SOCKET, SOL_TCP, TCP_CC_INFO, TCP_CONGESTION, TCP_FASTOPEN_KEY, TCP_INFO,
 };
 use std::net::{Ipv6Addr, SocketAddrV6};
 
@@ -24,6 +24,9 @@ pub(super) struct Call {
     pub(super) errno: Option<Errno>,
     /// The number that an option or a request has to give; `None`: any.
     number: Option<i32>,
+    /// What `recvmsg` has to give besides octets; `None`: any.
+    flags: Option<i32>,
+    control: Option<Vec<Control>>,
     /// What has to have happened; `None`: any.
     events: Option<Vec<(u32, Option<u64>)>>,
 }
@@ -72,6 +75,8 @@ impl Call {
             result: None,
             errno: None,
             number: None,
+            flags: None,
+            control: None,
             events: None,
         };
         call.compile(&arguments, &mut start)?;
@@ -135,9 +140,15 @@ impl Call {
     }
 
     fn receive(&mut self, args: &Arguments) -> Result<Request, Wrong> {
+        if self.name == "recvmsg" {
+            let message = args.get(1)?;
+            self.flags = message.field("msg_flags").map(|flags| flags.int(0)).transpose()?;
+            self.control = message.field("msg_control").map(control_data).transpose()?;
+            let (fd, len, flags) = (args.int(0)?, message_len(message)?, args.int(2)?);
+            return Ok(Request::ReceiveMessage { fd, len, flags });
+        }
         let (len, flags) = match self.name.as_str() {
             "readv" => (vector(args.get(1)?)?, 0),
-            "recvmsg" => (message(args)?, args.int(2)?),
             "read" => (args.count(2)?, 0),
             _ => (args.count(2)?, args.int(3)?),
         };
@@ -227,6 +238,12 @@ impl Call {
                 };
                 Some(format!("{} gives {}, expected {}", self.name, name(have), name(want)))
             }
+            Output::Message { flags, control, .. } => {
+                let right = self.flags.is_none_or(|want| want == *flags)
+                    && self.control.as_ref().is_none_or(|want| want == control);
+                let want = (self.flags, &self.control);
+                (!right).then(|| format!("recvmsg gives {flags:x} {control:?}, expected {want:?}"))
+            }
             Output::Events(have) => {
                 let want = self.events.as_ref()?;
                 let same =
@@ -278,10 +295,41 @@ fn vector(expression: &Expression) -> Result<usize, Wrong> {
 fn message(args: &Arguments) -> Result<usize, Wrong> {
     let message = args.get(1)?;
     if let Some(control) = message.field("msg_control").filter(|c| !c.parts().is_empty()) {
-        return Err(control.wrong("control messages are not understood"));
+        return Err(control.wrong("control messages to be sent are not understood"));
     }
+    message_len(message)
+}
+
+fn message_len(message: &Expression) -> Result<usize, Wrong> {
     let missing = || message.wrong("`msg_iov` is missing");
     vector(message.field("msg_iov").ok_or_else(missing)?)
+}
+
+/// `[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=5}]`, or with the fields of
+/// `struct sock_extended_err` as data.
+fn control_data(list: &Expression) -> Result<Vec<Control>, Wrong> {
+    list.parts().iter().map(control).collect()
+}
+
+fn control(part: &Expression) -> Result<Control, Wrong> {
+    let field = |of: &Expression, name: &str| {
+        of.field(name).ok_or_else(|| of.wrong(&format!("`{name}` is missing")))?.int(0)
+    };
+    let missing = || part.wrong("`cmsg_data` is missing");
+    let data = part.field("cmsg_data").ok_or_else(missing)?;
+    let words = if let Kind::Structure(_) = data.kind {
+        let octet = |name: &str| {
+            let value = field(data, name)?;
+            u8::try_from(value).map_err(|_| data.wrong(&format!("`{name}` is out of range")))
+        };
+        let kinds = [octet("ee_origin")?, octet("ee_type")?, octet("ee_code")?, 0];
+        let word = |name: &str| field(data, name).map(i32::cast_unsigned);
+        let (errno, info, last) = (word("ee_errno")?, word("ee_info")?, word("ee_data")?);
+        vec![errno, u32::from_ne_bytes(kinds), info, last]
+    } else {
+        vec![data.int(0)?.cast_unsigned()]
+    };
+    Ok(Control::of(field(part, "cmsg_level")?, field(part, "cmsg_type")?, &words))
 }
 
 /// `{events=EPOLLIN, fd=4}`
@@ -322,6 +370,7 @@ pub(super) fn descriptors(request: &mut Request) -> Vec<&mut i32> {
         | Request::Accept { fd, .. }
         | Request::Connect { fd, .. }
         | Request::Receive { fd, .. }
+        | Request::ReceiveMessage { fd, .. }
         | Request::Send { fd, .. }
         | Request::Fcntl { fd, .. }
         | Request::Ioctl { fd, .. }
@@ -350,7 +399,7 @@ mod tests {
             ("readv(4, [{..., 5}, {..., 6}], 2) = 11", receive(11, 0)),
             (
                 "recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,7}]}, MSG_WAITALL) = 7",
-                receive(7, 0x100),
+                Request::ReceiveMessage { fd: 4, len: 7, flags: 0x100 },
             ),
             (
                 "fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0",
@@ -418,7 +467,8 @@ mod tests {
             ("read(4) = 0", 0),
             ("ioctl(4, ODD, [0]) = 0", 9),
             ("close(4) = -1 ENOSUCH (x)", 14),
-            ("recvmsg(4, {msg_iov(1)=[{...,7}], msg_control=[{a=1}]}, 0) = 7", 46),
+            ("recvmsg(4, {msg_iov(1)=[{...,7}], msg_control=[{a=1}]}, 0) = 7", 47),
+            ("sendmsg(4, {msg_iov(1)=[{...,7}], msg_control=[{a=1}]}, 0) = 7", 46),
             ("splice(4, NULL, 6, NULL, 1, 0) = 0", 0),
         ] {
             let wrong = Call::parse(&mut Cursor::new(text)).expect_err(text);

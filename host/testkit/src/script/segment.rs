@@ -81,6 +81,7 @@ impl SegmentText {
         if cursor.eat_word("urg") {
             segment.urg = Some(cursor.number()?);
         }
+        let mut before_options = cursor.clone();
         if cursor.eat("<") {
             segment.options = if cursor.eat("...") {
                 cursor.expect(">")?;
@@ -88,6 +89,9 @@ impl SegmentText {
             } else {
                 Some(parse_options(cursor)?)
             };
+        }
+        if let Some(what) = segment.options.as_deref().and_then(unfit) {
+            return Err(before_options.wrong(&what));
         }
         if flags.contains(Flags::ACK) {
             // packetdrill's grammar lets the number of a segment with `.` be left out.
@@ -100,8 +104,8 @@ impl SegmentText {
 
     /// What a segment of the peer lacks.
     pub(super) fn incomplete(&self) -> Option<&'static str> {
-        if self.win.is_none() && !self.flags.contains(Flags::RST) {
-            return Some("a segment of the peer needs `win`");
+        if self.win.is_none() {
+            return Some("a segment of the peer needs `win`, as in packetdrill; a reset, `win 0`");
         }
         self.options.is_none().then_some("a segment of the peer needs its options")
     }
@@ -113,7 +117,6 @@ impl SegmentText {
         for option in self.options.iter().flatten() {
             option.encode(&mut options);
         }
-        options.resize(options.len().next_multiple_of(4), 0);
         let offset = u16::try_from((20 + options.len()) / 4).unwrap_or(15) << 12;
         let mut out = Vec::new();
         out.extend_from_slice(&ports.0.to_be_bytes());
@@ -255,6 +258,25 @@ fn parse_option(cursor: &mut Cursor) -> Result<Opt, Wrong> {
     })
 }
 
+/// Octets of options that a header has room for (RFC 9293 §3.1).
+const MOST_OPTIONS: usize = 40;
+/// Octets of a cookie that the stack gives.
+const COOKIE_LEN: usize = 8;
+
+/// What is wrong with the length of options, and how it would be right. packetdrill adds no
+/// padding, because where it stands is a part of what a script says.
+fn unfit(options: &[Opt]) -> Option<String> {
+    let len: usize = options.iter().map(Opt::len).sum();
+    if len > MOST_OPTIONS {
+        return Some(format!("options of {len} octets, of {MOST_OPTIONS} at most"));
+    }
+    let (last, others) = options.split_last().filter(|_| !len.is_multiple_of(4))?;
+    let padding = vec![Opt::Nop; len.next_multiple_of(4) - len];
+    let padded = [others, &padding, std::slice::from_ref(last)].concat();
+    let right = list(&padded);
+    Some(format!("options of {len} octets are no multiple of 4, <{right}> would be right"))
+}
+
 /// RFC 9768 §3.2.3: counters of 24 bits, whose order gives the kind.
 fn parse_accurate_ecn(cursor: &mut Cursor) -> Result<Opt, Wrong> {
     let mut start = cursor.clone();
@@ -302,6 +324,12 @@ fn parse_hex(cursor: &mut Cursor) -> Result<Vec<u8>, Wrong> {
 }
 
 impl Opt {
+    fn len(&self) -> usize {
+        let mut octets = Vec::new();
+        self.encode(&mut octets);
+        octets.len() + if matches!(self, Opt::NamedCookie(_)) { COOKIE_LEN } else { 0 }
+    }
+
     fn encode(&self, out: &mut Vec<u8>) {
         let mut put = |kind: u8, value: &[u8]| {
             out.extend_from_slice(&[kind, u8::try_from(value.len() + 2).unwrap_or(u8::MAX)]);
@@ -375,6 +403,7 @@ impl fmt::Display for Opt {
                 blocks.iter().try_for_each(|(l, r)| write!(f, " {l}:{r}"))
             }
             Opt::NamedCookie(name) => write!(f, "FO {name}"),
+            Opt::Cookie(octets) if octets.is_empty() => f.write_str("FO"),
             Opt::Cookie(octets) | Opt::Unknown(_, octets) => {
                 match self {
                     Opt::Unknown(kind, _) => write!(f, "kind {kind} ")?,
@@ -384,6 +413,11 @@ impl fmt::Display for Opt {
             }
         }
     }
+}
+
+/// Options with commas between.
+fn list(options: &[Opt]) -> String {
+    options.iter().map(Opt::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// What the notation calls a value of the IP header's ECN field.
@@ -416,10 +450,7 @@ impl fmt::Display for SegmentText {
         match &self.options {
             None => f.write_str(" <...>"),
             Some(options) if options.is_empty() => Ok(()),
-            Some(options) => {
-                let words: Vec<String> = options.iter().map(Opt::to_string).collect();
-                write!(f, " <{}>", words.join(","))
-            }
+            Some(options) => write!(f, " <{}>", list(options)),
         }
     }
 }
@@ -439,10 +470,10 @@ mod tests {
             "SEW 0:0(0) win 1000",
             "[ect0] P. 1:1001(1000) ack 1 win 257",
             "[ce] FP. 4294967295:9(10) ack 1",
-            ". 1:1(0) ack 1 win 5 urg 3 <nop,nop,sack 1:2 3:4,eol>",
+            ". 1:1(0) ack 1 win 5 urg 3 <nop,sack 1:2 3:4,eol>",
             "R 1:1(0) <...>",
             "- 1:1(0) win 3 <FO 0a1b>",
-            "S 0:5(5) win 3 <FO TFO_COOKIE,nop>",
+            "S 0:5(5) win 3 <FO TFO_COOKIE,nop,eol>",
         ] {
             assert_eq!(parse(text).to_string(), text);
         }
@@ -461,6 +492,23 @@ mod tests {
             let segment = parse(text);
             let octets = segment.encode((1, 2), &[], 0);
             assert_eq!(SegmentText::decode(&octets), Some((segment, &[][..])));
+        }
+    }
+
+    #[test]
+    fn options_that_are_not_padded_are_refused_with_what_would_be_right() {
+        for (options, told) in [
+            ("mss 1000,sackOK", "6 octets are no multiple of 4, <mss 1000,nop,nop,sackOK>"),
+            ("TS val 1 ecr 2", "10 octets are no multiple of 4, <nop,nop,TS val 1 ecr 2>"),
+            ("mss 1,wscale 7", "7 octets are no multiple of 4, <mss 1,nop,wscale 7>"),
+            ("mss 5,FO", "6 octets are no multiple of 4, <mss 5,nop,nop,FO>"),
+            ("FO NAME", "10 octets are no multiple of 4, <nop,nop,FO NAME>"),
+            ("nop,nop,sack 1:2 3:4 5:6 7:8 9:10", "options of 44 octets, of 40 at most"),
+        ] {
+            let text = format!(". 1:1(0) ack 1 win 5 <{options}>");
+            let wrong = SegmentText::parse(&mut Cursor::new(&text)).expect_err(options);
+            assert_eq!(wrong.at, 21, "{options}");
+            assert!(wrong.what.contains(told), "{}", wrong.what);
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The descriptors, and what calls do with them.
 
+use super::outgoing::{Held, Lent};
 use super::ready::Epoll;
 use super::stack::Flow;
 use super::{
-    Answer, Errno, F_GETFL, F_SETFL, FIONREAD, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_FASTOPEN, MSG_OOB,
-    MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD, SHUT_RDWR, SHUT_WR,
-    SIOCOUTQ, SOCK_NONBLOCK, SOCK_STREAM, Stack,
+    Algorithm, Answer, Control, Errno, F_GETFL, F_SETFL, FIONREAD, IPV6_RECVERR, MSG_DONTWAIT,
+    MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD,
+    SHUT_RDWR, SHUT_WR, SIOCOUTQ, SO_EE_CODE_ZEROCOPY_COPIED, SO_EE_ORIGIN_ZEROCOPY, SOCK_NONBLOCK,
+    SOCK_STREAM, SOL_IPV6, SOL_TCP, Settings, Stack, TCP_INQ,
 };
 use kinglet_tcp::{
     ConnectError, ConnectionConfig, ConnectionError, Handle, KeepAlive, ListenConfig, ListenError,
-    RecvError, SendError, State,
+    RecvError, State,
 };
 use kinglet_time::Duration;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +29,9 @@ pub(super) enum Kind {
 pub(super) struct Socket {
     pub(super) kind: Kind,
     pub(super) config: ConnectionConfig,
+    pub(super) congestion: Algorithm,
+    /// The MSS in the SYN of its connections.
+    pub(super) announced: u16,
     pub(super) keepalive: KeepAlive,
     pub(super) keepalive_on: bool,
     /// Of `listen`.
@@ -38,7 +43,7 @@ pub(super) struct Socket {
     /// TCP_FASTOPEN: how many connections of a listener may be early.
     pub(super) fast_open: u8,
     /// Where a `connect` with TCP_FASTOPEN_CONNECT leads to, once there is data.
-    deferred: Option<SocketAddrV6>,
+    pub(super) deferred: Option<SocketAddrV6>,
     /// `connect` has not yet reported success.
     connecting: bool,
     /// The application has shut down reading.
@@ -46,7 +51,69 @@ pub(super) struct Socket {
     /// The error has been reported: like SO_ERROR, only once.
     pub(super) told: bool,
     /// Octets of a waiting write that are done.
-    partial: usize,
+    pub(super) partial: usize,
+    /// Octets written, modulo 2^32.
+    pub(super) written: u32,
+    pub(super) held: Held,
+    pub(super) lent: Lent,
+    /// TCP_NOTSENT_LOWAT.
+    pub(super) notsent_lowat: u32,
+    /// TCP_INQ.
+    pub(super) inquires: bool,
+    /// A write has found too little room, and nobody has been told that there is some again.
+    pub(super) starved: bool,
+}
+
+impl Socket {
+    fn new(kind: Kind, settings: &Settings) -> Socket {
+        Socket {
+            kind,
+            config: settings.connection,
+            congestion: settings.congestion,
+            announced: settings.connection.mss,
+            keepalive: settings.keepalive,
+            keepalive_on: false,
+            backlog: 1,
+            linger: None,
+            nonblocking: false,
+            local: None,
+            fast_open: 0,
+            deferred: None,
+            connecting: false,
+            deaf: false,
+            told: false,
+            partial: 0,
+            written: 0,
+            held: Held::default(),
+            lent: Lent::default(),
+            notsent_lowat: settings.notsent_lowat,
+            inquires: false,
+            starved: false,
+        }
+    }
+
+    /// The socket of a connection that this one has listened for: what was set stays set.
+    fn heir(&self, kind: Kind, settings: &Settings) -> Socket {
+        Socket {
+            config: self.config,
+            congestion: self.congestion,
+            announced: self.announced,
+            keepalive: self.keepalive,
+            keepalive_on: self.keepalive_on,
+            linger: self.linger,
+            held: self.held.clone(),
+            lent: self.lent.clone(),
+            notsent_lowat: self.notsent_lowat,
+            inquires: self.inquires,
+            ..Socket::new(kind, settings)
+        }
+    }
+
+    /// Settings for the endpoint: its send ring is always whole, because the socket may be given
+    /// more of it at any time.
+    fn ring_config(&self) -> ConnectionConfig {
+        ConnectionConfig { send_buffer: 0, ..self.config }
+    }
 }
 
 /// All descriptors.
@@ -84,7 +151,7 @@ impl Table {
 /// `Ok(None)`: it has to wait.
 pub(super) type Outcome = Result<Option<Answer>, Errno>;
 
-fn done(result: usize) -> Outcome {
+pub(super) fn done(result: usize) -> Outcome {
     Ok(Some(Answer::value(i64::try_from(result).unwrap_or(i64::MAX))))
 }
 
@@ -107,6 +174,7 @@ impl Stack {
             Request::Accept { fd, flags } => self.accept(*fd, *flags),
             Request::Connect { fd, to } => self.connect(*fd, *to),
             Request::Receive { fd, len, flags } => self.receive(*fd, *len, *flags),
+            Request::ReceiveMessage { fd, len, flags } => self.receive_message(*fd, *len, *flags),
             Request::Send { fd, data, flags, to } => self.send(*fd, data, *flags, *to),
             Request::Fcntl { fd, command, argument } => self.fcntl(*fd, *command, *argument),
             Request::Ioctl { fd, request } => self.ioctl(*fd, *request),
@@ -128,22 +196,8 @@ impl Stack {
     }
 
     fn new_descriptor(&mut self, kind: Kind) -> Answer {
-        self.table.add(Socket {
-            kind,
-            config: self.settings.connection,
-            keepalive: self.settings.keepalive,
-            keepalive_on: false,
-            backlog: 1,
-            linger: None,
-            nonblocking: false,
-            local: None,
-            fast_open: 0,
-            deferred: None,
-            connecting: false,
-            deaf: false,
-            told: false,
-            partial: 0,
-        })
+        let socket = Socket::new(kind, &self.settings);
+        self.table.add(socket)
     }
 
     fn socket(&mut self, kind: i32) -> Outcome {
@@ -177,7 +231,8 @@ impl Stack {
         // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
         socket.backlog = backlog;
-        let connection = socket.config;
+        let connection = socket.ring_config();
+        socket.announced = connection.mss;
         let config = ListenConfig { backlog, fast_open: socket.fast_open, connection };
         match socket.kind {
             Kind::Fresh => {}
@@ -195,14 +250,21 @@ impl Stack {
         }
     }
 
-    /// Listens anew with other settings. A connection that nobody has accepted is lost.
+    /// Listens anew with other settings. A handshake that is under way is lost.
     pub(super) fn listen_again(&mut self, fd: i32) -> Outcome {
         let socket = self.table.entry(fd)?;
-        socket.kind = Kind::Fresh;
         let port = socket.local.map_or(0, |address| address.port());
         let backlog = i32::from(socket.backlog);
+        let Kind::Listening(waiting) = &mut socket.kind else { return Err(Errno::EINVAL) };
+        waiting.extend(std::iter::from_fn(|| self.endpoint.accept(port)));
+        let waiting = std::mem::take(waiting);
+        socket.kind = Kind::Fresh;
         self.endpoint.unlisten(port);
-        self.listen(fd, backlog)
+        let outcome = self.listen(fd, backlog);
+        if let Kind::Listening(queue) = &mut self.table.entry(fd)?.kind {
+            *queue = waiting;
+        }
+        outcome
     }
 
     /// Whether there is a connection to accept; it then waits with the socket.
@@ -223,12 +285,13 @@ impl Stack {
         let Some(handle) = waiting.pop_front().filter(|_| available) else {
             return if socket.nonblocking { Err(Errno::EAGAIN) } else { Ok(None) };
         };
-        let inherited = (socket.config, socket.keepalive, socket.keepalive_on, socket.linger);
-        let mut answer = self.new_descriptor(Kind::Connection(handle));
-        self.set_nonblocking(&answer, flags & SOCK_NONBLOCK != 0);
+        let heir = Socket {
+            nonblocking: flags & SOCK_NONBLOCK != 0,
+            ..socket.heir(Kind::Connection(handle), &self.settings)
+        };
+        let mut answer = self.table.add(heir);
         let fd = answer.result.ok().and_then(|fd| i32::try_from(fd).ok()).ok_or(Errno::ENOMEM)?;
-        let socket = self.table.entry(fd)?;
-        (socket.config, socket.keepalive, socket.keepalive_on, socket.linger) = inherited;
+        self.choose_congestion(fd);
         self.current = Some(handle);
         if let Some((flow, _, port)) = self.endpoint.name(handle) {
             answer.output = Output::Address(SocketAddrV6::new(flow.remote, port, 0, 0));
@@ -239,12 +302,12 @@ impl Stack {
     fn connect(&mut self, fd: i32, to: SocketAddrV6) -> Outcome {
         let socket = self.table.entry(fd)?;
         let handle = match socket.kind {
-            Kind::Fresh if socket.config.fast_open => {
-                socket.deferred = Some(to);
-                return DONE;
-            }
             Kind::Fresh => {
                 let nonblocking = socket.nonblocking;
+                if socket.config.fast_open && self.has_cookie(fd, to)? {
+                    self.table.entry(fd)?.deferred = Some(to);
+                    return DONE;
+                }
                 self.begin(fd, to)?;
                 return if nonblocking { Err(Errno::EINPROGRESS) } else { Ok(None) };
             }
@@ -266,18 +329,30 @@ impl Stack {
         }
     }
 
-    /// Opens a connection for a fresh socket.
-    fn begin(&mut self, fd: i32, to: SocketAddrV6) -> Result<Handle, Errno> {
+    /// Between which addresses, and from which port, a fresh socket connects.
+    fn way(&mut self, fd: i32, to: SocketAddrV6) -> Result<(Flow, u16), Errno> {
         let default = self.settings.local;
-        let socket = self.table.entry(fd)?;
-        let config = socket.config;
-        let local = socket.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
+        let local = self.table.entry(fd)?.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
         let here = if local.ip().is_unspecified() { default } else { *local.ip() };
-        let flow = Flow { local: here, remote: *to.ip() };
-        let handle = self.open(flow, local.port(), to.port(), config)?;
+        Ok((Flow { local: here, remote: *to.ip() }, local.port()))
+    }
+
+    /// Whether data may go to this server in a SYN.
+    pub(super) fn has_cookie(&mut self, fd: i32, to: SocketAddrV6) -> Result<bool, Errno> {
+        let (flow, _) = self.way(fd, to)?;
+        Ok(self.endpoint.has_fast_open_cookie(self.now, &flow, to.port()))
+    }
+
+    /// Opens a connection for a fresh socket.
+    pub(super) fn begin(&mut self, fd: i32, to: SocketAddrV6) -> Result<Handle, Errno> {
+        let (flow, port) = self.way(fd, to)?;
+        let config = self.table.entry(fd)?.ring_config();
+        let handle = self.open(flow, port, to.port(), config)?;
         let socket = self.table.entry(fd)?;
         socket.kind = Kind::Connection(handle);
+        socket.announced = config.mss;
         socket.connecting = true;
+        self.choose_congestion(fd);
         self.current = Some(handle);
         Ok(handle)
     }
@@ -312,8 +387,11 @@ impl Stack {
         let waits = !socket.nonblocking && flags & MSG_DONTWAIT == 0;
         let deaf = socket.deaf;
         let Kind::Connection(handle) = socket.kind else { return Err(Errno::ENOTCONN) };
-        if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
-            return Err(if flags & MSG_OOB != 0 { Errno::EINVAL } else { Errno::EAGAIN });
+        if flags & MSG_OOB != 0 {
+            return Err(Errno::EINVAL);
+        }
+        if flags & MSG_ERRQUEUE != 0 {
+            return self.receive_error(fd);
         }
         let all = flags & MSG_WAITALL != 0 && waits && flags & MSG_PEEK == 0;
         if all && self.endpoint.can_recv(handle) < len && !self.is_at_end(handle) {
@@ -339,47 +417,38 @@ impl Stack {
         }
     }
 
+    /// As `recvmsg`, which gives control data as well.
+    fn receive_message(&mut self, fd: i32, len: usize, flags: i32) -> Outcome {
+        let Some(answer) = self.receive(fd, len, flags)? else { return Ok(None) };
+        let Output::Octets(octets) = answer.output else { return Ok(Some(answer)) };
+        let socket = self.table.entry(fd)?;
+        let mut control = Vec::new();
+        if let (true, Kind::Connection(handle)) = (socket.inquires, &socket.kind) {
+            let left = u32::try_from(self.endpoint.can_recv(*handle)).unwrap_or(u32::MAX);
+            control.push(Control::of(SOL_TCP, TCP_INQ, &[left]));
+        }
+        let output = Output::Message { octets, flags: 0, control };
+        Ok(Some(Answer { output, ..answer }))
+    }
+
+    /// What MSG_ERRQUEUE gives: Linux's `struct sock_extended_err` with the first and the last
+    /// number of the writes that are over. Ours have been copied.
+    fn receive_error(&mut self, fd: i32) -> Outcome {
+        let news = self.table.entry(fd)?.lent.take_news();
+        let (first, last) = news.ok_or(Errno::EAGAIN)?;
+        let octet = |n: i32| u8::try_from(n).unwrap_or(0);
+        let (origin, code) = (octet(SO_EE_ORIGIN_ZEROCOPY), octet(SO_EE_CODE_ZEROCOPY_COPIED));
+        let kinds = u32::from_ne_bytes([origin, 0, code, 0]);
+        let control = Control::of(SOL_IPV6, IPV6_RECVERR, &[0, kinds, first, last]);
+        let (octets, control) = (Vec::new(), vec![control]);
+        let output = Output::Message { octets, flags: MSG_ERRQUEUE, control };
+        Ok(Some(Answer { output, ..Answer::DONE }))
+    }
+
     /// Whether nothing more will arrive: the peer has closed, or the connection has ended.
     pub(super) fn is_at_end(&self, handle: Handle) -> bool {
         self.endpoint.can_recv(handle) == 0
             && self.endpoint.peek(handle, &mut [0]) != Err(RecvError::WouldBlock)
-    }
-
-    fn send(
-        &mut self,
-        fd: i32,
-        data: &mut Vec<u8>,
-        flags: i32,
-        to: Option<SocketAddrV6>,
-    ) -> Outcome {
-        let socket = self.table.entry(fd)?;
-        let waits = !socket.nonblocking && flags & MSG_DONTWAIT == 0;
-        socket.config.fast_open |= flags & MSG_FASTOPEN != 0;
-        let to = to.filter(|_| flags & MSG_FASTOPEN != 0).or(socket.deferred);
-        let handle = match (&socket.kind, to) {
-            (Kind::Connection(handle), _) => *handle,
-            (Kind::Fresh, Some(to)) => self.begin(fd, to)?,
-            _ => return Err(Errno::EPIPE),
-        };
-        if flags & MSG_OOB != 0 {
-            return Err(Errno::EOPNOTSUPP);
-        }
-        let taken = self.endpoint.send(handle, data);
-        let socket = self.table.entry(fd)?;
-        let partial = std::mem::take(&mut socket.partial);
-        match taken {
-            Ok(count) if count == data.len() => done(partial + count),
-            Ok(count) if waits => {
-                socket.partial = partial + count;
-                data.drain(..count);
-                Ok(None)
-            }
-            Ok(count) if partial + count > 0 => done(partial + count),
-            Ok(_) => Err(Errno::EAGAIN),
-            Err(_) if partial > 0 => done(partial),
-            Err(SendError::Ended(_)) => Err(self.take_error(fd, handle).unwrap_or(Errno::EPIPE)),
-            Err(SendError::InvalidHandle | SendError::Closed) => Err(Errno::EPIPE),
-        }
     }
 
     fn fcntl(&mut self, fd: i32, command: i32, argument: i32) -> Outcome {
@@ -404,7 +473,10 @@ impl Stack {
         };
         let count = match request {
             FIONREAD => self.endpoint.can_recv(handle),
-            SIOCOUTQ => self.endpoint.info(handle).map_or(0, |info| info.bytes_queued as usize),
+            SIOCOUTQ => {
+                let held = self.table.entry(fd)?.held.len();
+                held + self.endpoint.info(handle).map_or(0, |info| info.bytes_queued as usize)
+            }
             _ => return Err(Errno::EINVAL),
         };
         let count = i32::try_from(count).unwrap_or(i32::MAX);
@@ -422,13 +494,15 @@ impl Stack {
             return Err(Errno::ENOTCONN);
         }
         if how != SHUT_RD {
+            let mut held = std::mem::take(&mut socket.held);
+            self.flush(handle, &mut held);
             self.endpoint.close(handle).map_err(|_| Errno::ENOTCONN)?;
         }
         DONE
     }
 
     fn close(&mut self, fd: i32) -> Outcome {
-        let socket = self.table.sockets.remove(&fd).ok_or(Errno::EBADF)?;
+        let mut socket = self.table.sockets.remove(&fd).ok_or(Errno::EBADF)?;
         match socket.kind {
             Kind::Fresh | Kind::Epoll(_) => {}
             Kind::Listening(waiting) => {
@@ -439,6 +513,7 @@ impl Stack {
                 self.endpoint.unlisten(socket.local.map_or(0, |address| address.port()));
             }
             Kind::Connection(handle) => {
+                self.flush(handle, &mut socket.held);
                 // A connection that is gone already leaves nothing to close.
                 let _ = self.endpoint.release(self.now, handle, socket.linger);
             }

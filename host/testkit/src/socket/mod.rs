@@ -7,17 +7,20 @@
 //!
 //! Where it differs from Linux: a write before the connection is established is queued, as
 //! RFC 9293 §3.10.2 has it, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets, not doubled,
-//! and count only before `listen` or `connect`.
+//! and `SO_RCVBUF` counts only before the handshake.
 
 mod calls;
 mod info;
 mod options;
+mod outgoing;
+mod plan;
 mod ready;
 mod settings;
 mod stack;
 mod symbols;
 
 pub use info::{TCP_INFO_LEN, field as info_field};
+pub use plan::Algorithm;
 pub use settings::Settings;
 pub(crate) use stack::in_ipv6;
 pub use stack::{Emitted, Stack};
@@ -36,6 +39,7 @@ pub enum Request {
     Accept { fd: i32, flags: i32 },
     Connect { fd: i32, to: SocketAddrV6 },
     Receive { fd: i32, len: usize, flags: i32 },
+    ReceiveMessage { fd: i32, len: usize, flags: i32 },
     Send { fd: i32, data: Vec<u8>, flags: i32, to: Option<SocketAddrV6> },
     Fcntl { fd: i32, command: i32, argument: i32 },
     Ioctl { fd: i32, request: i32 },
@@ -77,10 +81,38 @@ pub enum Output {
     None,
     /// What was received, or the value of an option.
     Octets(Vec<u8>),
+    /// What `recvmsg` gives: octets, flags and control data.
+    Message {
+        /// What was received.
+        octets: Vec<u8>,
+        /// `msg_flags`.
+        flags: i32,
+        /// `msg_control`, in order.
+        control: Vec<Control>,
+    },
     /// The other end of a connection.
     Address(SocketAddrV6),
     /// `poll`: what has happened to each descriptor; `epoll_wait`: events and data.
     Events(Vec<(u32, u64)>),
+}
+
+/// Control data of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// `cmsg_level`.
+    pub level: i32,
+    /// `cmsg_type`.
+    pub kind: i32,
+    /// `cmsg_data`, in this machine's order.
+    pub data: Vec<u8>,
+}
+
+impl Control {
+    /// Control data of words.
+    pub fn of(level: i32, kind: i32, words: &[u32]) -> Control {
+        let data = words.iter().copied().flat_map(u32::to_ne_bytes).collect();
+        Control { level, kind, data }
+    }
 }
 
 /// What a call came to.

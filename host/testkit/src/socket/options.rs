@@ -2,18 +2,22 @@
 
 use super::calls::{DONE, Kind, Outcome, Socket};
 use super::{
-    Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE, SO_ERROR,
-    SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR, SO_REUSEPORT,
-    SO_SNDBUF, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO, TCP_CONGESTION, TCP_DELACK_MAX_US,
-    TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL,
-    TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY, TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT,
-    TCP_USER_TIMEOUT, info,
+    Algorithm, Answer, Errno, IPPROTO_IPV6, Output, SO_ACCEPTCONN, SO_BUSY_POLL, SO_DONTROUTE,
+    SO_ERROR, SO_KEEPALIVE, SO_LINGER, SO_MARK, SO_MEMINFO, SO_PRIORITY, SO_RCVBUF, SO_REUSEADDR,
+    SO_REUSEPORT, SO_SNDBUF, SO_ZEROCOPY, SOL_IP, SOL_SOCKET, SOL_TCP, Stack, TCP_CC_INFO,
+    TCP_CONGESTION, TCP_CORK, TCP_DELACK_MAX_US, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_INFO,
+    TCP_INQ, TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_LINGER2, TCP_MAXSEG, TCP_NODELAY,
+    TCP_NOTSENT_LOWAT, TCP_QUICKACK, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_SYNCNT, TCP_USER_TIMEOUT,
+    info,
 };
 use kinglet_tcp::ConnectionConfig;
 use kinglet_time::Duration;
 
-/// The name that the one congestion control goes by.
-const CONGESTION: &[u8] = b"reno";
+/// Octets of Linux's `union tcp_cc_info`. What this stack has for control says nothing there.
+const TCP_CC_INFO_LEN: usize = 20;
+
+/// Octets of a congestion control's name, zeros included (Linux's `TCP_CA_NAME_MAX`).
+const CONTROL_NAME_LEN: usize = 16;
 
 impl Stack {
     pub(super) fn get_option(&mut self, fd: i32, level: i32, name: i32) -> Outcome {
@@ -28,8 +32,13 @@ impl Stack {
                 error.map_or(0, |errno| errno.0).to_ne_bytes().to_vec()
             }
             (SOL_TCP, TCP_INFO) => self.tcp_info(fd)?,
-            (SOL_TCP, TCP_CC_INFO) => Vec::new(),
-            (SOL_TCP, TCP_CONGESTION) => CONGESTION.to_vec(),
+            (SOL_TCP, TCP_CC_INFO) => vec![0; TCP_CC_INFO_LEN],
+            (SOL_SOCKET, SO_MEMINFO) => self.memory_info(fd)?,
+            (SOL_TCP, TCP_CONGESTION) => {
+                let mut name = socket.congestion.name().as_bytes().to_vec();
+                name.resize(CONTROL_NAME_LEN, 0);
+                name
+            }
             _ => self.number(fd, level, name)?.to_ne_bytes().to_vec(),
         };
         Ok(Some(Answer { output: Output::Octets(octets), ..Answer::DONE }))
@@ -47,6 +56,10 @@ impl Stack {
             (SOL_SOCKET, SO_RCVBUF) => size(config.receive_buffer),
             (SOL_TCP, TCP_NODELAY) => i64::from(!config.nagle),
             (SOL_TCP, TCP_MAXSEG) => i64::from(config.mss),
+            (SOL_TCP, TCP_CORK) => i64::from(socket.held.corked),
+            (SOL_TCP, TCP_NOTSENT_LOWAT) => i64::from(socket.notsent_lowat),
+            (SOL_TCP, TCP_INQ) => i64::from(socket.inquires),
+            (SOL_SOCKET, SO_ZEROCOPY) => i64::from(socket.lent.on),
             (SOL_TCP, TCP_SYNCNT) => i64::from(config.syn_retries),
             (SOL_TCP, TCP_FASTOPEN) => i64::from(socket.fast_open),
             (SOL_TCP, TCP_FASTOPEN_CONNECT) => i64::from(config.fast_open),
@@ -61,11 +74,23 @@ impl Stack {
     }
 
     fn tcp_info(&mut self, fd: i32) -> Result<Vec<u8>, Errno> {
-        match self.table.entry(fd)?.kind {
-            Kind::Connection(handle) => Ok(info::encode(self.endpoint.info(handle).as_ref())),
+        let socket = self.table.entry(fd)?;
+        let announced = socket.announced;
+        let held = u32::try_from(socket.held.len()).unwrap_or(u32::MAX);
+        match socket.kind {
+            Kind::Connection(handle) => {
+                let info = self.endpoint.info(handle);
+                Ok(info::encode(info.as_ref().map(|info| info::Seen { info, announced, held })))
+            }
             Kind::Listening(_) => Ok(info::listening()),
             _ => Ok(info::encode(None)),
         }
+    }
+
+    fn memory_info(&mut self, fd: i32) -> Result<Vec<u8>, Errno> {
+        let info = self.info(Some(fd));
+        let config = &self.table.entry(fd)?.config;
+        Ok(info::memory(info.as_ref(), config.receive_buffer, config.send_buffer))
     }
 
     pub(super) fn set_option(&mut self, fd: i32, level: i32, name: i32, value: &[u8]) -> Outcome {
@@ -81,18 +106,28 @@ impl Stack {
                 socket.linger = (on != 0).then_some(seconds);
                 return DONE;
             }
+            (SOL_TCP, TCP_CONGESTION) => {
+                let name = String::from_utf8_lossy(value);
+                let algorithm = Algorithm::named(name.trim_end_matches('\0'));
+                socket.congestion = algorithm.ok_or(Errno::ENOENT)?;
+                self.choose_congestion(fd);
+                return DONE;
+            }
             _ => {}
         }
         let value = word(value).ok_or(Errno::EINVAL)?;
         if !socket.set(level, name, value) {
             return Err(Errno::ENOPROTOOPT);
         }
-        if (level, name) == (SOL_TCP, TCP_FASTOPEN) && matches!(socket.kind, Kind::Listening(_)) {
+        if (level, name) == (SOL_TCP, TCP_NODELAY) {
+            socket.held.release(self.now);
+        }
+        if matches!(socket.kind, Kind::Listening(_)) {
             return self.listen_again(fd);
         }
-        let late = !matches!(socket.kind, Kind::Fresh);
-        if late && level == SOL_SOCKET && matches!(name, SO_SNDBUF | SO_RCVBUF) {
-            let note = "the size of a buffer is set too late: a connection has begun";
+        let connected = matches!(socket.kind, Kind::Connection(_));
+        if connected && (level, name) == (SOL_SOCKET, SO_RCVBUF) {
+            let note = "the receive buffer's size is set too late: the connection has begun";
             self.notes.push(note.to_owned());
         } else if let Kind::Connection(handle) = socket.kind {
             let config = socket.config;
@@ -103,6 +138,19 @@ impl Stack {
             };
         }
         DONE
+    }
+}
+
+impl Stack {
+    /// Has a connection use the congestion control of its socket.
+    pub(super) fn choose_congestion(&mut self, fd: i32) {
+        let Some(socket) = self.table.sockets.get(&fd) else { return };
+        let algorithm = socket.congestion;
+        if let Kind::Connection(handle) = socket.kind
+            && let Some(control) = self.endpoint.congestion(handle)
+        {
+            control.choose(algorithm);
+        }
     }
 }
 
@@ -128,6 +176,10 @@ impl Socket {
             (SOL_TCP, TCP_USER_TIMEOUT) => {
                 config.user_timeout = (value > 0).then(|| Duration::from_millis(amount));
             }
+            (SOL_TCP, TCP_CORK) => self.held.corked = value != 0,
+            (SOL_TCP, TCP_NOTSENT_LOWAT) => self.notsent_lowat = value.cast_unsigned(),
+            (SOL_TCP, TCP_INQ) => self.inquires = value != 0,
+            (SOL_SOCKET, SO_ZEROCOPY) => self.lent.on = value != 0,
             (SOL_TCP, TCP_SYNCNT) => config.syn_retries = count,
             (SOL_TCP, TCP_FASTOPEN) => self.fast_open = count,
             (SOL_TCP, TCP_FASTOPEN_CONNECT) => config.fast_open = value != 0,

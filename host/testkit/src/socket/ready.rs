@@ -1,6 +1,6 @@
 //! `poll` and `epoll`: what a descriptor is ready for.
 
-use super::calls::{DONE, Kind, Outcome};
+use super::calls::{DONE, Kind, Outcome, Socket};
 use super::{
     Answer, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLONESHOT, Errno, Output,
     POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, Patience,
@@ -20,6 +20,8 @@ struct Watch {
     data: u64,
     /// What was ready when it was last told, for edges.
     told: i32,
+    /// Octets that had been received then.
+    received: u32,
 }
 
 impl Stack {
@@ -31,11 +33,11 @@ impl Stack {
             Kind::Fresh => POLLOUT | POLLWRNORM | POLLHUP,
             Kind::Listening(_) if waiting => POLLIN | POLLRDNORM,
             Kind::Listening(_) | Kind::Epoll(_) => 0,
-            Kind::Connection(handle) => self.readiness_of(handle, !socket.told),
+            Kind::Connection(handle) => self.readiness_of(handle, socket),
         }
     }
 
-    fn readiness_of(&self, handle: Handle, untold: bool) -> i32 {
+    fn readiness_of(&self, handle: Handle, socket: &Socket) -> i32 {
         let Some(info) = self.endpoint.info(handle) else { return POLLHUP };
         let opening = matches!(info.state, State::SynSent | State::SynReceived);
         let over = matches!(info.state, State::Closed);
@@ -45,10 +47,10 @@ impl Stack {
         add(POLLIN | POLLRDNORM, at_end || self.endpoint.can_recv(handle) > 0);
         add(POLLRDHUP, at_end);
         // After the end a write does not wait: it fails.
-        let writable = self.endpoint.can_send(handle) > 0 || over;
+        let writable = self.room(handle, socket) > 0 || over;
         add(POLLOUT | POLLWRNORM, writable && !opening);
         add(POLLHUP, over || info.state == State::TimeWait);
-        add(POLLERR, info.error.is_some() && untold);
+        add(POLLERR, (info.error.is_some() && !socket.told) || socket.lent.has_news());
         ready
     }
 
@@ -96,7 +98,7 @@ impl Stack {
     ) -> Outcome {
         self.table.entry(fd)?;
         let watched = self.watched(epoll)?;
-        let watch = Watch { events, data, told: 0 };
+        let watch = Watch { events, data, told: 0, received: 0 };
         match (operation, watched.contains_key(&fd)) {
             (EPOLL_CTL_ADD, true) => return Err(Errno::EEXIST),
             (EPOLL_CTL_MOD | EPOLL_CTL_DEL, false) => return Err(Errno::ENOENT),
@@ -105,6 +107,17 @@ impl Stack {
             _ => return Err(Errno::EINVAL),
         }
         DONE
+    }
+
+    /// What is an edge though it was ready before (epoll(7)): text that came after `received`
+    /// octets had come, and room after a write that found too little. With it, the octets that have
+    /// been received.
+    fn repeated_edges(&mut self, fd: i32, received: u32) -> (i32, u32) {
+        let now = self.info(Some(fd)).map_or(0, |info| info.bytes_received);
+        let Some(socket) = self.table.sockets.get_mut(&fd) else { return (0, now) };
+        let text = if now != received { POLLIN | POLLRDNORM } else { 0 };
+        let room = if socket.starved { POLLOUT | POLLWRNORM } else { 0 };
+        (text | room, now)
     }
 
     pub(super) fn epoll_wait(
@@ -121,10 +134,17 @@ impl Stack {
         for (fd, mut watch) in watched {
             let ready = self.readiness(fd);
             let edge = watch.events & EPOLLET.cast_unsigned() != 0;
-            let fresh = if edge { ready & !watch.told } else { ready };
+            let (again, received) = self.repeated_edges(fd, watch.received);
+            let fresh = if edge { ready & (!watch.told | again) } else { ready };
             let always = (POLLERR | POLLHUP).cast_unsigned();
             let events = ready.cast_unsigned() & (watch.events | always);
             let tell = fresh.cast_unsigned() & (watch.events | always) != 0 && found.len() < most;
+            if tell
+                && ready & POLLOUT != 0
+                && let Some(socket) = self.table.sockets.get_mut(&fd)
+            {
+                socket.starved = false;
+            }
             if tell && ready != POLLNVAL {
                 found.push((events, watch.data));
                 if watch.events & EPOLLONESHOT.cast_unsigned() != 0 {
@@ -132,6 +152,7 @@ impl Stack {
                 }
             }
             watch.told = if tell { ready } else { watch.told & ready };
+            watch.received = received;
             self.watched(epoll)?.insert(fd, watch);
         }
         if found.is_empty() && !self.is_over(patience) {

@@ -1,11 +1,12 @@
 //! What a stack is built with: names of Linux's sysctls, and a few of our own.
 
+use super::Algorithm;
 use kinglet_tcp::{Config, ConnectionConfig, KeepAlive};
 use kinglet_time::{Duration, Instant};
 use std::net::Ipv6Addr;
 
 /// Settings of a [`super::Stack`]. Unless one says otherwise its window is 65,535 octets and its
-/// MSS 1440, that of Ethernet.
+/// MSS 1440, that of Ethernet. A buffer has 1 MiB at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The clock when it starts.
@@ -16,6 +17,10 @@ pub struct Settings {
     pub endpoint: Config,
     /// Settings of connections whose socket does not say otherwise.
     pub connection: ConnectionConfig,
+    /// Their congestion control.
+    pub congestion: Algorithm,
+    /// Unsent octets with which a socket takes no more; `u32::MAX`: it always does.
+    pub notsent_lowat: u32,
     /// What `SO_KEEPALIVE` turns on; Linux's defaults.
     pub keepalive: KeepAlive,
 }
@@ -28,9 +33,12 @@ impl Default for Settings {
             endpoint: Config::new([1; 16]),
             connection: ConnectionConfig {
                 mss: 1440,
+                send_buffer: 65_536,
                 receive_buffer: 65_535,
                 ..ConnectionConfig::DEFAULT
             },
+            congestion: Algorithm::default(),
+            notsent_lowat: u32::MAX,
             keepalive: KeepAlive {
                 idle: Duration::from_secs(7200),
                 interval: Duration::from_secs(75),
@@ -41,8 +49,7 @@ impl Default for Settings {
 }
 
 /// Sysctls that change nothing of what this stack does, or say what it does anyway.
-const HARMLESS: [&str; 22] = [
-    "tcp_congestion_control",
+const HARMLESS: [&str; 20] = [
     "tcp_dsack",
     "tcp_early_retrans",
     "tcp_ecn_fallback",
@@ -53,7 +60,6 @@ const HARMLESS: [&str; 22] = [
     "tcp_min_tso_segs",
     "tcp_mtu_probing",
     "tcp_no_metrics_save",
-    "tcp_notsent_lowat",
     "tcp_pacing_ca_ratio",
     "tcp_pacing_ss_ratio",
     "tcp_recovery",
@@ -103,7 +109,9 @@ impl Settings {
             "tcp_keepalive_intvl" => self.keepalive.interval = Duration::from_secs(number),
             "tcp_keepalive_probes" => self.keepalive.probes = count(),
             "tcp_delack_max_us" => connection.delayed_ack = Duration::from_micros(number),
+            "tcp_notsent_lowat" => self.notsent_lowat = u32::try_from(number).unwrap_or(u32::MAX),
             "tcp_rmem" => connection.receive_buffer = usize::try_from(number).unwrap_or(0),
+            "tcp_wmem" => connection.send_buffer = usize::try_from(number).unwrap_or(0),
             "initcwnd" => connection.initial_window = count(),
             "mss" => connection.mss = u16::try_from(number).unwrap_or(u16::MAX),
             "start" => self.start = Instant::from_micros(number),
@@ -114,6 +122,7 @@ impl Settings {
 
     fn set_other(&mut self, name: &str, value: &str) -> Option<()> {
         match name {
+            "tcp_congestion_control" => self.congestion = Algorithm::named(value)?,
             "local" => self.local = value.parse().ok()?,
             // Linux's, in groups of eight digits, is for cookies only; here one secret is for all.
             "secret" | "tcp_fastopen_key" => {
@@ -138,6 +147,9 @@ mod tests {
         assert_eq!(settings.connection.max_retransmits, 3);
         assert!(settings.set("local", "fe80::1") && settings.set("secret", "ff"));
         assert_eq!(settings.endpoint.secret[15], 0xff);
+        assert!(settings.set("tcp_congestion_control", "cubic"));
+        assert_eq!(settings.congestion, Algorithm::Cubic);
+        assert!(!settings.set("tcp_congestion_control", "bbr"));
         assert!(!settings.set("tcp_odd", "1") && !settings.set("tcp_sack", "x"));
         assert!(Settings::is_harmless("net.ipv4.tcp_frto") && !Settings::is_harmless("tcp_odd"));
     }

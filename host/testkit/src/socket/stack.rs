@@ -2,12 +2,9 @@
 
 use super::Settings;
 use super::calls::Table;
-use kinglet_tcp::congestion::NewReno;
-use kinglet_tcp::{
-    Endpoint, HalfOpen, Handle, Info, KnownServer, Listener, Packet, Peer, Piece, Sizes, Slot,
-    TimeWait,
-};
-use kinglet_time::Instant;
+use super::plan::Plan;
+use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer};
+use kinglet_time::{Instant, earliest};
 use kinglet_wire::checksum::pseudo_header;
 use kinglet_wire::ipv6::{self, HEADER_LEN, Header, protocol};
 use kinglet_wire::{Ecn, icmpv6, tcp};
@@ -39,23 +36,6 @@ impl Peer for Flow {
     }
 }
 
-/// Enough for every script.
-pub(super) struct Plan;
-
-impl Sizes for Plan {
-    type Congestion = NewReno;
-    type SendBuffer = [u8; 65_536];
-    type Pieces = [Piece; 0];
-    type ReceiveBuffer = [u8; 131_072];
-    type ReceiveMap = [u8; 16_384];
-    type Segments = [kinglet_tcp::SegmentRecord; 48];
-    type Connections<K: Peer> = [Slot<K, Self>; 2];
-    type Listeners = [Option<Listener>; 2];
-    type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 2];
-    type TimeWait<K: Peer> = [Option<TimeWait<K>>; 1];
-    type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
-}
-
 /// Packets that may leave at one instant; more are a stack that spins.
 const MOST_AT_ONCE: usize = 100_000;
 
@@ -76,6 +56,8 @@ pub struct Stack {
     pub(super) table: Table,
     pub(super) notes: Vec<String>,
     sent: VecDeque<Emitted>,
+    /// How many packets have left so far.
+    emitted: u64,
     /// The connection that was opened or accepted last.
     pub(super) current: Option<Handle>,
 }
@@ -90,6 +72,7 @@ impl Stack {
             table: Table::new(descriptors),
             notes: Vec::new(),
             sent: VecDeque::new(),
+            emitted: 0,
             current: None,
         }
     }
@@ -101,7 +84,8 @@ impl Stack {
 
     /// The next timer.
     pub fn deadline(&self) -> Option<Instant> {
-        self.endpoint.deadline()
+        let held = self.table.sockets.values().filter_map(|socket| socket.held.deadline()).min();
+        earliest(self.endpoint.deadline(), held)
     }
 
     /// Settings for what is opened from now on.
@@ -112,7 +96,7 @@ impl Stack {
     /// Lets time pass until the next timer, which runs, but not beyond `until`. `false` if that was
     /// `until` and no timer is left before it.
     pub fn step(&mut self, until: Instant) -> bool {
-        match self.endpoint.deadline() {
+        match self.deadline() {
             Some(deadline) if deadline <= until => {
                 self.now = self.now.max(deadline);
                 self.endpoint.handle_deadline(self.now);
@@ -131,9 +115,9 @@ impl Stack {
         self.sent.pop_front()
     }
 
-    /// Whether packets have left that nobody has taken.
-    pub fn has_emitted(&self) -> bool {
-        !self.sent.is_empty()
+    /// How many packets have left so far, taken or not.
+    pub fn count_emitted(&self) -> u64 {
+        self.emitted
     }
 
     /// What was asked for and ignored since the last time.
@@ -199,9 +183,17 @@ impl Stack {
     /// Lets out what the endpoint has to send at this instant.
     pub(super) fn drain(&mut self) {
         for _ in 0..MOST_AT_ONCE {
-            let Some(packet) = self.endpoint.poll_packet(self.now) else { return };
+            let Some(packet) = self.endpoint.poll_packet(self.now) else {
+                if self.feed_all() {
+                    continue;
+                }
+                return self.settle_lent();
+            };
             match self.wrap(&packet) {
-                Ok(octets) => self.sent.push_back(Emitted { at: self.now, octets }),
+                Ok(octets) => {
+                    self.sent.push_back(Emitted { at: self.now, octets });
+                    self.emitted += 1;
+                }
                 Err(what) => self.notes.push(format!("a segment was not sent: {what}")),
             }
         }

@@ -63,7 +63,8 @@ symbols! {
     TCP_FASTOPEN_CONNECT = 30, TCP_FASTOPEN_KEY = 33, TCP_FASTOPEN_NO_COOKIE = 34, TCP_INQ = 36,
     TCP_RTO_MAX_MS = 44, TCP_RTO_MIN_US = 45, TCP_DELACK_MAX_US = 46,
     IP_TOS = 1, IP_MTU_DISCOVER = 10, IP_FREEBIND = 15, IP_PMTUDISC_DONT = 0,
-    IPV6_TCLASS = 67, IPV6_V6ONLY = 26,
+    IPV6_RECVERR = 25, IPV6_TCLASS = 67, IPV6_V6ONLY = 26,
+    TCP_CM_INQ = 36, SO_EE_ORIGIN_ZEROCOPY = 5, SO_EE_CODE_ZEROCOPY_COPIED = 1,
     FIONREAD = 0x541B, SIOCINQ = 0x541B, FIONBIO = 0x5421, TIOCOUTQ = 0x5411, SIOCOUTQ = 0x5411,
     POLLIN = 1, POLLPRI = 2, POLLOUT = 4, POLLERR = 8, POLLHUP = 0x10, POLLNVAL = 0x20,
     POLLRDNORM = 0x40, POLLWRNORM = 0x100, POLLRDHUP = 0x2000,
@@ -83,6 +84,9 @@ pub fn symbol(name: &str) -> Option<i64> {
     match name {
         "EPOLLET" => Some(1 << 31),
         "NULL" => Some(0),
+        // What scripts for both versions of IP call these.
+        "CMSG_LEVEL_IP" => Some(SOL_IPV6.into()),
+        "CMSG_TYPE_RECVERR" => Some(IPV6_RECVERR.into()),
         _ => found.or_else(errno).map(i64::from),
     }
 }

@@ -1,0 +1,298 @@
+//! What an application writes, on its way to a connection: how much a socket takes, and what it
+//! holds back (TCP_CORK, MSG_MORE, MSG_EOR of tcp(7) and send(2)).
+//!
+//! A segment that is whole while it is held back leaves with PSH, as a connection does not know
+//! that there is more; Linux leaves the flag out.
+
+use super::calls::{Kind, Outcome, Socket, done};
+use super::plan::LARGEST_BUFFER;
+use super::{Errno, MSG_DONTWAIT, MSG_EOR, MSG_FASTOPEN, MSG_MORE, MSG_OOB, MSG_ZEROCOPY, Stack};
+use kinglet_tcp::{Handle, SendError, State};
+use kinglet_time::{Duration, Instant};
+use std::collections::VecDeque;
+use std::net::SocketAddrV6;
+
+/// How long a part of a segment is held back (tcp(7), TCP_CORK).
+const CEILING: Duration = Duration::from_millis(200);
+
+/// What a socket has taken and its connection has not.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held {
+    octets: VecDeque<u8>,
+    /// Where records end in `octets`: what follows begins a segment of its own.
+    ends: VecDeque<usize>,
+    /// The connection has a whole record: what follows waits until all of it has left.
+    fenced: bool,
+    /// TCP_CORK.
+    pub(super) corked: bool,
+    /// The last write had MSG_MORE.
+    more: bool,
+    /// When a part of a segment leaves all the same.
+    until: Option<Instant>,
+}
+
+impl Held {
+    pub(super) fn len(&self) -> usize {
+        self.octets.len()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// What is held leaves, though the cork stays (tcp(7), TCP_NODELAY).
+    pub(super) fn release(&mut self, now: Instant) {
+        self.until = self.until.and(Some(now));
+    }
+
+    /// Starts or ends the time for which a part of a segment is held back. A record that waits for
+    /// the one before it waits for as long as that takes.
+    fn keep_time(&mut self, now: Instant) {
+        let parted = !self.octets.is_empty() && !self.fenced;
+        self.until = parted.then(|| self.until.unwrap_or(now + CEILING));
+    }
+
+    /// How many octets may go to a connection with these many unsent ones, and whether a record
+    /// ends there.
+    fn ready(&self, now: Instant, mss: usize, unsent: usize) -> (usize, bool) {
+        let end = self.ends.front().copied();
+        let available = end.unwrap_or(self.len());
+        let due = self.until.is_some_and(|until| until <= now);
+        if end.is_some() || due || !(self.corked || self.more) {
+            return (available, end.is_some());
+        }
+        let whole = (unsent + available) / mss * mss;
+        (whole.saturating_sub(unsent), false)
+    }
+}
+
+impl Stack {
+    pub(super) fn send(
+        &mut self,
+        fd: i32,
+        data: &mut Vec<u8>,
+        flags: i32,
+        to: Option<SocketAddrV6>,
+    ) -> Outcome {
+        let socket = self.table.entry(fd)?;
+        let waits = !socket.nonblocking && flags & MSG_DONTWAIT == 0;
+        let Some(handle) = self.sending(fd, flags, waits, to)? else { return Ok(None) };
+        if flags & MSG_OOB != 0 {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let taken = self.push(fd, handle, data, flags);
+        let socket = self.table.entry(fd)?;
+        socket.starved |= taken.is_ok_and(|count| count < data.len());
+        let partial = std::mem::take(&mut socket.partial);
+        let total = match taken {
+            Ok(count) if count == data.len() => partial + count,
+            Ok(count) if waits => {
+                socket.partial = partial + count;
+                data.drain(..count);
+                return Ok(None);
+            }
+            Ok(count) if partial + count > 0 => partial + count,
+            Ok(_) => return Err(Errno::EAGAIN),
+            Err(_) if partial > 0 => partial,
+            Err(SendError::Ended(_)) => {
+                return Err(self.take_error(fd, handle).unwrap_or(Errno::EPIPE));
+            }
+            Err(SendError::InvalidHandle | SendError::Closed) => return Err(Errno::EPIPE),
+        };
+        if flags & MSG_ZEROCOPY != 0 {
+            socket.lent.lend(socket.written);
+        }
+        done(total)
+    }
+
+    /// The connection of a socket that sends; `None` if it has to wait for one.
+    fn sending(
+        &mut self,
+        fd: i32,
+        flags: i32,
+        waits: bool,
+        to: Option<SocketAddrV6>,
+    ) -> Result<Option<Handle>, Errno> {
+        let socket = self.table.entry(fd)?;
+        let early = flags & MSG_FASTOPEN != 0;
+        socket.config.fast_open |= early;
+        let to = to.filter(|_| early).or(socket.deferred);
+        match (&socket.kind, to) {
+            (Kind::Connection(handle), _) => {
+                let handle = *handle;
+                // It has asked for a cookie, and waits as `connect` does.
+                let opening = self.endpoint.state(handle) == Some(State::SynSent);
+                match early && opening {
+                    true if waits => Ok(None),
+                    true => Err(Errno::EALREADY),
+                    false => Ok(Some(handle)),
+                }
+            }
+            (Kind::Fresh, Some(to)) => {
+                let early = self.has_cookie(fd, to)?;
+                let handle = self.begin(fd, to)?;
+                match early {
+                    true => Ok(Some(handle)),
+                    false if waits => Ok(None),
+                    false => Err(Errno::EINPROGRESS),
+                }
+            }
+            _ => Err(Errno::EPIPE),
+        }
+    }
+
+    /// Octets that a socket still takes: as far as its buffer is not full, and not more than
+    /// TCP_NOTSENT_LOWAT of them are unsent.
+    pub(super) fn room(&self, handle: Handle, socket: &Socket) -> usize {
+        let Some(info) = self.endpoint.info(handle) else { return 0 };
+        let limit = match socket.config.send_buffer {
+            0 => LARGEST_BUFFER,
+            octets => octets,
+        };
+        let held = socket.held.len();
+        if info.bytes_unsent as usize + held >= socket.notsent_lowat as usize {
+            return 0;
+        }
+        let room = self.endpoint.can_send(handle).min(limit);
+        room.saturating_sub(info.bytes_queued as usize).saturating_sub(held)
+    }
+
+    /// Takes as much of `data` as the socket has room for, a segment at a time, since what leaves
+    /// is no longer unsent.
+    fn push(
+        &mut self,
+        fd: i32,
+        handle: Handle,
+        data: &[u8],
+        flags: i32,
+    ) -> Result<usize, SendError> {
+        // Why nothing will ever be taken, if so.
+        self.endpoint.send(handle, &[])?;
+        let mut taken = 0;
+        loop {
+            let Some(socket) = self.table.sockets.get(&fd) else { return Ok(taken) };
+            let unlimited = socket.notsent_lowat == u32::MAX;
+            let mss = self.endpoint.info(handle).map_or(1, |info| info.mss.max(1) as usize);
+            let piece = if unlimited { data.len() } else { mss };
+            let count = self.room(handle, socket).min(piece).min(data.len() - taken);
+            let Some(socket) = self.table.sockets.get_mut(&fd) else { return Ok(taken) };
+            let held = &mut socket.held;
+            held.octets.extend(&data[taken..taken + count]);
+            taken += count;
+            socket.written = socket.written.wrapping_add(u32::try_from(count).unwrap_or(0));
+            held.more = flags & MSG_MORE != 0;
+            if flags & MSG_EOR != 0 && taken == data.len() {
+                held.ends.push_back(held.octets.len());
+            }
+            self.feed(fd);
+            if count == 0 || taken == data.len() {
+                return Ok(taken);
+            }
+            self.drain();
+        }
+    }
+
+    /// Hands a connection what its socket need not hold back; `false` if that is nothing.
+    fn feed(&mut self, fd: i32) -> bool {
+        let now = self.now;
+        let Some(socket) = self.table.sockets.get_mut(&fd) else { return false };
+        let (Kind::Connection(handle), held) = (&socket.kind, &mut socket.held) else {
+            return false;
+        };
+        let Some(info) = self.endpoint.info(*handle) else {
+            *held = Held::default();
+            return false;
+        };
+        let unsent = info.bytes_unsent as usize;
+        held.fenced &= unsent > 0;
+        if held.fenced || held.octets.is_empty() {
+            return false;
+        }
+        let (count, ends) = held.ready(now, info.mss.max(1) as usize, unsent);
+        let part = &held.octets.make_contiguous()[..count];
+        // A connection that has ended takes nothing, and nothing more will be taken from here.
+        let count = self.endpoint.send(*handle, part).unwrap_or(count);
+        held.octets.drain(..count);
+        held.ends.iter_mut().for_each(|end| *end -= count);
+        if ends {
+            held.ends.pop_front();
+            held.fenced = true;
+        }
+        held.keep_time(now);
+        count > 0
+    }
+
+    /// Hands connections what their sockets need not hold back any more; `false` if that is
+    /// nothing.
+    pub(super) fn feed_all(&mut self) -> bool {
+        let holding = self.table.sockets.iter().filter(|(_, socket)| socket.held.len() > 0);
+        let holding: Vec<i32> = holding.map(|(fd, _)| *fd).collect();
+        holding.into_iter().filter(|fd| self.feed(*fd)).count() > 0
+    }
+
+    /// Notices which writes with MSG_ZEROCOPY are over.
+    pub(super) fn settle_lent(&mut self) {
+        for socket in self.table.sockets.values_mut() {
+            if let Kind::Connection(handle) = socket.kind {
+                let info = self.endpoint.info(handle).filter(|info| info.state != State::Closed);
+                socket.lent.settle(info.map(|info| info.bytes_acked));
+            }
+        }
+    }
+
+    /// Hands a connection all that its socket holds back, because it is to be closed.
+    pub(super) fn flush(&mut self, handle: Handle, held: &mut Held) {
+        // A connection that has ended takes nothing any more.
+        let _ = self.endpoint.send(handle, held.octets.make_contiguous());
+        held.octets.clear();
+        held.ends.clear();
+        held.until = None;
+    }
+}
+
+/// Writes with MSG_ZEROCOPY whose octets may not be changed yet, and what is to be told of others
+/// (the kernel's documentation of MSG_ZEROCOPY).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lent {
+    /// SO_ZEROCOPY.
+    pub(super) on: bool,
+    /// The number of the next write.
+    next: u32,
+    /// Their numbers, and how much was written after each.
+    writes: VecDeque<(u32, u32)>,
+    /// The first and the last of writes that are over.
+    over: VecDeque<(u32, u32)>,
+}
+
+impl Lent {
+    /// A write has ended after `written` octets in all.
+    fn lend(&mut self, written: u32) {
+        if self.on {
+            self.writes.push_back((self.next, written));
+            self.next = self.next.wrapping_add(1);
+        }
+    }
+
+    /// The peer has `acked` octets; `None`: nobody will send them again.
+    pub(super) fn settle(&mut self, acked: Option<u32>) {
+        let has = |written: u32| acked.is_none_or(|acked| acked.wrapping_sub(written) < 1 << 31);
+        while let Some(&(number, written)) = self.writes.front() {
+            if !has(written) {
+                return;
+            }
+            self.writes.pop_front();
+            match self.over.back_mut() {
+                Some((_, last)) if last.wrapping_add(1) == number => *last = number,
+                _ => self.over.push_back((number, number)),
+            }
+        }
+    }
+
+    pub(super) fn has_news(&self) -> bool {
+        !self.over.is_empty()
+    }
+
+    pub(super) fn take_news(&mut self) -> Option<(u32, u32)> {
+        self.over.pop_front()
+    }
+}
