@@ -52,8 +52,8 @@ pub struct Config {
     pub retry_delay_max: Duration,
     /// Whether d begins at zero and grows to `retry_delay_max` only while repetitions on strong
     /// links fail, as they do where terminals are hidden from each other; it shrinks when they do
-    /// not. Whatever it has grown to, a frame that is about to be given up waits longer: up to
-    /// `retry_delay_max` before its last retry, half of that before the one before.
+    /// not. Whatever it has grown to, a frame that is about to be given up waits longer: up to four
+    /// times `retry_delay_max` before its last retry, half of that before the one before.
     /// Frames of [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
     pub adaptive_retry_delay: bool,
     /// How frames are secured; `None` if they are not. A device with a key takes no unsecured

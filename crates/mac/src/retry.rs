@@ -58,12 +58,13 @@ impl Adaptation {
     }
 }
 
-/// The least d of a repetition, of this longest one, if `left` more may follow it: all of it for
-/// the last one, half for the one before. Whatever it is that makes a frame fail so often, to give
-/// it up costs what all hops before have spent on it, and then the longest delay has not been
-/// tried.
+/// The least d of a repetition, of this longest one, if `left` more may follow it: four times as
+/// long for the last one, half of that for the one before. Whatever it is that makes a frame fail
+/// so often, to give it up costs what all hops before have spent on it, and whoever is in its way
+/// may be there for longer than a frame.
 pub(crate) fn before_loss(longest: Duration, left: u8) -> Duration {
-    Duration::from_micros(longest.as_micros().checked_shr(left.into()).unwrap_or(0))
+    let last = longest.as_micros().saturating_mul(4);
+    Duration::from_micros(last.checked_shr(left.into()).unwrap_or(0))
 }
 
 /// In 1/255.
@@ -107,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_repetition_waits_longest_and_each_before_it_half_as_long() {
+    fn the_last_repetition_waits_four_times_as_long_and_each_before_it_half_of_that() {
         let d = |left| before_loss(LONGEST, left);
-        assert_eq!([0, 1, 2, 3].map(d), [1, 2, 4, 8].map(|part| LONGEST / part));
-        assert_eq!([15, 63, 64, 255].map(|left| d(left).as_micros()), [1, 0, 0, 0]);
+        assert_eq!([0, 1, 2].map(d), [4, 2, 1].map(|times| LONGEST * times));
+        assert_eq!([17, 63, 64, 255].map(|left| d(left).as_micros()), [1, 0, 0, 0]);
     }
 
     #[test]
