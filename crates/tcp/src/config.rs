@@ -69,8 +69,9 @@ pub struct ConnectionConfig {
     pub send_buffer: usize,
     /// Octets of the receive ring to use; 0 or more than there are: all.
     pub receive_buffer: usize,
-    /// Offer or accept timestamps (RFC 7323). Default true: PAWS, and an RTT sample per ACK even
-    /// under loss, for 12 octets a segment.
+    /// Offer or accept timestamps (RFC 7323). Default false: PAWS, and an RTT sample per ACK even
+    /// under loss, cost 12 octets a segment, and where a peer's Linux asks, nothing is lost by
+    /// refusing.
     pub timestamps: bool,
     /// Offer or accept selective acknowledgments (RFC 2018). Default true.
     pub sack: bool,
@@ -101,8 +102,7 @@ pub struct ConnectionConfig {
     /// apart (RFC 9002 §7.7), instead of as fast as the link takes them; less where that would be
     /// longer than five in three of the shortest round trips, as many as a path of five hops
     /// carries. Over several hops of one radio channel a burst meets its own forwarding; a node
-    /// that sleeps has its radio off in the gaps. From the second retransmission timeout in a row
-    /// on, what may be sent then leaves in two halves. Default false.
+    /// that sleeps has its radio off in the gaps. Default true.
     pub pacing: bool,
     /// For a path on which far more is lost by noise than by congestion, and no link tells of it:
     /// two segments may be in flight after a retransmission timeout, where RFC 5681 §3.1 has one,
@@ -162,7 +162,7 @@ impl ConnectionConfig {
         adaptive_mss: false,
         send_buffer: 0,
         receive_buffer: 0,
-        timestamps: true,
+        timestamps: false,
         sack: true,
         ecn: false,
         nagle: true,
@@ -170,7 +170,7 @@ impl ConnectionConfig {
         ack_every: 2,
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_millis(200),
-        pacing: false,
+        pacing: true,
         lossy_path: false,
         rto_max: Duration::from_secs(60),
         random_backoff: false,

@@ -119,6 +119,15 @@ impl Timer {
         }
     }
 
+    /// The one that is due last; never is before everything.
+    pub(crate) fn latest(self, other: Timer) -> Timer {
+        match (self.0, other.0) {
+            (Some(a), Some(b)) if a.before(b) => other,
+            (None, _) => other,
+            _ => self,
+        }
+    }
+
     /// When it is due; see [`Tick::near`].
     pub(crate) fn deadline(self, epoch: Instant) -> Option<Instant> {
         self.0.map(|at| at.near(epoch))

@@ -105,53 +105,40 @@ fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     assert_eq!(s.take_all().len(), 1, "the gap is over");
 }
 
-/// What leaves, and when, from the first retransmission timeout of a lost window on.
-fn timeouts(pacing: bool, octets: usize, during: Duration) -> Vec<(u64, u32, usize)> {
+/// What is sent of a lost window within ten seconds.
+fn timeouts(pacing: bool) -> Vec<(u64, u32, usize)> {
     let (mut s, handle) = measured(pacing);
-    s.ep.send(handle, &vec![1; octets]).unwrap();
+    s.ep.send(handle, &[1; 400]).unwrap();
     let start = s.take().unwrap();
     s.wait(RTT * 4);
-    let sent = s.wait(during);
-    sent.iter()
-        .map(|g| ((g.at - start.at).as_millis(), g.seq - start.seq, g.payload.len()))
-        .collect()
+    let sent = s.wait(Duration::from_secs(10));
+    let since = |g: &Got| ((g.at - start.at).as_millis(), g.seq - start.seq, g.payload.len());
+    sent.iter().map(since).collect()
 }
 
 #[test]
-fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_two_halves() {
-    let seconds = Duration::from_secs(1);
-    let burst = timeouts(false, 400, seconds * 10);
-    let lengths: Vec<_> = burst.iter().map(|(_, seq, len)| (*seq, *len)).collect();
-    assert_eq!(lengths, [(0, 100); 3], "{burst:?}");
-    let paced = timeouts(true, 400, seconds * 10);
-    let lengths: Vec<_> = paced.iter().map(|(_, seq, len)| (*seq, *len)).collect();
-    assert_eq!(lengths, [(0, 100), (0, 50), (50, 50), (0, 50), (50, 50)], "{paced:?}");
-    // As far apart as half a segment's share of the path, and the timer runs from the first.
-    for (halves, whole) in [(1, 1), (3, 2)] {
-        let gap = paced[halves + 1].0 - paced[halves].0;
-        assert!((28..=32).contains(&gap), "{paced:?}");
-        assert!(paced[halves].0.abs_diff(burst[whole].0) < 2, "{paced:?} {burst:?}");
+fn pacing_changes_nothing_of_what_timeouts_send() {
+    let (burst, paced) = (timeouts(false), timeouts(true));
+    assert_eq!(burst.len(), 3, "{burst:?}");
+    for (burst, paced) in burst.iter().zip(&paced) {
+        assert_eq!((burst.1, burst.2), (paced.1, paced.2), "{burst:?} {paced:?}");
+        assert!(burst.0.abs_diff(paced.0) < 2, "{burst:?} {paced:?}");
     }
 }
 
 #[test]
-fn what_is_less_than_a_segment_leaves_in_two_halves_and_no_more() {
-    let sent = timeouts(true, 31, Duration::from_secs(5));
-    let lengths: Vec<_> = sent.iter().map(|(_, seq, len)| (*seq, *len)).collect();
-    assert_eq!(lengths, [(0, 31), (0, 16), (16, 15)], "{sent:?}");
-    let sent = timeouts(true, 1, Duration::from_secs(5));
-    assert_eq!(sent.len(), 2, "{sent:?}");
-}
-
-#[test]
-fn one_half_that_arrives_ends_the_back_off() {
-    let (mut s, handle) = measured(true);
-    s.ep.send(handle, &[1; 400]).unwrap();
-    let first = s.take().unwrap().seq;
-    s.wait(Duration::from_secs(5));
-    assert_eq!(s.ep.info(handle).unwrap().backoff, 2);
-    s.give(ACK, 1, first + 50, b"").unwrap();
-    assert_eq!(s.ep.info(handle).unwrap().backoff, 0);
-    let next = s.wait(RTT);
-    assert_eq!((next[0].seq, next[0].payload.len()), (first + 100, 100), "{next:?}");
+fn who_is_held_back_sends_nothing_until_then_but_what_has_no_flight_before_it() {
+    for pacing in [false, true] {
+        let (mut s, handle) = measured(pacing);
+        let gap = RTT * 2;
+        s.ep.hold_back(s.now, handle, gap).unwrap();
+        s.ep.send(handle, &[1; 200]).unwrap();
+        let first = s.take().expect("nothing is in flight");
+        s.ep.hold_back(s.now, handle, gap).unwrap();
+        s.ep.hold_back(s.now, handle, RTT).unwrap();
+        assert_eq!(s.take_all().len(), 0);
+        let sent = s.wait(RTT * 5 / 2);
+        let waited = sent[0].at - first.at;
+        assert!(waited >= gap && waited < gap + Duration::from_millis(1), "{waited:?}");
+    }
 }

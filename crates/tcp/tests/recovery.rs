@@ -10,7 +10,7 @@ const MS: Duration = Duration::from_millis(1);
 
 /// A server with segments of 400 octets and a round trip of 20 ms; four are on their way.
 fn in_flight(config: ConnectionConfig) -> (Script, Handle) {
-    let config = ConnectionConfig { mss: 400, rto_min: MS * 200, ..config };
+    let config = ConnectionConfig { mss: 400, rto_min: MS * 200, pacing: false, ..config };
     let options = Options { mss: Some(400), sack_permitted: config.sack, ..Options::NONE };
     let (mut s, handle) = Script::server(config, options);
     s.window = 4000;
@@ -149,4 +149,19 @@ fn windows_do_not_shrink_with_a_segment_size_that_is_chosen() {
     assert_eq!(seqs(&s.wait(rto)), [401, 501, 601, 701]);
     let info = s.ep.info(handle).unwrap();
     assert_eq!((info.mss, info.cwnd, info.ssthresh), (100, 400, 800));
+}
+
+#[test]
+fn a_needless_timeout_keeps_the_timer_doubled_until_a_round_trip_is_measured() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
+    let rto = s.ep.info(handle).unwrap().rto;
+    assert_eq!(sent(&s.wait(rto)), [(401, 400)]);
+    // The first one is taken for what was sent again, the second was not sent again (F-RTO).
+    s.give(ACK, 1, 801, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().backoff, 0, "it may have been lost");
+    s.give(ACK, 1, 1201, b"").unwrap();
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.counters.undone, info.backoff), (1, 1));
+    s.give(ACK, 1, 2001, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().backoff, 0, "a round trip has been measured");
 }

@@ -19,6 +19,8 @@ use kinglet_wire::tcp::{Flags, Segment};
 
 /// Losses that the link may tell of, and have repaired at once, without progress in between.
 const MOST_TOLD: u8 = 8;
+/// Doublings that needless timeouts leave at most.
+const MOST_NEEDLESS: u8 = 3;
 /// As many make a link look dead.
 const DEAD_LINK: u8 = 3;
 
@@ -137,8 +139,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.snd.una = ack;
         self.soft_error = None;
         // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
-        // up for as long as every flight loses something.
-        self.backoff = 0;
+        // up for as long as every flight loses something. Where nothing was lost the RTO is too
+        // short, and would be for ever: what was sent again gives no sample. There the rule holds.
+        self.backoff = self.needless;
         self.tries = 0;
         self.recovery.told = 0;
         self.progress_at = Tick::at(now);
@@ -250,7 +253,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if self.recovery.phase != Phase::Open {
             self.recovery.leave();
         }
-        self.backoff = 0;
+        if timeout {
+            self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
+        }
+        self.backoff = self.needless;
         self.counters.undone = self.counters.undone.wrapping_add(1);
     }
 

@@ -209,6 +209,8 @@ pub(crate) struct Connection<C, R> {
     keep_sent: u8,
     /// Doublings of the RTO.
     backoff: u8,
+    /// How many of them stay until a round trip has been measured.
+    needless: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     tries: u8,
     rtx_kind: Rtx,
@@ -232,7 +234,7 @@ pub(crate) struct Connection<C, R> {
     ts_offset: u32,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
-    /// Until then nothing follows what is in flight; only with pacing.
+    /// Until then nothing follows what is in flight: with pacing, or by `hold_back`.
     pace: Timer,
     last_sent: Tick,
     /// When SND.UNA last moved, or when the flight began.
@@ -267,6 +269,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             },
             keep_sent: 0,
             backoff: 0,
+            needless: 0,
             tries: 0,
             mss,
             resent: 0,
@@ -466,6 +469,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     fn take_sample(&mut self, rtt: Duration) {
         self.rtt.sample(rtt);
+        self.needless = 0;
         self.recovery.rack.sampled = true;
     }
 

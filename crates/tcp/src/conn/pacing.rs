@@ -5,7 +5,7 @@ use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::rtt::micros_u32;
 use crate::send::flight::SegmentRecord;
-use crate::timer::Timer;
+use crate::timer::{Tick, Timer};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
@@ -60,6 +60,11 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
     }
 
+    /// Nothing follows what is in flight for this long.
+    pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
+        self.pace = self.pace.latest(Tick::after(now, gap).into());
+    }
+
     pub(super) fn end_gap(&mut self, now: Instant) {
         if self.pace.is_due(now) {
             self.pace.clear();
@@ -77,8 +82,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// in octets, leaves in pieces: then one lost packet, or one lost acknowledgment, does not cost
     /// the next timeout, which is twice as long (RFC 9002 §6.2.4 has two packets for it as well).
     /// The first two are so short that a frame holds them, because a packet of many frames is lost
-    /// with any of them. The rest follows at once, for losses that come in bursts; with pacing it
-    /// is two halves, a gap apart.
+    /// with any of them. The rest follows at once, for losses that come in bursts.
     pub(super) fn loss_room(&self, lost: u32, allowed: u32, room: u32) -> u32 {
         if self.backoff < 2 {
             return room;
@@ -86,10 +90,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let inflight = self.inflight();
         let whole = room.min(if inflight == 0 { lost } else { room });
         let piece = u32::from(PIECE);
-        if self.params.has(Params::PACING) {
-            let half = if inflight == 0 { whole.div_ceil(2) } else { self.window() / 2 };
-            half.max(1).min(room)
-        } else if whole < 4 * piece {
+        if whole < 4 * piece {
             // The pieces of a segment of two frames would be three frames.
             room
         } else if inflight <= piece {

@@ -69,6 +69,21 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.entry(handle)?.conn.segment_loss()
     }
 
+    /// Sends nothing more on a connection for `gap`, unless nothing is in flight: its owner, who
+    /// knows the link, sees that others need the air. With pacing the longer of two gaps holds.
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn hold_back(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        gap: Duration,
+    ) -> Result<(), InvalidHandle> {
+        self.touched(handle)?.conn.hold_back(now, gap);
+        Ok(())
+    }
+
     /// What is expected from the peer of a connection: an acknowledgment, the answer to a SYN or a
     /// probe, the text that is missing below what has arrived, or what an acknowledgment lets it
     /// send. `None` if nothing is: TCP has no reason to listen then (the application may have).

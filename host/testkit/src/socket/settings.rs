@@ -35,6 +35,9 @@ impl Default for Settings {
                 mss: 1440,
                 send_buffer: 65_536,
                 receive_buffer: 65_535,
+                // As Linux, for which scripts are written.
+                timestamps: true,
+                pacing: false,
                 ..ConnectionConfig::DEFAULT
             },
             congestion: Algorithm::default(),
