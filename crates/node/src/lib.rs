@@ -331,6 +331,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod courtesy;
 mod node;
 mod peer;
 mod polling;

@@ -4,6 +4,7 @@
 //! writes the next frame into it, and when it has none, one segment is taken from TCP. Nothing is
 //! formed before it can leave, and a payload is copied once, from the send ring into the slot.
 
+use crate::courtesy::Courtesy;
 use crate::peer::AddressPair;
 use crate::polling::{Poller, Polling};
 use crate::profile::Profile;
@@ -16,7 +17,7 @@ use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits,
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
-use kinglet_time::{Expected, Instant, earliest};
+use kinglet_time::{Duration, Expected, Instant, earliest};
 use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
@@ -32,6 +33,9 @@ pub struct Config {
     pub net: net::Config,
     /// TCP's part.
     pub tcp: tcp::Config,
+    /// Whether own segments leave room for what this node relays: see `docs/decisions/0024`.
+    /// Default true.
+    pub yields: bool,
     /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
     pub polling: Polling,
     /// The mesh's part, except for its `short`, `sleeps` and `seed`, which [`Node::new`] takes
@@ -47,10 +51,19 @@ pub struct Config {
 
 impl Config {
     /// The defaults of all layers for a node with these addresses (a `short` of 0xFFFF is none).
+    /// Link retries are not the standard's but what carried most, and starved nobody, where many
+    /// share the air: 15, with a delay between them that adapts, up to 60 ms.
     /// `seed` and `secret` must differ from node to node and from boot to boot: draw them from the
     /// chip's source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
     pub const fn new(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
-        let mac = mac::Config { short, extended, ..mac::Config::DEFAULT };
+        let mac = mac::Config {
+            short,
+            extended,
+            max_frame_retries: 15,
+            retry_delay_max: Duration::from_millis(60),
+            adaptive_retry_delay: true,
+            ..mac::Config::DEFAULT
+        };
         // The top octets, mixed by multiplication with the golden ratio.
         let [.., second, first] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         let first_tag = u16::from_be_bytes([first, second]);
@@ -58,7 +71,7 @@ impl Config {
         let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
         let (mesh, mesh_prefix) = (mesh::Config::OFF, Ipv6Addr::UNSPECIFIED);
         let polling = Polling::DEFAULT;
-        Config { mac, net, tcp, polling, mesh, mesh_prefix, seed }
+        Config { mac, net, tcp, yields: true, polling, mesh, mesh_prefix, seed }
     }
 }
 
@@ -112,6 +125,7 @@ pub struct Node<P: Profile> {
     /// to it, ends that.
     pub(crate) tcp_is_quiet: bool,
     poller: Poller,
+    courtesy: Courtesy,
     /// The default route leads to the parent.
     has_parent: bool,
     /// The receiver is to be off between frames.
@@ -142,6 +156,7 @@ impl<P: Profile> Node<P> {
             tcp_is_quiet: false,
             sleeps,
             poller: Poller::new(config.polling),
+            courtesy: Courtesy::new(config.yields),
             has_parent: false,
             stats: Stats {
                 unroutable_segments: 0,
@@ -293,6 +308,9 @@ impl<P: Profile> Node<P> {
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
+            if self.net.can_submit() {
+                self.courtesy.left(now);
+            }
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
             let Some(pending) = self.net.pending() else { return };
@@ -367,6 +385,7 @@ impl<P: Profile> Node<P> {
         };
         if payload.len > 0 {
             self.adapt_segments(payload.handle);
+            self.make_room(now, payload.handle);
         }
         // Also a segment without payload has a key, by which the link tells of its loss.
         let body = Body::External { key: payload, len: payload.len };
@@ -392,6 +411,15 @@ impl<P: Profile> Node<P> {
             }
         }
         true
+    }
+
+    /// Holds a connection back that has just sent, if this node relays for others.
+    fn make_room(&mut self, now: Instant, handle: tcp::Handle) {
+        self.courtesy.relayed(now, self.net.stats().forwarded);
+        if let Some(gap) = self.courtesy.taken(now) {
+            // It has just sent, so the handle is valid.
+            let _ = self.tcp.hold_back(now, handle, gap);
+        }
     }
 
     /// Writes the next packet for the host interface of a border router to `buf`; 1280 octets
@@ -543,7 +571,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Changes the MAC's link-retry delay (TCPlp §7.1) from the next retry on.
-    pub const fn set_retry_delay(&mut self, longest: kinglet_time::Duration) {
+    pub const fn set_retry_delay(&mut self, longest: Duration) {
         self.mac.set_retry_delay(longest);
     }
 

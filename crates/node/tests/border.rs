@@ -129,7 +129,7 @@ fn open_to_both(world: &mut World<BorderRouter>, host: &mut Node<BorderRouter>) 
     let listen = ListenConfig::default();
     host.tcp_listen(PORT, listen).unwrap();
     world.nodes[0].tcp_listen(PORT, listen).unwrap();
-    let quick = ConnectionConfig { nagle: false, ..ConnectionConfig::DEFAULT };
+    let quick = ConnectionConfig { nagle: false, pacing: false, ..ConnectionConfig::DEFAULT };
     let handles = [outside(), global(1)]
         .map(|to| world.nodes[1].tcp_connect(world.now, to, PORT, quick).unwrap());
     assert!(world.run(MINUTE, |now, nodes| {
@@ -166,7 +166,7 @@ fn a_silent_host_does_not_stop_the_radio_nor_a_radio_without_answers_the_host() 
     assert_eq!(world.nodes[1].tcp().send(to_mote, &[7; 2_000]), Ok(2_000));
     world.run(Duration::from_millis(5), |_, _| false);
     assert_eq!(world.nodes[1].tcp().send(to_host, &[7; 500]), Ok(500));
-    assert!(world.run(Duration::from_millis(500), |now, nodes| {
+    assert!(world.run(Duration::from_secs(2), |now, nodes| {
         while exchange(now, &mut nodes[1], &mut host) {}
         host.tcp().can_recv(server) == 2_300
     }));

@@ -51,7 +51,13 @@ fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
 /// Both ends of a connection, established by hand.
 fn connected(now: Instant, mss: u16) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
-    let config = ConnectionConfig { mss, nagle: false, ..ConnectionConfig::DEFAULT };
+    let config = ConnectionConfig {
+        mss,
+        nagle: false,
+        timestamps: true,
+        pacing: false,
+        ..ConnectionConfig::DEFAULT
+    };
     nodes[1]
         .tcp_listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
         .unwrap();
@@ -185,7 +191,13 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         let now = Instant::from_secs(1);
         let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
         let mss = nodes[0].mss_for_frames(global(2), frames).unwrap();
-        let config = ConnectionConfig { mss, nagle: false, ..ConnectionConfig::DEFAULT };
+        let config = ConnectionConfig {
+            mss,
+            nagle: false,
+            timestamps: true,
+            pacing: false,
+            ..ConnectionConfig::DEFAULT
+        };
         nodes[1]
             .tcp_listen(
                 80,

@@ -38,6 +38,8 @@ pub fn config(n: u16, boot: u8) -> Config {
     config.tcp.secret[0] = n as u8;
     // Which means software where the radio cannot.
     config.mac.csma = Csma::Hardware;
+    // In some tests no time passes.
+    config.mac.retry_delay_max = kinglet_time::Duration::ZERO;
     config.net.forward = true;
     config
 }

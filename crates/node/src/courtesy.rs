@@ -1,0 +1,121 @@
+//! A node that relays leaves room for what it relays.
+//!
+//! Its own segments need nobody's consent: they wait in no relay, and no hidden terminal is in
+//! their way. Those of others have to come to it first, through air that it fills. So a source one
+//! hop from the border router leaves nothing to one that is four hops away, however fair CSMA-CA
+//! and TCP are. While a node relays, its own segments therefore begin five segment times apart: one
+//! is its own, three are what a segment needs that comes from three or more hops away, as one of
+//! three neighbours can send at a time (TCPlp §7.2), and one is for the acknowledgments of both.
+//! What waits meanwhile is only what TCP has to send, so nothing grows old in a queue. The node
+//! asks nobody and tells nobody.
+
+use kinglet_time::{Duration, Instant};
+
+/// From the beginning of one own segment to that of the next, in segment times.
+const SHARE: u32 = 5;
+/// So long after a packet a node still counts as a relay. A flow that is starved sends seldom, when
+/// its retransmission timer says so; the room has to last until its next attempt.
+const MEMORY: Duration = Duration::from_secs(30);
+/// Weight of the newest segment time: one part in so many.
+const WEIGHT: u32 = 8;
+
+/// What a node knows of how long its segments take, and whether others need it.
+pub(crate) struct Courtesy {
+    yields: bool,
+    /// Packets relayed so far, as the network layer counts them.
+    forwarded: u32,
+    relays_until: Instant,
+    /// When the segment that is being sent was taken from TCP.
+    taken: Option<Instant>,
+    /// How long segments take until their last frame is with the MAC.
+    segment: Duration,
+}
+
+impl Courtesy {
+    pub(crate) const fn new(yields: bool) -> Self {
+        Courtesy {
+            yields,
+            forwarded: 0,
+            relays_until: Instant::ZERO,
+            taken: None,
+            segment: Duration::ZERO,
+        }
+    }
+
+    /// So many packets have been relayed.
+    pub(crate) fn relayed(&mut self, now: Instant, forwarded: u32) {
+        if forwarded != self.forwarded {
+            self.forwarded = forwarded;
+            self.relays_until = now + MEMORY;
+        }
+    }
+
+    /// A segment was taken from TCP. Tells for how long its connection is to be held back.
+    pub(crate) fn taken(&mut self, now: Instant) -> Option<Duration> {
+        self.taken = Some(now);
+        let gap = self.segment * SHARE;
+        (self.yields && now < self.relays_until && gap > Duration::ZERO).then_some(gap)
+    }
+
+    /// The last frame of the segment is with the MAC, or nothing of it is left to be sent.
+    pub(crate) fn left(&mut self, now: Instant) {
+        let Some(taken) = self.taken.take() else { return };
+        let took = now - taken;
+        self.segment = match self.segment {
+            Duration::ZERO => took,
+            old => (old * WEIGHT.saturating_sub(1) + took) / WEIGHT,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_micros(ms * 1_000)
+    }
+
+    /// A segment that takes 50 ms.
+    fn send(courtesy: &mut Courtesy, ms: u64) -> Option<Duration> {
+        let gap = courtesy.taken(at(ms));
+        courtesy.left(at(ms + 50));
+        gap
+    }
+
+    #[test]
+    fn own_segments_follow_at_once_unless_others_are_relayed() {
+        let mut courtesy = Courtesy::new(true);
+        assert_eq!(send(&mut courtesy, 0), None);
+        assert_eq!(send(&mut courtesy, 50), None);
+        courtesy.relayed(at(100), 1);
+        assert_eq!(send(&mut courtesy, 100), Some(Duration::from_millis(250)));
+        courtesy.relayed(at(25_000), 1);
+        assert!(send(&mut courtesy, 30_099).is_some());
+        assert_eq!(send(&mut courtesy, 30_100), None, "30 s after the last packet");
+        courtesy.relayed(at(40_000), 2);
+        assert!(send(&mut courtesy, 40_000).is_some());
+    }
+
+    #[test]
+    fn who_does_not_yield_is_not_held_back() {
+        let mut courtesy = Courtesy::new(false);
+        assert_eq!(send(&mut courtesy, 0), None);
+        courtesy.relayed(at(100), 1);
+        assert_eq!(send(&mut courtesy, 100), None);
+    }
+
+    #[test]
+    fn the_gap_follows_how_long_segments_take() {
+        let mut courtesy = Courtesy::new(true);
+        courtesy.relayed(at(0), 1);
+        assert_eq!(courtesy.taken(at(0)), None, "nothing is known of it yet");
+        courtesy.left(at(50));
+        for n in 1..100 {
+            let _ = courtesy.taken(at(n * 200));
+            courtesy.left(at(n * 200 + 100));
+        }
+        let gap = courtesy.taken(at(20_000)).expect("it relays");
+        assert!(gap > Duration::from_millis(498) && gap <= Duration::from_millis(500), "{gap:?}");
+    }
+}
