@@ -122,7 +122,7 @@ impl Auditor {
         let radio = radio_of(scenario);
         let shadowed = matches!(scenario.medium.propagation,
             Propagation::PathLoss { shadowing_db, .. } if shadowing_db > 0.0);
-        let energy = scenario.radio.cca.is_none_or(|mode| mode == Cca::Energy);
+        let energy = scenario.radio.cca == Cca::Energy;
         let awake = scenario.nodes.iter().all(|place| place.role != Role::Leaf);
         let exact = scenario.radio.drift_ppm == 0 && radio_is_exact(scenario);
         Auditor {
@@ -327,14 +327,14 @@ mod tests {
     use crate::scenario::{Flow, RadioProfile};
 
     fn three_hops() -> Scenario {
-        let mut scenario = Scenario::default().on_line(3, 8.0);
+        let mut scenario = Scenario::default().on_line(3, 8.0).as_tcplp();
         scenario.flows = vec![Flow::bulk(3, 0)];
         scenario
     }
 
     /// The auditor's verdict on these lines of a node 1 with a neighbour 0.
     fn verdict(profile: RadioProfile, lines: &[&str]) -> Audit {
-        let mut scenario = Scenario::default().on_line(1, 8.0);
+        let mut scenario = Scenario::default().on_line(1, 8.0).as_tcplp();
         scenario.radio.profile = profile;
         let mut auditor = Auditor::new(&scenario);
         lines.iter().for_each(|line| auditor.line(line));

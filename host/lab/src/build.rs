@@ -6,8 +6,8 @@ use crate::layout::{Format, TIMESTAMPS};
 use crate::plan::{BUFFER, LabPlan};
 use crate::radio::profile_of;
 use crate::scenario::{
-    self, Buffer, Cca, Csma, Mss, NodeId, Overlap, Propagation, Queue, Role, Routing, Scenario,
-    Source,
+    self, Buffer, Cca, Csma, HostTcp, Mss, NodeId, Overlap, Propagation, Queue, Role, Routing,
+    Scenario, Source,
 };
 use core::net::Ipv6Addr;
 use kinglet::mesh;
@@ -104,8 +104,30 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
     }
 }
 
-/// TCP settings of a scenario, with buffers of their own if given.
+/// TCP settings of a node, or of the host, with buffers of their own if given.
 pub(crate) fn connection(
+    scenario: &Scenario,
+    node: NodeId,
+    send: Option<Buffer>,
+    receive: Option<Buffer>,
+) -> ConnectionConfig {
+    let wire = scenario.wire.as_ref().filter(|_| node == scenario.host());
+    let config = settings(scenario, send, receive);
+    match wire.map(|wire| wire.host) {
+        // Linux has TCP_DELACK_MIN = 40 ms and TCP_INIT_CWND = 10 (`include/net/tcp.h`).
+        Some(HostTcp::Linux) => ConnectionConfig {
+            ack_every: 2,
+            delayed_ack: Duration::from_millis(40),
+            initial_window: 10,
+            pacing: false,
+            link_losses: false,
+            ..config
+        },
+        Some(HostTcp::Same) | None => config,
+    }
+}
+
+fn settings(
     scenario: &Scenario,
     send: Option<Buffer>,
     receive: Option<Buffer>,
@@ -142,11 +164,10 @@ pub(crate) fn listen(connection: ConnectionConfig) -> ListenConfig {
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
     let mut radio = profile_of(scenario.radio.profile);
     radio.cca.mode = match scenario.radio.cca {
-        None => radio.cca.mode,
-        Some(Cca::Energy) => CcaMode::Energy,
-        Some(Cca::Carrier) => CcaMode::Carrier,
-        Some(Cca::Either) => CcaMode::Either,
-        Some(Cca::Both) => CcaMode::Both,
+        Cca::Energy => CcaMode::Energy,
+        Cca::Carrier => CcaMode::Carrier,
+        Cca::Either => CcaMode::Either,
+        Cca::Both => CcaMode::Both,
     };
     radio.cca.threshold_dbm = scenario.radio.cca_threshold_dbm.unwrap_or(radio.cca.threshold_dbm);
     radio
@@ -327,6 +348,7 @@ fn stack(
     let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
     let mut config = Config::new(short_of(node), [0; 8], seed, secret);
     config.mac = mac_of(scenario, node);
+    config.yields = scenario.net.relays_yield;
     config.net.link = config.mac.source();
     let place = &scenario.nodes[node as usize];
     config.net.forward = place.role != Role::Leaf;
@@ -492,7 +514,7 @@ mod tests {
     #[test]
     fn every_setting_of_connections_and_of_polling_arrives() {
         let scenario = Scenario::from_toml("settings.toml", SCENARIO).expect("a scenario");
-        let tcp = connection(&scenario, None, None);
+        let tcp = connection(&scenario, 1, None, None);
         let times = [tcp.delayed_ack, tcp.rto_initial, tcp.rto_min].map(|t| t.as_micros() / 1_000);
         assert_eq!((times, tcp.ack_every), ([350, 2_500, 300], 4));
         assert!(tcp.pacing && tcp.adaptive_mss && tcp.ecn && !tcp.timestamps && !tcp.link_losses);

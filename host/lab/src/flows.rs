@@ -6,8 +6,8 @@ use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
 use crate::apps::http::HttpServer;
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::sense::{
-    self, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling, Source,
-    TAG, TcpUplink, Uplink,
+    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling,
+    Source, TAG, TcpUplink, Uplink,
 };
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::{Ends, Network, Place, address_in, app_at, connection, listen, payload_of};
@@ -103,10 +103,10 @@ impl Builder<'_> {
         let start = Instant::from_micros((flow.start_s * 1e6) as u64);
         match flow.kind {
             FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer } => {
-                let config = connection(scenario, send_buffer, receive_buffer);
+                let config = |node| connection(scenario, node, send_buffer, receive_buffer);
                 let to_port = (address_in(scenario, to), port);
-                let sender = BulkSender::new(to_port, start, bytes, config).recording();
-                let sink = BulkSink::new(port, listen(config));
+                let sender = BulkSender::new(to_port, start, bytes, config(from)).recording();
+                let sink = BulkSink::new(port, listen(config(to)));
                 self.pair((from, Box::new(sender)), (to, Box::new(sink)))
             }
             FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
@@ -116,14 +116,14 @@ impl Builder<'_> {
                 self.pair((from, Box::new(sender)), (to, Box::new(UdpSink::new(port))))
             }
             FlowKind::HttpServer { node, port } => {
-                let config = connection(scenario, None, None);
+                let config = connection(scenario, node, None, None);
                 // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
                 let server = HttpServer::new(port, format!("Mote {node}"), config);
                 self.alone(node, Box::new(server))
             }
             FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
-                let config = connection(scenario, None, None);
+                let config = connection(scenario, from, None, None);
                 let config = ConnectionConfig { fast_open, ..config };
                 let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
                 let requests = Requests { to, start, bytes, pause, config };
@@ -167,7 +167,8 @@ impl Builder<'_> {
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
-        let (uplink, source) = carry(self.scenario, carrier, to_port, (start, coap));
+        let ends = (from, to, to_port);
+        let (uplink, source) = carry(self.scenario, carrier, ends, (start, coap));
         let sensor = Box::new(Anemometer::new(sampling, uplink));
         self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
     }
@@ -196,16 +197,17 @@ fn millis(ms: u32) -> Duration {
 fn carry(
     scenario: &Scenario,
     carrier: Carrier,
-    to: (core::net::Ipv6Addr, u16),
+    (from, server, to): (NodeId, NodeId, (core::net::Ipv6Addr, u16)),
     (start, coap): (Instant, kinglet_coap::Config),
 ) -> (Uplink, Source) {
-    let config = connection(scenario, None, None);
+    let config = connection(scenario, from, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
             let uplink = TcpUplink::new(to, start, config);
             // The server is no mote: its buffers bound nothing.
-            let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config };
+            let server = connection(scenario, server, None, None);
+            let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..server };
             (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
@@ -218,16 +220,26 @@ fn carry(
             (Uplink::Ideal(uplink), Source::Datagrams { port: to.1, padding, oracle })
         }
         Carrier::Coap(rto) => {
+            let payload = message(scenario, payload);
             let config = kinglet_coap::Config { rto, ..coap };
             let uplink = CoapUplink::new(to, payload, Delivery::Confirmable, config);
             let source = Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
             (Uplink::Coap(Box::new(uplink)), source)
         }
         Carrier::NonConfirmable => {
+            let payload = message(scenario, payload);
             let uplink = CoapUplink::new(to, payload, Delivery::NonConfirmable, coap);
             (Uplink::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
         }
     }
+}
+
+/// Octets of readings in a CoAP message that is as long as a TCP segment with `payload` of them, or
+/// as many: the segment has a shorter header without timestamps, and the message must not need a
+/// frame more for it.
+fn message(scenario: &Scenario, payload: usize) -> usize {
+    let tcp = Format::of(&scenario.mac, scenario.tcp.timestamps).tcp;
+    payload.min(payload + tcp - (UDP_HEADER + AROUND).min(payload + tcp))
 }
 
 /// The sender of a bulk transfer, if there is one.

@@ -16,7 +16,7 @@ pub const ROUTES: usize = 64;
 /// TCP connections of a node. Ten at once for a web server, and two to spare.
 pub const CONNECTIONS: usize = 12;
 /// Ports of a node that accept connections.
-pub const LISTENERS: usize = 4;
+pub const LISTENERS: usize = CONNECTIONS;
 
 /// The plan of every simulated node: a border router's tables with larger buffers, so that one type
 /// of node can play every role and experiments can vary windows at run time.

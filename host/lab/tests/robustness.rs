@@ -24,6 +24,7 @@ fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
         mark: 0.2,
         reorder: 0.2,
         reorder_delay_ms: 200,
+        ..Wire::PERFECT
     });
     scenario.tcp.ecn = true;
     let (mote, host) = (3, scenario.host());

@@ -36,7 +36,12 @@ struct Sender {
 impl App<BorderRouter> for Sender {
     fn poll(&mut self, now: Instant, node: &mut Stack) -> bool {
         let handle = *self.handle.get_or_insert_with(|| {
-            let config = ConnectionConfig { mss: 462 + 12, ..ConnectionConfig::DEFAULT };
+            let config = ConnectionConfig {
+                mss: 462 + 12,
+                timestamps: true,
+                pacing: false,
+                ..ConnectionConfig::DEFAULT
+            };
             node.tcp_connect(now, HOST, 80, config).unwrap()
         });
         while self.next <= now {
@@ -127,7 +132,12 @@ impl App<BorderRouter> for Reader {
         if now < Instant::from_secs(1) {
             return false;
         }
-        let config = ConnectionConfig { mss: 462 + 12, ..ConnectionConfig::DEFAULT };
+        let config = ConnectionConfig {
+            mss: 462 + 12,
+            timestamps: true,
+            pacing: false,
+            ..ConnectionConfig::DEFAULT
+        };
         let handle = *self.handle.get_or_insert_with(|| {
             let handle = node.tcp_connect(now, HOST, 80, config).unwrap();
             node.tcp().send(handle, b"GET /").unwrap();

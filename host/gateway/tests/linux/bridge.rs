@@ -92,7 +92,7 @@ pub(crate) struct Bridge<'a> {
 }
 
 const CONFIG: ConnectionConfig =
-    ConnectionConfig { fast_open: true, ecn: true, ..ConnectionConfig::DEFAULT };
+    ConnectionConfig { fast_open: true, ecn: true, timestamps: true, ..ConnectionConfig::DEFAULT };
 
 impl<'a> Bridge<'a> {
     pub(crate) fn new(device: &'a AsyncDevice, seed: u64, case: Case) -> Self {

@@ -132,7 +132,7 @@ fn red_fairness(t: &Table<'_>) -> Option<Finding> {
 }
 
 /// The paper's system at saturation, and Kinglet's own settings.
-const SATURATED: [&str; 2] = ["queue=red-ecn d_ms=40", "queue=red-ecn kinglet"];
+const SATURATED: [&str; 2] = ["queue=red-ecn d_ms=40", "kinglet"];
 
 fn saturation(t: &Table<'_>) -> Option<Finding> {
     let [paper, own] = SATURATED.map(|label| t.mean(label, "fairness"));

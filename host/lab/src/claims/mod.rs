@@ -5,6 +5,7 @@
 mod air;
 mod low_power;
 mod requests;
+mod sharing;
 mod tests_of;
 
 use crate::experiment::{ExperimentResult, Results, Row};

@@ -15,7 +15,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.fig8b.throughput50k" => throughput_50k,
         "tcplp.sec8.1.3.power" => power,
         "kinglet.throughput50k-due" => throughput_50k_due,
-        _ => return None,
+        _ => return super::sharing::test_of(id),
     })
 }
 

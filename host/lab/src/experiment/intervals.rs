@@ -19,20 +19,22 @@ pub(super) fn quantile(run: &RunResult, share: f64) -> Option<f64> {
     stats::quantile(&rates, share)
 }
 
-/// Jain's index, (Σx)² / (n Σx²), among each `together` flows in a row; mean over these groups and
-/// over intervals. It is 1 if all get the same, and 1/n if one gets all.
+/// Jain's index, (Σx)² / (n Σx²). It is 1 if all get the same, and 1/n if one gets all; `None`
+/// where nobody gets anything, and there is nothing to compare.
+pub(super) fn jain(rates: impl Iterator<Item = f64>) -> Option<f64> {
+    let sums = |(n, sum, squares), rate| (n + 1.0, sum + rate, squares + rate * rate);
+    let (n, sum, squares) = rates.fold((0.0, 0.0, 0.0), sums);
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+/// Jain's index among each `together` flows in a row; mean over these groups and over intervals.
 pub(super) fn fairness(run: &RunResult, together: usize) -> Option<f64> {
     let flows = goodputs(run);
-    let jain = |flows: &[Vec<f64>], interval: usize| {
-        let rates = || flows.iter().map(|rates| rates[interval]);
-        let squares: f64 = rates().map(|rate| rate * rate).sum();
-        rates().sum::<f64>().powi(2) / (flows.len() as f64 * squares)
-    };
+    let at = |flows: &[Vec<f64>], interval: usize| jain(flows.iter().map(|rates| rates[interval]));
     let intervals = 0..flows.first()?.len();
     let groups = flows.chunks(together.max(1));
-    let indices = groups.flat_map(|group| intervals.clone().map(|i| jain(group, i)));
-    // Where nobody gets anything there is nothing to compare.
-    let indices: Vec<f64> = indices.filter(|index| index.is_finite()).collect();
+    let indices = groups.flat_map(|group| intervals.clone().filter_map(|i| at(group, i)));
+    let indices: Vec<f64> = indices.collect();
     (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
-use crate::scenario::{Buffer, Flow, Indirect, Leaf, Polling, Role, Scenario};
+use crate::scenario::{Buffer, Flow, Polling, Role, Scenario};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-asleep",
@@ -71,7 +71,6 @@ fn pair(
         scenario.leaf.polling = polling;
         scenario.leaf.expecting_ms = 100;
         let down = direction == "down";
-        scenario.tcp.pacing = polling == Polling::Predictive && !down;
         scenario.flows = vec![if down { Flow::bulk(0, hops) } else { Flow::bulk(hops, 0) }];
         Point {
             label: label(direction, hops, window, sleep_ms, way),
@@ -90,15 +89,13 @@ fn pair(
 }
 
 fn asleep(effort: Effort, hops: u32, window: u16, sleep_ms: u32) -> Scenario {
-    let mut scenario = line_scenario(effort, hops, 40);
+    let mut scenario = line_scenario(effort, hops, 40).as_kinglet();
     let sleep_s = f64::from(sleep_ms) / 1e3;
     scenario.duration_s = 60.0 + sleep_s;
     if let Some(last) = scenario.nodes.last_mut() {
         last.role = Role::Leaf;
     }
-    scenario.leaf = Leaf { sleep_interval_s: sleep_s, ..Leaf::default() };
-    scenario.indirect = Indirect::default();
-    scenario.tcp = scenario.tcp.own();
+    scenario.leaf.sleep_interval_s = sleep_s;
     scenario.tcp.send_buffer = Buffer::Segments(window);
     scenario.tcp.receive_buffer = Buffer::Segments(window);
     scenario

@@ -131,8 +131,6 @@ fn office(effort: Effort, name: &str, leaf: Leaf) -> Scenario {
     };
     scenario.radio.profile = RadioProfile::Nrf52840;
     scenario.radio.drift_ppm = 20;
-    scenario.mac.retry_delay_ms = 40;
-    scenario.mac.adaptive_retry_delay = true;
     scenario.leaf = leaf;
     let sensor = Sensor::new(SENSOR, scenario.host(), Carrier::Tcp);
     scenario.flows = vec![Flow { start_s: 1.0, kind: FlowKind::Anemometer(sensor) }];

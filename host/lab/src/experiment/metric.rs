@@ -1,6 +1,6 @@
 //! What can be read off a finished simulation.
 
-use super::intervals::{fairness, quantile};
+use super::intervals::{fairness, jain, quantile};
 use super::requests;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
@@ -13,8 +13,22 @@ use kinglet_sim::ledger::Cause;
 pub enum Metric {
     /// Application octets that arrived per second, kb/s.
     Goodput,
+    /// The same of all flows together.
+    GoodputSum,
+    /// That of the flow that gets least.
+    GoodputLeast,
+    /// That of the flow with this number, from 0 to 4.
+    GoodputOf(u8),
+    /// Jain's index of the goodput of all flows over the whole run, %.
+    FairnessOfFlows,
+    /// Flows that get less than 0.1 kb/s, which is less than a segment in half a minute.
+    Starved,
+    /// Segments sent again, by all flows, for each that was lost.
+    Repeats,
     /// TCP segments lost in spite of link retries, %.
     SegmentLoss,
+    /// The same of all flows together.
+    SegmentLossOfAll,
     /// Mean round-trip time sample, ms.
     Rtt,
     /// Data frames put on the air by all nodes, retries included.
@@ -51,6 +65,8 @@ pub enum Metric {
     Mss,
     /// Readings that arrived, of those whose fate is known, by what carried them; %.
     Reliability(Carrier),
+    /// The same of the sensor of which least arrived.
+    ReliabilityLeast(Carrier),
     /// Share of time with a sensor's radio on, mean over those with this carrier; %.
     RadioDutyCycle(Carrier),
     /// The same in an hour from the start of the simulation, counted from 0; %.
@@ -119,7 +135,17 @@ impl Metric {
     pub const fn name(self) -> &'static str {
         match self {
             Metric::Goodput => "goodput",
-            Metric::SegmentLoss => "segment_loss",
+            Metric::GoodputSum => "goodput_sum",
+            Metric::GoodputLeast => "goodput_least",
+            Metric::GoodputOf(0) => "goodput_first",
+            Metric::GoodputOf(1) => "goodput_second",
+            Metric::GoodputOf(2) => "goodput_third",
+            Metric::GoodputOf(3) => "goodput_fourth",
+            Metric::GoodputOf(_) => "goodput_fifth",
+            Metric::FairnessOfFlows => "fairness",
+            Metric::Starved => "starved",
+            Metric::Repeats => "repeats",
+            Metric::SegmentLoss | Metric::SegmentLossOfAll => "segment_loss",
             Metric::Rtt => "rtt",
             Metric::Frames => "frames",
             Metric::FramesPerKb => "frames_per_kb",
@@ -137,6 +163,7 @@ impl Metric {
             Metric::CwndFull => "cwnd_full",
             Metric::Mss => "mss",
             Metric::Reliability(_) => "reliability",
+            Metric::ReliabilityLeast(_) => "reliability_least",
             Metric::RadioDutyCycle(_) => "radio_duty_cycle",
             Metric::RadioDutyCycleInHour(..) => "radio_duty_cycle_in_hour",
             Metric::RadioDutyCycleAtNight(_) => "radio_duty_cycle_night",
@@ -173,10 +200,18 @@ impl Metric {
     /// Unit in results.
     pub const fn unit(self) -> &'static str {
         match self {
-            Metric::Goodput | Metric::Median | Metric::LowerQuartile | Metric::UpperQuartile => {
-                "kb/s"
-            }
+            Metric::Goodput
+            | Metric::GoodputSum
+            | Metric::GoodputLeast
+            | Metric::GoodputOf(_)
+            | Metric::Median
+            | Metric::LowerQuartile
+            | Metric::UpperQuartile => "kb/s",
+            Metric::Starved => "flows",
+            Metric::Repeats => "per loss",
             Metric::SegmentLoss
+            | Metric::SegmentLossOfAll
+            | Metric::FairnessOfFlows
             | Metric::CwndFull
             | Metric::Unacknowledged
             | Metric::AccessFailures => "%",
@@ -193,6 +228,7 @@ impl Metric {
             Metric::FastRetransmissions | Metric::Timeouts => "events",
             Metric::Mss => "B",
             Metric::Reliability(_)
+            | Metric::ReliabilityLeast(_)
             | Metric::RadioDutyCycle(_)
             | Metric::RadioDutyCycleInHour(..)
             | Metric::RadioDutyCycleAtNight(_)
@@ -249,10 +285,30 @@ impl Metric {
             Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
             Metric::Failed => Some(f64::from(flow.failed)),
             _ => self
-                .of_mac(run)
+                .of_all_flows(run)
+                .or_else(|| self.of_mac(run))
                 .or_else(|| self.of_leaf(scenario, run))
                 .or_else(|| self.of_flows(scenario, run))
                 .or_else(|| self.of_nodes(scenario, run)),
+        }
+    }
+
+    /// What is read off all flows, whatever they are; `None` for other metrics.
+    fn of_all_flows(self, run: &RunResult) -> Option<f64> {
+        let rates = || run.flows.iter().map(|flow| flow.goodput_kbps);
+        let sum = |count: &dyn Fn(&FlowResult) -> u64| run.flows.iter().map(count).sum::<u64>();
+        let (sent, received) = (sum(&|f| f.segments_sent), sum(&|f| f.segments_received));
+        let lost = sent.saturating_sub(received) as f64;
+        match self {
+            Metric::GoodputSum => Some(rates().sum()),
+            Metric::GoodputLeast => rates().reduce(f64::min),
+            Metric::GoodputOf(flow) => rates().nth(flow.into()),
+            Metric::FairnessOfFlows => Some(jain(rates())? * 100.0),
+            Metric::Starved => Some(rates().filter(|rate| *rate < 0.1).count() as f64),
+            // As if one had been lost, where none was.
+            Metric::Repeats => Some(sum(&|f| f.retransmissions) as f64 / lost.max(1.0)),
+            Metric::SegmentLossOfAll => (sent > 0).then(|| lost / sent as f64 * 100.0),
+            _ => None,
         }
     }
 
@@ -306,6 +362,11 @@ impl Metric {
         match self {
             Metric::Reliability(carrier) => {
                 over(carrier, &|flow| Some(flow.readings.as_ref()?.reliability()? * 100.0))
+            }
+            Metric::ReliabilityLeast(carrier) => {
+                let shares = sensors(carrier, scenario, run)
+                    .filter_map(|flow| flow.readings.as_ref()?.reliability());
+                Some(shares.reduce(f64::min)? * 100.0)
             }
             Metric::Resent(carrier) => {
                 over(carrier, &|flow| Some(per_hour(flow.retransmissions, run)))

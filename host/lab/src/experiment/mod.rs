@@ -8,6 +8,8 @@
 mod air;
 mod intervals;
 mod kinglet_asleep;
+mod kinglet_fair;
+mod kinglet_load;
 mod kinglet_sleep;
 mod metric;
 mod radio_time;
@@ -212,7 +214,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 22] = [
+    static ALL: [Experiment; 24] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -235,6 +237,8 @@ pub fn all() -> &'static [Experiment] {
         tcplp_response_size::EXPERIMENT,
         kinglet_sleep::EXPERIMENT,
         kinglet_asleep::EXPERIMENT,
+        kinglet_load::EXPERIMENT,
+        kinglet_fair::EXPERIMENT,
     ];
     &ALL
 }
@@ -251,13 +255,12 @@ fn nothing_to_simulate(_: Effort) -> Vec<Point> {
 
 /// A bulk transfer along a line of `hops`, with TCPlp's parameters of §7 and the given retry delay.
 fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
-    let mut scenario = Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M);
+    let mut scenario =
+        Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M).as_tcplp();
     scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
     scenario.duration_s = effort.seconds();
     scenario.mac = crate::scenario::Mac { retry_delay_ms, ..crate::scenario::Mac::tcplp() };
     scenario.tcp.mss = crate::scenario::Mss::Bytes(462);
-    // The paper's TCP heard nothing from its link.
-    scenario.tcp.link_losses = false;
     scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];
     scenario
 }

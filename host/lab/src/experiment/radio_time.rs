@@ -28,7 +28,7 @@ const CHANGES: [(&str, Change); 8] = [
     (" cpu=fitted", |scenario| scenario.radio.host_cost = HostCost::FittedTcplp),
     (" cpu=none", |scenario| scenario.radio.host_cost = HostCost::Micros(0)),
     // The part senses energy from -80 dBm on, which the next but one room does not reach.
-    (" cca=carrier", |scenario| scenario.radio.cca = Some(Cca::Carrier)),
+    (" cca=carrier", |scenario| scenario.radio.cca = Cca::Carrier),
     (" interference=double", |scenario| {
         scenario.interference.iter_mut().for_each(|source| source.share *= 2.0);
     }),
@@ -64,7 +64,7 @@ pub(super) fn points(effort: Effort) -> Vec<Point> {
 /// Kinglet's settings by day, with the part's assessment of the channel and with carrier sense.
 fn own(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (suffix, cca) in [("", None), (" cca=carrier", Some(Cca::Carrier))] {
+    for (suffix, cca) in [("", Cca::Either), (" cca=carrier", Cca::Carrier)] {
         let mut scenario = office(Settings::Kinglet, 5, [TCP, COAP, COAP, TCP], 64).by_day();
         scenario.start_hour = HOURS[1].1;
         scenario.duration_s = seconds(effort);

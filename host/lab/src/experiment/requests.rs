@@ -2,7 +2,7 @@
 
 use super::Effort;
 use crate::apps::coap::{Method, PORT};
-use crate::scenario::{Flow, FlowKind, Indirect, Leaf, Polling, Role, Scenario};
+use crate::scenario::{Flow, FlowKind, Leaf, Polling, Role, Scenario};
 use kinglet_coap::Rto;
 
 /// The leaf that serves: number 12 of the paper, three hops from the border router.
@@ -63,20 +63,13 @@ pub(super) fn scenario(
     bytes: u32,
     pause_ms: u32,
 ) -> Scenario {
-    let mut scenario = Scenario::office();
-    scenario.duration_s = effort.seconds() * 2.5;
-    // Kinglet's own way is a point of its own.
+    // Kinglet's own way is a point of its own; the others are what the paper's nodes did (§8.4,
+    // §9).
     let ours = matches!(link, Link::Predictive(_));
-    if ours {
-        (scenario.mac, scenario.tcp) = (scenario.mac.own(), scenario.tcp.own());
-    } else {
-        // What the paper's nodes did (§8.4, §9).
-        scenario.mac.retry_delay_ms = 40;
-        scenario.tcp.link_losses = false;
-    }
+    let mut scenario = if ours { Scenario::office() } else { Scenario::office().as_tcplp() };
+    scenario.duration_s = effort.seconds() * 2.5;
     // TCPlp's port (`tcp_timer.h`), and CoAP's first timeout: longer than the server sleeps.
     scenario.tcp.initial_rto_ms = FIRST_TIMEOUT_MS;
-    scenario.indirect = if ours { Indirect::default() } else { Indirect::tcplp() };
     scenario.leaf = leaf(link);
     if link == Link::AlwaysOn {
         // At the same place, with the same neighbour.

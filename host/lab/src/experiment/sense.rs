@@ -3,9 +3,7 @@
 
 use super::{Effort, Metric, Row};
 use crate::chart::{Bars, Figure};
-use crate::scenario::{
-    Buffer, Carrier, Flow, FlowKind, HostCost, Indirect, Leaf, Mss, NodeId, Scenario, Sensor,
-};
+use crate::scenario::{Buffer, Carrier, Flow, FlowKind, HostCost, Mss, NodeId, Scenario, Sensor};
 use kinglet_coap::Rto;
 
 /// Nodes 12 to 15 of the paper.
@@ -81,22 +79,20 @@ pub(super) fn office(
     carriers: [Carrier; 4],
     batch: u16,
 ) -> Scenario {
-    let mut scenario = Scenario::office();
+    let mut scenario = match settings {
+        Settings::Paper => Scenario::office().as_tcplp(),
+        Settings::Kinglet => Scenario::office(),
+    };
     scenario.radio.host_cost = HostCost::Measured;
     scenario.tcp.mss = Mss::Frames(frames);
-    // The paper's code: ten attempts, up to 40 ms apart.
-    scenario.mac.max_frame_retries = 9;
-    scenario.mac.retry_delay_ms = 40;
     match settings {
         Settings::Paper => {
-            scenario.leaf = Leaf::tcplp();
-            scenario.indirect = Indirect::tcplp();
-            scenario.tcp.link_losses = false;
+            // Its code: ten attempts.
+            scenario.mac.max_frame_retries = 9;
             scenario.tcp.send_buffer = Buffer::Bytes(PAPER_BUFFER);
             scenario.tcp.receive_buffer = Buffer::Bytes(PAPER_BUFFER);
         }
         Settings::Kinglet => {
-            scenario.tcp = scenario.tcp.own();
             scenario.tcp.send_buffer = Buffer::Bytes(KINGLET_BUFFERS.0);
             scenario.tcp.receive_buffer = Buffer::Bytes(KINGLET_BUFFERS.1);
         }

@@ -3,9 +3,7 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::apps::sense::LEN;
 use crate::chart::{Figure, curves};
-use crate::scenario::{
-    Carrier, Flow, FlowKind, Indirect, Leaf, Mss, Net, NodeId, Queue, Scenario, Sensor,
-};
+use crate::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Queue, Scenario, Sensor};
 use kinglet_coap::Rto;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -59,7 +57,7 @@ fn plan(effort: Effort) -> Vec<Point> {
                 label: format!("{name} load_kbps={load}"),
                 series,
                 x: LEN as f64 * 8.0 / f64::from(period_ms),
-                scenario: if is_own { own(scenario) } else { scenario },
+                scenario: if is_own { scenario.as_kinglet() } else { scenario },
                 metrics: METRICS,
                 timeline_s: None,
             });
@@ -70,20 +68,15 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 /// All leaves of the office report to the host, a reading every `period_ms` each.
 pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenario {
-    let mut scenario = Scenario::office();
+    let mut scenario = Scenario::office().as_tcplp();
     // Four intervals of 40 s and the first, or two.
     scenario.duration_s = match effort {
         Effort::Quick => 120.0,
         Effort::Full => 200.0,
     };
-    scenario.mac.retry_delay_ms = 40;
-    scenario.indirect = Indirect::tcplp();
-    scenario.leaf = Leaf::tcplp();
-    scenario.net = Net { queue: Queue::Red, ..Net::default() };
+    scenario.net.queue = Queue::Red;
     scenario.tcp.mss = Mss::Frames(3);
     scenario.tcp.ecn = true;
-    // The paper's TCP heard nothing from its link.
-    scenario.tcp.link_losses = false;
     let to = scenario.host();
     let kind = |from| {
         let sensor = Sensor { period_ms, batch: 1, ..Sensor::new(from, to, carrier) };
@@ -91,17 +84,6 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
     };
     scenario.flows = LEAVES.map(|leaf| Flow { start_s: 1.0, kind: kind(leaf) }).collect();
     scenario
-}
-
-/// The same with Kinglet's own settings instead of the paper's.
-pub(super) fn own(scenario: Scenario) -> Scenario {
-    Scenario {
-        mac: scenario.mac.own(),
-        tcp: scenario.tcp.own(),
-        leaf: Leaf::default(),
-        indirect: Indirect::default(),
-        ..scenario
-    }
 }
 
 /// Nobody gets more than it offers.

@@ -50,9 +50,9 @@ const CONTROL: &str = "nobody hidden";
 /// in dBm.
 const WEAK_DBM: f64 = -85.0;
 /// With them: series, label suffix, what makes the channel busy.
-const WEAK: [(&str, &str, Option<Cca>); 2] = [
-    ("weak links, energy", " rssi_dbm=-85", None),
-    ("weak links, carrier", " rssi_dbm=-85 cca=carrier", Some(Cca::Carrier)),
+const WEAK: [(&str, &str, Cca); 2] = [
+    ("weak links, energy", " rssi_dbm=-85", Cca::Energy),
+    ("weak links, carrier", " rssi_dbm=-85 cca=carrier", Cca::Carrier),
 ];
 
 /// How many hops share the channel: three in a row, or all if everyone senses everyone.

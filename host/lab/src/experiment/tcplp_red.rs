@@ -1,6 +1,6 @@
 //! §8: fairness of simultaneous flows, with and without random early detection at relays.
 
-use super::tcplp_flows::{event, own};
+use super::tcplp_flows::event;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
 use crate::scenario::{
@@ -90,19 +90,22 @@ fn plan(effort: Effort) -> Vec<Point> {
             let label = format!("queue=red-ecn {d} retries={retries}");
             points.push(point(label, "attempts", retries.into(), scenario));
         }
-        let mut scenario = own(event(effort, Carrier::Tcp, PERIOD_MS));
-        scenario.mac.max_frame_retries = Mac::default().max_frame_retries;
-        points.push(point("queue=red-ecn kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
+        let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS).as_kinglet();
+        scenario.mac.max_frame_retries = Mac::tcplp().max_frame_retries;
+        points.push(point("kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
     }
-    let scenario = own(event(effort, Carrier::Tcp, PERIOD_MS));
-    points.push(point("queue=red-ecn kinglet".to_owned(), "Kinglet", 15, scenario.clone()));
+    let ours = event(effort, Carrier::Tcp, PERIOD_MS).as_kinglet();
+    points.push(point("kinglet".to_owned(), "Kinglet", 15, ours.clone()));
+    let red = with_queue(ours.clone(), Queue::Red, true);
+    points.push(point("kinglet queue=red-ecn".to_owned(), "Kinglet", 15, red));
     // The part senses energy from -80 dBm on, which the next but one room does not reach.
-    for (label, mut scenario) in [
-        ("queue=red-ecn d_ms=40 cca=carrier", event(effort, Carrier::Tcp, PERIOD_MS)),
-        ("queue=red-ecn kinglet cca=carrier", scenario),
+    let paper = event(effort, Carrier::Tcp, PERIOD_MS);
+    for (label, cca, mut scenario) in [
+        ("queue=red-ecn d_ms=40 cca=carrier", Cca::Carrier, paper),
+        ("kinglet cca=energy", Cca::Energy, ours),
     ] {
-        scenario.radio.cca = Some(Cca::Carrier);
-        points.push(point(label.to_owned(), "carrier sense", 0, scenario));
+        scenario.radio.cca = cca;
+        points.push(point(label.to_owned(), "other channel assessment", 0, scenario));
     }
     points
 }
@@ -125,7 +128,8 @@ fn around_one_relay(effort: Effort) -> Scenario {
     nodes.extend(senders.map(|at| place(at, Role::Router)));
     let office = event(effort, Carrier::Tcp, FAST_MS);
     let (duration_s, mac, tcp) = (office.duration_s, office.mac, office.tcp);
-    let base = Scenario { duration_s, mac, tcp, nodes, ..Scenario::default() };
+    let base = Scenario { duration_s, nodes, ..Scenario::default() };
+    let base = Scenario { mac, tcp, ..base.as_tcplp() };
     let to = base.host();
     let kind = |from: NodeId| {
         let sensor = Sensor { period_ms: FAST_MS, batch: 1, ..Sensor::new(from, to, Carrier::Tcp) };

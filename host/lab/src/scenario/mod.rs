@@ -123,6 +123,43 @@ impl Scenario {
         self
     }
 
+    /// The same network with the settings of TCPlp's nodes, as far as it gives them: clear channel
+    /// assessment as the driver of the part has it, `d` = 40 ms, its TCP and polling.
+    #[must_use]
+    pub fn as_tcplp(self) -> Self {
+        Scenario {
+            radio: Radio { cca: Cca::Energy, ..self.radio },
+            mac: Mac {
+                security: self.mac.security,
+                reserved_security_bytes: self.mac.reserved_security_bytes,
+                ..Mac::tcplp()
+            },
+            tcp: Tcp::tcplp(),
+            leaf: Leaf::tcplp(),
+            indirect: Indirect::tcplp(),
+            net: Net { relays_yield: false, ..self.net },
+            ..self
+        }
+    }
+
+    /// The same network with all defaults of Kinglet's; frames stay as long.
+    #[must_use]
+    pub fn as_kinglet(self) -> Self {
+        Scenario {
+            radio: Radio { cca: Radio::default().cca, ..self.radio },
+            mac: Mac {
+                security: self.mac.security,
+                reserved_security_bytes: self.mac.reserved_security_bytes,
+                ..Mac::default()
+            },
+            tcp: Tcp::default(),
+            leaf: Leaf::default(),
+            indirect: Indirect::default(),
+            net: Net { routing: self.net.routing, ..Net::default() },
+            ..self
+        }
+    }
+
     /// The number of the host behind the border router, whether there is one or not.
     pub fn host(&self) -> NodeId {
         self.nodes.len() as NodeId
@@ -167,13 +204,15 @@ pub struct Radio {
     pub drift_ppm: u32,
     /// CPU time that a node spends on what it sends and receives.
     pub host_cost: HostCost,
-    /// What makes the channel busy, if not what the profile says.
-    pub cca: Option<Cca>,
+    /// What makes the channel busy.
+    pub cca: Cca,
     /// The threshold of energy for that in dBm, if not the profile's.
     pub cca_threshold_dbm: Option<f64>,
 }
 
 impl Default for Radio {
+    /// A channel is busy by energy or by a frame, as both parts can have it: energy alone does not
+    /// notice the weak links of a building, and a frame alone not who speaks something else.
     fn default() -> Self {
         Radio {
             profile: RadioProfile::At86rf233,
@@ -181,7 +220,7 @@ impl Default for Radio {
             tx_power_dbm: 0.0,
             drift_ppm: 0,
             host_cost: HostCost::Micros(0),
-            cca: None,
+            cca: Cca::Either,
             cca_threshold_dbm: None,
         }
     }
@@ -383,16 +422,17 @@ pub struct Mac {
 }
 
 impl Default for Mac {
-    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4). Retries: the most that the table allows,
-    /// as TCPlp's port of OpenThread makes 10 attempts. Security as every real network has it.
+    /// What a node has by default ([`kinglet::Config::new`]; `docs/decisions/0024` says why):
+    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4), OpenThread's retries, a delay between
+    /// them that adapts. Security as every real network has it.
     fn default() -> Self {
         Mac {
             min_be: 3,
             max_be: 5,
             max_csma_backoffs: 4,
-            max_frame_retries: 7,
-            retry_delay_ms: 0,
-            adaptive_retry_delay: false,
+            max_frame_retries: 15,
+            retry_delay_ms: 60,
+            adaptive_retry_delay: true,
             csma: Csma::Software,
             security: true,
             reserved_security_bytes: 0,
@@ -408,17 +448,18 @@ impl Mac {
     }
 
     /// The frames of TCPlp's §6 and §7, not secured. The octets reserved are the most with which
-    /// five frames carry its 462 octets; `docs/decisions/0002` has the arithmetic.
+    /// five frames carry its 462 octets; `docs/decisions/0002` has the arithmetic. Retries: the
+    /// most that table 8-94 allows, as TCPlp's port of OpenThread makes 10 attempts; d is its
+    /// §7.1's.
     pub fn tcplp() -> Self {
-        Mac { security: false, reserved_security_bytes: 7, ..Mac::default() }
-    }
-
-    /// Kinglet's own where several flows share the air: d adapts, up to the 40 ms of TCPlp §7.1,
-    /// and a frame has as many attempts as OpenThread's default gives it, for what a relay gives
-    /// up is what has come furthest (`docs/decisions/0019-adaptive-retry-delay.md`).
-    #[must_use]
-    pub fn own(self) -> Self {
-        Mac { adaptive_retry_delay: true, retry_delay_ms: 40, max_frame_retries: 15, ..self }
+        Mac {
+            max_frame_retries: 7,
+            retry_delay_ms: 40,
+            adaptive_retry_delay: false,
+            security: false,
+            reserved_security_bytes: 7,
+            ..Mac::default()
+        }
     }
 }
 
@@ -466,10 +507,8 @@ pub struct Tcp {
 }
 
 impl Default for Tcp {
-    /// Segments of five frames and buffers of four segments, as in TCPlp §6.2 and §7 (where they
-    /// are 462 octets); FreeBSD's delayed acknowledgement of 100 ms and every second segment, which
-    /// TCPlp inherits; FreeBSD's and TCPlp's slop of 200 ms between SRTT and RTO; Nagle on as RFC
-    /// 9293 wants it; timestamps and SACK as TCPlp.
+    /// What a connection has by default ([`kinglet::tcp::ConnectionConfig::DEFAULT`]). Segments of
+    /// five frames and buffers of four segments, as in TCPlp §6.2 and §7.
     fn default() -> Self {
         Tcp {
             mss: Mss::Frames(5),
@@ -482,8 +521,8 @@ impl Default for Tcp {
             nagle: true,
             initial_rto_ms: 1_000,
             min_rto_ms: 200,
-            pacing: false,
-            timestamps: true,
+            pacing: true,
+            timestamps: false,
             sack: true,
             ecn: false,
         }
@@ -491,20 +530,11 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    /// Kinglet's own over several hops and to nodes that sleep
-    /// (`docs/decisions/0018-low-power.md`): the segments of a window do not meet each other on
-    /// their way, and the other end answers them together, within the longest delay that Linux has
-    /// (`TCP_DELACK_MAX`).
-    #[must_use]
-    pub fn own(self) -> Self {
-        Tcp {
-            link_losses: true,
-            pacing: true,
-            timestamps: false,
-            ack_every: 4,
-            ack_delay_ms: 200,
-            ..self
-        }
+    /// TCPlp's: timestamps, no pacing, and it heard nothing from its link. It inherits FreeBSD's
+    /// delayed acknowledgement of 100 ms and every second segment, and the slop of 200 ms between
+    /// SRTT and RTO.
+    pub fn tcplp() -> Self {
+        Tcp { link_losses: false, pacing: false, timestamps: true, ..Tcp::default() }
     }
 }
 
@@ -577,6 +607,19 @@ pub struct Wire {
     pub reorder: f64,
     /// Longest time that it is held back, in milliseconds; the time is uniformly random.
     pub reorder_delay_ms: u32,
+    /// Whose TCP the host has.
+    pub host: HostTcp,
+}
+
+/// Whose TCP the host behind the border router has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostTcp {
+    /// The same settings as all nodes.
+    Same,
+    /// Linux's habits: an acknowledgement with every second segment or after 40 ms
+    /// (`TCP_DELACK_MIN`), ten segments to begin with, timestamps if asked. Its CUBIC is not there: with windows of
+    /// four to eight segments CUBIC grows as Reno does (RFC 9438 §4.3).
+    Linux,
 }
 
 impl Wire {
@@ -590,6 +633,7 @@ impl Wire {
         mark: 0.0,
         reorder: 0.0,
         reorder_delay_ms: 200,
+        host: HostTcp::Same,
     };
 }
 

@@ -4,8 +4,8 @@ use super::error::ScenarioError;
 use super::flow::flow;
 use super::read::{Reader, Source};
 use super::{
-    Buffer, Cca, Csma, DISC_RSSI_DBM, Fault, HostCost, Indirect, Link, Mac, Medium, Mss, NodeId,
-    NodePlace, Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire,
+    Buffer, Cca, Csma, DISC_RSSI_DBM, Fault, HostCost, HostTcp, Indirect, Link, Mac, Medium, Mss,
+    NodeId, NodePlace, Overlap, Propagation, Radio, RadioProfile, Role, Scenario, Tcp, Wire,
 };
 use super::{interference, places, sleep};
 use kinglet_sim::profile::NOISE_FLOOR_DBM;
@@ -92,7 +92,7 @@ fn radio(table: Option<Reader<'_>>, default: Radio) -> Result<Radio> {
         (None, Some(preset)) => preset,
         (None, None) => default.host_cost,
     };
-    let cca = t.choice_opt("cca", &Cca::ALL.map(|mode| (mode.name(), mode)))?.or(default.cca);
+    let cca = t.choice("cca", &Cca::ALL.map(|mode| (mode.name(), mode)), default.cca)?;
     let threshold = t.number_opt("cca_threshold_dbm", -120.0..=0.0)?;
     let cca_threshold_dbm = threshold.or(default.cca_threshold_dbm);
     t.finish()?;
@@ -296,6 +296,7 @@ fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
         reorder: t.number("reorder", 0.0..=1.0, d.reorder)?,
         reorder_delay_ms: t.integer("reorder_delay_ms", 0..=60_000, d.reorder_delay_ms.into())?
             as u32,
+        host: t.choice("host", &[("same", HostTcp::Same), ("linux", HostTcp::Linux)], d.host)?,
     };
     t.finish()?;
     Ok(wire)

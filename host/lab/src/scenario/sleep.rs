@@ -112,6 +112,8 @@ pub struct Net {
     pub queue_packets: u8,
     /// Who decides on routes.
     pub routing: Routing,
+    /// Own segments of a relay leave room for what it relays.
+    pub relays_yield: bool,
 }
 
 /// Who decides on routes.
@@ -135,7 +137,12 @@ pub enum Queue {
 impl Default for Net {
     /// The length of the queue that the stack's plan for routers has ([`kinglet::Router`]).
     fn default() -> Self {
-        Net { queue: Queue::TailDrop, queue_packets: 10, routing: Routing::Static }
+        Net {
+            queue: Queue::TailDrop,
+            queue_packets: 10,
+            routing: Routing::Static,
+            relays_yield: true,
+        }
     }
 }
 
@@ -193,6 +200,7 @@ pub(super) fn net(table: Option<Reader<'_>>) -> Result<Net> {
         queue: t.choice("queue", &queues, d.queue)?,
         queue_packets: t.integer("queue_packets", 1..=20, d.queue_packets.into())? as u8,
         routing: t.choice("routing", &routings, d.routing)?,
+        relays_yield: t.boolean("relays_yield", d.relays_yield)?,
     };
     t.finish()?;
     Ok(net)

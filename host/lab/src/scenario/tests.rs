@@ -98,7 +98,7 @@ fn the_annotated_example_parses_and_says_what_the_defaults_are() {
     let default = Scenario::default();
     assert_eq!(scenario.radio, default.radio);
     assert_eq!(scenario.medium, default.medium);
-    assert_eq!(scenario.mac, Mac { retry_delay_ms: 40, ..default.mac });
+    assert_eq!(scenario.mac, default.mac);
     assert_eq!((scenario.indirect, scenario.leaf), (default.indirect, default.leaf));
     assert_eq!((scenario.net, scenario.tcp), (default.net, default.tcp));
     assert_eq!(scenario.nodes.len(), 4);
@@ -173,7 +173,8 @@ fn the_channel_is_assessed_as_the_scenario_says() {
         let text = format!("{LINE}[radio]\n{keys}\n");
         build::radio_of(&Scenario::from_toml("r.toml", &text).expect("valid")).cca
     };
-    assert_eq!(of(""), AT86RF233.cca);
+    assert_eq!(of("cca = \"energy\""), AT86RF233.cca);
+    assert_eq!(of("").mode, CcaMode::Either);
     assert_eq!(of("profile = \"nrf52840\"").threshold_dbm, -75.0);
     let changed = of("cca = \"either\"\ncca_threshold_dbm = -90");
     assert_eq!((changed.mode, changed.threshold_dbm), (CcaMode::Either, -90.0));

@@ -13,7 +13,9 @@ use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Stats};
 pub(super) const PATH: &str = "anemometer";
 /// The most octets of readings in a message: what a datagram holds beside header, token, path,
 /// payload marker and tag.
-const MOST: usize = MAX_DATAGRAM - HEADER_LEN - 4 - (1 + PATH.len()) - 1 - TAG;
+const MOST: usize = MAX_DATAGRAM - AROUND;
+/// Octets of a message that are no readings.
+pub(crate) const AROUND: usize = HEADER_LEN + 4 + (1 + PATH.len()) + 1 + TAG;
 
 /// One message at a time to the sink.
 pub struct CoapUplink {

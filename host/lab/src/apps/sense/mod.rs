@@ -11,6 +11,7 @@ mod reading;
 mod sink;
 mod tcp;
 
+pub(crate) use coap::AROUND;
 pub use coap::CoapUplink;
 pub use ideal::{IdealUplink, Oracle};
 pub use reading::{LEN, TAG};

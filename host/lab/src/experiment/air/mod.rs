@@ -167,9 +167,11 @@ fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario
     let mut scenario = Scenario {
         name: format!("{n} saturated senders"),
         duration_s: effort.seconds() / 2.0,
-        mac: Mac { security: false, max_frame_retries: 3, ..Mac::default() },
-        ..Scenario::default()
+        ..Scenario::default().as_tcplp()
     };
+    // The standard's retries, and nothing but CSMA-CA between them.
+    scenario.mac = Mac { max_frame_retries: 3, retry_delay_ms: 0, ..scenario.mac };
+    scenario.mac.security = false;
     scenario.radio.profile = radio;
     scenario.medium.overlap = Overlap::Strict;
     let router = (1..=n).map(|index| place(index, Role::Router));
