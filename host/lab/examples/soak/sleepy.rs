@@ -9,7 +9,7 @@ use kinglet_lab::apps::coap::{CoapClient, Method};
 use kinglet_lab::apps::http_client::HttpClient;
 use kinglet_lab::apps::sense::ReadingSink;
 use kinglet_lab::apps::udp::UdpSink;
-use kinglet_lab::build::{Ends, Network, app_at, network};
+use kinglet_lab::build::{Ends, Network, app_at, network, restart};
 use kinglet_lab::scenario::{
     Carrier, Csl, Flow, FlowKind, Indirect, NodeId, Polling, Queue, RadioProfile, Routing,
     Scenario, Sensor,
@@ -151,7 +151,7 @@ fn trouble(
     network: &mut Network,
     scenario: &Scenario,
     random: &mut Stream,
-) -> Vec<(Instant, usize)> {
+) -> Vec<(Instant, NodeId)> {
     let nodes = scenario.nodes.len() as u32;
     let mut at = BEGIN_S;
     let mut restarts = Vec::new();
@@ -165,7 +165,7 @@ fn trouble(
         match random.below(4) {
             // Who restarts must know its last frame counter if frames are secured, which no
             // scenario says.
-            0 if !scenario.mac.security => restarts.push((from, random.below(nodes) as usize)),
+            0 if !scenario.mac.security => restarts.push((from, random.below(nodes))),
             0 | 1 => {
                 let (a, b) = (random.below(nodes) as usize, random.below(nodes) as usize);
                 network.schedule_fault(from, Fault::LinkLoss { from: a, to: b, loss: 0.7 });
@@ -258,15 +258,11 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     let (mut net, ends) = network(&scenario, seed);
     let restarts = trouble(&mut net, &scenario, random);
     // The host stands behind the border router, and starts anew with it.
-    let site = |node: NodeId| if node == scenario.host() { 0 } else { node as usize };
+    let site = |node: NodeId| if node == scenario.host() { 0 } else { node };
     let restarted = |node: NodeId| restarts.iter().any(|(_, n)| *n == site(node));
-    // New devices come out of a network like this one.
-    let (mut spare, _) = network(&scenario, seed ^ 0xffff);
-    for (at, node) in &restarts {
+    for (life, (at, node)) in (1..).zip(&restarts) {
         net.run_until(*at);
-        net.with_device(*node, |old, _| {
-            spare.with_device(*node, |new, _| std::mem::swap(old, new));
-        });
+        restart(&mut net, &scenario, *node, seed ^ life << 32);
     }
     net.run_until(Instant::from_secs(RECOVERED_S));
     let count = |net: &Network| -> Vec<u64> {
