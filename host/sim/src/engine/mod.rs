@@ -129,6 +129,7 @@ impl Core {
                 self.submit_transmit(node, job, frame);
             }
             Command::Pending { short, pending } => self.radios[node].set_pending(short, pending),
+            Command::Reset => self.reset(node),
         }
         Ok(())
     }
