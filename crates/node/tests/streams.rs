@@ -8,7 +8,7 @@ use kinglet::tcp::{
     ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,
 };
 use kinglet::time::{Duration, Instant};
-use kinglet::{BorderRouter, ConnectError, Mote, Node, Profile, Router};
+use kinglet::{BorderRouter, ConnectError, Mote, Profile, Router};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PORT: u16 = 80;
@@ -76,8 +76,8 @@ fn a_stream_survives_events_that_drivers_lose() {
         let mut world = World::<Mote>::new(3, capabilities, 0, 11);
         world.air.lose_events(60);
         transfer(&mut world, 10_000, 10_000);
-        let silent = |node: &Box<Node<Mote>>| node.mac().stats().radio_silent;
-        assert!(world.nodes.iter().map(silent).sum::<u32>() >= 5, "that were lost");
+        let silent = world.nodes.iter().map(|node| node.mac().stats().radio_silent);
+        assert!(silent.sum::<u32>() >= 5, "that were lost");
     }
 }
 

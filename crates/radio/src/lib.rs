@@ -98,8 +98,8 @@ pub const fn air_time(psdu_len: usize) -> Duration {
 }
 
 /// What a driver may take beside what the standard gives a transmission: to load the frame over a
-/// slow line, to wake the radio, and until the CPU comes to the event behind whatever else it has to
-/// do. No standard bounds that. An event that is lost costs as much, and is rare: a second is
+/// slow line, to wake the radio, and until the CPU comes to the event behind whatever else it has
+/// to do. No standard bounds that. An event that is lost costs as much, and is rare: a second is
 /// hundreds of full frames of CPU time, and TCP waits as long for its first acknowledgement
 /// (RFC 6298, 2.1).
 const DRIVER_TIME: Duration = Duration::from_secs(1);

@@ -294,7 +294,7 @@ impl Air {
             return Some(event);
         }
         self.ends += 1;
-        if self.ends % self.lose_every == 0 { self.poll_event(index) } else { Some(event) }
+        if self.ends.is_multiple_of(self.lose_every) { self.poll_event(index) } else { Some(event) }
     }
 
     /// From now on every so-manieth event that ends a transmission gets lost in the driver.

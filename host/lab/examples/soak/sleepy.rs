@@ -284,13 +284,16 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
         let works = match flow.kind {
             FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => true,
             // A transfer that has lost an end will not be done, nor one whose connection was
-            // refused because a router had lost its way for a moment (RFC 5461, 4).
+            // refused because a router had lost its way for a moment (RFC 5461, 4), or that TCP
+            // has given up in the midst of trouble (R2 of RFC 9293, 3.8.3).
             FlowKind::TcpBulk { bytes, .. } => {
                 let info = app_at::<BulkSender>(&net, ends.from).and_then(BulkSender::info);
-                let refused = info.is_some_and(|info| {
-                    info.error == Some(ConnectionError::Unreachable) && info.bytes_acked == 0
+                let gone = info.is_some_and(|info| match info.error {
+                    Some(ConnectionError::Unreachable) => info.bytes_acked == 0,
+                    Some(ConnectionError::TimedOut) => info.last_sent < Instant::from_secs(END_S),
+                    _ => false,
                 });
-                let ended = refused || restarted(from) || to.is_some_and(restarted);
+                let ended = gone || restarted(from) || to.is_some_and(restarted);
                 ended || Some(after) == bytes
             }
             FlowKind::Anemometer(Sensor { carrier, .. }) => match carrier {

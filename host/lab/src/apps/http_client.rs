@@ -13,8 +13,8 @@ use kinglet_sim::rng::Stream;
 /// Octets read at a time.
 const CHUNK: usize = 1024;
 /// A server that has started anew, or has given the connection up, says nothing any more, and TCP
-/// does not find that out while it has nothing to send. So who waits for an answer gives it up after
-/// the user timeout of RFC 9293 (3.10.1).
+/// does not find that out while it has nothing to send. So who waits for an answer gives it up
+/// after the user timeout of RFC 9293 (3.10.1).
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Header fields of an answer.
 const MAX_FIELDS: usize = 16;
