@@ -298,7 +298,7 @@ async fn a_mote_behind_a_serial_line_has_a_simulated_radio() {
     let reset = Request::Command { command: Command::Reset, number: 0, frame: &[] };
     // The second one is reset while it is on the air, the third before the radio has it.
     let steps =
-        [(vec![send(7)], 20), (vec![send(8)], 2), (vec![reset, send(9), reset, send(10)], 20)];
+        [(vec![send(7)], 20), (vec![send(8)], 1), (vec![reset, send(9), reset, send(10)], 20)];
     for (requests, millis) in steps {
         let mut octets = Vec::new();
         requests.iter().for_each(|request| request.send(|octet| octets.push(octet)));
