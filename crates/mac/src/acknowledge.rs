@@ -5,7 +5,7 @@ use crate::stats::count;
 use crate::transmit::end_of_frame;
 use kinglet_radio::{
     ACK_PSDU, ACK_WAIT, Access, Capabilities, Command, FCS_LEN, OCTET, SHR_PHR, Start, TURNAROUND,
-    air_time,
+    air_time, time_limit,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Repr;
@@ -62,9 +62,11 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// The command that sends the acknowledgement owed.
-    pub(crate) fn take_owed_ack(&mut self) -> Option<Command> {
+    pub(crate) fn take_owed_ack(&mut self, now: Instant) -> Option<Command> {
         let received = self.owed_ack.received.take()?;
         self.outstanding = Outstanding::Ack;
+        // It is due within macAckWaitDuration, which the limit holds anyway.
+        self.silent_at = now + time_limit(Access::Immediate);
         let start = match self.capabilities.contains(Capabilities::SCHEDULED) {
             true => Start::At(received + TURNAROUND + PREAMBLE_SFD),
             false => Start::Asap,

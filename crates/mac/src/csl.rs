@@ -119,11 +119,17 @@ impl Drift {
         self.doubt.saturating_add(aged).min(self.most)
     }
 
-    /// This, or `new` if that is at least as exact or shows that this is wrong.
-    fn or(self, new: Self) -> Self {
+    /// This, or `new` if that is at least as exact, or `unknown` if one of both must be wrong: a
+    /// frame that was not sent for a sample came near one by chance, as the late answer to a data
+    /// request does. Whoever believed such a frame would listen where nothing comes, and never hear
+    /// better.
+    fn or(self, new: Self, unknown: Self) -> Self {
         let doubt = self.doubt_at(new.measured);
-        let apart = self.ppm.abs_diff(new.ppm) > doubt.saturating_add(new.doubt);
-        if new.doubt <= doubt || apart { new } else { self }
+        match self.ppm.abs_diff(new.ppm) > doubt.saturating_add(new.doubt) {
+            true => unknown,
+            false if new.doubt <= doubt => new,
+            false => self,
+        }
     }
 
     /// By how much later than its clock says what the parent does comes at an instant, `age` after
@@ -224,14 +230,15 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn learn_drift(&mut self, sfd: Instant, src: Address) {
         if src == self.sampling.parent
             && self.data_request == DataRequest::Idle
-            && let Some(measured) = self.drift_shown_by(sfd - PREAMBLE_SFD)
+            && let Some(csl) = self.config.csl
+            && let Some(measured) = self.drift_shown_by(&csl, sfd - PREAMBLE_SFD)
         {
-            self.sampling.drift = self.sampling.drift.or(measured);
+            self.sampling.drift = self.sampling.drift.or(measured, Drift::unknown(&csl));
         }
     }
 
-    fn drift_shown_by(&self, came: Instant) -> Option<Drift> {
-        let (csl, synced) = (self.config.csl?, self.sampling.synced?);
+    fn drift_shown_by(&self, csl: &Csl, came: Instant) -> Option<Drift> {
+        let synced = self.sampling.synced?;
         let signed = |us: u64| i64::try_from(us).ok();
         let period = signed(csl.period.as_micros())?;
         let half = period.checked_div(2)?;
@@ -241,11 +248,11 @@ impl<S: Sizes> Mac<S> {
         let late_us = after.checked_rem_euclid(period)?.checked_sub(half)?;
         let age = came.checked_since(synced)?;
         // Farther from it than clocks can be, it was not sent for a sample.
-        let (_, most) = Drift::unknown(&csl).after(age, came);
+        let (_, most) = Drift::unknown(csl).after(age, came);
         if late_us.unsigned_abs() > most.as_micros() {
             return None;
         }
-        Drift::measured(&csl, came, late_us, age)
+        Drift::measured(csl, came, late_us, age)
     }
 
     /// A sample has passed.

@@ -116,6 +116,12 @@ impl<A: Array<Sleeper>> Sleepers<A> {
         Ok(())
     }
 
+    /// The radio has been reset, and knows of nothing.
+    pub(crate) fn forget_told(&mut self) {
+        self.bit = false;
+        self.table.as_mut_slice().iter_mut().for_each(|entry| entry.told = false);
+    }
+
     /// What the radio has to be told.
     fn news(&mut self, source_match: bool) -> Option<Command> {
         let entries = self.table.as_mut_slice();

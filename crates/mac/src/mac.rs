@@ -133,6 +133,10 @@ pub struct Mac<S: Sizes> {
     pub(crate) tx: TxState,
     pub(crate) attempt: Attempt,
     pub(crate) outstanding: Outstanding,
+    /// When the radio has been silent about that for too long.
+    pub(crate) silent_at: Instant,
+    /// The next command resets the radio.
+    pub(crate) reset_radio: bool,
     /// When the interframe spacing after what this device has sent is over.
     pub(crate) spaced_until: Instant,
     /// SFD and frame-pending bit of an acknowledgement for the head that was reported before its
@@ -168,6 +172,8 @@ impl<S: Sizes> Mac<S> {
             sampling: Sampling::NONE,
             tx: TxState::Idle,
             outstanding: Outstanding::None,
+            silent_at: Instant::ZERO,
+            reset_radio: false,
             spaced_until: Instant::ZERO,
             early_ack: None,
             owed_ack: OwedAck::NONE,
@@ -283,10 +289,15 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The next command for the radio. Before the next event, deadline or call at most three, and
+    /// The next command for the radio. Before the next event, deadline or call at most four, and
     /// one for each neighbour whose pending frame the radio has to be told of.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.drop_late_ack(now);
+        if core::mem::take(&mut self.reset_radio) {
+            self.mode = Some(Mode::Off);
+            self.sleepers.forget_told();
+            return Some(Submission { command: Command::Reset, frame: &[] });
+        }
         let mode = self.wanted_mode();
         if self.mode.replace(mode) != Some(mode) {
             let channel = self.config.channel;
@@ -305,7 +316,7 @@ impl<S: Sizes> Mac<S> {
         if self.outstanding != Outstanding::None {
             return None;
         }
-        match self.take_owed_ack() {
+        match self.take_owed_ack(now) {
             Some(command) => Some(Submission { command, frame: self.owed_ack.frame() }),
             None => self.poll_head(now),
         }
@@ -336,7 +347,8 @@ impl<S: Sizes> Mac<S> {
             TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
             TxState::Idle | TxState::Ready | TxState::Submitted => None,
         };
-        earliest(earliest(tx, self.window_deadline()), self.csl_deadline())
+        let radio = earliest(tx, self.silence_deadline());
+        earliest(earliest(radio, self.window_deadline()), self.csl_deadline())
     }
 
     /// Does what is due; before the deadline, nothing.
@@ -346,6 +358,7 @@ impl<S: Sizes> Mac<S> {
             TxState::AwaitAck { until, .. } if now >= until => self.handle_ack_missing(now),
             _ => {}
         }
+        self.handle_silence(now);
         self.handle_window_deadline(now);
         self.handle_csl_deadline(now);
     }

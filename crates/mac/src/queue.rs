@@ -58,6 +58,9 @@ pub enum Delivery {
     ChannelAccessFailure,
     /// The radio could not start in time.
     Missed,
+    /// All attempts have failed, and of the last one the radio did not say what became of it. The
+    /// frame may have arrived.
+    Unknown,
     /// The frame counter of link security is used up: nothing can be sent with this key any more.
     CounterError,
 }
@@ -71,7 +74,7 @@ pub struct Outcome {
     pub dst: Address,
     /// How it ended.
     pub result: Delivery,
-    /// How often it was on the air, 0 to 16.
+    /// How often it was on the air, as far as the radio has said so, 0 to 16.
     pub transmissions: u8,
 }
 

@@ -23,6 +23,10 @@ pub struct Stats {
     pub channel_access_failure: u32,
     /// Outcomes: the radio missed its start.
     pub missed: u32,
+    /// Transmissions of which the radio did not say in time what became of them; it was reset.
+    pub radio_silent: u32,
+    /// Outcomes: nothing is known of the last attempt, for that reason.
+    pub unknown: u32,
     /// Frames handed up.
     pub received: u32,
     /// Data requests handed up, repetitions included.
@@ -84,6 +88,8 @@ impl Stats {
         no_ack: 0,
         channel_access_failure: 0,
         missed: 0,
+        radio_silent: 0,
+        unknown: 0,
         received: 0,
         data_requests: 0,
         received_empty: 0,

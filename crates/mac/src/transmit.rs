@@ -9,7 +9,7 @@ use crate::retry::{self, STRONG_DBM};
 use crate::spacing::end_of_ack;
 use crate::stats::count;
 use kinglet_radio::{
-    ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start,
+    ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start, time_limit,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -100,6 +100,7 @@ impl<S: Sizes> Mac<S> {
         let slot = self.queue.head()?;
         self.tx = TxState::Submitted;
         self.outstanding = Outstanding::Head;
+        self.silent_at = sfd.unwrap_or(now).max(now) + time_limit(access);
         let command = Command::Transmit {
             start: sfd.map_or(Start::Asap, Start::At),
             access,
@@ -186,6 +187,28 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
+    /// When the radio must have said what became of the outstanding transmission.
+    pub(crate) fn silence_deadline(&self) -> Option<Instant> {
+        (self.outstanding != Outstanding::None).then_some(self.silent_at)
+    }
+
+    /// Gives the outstanding transmission up if its time is over: the event has been lost, or the
+    /// radio has stopped. What state it is in nobody knows, so it is reset before anything else;
+    /// [`kinglet_radio`] promises that the event does not come any more then. The frame may have
+    /// been on the air or not: that costs an attempt, and says nothing of the link.
+    pub(crate) fn handle_silence(&mut self, now: Instant) {
+        if self.silence_deadline().is_none_or(|at| now < at) {
+            return;
+        }
+        count(&mut self.stats.radio_silent);
+        self.reset_radio = true;
+        match core::mem::replace(&mut self.outstanding, Outstanding::None) {
+            Outstanding::None => {}
+            Outstanding::Ack => count(&mut self.stats.acks_not_sent),
+            Outstanding::Head => self.attempt_failed(now, Delivery::Unknown),
+        }
+    }
+
     /// Takes an acknowledgement with this sequence number and frame-pending bit whose SFD ended at
     /// `sfd`, and tells whether it was awaited.
     pub(crate) fn handle_ack(
@@ -241,7 +264,8 @@ impl<S: Sizes> Mac<S> {
                 let least = self.retry_delay_before_loss(left);
                 self.random.up_to(longest.max(least))
             }
-            // Nobody was hidden: the channel was heard to be busy, and CSMA-CA has waited already.
+            // Nobody was hidden: the channel was heard to be busy, and CSMA-CA has waited already,
+            // or the radio was reset after a longer time than any delay.
             _ => Duration::ZERO,
         };
         self.attempt = Attempt::new(&self.csma_params());
@@ -300,6 +324,7 @@ impl<S: Sizes> Mac<S> {
                 Delivery::NoAck => &mut self.stats.no_ack,
                 Delivery::ChannelAccessFailure => &mut self.stats.channel_access_failure,
                 Delivery::Missed => &mut self.stats.missed,
+                Delivery::Unknown => &mut self.stats.unknown,
                 Delivery::CounterError => &mut self.stats.counter_errors,
             }),
             Kind::DataRequest => self.data_request_sent(now, dst, result, frame_pending),

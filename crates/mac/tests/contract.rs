@@ -132,9 +132,9 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
 }
 
 impl Subject for Device {
-    /// Two modes, news of pending frames, an acknowledgement or a frame for the radio, who listens,
-    /// the outcomes of all slots and that of a data request, and a bound of counters.
-    const DRAIN_BOUND: usize = 3 + 2 * SLEEPERS + SLOTS + 2;
+    /// A reset, two modes, news of pending frames, an acknowledgement or a frame for the radio, who
+    /// listens, the outcomes of all slots and that of a data request, and a bound of counters.
+    const DRAIN_BOUND: usize = 4 + 2 * SLEEPERS + SLOTS + 2;
 
     fn fresh(seed: u64) -> Self {
         let bit = |n: u64, set| {

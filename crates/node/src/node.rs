@@ -241,7 +241,7 @@ impl<P: Profile> Node<P> {
         self.tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
     }
 
-    /// The next command for the radio. At most three before the next event, deadline or call of the
+    /// The next command for the radio. At most four before the next event, deadline or call of the
     /// application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         loop {

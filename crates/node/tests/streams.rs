@@ -3,6 +3,7 @@
 mod common;
 use common::stream::{Sink, Source};
 use common::*;
+use kinglet::radio::Capabilities;
 use kinglet::tcp::{
     ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,
 };
@@ -67,6 +68,17 @@ fn streams_flow_on<P: Profile>() {
 #[test]
 fn streams_flow_both_ways_under_loss_between_motes() {
     streams_flow_on::<Mote>();
+}
+
+#[test]
+fn a_stream_survives_events_that_drivers_lose() {
+    for capabilities in [Capabilities::NONE, usual()] {
+        let mut world = World::<Mote>::new(3, capabilities, 0, 11);
+        world.air.lose_events(60);
+        transfer(&mut world, 10_000, 10_000);
+        let silent = world.nodes.iter().map(|node| node.mac().stats().radio_silent);
+        assert!(silent.sum::<u32>() >= 5, "that were lost");
+    }
 }
 
 #[test]

@@ -25,6 +25,10 @@
 //!   on the air for another [`SIFS`].
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
+//! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of
+//!   the instant that it was submitted for. Later the MAC takes the event for lost and submits
+//!   `Reset`. From then on nothing is reported of what was submitted before: events name no
+//!   transmission, so a late one would be taken for that of the next.
 //!
 //! ```
 //! use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
@@ -91,6 +95,49 @@ pub const fn spacing_after(psdu_len: usize) -> Duration {
 /// Time on the air of a PSDU of `psdu_len` octets (FCS included), from preamble to last symbol.
 pub const fn air_time(psdu_len: usize) -> Duration {
     Duration::from_micros(SHR_PHR.as_micros() + OCTET.as_micros() * psdu_len as u64)
+}
+
+/// What a driver may take beside what the standard gives a transmission: to load the frame over a
+/// slow line, to wake the radio, and until the CPU comes to the event behind whatever else it has
+/// to do. No standard bounds that. An event that is lost costs as much, and is rare: a second is
+/// hundreds of full frames of CPU time, and TCP waits as long for its first acknowledgement
+/// (RFC 6298, 2.1).
+const DRIVER_TIME: Duration = Duration::from_secs(1);
+
+/// How long a `Transmit` with this access takes at the most, from its submission or, with
+/// [`Start::At`], from that instant to its event. In order of time (sections of
+/// IEEE 802.15.4-2015):
+///
+/// * the longest frame that is being received then (11.2), its acknowledgement and the spacing
+///   after that (6.2.4);
+/// * CSMA-CA if the radio does it, with the longest backoff each time (6.2.5.1), or one assessment;
+/// * the turnaround and the longest frame;
+/// * macAckWaitDuration (8.4.3), as if each frame asked for an acknowledgement;
+/// * a second for the driver.
+pub const fn time_limit(access: Access) -> Duration {
+    let frame = air_time(MAX_PSDU).as_micros() + TURNAROUND.as_micros();
+    let reception = frame + air_time(ACK_PSDU).as_micros() + SIFS.as_micros();
+    let rest = frame + ACK_WAIT.as_micros() + DRIVER_TIME.as_micros();
+    Duration::from_micros(reception + longest_access(access).as_micros() + rest)
+}
+
+const fn longest_access(access: Access) -> Duration {
+    let CsmaParams { min_be: mut be, max_be, max_backoffs } = match access {
+        Access::Immediate => return Duration::ZERO,
+        Access::Cca => return CCA,
+        Access::Csma(params) => params,
+    };
+    let (mut micros, mut left) = (0, max_backoffs);
+    loop {
+        // No exponent is greater than 8 (Table 8-94).
+        let units = (1 << if be < 8 { be } else { 8 }) - 1;
+        micros += units * UNIT_BACKOFF.as_micros() + CCA.as_micros();
+        be = if be < max_be { be + 1 } else { max_be };
+        if left == 0 {
+            return Duration::from_micros(micros);
+        }
+        left -= 1;
+    }
 }
 
 /// A 2.4 GHz channel, 11 to 26.
@@ -193,6 +240,9 @@ pub enum Command {
         /// Whether a frame is pending.
         pending: bool,
     },
+    /// Begin anew, now: a transmission is given up, no frame is pending for anybody and the mode is
+    /// `Off`, as at the start. The filter stays.
+    Reset,
 }
 
 /// What became of the acknowledgement of a transmitted frame.
@@ -319,6 +369,18 @@ mod tests {
     fn spacing_is_long_from_19_octets_on() {
         let spacing = [5, 18, 19, 127].map(|psdu_len| spacing_after(psdu_len).as_micros());
         assert_eq!(spacing, [192, 192, 640, 640]);
+    }
+
+    #[test]
+    fn the_time_limit_is_that_of_the_longest_course_of_a_transmission() {
+        // Reception 4256 + 192 + 352 + 192, then 192 + 4256 + 864, and the driver's second.
+        assert_eq!(time_limit(Access::Immediate).as_micros(), 4_992 + 5_312 + 1_000_000);
+        assert_eq!(time_limit(Access::Cca).as_micros(), 128 + 1_010_304);
+        // 7 + 15 + 31 + 31 + 31 backoffs, and an assessment after each.
+        let csma = time_limit(Access::Csma(CsmaParams::default()));
+        assert_eq!(csma.as_micros(), 115 * 320 + 5 * 128 + 1_010_304);
+        let longest = CsmaParams { min_be: 255, max_be: 255, max_backoffs: 255 };
+        assert!(time_limit(Access::Csma(longest)) < Duration::from_secs(23), "it ends");
     }
 
     #[test]

@@ -9,20 +9,25 @@
 //! | 00 | the filter | PAN (2), short address (2), extended address (8), all big-endian |
 //! | 01 | `Off` | |
 //! | 02 | `Receive` | channel |
-//! | 03 | `Transmit` | access, three CSMA-CA parameters, channel, dBm, wait, frame |
+//! | 03 | `Transmit` | access, three CSMA-CA parameters, channel, dBm, wait, number, frame |
 //! | 04 | `Pending` | short address (2), big-endian, pending |
+//! | 05 | `Reset` | |
 //!
 //! | kind | from the radio | octets after the kind |
 //! |---|---|---|
 //! | 80 | `Received` | dBm, LQI, acknowledged, frame |
-//! | 81 | `Transmitted` | what became of the acknowledgement |
-//! | 82 | `ChannelBusy` | |
-//! | 83 | `Missed` | |
+//! | 81 | `Transmitted` | number, what became of the acknowledgement |
+//! | 82 | `ChannelBusy` | number |
+//! | 83 | `Missed` | number |
 //!
 //! Access is 0 (immediate), 1 (CCA) or 2 (CSMA-CA with macMinBE, macMaxBE, macMaxCsmaBackoffs,
 //! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, whether
 //! one was sent and whether a frame is pending is 0 or 1; what became of it is 0 (not awaited), 1
 //! (received), 2 (received, with frame pending) or 3 (missing).
+//!
+//! The number of a transmission is chosen by whoever asks for it and comes back with the event that
+//! ends it. So an event that a `Reset` has crossed on the line is told from that of the next
+//! transmission.
 //!
 //! There is no clock in common, so no instant crosses the line: such a radio has no
 //! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and an event counts as of when it
@@ -32,7 +37,7 @@ use crate::{Access, Ack, Channel, Command, CsmaParams, Event, Filter, MAX_FRAME,
 use kinglet_time::Instant;
 
 /// Octets of the longest message, before framing: a `Transmit` with the longest frame.
-pub const MAX_MESSAGE: usize = 8 + MAX_FRAME;
+pub const MAX_MESSAGE: usize = 9 + MAX_FRAME;
 
 const END: u8 = 0xC0;
 const ESC: u8 = 0xDB;
@@ -44,9 +49,16 @@ const ESC_ESC: u8 = 0xDD;
 pub enum Request<'a> {
     /// [`Driver::set_filter`](crate::Driver::set_filter)
     Filter(Filter),
-    /// [`Driver::submit`](crate::Driver::submit), with the frame of a `Transmit`. Instants in the
-    /// command are not transferred: it takes effect as soon as possible.
-    Command(Command, &'a [u8]),
+    /// [`Driver::submit`](crate::Driver::submit). Instants in the command are not transferred: it
+    /// takes effect as soon as possible.
+    Command {
+        /// What to do.
+        command: Command,
+        /// Comes back with the event that ends a `Transmit`; 0 with other commands.
+        number: u8,
+        /// That of a `Transmit`, and empty with other commands.
+        frame: &'a [u8],
+    },
 }
 
 /// The octets of a message on the line.
@@ -66,6 +78,30 @@ impl<F: FnMut(u8)> Framer<F> {
     fn raw(&mut self, octets: &[u8]) {
         octets.iter().for_each(|&octet| (self.0)(octet));
     }
+
+    fn command(&mut self, command: Command, number: u8, frame: &[u8]) {
+        match command {
+            Command::Off => self.put(&[0x01]),
+            Command::Receive { channel, .. } => self.put(&[0x02, channel.number()]),
+            Command::Transmit { access, channel, power_dbm, ack, .. } => {
+                let (access, csma) = match access {
+                    Access::Immediate => (0, CsmaParams::default()),
+                    Access::Cca => (1, CsmaParams::default()),
+                    Access::Csma(csma) => (2, csma),
+                };
+                let CsmaParams { min_be, max_be, max_backoffs } = csma;
+                let [power] = power_dbm.to_be_bytes();
+                self.put(&[0x03, access, min_be, max_be, max_backoffs, channel.number()]);
+                self.put(&[power, u8::from(ack), number]);
+                self.put(frame);
+            }
+            Command::Pending { short, pending } => {
+                let [a, b] = short.to_be_bytes();
+                self.put(&[0x04, a, b, u8::from(pending)]);
+            }
+            Command::Reset => self.put(&[0x05]),
+        }
+    }
 }
 
 impl Request<'_> {
@@ -78,26 +114,7 @@ impl Request<'_> {
                 line.put(&[0x00, a, b, c, d]);
                 line.put(&extended);
             }
-            Request::Command(Command::Off, _) => line.put(&[0x01]),
-            Request::Command(Command::Receive { channel, .. }, _) => {
-                line.put(&[0x02, channel.number()]);
-            }
-            Request::Command(Command::Transmit { access, channel, power_dbm, ack, .. }, frame) => {
-                let (access, csma) = match access {
-                    Access::Immediate => (0, CsmaParams::default()),
-                    Access::Cca => (1, CsmaParams::default()),
-                    Access::Csma(csma) => (2, csma),
-                };
-                let CsmaParams { min_be, max_be, max_backoffs } = csma;
-                let [power] = power_dbm.to_be_bytes();
-                line.put(&[0x03, access, min_be, max_be, max_backoffs, channel.number()]);
-                line.put(&[power, u8::from(ack)]);
-                line.put(frame);
-            }
-            Request::Command(Command::Pending { short, pending }, _) => {
-                let [a, b] = short.to_be_bytes();
-                line.put(&[0x04, a, b, u8::from(pending)]);
-            }
+            Request::Command { command, number, frame } => line.command(command, number, frame),
         }
         line.raw(&[END]);
     }
@@ -109,15 +126,23 @@ impl Request<'_> {
                 let (pan_id, short) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
                 Request::Filter(Filter { pan_id, short, extended: extended.try_into().ok()? })
             }
-            [0x01] => Request::Command(Command::Off, &[]),
+            [0x01] => alone(Command::Off),
             [0x02, channel] => {
                 let channel = Channel::new(channel)?;
-                let command = Command::Receive { start: Start::Asap, until: None, channel };
-                Request::Command(command, &[])
+                alone(Command::Receive { start: Start::Asap, until: None, channel })
             }
-            [0x03, access, min_be, max_be, max_backoffs, channel, power, ack, ref frame @ ..]
-                if !frame.is_empty() && frame.len() <= MAX_FRAME && ack < 2 =>
-            {
+            [
+                0x03,
+                access,
+                min_be,
+                max_be,
+                max_backoffs,
+                channel,
+                power,
+                ack,
+                number,
+                ref frame @ ..,
+            ] if !frame.is_empty() && frame.len() <= MAX_FRAME && ack < 2 => {
                 let access = match access {
                     0 => Access::Immediate,
                     1 => Access::Cca,
@@ -128,19 +153,26 @@ impl Request<'_> {
                 let start = Start::Asap;
                 let command =
                     Command::Transmit { start, access, channel, power_dbm, ack: ack == 1 };
-                Request::Command(command, frame)
+                Request::Command { command, number, frame }
             }
             [0x04, a, b, pending] if pending < 2 => {
                 let (short, pending) = (u16::from_be_bytes([a, b]), pending == 1);
-                Request::Command(Command::Pending { short, pending }, &[])
+                alone(Command::Pending { short, pending })
             }
+            [0x05] => alone(Command::Reset),
             _ => return None,
         })
     }
 }
 
-/// Hands the octets of an event's message to `line`, one by one; `frame` is that of a `Received`.
-pub fn send_event(event: Event, frame: &[u8], line: impl FnMut(u8)) {
+/// A command that is not `Transmit`.
+const fn alone(command: Command) -> Request<'static> {
+    Request::Command { command, number: 0, frame: &[] }
+}
+
+/// Hands the octets of an event's message to `line`, one by one; `frame` is that of a `Received`,
+/// and `number` that of the transmission that any other one ends.
+pub fn send_event(event: Event, number: u8, frame: &[u8], line: impl FnMut(u8)) {
     let mut line = Framer(line);
     match event {
         Event::Received { rssi_dbm, lqi, acked, .. } => {
@@ -154,32 +186,33 @@ pub fn send_event(event: Event, frame: &[u8], line: impl FnMut(u8)) {
                 Ack::Received { frame_pending } => 1 + u8::from(frame_pending),
                 Ack::Missing => 3,
             };
-            line.put(&[0x81, ack]);
+            line.put(&[0x81, number, ack]);
         }
-        Event::ChannelBusy => line.put(&[0x82]),
-        Event::Missed => line.put(&[0x83]),
+        Event::ChannelBusy => line.put(&[0x82, number]),
+        Event::Missed => line.put(&[0x83, number]),
     }
     line.raw(&[END]);
 }
 
-/// The event in `message`, as of `now`, and its frame; `None` if it is none.
-pub fn parse_event(now: Instant, message: &mut [u8]) -> Option<(Event, &mut [u8])> {
+/// The event in `message`, as of `now`, with the number of the transmission that it ends, or the
+/// frame of a `Received`, whose number is 0; `None` if it is none.
+pub fn parse_event(now: Instant, message: &mut [u8]) -> Option<(Event, u8, &mut [u8])> {
     Some(match *message {
         [0x80, rssi, lqi, acked, ref mut frame @ ..] if frame.len() <= MAX_FRAME && acked < 2 => {
             let (rssi_dbm, len) = (i8::from_be_bytes([rssi]), u8::try_from(frame.len()).ok()?);
-            (Event::Received { sfd: now, len, rssi_dbm, lqi, acked: acked == 1 }, frame)
+            (Event::Received { sfd: now, len, rssi_dbm, lqi, acked: acked == 1 }, 0, frame)
         }
-        [0x81, ack] => {
+        [0x81, number, ack] => {
             let ack = match ack {
                 0 => Ack::NotAwaited,
                 1 | 2 => Ack::Received { frame_pending: ack == 2 },
                 3 => Ack::Missing,
                 _ => return None,
             };
-            (Event::Transmitted { sfd: now, ack }, &mut [])
+            (Event::Transmitted { sfd: now, ack }, number, &mut [])
         }
-        [0x82] => (Event::ChannelBusy, &mut []),
-        [0x83] => (Event::Missed, &mut []),
+        [0x82, number] => (Event::ChannelBusy, number, &mut []),
+        [0x83, number] => (Event::Missed, number, &mut []),
         _ => return None,
     })
 }
@@ -267,13 +300,14 @@ mod tests {
         let csma = Access::Csma(CsmaParams { min_be: 2, max_be: 8, max_backoffs: 0 });
         let transmit = |access, ack, frame| {
             let command = Command::Transmit { start, access, channel, power_dbm: -7, ack };
-            Request::Command(command, frame)
+            Request::Command { command, number: END, frame }
         };
         Vec::from([
             Request::Filter(Filter { pan_id: 0xC0DB, short: 2, extended: *b"\xc0\xdb345678" }),
-            Request::Command(Command::Off, &[]),
-            Request::Command(Command::Receive { start, until: None, channel }, &[]),
-            Request::Command(Command::Pending { short: 0xC0DB, pending: true }, &[]),
+            alone(Command::Off),
+            alone(Command::Receive { start, until: None, channel }),
+            alone(Command::Pending { short: 0xC0DB, pending: true }),
+            alone(Command::Reset),
             transmit(Access::Immediate, false, FRAME),
             transmit(Access::Cca, true, &LONG),
             transmit(csma, true, FRAME),
@@ -301,12 +335,12 @@ mod tests {
         events.extend(transmitted.map(|ack| Event::Transmitted { sfd, ack }));
         for event in events {
             let received = matches!(event, Event::Received { .. });
-            let frame = if received { &frame[..] } else { &[] };
+            let (number, frame) = if received { (0, &frame[..]) } else { (ESC, &[][..]) };
             let mut line = Vec::new();
-            send_event(event, frame, |octet| line.push(octet));
+            send_event(event, number, frame, |octet| line.push(octet));
             let [message] = &mut messages(&line)[..] else { panic!("one message") };
-            let parsed = parse_event(sfd, message).map(|(event, frame)| (event, &*frame));
-            assert_eq!(parsed, Some((event, frame)));
+            let parsed = parse_event(sfd, message).map(|(event, n, frame)| (event, n, &*frame));
+            assert_eq!(parsed, Some((event, number, frame)));
         }
     }
 
@@ -327,14 +361,15 @@ mod tests {
     fn messages_that_mean_nothing_are_refused() {
         let frame = [0x80; MAX_FRAME + 5];
         let short_filter = [0x00; 12];
-        let access = [0x03, 3, 3, 5, 4, 26, 0, 0, 1];
-        let no_frame = [0x03, 0, 3, 5, 4, 26, 0, 0];
+        let access = [0x03, 3, 3, 5, 4, 26, 0, 0, 7, 1];
+        let no_frame = [0x03, 0, 3, 5, 4, 26, 0, 0, 7];
         let no_flag = [0x04, 0, 1, 2];
         let short = [&[][..], &[0x01, 0], &[0x02, 10], &[0x7f], &no_flag];
         for bad in short.into_iter().chain([&short_filter[..], &access, &no_frame]) {
             assert_eq!(Request::parse(bad), None, "{bad:?}");
         }
-        for bad in [&[][..], &frame, &[0x80, 0, 0, 2], &[0x81], &[0x81, 4], &[0x82, 0], &[0x84]] {
+        for bad in [&[][..], &frame, &[0x80, 0, 0, 2], &[0x81, 7], &[0x81, 7, 4], &[0x82], &[0x84]]
+        {
             assert_eq!(parse_event(Instant::ZERO, &mut bad.to_vec()), None, "{bad:?}");
         }
     }

@@ -143,6 +143,9 @@ impl Air {
                 let radio = self.radio(node);
                 match other {
                     Command::Pending { pending, .. } => radio.pending = pending,
+                    Command::Reset => {
+                        (radio.flight, radio.pending, radio.listens) = (None, false, false);
+                    }
                     _ => radio.listens = matches!(other, Command::Receive { .. }),
                 }
                 radio.account(now);

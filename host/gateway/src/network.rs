@@ -307,8 +307,10 @@ impl Mesh {
             let mac = station.node().mac().stats();
             counters.frames = mac.transmissions.into();
             counters.retries = mac.retries.into();
-            counters.lost =
-                [mac.no_ack, mac.channel_access_failure, mac.missed].map(u64::from).iter().sum();
+            counters.lost = [mac.no_ack, mac.channel_access_failure, mac.missed, mac.unknown]
+                .map(u64::from)
+                .iter()
+                .sum();
             let net = station.node_mut().net().stats();
             let full = [Discard::NoBuffer, Discard::QueueFull, Discard::NoReassembly];
             counters.drops = full.map(|reason| u64::from(net.discarded(reason))).iter().sum();

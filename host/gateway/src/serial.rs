@@ -30,12 +30,12 @@ pub(crate) enum Site {
 pub(crate) struct SerialMote {
     line: UnixStream,
     receiver: Receiver,
-    /// Commands that the radio has not taken yet, with their frames.
-    commands: VecDeque<(Command, Vec<u8>)>,
+    /// Commands that the radio has not taken yet, with their numbers and frames.
+    commands: VecDeque<(Command, u8, Vec<u8>)>,
     /// The frame of the command that it has taken last.
     frame: Vec<u8>,
-    /// A transmission is outstanding, and a second one has to wait.
-    sending: bool,
+    /// The number of the outstanding transmission; a second one has to wait.
+    sending: Option<u8>,
     /// The address filter that the mote has asked for since it was last looked at.
     filter: Option<Filter>,
     /// Octets for the mote.
@@ -49,7 +49,7 @@ impl SerialMote {
             receiver: Receiver::new(),
             commands: VecDeque::new(),
             frame: Vec::new(),
-            sending: false,
+            sending: None,
             filter: None,
             out: Vec::new(),
         }
@@ -82,8 +82,8 @@ impl SerialMote {
     fn take(&mut self, octet: u8) {
         match self.receiver.push(octet).and_then(|message| Request::parse(message)) {
             Some(Request::Filter(filter)) => self.filter = Some(filter),
-            Some(Request::Command(command, frame)) => {
-                self.commands.push_back((command, frame.to_vec()));
+            Some(Request::Command { command, number, frame }) => {
+                self.commands.push_back((command, number, frame.to_vec()));
             }
             None => {}
         }
@@ -96,22 +96,29 @@ impl SerialMote {
 
 impl Device for SerialMote {
     fn handle_radio(&mut self, _now: Instant, event: Event, frame: &[u8]) {
-        match event {
+        let number = match event {
             Event::Received { .. } if self.out.len() > BACKLOG => return,
-            Event::Received { .. } => {}
-            _ => self.sending = false,
-        }
+            Event::Received { .. } => 0,
+            _ => self.sending.take().unwrap_or_default(),
+        };
         let out = &mut self.out;
-        send_event(event, frame, |octet| out.push(octet));
+        send_event(event, number, frame, |octet| out.push(octet));
     }
 
     fn poll_radio(&mut self, _now: Instant) -> Option<(Command, &[u8])> {
-        let transmit = matches!(self.commands.front()?.0, Command::Transmit { .. });
-        if transmit && self.sending {
+        let sends = |command| matches!(command, Command::Transmit { .. });
+        if let Some(reset) = self.commands.iter().rposition(|c| c.0 == Command::Reset) {
+            // What was asked for before is not wanted any more.
+            self.commands.drain(..reset);
+            self.sending = None;
+        }
+        if self.sending.is_some() && sends(self.commands.front()?.0) {
             return None;
         }
-        self.sending |= transmit;
-        let (command, frame) = self.commands.pop_front()?;
+        let (command, number, frame) = self.commands.pop_front()?;
+        if sends(command) {
+            self.sending = Some(number);
+        }
         self.frame = frame;
         Some((command, &self.frame))
     }

@@ -451,6 +451,22 @@ fn add_default_route(
 
 /// Builds the network of `scenario` for one run with `seed`.
 pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
+    let (sites, ends) = sites(scenario, seed);
+    (World::new(seed, &medium_of(scenario), sites), ends)
+}
+
+/// Lets `node` of a network of `scenario` start anew, with the applications that it began with and
+/// their host if it is the border router. Nothing is left of what it knew, of what its radio did
+/// and of what it waited for. `seed` is that of its new life.
+/// Its frame counters begin anew too, so with link security the others take its frames for replays.
+pub fn restart(network: &mut Network, scenario: &Scenario, node: NodeId, seed: u64) {
+    let (mut sites, _) = sites(scenario, seed);
+    let (_, site) = sites.swap_remove(node as usize);
+    network.reboot(node as usize, site);
+}
+
+/// What stands at each node when it is switched on.
+fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>) {
     let routes = scenario.routes();
     let mut apps = Vec::new();
     // One more for the host.
@@ -469,7 +485,7 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
         })
         .collect();
     introduce(scenario, &mut stacks);
-    let nodes = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
+    let sites = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
         let place = &scenario.nodes[node as usize];
         let (drift_ppm, begin_us) = clock_of(scenario, node, seed);
         let config = NodeConfig {
@@ -484,8 +500,7 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
         let wire = if place.role == Role::BorderRouter { wire.take() } else { None };
         (config, wire.into_iter().fold(station, Station::with_wire))
     });
-    let nodes = nodes.collect();
-    (World::new(seed, &medium_of(scenario), nodes), ends)
+    (sites.collect(), ends)
 }
 
 #[cfg(test)]
@@ -524,5 +539,25 @@ mod tests {
         let polling = scenario::Polling::Predictive;
         let leaf = scenario::Leaf { polling, ..scenario.leaf };
         assert_eq!(polling_of(&leaf), Polling::Predictive { base });
+    }
+
+    #[test]
+    fn a_leaf_that_starts_anew_while_it_sends_hears_nothing_of_its_life_before() {
+        let mut scenario = Scenario::office();
+        scenario.leaf.sleep_interval_s = 1.0;
+        let (mut network, _) = network(&scenario, 1);
+        let asks = |network: &Network| network.device(11).node().last_data_request();
+        for life in 1..10 {
+            network.run_until(Instant::from_secs(10 * life));
+            while network.device(11).node().info().mac.tx != mac::TxState::Submitted {
+                assert!(network.step());
+            }
+            let begun = network.now();
+            restart(&mut network, &scenario, 11, life);
+            network.run_until(begun + Duration::from_secs(5));
+            assert!(asks(&network) > Some(begun + Duration::from_secs(3)), "life {life}");
+            let mac = network.device(11).node().mac().stats();
+            assert_eq!(mac.unexpected_events, 0, "an event of the life before {life}");
+        }
     }
 }

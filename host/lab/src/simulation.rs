@@ -218,7 +218,10 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
     NodeResult {
         id: node as NodeId,
         frames_sent,
-        frames_failed: u64::from(mac.no_ack) + u64::from(mac.channel_access_failure),
+        frames_failed: [mac.no_ack, mac.channel_access_failure, mac.unknown]
+            .map(u64::from)
+            .iter()
+            .sum(),
         frames_acked: mac.delivered.into(),
         acks_missing: mac.ack_missing.into(),
         retries: mac.retries.into(),

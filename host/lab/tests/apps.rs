@@ -1,6 +1,9 @@
 //! The applications of scenarios, over networks small enough to say what must come out.
 
+use kinglet::time::{Duration, Instant};
 use kinglet_coap::Rto;
+use kinglet_lab::apps::http_client::HttpClient;
+use kinglet_lab::build;
 use kinglet_lab::run::{FlowResult, Options, Readings, run};
 use kinglet_lab::scenario::{Buffer, Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
 
@@ -173,4 +176,27 @@ fn answers_alone_can_be_lost() {
     let share = coap.retransmissions as f64 / coap.segments_sent as f64;
     assert!((0.3..0.7).contains(&share), "{coap:?}");
     assert_eq!(coap.timeout_ms, Some(2_000.0));
+}
+
+#[test]
+fn a_client_whose_server_has_started_anew_asks_again() {
+    let mut scenario = line(1, 0.0, 0.0);
+    scenario.mac.security = false;
+    let (server, port) = (FlowKind::HttpServer { node: 1, port: 80 }, 80);
+    let (from, to, bytes, pause_ms) = (scenario.host(), 1, 20_000, 100);
+    let client = FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open: true };
+    scenario.flows.extend([server, client].map(|kind| Flow { start_s: 1.0, kind }));
+    let (mut network, ends) = build::network(&scenario, 1);
+    let answered = |network: &build::Network| {
+        let client = build::app_at::<HttpClient>(network, ends[1].from).expect("a client");
+        (client.answered().len(), client.failed())
+    };
+    for life in 1..=20 {
+        let (before, _) = answered(&network);
+        network.run_until(Instant::from_secs(400 * life) + Duration::from_millis(137 * life));
+        let (after, failed) = answered(&network);
+        assert!(after > before + 10, "life {life}: {before}, {after}, {failed} failed");
+        build::restart(&mut network, &scenario, 1, life);
+    }
+    assert!(answered(&network).1 > 0, "none was waiting for an answer");
 }

@@ -69,7 +69,7 @@ impl Clock {
             Start::At(at) => Start::At(self.to_true(at)),
         };
         match command {
-            Command::Off | Command::Pending { .. } => command,
+            Command::Off | Command::Pending { .. } | Command::Reset => command,
             Command::Receive { start, until, channel } => Command::Receive {
                 start: fix(start),
                 until: until.map(|at| self.to_true(at)),

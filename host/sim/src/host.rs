@@ -21,6 +21,11 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// The event that ends a transmission.
+    fn ends_transmission(self) -> bool {
+        matches!(self, Work::Event(event) if !matches!(event, Event::Received { .. }))
+    }
+
     fn counts(self) -> CpuWork {
         match self {
             Work::Event(Event::Received { .. }) => CpuWork { frames_received: 1, ..CpuWork::NONE },
@@ -98,6 +103,15 @@ impl Host {
         let droppable = matches!(item.work, Work::Event(Event::Received { .. }));
         if droppable && self.queue.len() >= QUEUE {
             return Err(());
+        }
+        if let Work::Command(Command::Reset) = item.work {
+            // Nothing more is reported of what was submitted before.
+            let stale = self.queue.iter_mut().filter(|item| item.work.ends_transmission());
+            stale.for_each(|item| item.work = Work::Done(CpuWork::NONE));
+        }
+        let is_reset = |item: &Item| matches!(item.work, Work::Command(Command::Reset));
+        if item.work.ends_transmission() && self.queue.iter().any(is_reset) {
+            return Ok(None);
         }
         self.queue.push_back(item);
         Ok(if self.queue.len() == 1 { self.start(now) } else { None })

@@ -344,3 +344,33 @@ fn a_host_cost_delays_commands_too() {
     run(&mut world, 50_000);
     assert_eq!(world.device(0).told[0].at, 1_000 + 2_000 + 6_386 - 1_120);
 }
+
+#[test]
+fn a_reset_gives_a_transmission_up_and_nothing_more_is_heard_of_it() {
+    let send = transmit(Access::Cca, true);
+    let sender = |at: [u64; 3]| {
+        let script = Script::listening().send(1_000, send, data(1, 0, 7, 127));
+        script.at(at[0], Command::Reset).at(at[1], listen()).send(at[2], send, data(1, 0, 8, 60))
+    };
+    let mut world = line(&disc(), vec![sender([3_000, 3_000, 3_000]), Script::listening()]);
+    run(&mut world, 50_000);
+    assert_eq!((world.device(0).told.len(), world.device(1).received()), (1, 1));
+    assert_eq!(world.device(1).told[0].frame[2], 8);
+    assert_eq!(world.counters(1).fates.of(Fate::Truncated), 1);
+
+    // Of a slow CPU: when the event comes it is at work on a second frame, which the radio gets
+    // before the reset.
+    let host = HostCost::per_frame(Duration::from_millis(5));
+    let script = Script::listening().send(1_000, send, data(1, 0, 7, 127));
+    let script = script.send(9_000, send, data(1, 0, 8, 60)).at(12_000, Command::Reset);
+    let script = script.at(12_000, listen()).send(20_000, send, data(1, 0, 9, 60));
+    let slow = NodeConfig { host, ..node(0, 0.0) };
+    let nodes = vec![(slow, script), (node(1, 5.0), Script::listening())];
+    let mut world = World::new(1, &disc(), nodes);
+    run(&mut world, 11_900);
+    assert_eq!((world.counters(0).acked, world.device(0).told.len()), (1, 0), "it waits");
+    run(&mut world, 50_000);
+    assert_eq!((world.counters(0).acked, world.device(0).told.len()), (2, 1));
+    let heard: Vec<u8> = world.device(1).told.iter().map(|told| told.frame[2]).collect();
+    assert_eq!(heard, [7, 9]);
+}

@@ -9,6 +9,7 @@ mod receiving;
 mod retrying;
 mod sampling;
 mod securing;
+mod silence;
 mod spacing;
 
 use crate::*;

@@ -172,3 +172,22 @@ fn what_was_measured_long_ago_is_believed_less() {
         assert!(*seldom > Duration::from_secs(36), "{seldom:?}");
     }
 }
+
+#[test]
+fn a_frame_that_comes_near_a_sample_by_chance_does_not_mislead_a_leaf() {
+    let mut leaf = Leaf::new(40);
+    leaf.run(T0 + Duration::from_secs(2), 0);
+    leaf.frame(0);
+    while leaf.now - leaf.synced < Duration::from_secs(40) {
+        leaf.run(leaf.now + PERIOD, 0);
+    }
+    let comes = leaf.arrival(leaf.now + PERIOD, 0) - Duration::from_millis(1);
+    leaf.run(comes - Duration::from_millis(1), 0);
+    leaf.now = comes + SFD;
+    let frame = data_frame(PEER, Address::Short(1), 200, true);
+    assert!(receive(&mut leaf.mac, leaf.now, &frame).is_ok());
+    // It goes on to listen at every sample, and learns where that is from the next frame.
+    leaf.run(leaf.now + Duration::from_secs(100), 0);
+    leaf.frame(0);
+    assert!(!leaf.mac.is_learning_drift());
+}

@@ -53,13 +53,25 @@ pub struct Air {
     random: Pcg32,
     /// Transmissions for which the radio ran CSMA-CA.
     pub hardware_backoffs: u32,
+    /// 0, or which events that end a transmission get lost, and how many there were.
+    lose_every: u32,
+    ends: u32,
 }
 
 impl Air {
     pub fn new(capabilities: Capabilities, loss: u32, seed: u64) -> Self {
         let random = Pcg32::new(seed, 1);
         let (radios, links) = (Vec::new(), Vec::new());
-        Air { radios, links, capabilities, loss, random, hardware_backoffs: 0 }
+        Air {
+            radios,
+            links,
+            capabilities,
+            loss,
+            random,
+            hardware_backoffs: 0,
+            lose_every: 0,
+            ends: 0,
+        }
     }
 
     /// Adds a radio, linked to the one before it.
@@ -110,6 +122,11 @@ impl Air {
             Command::Off => radio.listening = false,
             Command::Receive { .. } => radio.listening = true,
             Command::Pending { .. } => {}
+            Command::Reset => {
+                radio.listening = false;
+                radio.state = State::Idle;
+                radio.events.retain(|(event, _)| matches!(event, Event::Received { .. }));
+            }
             Command::Transmit { .. } if !matches!(radio.state, State::Idle) => return Err(Busy),
             Command::Transmit { access, ack, .. } => {
                 assert!((1..=125).contains(&frame.len()), "{} octets", frame.len());
@@ -272,6 +289,16 @@ impl Air {
     }
 
     pub fn poll_event(&mut self, index: usize) -> Option<(Event, Vec<u8>)> {
-        self.radios[index].events.pop_front()
+        let event = self.radios[index].events.pop_front()?;
+        if matches!(event.0, Event::Received { .. }) || self.lose_every == 0 {
+            return Some(event);
+        }
+        self.ends += 1;
+        if self.ends.is_multiple_of(self.lose_every) { self.poll_event(index) } else { Some(event) }
+    }
+
+    /// From now on every so-manieth event that ends a transmission gets lost in the driver.
+    pub fn lose_events(&mut self, every: u32) {
+        self.lose_every = every;
     }
 }

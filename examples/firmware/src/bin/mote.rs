@@ -61,7 +61,7 @@ fn serve(mut board: Board) -> Result<(), &'static str> {
     let place = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let node = make(place, config, capabilities);
     commission(node).ok_or("a table is full")?;
-    let mut radio = Radio { receiver: Receiver::new(), sending: false };
+    let mut radio = Radio { receiver: Receiver::new(), sending: false, number: 0 };
     Request::Filter(node.filter()).send(|octet| board.write(octet));
     let listen = ListenConfig { backlog: 2, connection: CONNECTION, ..ListenConfig::default() };
     let mut web = Web::new(node, listen).map_err(|_| "cannot listen")?;
@@ -119,29 +119,40 @@ struct Radio {
     receiver: Receiver,
     /// A transmission is outstanding.
     sending: bool,
+    /// That of the last one.
+    number: u8,
 }
 
 impl Radio {
     /// Takes an octet of the line, and gives `node` the event that it ends.
     fn take(&mut self, now: Instant, octet: u8, node: &mut Node<Mote>) {
         let message = self.receiver.push(octet);
-        let Some((event, frame)) = message.and_then(|octets| parse_event(now, octets)) else {
+        let Some((event, number, frame)) = message.and_then(|octets| parse_event(now, octets))
+        else {
             return;
         };
         if !matches!(event, Event::Received { .. }) {
+            if !self.sending || number != self.number {
+                // It has crossed the reset of its transmission on the line.
+                return;
+            }
             self.sending = false;
         }
         node.handle_radio(now, event, frame);
     }
 
     fn submit(&mut self, board: &mut Board, command: Command, frame: &[u8]) -> Result<(), Busy> {
-        if let Command::Transmit { .. } = command {
-            if self.sending {
-                return Err(Busy);
+        match command {
+            Command::Transmit { .. } if self.sending => return Err(Busy),
+            Command::Transmit { .. } => {
+                self.sending = true;
+                self.number = self.number.wrapping_add(1);
             }
-            self.sending = true;
+            Command::Reset => self.sending = false,
+            Command::Off | Command::Receive { .. } | Command::Pending { .. } => {}
         }
-        Request::Command(command, frame).send(|octet| board.write(octet));
+        let request = Request::Command { command, number: self.number, frame };
+        request.send(|octet| board.write(octet));
         Ok(())
     }
 }

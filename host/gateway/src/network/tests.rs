@@ -293,21 +293,29 @@ async fn a_mote_behind_a_serial_line_has_a_simulated_radio() {
     let (start, channel) = (Start::Asap, Channel::default());
     let transmit =
         Command::Transmit { start, access: Access::Cca, channel, power_dbm: 0, ack: true };
-    let mut octets = Vec::new();
-    Request::Command(transmit, &frame(4, 3)).send(|octet| octets.push(octet));
-    mote.writable().await.unwrap();
-    assert_eq!(mote.try_write(&octets).unwrap(), octets.len());
-    mesh.outside().await;
-    mesh.exchange().unwrap();
-    let until = mesh.now() + Duration::from_millis(20);
-    mesh.run_until(until);
-    mesh.exchange().unwrap();
+    let frame = frame(4, 3);
+    let send = |number| Request::Command { command: transmit, number, frame: &frame };
+    let reset = Request::Command { command: Command::Reset, number: 0, frame: &[] };
+    // The second one is reset while it is on the air, the third before the radio has it.
+    let steps =
+        [(vec![send(7)], 20), (vec![send(8)], 1), (vec![reset, send(9), reset, send(10)], 20)];
+    for (requests, millis) in steps {
+        let mut octets = Vec::new();
+        requests.iter().for_each(|request| request.send(|octet| octets.push(octet)));
+        mote.writable().await.unwrap();
+        assert_eq!(mote.try_write(&octets).unwrap(), octets.len());
+        mesh.outside().await;
+        mesh.exchange().unwrap();
+        let until = mesh.now() + Duration::from_millis(millis);
+        mesh.run_until(until);
+        mesh.exchange().unwrap();
+    }
     let mut reply = [0; 16];
     mote.readable().await.unwrap();
     let len = mote.try_read(&mut reply).unwrap();
     // Transmitted, and acknowledged by the neighbour's radio.
-    assert_eq!(reply[..len], [0x81, 1, 0xC0]);
-    assert_eq!(mesh.counters()[3].frames, 1);
+    assert_eq!(reply[..len], [0x81, 7, 1, 0xC0, 0x81, 10, 1, 0xC0]);
+    assert_eq!(mesh.counters()[3].frames, 3);
 
     drop(mote);
     mesh.outside().await;

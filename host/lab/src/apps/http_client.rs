@@ -12,6 +12,10 @@ use kinglet_sim::rng::Stream;
 
 /// Octets read at a time.
 const CHUNK: usize = 1024;
+/// A server that has started anew, or has given the connection up, says nothing any more, and TCP
+/// does not find that out while it has nothing to send. So who waits for an answer gives it up
+/// after the user timeout of RFC 9293 (3.10.1).
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Header fields of an answer.
 const MAX_FIELDS: usize = 16;
 
@@ -45,6 +49,8 @@ pub struct Answered {
 struct Request {
     handle: Handle,
     at: Instant,
+    /// When something of the answer last came, or the request was dispatched.
+    heard: Instant,
     answer: Vec<u8>,
 }
 
@@ -105,7 +111,7 @@ impl HttpClient {
             format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: m\r\nConnection: close\r\n\r\n");
         // An empty send buffer takes it.
         let _ = node.tcp().send(handle, request.as_bytes());
-        self.open = Some(Request { handle, at: now, answer: Vec::new() });
+        self.open = Some(Request { handle, at: now, heard: now, answer: Vec::new() });
     }
 
     /// Reads what has arrived; whether the request is over.
@@ -118,8 +124,11 @@ impl HttpClient {
         let mut chunk = [0; CHUNK];
         loop {
             match node.tcp().recv(request.handle, &mut chunk) {
-                Ok(len @ 1..) => request.answer.extend(&chunk[..len]),
-                Err(RecvError::WouldBlock) => break,
+                Ok(len @ 1..) => {
+                    request.answer.extend(&chunk[..len]);
+                    request.heard = now;
+                }
+                Err(RecvError::WouldBlock) if now < request.heard + PATIENCE => return false,
                 Ok(0) | Err(_) => {
                     self.failed += 1;
                     return true;
@@ -138,7 +147,6 @@ impl HttpClient {
             });
             return true;
         }
-        false
     }
 }
 
@@ -174,7 +182,7 @@ impl<P: Profile> App<P> for HttpClient {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.open.is_none().then_some(self.next)
+        Some(self.open.as_ref().map_or(self.next, |request| request.heard + PATIENCE))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -17,6 +17,7 @@ mod transmit;
 
 use crate::energy::RadioState;
 use crate::interference::Interference;
+use crate::ledger::Unacknowledged;
 use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
 use crate::queue::{Class, MAX_NODES, Queue, next_generation};
@@ -128,6 +129,7 @@ impl Core {
                 self.submit_transmit(node, job, frame);
             }
             Command::Pending { short, pending } => self.radios[node].set_pending(short, pending),
+            Command::Reset => self.reset(node),
         }
         Ok(())
     }
@@ -372,6 +374,8 @@ impl Core {
         radio.readout_generation = next_generation(radio.readout_generation);
         radio.mode = Mode::Off;
         radio.pending.clear();
+        radio.failed = None;
+        radio.unacknowledged = Unacknowledged::default();
         self.enter(node, Phase::Off, NEVER, RadioState::Sleep);
         self.arm_schedule(node);
     }
