@@ -617,8 +617,8 @@ pub enum HostTcp {
     /// The same settings as all nodes.
     Same,
     /// Linux's habits: an acknowledgement with every second segment or after 40 ms
-    /// (`TCP_DELACK_MIN`), ten segments to begin with, timestamps if asked. Its CUBIC is not there: with windows of
-    /// four to eight segments CUBIC grows as Reno does (RFC 9438 §4.3).
+    /// (`TCP_DELACK_MIN`), ten segments to begin with, timestamps if asked. Its CUBIC is not there:
+    /// with windows of four to eight segments CUBIC grows as Reno does (RFC 9438 §4.3).
     Linux,
 }
 
