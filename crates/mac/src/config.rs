@@ -111,7 +111,8 @@ impl Config {
         reserved_security: 0,
         // Sixteen transmissions, the most that are allowed, each with the longest CSMA-CA (7 + 15 +
         // 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry delay of
-        // 80 ms take 1.95 s.
+        // 80 ms take 1.95 s; with one that adapts up to 60 ms, and waits 120 and 240 ms before the
+        // last two, 1.81 s.
         duplicate_lifetime: Duration::from_secs(2),
         rx_on_when_idle: true,
         data_request_timeout: Duration::from_millis(100),

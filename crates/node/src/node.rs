@@ -299,6 +299,7 @@ impl<P: Profile> Node<P> {
     /// MAC's queue, gives a packet up or takes segments from TCP, so the rounds are bounded by the
     /// tables and by what the send rings hold.
     fn fill_mac(&mut self, now: Instant) {
+        self.courtesy.relayed(now, self.net.stats().forwarded);
         while let Some(outcome) = self.mac.poll_outcome(now) {
             self.handle_outcome(now, &outcome);
         }
@@ -385,7 +386,6 @@ impl<P: Profile> Node<P> {
         };
         if payload.len > 0 {
             self.adapt_segments(payload.handle);
-            self.make_room(now, payload.handle);
         }
         // Also a segment without payload has a key, by which the link tells of its loss.
         let body = Body::External { key: payload, len: payload.len };
@@ -401,7 +401,13 @@ impl<P: Profile> Node<P> {
             body,
         };
         match self.net.submit(now, outgoing) {
-            Ok(()) => self.net.park(now, &SendRings(&self.tcp)),
+            Ok(()) => {
+                self.net.park(now, &SendRings(&self.tcp));
+                // What does not wait for the radio is in nobody's way.
+                if payload.len > 0 && !self.net.can_submit() {
+                    self.make_room(now, payload.handle);
+                }
+            }
             Err(error) => {
                 let count = &mut self.stats.unroutable_segments;
                 *count = count.saturating_add(1);
@@ -415,7 +421,6 @@ impl<P: Profile> Node<P> {
 
     /// Holds a connection back that has just sent, if this node relays for others.
     fn make_room(&mut self, now: Instant, handle: tcp::Handle) {
-        self.courtesy.relayed(now, self.net.stats().forwarded);
         if let Some(gap) = self.courtesy.taken(now) {
             // It has just sent, so the handle is valid.
             let _ = self.tcp.hold_back(now, handle, gap);

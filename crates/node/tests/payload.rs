@@ -51,13 +51,7 @@ fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
 /// Both ends of a connection, established by hand.
 fn connected(now: Instant, mss: u16) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
-    let config = ConnectionConfig {
-        mss,
-        nagle: false,
-        timestamps: true,
-        pacing: false,
-        ..ConnectionConfig::DEFAULT
-    };
+    let config = unpaced(mss);
     nodes[1]
         .tcp_listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
         .unwrap();
@@ -75,6 +69,17 @@ fn fragment(frame: &[u8]) -> Option<(FragmentHeader, Vec<u8>)> {
     let payload = Frame::parse(frame).unwrap().payload().to_vec();
     let (header, rest) = FragmentHeader::parse(&payload).ok()?;
     Some((header, rest.to_vec()))
+}
+
+/// All of a window leaves at once, and timestamps are part of its segments.
+fn unpaced(mss: u16) -> ConnectionConfig {
+    ConnectionConfig {
+        mss,
+        nagle: false,
+        timestamps: true,
+        pacing: false,
+        ..ConnectionConfig::DEFAULT
+    }
 }
 
 #[test]
@@ -191,13 +196,7 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         let now = Instant::from_secs(1);
         let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
         let mss = nodes[0].mss_for_frames(global(2), frames).unwrap();
-        let config = ConnectionConfig {
-            mss,
-            nagle: false,
-            timestamps: true,
-            pacing: false,
-            ..ConnectionConfig::DEFAULT
-        };
+        let config = unpaced(mss);
         nodes[1]
             .tcp_listen(
                 80,

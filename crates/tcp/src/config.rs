@@ -70,8 +70,8 @@ pub struct ConnectionConfig {
     /// Octets of the receive ring to use; 0 or more than there are: all.
     pub receive_buffer: usize,
     /// Offer or accept timestamps (RFC 7323). Default false: PAWS, and an RTT sample per ACK even
-    /// under loss, cost 12 octets a segment, and where a peer's Linux asks, nothing is lost by
-    /// refusing.
+    /// under loss, cost 12 octets a segment, and at the rates of a low-power radio no sequence
+    /// number comes again within a segment's lifetime.
     pub timestamps: bool,
     /// Offer or accept selective acknowledgments (RFC 2018). Default true.
     pub sack: bool,

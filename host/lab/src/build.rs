@@ -527,6 +527,23 @@ mod tests {
     "#;
 
     #[test]
+    fn what_a_scenario_does_not_say_is_what_a_node_has_by_default() {
+        let scenario = Scenario::default();
+        let (mac, node) = (mac_of(&scenario, 0), Config::new(1, [0; 8], 1, [1; 16]));
+        assert_eq!(
+            (mac.csma_params, mac.max_frame_retries, mac.retry_delay_max),
+            (node.mac.csma_params, node.mac.max_frame_retries, node.mac.retry_delay_max)
+        );
+        assert_eq!(mac.adaptive_retry_delay, node.mac.adaptive_retry_delay);
+        assert_eq!(scenario.net.relays_yield, node.yields);
+        // The stack leaves the sizes to whoever knows the link and the plan.
+        let tcp = connection(&scenario, 0, None, None);
+        let ConnectionConfig { mss, send_buffer, receive_buffer, .. } = tcp;
+        let default = ConnectionConfig { mss, send_buffer, receive_buffer, ..Default::default() };
+        assert_eq!(format!("{tcp:?}"), format!("{default:?}"));
+    }
+
+    #[test]
     fn every_setting_of_connections_and_of_polling_arrives() {
         let scenario = Scenario::from_toml("settings.toml", SCENARIO).expect("a scenario");
         let tcp = connection(&scenario, 1, None, None);

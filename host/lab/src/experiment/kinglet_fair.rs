@@ -135,7 +135,7 @@ fn refine(rows: &mut Rows) {
     let whole = one_hop_bound().kbps;
     for (name, hops, both_ways) in SOURCES {
         let hops: Vec<u32> = if both_ways { [hops, hops].concat() } else { hops.to_vec() };
-        let share = |hops: u32| whole / f64::from(hops.min(3)) / f64::from(hops_len(name));
+        let share = |one: u32| whole / f64::from(one.min(3)) / hops.len() as f64;
         for suffix in
             MODELS.iter().flat_map(|(model, _)| ["", " paper"].map(|s| format!("{model}{s}")))
         {
@@ -154,12 +154,6 @@ fn refine(rows: &mut Rows) {
             }
         }
     }
-}
-
-/// Flows of the line with this name.
-fn hops_len(name: &str) -> u32 {
-    let line = SOURCES.iter().find(|(other, ..)| *other == name);
-    line.map_or(1, |(_, hops, both)| hops.len() as u32 * if *both { 2 } else { 1 })
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
