@@ -27,7 +27,8 @@ const LONGEST_FRAME: usize = 127;
 /// How packets for sleeping children are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indirect {
-    /// The most packets that wait for one child. Default 4: a window of four segments (TCPlp §6.2).
+    /// The most packets that wait for one child. Default 6: a window of four segments (TCPlp §6.2)
+    /// and somebody else's. With 4, a child with a window of six that asks every second loses 1 %.
     pub limit: u8,
     /// How long a packet waits. Default 8 min: two of a Thread child's longest sleeps, so that one
     /// data request may go astray.
@@ -44,7 +45,7 @@ pub struct Indirect {
 impl Indirect {
     /// The defaults.
     pub const DEFAULT: Indirect =
-        Indirect { limit: 4, lifetime: Duration::from_secs(480), polls: 4, burst: true };
+        Indirect { limit: 6, lifetime: Duration::from_secs(480), polls: 4, burst: true };
 }
 
 /// A neighbour that sleeps.

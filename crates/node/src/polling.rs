@@ -21,6 +21,11 @@
 //! the end of the last one. Counted from the moment at which TCP hands a segment over, it let a
 //! window of four carry half over one hop of what polling every 100 ms does.
 //!
+//! A data request that the base interval makes before anything is due says nothing of the due time
+//! if it finds nothing; counted as a first attempt in vain it let a base interval shorter than the
+//! round trip put the due time off without end. And the base interval waits for a segment of the
+//! node's own like everything else, if an answer to it is awaited.
+//!
 //! Later attempts have distances of 1/8, 1/4, 1/2, … of the due time, and one of them comes with
 //! 1/8 of the time left until the transport would send again.
 
@@ -90,6 +95,8 @@ struct Source {
     due: Duration,
     /// Data requests since that transmission that could have found something.
     asked: u8,
+    /// The last one was made before anything was due, because of the base interval.
+    early: bool,
     /// One of them has, but not everything.
     partly: bool,
     /// The due time has once been too short: it is no longer a guess.
@@ -102,6 +109,7 @@ impl Source {
         began: Instant::ZERO,
         due: Duration::ZERO,
         asked: 0,
+        early: false,
         partly: false,
         settled: false,
     };
@@ -146,20 +154,31 @@ impl Source {
         }
     }
 
-    fn predict(&self, &Asked { last, left, sending }: &Asked) -> Option<Instant> {
-        let Expected { since, until, .. } = self.expected?;
-        let time = until.checked_since(since).unwrap_or_default();
-        let last_call = since + time - time / 8;
-        let Some(again) = self.asked.checked_sub(1) else {
-            let due = if self.due == Duration::ZERO { time / 4 } else { self.due };
-            let first = if sending { last_call } else { since.max(left) + due };
-            return Some(first.min(last_call));
-        };
+    fn predict(&self, asked: &Asked) -> Option<Instant> {
+        let last_call = last_call(self.expected?);
+        let Some(again) = self.asked.checked_sub(1) else { return self.first(asked) };
+        let last = asked.last;
         // 2^12 times the shortest is 5 s.
         let distance = (self.due / 8).max(SHORTEST) * (1 << again.min(12));
         let next = last + distance;
         Some(if last < last_call { next.min(last_call) } else { next })
     }
+
+    /// When to ask for the first time.
+    fn first(&self, &Asked { left, sending, .. }: &Asked) -> Option<Instant> {
+        let expected = self.expected?;
+        let last_call = last_call(expected);
+        let guess = expected.until.checked_since(expected.since).unwrap_or_default() / 4;
+        let due = if self.due == Duration::ZERO { guess } else { self.due };
+        let first = if sending { last_call } else { expected.since.max(left) + due };
+        Some(first.min(last_call))
+    }
+}
+
+/// When to ask at the latest: before the transport sends again.
+fn last_call(Expected { since, until, .. }: Expected) -> Instant {
+    let time = until.checked_since(since).unwrap_or_default();
+    since + time - time / 8
 }
 
 /// What matters to every source of when to ask.
@@ -319,7 +338,13 @@ impl Poller {
         self.again = false;
         self.not_before = now;
         match outcome {
-            DataRequestOutcome::NothingPending => self.failures = 0,
+            DataRequestOutcome::NothingPending => {
+                self.failures = 0;
+                // That nothing was there before it was due says nothing of when it is.
+                for source in self.sources_mut().filter(|source| source.early) {
+                    source.asked = source.asked.saturating_sub(1);
+                }
+            }
             DataRequestOutcome::Received { more } => {
                 (self.failures, self.found, self.again) = (0, true, more);
                 self.observe(now, tcp);
@@ -393,16 +418,25 @@ impl Poller {
         if self.parent.is_none() || self.asking {
             return;
         }
-        let mut next = self.asked.last + self.policy.base();
+        let base = self.asked.last + self.policy.base();
+        let mut next = base;
         if !self.learning {
             let connections = self.connections.iter().map(|it| it.next(self.policy, &self.asked));
             let applications = self.applications.iter().map(|it| it.next(self.policy, &self.asked));
-            next = connections.chain(applications).flatten().fold(next, Instant::min);
+            if let Some(due) = connections.chain(applications).flatten().reduce(Instant::min) {
+                next = if self.may_wait() { due } else { base.min(due) };
+            }
         }
         if self.again {
             next = self.not_before;
         }
         self.next = Some(next.max(self.not_before));
+    }
+
+    /// Whether also the base interval leaves a segment of the node's own alone while it is on its
+    /// way, up to when its answer is asked for at the latest.
+    const fn may_wait(&self) -> bool {
+        self.asked.sending && matches!(self.policy, Polling::Predictive { .. })
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
@@ -423,9 +457,12 @@ impl Poller {
         }
         (self.asking, self.next, self.asked.last) = (true, None, now);
         (self.found, self.again) = (false, false);
-        let left = self.asked.left;
+        let when = self.asked;
+        let left = when.left;
         for source in self.sources_mut() {
             let Some(Expected { since, .. }) = source.expected else { continue };
+            source.early =
+                source.asked == 0 && source.first(&when).is_some_and(|first| now < first);
             source.asked = source.asked.saturating_add(1);
             if source.due == Duration::ZERO {
                 let sent = since.max(left);

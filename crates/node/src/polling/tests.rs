@@ -396,3 +396,50 @@ fn a_place_is_refused_only_while_others_expect_something() {
     poller.expect(at(2001), 1, None).unwrap();
     poller.expect(at(2001), 4, sent(2001, 4000)).unwrap();
 }
+
+#[test]
+fn asking_often_because_of_the_base_interval_does_not_put_answers_off() {
+    for base in [30, 50, 70] {
+        let mut poller = poller(Polling::Predictive { base: MS * base });
+        let mut now = 0;
+        for _ in 0..60 {
+            (_, now) = round(&mut poller, now, 80);
+        }
+        let due = poller.connections[0].due;
+        assert!(due >= MS * 60 && due <= MS * 110, "every {base} ms: {due:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_the_base_interval_finds_before_it_is_due_brings_it_forward() {
+    let mut poller = poller(Polling::Predictive { base: MS * 50 });
+    let mut now = 0;
+    for _ in 0..60 {
+        (_, now) = round(&mut poller, now, 20);
+    }
+    let due = poller.connections[0].due;
+    assert!(due < MS * 50, "{due:?}");
+}
+
+#[test]
+fn the_base_interval_leaves_a_segment_alone_whose_answer_is_asked_for() {
+    let often = Polling::Predictive { base: MS * 50 };
+    let expected = sent(0, 1000);
+    let mut asking = poller(often);
+    asking.update(at(0), iter::once(expected));
+    asking.set_sending(at(10), true);
+    asking.update(at(10), iter::once(expected));
+    assert_eq!(asking.deadline(), Some(at(875)), "seven eighths of the timer");
+    asking.set_sending(at(60), false);
+    asking.update(at(60), iter::once(expected));
+    assert_eq!(asking.deadline(), Some(at(50)), "at once");
+    // With nothing to wait for, or at fixed intervals, the interval is kept.
+    for (policy, tcp) in
+        [(often, None), (Polling::Fixed { base: MS * 50, expecting: MS * 100 }, expected)]
+    {
+        let mut asking = poller(policy);
+        asking.set_sending(at(10), true);
+        asking.update(at(10), iter::once(tcp));
+        assert_eq!(asking.deadline(), Some(at(50)));
+    }
+}
