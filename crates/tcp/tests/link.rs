@@ -3,6 +3,7 @@
 mod common;
 use common::script::*;
 use kinglet_tcp::*;
+use kinglet_time::Duration;
 use kinglet_wire::tcp::Options;
 
 /// Polls what there is and answers where in the stream each segment begins, with its reference.
@@ -35,6 +36,22 @@ fn what_the_link_has_lost_goes_again_at_once_and_is_no_sign_of_congestion() {
         s.ep.notify_lost(s.now, again[0].1);
         assert_eq!(starts(&poll_all(&mut s)), [0; 0], "it has arrived");
     }
+}
+
+#[test]
+fn what_the_link_has_lost_waits_for_no_gap() {
+    let (mut s, handle) =
+        Script::server(ConnectionConfig { pacing: true, ..plain() }, Options::NONE);
+    // A round trip of 100 ms is known, so that gaps are.
+    s.ep.send(handle, &[1; 100]).unwrap();
+    let end = s.take().unwrap().seq + 100;
+    s.now += Duration::from_millis(100);
+    s.give(ACK, 1, end, b"").unwrap();
+    s.ep.send(handle, &[1; 300]).unwrap();
+    let [first] = &poll_all(&mut s)[..] else { panic!("the second waits for a gap") };
+    s.now += Duration::from_millis(1);
+    s.ep.notify_lost(s.now, first.1);
+    assert_eq!(starts(&poll_all(&mut s)), [first.0], "again, and the second waits on");
 }
 
 #[test]

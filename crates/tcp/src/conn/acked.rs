@@ -302,6 +302,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let fin = end == self.tx.end() && self.snd.nxt.after(end);
         if len > 0 || fin {
             self.recovery.flight.lose(seq, end.plus(u32::from(fin)));
+            // The link has tried for long; what went before is far ahead.
+            self.pace.clear();
         } else {
             self.ack.now = true;
         }
