@@ -27,29 +27,23 @@
 //! let mut node: Node<Mote> = Node::new(config, radio.capabilities());
 //! radio.set_filter(node.filter());
 //!
-//! // On every wake-up: first what happened, then what is due, then what the stack wants.
-//! let now = Instant::ZERO; // from your clock
-//! let mut frame = [0; MAX_FRAME];
-//! while let Some(event) = radio.poll_event(now, &mut frame) {
-//!     node.handle_radio(now, event, &mut frame);
-//! }
-//! if node.deadline().is_some_and(|at| at <= now) {
-//!     node.handle_deadline(now);
-//! }
-//! // … the application reads and writes its sockets here …
-//! while let Some(submission) = node.poll_radio(now) {
-//!     if radio.submit(now, submission.command, submission.frame).is_err() {
-//!         node.radio_refused(now);
+//! loop {
+//!     let now = Instant::ZERO; // from your clock
+//!     // … the application reads and writes its sockets here …
+//!     let wake_up_at = node.drive(now, &mut radio);
+//!     // A border router's host comes after the radio; other nodes leave this out.
+//!     let mut packet = [0; 1280];
+//!     while let Some(len) = node.poll_host_packet(now, &mut packet) {
+//!         let _ = &packet[..len]; // to the host
 //!     }
+//!     // … sleep until `wake_up_at`, or until the radio has an event …
+//!     # let _ = wake_up_at;
+//!     # break;
 //! }
-//! // A border router's host comes after the radio; other nodes leave this out.
-//! let mut packet = [0; 1280];
-//! while let Some(len) = node.poll_host_packet(now, &mut packet) {
-//!     let _ = &packet[..len]; // to the host
-//! }
-//! let wake_up_at = node.deadline(); // sleep until then, or until the radio has an event
-//! # let _ = wake_up_at;
 //! ```
+//!
+//! [`Node::drive`] is what every owner of a node does in turn: [`Node::handle_radio`] for each
+//! event, [`Node::handle_deadline`] when that is due, and [`Node::poll_radio`] until it is empty.
 //!
 //! Three rules: `now` never goes back; `poll_radio` is drained after *every* input, also after an
 //! application's write, because nothing is formed before it can leave; and a transmission that the
@@ -283,11 +277,11 @@
 //!
 //! [`mac::Config`]:
 //! * channel 26 and PAN 0xABCD at 0 dBm: no 802.11 channel of the usual 1/6/11 plan reaches there;
-//! * CSMA-CA with macMinBE 3, macMaxBE 5, 4 backoffs, and 3 retries: IEEE 802.15.4's defaults. In
-//!   software, because radios may be deaf while they back off by themselves (TCPlp §4.2);
-//! * no delay before link retries, as in the standard. Where nodes that do not hear each other
-//!   share a neighbour, which is wherever packets are relayed, set up to 40 ms (TCPlp §7.1) with
-//!   [`Node::set_retry_delay`]: without it, two ends whose RTOs have grown to the same length can
+//! * CSMA-CA with macMinBE 3, macMaxBE 5 and 4 backoffs: IEEE 802.15.4's defaults. In software,
+//!   because radios may be deaf while they back off by themselves (TCPlp §4.2);
+//! * other than the standard, 15 retries with a delay between them that adapts up to 60 ms
+//!   ([`Config::new`]): nodes that do not hear each other share a neighbour wherever packets are
+//!   relayed (TCPlp §7.1), and with no delay two ends whose RTOs have grown to the same length can
 //!   collide until both give up.
 //!
 //! [`net::Config`]:
@@ -302,7 +296,8 @@
 //! * an MSS of five link frames, a good compromise over lossy hops (TCPlp §6.1): a listener's
 //!   leaves room for any peer's address. [`Node::mss_for_frames`] computes others, and 1220, from
 //!   IPv6's MTU of 1280, is the most;
-//! * timestamps, SACK, Nagle's algorithm and acknowledgements delayed by 100 ms: full-scale TCP;
+//! * SACK, Nagle's algorithm, pacing, and acknowledgements of every second segment within 100 ms;
+//!   no timestamps, which cost 12 octets a segment;
 //! * RTO 1 s at first (RFC 6298), then SRTT and at least 200 ms, as Linux and FreeBSD have it;
 //! * no keep-alive and no user timeout (RFC 9293 §3.8.4): a peer that falls silent while nothing is
 //!   to be sent holds its slot until the application decides.
@@ -316,6 +311,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
+//! | `drive.rs` | the loop around a node and its radio |
 //! | `routing.rs` | the mesh among the layers |
 //! | `sockets.rs` | byte streams and datagrams by handle |
 //! | `polling.rs` | when a node that sleeps asks its parent |
@@ -332,6 +328,7 @@
 extern crate std;
 
 mod courtesy;
+mod drive;
 mod node;
 mod peer;
 mod polling;

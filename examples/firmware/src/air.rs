@@ -6,8 +6,8 @@
 //! something to repair. A radio that is off hears nothing, and how long it was on is counted.
 
 use kinglet::radio::{
-    ACK_PSDU, ACK_WAIT, Access, Ack, Busy, CCA, Capabilities, Command, Event, FCS_LEN, MAX_FRAME,
-    OCTET, SHR_PHR, TURNAROUND, air_time,
+    ACK_PSDU, ACK_WAIT, Access, Ack, Busy, CCA, Capabilities, Command, Driver, Event, FCS_LEN,
+    Filter, MAX_FRAME, OCTET, SHR_PHR, TURNAROUND, air_time,
 };
 use kinglet::time::{Duration, Instant, earliest};
 
@@ -125,12 +125,14 @@ impl Air {
         radio.on + radio.on_since.map_or(Duration::ZERO, |since| now - since)
     }
 
+    /// The radio of `node`.
+    pub fn side(&mut self, node: End) -> Side<'_> {
+        Side { air: self, node }
+    }
+
     /// Carries out `command` on the radio of `node`. A radio that sends returns to listening or
     /// being off, whatever it was told last.
-    ///
-    /// # Errors
-    /// [`Busy`]: it sends already.
-    pub fn submit(
+    fn submit(
         &mut self,
         now: Instant,
         node: End,
@@ -196,25 +198,22 @@ impl Air {
         earliest(a, b)
     }
 
-    /// The next event that is due, the node it is for, and the frame that belongs to it.
-    pub fn poll_event(&mut self, now: Instant) -> Option<(End, Event, &mut [u8])> {
-        let due = |radio: &Radio| radio.flight.is_some_and(|flight| flight.end <= now);
-        let node = match (due(&self.first), due(&self.second)) {
-            (true, _) => End::First,
-            (false, true) => End::Second,
-            (false, false) => return None,
-        };
-        let radio = self.radio(node);
-        let flight = radio.flight.as_mut()?;
-        let Flight { sfd, outcome, len, ack, .. } = *flight;
-        if len > 0 {
+    /// The next event that is due at `node`; the frame that belongs to it is written to `frame`.
+    fn poll_event(&mut self, now: Instant, node: End, frame: &mut [u8]) -> Option<Event> {
+        let due = |flight: &&mut Flight| flight.end <= now;
+        let other = self.radio(node.other());
+        if let Some(flight) = other.flight.as_mut().filter(due).filter(|flight| flight.len > 0) {
+            let Flight { sfd, len, ack, .. } = *flight;
             flight.len = 0;
-            let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack };
-            return Some((node.other(), event, radio.frame.get_mut(..usize::from(len))?));
+            frame.iter_mut().zip(&other.frame).for_each(|(to, from)| *to = *from);
+            return Some(Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack });
         }
+        // What the sender hears comes after what the receiver does.
+        let radio = self.radio(node);
+        let outcome = radio.flight.as_mut().filter(due).filter(|flight| flight.len == 0)?.outcome;
         radio.flight = None;
         radio.account(now);
-        Some((node, outcome, &mut []))
+        Some(outcome)
     }
 
     fn is_lost(&mut self) -> bool {
@@ -234,5 +233,28 @@ impl Air {
         self.random ^= self.random >> 17;
         self.random ^= self.random << 5;
         self.random.is_multiple_of(n)
+    }
+}
+
+/// One of the two radios.
+pub struct Side<'a> {
+    air: &'a mut Air,
+    node: End,
+}
+
+impl Driver for Side<'_> {
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    // The other one is the only one that could be meant.
+    fn set_filter(&mut self, _: Filter) {}
+
+    fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {
+        self.air.submit(now, self.node, command, frame)
+    }
+
+    fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
+        self.air.poll_event(now, self.node, frame)
     }
 }

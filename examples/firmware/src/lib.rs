@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `pair` | two nodes in one image move 100 kB over a lossy link in memory |
 //! | `leaf` | a leaf that sleeps sends readings to its parent, over the same link |
+//! | `sensor` | a leaf that sleeps sends readings to a host; its radio is its serial line |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `measure` | counts the instructions that a segment takes |
 //!
@@ -17,6 +18,8 @@ pub mod app;
 pub mod board;
 pub mod coap;
 pub mod console;
+pub mod place;
+pub mod serial_radio;
 pub mod web;
 pub mod world;
 

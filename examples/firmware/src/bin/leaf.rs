@@ -86,8 +86,7 @@ fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
         if received && readings.answered == BATCHES {
             return Ok(());
         }
-        world.submit();
-        if !world.advance(earliest(next, readings.deadline())) {
+        if !world.step(earliest(next, readings.deadline())) {
             return Err("nothing is due any more, or time is over");
         }
     }

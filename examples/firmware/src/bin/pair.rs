@@ -47,8 +47,7 @@ fn transfer(world: &mut World<'_, Mote, Mote>) -> Result<(u16, u16), &'static st
         if receiver.step(world.first)? {
             return Ok(sender.retransmissions(world.second));
         }
-        world.submit();
-        if !world.advance(None) {
+        if !world.step(None) {
             return Err("nothing is due any more, or time is over");
         }
     }

@@ -1,0 +1,119 @@
+//! The loop around a node and its radio, as one call.
+
+mod common;
+use common::*;
+use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
+use kinglet::tcp::{ConnectionConfig, ListenConfig, State};
+use kinglet::time::{Duration, Instant};
+use kinglet::{Mote, Node};
+use std::collections::VecDeque;
+
+/// A radio that is told what to report and remembers what it was given.
+#[derive(Default)]
+struct Radio {
+    events: VecDeque<(Event, Vec<u8>)>,
+    commands: Vec<(Command, Vec<u8>)>,
+    refuses: bool,
+}
+
+impl Driver for Radio {
+    fn capabilities(&self) -> Capabilities {
+        usual()
+    }
+
+    fn set_filter(&mut self, _: Filter) {}
+
+    fn submit(&mut self, _: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {
+        if self.refuses && matches!(command, Command::Transmit { .. }) {
+            self.refuses = false;
+            return Err(Busy);
+        }
+        self.commands.push((command, frame.to_vec()));
+        Ok(())
+    }
+
+    fn poll_event(&mut self, _: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
+        let (event, octets) = self.events.pop_front()?;
+        frame[..octets.len()].copy_from_slice(&octets);
+        Some(event)
+    }
+}
+
+/// Two nodes and their radios; what one transmits the other receives a millisecond later.
+struct Two {
+    now: Instant,
+    nodes: [Box<Node<Mote>>; 2],
+    radios: [Radio; 2],
+}
+
+impl Two {
+    fn new() -> Self {
+        let nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, usual()));
+        Two { now: Instant::from_secs(1), nodes, radios: Default::default() }
+    }
+
+    /// Drives both, and carries what they transmit; when they want to be called again.
+    fn turn(&mut self) -> [Option<Instant>; 2] {
+        let mut wishes = [None; 2];
+        for (side, wish) in wishes.iter_mut().enumerate() {
+            *wish = self.nodes[side].drive(self.now, &mut self.radios[side]);
+            for (command, frame) in std::mem::take(&mut self.radios[side].commands) {
+                let Command::Transmit { ack, .. } = command else { continue };
+                let (sfd, len) = (self.now, frame.len() as u8);
+                let heard = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack };
+                self.radios[1 - side].events.push_back((heard, frame));
+                let ack =
+                    if ack { Ack::Received { frame_pending: false } } else { Ack::NotAwaited };
+                self.radios[side].events.push_back((Event::Transmitted { sfd, ack }, Vec::new()));
+            }
+        }
+        self.now += Duration::from_millis(1);
+        wishes
+    }
+}
+
+#[test]
+fn an_application_needs_no_other_call_than_drive() {
+    let mut two = Two::new();
+    let config = ListenConfig { backlog: 1, ..ListenConfig::default() };
+    two.nodes[1].tcp_listen(80, config).unwrap();
+    let default = ConnectionConfig::DEFAULT;
+    let client = two.nodes[0].tcp_connect(two.now, global(2), 80, default).unwrap();
+    for _ in 0..50 {
+        two.turn();
+    }
+    assert_eq!(two.nodes[0].tcp().state(client), Some(State::Established));
+    let server = two.nodes[1].tcp().accept(80).unwrap();
+    two.nodes[0].tcp().send(client, &[7; 1500]).unwrap();
+    let (mut received, mut buffer) = (0, [0; 512]);
+    for _ in 0..2000 {
+        two.turn();
+        received += two.nodes[1].tcp().recv(server, &mut buffer).unwrap_or(0);
+    }
+    assert_eq!(received, 1500);
+}
+
+#[test]
+fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for_a_time() {
+    let mut two = Two::new();
+    let default = ConnectionConfig::DEFAULT;
+    assert_eq!(two.turn(), [None, None], "nothing to do");
+    two.nodes[0].tcp_connect(two.now, global(2), 80, default).unwrap();
+    let start = two.now;
+    let [first, second] = two.turn();
+    assert!(first.is_some_and(|at| at > start), "a transmission that may get lost: {first:?}");
+    assert_eq!(second, None);
+    let heard = two.now;
+    assert_eq!(two.turn(), [Some(heard), Some(heard)], "transmitted, and received");
+}
+
+#[test]
+fn a_refused_transmission_is_told_and_comes_again() {
+    let mut two = Two::new();
+    two.radios[0].refuses = true;
+    let default = ConnectionConfig::DEFAULT;
+    two.nodes[0].tcp_connect(two.now, global(2), 80, default).unwrap();
+    let heard = |two: &mut Two| (0..50).filter(|_| two.turn()[1].is_some()).count();
+    assert!(heard(&mut two) > 0, "the SYN");
+    assert_eq!(two.nodes[0].stats().refused_commands, 1);
+}

@@ -1,0 +1,52 @@
+//! The node's place in the network that `kinglet gateway --serial` joins it to: node 2 of a line,
+//! with node 1 between it and the border router.
+
+use core::net::Ipv6Addr;
+use kinglet::mac::{Csma, Key, Security};
+use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::wire::ieee802154::Address;
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Config, Node, Profile};
+
+/// Short addresses of this node and of the one that it reaches all others by.
+pub const SHORT: u16 = 3;
+pub const ROUTER: u16 = 2;
+/// The prefix of the network, 6LoWPAN context 0, and the host behind it, context 1.
+const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
+pub const HOST: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
+/// The one that follows from the short address, so that it costs nothing on the air.
+const ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0xff, 0xfe00, SHORT);
+
+/// The key of the scenarios of the simulator and the gateway. A product's is its own, and what it
+/// starts to count from is in its flash; this board has none, so its counters begin at 0 each time.
+const SECURITY: Security = Security {
+    key: Key(*b"Kinglet scenario"),
+    eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
+    first_counter: 0,
+};
+
+/// The node's settings.
+pub fn config() -> Config {
+    // A product takes seed and secret from its source of entropy; this board has none.
+    let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
+    config.mac.csma = Csma::Hardware;
+    config.mac.security = Some(SECURITY);
+    config
+}
+
+/// Addresses, contexts and routes, as the network's plan has them.
+///
+/// # Errors
+/// A table is full.
+pub fn commission(node: &mut Node<impl Profile>) -> Result<(), &'static str> {
+    let net = node.net();
+    let contexts = [(0, PREFIX, 64), (1, HOST, 128)];
+    let contexts = contexts
+        .into_iter()
+        .all(|(id, prefix, len)| net.set_context(id, Some(Context { prefix, len })).is_ok());
+    let address = net.add_address(InterfaceAddress { address: ADDRESS, prefix_len: 64 });
+    let via = NextHop::Link(Address::Short(ROUTER));
+    let route = net.add_route(Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via });
+    let done = contexts && address.is_ok() && route.is_ok();
+    if done { Ok(()) } else { Err("a table is full") }
+}

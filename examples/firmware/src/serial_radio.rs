@@ -1,0 +1,67 @@
+//! A radio at the other end of the board's serial line: `kinglet gateway --serial` has it.
+
+use crate::board::Board;
+use kinglet::radio::serial::{Receiver, Request, parse_event};
+use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
+use kinglet::time::Instant;
+
+/// The line, and what the radio is doing.
+pub struct SerialRadio {
+    pub board: Board,
+    receiver: Receiver,
+    /// A transmission is outstanding.
+    sending: bool,
+    /// That of the last one.
+    number: u8,
+}
+
+impl SerialRadio {
+    pub fn new(board: Board) -> Self {
+        SerialRadio { board, receiver: Receiver::new(), sending: false, number: 0 }
+    }
+}
+
+impl Driver for SerialRadio {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA
+    }
+
+    fn set_filter(&mut self, filter: Filter) {
+        Request::Filter(filter).send(|octet| self.board.write(octet));
+    }
+
+    fn submit(&mut self, _: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {
+        match command {
+            Command::Transmit { .. } if self.sending => return Err(Busy),
+            Command::Transmit { .. } => {
+                self.sending = true;
+                self.number = self.number.wrapping_add(1);
+            }
+            Command::Reset => self.sending = false,
+            Command::Off | Command::Receive { .. } | Command::Pending { .. } => {}
+        }
+        let request = Request::Command { command, number: self.number, frame };
+        request.send(|octet| self.board.write(octet));
+        Ok(())
+    }
+
+    fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
+        // As many as the line has: what comes next may be the rest of an event.
+        while let Some(octet) = self.board.read() {
+            let message = self.receiver.push(octet);
+            let Some((event, number, octets)) = message.and_then(|m| parse_event(now, m)) else {
+                continue;
+            };
+            if !matches!(event, Event::Received { .. }) {
+                if !self.sending || number != self.number {
+                    // It has crossed the reset of its transmission on the line.
+                    continue;
+                }
+                self.sending = false;
+            }
+            frame.iter_mut().zip(octets).for_each(|(to, from)| *to = *from);
+            return Some(event);
+        }
+        None
+    }
+}
