@@ -14,7 +14,7 @@ use kinglet::tcp::congestion::NewReno;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, Peer};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Node, mac, mesh, net, tcp};
+use kinglet::{Config, Node, mac, net, tcp};
 
 /// The memory plan: `kinglet::Mote` with rings of exactly `N` octets and one data frame.
 struct Plan<const N: usize, const MAP: usize>;
@@ -38,14 +38,8 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
     type Routes = [Option<net::Route>; 4];
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type Routing = kinglet::Routing<Self>;
+    type Routing = ();
     type UdpSockets = [net::UdpSocket; 2];
-}
-
-impl<const N: usize, const MAP: usize> mesh::Sizes for Plan<N, MAP> {
-    type Neighbours = [Option<mesh::Neighbour>; 0];
-    type Routes = [Option<mesh::Route>; 0];
-    type Leaves = [Option<mesh::Leaf>; 0];
 }
 
 impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {

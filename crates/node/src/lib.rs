@@ -205,7 +205,7 @@
 //! | `net::Sizes::Children`, `Indirect` | 4, 40 | children that sleep, packets that wait for them |
 //! | `net::Sizes::UdpSockets` | 166 | bound ports, with four datagrams each |
 //! | `net::Sizes::Routes` | 28 | static routes |
-//! | `mesh::Sizes::Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's; a leaf needs none |
+//! | `mesh::Sizes`' `Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's in a [`Meshed`] |
 //! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
 //! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
 //!
@@ -219,7 +219,7 @@
 //!
 //! ```
 //! use kinglet::wire::sixlowpan::Context;
-//! use kinglet::{Config, Node, mac, mesh, net, radio::Capabilities, tcp};
+//! use kinglet::{Config, Node, mac, net, radio::Capabilities, tcp};
 //! use kinglet::tcp::{Peer, congestion::NewReno};
 //!
 //! struct Sensor;
@@ -243,14 +243,8 @@
 //!     type Routes = [Option<net::Route>; 2];
 //!     type Neighbours = [Option<net::Neighbour>; 1];
 //!     type Contexts = [Option<Context>; 1];
-//!     type Routing = kinglet::Routing<Self>;
+//!     type Routing = (); // static routes only; in a mesh: kinglet::Meshed<Self>
 //!     type UdpSockets = [net::UdpSocket; 1];
-//! }
-//!
-//! impl mesh::Sizes for Sensor { // as a leaf, it needs no tables
-//!     type Neighbours = [Option<mesh::Neighbour>; 0];
-//!     type Routes = [Option<mesh::Route>; 0];
-//!     type Leaves = [Option<mesh::Leaf>; 0];
 //! }
 //!
 //! impl tcp::Sizes for Sensor {
@@ -312,7 +306,7 @@
 //! |---|---|
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
 //! | `drive.rs` | the loop around a node and its radio |
-//! | `routing.rs` | the mesh among the layers |
+//! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
 //! | `sockets.rs` | byte streams and datagrams by handle |
 //! | `polling.rs` | when a node that sleeps asks its parent |
 //! | `profile.rs` | the memory plans |
@@ -329,6 +323,7 @@ extern crate std;
 
 mod courtesy;
 mod drive;
+mod meshed;
 mod node;
 mod peer;
 mod polling;
@@ -336,11 +331,12 @@ mod profile;
 mod routing;
 mod sockets;
 
+pub use meshed::{MESH_PORT, Meshed};
 pub use node::{Config, Info, Node, Stats};
 pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Mote, Profile, Router};
-pub use routing::{MESH_PORT, Routing};
+pub use routing::{Change, MAX_MESSAGE, Message, Routing};
 pub use sockets::ConnectError;
 
 pub use kinglet_mac as mac;

@@ -12,7 +12,6 @@ use crate::routing::Routing;
 use crate::sockets::MAX_MSS;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
-use kinglet_mesh as mesh;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
@@ -38,11 +37,6 @@ pub struct Config {
     pub yields: bool,
     /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
     pub polling: Polling,
-    /// The mesh's part, except for its `short`, `sleeps` and `seed`, which [`Node::new`] takes
-    /// from the MAC's part and from here.
-    pub mesh: mesh::Config,
-    /// The 64 bits that all addresses of the mesh begin with.
-    pub mesh_prefix: Ipv6Addr,
     /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
     /// differ from node to node, so that two do not back off in step, and should from boot to
     /// boot.
@@ -69,9 +63,8 @@ impl Config {
         let first_tag = u16::from_be_bytes([first, second]);
         let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
         let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
-        let (mesh, mesh_prefix) = (mesh::Config::OFF, Ipv6Addr::UNSPECIFIED);
         let polling = Polling::DEFAULT;
-        Config { mac, net, tcp, yields: true, polling, mesh, mesh_prefix, seed }
+        Config { mac, net, tcp, yields: true, polling, seed }
     }
 }
 
@@ -144,11 +137,14 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 
 impl<P: Profile> Node<P> {
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
-    /// 6LoWPAN contexts through [`Node::net`].
+    /// 6LoWPAN contexts through [`Node::net`]. Nobody learns routes.
     pub const fn new(config: Config, radio: Capabilities) -> Self {
-        let (short, sleeps) = (config.mac.short, !config.mac.rx_on_when_idle);
-        let mesh = mesh::Config { short, sleeps, seed: config.seed, ..config.mesh };
-        let routing = Routing::new(mesh, config.mesh_prefix);
+        Node::with_routing(config, net::Routing::NONE, radio)
+    }
+
+    /// The same, and `routing` learns routes, such as a [`Meshed`](crate::Meshed).
+    pub const fn with_routing(config: Config, routing: P::Routing, radio: Capabilities) -> Self {
+        let sleeps = !config.mac.rx_on_when_idle;
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
             net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
@@ -182,13 +178,13 @@ impl<P: Profile> Node<P> {
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
         let (Indication::Data { src, rssi_dbm, .. }
         | Indication::DataRequest { src, rssi_dbm, .. }) = indication;
-        self.mesh_heard(now, src, rssi_dbm);
+        self.routing_heard(now, src, rssi_dbm);
         match indication {
             Indication::Data { dst, payload, .. } => {
                 let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
                 match self.net.handle_frame(now, frame) {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
-                        self.mesh_message(now, src, rssi_dbm, message);
+                        self.routing_message(now, src, rssi_dbm, message);
                     }
                     result => self.settle(now, result),
                 }
@@ -284,7 +280,7 @@ impl<P: Profile> Node<P> {
             *count = count.saturating_add(1);
         }
         if let Some(parent) = self.poller.parent() {
-            self.mesh_mut().handle_sent(now, parent, outcome != DataRequestOutcome::NoAck);
+            self.routing_mut().handle_sent(now, parent, outcome != DataRequestOutcome::NoAck);
         }
         self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }
@@ -305,7 +301,7 @@ impl<P: Profile> Node<P> {
         }
         loop {
             // Every round may have made room for its messages.
-            self.settle_mesh(now);
+            self.settle_routing(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
@@ -328,7 +324,7 @@ impl<P: Profile> Node<P> {
     #[inline(never)]
     fn handle_outcome(&mut self, now: Instant, outcome: &mac::Outcome) {
         let delivered = outcome.result == mac::Delivery::Delivered;
-        self.mesh_outcome(now, outcome);
+        self.routing_outcome(now, outcome);
         let token = net::Token(outcome.token.0);
         if let Some(payload) = self.net.handle_outcome(now, token, delivered) {
             self.tcp().notify_lost(now, payload);
@@ -445,7 +441,7 @@ impl<P: Profile> Node<P> {
     /// When [`Node::handle_deadline`] wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
         let below = earliest(self.mac.deadline(), self.net.deadline());
-        let below = earliest(below, self.mesh().deadline());
+        let below = earliest(below, self.routing().deadline());
         earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
     }
 
@@ -453,7 +449,7 @@ impl<P: Profile> Node<P> {
     pub fn handle_deadline(&mut self, now: Instant) {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
-        self.mesh_mut().handle_deadline(now);
+        self.routing_mut().handle_deadline(now);
         self.tcp().handle_deadline(now);
         self.ask_parent(now);
     }

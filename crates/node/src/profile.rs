@@ -16,6 +16,7 @@
 //! | mesh: other routers | 24 | 0 | 20 | 32 |
 //! | mesh: leaves | 16 | 0 | 16 | 32 |
 
+use crate::meshed::Meshed;
 use crate::routing::Routing;
 use kinglet_mac as mac;
 use kinglet_mesh as mesh;
@@ -25,15 +26,9 @@ use kinglet_tcp::Peer;
 use kinglet_tcp::congestion::NewReno;
 
 /// A memory plan for a whole node.
-pub trait Profile:
-    mac::Sizes + net::Sizes<Routing = Routing<Self>> + mesh::Sizes + tcp::Sizes + Sized
-{
-}
+pub trait Profile: mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes + Sized {}
 
-impl<T> Profile for T where
-    T: mac::Sizes + net::Sizes<Routing = Routing<Self>> + mesh::Sizes + tcp::Sizes
-{
-}
+impl<T> Profile for T where T: mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes {}
 
 /// A leaf with 32 KiB of RAM: two connections with the four-segment buffers of TCPlp §6.2 (1848
 /// octets, rounded up to 2 KiB).
@@ -79,7 +74,7 @@ macro_rules! plan {
             type Routes = [Option<net::Route>; $routes];
             type Neighbours = [Option<net::Neighbour>; 2];
             type Contexts = [Option<kinglet_wire::sixlowpan::Context>; 4];
-            type Routing = Routing<Self>;
+            type Routing = Meshed<Self>;
             type UdpSockets = [net::UdpSocket; $udp];
         }
 

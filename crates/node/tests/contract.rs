@@ -11,7 +11,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::{checksum, tcp, udp};
-use kinglet::{BorderRouter, Config, MESH_PORT, Node, Polling, mac};
+use kinglet::{BorderRouter, Config, MESH_PORT, Meshed, Node, Polling, mac};
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -282,17 +282,17 @@ impl<const KIND: u8> Subject for Device<KIND> {
             config.mac.security = security;
             match KIND {
                 LEAF => config.mac.rx_on_when_idle = false,
-                MESH => {
-                    let roles = [Role::Router, Role::Leaf, Role::BorderRouter];
-                    config.mesh = mesh::Config::new(1, roles[seed as usize % 3], seed);
-                    config.mesh_prefix = global(0);
-                    // Some of the leaves.
-                    config.mac.rx_on_when_idle = seed % 6 != 1;
-                }
+                // Some of the leaves.
+                MESH => config.mac.rx_on_when_idle = seed % 6 != 1,
                 _ => {}
             }
         };
-        let mut node = node_with::<BorderRouter>(1, 1, 9, capabilities, change);
+        let routing = |config: &Config| {
+            let roles = [Role::Router, Role::Leaf, Role::BorderRouter];
+            let role = if KIND == MESH { roles[seed as usize % 3] } else { Role::Off };
+            Meshed::new(config, mesh::Config::new(1, role, seed), global(0))
+        };
+        let mut node = node_routed::<BorderRouter>(1, 1, 9, capabilities, change, routing);
         let prefix = core::net::Ipv6Addr::UNSPECIFIED;
         let route = Route { prefix, prefix_len: 0, via: NextHop::Host };
         node.net().add_route(route).unwrap();
@@ -397,7 +397,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let (net, tcp) = (*node.net().stats(), *node.tcp().stats());
         let (info, stats, mac) = (node.info(), node.stats(), node.mac().stats());
         let polls = (node.parent(), node.next_data_request(), node.failed_data_requests());
-        let mesh = (node.mesh().info(), node.mesh().stats());
+        let mesh = (node.routing().mesh().info(), node.routing().mesh().stats());
         format!("{info:?} {stats:?} {mac:?} {net:?} {tcp:?} {infos:?} {polls:?} {mesh:?}")
     }
 

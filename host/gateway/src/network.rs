@@ -178,7 +178,7 @@ impl Mesh {
             return routes.get(&(from as NodeId, to as NodeId)).map(|next| *next as usize);
         }
         let Site::Simulated(station) = self.world.device(from) else { return None };
-        let next = station.node().mesh().next_hop(short_of(to as NodeId))?;
+        let next = station.node().routing().mesh().next_hop(short_of(to as NodeId))?;
         (0..self.nodes()).find(|node| short_of(*node as NodeId) == next)
     }
 

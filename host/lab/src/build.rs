@@ -17,7 +17,7 @@ use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Node, Polling};
+use kinglet::{Config, Meshed, Node, Polling};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
@@ -361,12 +361,14 @@ fn stack(
         Queue::Red => QueueDiscipline::Red(Red::DEFAULT),
     };
     config.polling = polling_of(&scenario.leaf);
-    config.mesh_prefix = MESH_PREFIX;
+    let mut mesh = mesh::Config::OFF;
     if scenario.net.routing == Routing::Mesh {
-        config.mesh.role = mesh_role(place.role);
-        config.mesh.parent = place.parent.map(short_of);
+        mesh.role = mesh_role(place.role);
+        mesh.parent = place.parent.map(short_of);
     }
-    let mut stack = Box::new(Node::new(config, radio_of(scenario).capabilities()));
+    let routing = Meshed::new(&config, mesh, MESH_PREFIX);
+    let capabilities = radio_of(scenario).capabilities();
+    let mut stack = Box::new(Node::with_routing(config, routing, capabilities));
     let net = stack.net();
     let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
     net.add_address(own).expect("the plan has room for an address");

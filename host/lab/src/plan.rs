@@ -45,7 +45,7 @@ impl net::Sizes for LabPlan {
     type Routes = [Option<net::Route>; ROUTES];
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type Routing = kinglet::Routing<Self>;
+    type Routing = kinglet::Meshed<Self>;
     type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
 }
 

@@ -31,7 +31,7 @@ fn short(node: usize) -> u16 {
 }
 
 fn mesh(network: &Network, node: usize) -> &Mesh<LabPlan> {
-    network.device(node).node().mesh()
+    network.device(node).node().routing().mesh()
 }
 
 /// The nodes on the way from one to another; `None` if it ends or loops.

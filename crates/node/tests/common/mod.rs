@@ -57,9 +57,23 @@ pub fn node_with<P: Profile>(
     capabilities: Capabilities,
     change: impl FnOnce(&mut Config),
 ) -> Box<Node<P>> {
+    let none = |_: &Config| kinglet::net::Routing::NONE;
+    node_routed(n, boot, count, capabilities, change, none)
+}
+
+/// The same, and `routing` learns routes.
+pub fn node_routed<P: Profile>(
+    n: u16,
+    boot: u8,
+    count: u16,
+    capabilities: Capabilities,
+    change: impl FnOnce(&mut Config),
+    routing: impl FnOnce(&Config) -> P::Routing,
+) -> Box<Node<P>> {
     let mut config = config(n, boot);
     change(&mut config);
-    let mut node = Box::new(Node::new(config, capabilities));
+    let routing = routing(&config);
+    let mut node = Box::new(Node::with_routing(config, routing, capabilities));
     let net = node.net();
     net.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     net.set_context(0, Some(Context { prefix: prefix(), len: 64 })).unwrap();

@@ -1,0 +1,118 @@
+//! The mesh as a node's routing.
+
+use crate::node::Config;
+use crate::routing::{Change, MAX_MESSAGE, Message, Routing};
+use core::net::Ipv6Addr;
+use kinglet_mesh::{self as mesh, Destination, Mesh, Role};
+use kinglet_net::{self as net, Learnt, NextHop};
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::same_prefix;
+use kinglet_wire::sixlowpan::link_address_of;
+
+/// Where the mesh's messages go. One of the ports that compress to four bits (RFC 6282, 4.3.3), not
+/// Thread's 19788: the messages are not Thread's.
+pub const MESH_PORT: u16 = 0xF0BF;
+
+/// A mesh and the prefix of its addresses.
+pub struct Meshed<S: mesh::Sizes> {
+    mesh: Mesh<S>,
+    prefix: Ipv6Addr,
+}
+
+/// Bits of the prefix: the rest is the interface identifier, which holds the short address.
+const PREFIX_LEN: u8 = 64;
+
+impl<S: mesh::Sizes> Meshed<S> {
+    /// A mesh for the node with this configuration, whose short address, seed and sleep take the
+    /// place of those in `mesh`; all addresses of the mesh begin with the first 64 bits of
+    /// `prefix`.
+    pub const fn new(node: &Config, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
+        let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
+        let mesh = mesh::Config { short, sleeps, seed: node.seed, ..mesh };
+        Meshed { mesh: Mesh::new(mesh), prefix }
+    }
+
+    /// The mesh, to look at.
+    pub const fn mesh(&self) -> &Mesh<S> {
+        &self.mesh
+    }
+}
+
+fn towards(next: Option<u16>) -> Option<NextHop> {
+    next.map(|next| NextHop::Link(Address::Short(next)))
+}
+
+impl<S: mesh::Sizes> net::Routing for Meshed<S> {
+    const NONE: Self = Meshed { mesh: Mesh::new(mesh::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
+    const PORT: Option<u16> = Some(MESH_PORT);
+
+    fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
+        let role = self.mesh.config().role;
+        if role == Role::Off {
+            return None;
+        }
+        if !same_prefix(dst, self.prefix, PREFIX_LEN) {
+            // A border router has a way of its own.
+            let via = towards(self.mesh.default_next_hop());
+            return (role != Role::BorderRouter).then_some(Learnt { prefix_len: 0, via });
+        }
+        let via = match link_address_of(dst) {
+            Address::Short(short) => towards(self.mesh.next_hop(short)),
+            _ => None,
+        };
+        Some(Learnt { prefix_len: PREFIX_LEN, via })
+    }
+}
+
+impl<S: mesh::Sizes> Routing for Meshed<S> {
+    fn is_on(&self) -> bool {
+        self.mesh.config().role != Role::Off
+    }
+
+    fn listens(&self) -> bool {
+        self.mesh.listens()
+    }
+
+    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
+        self.mesh.handle_heard(now, from, rssi_dbm);
+    }
+
+    fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
+        self.mesh.handle_sent(now, to, acked);
+    }
+
+    fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]) {
+        // What the mesh discards it has counted.
+        let _ = self.mesh.handle_message(now, from, rssi_dbm, message);
+    }
+
+    fn poll_message(&mut self, now: Instant, buf: &mut [u8; MAX_MESSAGE]) -> Option<Message> {
+        let out = self.mesh.poll_message(now, buf)?;
+        let to = match out.to {
+            Destination::Broadcast => Address::BROADCAST,
+            Destination::Short(to) => Address::Short(to),
+        };
+        Some(Message { to, len: out.len })
+    }
+
+    fn poll_change(&mut self) -> Option<Change> {
+        loop {
+            return Some(match self.mesh.poll_change()? {
+                mesh::Change::ParentChanged(parent) => Change::Parent(parent),
+                mesh::Change::ChildAdded { child, sleeps: true } => Change::Child(child),
+                // Nothing has to wait for it.
+                mesh::Change::ChildAdded { sleeps: false, .. } => continue,
+                mesh::Change::ChildRemoved(child) => Change::NoChild(child),
+            });
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.mesh.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.mesh.handle_deadline(now);
+    }
+}
