@@ -199,7 +199,7 @@
 //! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
 //! | `mac::Sizes::Peers` | 12 | devices ever heard with link security: their frame counters |
 //! | `mac::Sizes::Sleepers` | 40 | children for which something is pending at once |
-//! | `net::Sizes::Packets` | 1286 | packets received, forwarded, sent; not TCP's own segments |
+//! | `net::Sizes::Packets` | 1288 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
 //! | `net::Sizes::Children`, `Indirect` | 4, 40 | children that sleep, packets that wait for them |
