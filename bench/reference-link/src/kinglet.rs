@@ -24,6 +24,7 @@ impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Neighbours = [mac::Neighbour; 4];
     type Peers = [mac::Peer; 0];
     type Sleepers = [mac::Sleeper; 0];
+    type Cipher = mac::Tabled;
 }
 
 impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {

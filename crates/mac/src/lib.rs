@@ -23,7 +23,8 @@
 //! [`Mac::poll_radio`], [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{Class, Config, Mac, Neighbour, Peer, Sizes, Sleeper, Slot, Token, TxRequest};
+//! use kinglet_mac::{Class, Config, Mac, Neighbour, Peer, Sizes, Sleeper, Slot, Tabled, Token};
+//! use kinglet_mac::TxRequest;
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
@@ -34,6 +35,7 @@
 //!     type Neighbours = [Neighbour; 4];
 //!     type Peers = [Peer; 0];
 //!     type Sleepers = [Sleeper; 2];
+//!     type Cipher = Tabled;
 //! }
 //!
 //! let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
@@ -66,6 +68,7 @@ extern crate std;
 
 mod acknowledge;
 mod ccm;
+mod cipher;
 mod config;
 mod csl;
 mod csma;
@@ -85,6 +88,7 @@ mod stats;
 mod tests;
 mod transmit;
 
+pub use cipher::{Block, BlockCipher, Sliced, Tabled};
 pub use config::{Config, ConfigError, Csma};
 pub use csl::Csl;
 pub use data_request::DataRequestOutcome;

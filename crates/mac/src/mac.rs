@@ -1,6 +1,7 @@
 //! The MAC itself: its state, what it takes and what it gives.
 
 use crate::acknowledge::OwedAck;
+use crate::cipher::BlockCipher;
 use crate::config::{Config, Csma};
 use crate::csl::Sampling;
 use crate::csma::Attempt;
@@ -34,6 +35,8 @@ pub trait Sizes {
     type Peers: Array<Peer>;
     /// Neighbours that sleep, for which a frame may be pending at the same time.
     type Sleepers: Array<Sleeper>;
+    /// Which form of AES link security uses; all give the same frames.
+    type Cipher: BlockCipher;
 }
 
 /// A command for the radio.
@@ -143,7 +146,7 @@ pub struct Mac<S: Sizes> {
     /// `Transmitted`; one from before the transmission counts for nothing.
     pub(crate) early_ack: Option<(Instant, bool)>,
     pub(crate) owed_ack: OwedAck,
-    pub(crate) security: security::State,
+    pub(crate) security: security::State<S::Cipher>,
     pub(crate) adaptation: Adaptation,
     pub(crate) stats: Stats,
 }

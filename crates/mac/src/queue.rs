@@ -118,23 +118,29 @@ enum Place {
 }
 
 /// A place for one frame.
+// The frame begins two octets behind a word. With short addresses and one PAN the octets of a
+// fragment begin 14 octets further, at a word, and a small core copies them as words.
+#[repr(C)]
 pub struct Slot {
-    pub(crate) frame: [u8; MAX_FRAME],
-    pub(crate) len: u8,
+    pub(crate) token: Token,
     pub(crate) dst: Address,
+    /// The number of its coming, then of its end.
+    order: u16,
+    place: Place,
+    pub(crate) kind: Kind,
+    pub(crate) len: u8,
     pub(crate) sequence: u8,
     pub(crate) ack: bool,
-    pub(crate) token: Token,
     pub(crate) transmissions: u8,
     pub(crate) attempts: u8,
     /// Link security is done with it.
     pub(crate) secured: bool,
-    pub(crate) kind: Kind,
+    pub(crate) frame: [u8; MAX_FRAME],
     result: Delivery,
-    place: Place,
-    /// The number of its coming, then of its end.
-    order: u16,
 }
+
+// Its buffer begins two octets behind a word.
+const _: () = assert!(core::mem::offset_of!(Slot, frame) % 4 == 2);
 
 impl Slot {
     /// The frame as it goes to the radio.
@@ -150,19 +156,19 @@ impl Slot {
 
 impl Empty for Slot {
     const EMPTY: Self = Slot {
-        frame: [0; MAX_FRAME],
-        len: 0,
+        token: Token(0),
+        order: 0,
         dst: Address::None,
+        len: 0,
         sequence: 0,
         ack: false,
-        token: Token(0),
         transmissions: 0,
         attempts: 0,
         secured: false,
         kind: Kind::User(Class::Data),
         result: Delivery::Delivered,
         place: Place::Free,
-        order: 0,
+        frame: [0; MAX_FRAME],
     };
 }
 
@@ -269,12 +275,18 @@ impl<A: Array<Slot>> Queue<A> {
     /// The slot whose turn it is of those in this place: while they wait indirect ones come first,
     /// then the lowest number does. Numbers wrap, so what counts is how far back they are.
     fn first(&self, place: Place) -> Option<usize> {
+        if self.used == 0 {
+            return None;
+        }
         let mut first = None;
         // `max_by_key` would first count the slots, for which a small core divides.
         for (index, slot) in self.slots.as_slice().iter().enumerate() {
+            if slot.place != place {
+                continue;
+            }
             let goes_first = place == Place::Waiting && slot.kind.is_indirect();
             let key = (goes_first, self.next_order.wrapping_sub(slot.order));
-            if slot.place == place && first.is_none_or(|(best, _)| key > best) {
+            if first.is_none_or(|(best, _)| key > best) {
                 first = Some((key, index));
             }
         }

@@ -6,6 +6,7 @@
 //! it. Immediate acknowledgements cannot be secured.
 
 use crate::ccm::{Ccm, Direction, NONCE};
+use crate::cipher::BlockCipher;
 use crate::mac::{Mac, Sizes};
 use crate::receive::Discard;
 use core::fmt;
@@ -70,14 +71,14 @@ impl Security {
 }
 
 /// The key as AES wants it, and the next frame counter.
-pub(crate) struct State {
-    ccm: Option<Ccm>,
+pub(crate) struct State<C> {
+    ccm: Option<Ccm<C>>,
     next_counter: u32,
     /// Where the next start begins.
     counter_bound: u32,
 }
 
-impl State {
+impl<C: BlockCipher> State<C> {
     pub(crate) const fn new(security: Option<&Security>) -> Self {
         let next_counter = match security {
             Some(security) => security.first_counter,
@@ -86,7 +87,7 @@ impl State {
         State { ccm: None, next_counter, counter_bound: next_counter }
     }
 
-    fn ccm(&mut self, key: &Key) -> &mut Ccm {
+    fn ccm(&mut self, key: &Key) -> &mut Ccm<C> {
         self.ccm.get_or_insert_with(|| Ccm::new(&key.0))
     }
 }
@@ -180,7 +181,7 @@ impl<S: Sizes> Mac<S> {
         let Some(security) = &self.config.security else { return Err(Discard::Secured) };
         let nonce = nonce(&sealed.eui64, sealed.counter, LEVEL);
         let ccm = self.security.ccm(&security.key);
-        let opened = unseal::<MIC>(ccm, frame, &nonce, sealed.open_len);
+        let opened = unseal::<_, MIC>(ccm, frame, &nonce, sealed.open_len);
         self.stats.cipher_runs = ccm.runs();
         let len = opened.ok_or(Discard::BadMic)?;
         self.peers.accept(sealed.eui64, sealed.counter);
@@ -198,7 +199,12 @@ fn nonce(eui64: &[u8; 8], counter: u32, level: u8) -> [u8; NONCE] {
 }
 
 /// Writes the counter, encrypts the payload and fills the last [`MIC`] octets.
-fn seal(ccm: &mut Ccm, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Option<()> {
+fn seal<C: BlockCipher>(
+    ccm: &mut Ccm<C>,
+    frame: &mut [u8],
+    eui64: &[u8; 8],
+    counter: u32,
+) -> Option<()> {
     let (header, open_len) = {
         let parsed = Frame::parse(frame).ok()?;
         let open_len = parsed.payload_range().start.checked_add(parsed.open_payload_len())?;
@@ -214,8 +220,8 @@ fn seal(ccm: &mut Ccm, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Optio
 
 /// Decrypts the message behind the first `open_len` octets. The length without the code, or `None`
 /// if the code is wrong; the message is then rubbish.
-fn unseal<const M: usize>(
-    ccm: &mut Ccm,
+fn unseal<C: BlockCipher, const M: usize>(
+    ccm: &mut Ccm<C>,
     frame: &mut [u8],
     nonce: &[u8; NONCE],
     open_len: usize,
@@ -255,15 +261,15 @@ mod tests {
         assert_eq!(eui64, [0xac, 0xde, 0x48, 0, 0, 0, 0, 1]);
         let nonce = nonce(&eui64, header.frame_counter.unwrap(), header.level);
         assert_eq!(nonce[8..], [0, 0, 0, 5, 6]);
-        let mut ccm = Ccm::new(&KEY);
+        let mut ccm = Ccm::<crate::Tabled>::new(&KEY);
         let sealed = frame;
-        assert_eq!(unseal::<8>(&mut ccm, &mut frame, &nonce, open_len), Some(30));
+        assert_eq!(unseal::<_, 8>(&mut ccm, &mut frame, &nonce, open_len), Some(30));
         assert_eq!(frame[28..30], [0x01, 0xce]);
         for octet in 0..frame.len() {
             let mut damaged = sealed;
             damaged[octet] ^= 0x10;
             assert_eq!(
-                unseal::<8>(&mut ccm, &mut damaged, &nonce, open_len),
+                unseal::<_, 8>(&mut ccm, &mut damaged, &nonce, open_len),
                 None,
                 "octet {octet}"
             );

@@ -68,6 +68,11 @@ impl<S: Sizes> Mac<S> {
     }
 
     fn head_is_missed(&mut self, now: Instant) -> bool {
+        // Nothing else hangs on the time.
+        let timed = |slot: &Slot| slot.kind == Kind::Sync || slot.kind.is_indirect();
+        if !self.queue.head().is_some_and(timed) {
+            return false;
+        }
         let sfd = self.head_sfd(now);
         let late = sfd.is_some_and(|sfd| Self::is_far(now, sfd) && self.head_is_indirect());
         late || self.head_is_for_nobody()

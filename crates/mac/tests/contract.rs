@@ -25,6 +25,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 3];
     type Peers = [Peer; 2];
     type Sleepers = [Sleeper; SLEEPERS];
+    type Cipher = kinglet_mac::Tabled;
 }
 
 /// A MAC whose radio is chosen by the seed, and whether it sleeps.

@@ -20,6 +20,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 2];
     type Peers = [Peer; 1];
     type Sleepers = [Sleeper; 2];
+    type Cipher = kinglet_mac::Sliced;
 }
 
 /// Sender 0 and receiver 1. One frame is on the air at a time, because only 0 has data to send.

@@ -33,32 +33,7 @@
 #![forbid(unsafe_code)]
 
 use core::ops::{Deref, DerefMut, Range};
-
-/// Copies as many octets from the start of `from` to the start of `to` as both have, and returns
-/// how many. `copy_from_slice` panics if the lengths differ, and that they cannot is seldom plain
-/// to the compiler.
-#[inline]
-pub fn copy(to: &mut [u8], from: &[u8]) -> usize {
-    let len = to.len().min(from.len());
-    if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
-        copy_equal(to, from);
-    }
-    len
-}
-
-/// One octet after the other, eight a turn: a packet's octets are seldom aligned alike in two
-/// places, and then the compiler's own copy takes half as long again on a core that cannot load
-/// words from odd places.
-fn copy_equal(to: &mut [u8], from: &[u8]) {
-    let (to_eights, to) = to.as_chunks_mut::<8>();
-    let (from_eights, from) = from.as_chunks::<8>();
-    for ([a, b, c, d, e, f, g, h], from) in to_eights.iter_mut().zip(from_eights) {
-        [*a, *b, *c, *d, *e, *f, *g, *h] = *from;
-    }
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from;
-    }
-}
+pub use kinglet_octets::copy;
 
 /// Moves the octets `from` to `to`; the two places may overlap. Nothing changes if one of them is
 /// not inside of `octets`.
@@ -150,19 +125,6 @@ impl<T: Empty, const N: usize> Array<T> for [T; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn copying_ends_where_the_shorter_slice_does() {
-        let mut octets = [0; 3];
-        assert_eq!(copy(&mut octets, &[1, 2]), 2);
-        assert_eq!(copy(&mut octets[2..], &[7, 8, 9]), 1);
-        assert_eq!(octets, [1, 2, 7]);
-        // Longer than what is copied in one turn.
-        let (mut octets, from) = ([0; 30], core::array::from_fn::<u8, 27, _>(|i| i as u8 + 1));
-        assert_eq!(copy(&mut octets[2..], &from), 27);
-        assert_eq!((octets[0], octets[1], octets[29]), (0, 0, 0));
-        assert_eq!(octets[2..29], from);
-    }
 
     #[test]
     fn moving_stays_inside_and_may_overlap() {

@@ -11,8 +11,10 @@ use kinglet_mem::{Array, Empty};
 /// more than that.
 pub const RESERVED: usize = 2;
 
-/// Room for one packet.
+/// Room for one packet, which lies at a word: so do the fragments of a datagram then, and small
+/// cores copy and sum words four times as fast as octets.
 #[derive(Debug)]
+#[repr(C, align(4))]
 pub struct Slot<B> {
     storage: B,
     len: u16,

@@ -199,7 +199,7 @@
 //! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
 //! | `mac::Sizes::Peers` | 12 | devices ever heard with link security: their frame counters |
 //! | `mac::Sizes::Sleepers` | 40 | children for which something is pending at once |
-//! | `net::Sizes::Packets` | 1286 | packets received, forwarded, sent; not TCP's own segments |
+//! | `net::Sizes::Packets` | 1288 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
 //! | `net::Sizes::Children`, `Indirect` | 4, 40 | children that sleep, packets that wait for them |
@@ -209,8 +209,9 @@
 //! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
 //! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
 //!
-//! In all [`Mote`] takes 21.1 kB, [`Router`] 33.4 kB and [`BorderRouter`] 92.3 kB, of which 352
-//! octets are the expanded key of link security.
+//! In all [`Mote`] takes 21.1 kB, [`Router`] 33.4 kB and [`BorderRouter`] 92.3 kB, of which the
+//! expanded key of link security takes 176 octets with `mac::Tabled`, the two's form of AES, and
+//! 352 with `mac::Sliced`, that of the third, which may run where memory has caches.
 //!
 //! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
 //! whose arrival empties the queues: have at least two more than you want to see waiting. A
@@ -229,6 +230,7 @@
 //!     type Neighbours = [mac::Neighbour; 2];
 //!     type Peers = [mac::Peer; 0];
 //!     type Sleepers = [mac::Sleeper; 0];
+//!     type Cipher = mac::Tabled;
 //! }
 //!
 //! impl net::Sizes for Sensor {

@@ -49,7 +49,7 @@ macro_rules! plan {
         frames: $frames:literal, neighbours: $neighbours:literal, peers: $peers:literal,
         packets: $packets:literal,
         reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
-        children: $children:literal, indirect: $indirect:literal,
+        cipher: $cipher:ident, children: $children:literal, indirect: $indirect:literal,
         routers: $routers:literal, ways: $ways:literal, leaves: $leaves:literal,
         routes: $routes:literal, udp: $udp:literal, connections: $connections:literal,
         buffer: $buffer:literal, segments: $segments:literal, half_open: $half_open:literal,
@@ -60,6 +60,7 @@ macro_rules! plan {
             type Neighbours = [mac::Neighbour; $neighbours];
             type Peers = [mac::Peer; $peers];
             type Sleepers = [mac::Sleeper; $children];
+            type Cipher = mac::$cipher;
         }
 
         impl net::Sizes for $name {
@@ -108,6 +109,7 @@ plan!(Mote {
     reassemblies: 2,
     output: 3,
     host: 0,
+    cipher: Tabled,
     children: 0,
     indirect: 0,
     routers: 0,
@@ -130,6 +132,7 @@ plan!(Router {
     reassemblies: 4,
     output: 10,
     host: 0,
+    cipher: Tabled,
     children: 6,
     indirect: 6,
     routers: 12,
@@ -152,6 +155,7 @@ plan!(BorderRouter {
     reassemblies: 8,
     output: 28,
     host: 16,
+    cipher: Sliced,
     children: 16,
     indirect: 16,
     routers: 16,

@@ -13,32 +13,7 @@
 //! ```
 
 use core::net::Ipv6Addr;
-
-/// The sum of `octets`; an odd last octet counts as if a zero octet followed (RFC 1071, 1).
-pub fn sum(octets: &[u8]) -> u16 {
-    // The octets of each half of the words are summed on their own ("deferred carries", RFC 1071,
-    // 2.C): small cores cannot load words from odd places, and bytes need no shifts. 2^24 words
-    // fit; no packet is longer than 2^16 octets, and what is summed here is part of one.
-    let (mut high, mut low) = (0_u32, 0_u32);
-    let mut add_pair = |[a, b]: [u8; 2]| {
-        high = high.wrapping_add(u32::from(a));
-        low = low.wrapping_add(u32::from(b));
-    };
-    // Eight at a time, written out: the compiler does not unroll where it is told to save room.
-    let (eights, rest) = octets.as_chunks::<8>();
-    for &[a, b, c, d, e, f, g, h] in eights {
-        add_pair([a, b]);
-        add_pair([c, d]);
-        add_pair([e, f]);
-        add_pair([g, h]);
-    }
-    let (pairs, rest) = rest.as_chunks::<2>();
-    pairs.iter().copied().for_each(&mut add_pair);
-    if let &[last] = rest {
-        add_pair([last, 0]);
-    }
-    fold((u64::from(high) << 8).wrapping_add(u64::from(low)))
-}
+pub use kinglet_octets::sum;
 
 /// The sum of two sums. The first must be over an even number of octets.
 pub const fn add(a: u16, b: u16) -> u16 {

@@ -7,6 +7,7 @@
 //! | `sensor` | a leaf that sleeps sends readings to a host; its radio is its serial line |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `measure` | counts the instructions that a segment takes |
+//! | `octets` | compares the copies and sums in assembly with plain ones |
 //!
 //! Nothing here panics, and nothing formats: `tools/no-panic` checks it in the linked images.
 

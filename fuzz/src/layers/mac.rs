@@ -16,6 +16,7 @@ impl Sizes for MacPlan {
     type Neighbours = [Neighbour; 3];
     type Peers = [Peer; 2];
     type Sleepers = [Sleeper; 2];
+    type Cipher = kinglet_mac::Tabled;
 }
 
 const QUEUE: usize = 3;

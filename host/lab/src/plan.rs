@@ -31,6 +31,7 @@ impl mac::Sizes for LabPlan {
     type Neighbours = [mac::Neighbour; 16];
     type Peers = [mac::Peer; 64];
     type Sleepers = [mac::Sleeper; CHILDREN];
+    type Cipher = mac::Sliced;
 }
 
 impl net::Sizes for LabPlan {

@@ -112,6 +112,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 4];
     type Peers = [Peer; 2];
     type Sleepers = [Sleeper; 2];
+    type Cipher = kinglet::mac::Tabled;
 }
 
 /// A MAC that asks its parent every `interval`, and answers who asks for data.

@@ -24,6 +24,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 3];
     type Peers = [Peer; 4];
     type Sleepers = [Sleeper; 2];
+    type Cipher = crate::Tabled;
 }
 
 type TestMac = Mac<Plan>;

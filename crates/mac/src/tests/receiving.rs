@@ -1,6 +1,7 @@
 //! Filtering, duplicates and link statistics of received frames.
 
 use super::*;
+use proptest::prelude::*;
 
 const ME: Address = Address::Short(1);
 
@@ -124,4 +125,43 @@ fn a_length_beyond_the_octets_is_no_danger() {
     let event = Event::Received { sfd: T0, len: 255, rssi_dbm: 0, lqi: 0, acked: true };
     let indication = mac.handle_radio(T0, event, &mut frame).unwrap();
     assert_eq!(&frame[payload(indication)], b"abc");
+}
+
+proptest! {
+    #[test]
+    fn the_plain_path_hears_what_the_whole_one_does(
+        low in prop_oneof![Just(0x41u8), Just(0x71), any::<u8>()],
+        high in prop_oneof![Just(0x88u8), Just(0x98), any::<u8>()],
+        pan in prop_oneof![Just(config().pan_id.0), Just(0xffff), any::<u16>()],
+        dst in prop_oneof![Just(1u16), Just(0xffff)],
+        src in prop_oneof![Just(1u16), Just(0xffff), Just(0xfffe), any::<u16>()],
+        rest in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let mac = mac(config(), all(), 1);
+        let [[a, b], [c, d], [e, f]] = [pan, dst, src].map(u16::to_le_bytes);
+        let frame = [&[low, high, 7, a, b, c, d, e, f][..], &rest].concat();
+        let plain = mac.plain(&frame, -60, 200);
+        let usual = low & !0x30 == 0x41 && high & !0x10 == 0x88 && pan == config().pan_id.0;
+        prop_assert_eq!(plain.is_some(), usual && dst == 1 && src != 1 && src < 0xfffe);
+        if let Some(heard) = plain {
+            let whole = Frame::parse(&frame).unwrap();
+            prop_assert_eq!(mac.filter_frame(&whole), Ok(()));
+            prop_assert_eq!(mac.check_security(&whole).map(|sealed| sealed.is_none()), Ok(true));
+            prop_assert_eq!(heard, crate::receive::Heard::of(&whole, -60, 200));
+        }
+        for frame in [&frame[..8], &[]] {
+            prop_assert_eq!(mac.plain(frame, -60, 200), None);
+        }
+    }
+}
+
+#[test]
+fn only_what_needs_nothing_else_takes_the_plain_path() {
+    let frame = data_frame(PEER, ME, 1, true);
+    assert!(mac(config(), all(), 1).plain(&frame, -60, 200).is_some());
+    // This device has to acknowledge it, or has a key, or no short address.
+    assert_eq!(mac(config(), Capabilities::NONE, 1).plain(&frame, -60, 200), None);
+    let security = Security { key: Key([0; 16]), eui64_prefix: [0; 6], first_counter: 0 };
+    let secured = Config { security: Some(security), ..config() };
+    assert_eq!(mac(secured, all(), 1).plain(&frame, -60, 200), None);
 }

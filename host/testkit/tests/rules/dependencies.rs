@@ -4,7 +4,8 @@ use super::{File, Repository, Violation};
 use toml::{Table, Value};
 
 /// The layers below all others.
-const BASE: [&str; 4] = ["kinglet-mem", "kinglet-random", "kinglet-time", "kinglet-wire"];
+const BASE: [&str; 5] =
+    ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
 const LAYERS: [&str; 6] =
     [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp", "kinglet-mesh", "kinglet-coap"];
@@ -17,9 +18,11 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     let below_node = || [BASE.as_slice(), &LAYERS].concat();
     let below_lab = || [below_node(), vec!["kinglet", "kinglet-sim"]].concat();
     Some(match name {
-        "kinglet-mem" | "kinglet-time" => vec![],
+        "kinglet-octets" | "kinglet-time" => vec![],
+        "kinglet-mem" => vec!["kinglet-octets"],
         "kinglet-random" => vec!["kinglet-time"],
-        "kinglet-wire" | "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
+        "kinglet-wire" => vec!["kinglet-mem", "kinglet-octets", "kinglet-time"],
+        "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
         // Its segment scripts drive TCP; the rest of it knows clocks only.
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
         "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time"],

@@ -22,15 +22,18 @@ pub struct Station<'a> {
     pub giving: u32,
 }
 
-/// A frame on its way.
+/// A frame on its way. Two octets behind a word it has a fragment's octets at one, where they are
+/// copied as words.
+#[repr(C)]
 pub struct Frame {
-    octets: [u8; MAX_FRAME],
     len: usize,
+    at_a_halfword: u16,
+    octets: [u8; MAX_FRAME],
 }
 
 impl Frame {
     pub const fn new() -> Self {
-        Frame { octets: [0; MAX_FRAME], len: 0 }
+        Frame { len: 0, at_a_halfword: 0, octets: [0; MAX_FRAME] }
     }
 }
 

@@ -1,0 +1,10 @@
+//! Tells the crate whether it is built for ARMv6-M, which no stable `cfg` does.
+
+fn main() {
+    let target = std::env::var("TARGET").unwrap_or_default();
+    println!("cargo:rustc-check-cfg=cfg(armv6m)");
+    if target.starts_with("thumbv6m-") {
+        println!("cargo:rustc-cfg=armv6m");
+    }
+    println!("cargo:rerun-if-changed=build.rs");
+}

@@ -1,0 +1,251 @@
+@ Octets in bulk for ARMv6-M. There are no loads and stores across word borders here, so what counts
+@ is how the two ends of a copy lie: both at words, four words take two instructions; otherwise
+@ words are loaded and stored at words, and put together in between.
+@
+@ Symbols are weak: whoever brings routines of these names has them.
+
+    .syntax unified
+    .thumb
+
+    .section .text.kinglet_copy, "ax", %progbits
+
+@ memmove(to, from, len) gives `to`.
+    .weak   memmove
+    .weak   __aeabi_memmove
+    .weak   __aeabi_memmove4
+    .weak   __aeabi_memmove8
+    .thumb_func
+memmove:
+    .thumb_func
+__aeabi_memmove:
+    .thumb_func
+__aeabi_memmove4:
+    .thumb_func
+__aeabi_memmove8:
+    subs    r3, r0, r1
+    cmp     r3, r2
+    bhs     memcpy_forward          @ `to` is before `from` or behind its end
+    movs    r3, r0
+    orrs    r3, r1
+    orrs    r3, r2
+    lsls    r3, r3, #30
+    beq     2f
+    b       4f
+1:  ldr     r3, [r1, r2]            @ words from the end
+    str     r3, [r0, r2]
+2:  subs    r2, #4
+    bhs     1b
+    bx      lr
+3:  ldrb    r3, [r1, r2]            @ octets from the end
+    strb    r3, [r0, r2]
+4:  subs    r2, #1
+    bhs     3b
+    bx      lr
+
+@ memcpy(to, from, len) gives `to`. Copies from the start to the end, loading before it stores, so
+@ `from` may overlap `to` from behind.
+    .weak   memcpy
+    .weak   __aeabi_memcpy
+    .thumb_func
+memcpy:
+    .thumb_func
+__aeabi_memcpy:
+memcpy_forward:
+    movs    r3, r0
+    orrs    r3, r1
+    lsls    r3, r3, #30
+    bne     unlike
+    .weak   __aeabi_memcpy4
+    .weak   __aeabi_memcpy8
+    .thumb_func
+__aeabi_memcpy4:
+    .thumb_func
+__aeabi_memcpy8:
+    mov     ip, r0
+words:                              @ both ends lie at words; ip holds what is returned
+    subs    r2, #16
+    blo     2f
+    push    {r4-r6}
+1:  ldmia   r1!, {r3-r6}
+    stmia   r0!, {r3-r6}
+    subs    r2, #16
+    bhs     1b
+    pop     {r4-r6}
+2:  adds    r2, #12                 @ what is left, less 4
+    bcc     4f
+3:  ldmia   r1!, {r3}
+    stmia   r0!, {r3}
+    subs    r2, #4
+    bhs     3b
+4:  lsls    r2, r2, #30             @ N: a halfword is left, the next bit: an octet
+    bne     6f
+5:  mov     r0, ip
+    bx      lr
+6:  bpl     7f
+    ldrh    r3, [r1]
+    strh    r3, [r0]
+    adds    r1, #2
+    adds    r0, #2
+7:  lsls    r2, r2, #1
+    beq     5b
+    ldrb    r3, [r1]
+    strb    r3, [r0]
+    mov     r0, ip
+    bx      lr
+
+unlike:                             @ one end does not lie at a word
+    mov     ip, r0
+    cmp     r2, #16
+    blo     octets
+1:  lsls    r3, r0, #30             @ octets until `to` lies at a word
+    beq     2f
+    ldrb    r3, [r1]
+    strb    r3, [r0]
+    adds    r1, #1
+    adds    r0, #1
+    subs    r2, #1
+    b       1b
+2:  lsls    r3, r1, #30
+    beq     words
+    @ Words lie across two of `from`: r4 has the one whose end comes next, r3 says how many bits of
+    @ it are gone, r6 how many are left. At least 13 octets are to come.
+    push    {r4-r7, lr}
+    adds    r7, r0, r2
+    lsrs    r2, r2, #3
+    lsls    r2, r2, #3
+    adds    r2, r0
+    mov     lr, r2                  @ where pairs of words end
+    push    {r7}                    @ where all ends
+    lsrs    r3, r3, #27
+    movs    r6, #32
+    subs    r6, r6, r3
+    lsrs    r2, r3, #3
+    subs    r1, r1, r2
+    ldmia   r1!, {r4}
+3:  ldmia   r1!, {r5, r7}
+    lsrs    r4, r3
+    movs    r2, r5
+    lsls    r2, r6
+    orrs    r4, r2
+    lsrs    r5, r3
+    movs    r2, r7
+    lsls    r2, r6
+    orrs    r5, r2
+    stmia   r0!, {r4, r5}
+    movs    r4, r7
+    cmp     r0, lr
+    bne     3b
+    lsrs    r6, r6, #3
+    subs    r1, r1, r6
+    pop     {r2}
+    subs    r2, r2, r0
+    pop     {r4-r7}
+    pop     {r3}
+    mov     lr, r3
+octets:
+    adds    r0, r2
+    adds    r1, r2
+    rsbs    r2, r2, #0
+    beq     2f
+1:  ldrb    r3, [r1, r2]
+    strb    r3, [r0, r2]
+    adds    r2, #1
+    bne     1b
+2:  mov     r0, ip
+    bx      lr
+
+    .section .text.kinglet_set, "ax", %progbits
+
+@ __aeabi_memclr(to, len), __aeabi_memset(to, len, octet); memset(to, octet, len) gives `to`.
+    .weak   __aeabi_memclr
+    .weak   __aeabi_memclr4
+    .weak   __aeabi_memclr8
+    .thumb_func
+__aeabi_memclr:
+    .thumb_func
+__aeabi_memclr4:
+    .thumb_func
+__aeabi_memclr8:
+    movs    r2, #0
+    .weak   __aeabi_memset
+    .weak   __aeabi_memset4
+    .weak   __aeabi_memset8
+    .thumb_func
+__aeabi_memset:
+    .thumb_func
+__aeabi_memset4:
+    .thumb_func
+__aeabi_memset8:
+    movs    r3, r1
+    movs    r1, r2
+    movs    r2, r3
+    .weak   memset
+    .thumb_func
+memset:
+    mov     ip, r0
+    uxtb    r1, r1
+1:  lsls    r3, r0, #30             @ octets until `to` lies at a word
+    beq     2f
+    subs    r2, #1
+    blo     7f
+    strb    r1, [r0]
+    adds    r0, #1
+    b       1b
+2:  lsls    r3, r1, #8
+    orrs    r1, r3
+    lsls    r3, r1, #16
+    orrs    r1, r3
+    subs    r2, #16
+    blo     4f
+    push    {r4, r5}
+    movs    r3, r1
+    movs    r4, r1
+    movs    r5, r1
+3:  stmia   r0!, {r1, r3, r4, r5}
+    subs    r2, #16
+    bhs     3b
+    pop     {r4, r5}
+4:  adds    r2, #12                 @ what is left, less 4
+    bcc     6f
+5:  stmia   r0!, {r1}
+    subs    r2, #4
+    bhs     5b
+6:  lsls    r2, r2, #30             @ N: a halfword is left, the next bit: an octet
+    bpl     8f
+    strh    r1, [r0]
+    adds    r0, #2
+8:  lsls    r2, r2, #1
+    beq     7f
+    strb    r1, [r0]
+7:  mov     r0, ip
+    bx      lr
+
+    .section .text.kinglet_sum_words, "ax", %progbits
+
+@ kinglet_sum_words(words, number of words, sum) gives the sum. What is carried out of four additions
+@ is added at the low end at once; that cannot carry again.
+    .global kinglet_sum_words
+    .thumb_func
+kinglet_sum_words:
+    push    {r4-r7}
+    movs    r7, #0
+    subs    r1, #4
+    blo     2f
+1:  ldmia   r0!, {r3-r6}
+    adds    r2, r2, r3
+    adcs    r2, r4
+    adcs    r2, r5
+    adcs    r2, r6
+    adcs    r2, r7
+    subs    r1, #4
+    bhs     1b
+2:  adds    r1, #3                  @ what is left, less 1
+    bcc     4f
+3:  ldmia   r0!, {r3}
+    adds    r2, r2, r3
+    adcs    r2, r7
+    subs    r1, #1
+    bhs     3b
+4:  movs    r0, r2
+    pop     {r4-r7}
+    bx      lr

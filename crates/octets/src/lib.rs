@@ -1,0 +1,58 @@
+//! Octets in bulk: what is copied, cleared and summed, made for cores that load words from even
+//! places only.
+//!
+//! | | ARMv6-M | everywhere else |
+//! |---|---|---|
+//! | `memcpy`, `memmove`, `memset`, `__aeabi_*` | `armv6m.s` | the compiler's own |
+//! | [`copy`] | `memcpy` | words in Rust |
+//! | [`sum`] | `armv6m.s` | words in Rust |
+//!
+//! A Cortex-M0+ moves four words with two instructions if both ends lie at words. The compiler's
+//! own copy finds that out late, and moves octets where the ends lie differently. Whatever links
+//! this crate has these routines instead, for its slices and for structures that are moved.
+//!
+//! This is the one crate of the stack with `unsafe` in it, for calling assembly. The image `octets`
+//! of `examples/firmware` compares every routine with the plain one at each length and alignment.
+
+#![no_std]
+#![deny(unsafe_code)]
+
+#[cfg(armv6m)]
+#[allow(unsafe_code, reason = "calls assembly")]
+mod armv6m;
+#[cfg(not(armv6m))]
+mod plain;
+
+#[cfg(armv6m)]
+use armv6m::{copy_equal, sum_words};
+#[cfg(not(armv6m))]
+use plain::{copy_equal, sum_words};
+
+/// Copies as many octets from the start of `from` to the start of `to` as both have, and returns
+/// how many. `copy_from_slice` panics if the lengths differ, and that they cannot is seldom plain
+/// to the compiler.
+#[inline]
+pub fn copy(to: &mut [u8], from: &[u8]) -> usize {
+    let len = to.len().min(from.len());
+    if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
+        copy_equal(to, from);
+    }
+    len
+}
+
+/// The ones' complement sum (RFC 1071) of the octets as 16-bit words, most significant octets
+/// first, folded to 16 bits and not inverted. An odd last octet counts as if a zero octet followed.
+/// It is 0 only if all octets are.
+///
+/// ```
+/// // The example of RFC 1071, section 3.
+/// assert_eq!(kinglet_octets::sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0xddf2);
+/// ```
+pub fn sum(octets: &[u8]) -> u16 {
+    let total = sum_words(octets);
+    let folded = (total & 0xFFFF).wrapping_add(total >> 16);
+    // At most 0x1FFFE, so one more folding leaves 16 bits.
+    let folded = (folded & 0xFFFF).wrapping_add(folded >> 16);
+    // Sums do not depend on the order of octets in a word (RFC 1071, 2.B).
+    u16::from_be(folded as u16)
+}

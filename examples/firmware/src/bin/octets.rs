@@ -1,0 +1,134 @@
+//! Compares the routines of `kinglet-octets`, as this image has them linked, with plain loops, at
+//! every length up to several turns of their longest loop and at every place relative to a word.
+//!
+//! The last line says `ok` and the emulator exits with 0, or what differs and with 1. Unlike the
+//! other images this one has the language's checks of lengths linked: they would stop it.
+
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+use cortex_m_rt::entry;
+use kinglet_firmware::console;
+
+/// The longest run: the longest loops move 16 octets at a turn.
+const LONGEST: usize = 72;
+/// Octets before and behind a run, which nothing may touch.
+const MARGIN: usize = 12;
+const AREA: usize = LONGEST + 2 * MARGIN;
+
+/// Lies at a word.
+#[repr(align(4))]
+#[derive(Clone, Copy, PartialEq)]
+struct Area([u8; AREA]);
+
+#[entry]
+fn main() -> ! {
+    console::end(compare())
+}
+
+fn compare() -> Result<(), &'static str> {
+    for len in 0..=LONGEST {
+        for to in MARGIN - 4..MARGIN {
+            clear(to, len).ok_or("clearing")?;
+            fill(to, len).ok_or("filling")?;
+            sum(to, len).ok_or("the sum")?;
+            for from in MARGIN - 4..MARGIN {
+                copy(to, from, len).ok_or("copying")?;
+            }
+            // As far apart as there is room for, either way.
+            for from in 0..=2 * MARGIN {
+                move_within(to, from, len).ok_or("moving")?;
+            }
+        }
+    }
+    for words in 0..=LONGEST / 4 {
+        copy_words(words).ok_or("copying words")?;
+    }
+    Ok(())
+}
+
+/// An area without two places alike nearby. `black_box` keeps the compiler from making library
+/// calls of plain loops.
+fn area(seed: u8) -> Area {
+    let mut area = Area([0; AREA]);
+    let mut octet = seed;
+    for place in &mut area.0 {
+        octet = octet.wrapping_mul(109).wrapping_add(89);
+        *place = black_box(octet);
+    }
+    area
+}
+
+/// What `area` is after `octets` have been written from `to` on, one by one.
+fn written(area: &Area, to: usize, octets: impl Iterator<Item = u8>) -> Option<Area> {
+    let mut expected = *area;
+    for (place, octet) in expected.0.get_mut(to..)?.iter_mut().zip(octets) {
+        *place = black_box(octet);
+    }
+    Some(expected)
+}
+
+/// `Some` if each octet is the expected one.
+fn same(area: &Area, expected: &Area) -> Option<()> {
+    let mut pairs = area.0.iter().zip(&expected.0);
+    pairs.all(|(is, expected)| black_box(is) == expected).then_some(())
+}
+
+fn clear(to: usize, len: usize) -> Option<()> {
+    let mut area = area(1);
+    let expected = written(&area, to, (0..len).map(|_| 0))?;
+    black_box(area.0.get_mut(to..to + len)?).fill(0);
+    same(&area, &expected)
+}
+
+fn fill(to: usize, len: usize) -> Option<()> {
+    let mut area = area(2);
+    let octet = black_box(0xa5);
+    let expected = written(&area, to, (0..len).map(|_| octet))?;
+    black_box(area.0.get_mut(to..to + len)?).fill(octet);
+    same(&area, &expected)
+}
+
+fn copy(to: usize, from: usize, len: usize) -> Option<()> {
+    let (mut area, source) = (area(3), self::area(4));
+    let source = source.0.get(from..from + len)?;
+    let expected = written(&area, to, source.iter().copied())?;
+    black_box(area.0.get_mut(to..to + len)?).copy_from_slice(source);
+    same(&area, &expected)
+}
+
+fn move_within(to: usize, from: usize, len: usize) -> Option<()> {
+    let mut area = area(5);
+    let before = area;
+    let source = before.0.get(from..from + len)?;
+    let expected = written(&area, to, source.iter().copied())?;
+    let octets: &mut [u8] = black_box(&mut area.0);
+    octets.copy_within(from..from + len, to);
+    same(&area, &expected)
+}
+
+/// By the entry for ends that are known to lie at words.
+fn copy_words(len: usize) -> Option<()> {
+    let source: [u32; LONGEST / 4] = core::array::from_fn(|i| black_box(i as u32 * 0x0102_0305));
+    let mut words = [0xdead_beef; LONGEST / 4];
+    black_box(words.get_mut(..len)?).copy_from_slice(source.get(..len)?);
+    let mut places = words.iter().zip(&source).enumerate();
+    let right =
+        |(i, (&is, &from)): (usize, (&u32, &u32))| is == if i < len { from } else { 0xdead_beef };
+    places.all(right).then_some(())
+}
+
+/// With many ones, so that there are carries.
+fn sum(from: usize, len: usize) -> Option<()> {
+    let mut area = area(6);
+    area.0.iter_mut().step_by(3).for_each(|octet| *octet = black_box(0xff));
+    let octets = area.0.get(from..from + len)?;
+    let mut expected = 0_u16;
+    for pair in octets.chunks(2) {
+        let word = u16::from_be_bytes([*pair.first()?, *pair.get(1).unwrap_or(&0)]);
+        let (sum, carry) = expected.overflowing_add(word);
+        expected = black_box(sum + u16::from(carry));
+    }
+    (kinglet_octets::sum(black_box(octets)) == expected).then_some(())
+}
