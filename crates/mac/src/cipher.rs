@@ -2,18 +2,20 @@
 //!
 //! | | two blocks on a Cortex-M0+ | RAM | in constant time |
 //! |---|---|---|---|
-//! | [`Tabled`] | 2,500 instructions | 176 octets | where each load takes the same time |
+//! | [`Tabled`] | 2,500 instructions | 176 octets, and 1 KiB for all | where RAM has no cache |
 //! | [`Sliced`] | 5,750 | 352 | everywhere |
 //!
 //! Which entries of a table are read depends on key and message. That shows in the time of a run if
-//! the memory that has the table answers sooner for what was read before. A Cortex-M0+ has no data
-//! cache, and its flash has none without wait states. Behind a cache, on larger cores, on hosts,
-//! and where the flash controller has one, [`Sliced`] computes without a table.
+//! the memory that has the table answers sooner for what was read before, as flash does whose
+//! controller has a buffer or a cache. So the table is in RAM, where a load takes the same time
+//! whatever its address as long as no data cache is before it: no Cortex-M0+, M3 or M4 has one.
+//! Behind a cache, on larger cores and hosts, [`Sliced`] computes without a table.
 //!
 //! [`Sizes::Cipher`]: crate::Sizes::Cipher
 
 use aes::Aes128Enc;
 use aes::cipher::{BlockEncrypt, KeyInit};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Sixteen octets as words, the first octet of each in its low bits.
 pub type Block = [u32; 4];
@@ -43,7 +45,7 @@ impl BlockCipher for Sliced {
     }
 }
 
-/// With a table of 1 KiB in flash.
+/// With a table of 1 KiB in RAM.
 pub struct Tabled {
     /// Of the rounds, the first one before them.
     keys: [Block; ROUNDS + 1],
@@ -53,7 +55,9 @@ const ROUNDS: usize = 10;
 
 /// For each octet its product of SubBytes and the column {02}, {01}, {01}, {03} of MixColumns. The
 /// other columns are this one rotated, and the second octet of an entry is SubBytes alone.
-static TABLE: [u32; 256] = table();
+///
+/// Atomic, though nobody writes to it: what can be written stays in RAM.
+static TABLE: [AtomicU32; 256] = table();
 
 impl BlockCipher for Tabled {
     /// KeyExpansion (FIPS 197, 5.2).
@@ -131,7 +135,7 @@ fn sub_column([a, b, c, d]: [u8; 4]) -> u32 {
 #[inline(always)]
 fn entry(octet: u8) -> u32 {
     // There is one for every octet.
-    TABLE.get(usize::from(octet)).copied().unwrap_or_default()
+    TABLE.get(usize::from(octet)).map_or(0, |entry| entry.load(Ordering::Relaxed))
 }
 
 /// The product with {02} (FIPS 197, 4.2.1).
@@ -172,12 +176,13 @@ const fn sub_byte(octet: u8) -> u8 {
 }
 
 #[allow(clippy::indexing_slicing, reason = "computed by the compiler, which would say so")]
-const fn table() -> [u32; 256] {
-    let mut table = [0; 256];
+const fn table() -> [AtomicU32; 256] {
+    let mut table = [const { AtomicU32::new(0) }; 256];
     let mut octet = 0_usize;
     while octet < table.len() {
         let s = sub_byte(octet as u8);
-        table[octet] = u32::from_le_bytes([double(s), s, s, double(s) ^ s]);
+        let column = u32::from_le_bytes([double(s), s, s, double(s) ^ s]);
+        table[octet] = AtomicU32::new(column);
         octet = octet.wrapping_add(1);
     }
     table
@@ -250,7 +255,9 @@ mod tests {
             assert_eq!(sub_column([octet, 0, 0, 0]) & 0xff, s);
         }
         let mut seen = [false; 256];
-        TABLE.iter().for_each(|entry| seen[(entry >> 8 & 0xff) as usize] = true);
+        TABLE
+            .iter()
+            .for_each(|entry| seen[(entry.load(Ordering::Relaxed) >> 8 & 0xff) as usize] = true);
         assert_eq!(seen, [true; 256]);
     }
 
