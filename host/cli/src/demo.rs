@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<Code, Failure> {
     prepare(dir)?;
     let experiments: Vec<&'static Experiment> =
         IDS.iter().filter_map(|id| experiment::find(id)).collect();
-    let (outcome, verdicts) = run_plans(&experiments, effort, effort.default_seeds(), 0)?;
+    let (outcome, verdicts) = run_plans(&experiments, effort, (1, effort.default_seeds()), 0)?;
     print_tables(&outcome, &verdicts);
     let page = write_files(dir, "kinglet", &outcome, &verdicts)?;
     say(&format!("\nreport    {}\n", page.display()));

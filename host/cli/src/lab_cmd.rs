@@ -7,7 +7,7 @@ use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
 use kinglet_lab::run::{self, Options};
 use kinglet_lab::scenario::Role;
-use kinglet_lab::{output, report};
+use kinglet_lab::{markdown, output, report};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -42,15 +42,26 @@ Examples:
 /// How much, and how.
 #[derive(Args)]
 struct Amount {
-    /// Simulations per point, with seeds 1, 2, …  [default: 5]
+    /// Simulations per point, each with a seed of its own  [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: Option<u32>,
+    /// The first seed; the others follow it. The tables of the project's experiments are of 101 to
+    /// 105, as settings were chosen with lower ones
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    first_seed: u32,
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
     /// Shorter simulations: transfers 2 minutes instead of 5, sensors 10 instead of 60 or more
     #[arg(long)]
     quick: bool,
+}
+
+impl Amount {
+    const fn effort(&self) -> Effort {
+        if self.quick { Effort::Quick } else { Effort::Full }
+    }
 }
 
 #[derive(Args)]
@@ -66,6 +77,9 @@ pub(crate) struct RunArgs {
     /// Directory for report, results and captures
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Directory with a folder for each experiment, whose results.md is written anew
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -111,11 +125,20 @@ fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
         // Before the simulations, which may take long.
         prepare(dir)?;
     }
+    if let Some(dir) = &args.tables {
+        for experiment in &experiments {
+            writable(&table_file(dir, experiment.id))?;
+        }
+    }
     let (outcome, verdicts) = measure(&experiments, &args.amount)?;
     if args.json {
         say(&output::json(&outcome.experiments, &verdicts));
     } else {
         print_tables(&outcome, &verdicts);
+    }
+    // What was cut short is not worth keeping.
+    if let Some(dir) = args.tables.as_ref().filter(|_| !outcome.interrupted) {
+        write_tables(dir, &args.amount, &outcome, &verdicts)?;
     }
     if let Some(dir) = out {
         let command = repeat_command(&args.ids, &args.amount);
@@ -162,22 +185,23 @@ fn measure(
     experiments: &[&'static Experiment],
     amount: &Amount,
 ) -> Result<(Outcome, Vec<Verdict>), Failure> {
-    let effort = if amount.quick { Effort::Quick } else { Effort::Full };
+    let effort = amount.effort();
     let seeds = amount.seeds.unwrap_or(effort.default_seeds());
-    run_plans(experiments, effort, seeds, amount.jobs.map_or(0, usize::from))
+    let jobs = amount.jobs.map_or(0, usize::from);
+    run_plans(experiments, effort, (amount.first_seed, seeds), jobs)
 }
 
 /// Runs plans with a progress bar and checks the claims.
 pub(crate) fn run_plans(
     experiments: &[&'static Experiment],
     effort: Effort,
-    seeds: u32,
+    (first_seed, seeds): (u32, u32),
     jobs: usize,
 ) -> Result<(Outcome, Vec<Verdict>), Failure> {
     let progress = Progress::of_simulations();
     let update = |done, planned| progress.update(done, planned);
     let cancel = cancel_on_ctrl_c();
-    let config = Config { effort, seeds, jobs, cancel, progress: &update };
+    let config = Config { effort, seeds, first_seed, jobs, cancel, progress: &update };
     let outcome = experiment::run(experiments, config)
         .map_err(|e| Failure { code: code_of(&e.error), message: e.to_string() })?;
     drop(progress);
@@ -238,6 +262,27 @@ pub(crate) fn write_files(
     Ok(page)
 }
 
+/// The tables in the folder of an experiment.
+fn table_file(dir: &Path, id: &str) -> PathBuf {
+    dir.join(id).join("results.md")
+}
+
+fn write_tables(
+    dir: &Path,
+    amount: &Amount,
+    outcome: &Outcome,
+    verdicts: &[Verdict],
+) -> Result<(), Failure> {
+    for result in &outcome.experiments {
+        let command = repeat_command(&[result.id.to_owned()], amount);
+        let last = amount.first_seed + result.seeds.max(1) - 1;
+        let seeds = format!("seeds {} to {last}", amount.first_seed);
+        let text = markdown::results(result, verdicts, &command, &seeds);
+        write(&table_file(dir, result.id), &text)?;
+    }
+    Ok(())
+}
+
 /// Captures the first seconds of an experiment's main point.
 fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     let mut scenario = experiment.main_scenario(Effort::Quick);
@@ -260,6 +305,9 @@ fn repeat_command(ids: &[String], amount: &Amount) -> String {
     }
     if let Some(seeds) = amount.seeds {
         command.push_str(&format!(" --seeds {seeds}"));
+    }
+    if amount.first_seed != 1 {
+        command.push_str(&format!(" --first-seed {}", amount.first_seed));
     }
     command
 }

@@ -26,6 +26,7 @@ mod cpu;
 pub mod experiment;
 mod flows;
 pub mod layout;
+pub mod markdown;
 pub mod output;
 pub mod plan;
 mod radio;

@@ -147,8 +147,10 @@ impl Table<'_> {
         self.row(label, metric).map(|r| r.mean)
     }
 
+    /// What the plan has of a metric: claims are not about the defaults beside it.
     fn all<'b>(&'b self, metric: &'b str) -> impl Iterator<Item = &'b Row> {
-        self.0.rows.iter().filter(move |r| r.metric == metric)
+        let planned = |row: &&Row| row.series != crate::experiment::DEFAULTS;
+        self.0.rows.iter().filter(move |r| r.metric == metric).filter(planned)
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.fig8b.throughput50k" => throughput_50k,
         "tcplp.sec8.1.3.power" => power,
         "kinglet.throughput50k-due" => throughput_50k_due,
+        "kinglet.throughput50k-everywhere" => throughput_50k_everywhere,
         _ => return super::sharing::test_of(id),
     })
 }
@@ -91,4 +92,22 @@ fn power(t: &Table<'_>) -> Option<Finding> {
 fn throughput_50k_due(t: &Table<'_>) -> Option<Finding> {
     let ratio = t.mean("size=51200 poll=due app=http", "throughput_ratio")?;
     found(ratio, ratio >= 1.4, "predictive polling".to_owned())
+}
+
+/// Metric and what it is at least; the first is the one that is printed.
+const EVERYWHERE: [(&str, f64); 3] =
+    [("of_coap_512", 1.15), ("of_coap_1024", 1.0), ("of_always_on", 0.9)];
+
+fn throughput_50k_everywhere(t: &Table<'_>) -> Option<Finding> {
+    let worst = |metric: &'static str| {
+        t.all(metric).map(|row| (row.mean, &row.label)).min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let [coap, large, on] = EVERYWHERE.map(|(metric, _)| worst(metric));
+    let (coap, large, on) = (coap?, large?, on?);
+    let compared = format!(
+        "least at {}; {:.2} of CoAP's in blocks of 1024 at {}; {:.2} of an always-on leaf's at {}",
+        coap.1, large.0, large.1, on.0, on.1
+    );
+    let least = [coap.0, large.0, on.0];
+    found(coap.0, least.iter().zip(EVERYWHERE).all(|(least, (_, bound))| *least >= bound), compared)
 }

@@ -14,10 +14,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                hops, the sleep interval and the window?",
     method: "Bulk transfer from a leaf to the border router and back, over 1 to 5 hops, windows of \
              4, 6 and 8 segments of five frames, sleep intervals of 0.1 to 240 s (to \
-             the leaf: 10 s), d = 40 ms. Kinglet's settings: asking when due, segments paced by \
-             the leaf, no timestamps, every fourth segment acknowledged within 200 ms, losses \
-             told by the link. Beside them the same with a data request every 100 ms while \
-             anything is expected, and nothing paced. \
+             the leaf: 10 s); all defaults. Beside them the same with a data request every 100 ms \
+             while anything is expected. \
              A minute, and as long as the leaf may sleep before it hears of the connection.",
     threats: &[
         "No other traffic, no interference, and nobody delays answers: an answer that has to come \

@@ -6,10 +6,12 @@
 //! figures.
 
 mod air;
+mod defaults;
 mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
 mod kinglet_load;
+mod kinglet_page;
 mod kinglet_sleep;
 mod metric;
 mod radio_time;
@@ -36,6 +38,7 @@ mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
 
+pub use defaults::SERIES as DEFAULTS;
 pub use metric::Metric;
 pub use runner::{Config, LabError, Outcome, Results, run};
 
@@ -96,9 +99,16 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// What is simulated: the plan, and the defaults beside it.
+    pub fn points(&self, effort: Effort) -> Vec<Point> {
+        let mut points = (self.plan)(effort);
+        points.extend(defaults::beside(self, &points));
+        points
+    }
+
     /// The scenario of the main point.
     pub fn main_scenario(&self, effort: Effort) -> Scenario {
-        let point = (self.plan)(effort).into_iter().find(|point| point.label == self.main);
+        let point = self.points(effort).into_iter().find(|point| point.label == self.main);
         point.map_or_else(|| line_scenario(effort, 1, 0), |point| point.scenario)
     }
 }
@@ -214,7 +224,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 24] = [
+    static ALL: [Experiment; 25] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -239,6 +249,7 @@ pub fn all() -> &'static [Experiment] {
         kinglet_asleep::EXPERIMENT,
         kinglet_load::EXPERIMENT,
         kinglet_fair::EXPERIMENT,
+        kinglet_page::EXPERIMENT,
     ];
     &ALL
 }
@@ -277,7 +288,7 @@ mod tests {
     fn labels_are_unique_in_each_plan() {
         for experiment in all() {
             for effort in [Effort::Quick, Effort::Full] {
-                let plan = (experiment.plan)(effort);
+                let plan = experiment.points(effort);
                 let labels: BTreeSet<&str> = plan.iter().map(|p| p.label.as_str()).collect();
                 assert_eq!(labels.len(), plan.len(), "{}", experiment.id);
             }
@@ -296,7 +307,7 @@ mod tests {
     #[test]
     fn every_planned_flow_has_a_route_both_ways() {
         for experiment in all() {
-            for Point { scenario, label, .. } in (experiment.plan)(Effort::Quick) {
+            for Point { scenario, label, .. } in experiment.points(Effort::Quick) {
                 let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
                 // The host is behind node 0.
                 let inside = |node| if node == scenario.host() { 0 } else { node };
@@ -322,6 +333,21 @@ mod tests {
             let text = std::fs::read_to_string(&path).expect("a README");
             for heading in ["Question", "Method", "Result", "Differences", "Threats to validity"] {
                 assert!(text.contains(&format!("## {heading}")), "{path:?} lacks {heading}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_results_in_its_folder_have_every_point_and_every_claim_of_an_experiment() {
+        let claims = crate::claims::all();
+        for experiment in all() {
+            let path = folder(experiment).join("results.md");
+            let text = std::fs::read_to_string(&path).expect("results");
+            let points = experiment.points(Effort::Full);
+            let labels = points.iter().map(|point| &point.label);
+            let ids = claims.iter().filter(|claim| claim.experiment == experiment.id);
+            for name in labels.chain(ids.map(|claim| &claim.id)) {
+                assert!(text.contains(&format!("| `{name}` |")), "{path:?} lacks {name}");
             }
         }
     }

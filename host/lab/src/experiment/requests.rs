@@ -2,13 +2,13 @@
 
 use super::Effort;
 use crate::apps::coap::{Method, PORT};
-use crate::scenario::{Flow, FlowKind, Leaf, Polling, Role, Scenario};
+use crate::scenario::{Flow, FlowKind, Leaf, NodeId, Polling, Role, Scenario};
 use kinglet_coap::Rto;
 
 /// The leaf that serves: number 12 of the paper, three hops from the border router.
 pub(super) const SERVER: u32 = 11;
 /// Octets of a CoAP block: those of TCPlp's published sensor (`anemometer.h`).
-const BLOCK: u16 = 512;
+pub(super) const BLOCK: u16 = 512;
 /// The first timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.
 const FIRST_TIMEOUT_MS: u32 = 3_000;
 
@@ -68,24 +68,42 @@ pub(super) fn scenario(
     let ours = matches!(link, Link::Predictive(_));
     let mut scenario = if ours { Scenario::office() } else { Scenario::office().as_tcplp() };
     scenario.duration_s = effort.seconds() * 2.5;
+    serve(&mut scenario, SERVER, link);
+    scenario.flows = flows(&scenario, SERVER, protocol, BLOCK, bytes, pause_ms);
+    scenario
+}
+
+/// Gives a leaf that is to be asked its link.
+pub(super) fn serve(scenario: &mut Scenario, server: NodeId, link: Link) {
     // TCPlp's port (`tcp_timer.h`), and CoAP's first timeout: longer than the server sleeps.
     scenario.tcp.initial_rto_ms = FIRST_TIMEOUT_MS;
     scenario.leaf = leaf(link);
     if link == Link::AlwaysOn {
         // At the same place, with the same neighbour.
-        scenario.nodes[SERVER as usize].role = Role::Router;
+        scenario.nodes[server as usize].role = Role::Router;
     }
-    let (from, to) = (scenario.host(), SERVER);
+}
+
+/// The host's client, and the server.
+pub(super) fn flows(
+    scenario: &Scenario,
+    to: NodeId,
+    protocol: Protocol,
+    block_bytes: u16,
+    bytes: u32,
+    pause_ms: u32,
+) -> Vec<Flow> {
+    let from = scenario.host();
     let (server, client) = match protocol {
         Protocol::Coap => (
-            FlowKind::CoapServer { node: to, port: PORT, block_bytes: BLOCK },
+            FlowKind::CoapServer { node: to, port: PORT, block_bytes },
             FlowKind::CoapClient {
                 from,
                 to,
                 port: PORT,
                 method: Method::Get,
                 bytes,
-                block_bytes: BLOCK,
+                block_bytes,
                 pause_ms,
                 rto: Rto::Plain,
                 ack_timeout_ms: FIRST_TIMEOUT_MS,
@@ -98,8 +116,7 @@ pub(super) fn scenario(
             (FlowKind::HttpServer { node: to, port }, client)
         }
     };
-    scenario.flows = [client, server].map(|kind| Flow { start_s: 1.0, kind }).into();
-    scenario
+    [client, server].map(|kind| Flow { start_s: 1.0, kind }).into()
 }
 
 fn leaf(link: Link) -> Leaf {

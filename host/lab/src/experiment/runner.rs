@@ -1,6 +1,6 @@
 //! Runs plans: every (point, seed) is one job, jobs run in parallel, results keep the plan's order.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows, defaults};
 use crate::run::{self, Options, RunError, RunResult};
 use crate::stats::Estimate;
 use rayon::prelude::*;
@@ -12,8 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Config<'a> {
     /// Length of the simulations.
     pub effort: Effort,
-    /// Seeds per point, at least 1. They are 1, 2, 3, …
+    /// Seeds per point, at least 1.
     pub seeds: u32,
+    /// The first of them; the others follow it.
+    pub first_seed: u32,
     /// Threads; 0 = one per core.
     pub jobs: usize,
     /// Jobs that have not begun when this becomes true are left out.
@@ -64,14 +66,15 @@ type Job = (usize, usize, u64);
 /// # Errors
 /// The first simulation (in plan order) that could not be done.
 pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Outcome, LabError> {
-    let plans: Vec<Vec<Point>> = experiments.iter().map(|e| (e.plan)(config.effort)).collect();
+    let plans: Vec<Vec<Point>> = experiments.iter().map(|e| e.points(config.effort)).collect();
     let jobs: Vec<Job> = plans
         .iter()
         .enumerate()
         .flat_map(|(e, plan)| {
-            let seeds = config.seeds.max(1);
+            let first = u64::from(config.first_seed);
+            let seeds = first..first + u64::from(config.seeds.max(1));
             let simulated = (0..plan.len()).filter(|p| simulated_as(plan, *p) == *p);
-            simulated.flat_map(move |p| (1..=u64::from(seeds)).map(move |s| (e, p, s)))
+            simulated.flat_map(move |p| seeds.clone().map(move |s| (e, p, s)))
         })
         .collect();
     let finished = simulate(experiments, &plans, &jobs, config)?;
@@ -122,7 +125,7 @@ fn simulate(
         let (e, p, seed) = *job;
         let point = &plans[e][p];
         let options = Options {
-            timeline_s: point.timeline_s.filter(|_| seed == 1),
+            timeline_s: point.timeline_s.filter(|_| seed == u64::from(config.first_seed)),
             cwnd: records(point),
             cancel: Some(config.cancel),
             ..Options::default()
@@ -141,7 +144,8 @@ fn simulate(
             }),
         }
     };
-    let all = || jobs.par_iter().map(one).collect::<Vec<_>>();
+    // One at a time: some take a hundred times as long as others.
+    let all = || jobs.par_iter().with_max_len(1).map(one).collect::<Vec<_>>();
     let results = match rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build() {
         Ok(pool) => pool.install(all),
         Err(_) => all(),
@@ -154,21 +158,26 @@ fn complete(
     plan: Vec<Point>,
     runs: Vec<Vec<RunResult>>,
 ) -> ExperimentResult {
-    let mut rows = Rows::default();
+    let (mut rows, mut beside) = (Rows::default(), Vec::new());
     let mut samples = Vec::new();
     let mut seeds = runs.iter().map(Vec::len).min().unwrap_or(0);
     for (point, runs) in plan.into_iter().zip(runs) {
-        for metric in point.metrics {
+        // How much is sent again in vain is of interest everywhere.
+        let transfers = runs.iter().any(|run| run.flows.iter().any(|f| f.segments_received > 0));
+        let repeats =
+            (transfers && !point.metrics.contains(&Metric::Repeats)).then_some(&Metric::Repeats);
+        for metric in point.metrics.iter().chain(repeats) {
             let values: Vec<f64> =
                 runs.iter().filter_map(|r| metric.value(&point.scenario, r)).collect();
-            if let Some(estimate) = Estimate::from_values(&values) {
-                rows.0.push(measured(&point, *metric, estimate));
-            }
+            let Some(estimate) = Estimate::from_values(&values) else { continue };
+            let rows = if point.series == defaults::SERIES { &mut beside } else { &mut rows.0 };
+            rows.push(measured(&point, *metric, estimate));
         }
         seeds = seeds.min(runs.len());
         samples.extend(runs.into_iter().next().map(|run| (point, run)));
     }
     (experiment.refine)(&mut rows);
+    rows.0.append(&mut beside);
     ExperimentResult { id: experiment.id, rows: rows.0, samples, seeds: seeds as u32 }
 }
 
@@ -239,17 +248,30 @@ mod tests {
         };
         let (cancel, planned) = (&AtomicBool::new(false), AtomicUsize::new(0));
         let progress = |_, all| planned.store(all, Ordering::Relaxed);
-        let config =
-            Config { effort: Effort::Quick, seeds: 2, jobs: 1, cancel, progress: &progress };
+        let config = Config {
+            effort: Effort::Quick,
+            seeds: 2,
+            first_seed: 1,
+            jobs: 1,
+            cancel,
+            progress: &progress,
+        };
         let rows = run(&[&TWICE], config).expect("it can be simulated").experiments.remove(0).rows;
         assert_eq!(planned.load(Ordering::Relaxed), 4);
-        assert_eq!(rows.len(), 16);
-        assert_eq!(rows[..8], rows[8..]);
+        assert_eq!(rows.len(), 20);
+        assert_eq!(rows[..10], rows[10..]);
     }
 
     fn outcome(jobs: usize, cancelled: bool) -> Outcome {
         let cancel = &AtomicBool::new(cancelled);
-        let config = Config { effort: Effort::Quick, seeds: 2, jobs, cancel, progress: &|_, _| () };
+        let config = Config {
+            effort: Effort::Quick,
+            seeds: 2,
+            first_seed: 1,
+            jobs,
+            cancel,
+            progress: &|_, _| (),
+        };
         run(&[&BRIEF_ONCE], config).expect("it can be simulated")
     }
 

@@ -160,6 +160,16 @@ impl Scenario {
         }
     }
 
+    /// Whether MAC, transport and relays have Kinglet's defaults; buffers, segments and the first
+    /// timeout may be any.
+    pub fn has_defaults(&self) -> bool {
+        let default = self.clone().as_kinglet();
+        let Tcp { mss, send_buffer, receive_buffer, initial_rto_ms, .. } = self.tcp;
+        let tcp = Tcp { mss, send_buffer, receive_buffer, initial_rto_ms, ..default.tcp };
+        (&self.mac, &self.tcp, self.net.relays_yield)
+            == (&default.mac, &tcp, default.net.relays_yield)
+    }
+
     /// The number of the host behind the border router, whether there is one or not.
     pub fn host(&self) -> NodeId {
         self.nodes.len() as NodeId

@@ -1,0 +1,71 @@
+//! What the defaults do at the main point of an experiment that measures something else, and what a
+//! host does that acknowledges as Linux.
+//!
+//! These points stand beside the plan: neither the paper's figures nor claims are about them.
+
+use super::{Experiment, Point};
+use crate::scenario::{HostTcp, Wire};
+
+/// Their curve.
+pub const SERIES: &str = "beside the plan";
+
+/// The points beside `plan`.
+pub(super) fn beside(experiment: &Experiment, plan: &[Point]) -> Vec<Point> {
+    let Some(main) = plan.iter().find(|point| point.label == experiment.main) else {
+        return Vec::new();
+    };
+    let mut points = Vec::new();
+    let own = own(main, plan).unwrap_or_else(|| {
+        let label = format!("{} defaults", main.label);
+        let scenario = main.scenario.clone().as_kinglet();
+        points.push(Point { label, series: SERIES, scenario, timeline_s: None, ..main.clone() });
+        points[0].clone()
+    });
+    let hosts = |point: &Point| point.scenario.wire.as_ref().map(|wire| wire.host);
+    let has_linux = plan.iter().any(|point| hosts(point) == Some(HostTcp::Linux));
+    if let (Some(wire), false) = (own.scenario.wire.clone(), has_linux) {
+        let label = format!("{} host=linux", own.label);
+        let mut scenario = own.scenario.clone();
+        scenario.wire = Some(Wire { host: HostTcp::Linux, ..wire });
+        points.push(Point { label, series: SERIES, scenario, timeline_s: None, ..own });
+    }
+    points
+}
+
+/// The point of the plan with the defaults; of several the one that is most like the main point.
+fn own(main: &Point, plan: &[Point]) -> Option<Point> {
+    let own = || plan.iter().filter(|point| point.scenario.has_defaults());
+    own().find(|point| point.label.ends_with(&main.label)).or_else(|| own().next()).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Effort, all, find};
+    use super::*;
+
+    fn labels(id: &str) -> Vec<String> {
+        let experiment = find(id).expect("there is one");
+        let points = beside(experiment, &(experiment.plan)(Effort::Full));
+        points.into_iter().map(|point| point.label).collect()
+    }
+
+    #[test]
+    fn every_experiment_that_simulates_has_the_defaults_and_every_host_is_linux_as_well() {
+        for experiment in all() {
+            let points = experiment.points(Effort::Full);
+            assert_eq!(points.iter().any(|p| p.scenario.has_defaults()), !points.is_empty());
+            let host = |linux: bool| {
+                let wires = points.iter().filter_map(|p| p.scenario.wire.as_ref());
+                wires.filter(|wire| (wire.host == HostTcp::Linux) == linux).count()
+            };
+            assert!(host(true) > 0 || host(false) == 0, "{}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn they_are_those_of_the_main_point() {
+        assert_eq!(labels("tcplp-hops"), ["hops=3 defaults"]);
+        assert_eq!(labels("tcplp-flows"), ["kinglet tcp load_kbps=8 host=linux"]);
+        assert_eq!(labels("kinglet-load"), [""; 0]);
+    }
+}

@@ -1,0 +1,121 @@
+//! 50 KiB from a leaf that sleeps, at every sleep interval.
+
+use super::requests::{self, Link, Protocol};
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::chart::{Figure, curves};
+use crate::scenario::{HostTcp, NodeId, Role, Scenario, Wire};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-page",
+    title: "50 KiB from a leaf that sleeps",
+    source: "own",
+    question: "How fast does a page of 50 KiB come from a leaf, however long it sleeps while \
+               nobody asks, beside CoAP in blocks and beside a leaf that is always on?",
+    method: "The host behind the office's border router asks a leaf three or five hops away, at \
+             random times, by HTTP over a new connection each time and by CoAP in blocks of 512 \
+             and of 1024 octets; all defaults. Until it is asked the leaf asks its parent every \
+             50 ms to 4 s. The host acknowledges as Linux does. Throughput is 50 KiB in the median \
+             time from the request to the last octet. The leaf that is always on has the same \
+             place, the same neighbour and the same other leaves, which ask as often; what of the \
+             page's time was not spent waiting for it to wake, half an interval on average, is \
+             compared.",
+    threats: &[
+        "No interference and no other traffic.",
+        "The host resembles Linux in when it acknowledges, in its first window and in CUBIC; it is \
+         Kinglet's stack with these settings.",
+    ],
+    main: "hops=3 poll_ms=1000 app=http",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::LatencyFirstQuartile,
+    Metric::LatencyMedian,
+    Metric::LatencyThirdQuartile,
+    Metric::Failed,
+];
+const PAGE: u32 = 51_200;
+const PAUSE_MS: u32 = 10_000;
+/// Time between data requests while nothing is expected, in milliseconds.
+const INTERVALS_MS: [u32; 7] = [50, 100, 200, 500, 1_000, 2_000, 4_000];
+/// The one of the quick look.
+const QUICK_MS: u32 = 1_000;
+/// Hops, and the leaf that is so far away.
+const LEAVES: [(u32, NodeId); 2] = [(3, requests::SERVER), (5, 13)];
+/// In labels, protocol, octets of a CoAP block.
+const APPS: [(&str, Protocol, u16); 4] = [
+    ("http", Protocol::Http, requests::BLOCK),
+    ("coap-512", Protocol::Coap, 512),
+    ("coap-1024", Protocol::Coap, 1_024),
+    (ALWAYS_ON, Protocol::Http, requests::BLOCK),
+];
+/// The leaf that is asked, by HTTP, does not sleep.
+const ALWAYS_ON: &str = "http-on";
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let intervals = |ms: &u32| effort == Effort::Full || *ms == QUICK_MS;
+    let mut points = Vec::new();
+    for (leaf, app) in LEAVES.into_iter().flat_map(|leaf| APPS.map(|app| (leaf, app))) {
+        for ms in INTERVALS_MS.into_iter().filter(intervals) {
+            points.push(point(effort, leaf, ms, app));
+        }
+    }
+    points
+}
+
+fn label(hops: u32, ms: u32, app: &str) -> String {
+    format!("hops={hops} poll_ms={ms} app={app}")
+}
+
+fn point(
+    effort: Effort,
+    (hops, leaf): (u32, NodeId),
+    ms: u32,
+    (app, protocol, block): (&'static str, Protocol, u16),
+) -> Point {
+    let label = label(hops, ms, app);
+    let mut scenario = Scenario::office();
+    scenario.name.clone_from(&label);
+    scenario.duration_s = effort.seconds() * 2.0;
+    scenario.wire = Some(Wire { host: HostTcp::Linux, ..Wire::PERFECT });
+    requests::serve(&mut scenario, leaf, Link::Predictive(ms));
+    if app == ALWAYS_ON {
+        // At the same place, with the same neighbour.
+        scenario.nodes[leaf as usize].role = Role::Router;
+    }
+    scenario.flows = requests::flows(&scenario, leaf, protocol, block, PAGE, PAUSE_MS);
+    let x = f64::from(ms);
+    Point { label, series: app, x, scenario, metrics: METRICS, timeline_s: None }
+}
+
+/// Throughput, and how it compares.
+fn refine(rows: &mut Rows) {
+    for ((hops, _), ms) in LEAVES.into_iter().flat_map(|leaf| INTERVALS_MS.map(|ms| (leaf, ms))) {
+        let x = f64::from(ms);
+        let times = APPS.map(|(app, ..)| rows.mean(&label(hops, ms, app), "latency_median"));
+        for ((app, ..), time) in APPS.into_iter().zip(times) {
+            let Some(time) = time else { continue };
+            let rate = f64::from(PAGE) * 8.0 / time;
+            rows.compute(&label(hops, ms, app), app, x, ("throughput", "kb/s"), rate);
+        }
+        let [Some(http), Some(small), Some(large), Some(on)] = times else { continue };
+        let label = label(hops, ms, "http");
+        for (metric, ratio) in [
+            ("of_coap_512", small / http),
+            ("of_coap_1024", large / http),
+            // Half an interval is the mean wait of a request for the leaf to ask.
+            ("of_always_on", (on + x / 2.0) / http),
+        ] {
+            rows.compute(&label, "http", x, (metric, "ratio"), ratio);
+        }
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "time between data requests while nobody asks, ms";
+    let near: Vec<_> =
+        result.rows.iter().filter(|row| row.label.starts_with("hops=3")).cloned().collect();
+    curves(&near, "throughput", "50 KiB over three hops", x).into_iter().collect()
+}

@@ -1,0 +1,192 @@
+//! Results as the tables that stand in an experiment's folder.
+
+use crate::claims::Verdict;
+use crate::experiment::{ExperimentResult, Row};
+use crate::output::{short, with_interval};
+use std::fmt::Write;
+
+/// The file `results.md` of an experiment: every row, and every claim that it tests. `command`
+/// makes it, `seeds` says which ones were used.
+pub fn results(
+    result: &ExperimentResult,
+    verdicts: &[Verdict],
+    command: &str,
+    seeds: &str,
+) -> String {
+    let mut text = format!("# Results of {}\n\n", result.id);
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "Written by `{command}`, not by hand: {seeds}, means with 95 % intervals. `bound` is what \
+         cannot be exceeded or what is predicted, `paper` what the paper gives.\n"
+    );
+    for points in alike(&points(result)) {
+        text.push_str(&measured(&points));
+        text.push('\n');
+    }
+    let own = verdicts.iter().filter(|verdict| verdict.experiment == result.id);
+    text.push_str(&claims(own));
+    text
+}
+
+/// A point's label with its rows.
+type Point<'a> = (&'a str, Vec<&'a Row>);
+
+/// Rows by point, in the order of the plan.
+fn points(result: &ExperimentResult) -> Vec<Point<'_>> {
+    let mut points: Vec<Point<'_>> = Vec::new();
+    for row in &result.rows {
+        match points.iter_mut().find(|(label, _)| *label == row.label) {
+            Some((_, rows)) => rows.push(row),
+            None => points.push((&row.label, vec![row])),
+        }
+    }
+    points
+}
+
+/// What a column is about.
+fn heading(row: &Row) -> String {
+    format!("{}, {}", row.metric.replace('_', " "), row.unit)
+}
+
+/// Points of which the same was measured, together.
+fn alike<'a>(points: &[Point<'a>]) -> Vec<Vec<Point<'a>>> {
+    let mut tables: Vec<(Vec<String>, Vec<Point<'a>>)> = Vec::new();
+    for point in points {
+        let heads: Vec<String> = point.1.iter().map(|row| heading(row)).collect();
+        let fits = |table: &&mut (Vec<String>, _)| is_part(&heads, &table.0);
+        match tables.iter_mut().find(fits) {
+            Some((_, table)) => table.push(point.clone()),
+            None => tables.push((heads, vec![point.clone()])),
+        }
+    }
+    tables.into_iter().map(|(_, points)| points).collect()
+}
+
+/// Whether a table with the columns `of` has a place for everything, and not many empty ones.
+fn is_part(heads: &[String], of: &[String]) -> bool {
+    heads.iter().all(|head| of.contains(head)) && heads.len() * 2 > of.len()
+}
+
+fn measured(points: &[Point<'_>]) -> String {
+    let Some((_, first)) = points.first() else { return String::new() };
+    let heads: Vec<String> = first.iter().map(|row| heading(row)).collect();
+    let mut text = line(std::iter::once("point").chain(heads.iter().map(String::as_str)));
+    text.push_str(&format!("|---|{}\n", "--:|".repeat(heads.len())));
+    for (label, rows) in points {
+        let cell = |head: &String| {
+            rows.iter().find(|row| heading(row) == *head).map_or_else(String::new, |row| cell(row))
+        };
+        let cells: Vec<String> = heads.iter().map(cell).collect();
+        let label = format!("`{label}`");
+        text.push_str(&line(
+            std::iter::once(label.as_str()).chain(cells.iter().map(String::as_str)),
+        ));
+    }
+    text
+}
+
+fn cell(row: &Row) -> String {
+    let compared = [("bound", row.bound), ("paper", row.paper)];
+    let known = compared.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    let known: Vec<String> =
+        known.map(|(name, value)| format!("{name} {}", short(value))).collect();
+    let value = with_interval(row);
+    if known.is_empty() { value } else { format!("{value} ({})", known.join(", ")) }
+}
+
+fn claims<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
+    let mut text = line(["claim", "unit", "paper", "ours", "holds", "compared"].into_iter());
+    text.push_str("|---|---|--:|--:|---|---|\n");
+    let optional = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), short);
+    for verdict in verdicts {
+        let holds = match (verdict.holds, verdict.expected) {
+            (Some(true), _) => "yes",
+            (Some(false), true) => "**no**",
+            (Some(false), false) => "no, known",
+            (None, _) => "not tested",
+        };
+        let (id, paper, ours) =
+            (format!("`{}`", verdict.id), optional(verdict.paper), optional(verdict.ours));
+        let reason = verdict.reason.replace('|', "\\|");
+        text.push_str(&line([&id, &verdict.unit, &paper, &ours, holds, &reason].into_iter()));
+    }
+    text
+}
+
+fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let cells: Vec<&str> = cells.collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(label: &str, metric: &str, mean: f64) -> Row {
+        Row {
+            label: label.to_owned(),
+            x: 0.0,
+            metric: metric.to_owned(),
+            unit: "kb/s".to_owned(),
+            mean,
+            ci95: Some(0.5),
+            bound: None,
+            paper: None,
+            series: "",
+        }
+    }
+
+    fn verdict(holds: Option<bool>, expected: bool) -> Verdict {
+        Verdict {
+            id: "a.b".to_owned(),
+            experiment: "tcplp-hops".to_owned(),
+            paper: None,
+            ours: Some(2.0),
+            unit: "ratio".to_owned(),
+            holds,
+            reason: "3 | 4".to_owned(),
+            statement: String::new(),
+            place: String::new(),
+            expected,
+        }
+    }
+
+    #[test]
+    fn points_with_the_same_metrics_share_a_table_and_every_claim_is_in_it() {
+        let bounded = Row { bound: Some(20.0), paper: Some(9.0), ..row("hops=1", "goodput", 12.0) };
+        let rows = vec![
+            bounded,
+            row("hops=1", "share_of_bound", 0.6),
+            row("bound", "cycle_time", 7.0),
+            row("hops=2", "goodput", 8.0),
+            row("hops=2", "share_of_bound", 0.5),
+        ];
+        let result = ExperimentResult { id: "tcplp-hops", rows, samples: Vec::new(), seeds: 5 };
+        let other = Verdict { experiment: "tcplp-mss".to_owned(), ..verdict(Some(true), true) };
+        let verdicts = [verdict(Some(false), true), verdict(None, false), other];
+        let text = results(&result, &verdicts, "kinglet lab run tcplp-hops", "seeds 1 to 5");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[2].contains("`kinglet lab run tcplp-hops`") && lines[2].contains("seeds 1 to 5")
+        );
+        assert_eq!(
+            lines[4..],
+            [
+                "| point | goodput, kb/s | share of bound, kb/s |",
+                "|---|--:|--:|",
+                "| `hops=1` | 12.0 ± 0.50 (bound 20.0, paper 9.00) | 0.60 ± 0.50 |",
+                "| `hops=2` | 8.00 ± 0.50 | 0.50 ± 0.50 |",
+                "",
+                "| point | cycle time, kb/s |",
+                "|---|--:|",
+                "| `bound` | 7.00 ± 0.50 |",
+                "",
+                "| claim | unit | paper | ours | holds | compared |",
+                "|---|---|--:|--:|---|---|",
+                "| `a.b` | ratio | – | 2.00 | **no** | 3 \\| 4 |",
+                "| `a.b` | ratio | – | 2.00 | not tested | 3 \\| 4 |",
+            ]
+        );
+    }
+}
