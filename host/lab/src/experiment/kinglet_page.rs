@@ -1,9 +1,9 @@
 //! 50 KiB from a leaf that sleeps, at every sleep interval.
 
-use super::requests::{self, Link, Protocol};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use super::requests::{self, Link, METRICS, PAUSE_MS, Protocol};
+use super::{Effort, Experiment, ExperimentResult, Point, Rows};
 use crate::chart::{Figure, curves};
-use crate::scenario::{HostTcp, NodeId, Role, Scenario, Wire};
+use crate::scenario::{HostTcp, NodeId, Scenario, Wire};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-page",
@@ -30,14 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-const METRICS: &[Metric] = &[
-    Metric::LatencyFirstQuartile,
-    Metric::LatencyMedian,
-    Metric::LatencyThirdQuartile,
-    Metric::Failed,
-];
 const PAGE: u32 = 51_200;
-const PAUSE_MS: u32 = 10_000;
 /// Time between data requests while nothing is expected, in milliseconds.
 const INTERVALS_MS: [u32; 7] = [50, 100, 200, 500, 1_000, 2_000, 4_000];
 /// The one of the quick look.
@@ -82,8 +75,7 @@ fn point(
     scenario.wire = Some(Wire { host: HostTcp::Linux, ..Wire::PERFECT });
     requests::serve(&mut scenario, leaf, Link::Predictive(ms));
     if app == ALWAYS_ON {
-        // At the same place, with the same neighbour.
-        scenario.nodes[leaf as usize].role = Role::Router;
+        requests::stay_awake(&mut scenario, leaf);
     }
     scenario.flows = requests::flows(&scenario, leaf, protocol, block, PAGE, PAUSE_MS);
     let x = f64::from(ms);

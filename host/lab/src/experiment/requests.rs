@@ -1,6 +1,6 @@
 //! What `tcplp-latency` and `tcplp-response-size` share: a host that asks a leaf of the office.
 
-use super::Effort;
+use super::{Effort, Metric};
 use crate::apps::coap::{Method, PORT};
 use crate::scenario::{Flow, FlowKind, Leaf, NodeId, Polling, Role, Scenario};
 use kinglet_coap::Rto;
@@ -11,6 +11,16 @@ pub(super) const SERVER: u32 = 11;
 pub(super) const BLOCK: u16 = 512;
 /// The first timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.
 const FIRST_TIMEOUT_MS: u32 = 3_000;
+
+/// What is measured of pages.
+pub(super) const METRICS: &[Metric] = &[
+    Metric::LatencyFirstQuartile,
+    Metric::LatencyMedian,
+    Metric::LatencyThirdQuartile,
+    Metric::Failed,
+];
+/// Between a page and the next request: long enough for the connection before to be closed.
+pub(super) const PAUSE_MS: u32 = 10_000;
 
 /// How a page is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +89,13 @@ pub(super) fn serve(scenario: &mut Scenario, server: NodeId, link: Link) {
     scenario.tcp.initial_rto_ms = FIRST_TIMEOUT_MS;
     scenario.leaf = leaf(link);
     if link == Link::AlwaysOn {
-        // At the same place, with the same neighbour.
-        scenario.nodes[server as usize].role = Role::Router;
+        stay_awake(scenario, server);
     }
+}
+
+/// Keeps a leaf awake, at the same place, with the same neighbour.
+pub(super) fn stay_awake(scenario: &mut Scenario, server: NodeId) {
+    scenario.nodes[server as usize].role = Role::Router;
 }
 
 /// The host's client, and the server.

@@ -1,6 +1,6 @@
 //! Fig. 7a–c: how long a small page takes to arrive from a node that sleeps.
 
-use super::requests::{Link, Protocol, scenario};
+use super::requests::{Link, PAUSE_MS, Protocol, scenario};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, Lines, Series, Style};
 
@@ -37,8 +37,6 @@ const METRICS: &[Metric] = &[
 ];
 /// Octets of the page.
 const BYTES: u32 = 82;
-/// Between a page and the next request: long enough for the connection before to be closed.
-const PAUSE_MS: u32 = 10_000;
 /// Label, abscissa, title of the figure.
 const LINKS: [(Link, &str, f64, &str); 4] = [
     (Link::AlwaysOn, "on", 0.0, "always on (Fig. 7a)"),

@@ -1,6 +1,6 @@
 //! Fig. 8a and 8b: longer answers, where TCP's window pays.
 
-use super::requests::{Link, Protocol, SERVER, scenario};
+use super::requests::{Link, METRICS, PAUSE_MS, Protocol, SERVER, scenario};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
 use crate::scenario::{Buffer, FlowKind, Scenario};
@@ -30,16 +30,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-const METRICS: &[Metric] = &[
-    Metric::LatencyFirstQuartile,
-    Metric::LatencyMedian,
-    Metric::LatencyThirdQuartile,
-    Metric::Failed,
-];
 /// Octets of the answers.
 const SIZES: [u32; 7] = [82, 500, 1_000, 2_000, 5_000, 10_000, LARGE];
 const LARGE: u32 = 51_200;
-const PAUSE_MS: u32 = 10_000;
 const LINKS: [(Link, &str); 2] = [(Link::Sleep(100), "fixed"), (Link::Predictive(100), "due")];
 
 fn label(size: u32, link: &str, protocol: Protocol) -> String {
