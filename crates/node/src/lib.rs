@@ -13,7 +13,7 @@
 //! ```
 //! use kinglet::{Config, Mote, Node};
 //! use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
-//! use kinglet::time::Instant;
+//! use kinglet::time::{Instant, earliest};
 //! # struct Board;
 //! # impl Driver for Board {
 //! #     fn capabilities(&self) -> Capabilities { Capabilities::AUTO_ACK | Capabilities::ACK_WAIT }
@@ -31,11 +31,12 @@
 //!     let now = Instant::ZERO; // from your clock
 //!     // … the application reads and writes its sockets here …
 //!     let wake_up_at = node.drive(now, &mut radio);
-//!     // A border router's host comes after the radio; other nodes leave this out.
+//!     // A border router's host comes after the radio; other nodes leave these lines out.
 //!     let mut packet = [0; 1280];
 //!     while let Some(len) = node.poll_host_packet(now, &mut packet) {
 //!         let _ = &packet[..len]; // to the host
 //!     }
+//!     let wake_up_at = earliest(wake_up_at, node.deadline()); // of segments to the host
 //!     // … sleep until `wake_up_at`, or until the radio has an event …
 //!     # let _ = wake_up_at;
 //!     # break;
@@ -211,7 +212,8 @@
 //!
 //! In all [`Mote`] takes 21.1 kB, [`Router`] 33.4 kB and [`BorderRouter`] 92.3 kB, of which the
 //! expanded key of link security takes 176 octets with `mac::Tabled`, the two's form of AES, and
-//! 352 with `mac::Sliced`, that of the third, which may run where memory has caches.
+//! 352 with `mac::Sliced`, that of the third, which may run where memory has caches. `mac::Tabled`
+//! has a table of 1 KiB besides, in RAM and once for all nodes.
 //!
 //! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
 //! whose arrival empties the queues: have at least two more than you want to see waiting. A

@@ -95,10 +95,10 @@ struct Source {
     due: Duration,
     /// Data requests since that transmission that could have found something.
     asked: u8,
-    /// The last one was made before anything was due, because of the base interval.
-    early: bool,
     /// One of them has, but not everything.
     partly: bool,
+    /// The last of them was made before anything was due, because of the base interval.
+    early: bool,
     /// The due time has once been too short: it is no longer a guess.
     settled: bool,
 }
@@ -109,8 +109,8 @@ impl Source {
         began: Instant::ZERO,
         due: Duration::ZERO,
         asked: 0,
-        early: false,
         partly: false,
+        early: false,
         settled: false,
     };
 
@@ -458,14 +458,13 @@ impl Poller {
         (self.asking, self.next, self.asked.last) = (true, None, now);
         (self.found, self.again) = (false, false);
         let when = self.asked;
-        let left = when.left;
         for source in self.sources_mut() {
             let Some(Expected { since, .. }) = source.expected else { continue };
             source.early =
                 source.asked == 0 && source.first(&when).is_some_and(|first| now < first);
             source.asked = source.asked.saturating_add(1);
             if source.due == Duration::ZERO {
-                let sent = since.max(left);
+                let sent = since.max(when.left);
                 source.due = now.checked_since(sent).unwrap_or_default().max(SHORTEST);
             }
         }

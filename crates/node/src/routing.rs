@@ -36,7 +36,7 @@ pub enum Change {
 
 /// A routing protocol among the layers of a node.
 pub trait Routing: net::Routing {
-    /// Whether it takes part at all; nothing else is asked of it if not.
+    /// Whether it takes part at all. If not, it has no messages and decides nothing.
     fn is_on(&self) -> bool;
 
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
