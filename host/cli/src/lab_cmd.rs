@@ -28,6 +28,7 @@ Examples:
   kinglet lab run tcplp-hops
   kinglet lab run tcplp-mss tcplp-buffer --seeds 10 --out results
   kinglet lab run tcplp-retry-delay --quick --json > results.json
+  kinglet lab run all --first-seed 101 --tables experiments
 
 Without --json, DIR (kinglet-out) receives report.html, results.json, results.csv and a capture of
 each experiment's main point. With --json, results go to standard output, and files are written only
@@ -127,7 +128,10 @@ fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
     }
     if let Some(dir) = &args.tables {
         for experiment in &experiments {
-            writable(&table_file(dir, experiment.id))?;
+            let file = table_file(dir, experiment.id);
+            let folder = dir.join(experiment.id);
+            std::fs::create_dir_all(&folder).map_err(|e| Failure::io(&folder, &e))?;
+            writable(&file)?;
         }
     }
     let (outcome, verdicts) = measure(&experiments, &args.amount)?;
@@ -275,6 +279,7 @@ fn write_tables(
 ) -> Result<(), Failure> {
     for result in &outcome.experiments {
         let command = repeat_command(&[result.id.to_owned()], amount);
+        let command = format!("{command} --tables {}", dir.display());
         let last = amount.first_seed + result.seeds.max(1) - 1;
         let seeds = format!("seeds {} to {last}", amount.first_seed);
         let text = markdown::results(result, verdicts, &command, &seeds);

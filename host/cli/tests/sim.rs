@@ -81,6 +81,19 @@ fn where_nothing_can_be_written_nothing_is_simulated() {
 }
 
 #[test]
+fn tables_of_an_experiment_go_to_its_folder_and_say_what_made_them() {
+    let (dir, out) = (scratch("tables"), scratch("tables-report"));
+    let mut lab = kinglet();
+    lab.args(["lab", "run", "tcplp-cwnd", "--quick", "--seeds", "1", "--first-seed", "7"]);
+    let (_, _, err) = end_of(lab.arg("--tables").arg(&dir).arg("--out").arg(&out));
+    let path = dir.join("tcplp-cwnd/results.md");
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{e}: {err}"));
+    let command = "kinglet lab run tcplp-cwnd --quick --seeds 1 --first-seed 7 --tables";
+    assert!(text.contains(command) && text.contains("seeds 7 to 7"), "{text}");
+    assert!(text.contains("| `d_ms=40` |") && text.contains("| `tcplp.fig6a.cwnd` |"), "{text}");
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_simulated() {
     let file = scenario("sim-stopped.toml", 10_000_000);
     let (json, page) = (scratch("sim-stopped.json"), scratch("sim-stopped.html"));
