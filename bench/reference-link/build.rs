@@ -50,8 +50,20 @@ const SYMBOLS: [&str; 11] = [
     "info",
 ];
 
-/// MSS and buffer of each variant: both are constants in lwIP.
-const VARIANTS: [(u32, u32); 2] = [(460, 1840), (268, 1840)];
+/// A variant of lwIP, where all of this is constant.
+struct Variant {
+    /// What its functions' names begin with, before the end's letter.
+    name: &'static str,
+    mss: u32,
+    buffer: u32,
+    timestamps: bool,
+}
+
+const VARIANTS: [Variant; 3] = [
+    Variant { name: "lwip460", mss: 460, buffer: 1840, timestamps: false },
+    Variant { name: "lwip460t", mss: 460, buffer: 1840, timestamps: true },
+    Variant { name: "lwip268", mss: 268, buffer: 1840, timestamps: false },
+];
 
 fn main() {
     for stack in ["lwip", "tcplp"] {
@@ -63,10 +75,10 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
     println!("cargo::rustc-link-search=native={}", out.display());
     if let Some(source) = directory("LWIP_DIR") {
-        for (mss, buffer) in VARIANTS {
-            let merged = out.join(format!("lwip{mss}.o"));
-            run(lwip(&source.join("src"), mss, buffer).arg("-o").arg(&merged));
-            instances(&out, &merged, &format!("lwip{mss}"));
+        for variant in VARIANTS {
+            let merged = out.join(format!("{}.o", variant.name));
+            run(lwip(&source.join("src"), &variant).arg("-o").arg(&merged));
+            instances(&out, &merged, variant.name);
         }
         println!("cargo::rustc-cfg=lwip");
     }
@@ -90,10 +102,12 @@ fn compiler() -> Command {
 }
 
 /// All of lwIP and the glue.
-fn lwip(source: &Path, mss: u32, buffer: u32) -> Command {
+fn lwip(source: &Path, variant: &Variant) -> Command {
+    let Variant { mss, buffer, timestamps, .. } = variant;
     let mut cc = compiler();
     cc.arg("-Ilwip").arg("-I").arg(source.join("include"));
     cc.arg(format!("-DTCP_MSS={mss}")).arg(format!("-DNODE_BUFFER={buffer}"));
+    cc.arg(format!("-DLWIP_TCP_TIMESTAMPS={}", u8::from(*timestamps)));
     cc.arg("lwip/node.c");
     let core = CORE.iter().map(|name| format!("core/{name}.c"));
     let ipv6 = IPV6.iter().map(|name| format!("core/ipv6/{name}.c"));

@@ -37,7 +37,7 @@
 /* One buffer must hold a frame with its headers decompressed: 127 + 48 octets and headroom. */
 #define PBUF_POOL_BUFSIZE 240
 
-/* Four segments of five frames (480 octets of TCP); build.rs may say otherwise. */
+/* Four segments of five frames (480 octets of TCP), no timestamps; build.rs may say otherwise. */
 #ifndef TCP_MSS
 #define TCP_MSS 460
 #endif
@@ -50,7 +50,9 @@
 #define TCP_QUEUE_OOSEQ 1
 #define LWIP_TCP_SACK_OUT 1
 #define LWIP_TCP_MAX_SACK_NUM 4
+#ifndef LWIP_TCP_TIMESTAMPS
 #define LWIP_TCP_TIMESTAMPS 0
+#endif
 
 /* The radio has the FCS. */
 #define LWIP_6LOWPAN_802154_HW_CRC 1

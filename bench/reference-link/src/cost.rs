@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 /// The rows with five frames; the last two with 16-bit addresses.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "kinglet",
     "kinglet-no-timestamps",
     "kinglet-ack-each",
     "smoltcp",
     "lwip",
+    "lwip-timestamps",
     "kinglet-short",
     "tcplp",
 ];
@@ -82,8 +83,8 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     println!("|---|---|---|---|");
     let mut results = vec![];
     for row in rows {
-        let peer = matches!(row.stack, Stack::Smoltcp | Stack::SmoltcpFourSlots | Stack::Lwip);
-        let timestamps = row.setup.timestamps && !peer;
+        let without = matches!(row.stack, Stack::Smoltcp | Stack::SmoltcpFourSlots);
+        let timestamps = row.setup.timestamps && !without;
         let payload = u64::from(row.setup.mss) - if timestamps { 12 } else { 0 };
         let count = instructions(row.name, payload)?;
         let speed = throughput(row.name)?;

@@ -50,11 +50,13 @@ macro_rules! copy {
 /// run in a process, since nothing resets lwIP's state.
 pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     assert!(!setup.short, "lwIP receives frames with 64-bit addresses only");
-    let copy = match (setup.mss, setup.buffer, role) {
-        (460, 1840, Role::Source) => copy!("lwip460a"),
-        (460, 1840, Role::Sink) => copy!("lwip460b"),
-        (268, 1840, Role::Source) => copy!("lwip268a"),
-        (268, 1840, Role::Sink) => copy!("lwip268b"),
+    let copy = match (setup.mss, setup.buffer, setup.timestamps, role) {
+        (460, 1840, false, Role::Source) => copy!("lwip460a"),
+        (460, 1840, false, Role::Sink) => copy!("lwip460b"),
+        (460, 1840, true, Role::Source) => copy!("lwip460ta"),
+        (460, 1840, true, Role::Sink) => copy!("lwip460tb"),
+        (268, 1840, false, Role::Source) => copy!("lwip268a"),
+        (268, 1840, false, Role::Sink) => copy!("lwip268b"),
         _ => panic!("lwIP was not built with {setup:?}"),
     };
     let is_source = u32::from(role == Role::Source);

@@ -114,7 +114,18 @@ pub const ROWS: &[Row] = &[
         stack: Stack::SmoltcpFourSlots,
         setup: Setup { quick_reassembly: true, ..FIVE },
     },
-    Row { name: "lwip", title: "lwIP 2.1.3, five frames", stack: Stack::Lwip, setup: FIVE },
+    Row {
+        name: "lwip",
+        title: "lwIP 2.1.3, five frames, as shipped without timestamps",
+        stack: Stack::Lwip,
+        setup: Setup { timestamps: false, ..FIVE },
+    },
+    Row {
+        name: "lwip-timestamps",
+        title: "lwIP 2.1.3, five frames, timestamps",
+        stack: Stack::Lwip,
+        setup: FIVE,
+    },
     Row {
         name: "kinglet-short",
         title: "Kinglet, 16-bit addresses, 462 octets and timestamps",
@@ -163,7 +174,12 @@ pub const ROWS: &[Row] = &[
         stack: Stack::SmoltcpFourSlots,
         setup: Setup { quick_reassembly: true, ..THREE },
     },
-    Row { name: "lwip-three", title: "lwIP 2.1.3, three frames", stack: Stack::Lwip, setup: THREE },
+    Row {
+        name: "lwip-three",
+        title: "lwIP 2.1.3, three frames",
+        stack: Stack::Lwip,
+        setup: Setup { timestamps: false, ..THREE },
+    },
 ];
 
 impl Row {
