@@ -137,8 +137,8 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// What a SYN or SYN-ACK and the settings of this side agree upon. ECN is agreed to for whoever
-    /// asks, and if it was `asked` for here, only with an answer that is meant so (RFC 3168 §6.1.1).
+    /// What a SYN or SYN-ACK and the settings of this side agree upon. Whoever asks for ECN gets it;
+    /// when this side has `asked`, by opening, it is agreed upon only if its settings want it.
     pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
         let options = &syn.options;
         let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
@@ -200,8 +200,8 @@ enum Rtx {
     Reordering,
 }
 
-/// A connection; `C` controls congestion, `R` finds and repairs losses, and `F` says what else there
-/// is.
+/// A connection; `C` controls congestion, `R` finds and repairs losses, and `F` says what else
+/// there is.
 ///
 /// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
 /// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is

@@ -86,8 +86,8 @@ pub trait Sizes: Sized {
     type ReceiveBuffer: Array<u8>;
     /// Marks of a receive ring: one bit an octet. If it is shorter, less of the ring is used.
     type ReceiveMap: Array<u8>;
-    /// Extensions that are there at all: [`Full`](crate::Full), [`Small`](crate::Small), or a choice
-    /// of one's own.
+    /// Extensions that are there at all: [`Full`](crate::Full), [`Small`](crate::Small), or one's
+    /// own choice.
     type Features: Features;
     /// Records of the segments in flight, by which losses are found; at most 255 are used. Two
     /// more than full segments fit the send ring are enough. With fewer, neighbours share one, and
