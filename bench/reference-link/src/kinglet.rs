@@ -49,6 +49,7 @@ impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
     type Pieces = [tcp::Piece; 0];
     type ReceiveBuffer = [u8; N];
     type ReceiveMap = [u8; MAP];
+    type Features = tcp::Full;
     type Segments = [tcp::SegmentRecord; 8];
     type Connections<K: Peer> = [tcp::Slot<K, Self>; 2];
     type Listeners = [Option<tcp::Listener>; 2];

@@ -257,6 +257,7 @@
 //!     type Pieces = [tcp::Piece; 0];
 //!     type ReceiveBuffer = [u8; 256];
 //!     type ReceiveMap = [u8; 256 / 8]; // a bit for each octet
+//!     type Features = tcp::Full;
 //!     type Segments = [tcp::SegmentRecord; 4]; // full ones in flight, and two
 //!     type Connections<K: Peer> = [tcp::Slot<K, Self>; 1];
 //!     type Listeners = [Option<tcp::Listener>; 0];

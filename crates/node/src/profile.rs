@@ -91,6 +91,7 @@ macro_rules! plan {
             type Pieces = [tcp::Piece; 2];
             type ReceiveBuffer = [u8; $buffer];
             type ReceiveMap = [u8; $buffer / 8];
+            type Features = tcp::Full;
             type Segments = [tcp::SegmentRecord; $segments];
             type Connections<K: Peer> = [tcp::Slot<K, Self>; $connections];
             type Listeners = [Option<tcp::Listener>; $listeners];

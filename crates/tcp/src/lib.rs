@@ -44,6 +44,7 @@
 //! struct Plan;
 //! impl Sizes for Plan {
 //!     type Congestion = NewReno;
+//!     type Features = Full;
 //!     type SendBuffer = [u8; 1024];
 //!     type Pieces = [Piece; 0];
 //!     type ReceiveBuffer = [u8; 1024];
@@ -99,6 +100,7 @@ mod config;
 mod conn;
 mod endpoint;
 mod error;
+mod features;
 mod info;
 mod paws;
 mod recv;
@@ -124,10 +126,12 @@ pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
     SoftError, Stale,
 };
+pub use features::{Features, Full, Small};
 pub use info::{Counters, Info, Repair};
 pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;
+pub use send::recovery::LossRecovery;
 pub use seq::SeqNum;
 pub use stats::Stats;

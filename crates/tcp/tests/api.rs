@@ -294,7 +294,8 @@ plan!(Pages {
     send: 0,
     receive: 4096,
     pieces: 1,
-    segments: 4,
+    features: Full,
+    segments: [SegmentRecord; 4],
     connections: 1,
     servers: 0,
 });

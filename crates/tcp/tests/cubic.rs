@@ -13,7 +13,8 @@ plan!(Other {
     send: 32_768,
     receive: 32_768,
     pieces: 1,
-    segments: 32,
+    features: Full,
+    segments: [SegmentRecord; 32],
     connections: 1,
     servers: 1,
 });

@@ -31,6 +31,7 @@ impl Sizes for Plan {
     type Pieces = [Piece; 1];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
+    type Features = kinglet_tcp::Full;
     type Segments = [SegmentRecord; 4];
     type Connections<K: Peer> = [Slot<K, Self>; CONNECTIONS];
     type Listeners = [Option<Listener>; 1];

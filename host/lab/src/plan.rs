@@ -62,6 +62,7 @@ impl tcp::Sizes for LabPlan {
     type Pieces = [tcp::Piece; 1];
     type ReceiveBuffer = [u8; BUFFER];
     type ReceiveMap = [u8; BUFFER / 8];
+    type Features = tcp::Full;
     type Segments = [tcp::SegmentRecord; 16];
     type Connections<K: Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
     type Listeners = [Option<tcp::Listener>; LISTENERS];

@@ -5,15 +5,16 @@ use super::input::WindowChange;
 use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::error::SoftError;
+use crate::features::Features;
 use crate::paws::echo_age_ms;
-use crate::send::flight::{Arrival, SegmentRecord, Stamp};
+use crate::send::flight::{Arrival, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
-use crate::send::recovery::DUP_THRESH;
+use crate::send::recovery::{DUP_THRESH, LossRecovery, Recovery};
+use crate::send::scoreboard::Scoreboard;
 use crate::send::undo::Undo;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
-use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};
 
@@ -24,7 +25,7 @@ const MOST_NEEDLESS: u8 = 3;
 /// As many make a link look dead.
 const DEAD_LINK: u8 = 3;
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
     pub(super) fn take_ack(
         &mut self,
@@ -41,16 +42,19 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         self.take_advance(ack, &mut arrival);
         let again = self.take_sack(segment, ack, &mut arrival);
         let duplicated = again > 0;
-        self.recovery.rack.update(&arrival);
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.update(&arrival);
+        }
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
-            if self.sack { arrival.octets > 0 } else { silent }
+            if self.heeds_sack() { arrival.octets > 0 } else { silent }
         };
         self.take_back(&arrival, again, acked > 0, duplicate);
-        if duplicated {
-            self.recovery.rack.on_dsack(self.snd.una, self.snd.nxt);
+        let (una, nxt) = (self.snd.una, self.snd.nxt);
+        if duplicated && let Some(rack) = self.recovery.rack_mut() {
+            rack.on_dsack(una, nxt);
         }
         if duplicate {
             self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
@@ -65,7 +69,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let mut safe = acked > 0;
         if self.snd.wnd == 0 {
             // The answer to a window probe.
-        } else if self.sack {
+        } else if self.heeds_sack() {
             self.end_probe(ack, duplicated);
             safe &= !self.detect_losses(now, arrival.octets);
         } else if duplicate {
@@ -83,15 +87,18 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     pub(super) fn take_ack_of_syn(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
         let mut arrival = self.arrival(now, segment);
         self.take_advance(ack, &mut arrival);
-        self.recovery.rack.update(&arrival);
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.update(&arrival);
+        }
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
-        let echo = self.paws.as_ref().zip(segment.header.options.timestamps);
+        let paws = self.paws.as_ref().filter(|_| Recovery::<R>::SELECTIVE);
+        let echo = paws.zip(segment.header.options.timestamps);
         Arrival {
             now: Stamp::of(now),
             echo_age_ms: echo.and_then(|(_, ts)| echo_age_ms(self.ts_offset, now, ts.ecr)),
-            min_rtt_us: self.recovery.rack.min_rtt_us,
+            min_rtt_us: self.recovery.rack().map_or(0, |rack| rack.min_rtt_us),
             fack: self.recovery.flight.fack(),
             octets: 0,
             newest: None,
@@ -113,7 +120,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Takes the SACK blocks (RFC 2018 §5) and answers for how many octets there is a D-SACK
     /// (RFC 2883 §4): a first block below the acknowledgment number or within the second.
     fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
-        if !self.sack {
+        if !self.heeds_sack() {
             return 0;
         }
         let floor = ack.later(self.snd.una);
@@ -164,17 +171,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             let after_timeout = phase == Phase::Timeout;
             let srtt = self.rtt.srtt();
             self.cc.on_ack(Acked { now, srtt, octets: acked, limited, after_timeout });
-        } else if !full && !self.sack {
+        } else if !full && !self.heeds_sack() {
             // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well, and
             // the duplicates counted those that are acknowledged now.
-            self.recovery.flight.lose_first();
+            self.lose_first();
             self.recovery.pending = true;
             let segments = acked.checked_div(u32::from(self.mss)).unwrap_or(0).saturating_sub(1);
             let dups = u32::from(dups).saturating_sub(segments);
             self.recovery.dup_acks = u8::try_from(dups).unwrap_or(u8::MAX);
         }
         if full && phase != Phase::Open {
-            if phase == Phase::Fast && !self.sack {
+            if phase == Phase::Fast && !self.heeds_sack() {
                 self.cc.on_recovered(self.flight());
             }
             self.recovery.leave();
@@ -190,9 +197,15 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             && self.snd.una.after(self.recovery.point)
             && (self.recovery.dup_acks >= DUP_THRESH || self.early())
         {
-            self.recovery.flight.lose_first();
+            self.lose_first();
             self.enter_recovery(0);
         }
+    }
+
+    /// Takes the first segment for lost: a full one, if it is not recorded.
+    pub(super) fn lose_first(&mut self) {
+        let full = self.snd.una.plus(u32::from(self.mss));
+        self.recovery.flight.lose_first(full);
     }
 
     /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
@@ -223,7 +236,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     pub(super) fn remember_window(&mut self) {
         if self.recovery.phase == Phase::Open {
             let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());
-            self.recovery.undo = Some(undo);
+            self.recovery.set_undo(Some(undo));
         }
     }
 
@@ -234,7 +247,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let timeout = self.recovery.phase == Phase::Timeout;
         let forward = self.recovery.tries_forward();
         let within = self.recovery.flight.fack().at_or_before(self.recovery.point);
-        let Some(undo) = &mut self.recovery.undo else { return };
+        let Some(undo) = self.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age_ms.is_some_and(older);
         let needless = echoed
@@ -242,35 +255,45 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             || (timeout && undo.is_needless(arrival, advanced, duplicate, within));
         if !needless {
             // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.
-            if !self.sack && forward && !self.recovery.tries_forward() {
+            if !self.heeds_sack() && forward && !self.recovery.tries_forward() {
                 self.recovery.flight.lose(self.recovery.point, self.snd.nxt);
             }
             return;
         }
         self.cc.on_spurious(undo.window, undo.threshold);
-        self.recovery.undo = None;
+        self.recovery.set_undo(None);
         self.recovery.flight.find_all();
         if self.recovery.phase != Phase::Open {
             self.recovery.leave();
         }
         if timeout {
-            self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
+            self.note_needless();
         }
         self.backoff = self.needless;
         self.counters.undone = self.counters.undone.wrapping_add(1);
+    }
+
+    /// A timeout was needless: the next ones wait longer until a round trip has been measured.
+    fn note_needless(&mut self) {
+        self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
+    }
+
+    /// Karn's algorithm (RFC 6298 §5.5): who cannot find out that a timeout was needless takes each
+    /// one for that, or an RTO that is too short would stay so.
+    pub(super) fn keep_backoff(&mut self) {
+        if !Recovery::<R>::SELECTIVE {
+            self.note_needless();
+        }
     }
 
     /// RFC 9937 §6.2: `delivered` octets have arrived.
     fn reduce(&mut self, delivered: u32, safe: bool) {
         if self.recovery.phase == Phase::Fast {
             let inflight = self.inflight();
-            self.recovery.prr.on_ack(Progress {
-                delivered,
-                safe,
-                inflight,
-                ssthresh: self.cc.slow_start_threshold(),
-                mss: u32::from(self.mss),
-            });
+            let (ssthresh, mss) = (self.cc.slow_start_threshold(), u32::from(self.mss));
+            if let Some(prr) = self.recovery.prr_mut() {
+                prr.on_ack(Progress { delivered, safe, inflight, ssthresh, mss });
+            }
         }
     }
 
@@ -291,7 +314,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
             self.recovery.pending = true;
             // Nothing speaks against Fast Open: the SYN has not been on the path.
-            self.fast_open = match self.fast_open {
+            self.fast_open = match self.fast_open() {
                 FastOpen::Asked => FastOpen::Wanted,
                 FastOpen::Sent => FastOpen::Again,
                 other => other,
@@ -311,7 +334,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// TLP_process_ack (RFC 8985 §7.4.2): a probe that has repaired a loss counts as one.
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
-        let rack = &mut self.recovery.rack;
+        let Some(rack) = self.recovery.rack_mut() else { return };
         let again = rack.probe == Probe::Again;
         if !rack.probe.is_sent()
             || ack.before(rack.probe_end)
@@ -321,7 +344,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         }
         rack.probe = Probe::None;
         if again && !duplicated && self.recovery.phase == Phase::Open && self.begin_reduction() {
-            self.recovery.undo = None;
+            self.recovery.set_undo(None);
             self.cc.on_loss(self.flight());
         }
     }

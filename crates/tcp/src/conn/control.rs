@@ -4,8 +4,8 @@ use super::{Connection, MIN_MSS, Params, Rtx, Setup, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
-use crate::send::flight::SegmentRecord;
-use kinglet_mem::Array;
+use crate::features::Features;
+use crate::send::recovery::LossRecovery;
 use kinglet_time::{Duration, Expected, Instant};
 
 /// What the choice of a segment size needs to know. Sizes are octets of payload and options.
@@ -32,7 +32,7 @@ pub(super) enum Reader {
     Lingering,
 }
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has settled stays.

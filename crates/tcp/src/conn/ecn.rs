@@ -7,8 +7,8 @@
 
 use super::{Connection, Params, Phase};
 use crate::congestion::Controller;
-use crate::send::flight::SegmentRecord;
-use kinglet_mem::Array;
+use crate::features::Features;
+use crate::send::recovery::LossRecovery;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header};
 
@@ -64,7 +64,7 @@ pub(crate) fn syn_ack_flags(agrees: bool) -> Flags {
     Flags::SYN | Flags::ACK | echo
 }
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Flags of this side's SYN, or of its SYN-ACK when it is `answering`. One retransmission of
     /// the SYN still asks, as losses happen; later ones do not, in case something on the path drops
     /// what asks (§6.1.1.1).
@@ -72,17 +72,16 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if answering {
             syn_ack_flags(self.ecn_agreed())
         } else {
-            syn_flags(self.params.has(Params::ECN) && self.asks_still())
+            syn_flags(F::ECN && self.params.has(Params::ECN) && self.asks_still())
         }
+    }
+
+    fn ecn_has(&self, bit: u8) -> bool {
+        F::ECN && self.ecn.has(bit)
     }
 
     fn asks_still(&self) -> bool {
         self.tries < 2
-    }
-
-    /// Whether the peer's SYN, or its answer to ours, agrees upon what this side has asked for.
-    pub(super) fn is_agreed(&self, flags: Flags) -> bool {
-        is_setup(flags) && self.params.has(Params::ECN)
     }
 
     /// The handshake has agreed, or not.
@@ -93,13 +92,13 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// §6.1.3: marks are echoed until CWR. Only for data that was inside the window (§6.1.5).
     pub(super) fn take_mark(&mut self, ecn: Ecn, flags: Flags) {
-        if !self.ecn.has(EcnState::ON) {
+        if !self.ecn_has(EcnState::ON) {
             return;
         }
         let marked = ecn == Ecn::Ce;
         let over = flags.contains(Flags::CWR);
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
-        self.ack.now |= over || (marked && !self.ecn.has(EcnState::ECHO));
+        self.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
         if marked || over {
             self.ecn.put(EcnState::ECHO, marked);
         }
@@ -108,20 +107,20 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Whether this acknowledgment reports a mark.
     pub(super) fn is_echo(&self, header: &Header) -> bool {
         let bits = header.flags;
-        self.ecn.has(EcnState::CAPABLE) && bits.contains(Flags::ECE) && !bits.contains(Flags::SYN)
+        self.ecn_has(EcnState::CAPABLE) && bits.contains(Flags::ECE) && !bits.contains(Flags::SYN)
     }
 
     /// §6.1.2: reacts to a reported mark as to a loss, but once per window of data: what lies
     /// before the last CWR was answered by it. `flight` was outstanding before the acknowledgment.
     pub(super) fn take_echo(&mut self, header: &Header, flight: u32) {
-        if !self.ecn.has(EcnState::CAPABLE) {
+        if !self.ecn_has(EcnState::CAPABLE) {
             return;
         }
         self.cwr_point = self.cwr_point.later(self.snd.una.minus(1));
         let echo = self.is_echo(header);
         if echo {
             // Whatever was reduced for, there was need.
-            self.recovery.undo = None;
+            self.recovery.set_undo(None);
         }
         let due = echo && self.recovery.phase == Phase::Open && self.snd.una.after(self.cwr_point);
         // A window of one segment cannot shrink, so the sender slows down to one per RTO.
@@ -136,7 +135,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// The window is to be reduced. Answers `false` if that has happened already for the data that
     /// is in flight (§6.1.2); else the next new data tells the peer.
     pub(super) fn begin_reduction(&mut self) -> bool {
-        if !self.ecn.has(EcnState::CAPABLE) {
+        if !self.ecn_has(EcnState::CAPABLE) {
             return true;
         }
         if self.snd.una.before(self.cwr_point) {
@@ -149,7 +148,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// Whether the data in flight is from before a reduction.
     pub(super) fn is_reduced(&self) -> bool {
-        self.ecn.has(EcnState::CAPABLE) && self.flight() > 0 && self.snd.una.before(self.cwr_point)
+        self.ecn_has(EcnState::CAPABLE) && self.flight() > 0 && self.snd.una.before(self.cwr_point)
     }
 
     /// Whether new data waits for the timer that `arm_persist` starts.
@@ -157,7 +156,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if self.probe {
             self.ecn.put(EcnState::HOLD, false);
         }
-        self.ecn.has(EcnState::HOLD) && self.flight() == 0
+        self.ecn_has(EcnState::HOLD) && self.flight() == 0
     }
 
     /// Nothing was sent for long enough.
@@ -167,21 +166,21 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     /// ECE for a segment that acknowledges.
     pub(super) fn echo(&self) -> Flags {
-        if self.ecn.has(EcnState::ECHO) { Flags::ECE } else { Flags::NONE }
+        if self.ecn_has(EcnState::ECHO) { Flags::ECE } else { Flags::NONE }
     }
 
     /// Codepoint and flag of a segment with new data.
     pub(super) fn capable(&mut self) -> (Ecn, Flags) {
-        if !self.ecn.has(EcnState::CAPABLE) {
+        if !self.ecn_has(EcnState::CAPABLE) {
             return (Ecn::NotEct, Flags::NONE);
         }
-        let reduced = self.ecn.has(EcnState::REDUCED);
+        let reduced = self.ecn_has(EcnState::REDUCED);
         self.ecn.put(EcnState::REDUCED, false);
         (Ecn::Ect0, if reduced { Flags::CWR } else { Flags::NONE })
     }
 
     /// Whether both sides have agreed upon ECN.
     pub(super) fn ecn_agreed(&self) -> bool {
-        self.ecn.has(EcnState::ON)
+        self.ecn_has(EcnState::ON)
     }
 }

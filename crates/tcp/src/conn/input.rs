@@ -7,11 +7,12 @@
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
+use crate::features::Features;
 use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, threshold};
-use crate::send::flight::SegmentRecord;
+use crate::send::recovery::LossRecovery;
+use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
-use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header, Segment};
@@ -26,7 +27,7 @@ struct Trimmed<'a> {
     push: bool,
 }
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
@@ -92,17 +93,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if !header.flags.contains(Flags::SYN) {
             return Err(Discard::NoAck);
         }
-        let options = &header.options;
-        let agreed = Agreed {
-            peer_mss: options.mss,
-            scale: options.window_scale,
-            sack: options.sack_permitted && self.params.has(Params::SACK),
-            timestamp: options
-                .timestamps
-                .filter(|_| self.params.has(Params::TIMESTAMPS))
-                .map(|t| t.val),
-            ecn: self.is_agreed(header.flags),
-        };
+        let agreed = Agreed::of::<F>(header, &self.params, true);
         let irs = SeqNum::new(header.seq);
         let syn_lost = self.tries > 0;
         self.agree(now, irs, &agreed);
@@ -155,9 +146,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// What of the SYN's data the SYN-ACK does not acknowledge the peer has not kept: it counts as
     /// never sent, and follows at once (RFC 7413 §4.2.2).
     fn settle_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
-        match self.fast_open {
+        match self.fast_open() {
             FastOpen::Sent | FastOpen::Again | FastOpen::Lost => {
-                let bare = self.fast_open == FastOpen::Sent && self.flight() == 0;
+                let bare = self.fast_open() == FastOpen::Sent && self.flight() == 0;
                 let taken = ack.after(self.snd.una) || bare;
                 self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
                 self.tx.acknowledge(buffers.pieces, ack);

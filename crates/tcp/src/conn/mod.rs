@@ -27,19 +27,21 @@ pub use state::State;
 
 use crate::congestion::{Acked, Controller};
 use crate::error::{ConnectionError, SoftError};
+use crate::features::Features;
 use crate::info::{Counters, Info, Repair};
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
 use crate::rtt::RttEstimator;
 use crate::send::buffer::{Piece, SendBuffer, Stored};
-use crate::send::flight::SegmentRecord;
-use crate::send::recovery::{Phase, Recovery};
+use crate::send::recovery::{LossRecovery, Phase, Recovery};
+use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
+use core::marker::PhantomData;
 use ecn::EcnState;
-use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::Header;
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
 pub(crate) const TIMESTAMPS_LEN: u16 = 12;
@@ -134,6 +136,22 @@ pub(crate) struct Agreed {
     pub(crate) ecn: bool,
 }
 
+impl Agreed {
+    /// What a SYN or SYN-ACK and the settings of this side agree upon. Whoever asks for ECN gets it;
+    /// when this side has `asked`, by opening, it is agreed upon only if its settings want it.
+    pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
+        let options = &syn.options;
+        let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
+        Agreed {
+            peer_mss: options.mss,
+            scale: options.window_scale,
+            sack: options.sack_permitted && params.has(Params::SACK),
+            timestamp: timestamps.map(|timestamps| timestamps.val),
+            ecn: F::ECN && is_setup(syn.flags) && (!asked || params.has(Params::ECN)),
+        }
+    }
+}
+
 /// How far Fast Open has come (RFC 7413).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FastOpen {
@@ -182,13 +200,14 @@ enum Rtx {
     Reordering,
 }
 
-/// A connection; `C` controls congestion, and `R` records the segments in flight.
+/// A connection; `C` controls congestion, `R` finds and repairs losses, and `F` says what else
+/// there is.
 ///
 /// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
 /// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is
 /// further on. The compiler's own order has the octets last.
 #[repr(C)]
-pub(crate) struct Connection<C, R> {
+pub(crate) struct Connection<C, R: LossRecovery, F> {
     state: State,
     error: Option<ConnectionError>,
     /// Since SND.UNA last moved.
@@ -241,9 +260,10 @@ pub(crate) struct Connection<C, R> {
     progress_at: Tick,
     params: Params,
     counters: Counters,
+    features: PhantomData<F>,
 }
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// An active open: SYN-SENT, the SYN to be polled.
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
@@ -263,7 +283,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             probe: false,
             probing: false,
             keep_probe: false,
-            fast_open: match params.has(Params::FAST_OPEN) {
+            fast_open: match F::FAST_OPEN && params.has(Params::FAST_OPEN) {
                 true => FastOpen::Wanted,
                 false => FastOpen::Off,
             },
@@ -298,7 +318,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             rx: ReceiveBuffer::new(zero, setup.receive),
             rtt: RttEstimator::new(setup.rto),
             cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
-            recovery: Recovery { pending: true, ..Recovery::new(iss) },
+            recovery: Recovery::opening(iss),
             ack: AckState::NONE,
             paws: None,
             ts_offset,
@@ -310,6 +330,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             progress_at: Tick::at(now),
             counters: Counters::default(),
             params,
+            features: PhantomData,
         }
     }
 
@@ -368,7 +389,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
         self.cc = C::new(mss, initial);
         // The SYN has measured the path.
-        self.recovery = Recovery { rack: self.recovery.rack, ..Recovery::new(self.snd.una) };
+        self.recovery.restart(self.snd.una);
         // Lets the first loss be repaired fast: `point` lies before SND.UNA.
         self.recovery.point = self.snd.iss;
     }
@@ -402,17 +423,17 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 
     pub(crate) fn fast_open(&self) -> FastOpen {
-        self.fast_open
+        if F::FAST_OPEN { self.fast_open } else { FastOpen::Off }
     }
 
     /// Whether data was taken from a peer whose handshake is not over.
     pub(crate) fn is_opening_early(&self) -> bool {
-        self.state == State::SynReceived && self.fast_open == FastOpen::Accepted
+        self.state == State::SynReceived && self.fast_open() == FastOpen::Accepted
     }
 
     /// Whether the SYN for Fast Open had to be sent again; it is told once.
     pub(crate) fn take_fast_open_loss(&mut self) -> bool {
-        let sent = matches!(self.fast_open, FastOpen::Asked | FastOpen::Sent | FastOpen::Again);
+        let sent = matches!(self.fast_open(), FastOpen::Asked | FastOpen::Sent | FastOpen::Again);
         let lost = sent && self.state == State::SynSent && self.tries > 0;
         if lost {
             self.fast_open = FastOpen::Lost;
@@ -423,7 +444,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// Whether a connection that was to open fast has come to nothing.
     pub(crate) fn has_fast_open_failed(&self) -> bool {
         let over = self.state == State::Closed && self.error.is_some();
-        over && !matches!(self.fast_open, FastOpen::Off | FastOpen::Wanted | FastOpen::Accepted)
+        over && !matches!(self.fast_open(), FastOpen::Off | FastOpen::Wanted | FastOpen::Accepted)
     }
 
     pub(crate) fn error(&self) -> Option<ConnectionError> {
@@ -461,16 +482,27 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn window(&self) -> u32 {
         let two = u32::from(self.mss).saturating_mul(2);
         match self.recovery.phase {
-            Phase::Fast => self.recovery.prr.window.max(two.min(self.cc.slow_start_threshold())),
+            Phase::Fast => match self.recovery.prr() {
+                Some(prr) => prr.window.max(two.min(self.cc.slow_start_threshold())),
+                // RFC 6582: what duplicates add is taken from what is in flight.
+                None => self.cc.window(),
+            },
             Phase::Timeout if self.params.has(Params::LOSSY_PATH) => self.cc.window().max(two),
             Phase::Timeout | Phase::Open => self.cc.window(),
         }
     }
 
+    /// Whether the peer's SACK says what is lost; else duplicate acknowledgments do.
+    fn heeds_sack(&self) -> bool {
+        Recovery::<R>::SELECTIVE && self.sack
+    }
+
     fn take_sample(&mut self, rtt: Duration) {
         self.rtt.sample(rtt);
         self.needless = 0;
-        self.recovery.rack.sampled = true;
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.sampled = true;
+        }
     }
 
     fn rto(&self) -> Duration {
@@ -653,7 +685,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             state: self.state,
             error: self.error,
             soft_error: self.soft_error,
-            fast_open: self.fast_open == FastOpen::Accepted,
+            fast_open: self.fast_open() == FastOpen::Accepted,
             cwnd: self.window(),
             ssthresh: self.cc.slow_start_threshold(),
             srtt: self.rtt.srtt(),
@@ -692,7 +724,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     }
 }
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn repair(&self) -> Repair {
         match self.recovery.phase {
             Phase::Fast => Repair::Fast,
@@ -738,10 +770,12 @@ fn initial_window(mss: u32, segments: u8) -> u32 {
 mod tests {
     use super::*;
     use crate::congestion::NewReno;
+    use crate::features::Full;
+    use crate::send::flight::SegmentRecord;
 
     #[test]
     fn a_connection_without_buffers_is_no_larger_than_tcplps() {
-        let size = size_of::<Connection<NewReno, [SegmentRecord; 6]>>();
+        let size = size_of::<Connection<NewReno, [SegmentRecord; 6], Full>>();
         std::println!("{size}");
         assert!(size <= 536, "TCPlp's TCB has 536 octets on a 32-bit machine, this one {size}");
     }

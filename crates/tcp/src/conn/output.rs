@@ -3,12 +3,14 @@
 use super::pacing::PIECE;
 use super::{Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
+use crate::features::Features;
 use crate::paws::timestamp;
-use crate::send::flight::{SegmentRecord, Stamp};
+use crate::send::flight::Stamp;
 use crate::send::rack::Probe;
+use crate::send::recovery::LossRecovery;
+use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
-use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Timestamps};
@@ -35,7 +37,7 @@ struct Stretch {
     again: bool,
 }
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
     /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
     pub(crate) fn poll(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
@@ -71,7 +73,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         syn: &mut Emission,
         offer: Option<(Cookie, u16)>,
     ) {
-        let again = self.fast_open == FastOpen::Again;
+        let again = self.fast_open() == FastOpen::Again;
         // A cookie that has gone meanwhile is not asked for with data on its way.
         let offer = offer.filter(|(cookie, _)| !(again && cookie.is_request()));
         let Some((cookie, peer_mss)) = offer else {
@@ -190,7 +192,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         // The trial ends where there is nothing new to be sent.
         let forward = forward && self.snd.nxt.after(self.recovery.point);
         // What is lost waits for a window that only the answer to the probe can open.
-        if self.recovery.rack.probe == Probe::Due && self.recovery.phase != Phase::Open && !forced {
+        if self.recovery.probe() == Probe::Due && self.recovery.phase != Phase::Open && !forced {
             return self.tail_probe(now, room);
         }
         // Into a closed window goes nothing but probes.
@@ -203,7 +205,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             // A window of less than a segment lets one segment out if nothing else is.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }
-        if self.recovery.rack.probe == Probe::Due {
+        if self.recovery.probe() == Probe::Due {
             return self.tail_probe(now, room);
         }
         self.new_stretch(now, allowed, room)
@@ -212,21 +214,23 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// RFC 8985 §7.3: new data if there is any, whatever cwnd says, else the last segment again.
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
-        self.recovery.rack.sampled = false;
-        self.recovery.rack.probe_end = nxt;
+        let rack = self.recovery.rack_mut()?;
+        rack.sampled = false;
+        rack.probe_end = nxt;
         if self.recovery.phase != Phase::Open {
             // The first segment has been sent again, and that has probably been lost.
-            self.recovery.rack.probe = Probe::Again;
+            self.recovery.set_probe(Probe::Again);
             return Some(self.again(self.snd.una, self.recovery.flight.first_end(), room));
         }
         if let Some(new) = self.new_stretch(now, room, room) {
-            self.recovery.rack.probe = Probe::New;
-            self.recovery.rack.probe_end = nxt.plus(new.len).plus(u32::from(new.fin));
+            let rack = self.recovery.rack_mut()?;
+            rack.probe = Probe::New;
+            rack.probe_end = nxt.plus(new.len).plus(u32::from(new.fin));
             return Some(new);
         }
         let start = self.recovery.flight.last_start().later(nxt.minus(room));
         let stretch = self.again(start, nxt, room);
-        self.recovery.rack.probe = Probe::Again;
+        self.recovery.set_probe(Probe::Again);
         Some(stretch)
     }
 
@@ -265,7 +269,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             return None;
         }
         // A loss probe goes whatever Nagle says, or it would be old data (RFC 8985 §7.3).
-        let due = self.recovery.rack.probe == Probe::Due;
+        let due = self.recovery.probe() == Probe::Due;
         let prompt = idle || due || !self.params.has(Params::NAGLE);
         let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
         let may_send = len >= room.min(u32::from(self.mss))
@@ -315,7 +319,9 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             }
         }
         if self.recovery.phase == Phase::Fast {
-            self.recovery.prr.on_sent(len);
+            if let Some(prr) = self.recovery.prr_mut() {
+                prr.on_sent(len);
+            }
         } else if self.recovery.dup_acks > 0 || self.recovery.flight.sacked() > 0 {
             let fresh = end.since(self.snd.nxt);
             self.recovery.limited = self.recovery.limited.saturating_add(fresh);
@@ -347,9 +353,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum, len: u32) {
         self.recovery.flight.resend(seq, end, Stamp::of(now));
-        if let Some(undo) = &mut self.recovery.undo {
+        let before = self.snd.nxt.since(seq).min(len);
+        if let Some(undo) = self.recovery.undo_mut() {
             // Not what the segment was filled up with.
-            undo.note_sent(Stamp::of(now), self.snd.nxt.since(seq).min(len));
+            undo.note_sent(Stamp::of(now), before);
         }
         let counter = match self.recovery.phase {
             _ if self.snd.wnd == 0 => &mut self.counters.probes,

@@ -3,10 +3,11 @@
 
 use super::{Connection, Params};
 use crate::congestion::Controller;
+use crate::features::Features;
 use crate::rtt::micros_u32;
-use crate::send::flight::SegmentRecord;
+use crate::send::recovery::LossRecovery;
+use crate::send::scoreboard::Scoreboard;
 use crate::timer::{Tick, Timer};
-use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
 /// What of round trips the gaps go by.
@@ -41,17 +42,21 @@ impl Rtt {
 /// Octets that fit into one frame of IEEE 802.15.4 with every header.
 pub(super) const PIECE: u16 = 64;
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
-        if self.params.has(Params::PACING) && self.rtt.srtt() != Duration::ZERO && len > 0 {
+        if F::PACING
+            && self.params.has(Params::PACING)
+            && self.rtt.srtt() != Duration::ZERO
+            && len > 0
+        {
             // What the peer takes and what there is bound the rate as much as cwnd does.
             let queued = self.tx.end().since(self.tx.start());
             let window = self.window().min(self.snd.max_wnd()).min(queued);
             let smoothed = self.rtt.srtt();
-            let least_us = match self.recovery.rack.min_rtt_us {
-                // Only the handshake has been answered.
+            let least_us = match self.recovery.rack().map_or(0, |rack| rack.min_rtt_us) {
+                // Only the handshake has been answered, or nobody keeps it.
                 0 => micros_u32(smoothed),
                 least_us => least_us,
             };

@@ -4,15 +4,16 @@ use super::{Connection, Params, Phase, Reader, Rtx, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
+use crate::features::Features;
 use crate::rtt::{GRANULARITY, micros_u32};
-use crate::send::flight::{SegmentRecord, Stamp};
-use crate::send::rack::Probe;
-use crate::send::recovery::DUP_THRESH;
+use crate::send::flight::Stamp;
+use crate::send::rack::{Probe, Rack};
+use crate::send::recovery::{DUP_THRESH, LossRecovery};
+use crate::send::scoreboard::Scoreboard;
 use crate::timer::Timer;
-use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
-impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// What is due first. A gap has an end even if nothing waits for it: what an application writes
     /// later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {
@@ -28,8 +29,10 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             stamp.age(epoch, now);
         }
         self.recovery.flight.age(Stamp::of(now));
-        self.recovery.rack.age(Stamp::of(now));
-        if let Some(undo) = &mut self.recovery.undo {
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.age(Stamp::of(now));
+        }
+        if let Some(undo) = self.recovery.undo_mut() {
             undo.age(Stamp::of(now));
         }
     }
@@ -47,7 +50,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
                 Rtx::Timeout => self.on_retransmission_timer(now),
                 Rtx::Probe => {
                     // Whether or not there is anything to send, RTO comes next (RFC 8985 §7.3).
-                    self.recovery.rack.probe = Probe::Due;
+                    self.recovery.set_probe(Probe::Due);
                     self.rtx.set(now, self.rto());
                 }
                 Rtx::Reordering => {
@@ -66,8 +69,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             wait += self.spread(wait);
         }
         self.rtx_kind = Rtx::Timeout;
-        let rack = &self.recovery.rack;
-        if self.sack
+        if let Some(rack) = self.recovery.rack()
+            && self.sack
             && rack.sampled
             && rack.probe == Probe::None
             && match self.recovery.phase {
@@ -105,7 +108,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     /// RFC 8985 §6.2 step 5, after an acknowledgment or the end of the reordering window.
     /// `fresh` octets have just been SACKed or acknowledged.
     pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
-        let Some(newest) = self.recovery.rack.newest() else { return false };
+        let Some(newest) = self.recovery.rack().and_then(Rack::newest) else { return false };
         let wait_us = self.loss_wait_us();
         let (found, wait) = self.recovery.flight.detect(Stamp::of(now), newest, wait_us);
         if found && self.recovery.phase == Phase::Open {
@@ -124,7 +127,8 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
     fn loss_wait_us(&self) -> u32 {
         let many = u32::from(self.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
         let sure = self.recovery.phase != Phase::Open || self.recovery.flight.sacked() > many;
-        self.recovery.rack.wait_us(micros_u32(self.rtt.srtt()), sure)
+        let srtt_us = micros_u32(self.rtt.srtt());
+        self.recovery.rack().map_or(0, |rack| rack.wait_us(srtt_us, sure))
     }
 
     //= rfc9293#MUST-20 rfc9293#SHLD-29 rfc9293#SHLD-30
@@ -149,13 +153,14 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
             self.probing = true;
             self.recovery.pending = true;
-            self.recovery.flight.lose_first();
+            self.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
             self.remember_window();
             let first = self.recovery.phase != Phase::Timeout || self.backoff == 0;
             let first = first && self.begin_reduction();
             self.cc.on_timeout(self.flight(), first);
+            self.keep_backoff();
             self.time_out(now);
         }
         self.backoff = self.backoff.saturating_add(1);
@@ -179,7 +184,7 @@ impl<C: Controller, R: Array<SegmentRecord>> Connection<C, R> {
         if self.backoff > 0 || flight.is_reneged() {
             flight.forget();
         }
-        let wait_us = if self.sack { self.loss_wait_us() } else { 0 };
+        let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };
         self.recovery.flight.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel knows a round trip earlier, and from less.
         self.recovery.enter_timeout(self.snd.nxt, self.paws.is_none());

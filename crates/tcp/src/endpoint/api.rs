@@ -122,7 +122,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub(super) fn install(
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
-        conn: Connection<S::Congestion, S::Segments>,
+        conn: Connection<S::Congestion, S::Segments, S::Features>,
         accepted: bool,
     ) -> Option<Handle> {
         let slots = self.slots.as_mut_slice();

@@ -8,6 +8,7 @@
 use super::isn::Purpose;
 use super::{Endpoint, Entry, HalfOpen, Listener, Peer, Sizes, Slot};
 use crate::conn::{Connection, DEFAULT_PEER_MSS, Established, FastOpen, State};
+use crate::features::Features;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Cookie, Segment};
@@ -86,7 +87,7 @@ impl Resets {
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Without a place to remember servers in, an image has no code of a client either.
-    pub(super) const REMEMBERS: bool = S::Servers::<K>::LEN > 0;
+    pub(super) const REMEMBERS: bool = S::Features::FAST_OPEN && S::Servers::<K>::LEN > 0;
 
     /// Whether data written now to a new connection with this server would leave in the SYN: its
     /// cookie is known, and nothing has gone wrong with it of late (RFC 7413 §4.1.3).

@@ -4,10 +4,9 @@
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{
-    Agreed, Connection, Established, Params, Setup, is_setup, syn_ack_flags, window_scale,
-};
+use crate::conn::{Agreed, Connection, Established, Setup, is_setup, syn_ack_flags, window_scale};
 use crate::error::Discard;
+use crate::features::Features;
 use crate::paws::{CLOCK, Paws, echo_age_ms, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
@@ -271,7 +270,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let Some(peer) = records.find_map(|r| r.poll(now, listeners, header)) else {
             return self.poll_forgotten(now, header);
         };
-        if header.options.fast_open.is_some() {
+        if S::Features::FAST_OPEN && header.options.fast_open.is_some() {
             header.options.fast_open = Some(self.fast_open_cookie(now, &peer));
         }
         Some(peer)
@@ -326,7 +325,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let mut record = self.half_open_for(now, peer, &listener, segment);
         record.iss = least.map_or(record.iss, |least| record.iss.later(least));
-        if listener.fast_open > 0 {
+        if S::Features::FAST_OPEN && listener.fast_open > 0 {
             if self.open_early(now, &listener, &record, segment) {
                 return Ok(());
             }
@@ -350,7 +349,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let (local_port, remote_port) = (header.dst_port, header.src_port);
         let Setup { params, receive, .. } = listener.setup;
         let offer = u16::try_from(receive).unwrap_or(u16::MAX);
-        let options = &header.options;
         HalfOpen {
             peer,
             local_port,
@@ -359,16 +357,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             irs: SeqNum::new(header.seq),
             wnd: header.window,
             offer,
-            agreed: Agreed {
-                peer_mss: options.mss,
-                scale: options.window_scale,
-                sack: options.sack_permitted && params.has(Params::SACK),
-                timestamp: options
-                    .timestamps
-                    .filter(|_| params.has(Params::TIMESTAMPS))
-                    .map(|t| t.val),
-                ecn: is_setup(header.flags),
-            },
+            agreed: Agreed::of::<S::Features>(header, &params, false),
             ts_offset: self.timestamp_offset(&peer, local_port, remote_port),
             own_mss: params.own_mss,
             own_scale: window_scale(receive),

@@ -21,8 +21,9 @@ use crate::config::Config;
 use crate::congestion::Controller;
 use crate::conn::{Buffers, Connection, FastOpen, State};
 use crate::error::Discard;
+use crate::features::Features;
 use crate::send::buffer::{Piece, Stored};
-use crate::send::flight::SegmentRecord;
+use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
 use crate::stats::Stats;
 use crate::timer::{HORIZON, Tick, Timer};
@@ -54,12 +55,13 @@ pub trait Peer: Copy + Eq {
 ///
 /// ```
 /// use kinglet_tcp::{
-///     HalfOpen, KnownServer, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
+///     Full, HalfOpen, KnownServer, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
 ///     congestion::NewReno,
 /// };
 /// struct Small;
 /// impl Sizes for Small {
 ///     type Congestion = NewReno;
+///     type Features = Full;
 ///     type SendBuffer = [u8; 1848];
 ///     type Pieces = [Piece; 1];
 ///     type ReceiveBuffer = [u8; 1848];
@@ -84,10 +86,13 @@ pub trait Sizes: Sized {
     type ReceiveBuffer: Array<u8>;
     /// Marks of a receive ring: one bit an octet. If it is shorter, less of the ring is used.
     type ReceiveMap: Array<u8>;
-    /// Records of the segments in flight, which loss detection needs; at most 255 are used. Two
+    /// Extensions that are there at all: [`Full`](crate::Full), [`Small`](crate::Small), or one's
+    /// own choice.
+    type Features: Features;
+    /// Records of the segments in flight, by which losses are found; at most 255 are used. Two
     /// more than full segments fit the send ring are enough. With fewer, neighbours share one, and
-    /// losses are found later.
-    type Segments: Array<SegmentRecord> + Copy;
+    /// losses are found later. `()`: none, and New Reno; see [`LossRecovery`].
+    type Segments: LossRecovery;
     /// Connections, open or being opened actively; at most 65,535.
     type Connections<K: Peer>: Array<Slot<K, Self>>;
     /// Listening ports.
@@ -158,7 +163,7 @@ pub struct Packet<K> {
 
 /// A connection with its names and what the application has done about it.
 #[repr(C)] // See `Connection`.
-struct Entry<K, C, R> {
+struct Entry<K, C, R: LossRecovery, F> {
     /// The application has the handle.
     accepted: bool,
     /// The application has called `close` or `abort`.
@@ -170,12 +175,13 @@ struct Entry<K, C, R> {
     remote_port: u16,
     /// Order of completion, for `accept`.
     order: u16,
-    conn: Connection<C, R>,
+    conn: Connection<C, R, F>,
     peer: K,
 }
 
 /// The entry that a memory plan makes.
-type EntryOf<K, S> = Entry<K, <S as Sizes>::Congestion, <S as Sizes>::Segments>;
+type EntryOf<K, S> =
+    Entry<K, <S as Sizes>::Congestion, <S as Sizes>::Segments, <S as Sizes>::Features>;
 
 /// Room for a connection and its buffers.
 pub struct Slot<K: Peer, S: Sizes> {
@@ -249,7 +255,7 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     config: Config,
     replies: Replies<K>,
     /// A half-open connection that is answered with a SYN cookie, and not stored.
-    forgotten: Option<HalfOpen<K>>,
+    forgotten: <S::Features as Features>::SynCookies<K>,
     listeners: S::Listeners,
     half_open: S::HalfOpen<K>,
     time_wait: S::TimeWait<K>,
@@ -268,7 +274,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             listeners: <S::Listeners as Array<Option<Listener>>>::EMPTY,
             half_open: <S::HalfOpen<K> as Array<Option<HalfOpen<K>>>>::EMPTY,
             time_wait: <S::TimeWait<K> as Array<Option<TimeWait<K>>>>::EMPTY,
-            forgotten: None,
+            forgotten: <<S::Features as Features>::SynCookies<K> as Array<_>>::EMPTY,
             last_cookie: None,
             servers: <S::Servers<K> as Array<Option<KnownServer<K>>>>::EMPTY,
             server_turn: 0,

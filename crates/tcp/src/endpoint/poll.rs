@@ -25,8 +25,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Some(self.finish(reply.peer, &header, PayloadRef::NONE, PLAIN, 0));
         }
         // An empty header is made only for what will fill it: most polls find nothing.
-        if self.forgotten.is_some() || self.half_open.as_slice().iter().flatten().any(|r| r.pending)
-        {
+        let forgotten = self.forgotten.as_slice().iter().any(Option::is_some);
+        if forgotten || self.half_open.as_slice().iter().flatten().any(|r| r.pending) {
             let mut header = Header::default();
             if let Some(peer) = self.poll_half_open(now, &mut header) {
                 return Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0));

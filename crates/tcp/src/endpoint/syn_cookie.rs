@@ -13,6 +13,7 @@ use super::{Endpoint, HalfOpen, Listener, Peer, Sizes};
 use crate::conn::{Agreed, DEFAULT_PEER_MSS, syn_flags};
 use crate::endpoint::isn::Purpose;
 use crate::error::Discard;
+use crate::features::Features;
 use crate::seq::SeqNum;
 use crate::timer::low_half;
 use kinglet_mem::Array;
@@ -56,7 +57,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         now: Instant,
         mut record: HalfOpen<K>,
     ) -> Result<(), Discard> {
-        if self.forgotten.is_some() {
+        if !self.forgotten.as_slice().iter().any(Option::is_none) {
             return Err(Discard::BacklogFull);
         }
         record.wants_cookie = false;
@@ -71,13 +72,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let index = u32::try_from(size).unwrap_or(0);
         record.iss = self.syn_cookie(&record, period(now), index);
         self.last_cookie = Some(now);
-        self.forgotten = Some(record);
+        if let Some(place) = self.forgotten.as_mut_slice().iter_mut().find(|place| place.is_none())
+        {
+            *place = Some(record);
+        }
         self.stats.syn_cookies_sent = self.stats.syn_cookies_sent.wrapping_add(1);
         Ok(())
     }
 
     pub(super) fn poll_forgotten(&mut self, now: Instant, header: &mut Header) -> Option<K> {
-        let mut record = self.forgotten.take()?;
+        let mut record = self.forgotten.as_mut_slice().iter_mut().find_map(Option::take)?;
         let peer = record.poll(now, self.listeners.as_slice(), header)?;
         if let Some(timestamps) = &mut header.options.timestamps {
             timestamps.val = marked(timestamps.val, record.agreed.mark());
@@ -85,9 +89,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(peer)
     }
 
+    /// Without a place for a SYN that is answered so an image has no code for cookies.
+    const HAS_SYN_COOKIES: bool =
+        <<S::Features as Features>::SynCookies<K> as Array<Option<HalfOpen<K>>>>::LEN > 0;
+
     /// Whether a cookie that was sent may still be valid.
     pub(super) fn awaits_cookies(&self, now: Instant) -> bool {
-        self.last_cookie.is_some_and(|sent| period(now).saturating_sub(period(sent)) <= 1)
+        Self::HAS_SYN_COOKIES
+            && self.last_cookie.is_some_and(|sent| period(now).saturating_sub(period(sent)) <= 1)
     }
 
     /// The half-open connection that this acknowledgment completes, if it brings a valid cookie

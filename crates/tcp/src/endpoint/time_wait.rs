@@ -5,8 +5,9 @@ use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::congestion::Controller;
 use crate::conn::{Connection, Params};
 use crate::error::Discard;
+use crate::features::Features;
 use crate::paws::timestamp;
-use crate::send::flight::SegmentRecord;
+use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
@@ -31,10 +32,10 @@ pub struct TimeWait<K> {
 }
 
 impl<K: Peer> TimeWait<K> {
-    pub(super) fn new<C: Controller, R: Array<SegmentRecord>>(
+    pub(super) fn new<C: Controller, R: LossRecovery, F: Features>(
         expires: Tick,
         (peer, local_port, remote_port): (K, u16, u16),
-        conn: &Connection<C, R>,
+        conn: &Connection<C, R, F>,
     ) -> Self {
         TimeWait {
             peer,

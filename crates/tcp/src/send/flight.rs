@@ -8,6 +8,7 @@
 //! Invariant: the records are contiguous, the first begins at `una`, and the last ends at SND.NXT
 //! (unless the plan has no records at all).
 
+use super::scoreboard::Scoreboard;
 use crate::rtt::micros_u32;
 use crate::seq::SeqNum;
 use crate::timer::{HORIZON, low_half};
@@ -27,7 +28,7 @@ const FLAGS: u32 = SACKED | LOST | AGAIN;
 /// instants compare rightly while they are less than 2.4 hours apart, and what is older than
 /// [`HORIZON`] is made just that old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Stamp(u32);
+pub struct Stamp(u32);
 
 impl Stamp {
     pub(crate) fn of(now: Instant) -> Stamp {
@@ -94,7 +95,7 @@ impl SegmentRecord {
 
 /// What one acknowledgment newly tells, gathered record by record (RFC 8985 §6.2 steps 2 and 3).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
+pub struct Arrival {
     pub(crate) now: Stamp,
     /// How long ago the echoed timestamp was sent, in milliseconds.
     pub(crate) echo_age_ms: Option<u32>,
@@ -143,17 +144,13 @@ impl Arrival {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight<R> {
+pub struct Flight<R> {
     records: R,
     len: u8,
     una: SeqNum,
 }
 
 impl<R: Array<SegmentRecord>> Flight<R> {
-    pub(crate) fn new(una: SeqNum) -> Self {
-        Flight { records: R::EMPTY, len: 0, una }
-    }
-
     fn held(&self) -> &[SegmentRecord] {
         self.records.as_slice().get(..usize::from(self.len)).unwrap_or(&[])
     }
@@ -176,193 +173,6 @@ impl<R: Array<SegmentRecord>> Flight<R> {
         self.spans()
             .filter(|(_, r)| kind(*r))
             .fold(0, |sum, (start, r)| r.end.since(start).saturating_add(sum))
-    }
-
-    /// Octets held by the peer above SND.UNA.
-    pub(crate) fn sacked(&self) -> u32 {
-        self.octets(SACKED)
-    }
-
-    /// Octets taken for lost and not sent again.
-    pub(crate) fn lost(&self) -> u32 {
-        self.octets(LOST)
-    }
-
-    /// Octets sent again, of which nothing has been heard since.
-    pub(crate) fn resent(&self) -> u32 {
-        self.octets_of(|r| r.is(AGAIN) && r.outstanding())
-    }
-
-    /// Octets that are neither in the network nor with the peer. A record is never both: what
-    /// arrives is no longer lost.
-    pub(crate) fn gone(&self) -> u32 {
-        self.octets(SACKED | LOST)
-    }
-
-    /// RACK.fack: after the highest octet known to have arrived.
-    pub(crate) fn fack(&self) -> SeqNum {
-        self.held().iter().rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
-    }
-
-    /// Where the first segment ends.
-    pub(crate) fn first_end(&self) -> SeqNum {
-        self.held().first().map_or(self.una, |r| r.end)
-    }
-
-    /// The last segment sent: where it begins.
-    pub(crate) fn last_start(&self) -> SeqNum {
-        self.spans().last().map_or(self.una, |(start, _)| start)
-    }
-
-    /// The first stretch that is lost.
-    pub(crate) fn first_lost(&self) -> Option<(SeqNum, SeqNum)> {
-        let (start, first) = self.spans().find(|(_, r)| r.is(LOST))?;
-        let run = self.held().iter().skip_while(|r| !r.is(LOST)).take_while(|r| r.is(LOST));
-        Some((start, run.last().map_or(first.end, |r| r.end)))
-    }
-
-    /// A segment was sent for the first time: it ends at `end`.
-    pub(crate) fn push(&mut self, end: SeqNum, at: Stamp) {
-        let record = SegmentRecord { end, word: at.0 };
-        if self.make_room() {
-            self.insert(usize::from(self.len), record);
-        } else if let Some(last) = self.held_mut().last_mut() {
-            *last = last.merged(record);
-        }
-    }
-
-    /// `start..end` was sent again as one segment, perhaps with new octets at the end.
-    pub(crate) fn resend(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
-        self.cut(start);
-        self.cut(end);
-        // From here on the records of this stretch are one. If the table had no room to cut, it
-        // also covers what lies beside it, of which nothing more is then known.
-        let mut begin = self.una;
-        let mut count: u8 = 0;
-        let mut merged = false;
-        for i in 0..usize::from(self.len) {
-            let Some(&record) = self.records.as_slice().get(i) else { break };
-            let inside = start.before(record.end) && begin.before(end) && !record.is(SACKED);
-            begin = record.end;
-            let place = if inside && merged { count.saturating_sub(1) } else { count };
-            let new = SegmentRecord { end: record.end, word: at.0 | AGAIN };
-            if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(place)) {
-                *slot = if inside { new } else { record };
-            }
-            count = place.saturating_add(1);
-            merged = inside;
-        }
-        self.len = count;
-        if let Some(last) = self.held_mut().last_mut() {
-            last.end = last.end.later(end);
-        }
-    }
-
-    /// SND.UNA has moved to `una`.
-    pub(crate) fn advance(&mut self, una: SeqNum, arrival: &mut Arrival) {
-        let mut kept: u8 = 0;
-        for i in 0..usize::from(self.len) {
-            let Some(&record) = self.records.as_slice().get(i) else { break };
-            let arrived = record.end.earlier(una).since(self.una);
-            if arrived > 0 && !record.is(SACKED) {
-                arrival.take(record, arrived);
-            }
-            self.una = self.una.plus(arrived);
-            if record.end.after(una) {
-                if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(kept)) {
-                    *slot = record;
-                }
-                kept = kept.saturating_add(1);
-            }
-        }
-        self.len = kept;
-        self.una = self.una.later(una);
-    }
-
-    /// The peer holds `left..right`.
-    pub(crate) fn sack(&mut self, left: SeqNum, right: SeqNum, arrival: &mut Arrival) {
-        self.within(left, right, |start, record| {
-            if !record.is(SACKED) {
-                arrival.take(*record, record.end.since(start));
-                record.word = (record.word | SACKED) & !LOST;
-            }
-        });
-    }
-
-    /// Takes `left..right` for lost, as far as the peer does not hold it.
-    pub(crate) fn lose(&mut self, left: SeqNum, right: SeqNum) {
-        self.within(left, right, |_, record| {
-            if !record.is(SACKED) {
-                record.word |= LOST;
-            }
-        });
-    }
-
-    /// Takes the first segment for lost.
-    pub(crate) fn lose_first(&mut self) {
-        if let Some(first) = self.held_mut().first_mut() {
-            first.word = (first.word | LOST) & !SACKED;
-        }
-    }
-
-    /// Nothing is lost after all.
-    pub(crate) fn find_all(&mut self) {
-        for record in self.held_mut() {
-            record.word &= !LOST;
-        }
-    }
-
-    /// Forgets what the peer has said that it holds (RFC 2018 §8).
-    pub(crate) fn forget(&mut self) {
-        for record in self.held_mut() {
-            record.word &= !SACKED;
-        }
-    }
-
-    /// Whether the peer says that it holds what it does not acknowledge.
-    pub(crate) fn is_reneged(&self) -> bool {
-        self.held().first().is_some_and(|r| r.is(SACKED))
-    }
-
-    /// RACK_detect_loss (RFC 8985 §6.2 step 5): takes for lost what was sent before `newest` and at
-    /// least `wait_us` ago. Answers whether there was any, and after how many microseconds there
-    /// will be.
-    pub(crate) fn detect(
-        &mut self,
-        now: Stamp,
-        (at, end): (Stamp, SeqNum),
-        wait_us: u32,
-    ) -> (bool, u32) {
-        let (mut found, mut wait) = (false, 0);
-        for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
-            if at.sent_after(end, record.stamp(), record.end) {
-                let remaining = wait_us.saturating_sub(now.since(record.stamp()));
-                if remaining == 0 {
-                    record.word |= LOST;
-                    found = true;
-                }
-                wait = remaining.max(wait);
-            }
-        }
-        (found, wait)
-    }
-
-    /// RFC 8985 §6.3: the timer has expired. The first is lost, and what was sent at least
-    /// `wait_us` ago.
-    pub(crate) fn time_out(&mut self, now: Stamp, wait_us: u32) {
-        for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
-            if now.since(record.stamp()) >= wait_us {
-                record.word |= LOST;
-            }
-        }
-        self.lose_first();
-    }
-
-    /// Makes what is older than the horizon just that old.
-    pub(crate) fn age(&mut self, now: Stamp) {
-        for record in self.held_mut().iter_mut().filter(|r| !r.stamp().is_recent(now)) {
-            record.word = now.oldest().0 | (record.word & FLAGS);
-        }
     }
 
     /// Applies `change` to the records that lie within `left..right`.
@@ -434,6 +244,170 @@ impl<R: Array<SegmentRecord>> Flight<R> {
         }
         self.len = self.len.saturating_sub(1);
         true
+    }
+}
+
+impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
+    fn new(una: SeqNum) -> Self {
+        Flight { records: R::EMPTY, len: 0, una }
+    }
+
+    fn push(&mut self, end: SeqNum, at: Stamp) {
+        let record = SegmentRecord { end, word: at.0 };
+        if self.make_room() {
+            self.insert(usize::from(self.len), record);
+        } else if let Some(last) = self.held_mut().last_mut() {
+            *last = last.merged(record);
+        }
+    }
+
+    fn resend(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
+        self.cut(start);
+        self.cut(end);
+        // From here on the records of this stretch are one. If the table had no room to cut, it
+        // also covers what lies beside it, of which nothing more is then known.
+        let mut begin = self.una;
+        let mut count: u8 = 0;
+        let mut merged = false;
+        for i in 0..usize::from(self.len) {
+            let Some(&record) = self.records.as_slice().get(i) else { break };
+            let inside = start.before(record.end) && begin.before(end) && !record.is(SACKED);
+            begin = record.end;
+            let place = if inside && merged { count.saturating_sub(1) } else { count };
+            let new = SegmentRecord { end: record.end, word: at.0 | AGAIN };
+            if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(place)) {
+                *slot = if inside { new } else { record };
+            }
+            count = place.saturating_add(1);
+            merged = inside;
+        }
+        self.len = count;
+        if let Some(last) = self.held_mut().last_mut() {
+            last.end = last.end.later(end);
+        }
+    }
+
+    fn advance(&mut self, una: SeqNum, arrival: &mut Arrival) {
+        let mut kept: u8 = 0;
+        for i in 0..usize::from(self.len) {
+            let Some(&record) = self.records.as_slice().get(i) else { break };
+            let arrived = record.end.earlier(una).since(self.una);
+            if arrived > 0 && !record.is(SACKED) {
+                arrival.take(record, arrived);
+            }
+            self.una = self.una.plus(arrived);
+            if record.end.after(una) {
+                if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(kept)) {
+                    *slot = record;
+                }
+                kept = kept.saturating_add(1);
+            }
+        }
+        self.len = kept;
+        self.una = self.una.later(una);
+    }
+
+    fn sack(&mut self, left: SeqNum, right: SeqNum, arrival: &mut Arrival) {
+        self.within(left, right, |start, record| {
+            if !record.is(SACKED) {
+                arrival.take(*record, record.end.since(start));
+                record.word = (record.word | SACKED) & !LOST;
+            }
+        });
+    }
+
+    fn lose(&mut self, left: SeqNum, right: SeqNum) {
+        self.within(left, right, |_, record| {
+            if !record.is(SACKED) {
+                record.word |= LOST;
+            }
+        });
+    }
+
+    fn lose_first(&mut self, _: SeqNum) {
+        if let Some(first) = self.held_mut().first_mut() {
+            first.word = (first.word | LOST) & !SACKED;
+        }
+    }
+
+    fn find_all(&mut self) {
+        for record in self.held_mut() {
+            record.word &= !LOST;
+        }
+    }
+
+    fn forget(&mut self) {
+        for record in self.held_mut() {
+            record.word &= !SACKED;
+        }
+    }
+
+    fn time_out(&mut self, now: Stamp, wait_us: u32) {
+        for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
+            if now.since(record.stamp()) >= wait_us {
+                record.word |= LOST;
+            }
+        }
+        self.lose_first(self.una);
+    }
+
+    fn detect(&mut self, now: Stamp, (at, end): (Stamp, SeqNum), wait_us: u32) -> (bool, u32) {
+        let (mut found, mut wait) = (false, 0);
+        for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
+            if at.sent_after(end, record.stamp(), record.end) {
+                let remaining = wait_us.saturating_sub(now.since(record.stamp()));
+                if remaining == 0 {
+                    record.word |= LOST;
+                    found = true;
+                }
+                wait = remaining.max(wait);
+            }
+        }
+        (found, wait)
+    }
+
+    fn first_lost(&self) -> Option<(SeqNum, SeqNum)> {
+        let (start, first) = self.spans().find(|(_, r)| r.is(LOST))?;
+        let run = self.held().iter().skip_while(|r| !r.is(LOST)).take_while(|r| r.is(LOST));
+        Some((start, run.last().map_or(first.end, |r| r.end)))
+    }
+
+    fn first_end(&self) -> SeqNum {
+        self.held().first().map_or(self.una, |r| r.end)
+    }
+
+    fn last_start(&self) -> SeqNum {
+        self.spans().last().map_or(self.una, |(start, _)| start)
+    }
+
+    fn fack(&self) -> SeqNum {
+        self.held().iter().rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
+    }
+
+    fn lost(&self) -> u32 {
+        self.octets(LOST)
+    }
+
+    fn gone(&self) -> u32 {
+        self.octets(SACKED | LOST)
+    }
+
+    fn sacked(&self) -> u32 {
+        self.octets(SACKED)
+    }
+
+    fn resent(&self) -> u32 {
+        self.octets_of(|r| r.is(AGAIN) && r.outstanding())
+    }
+
+    fn is_reneged(&self) -> bool {
+        self.held().first().is_some_and(|r| r.is(SACKED))
+    }
+
+    fn age(&mut self, now: Stamp) {
+        for record in self.held_mut().iter_mut().filter(|r| !r.stamp().is_recent(now)) {
+            record.word = now.oldest().0 | (record.word & FLAGS);
+        }
     }
 }
 

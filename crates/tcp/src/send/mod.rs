@@ -5,4 +5,5 @@ pub(crate) mod flight;
 pub(crate) mod prr;
 pub(crate) mod rack;
 pub(crate) mod recovery;
+pub(crate) mod scoreboard;
 pub(crate) mod undo;

@@ -1,18 +1,99 @@
 //! The phases of loss recovery and what belongs to each.
 //!
-//! SND.NXT never goes back. Whatever is to be sent again is marked in the table of segments, by
-//! RACK (RFC 8985) if the peer sends SACK, by duplicate acknowledgments (RFC 6582) if not, by the
-//! timer (RFC 6298 §5) or by the link; sending it again is the same for all.
+//! SND.NXT never goes back. Whatever is to be sent again is marked in the scoreboard, by RACK
+//! (RFC 8985) if the peer sends SACK, by duplicate acknowledgments (RFC 6582) if not, by the timer
+//! (RFC 6298 §5) or by the link; sending it again is the same for all.
 
 use super::flight::{Flight, SegmentRecord};
 use super::prr::Prr;
 use super::rack::{Probe, Rack};
+use super::scoreboard::{Plain, Scoreboard};
 use super::undo::{Trial, Undo};
 use crate::seq::SeqNum;
-use kinglet_mem::Array;
 
 /// DupThresh (RFC 5681 §3.2), for peers without SACK.
 pub(crate) const DUP_THRESH: u8 = 3;
+
+/// How a plan finds and repairs losses ([`crate::Sizes::Segments`]).
+///
+/// * `[SegmentRecord; N]`: every segment in flight has a record. RACK-TLP (RFC 8985) by the peer's
+///   SACK, PRR (RFC 9937), and recoveries that turn out to be needless are taken back (RFC 2883,
+///   3522, 4015, 5682). Of a peer without SACK losses are found as New Reno does.
+/// * `()`: nothing is recorded, and losses are found as New Reno does (RFC 6582) whatever the peer
+///   sends: three duplicates, or the timer, after which all that was in flight goes again but for
+///   what is acknowledged meanwhile. SACK is sent all the same. One segment a round trip is timed
+///   (RFC 6298 §3).
+pub trait LossRecovery {
+    /// What is known of what is in flight.
+    #[doc(hidden)]
+    type Board: Scoreboard;
+    /// What is remembered beside.
+    #[doc(hidden)]
+    type Aids: Aids;
+}
+
+impl<const N: usize> LossRecovery for [SegmentRecord; N] {
+    type Board = Flight<Self>;
+    type Aids = Selective;
+}
+
+impl LossRecovery for () {
+    type Board = Plain;
+    type Aids = ();
+}
+
+/// What is remembered beside the scoreboard, if anything is: the answers of `()` are known to the
+/// compiler, so that what depends on them is not linked.
+pub trait Aids: Copy {
+    /// Whether SACK is heeded.
+    const SELECTIVE: bool;
+    /// Nothing has been heard yet of what is sent from `una` on.
+    fn new(una: SeqNum) -> Self;
+    /// All of it.
+    fn get(&self) -> Option<&Selective>;
+    /// All of it.
+    fn get_mut(&mut self) -> Option<&mut Selective>;
+}
+
+/// What goes with records of segments.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)] // See `Connection`.
+pub struct Selective {
+    rack: Rack,
+    prr: Prr,
+    /// Of the last loss, until it is taken back.
+    undo: Option<Undo>,
+}
+
+impl Aids for Selective {
+    const SELECTIVE: bool = true;
+
+    fn new(una: SeqNum) -> Self {
+        Selective { rack: Rack::new(una), prr: Prr::default(), undo: None }
+    }
+
+    fn get(&self) -> Option<&Selective> {
+        Some(self)
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Selective> {
+        Some(self)
+    }
+}
+
+impl Aids for () {
+    const SELECTIVE: bool = false;
+
+    fn new(_: SeqNum) -> Self {}
+
+    fn get(&self) -> Option<&Selective> {
+        None
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Selective> {
+        None
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -25,32 +106,30 @@ pub(crate) enum Phase {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
-pub(crate) struct Recovery<R> {
+pub(crate) struct Recovery<R: LossRecovery> {
     pub(crate) phase: Phase,
     /// What is lost first is to be sent again now, whatever cwnd says.
     pub(crate) pending: bool,
     pub(crate) dup_acks: u8,
     /// Losses that the link has told of since there was progress.
     pub(crate) told: u8,
-    pub(crate) rack: Rack,
-    pub(crate) prr: Prr,
-    /// Of the last loss, until it is taken back.
-    pub(crate) undo: Option<Undo>,
+    aids: R::Aids,
     /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
     pub(crate) point: SeqNum,
     /// Octets that limited transmit has let out since SND.UNA last moved.
     pub(crate) limited: u32,
-    pub(crate) flight: Flight<R>,
+    pub(crate) flight: R::Board,
 }
 
-impl<R: Array<SegmentRecord>> Recovery<R> {
+impl<R: LossRecovery> Recovery<R> {
+    /// Whether a peer that sends SACK is listened to.
+    pub(crate) const SELECTIVE: bool = R::Aids::SELECTIVE;
+
     pub(crate) fn new(una: SeqNum) -> Self {
         Recovery {
-            flight: Flight::new(una),
-            rack: Rack::new(una),
-            prr: Prr::default(),
+            flight: R::Board::new(una),
+            aids: R::Aids::new(una),
             phase: Phase::Open,
-            undo: None,
             point: una,
             pending: false,
             dup_acks: 0,
@@ -59,11 +138,66 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
         }
     }
 
+    /// A SYN is to be sent.
+    pub(crate) fn opening(iss: SeqNum) -> Self {
+        let mut recovery = Recovery::new(iss);
+        recovery.pending = true;
+        recovery
+    }
+
+    /// Starts over from `una` with what the SYN has measured of the path.
+    pub(crate) fn restart(&mut self, una: SeqNum) {
+        let before = core::mem::replace(self, Recovery::new(una));
+        if let (Some(rack), Some(before)) = (self.rack_mut(), before.rack()) {
+            *rack = *before;
+        }
+    }
+
+    pub(crate) fn rack(&self) -> Option<&Rack> {
+        self.aids.get().map(|aids| &aids.rack)
+    }
+
+    pub(crate) fn rack_mut(&mut self) -> Option<&mut Rack> {
+        self.aids.get_mut().map(|aids| &mut aids.rack)
+    }
+
+    pub(crate) fn prr(&self) -> Option<&Prr> {
+        self.aids.get().map(|aids| &aids.prr)
+    }
+
+    pub(crate) fn prr_mut(&mut self) -> Option<&mut Prr> {
+        self.aids.get_mut().map(|aids| &mut aids.prr)
+    }
+
+    pub(crate) fn undo_mut(&mut self) -> Option<&mut Undo> {
+        self.aids.get_mut().and_then(|aids| aids.undo.as_mut())
+    }
+
+    /// What is kept to take the last loss back; `None`: it is not to be.
+    pub(crate) fn set_undo(&mut self, undo: Option<Undo>) {
+        if let Some(aids) = self.aids.get_mut() {
+            aids.undo = undo;
+        }
+    }
+
+    /// How far a loss probe has come.
+    pub(crate) fn probe(&self) -> Probe {
+        self.rack().map_or(Probe::None, |rack| rack.probe)
+    }
+
+    pub(crate) fn set_probe(&mut self, probe: Probe) {
+        if let Some(rack) = self.rack_mut() {
+            rack.probe = probe;
+        }
+    }
+
     /// SND.UNA has moved to `una`.
     pub(crate) fn advance(&mut self, una: SeqNum) {
         self.limited = 0;
         self.pending = false;
-        self.rack.advance(una);
+        if let Some(rack) = self.rack_mut() {
+            rack.advance(una);
+        }
         if self.phase == Phase::Open {
             // Keeps `point` within half the sequence space of SND.UNA.
             self.point = self.point.later(una.minus(1));
@@ -83,14 +217,16 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
         self.phase = Phase::Fast;
         self.point = nxt;
-        self.prr = Prr::new(recover_fs);
-        self.rack.probe = Probe::None;
+        if let Some(prr) = self.prr_mut() {
+            *prr = Prr::new(recover_fs);
+        }
+        self.set_probe(Probe::None);
     }
 
     /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss.
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
         let first = self.phase == Phase::Open;
-        if let Some(undo) = &mut self.undo {
+        if let Some(undo) = self.undo_mut() {
             undo.trial = if first && forward { Trial::Resent } else { Trial::Off };
         }
         self.phase = Phase::Timeout;
@@ -98,18 +234,21 @@ impl<R: Array<SegmentRecord>> Recovery<R> {
         self.pending = true;
         self.dup_acks = 0;
         self.told = 0;
-        self.rack.probe = Probe::None;
+        self.set_probe(Probe::None);
     }
 
     /// New data goes before what is lost (RFC 5682).
     pub(crate) fn tries_forward(&self) -> bool {
-        self.phase == Phase::Timeout && self.undo.is_some_and(|u| u.trial == Trial::Forward)
+        let undo = self.aids.get().and_then(|aids| aids.undo.as_ref());
+        self.phase == Phase::Timeout && undo.is_some_and(|u| u.trial == Trial::Forward)
     }
 
     pub(crate) fn leave(&mut self) {
         self.phase = Phase::Open;
         self.dup_acks = 0;
         self.pending = false;
-        self.rack.on_recovered();
+        if let Some(rack) = self.rack_mut() {
+            rack.on_recovered();
+        }
     }
 }

@@ -35,8 +35,8 @@ impl Peer for Pair {
 macro_rules! plan {
     ($name:ident {
         congestion: $congestion:ty, send: $send:literal, receive: $receive:literal,
-        pieces: $pieces:literal, segments: $segments:literal, connections: $connections:literal,
-        servers: $servers:literal,
+        pieces: $pieces:literal, features: $features:ty, segments: $segments:ty,
+        connections: $connections:literal, servers: $servers:literal,
     }) => {
         /// A memory plan.
         pub struct $name;
@@ -46,7 +46,8 @@ macro_rules! plan {
             type Pieces = [Piece; $pieces];
             type ReceiveBuffer = [u8; $receive];
             type ReceiveMap = [u8; $receive / 8];
-            type Segments = [SegmentRecord; $segments];
+            type Features = $features;
+            type Segments = $segments;
             type Connections<K: Peer> = [Slot<K, Self>; $connections];
             type Listeners = [Option<Listener>; 2];
             type HalfOpen<K: Peer> = [Option<HalfOpen<K>>; 3];
@@ -61,7 +62,8 @@ plan!(Plan {
     send: 8192,
     receive: 8192,
     pieces: 2,
-    segments: 10,
+    features: Full,
+    segments: [SegmentRecord; 10],
     connections: 3,
     servers: 2,
 });

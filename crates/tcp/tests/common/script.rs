@@ -39,8 +39,11 @@ impl Got {
     }
 }
 
-pub struct Script {
-    pub ep: Box<Ep>,
+/// With the usual plan.
+pub type Script = Scripted<Plan>;
+
+pub struct Scripted<S: Sizes> {
+    pub ep: Box<Endpoint<Pair, S>>,
     pub now: Instant,
     pub peer: Pair,
     pub local: u16,
@@ -68,10 +71,10 @@ pub fn plain() -> ConnectionConfig {
     }
 }
 
-impl Script {
-    pub fn new() -> Script {
-        Script {
-            ep: endpoint(1),
+impl<S: Sizes> Scripted<S> {
+    pub fn new() -> Self {
+        Scripted {
+            ep: Box::new(Endpoint::new(Config::new([1; 16]))),
             now: Instant::from_secs(1000),
             peer: Pair(1, 2),
             local: 80,
@@ -85,8 +88,8 @@ impl Script {
     }
 
     /// A connection that the endpoint has accepted; SYN and SYN-ACK carry `options`.
-    pub fn server(config: ConnectionConfig, options: Options) -> (Script, Handle) {
-        let mut s = Script::new();
+    pub fn server(config: ConnectionConfig, options: Options) -> (Self, Handle) {
+        let mut s = Self::new();
         s.ep.listen(80, listening(2, config)).unwrap();
         s.options = options;
         s.give(SYN, 0, 0, b"").unwrap();
@@ -100,8 +103,8 @@ impl Script {
     }
 
     /// A connection that the endpoint has opened.
-    pub fn client(config: ConnectionConfig, options: Options) -> (Script, Handle) {
-        let mut s = Script::new();
+    pub fn client(config: ConnectionConfig, options: Options) -> (Self, Handle) {
+        let mut s = Self::new();
         let handle = s.connecting(config);
         s.options = options;
         s.give(SYN | ACK, 0, 1, b"").unwrap();

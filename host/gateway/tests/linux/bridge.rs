@@ -46,6 +46,7 @@ impl Sizes for Memory {
     type Pieces = [Piece; 0];
     type ReceiveBuffer = [u8; RING];
     type ReceiveMap = [u8; RING / 8];
+    type Features = kinglet_tcp::Full;
     type Segments = [SegmentRecord; 24];
     type Connections<K: Peer> = [Slot<K, Self>; 4];
     type Listeners = [Option<Listener>; 1];

@@ -1,0 +1,44 @@
+//! What a plan leaves out: extensions that are not chosen cost neither code nor memory.
+
+use crate::endpoint::{HalfOpen, Peer};
+use kinglet_mem::Array;
+
+/// The extensions that connections of a plan can use, each still subject to the settings of the
+/// connection: what is `false` here is off whatever they say. [`Full`] has all, [`Small`] none; a
+/// plan may have its own choice.
+pub trait Features {
+    /// Fast Open (RFC 7413): the server's side, and the client's if there is room for servers
+    /// ([`crate::Sizes::Servers`]). Cookies of others are ignored without.
+    const FAST_OPEN: bool;
+    /// ECN (RFC 3168). Without, it is neither asked for nor agreed to.
+    const ECN: bool;
+    /// Gaps between the segments of a window ([`crate::ConnectionConfig::pacing`]).
+    const PACING: bool;
+    /// SYNs that wait to be answered with a cookie (RFC 4987 §3.6) because there is no room for
+    /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
+    /// dropped; its sender tries again.
+    type SynCookies<K: Peer>: Array<Option<HalfOpen<K>>>;
+}
+
+/// All extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Full;
+
+impl Features for Full {
+    const FAST_OPEN: bool = true;
+    const ECN: bool = true;
+    const PACING: bool = true;
+    type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 1];
+}
+
+/// No extension: what RFC 9293 and RFC 5681 ask for, with the options of RFC 7323 and RFC 2018. For
+/// parts with 16 KiB of RAM, together with `()` for [`crate::Sizes::Segments`].
+#[derive(Clone, Copy, Debug)]
+pub struct Small;
+
+impl Features for Small {
+    const FAST_OPEN: bool = false;
+    const ECN: bool = false;
+    const PACING: bool = false;
+    type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 0];
+}
