@@ -2,7 +2,7 @@
 
 use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
-use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity};
+use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity, UdpHeader};
 use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, tcp as t, udp as u};
 use std::net::Ipv6Addr;
 
@@ -43,7 +43,15 @@ pub fn sixlowpan(data: &[u8]) {
     let integrity = if kind & 0x10 == 0 { Integrity::None } else { Integrity::Other };
     let total = (kind & 0x20 != 0).then_some(u16::from(size) * 8);
     let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
-    let expanded = sixlowpan::decompress(rest, src, dst, &contexts, total, integrity, &mut header);
+    let expanded = sixlowpan::decompress::<UdpHeader>(
+        rest,
+        src,
+        dst,
+        &contexts,
+        total,
+        integrity,
+        &mut header,
+    );
     if let Ok(expanded) = expanded {
         assert!(expanded.consumed <= rest.len());
         round_trip(&header[..expanded.written], src, dst, &contexts);
@@ -54,7 +62,8 @@ pub fn sixlowpan(data: &[u8]) {
 /// Compresses the header at the start of `packet`, if it is one, and compares what comes back.
 fn round_trip(packet: &[u8], src: Address, dst: Address, contexts: &[Option<Context>]) {
     let mut frame = [0; sixlowpan::MAX_COMPRESSED];
-    let Ok(compressed) = sixlowpan::compress(packet, src, dst, contexts, &mut frame) else {
+    let Ok(compressed) = sixlowpan::compress::<UdpHeader>(packet, src, dst, contexts, &mut frame)
+    else {
         return;
     };
     let total = ip::Header::read(packet).expect("it was compressed").total_len();
@@ -62,8 +71,15 @@ fn round_trip(packet: &[u8], src: Address, dst: Address, contexts: &[Option<Cont
     let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
     let frame = &frame[..compressed.written];
     let integrity = Integrity::None;
-    let expanded =
-        sixlowpan::decompress(frame, src, dst, contexts, Some(total), integrity, &mut header);
+    let expanded = sixlowpan::decompress::<UdpHeader>(
+        frame,
+        src,
+        dst,
+        contexts,
+        Some(total),
+        integrity,
+        &mut header,
+    );
     let expanded = expanded.expect("what was compressed can be expanded");
     assert_eq!(expanded.written, compressed.covered);
     assert_eq!(header[..expanded.written], packet[..compressed.covered]);

@@ -40,6 +40,8 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
     type Routing = ();
+    type Fragmentation = net::Rfc4944;
+    type Headers = net::Iphc;
     type UdpSockets = [net::UdpSocket; 2];
 }
 

@@ -1,11 +1,13 @@
 //! What a node's network layer is told at its start, and how big its tables are.
 
+use crate::codec::{HeaderCompression, Iphc};
+use crate::fragment::{Fragmentation, Rfc4944};
 use crate::indirect::{Child, Indirect, Parked};
-use crate::output::Queued;
 use crate::pool::Slot;
 use crate::reassembly::Partial;
 use crate::red::QueueDiscipline;
 use crate::routing::Routing;
+use crate::submit::Queued;
 use crate::tables::{InterfaceAddress, Neighbour, Route};
 use crate::udp::UdpSocket;
 use kinglet_mem::Array;
@@ -102,6 +104,10 @@ pub trait Sizes {
     type Contexts: Array<Option<Context>>;
     /// Who learns routes; `()` if all are static.
     type Routing: Routing;
+    /// How datagrams are cut into frames: [`Rfc4944`].
+    type Fragmentation: Fragmentation;
+    /// How headers are compressed: [`Iphc`].
+    type Headers: HeaderCompression;
     /// UDP sockets, at most 255.
     type UdpSockets: Array<UdpSocket>;
 }
@@ -123,5 +129,7 @@ impl Sizes for Small {
     type Neighbours = [Option<Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
     type Routing = ();
+    type Fragmentation = Rfc4944;
+    type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }

@@ -3,9 +3,9 @@
 use crate::config::Sizes;
 use crate::input::{Arrival, Delivery, Fate, check_options};
 use crate::net::Net;
-use crate::output::{BodySource, Class, Stale};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
+use crate::submit::{BodySource, Class, Stale};
 use crate::tables::Egress;
 use kinglet_mem::copy;
 use kinglet_time::Instant;

@@ -4,9 +4,9 @@
 use crate::config::Sizes;
 use crate::input::{Arrival, Fate};
 use crate::net::Net;
-use crate::output::{Class, SendError};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
+use crate::submit::{Class, SendError};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::{Array, copy, move_within};

@@ -11,18 +11,15 @@
 //! Multicasts are not kept for children.
 
 use crate::config::Sizes;
+use crate::fragment::{FrameLimits, FrameOut, Refusal};
 use crate::net::Net;
-use crate::output::{BodySource, Class, Current, FrameLimits, FrameOut, NoBody, Origin, Pending};
-use crate::output::{Refusal, Token};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
+use crate::submit::{BodySource, Class, Current, Origin, Pending, Token};
 use crate::tables::TableFull;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
-
-/// No frame is longer (aMaxPhyPacketSize).
-const LONGEST_FRAME: usize = 127;
 
 /// How packets for sleeping children are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +101,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether this neighbour sleeps.
     pub fn is_child(&self, child: u16) -> bool {
-        self.children.as_slice().iter().flatten().any(|c| c.short == child)
+        S::Children::LEN > 0 && self.children.as_slice().iter().flatten().any(|c| c.short == child)
     }
 
     /// Whether packets to this neighbour wait until it asks.
@@ -130,6 +127,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Tells of a child for which something waits now or nothing any more: what the radio's answer
     /// to its data requests has to say. Only for known children.
     pub fn poll_pending_change(&mut self) -> Option<(u16, bool)> {
+        if S::Children::LEN == 0 {
+            return None;
+        }
         let parked = self.parked.as_slice();
         let waits = |short| parked.iter().flatten().any(|p| p.child == short);
         let mut children = self.children.as_mut_slice().iter_mut().flatten();
@@ -141,6 +141,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A child listens: what waits for it is [`Net::pending`] before everything else. Whether there
     /// is something.
     pub fn handle_data_request(&mut self, now: Instant, child: u16) -> bool {
+        if S::Children::LEN == 0 {
+            return false;
+        }
         let timeout = self.config.reassembly_timeout;
         let Some(index) = self.first_of(child) else { return false };
         if let Some(parked) = self.parked_mut(index) {
@@ -156,17 +159,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether [`Net::pending`] is a frame for a child after which there is another: the frame
     /// pending bit of its header. False for all other frames.
-    pub fn frame_pending(&self, limits: FrameLimits) -> bool {
-        let Some((index, current)) = self.next_indirect() else { return false };
+    pub fn frame_pending(&mut self, limits: FrameLimits) -> bool {
+        let Some((index, current)) = self.begin_indirect() else { return false };
         let Address::Short(child) = current.next_hop else { return false };
-        let mut buf = [0; LONGEST_FRAME];
-        let len = limits.max_payload.min(buf.len());
-        let parked = self.parked.as_slice().iter().skip(index.saturating_add(1)).flatten();
-        let more = parked.filter(|parked| parked.child == child).count() > 0;
-        more || match self.write_frame(&current, &NoBody, buf.get_mut(..len).unwrap_or_default()) {
-            Ok((_, sent)) => sent < current.total,
-            Err(_) => false,
-        }
+        let mut behind = self.parked.as_slice().iter().skip(index.saturating_add(1)).flatten();
+        let more = behind.any(|parked| parked.child == child);
+        more || !self.is_last_frame(&current, limits.max_payload)
     }
 
     /// Parks a packet for a child; on an error its slot is still the caller's.
@@ -205,6 +203,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// The frame that a child listens for, and the place of its packet.
     fn next_indirect(&self) -> Option<(usize, Current)> {
+        if S::Children::LEN == 0 {
+            return None;
+        }
         let asked = |child: &&Child| child.asked;
         self.children.as_slice().iter().flatten().filter(asked).find_map(|child| {
             let index = self.first_of(child.short)?;
@@ -222,8 +223,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     pub(crate) fn pending_indirect(&self) -> Option<Pending> {
-        let (_, Current { next_hop: dst, class, token, .. }) = self.next_indirect()?;
-        Some(Pending { dst, ack: true, token: Token(token), class })
+        self.next_indirect().map(|(_, current)| current.pending())
+    }
+
+    /// The same, and the packet has a token from now on.
+    fn begin_indirect(&mut self) -> Option<(usize, Current)> {
+        let (index, current) = self.next_indirect()?;
+        let parked = self.parked_mut(index)?;
+        if parked.token.replace(current.token).is_none() {
+            self.next_token = self.next_token.wrapping_add(1);
+        }
+        Some((index, current))
     }
 
     /// Writes the frame of [`Net::pending_indirect`]. The outer `None`: there is none, but there
@@ -233,11 +243,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         room: &mut [u8],
         source: &impl BodySource<X>,
     ) -> Option<Option<FrameOut>> {
-        let (index, current) = self.next_indirect()?;
-        let parked = self.parked_mut(index)?;
-        if parked.token.replace(current.token).is_none() {
-            self.next_token = self.next_token.wrapping_add(1);
-        }
+        let (index, current) = self.begin_indirect()?;
         match self.write_frame(&current, source, room) {
             Ok((len, sent)) => {
                 bump(&mut self.stats.frames_out);
@@ -262,6 +268,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Learns what became of a child's frame; whether it was one.
     pub(crate) fn indirect_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> bool {
+        if S::Children::LEN == 0 {
+            return false;
+        }
         let Indirect { polls, burst, .. } = self.config.indirect;
         let of_token = |p: &Option<Parked>| p.is_some_and(|p| p.token == Some(token.0));
         let Some(index) = self.parked.as_slice().iter().position(of_token) else { return false };
@@ -301,6 +310,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// When the next packet has waited for too long. One that the MAC has a frame of may finish.
     pub(crate) fn indirect_deadline(&self) -> Option<Instant> {
         let mut first = None;
+        if S::Children::LEN == 0 {
+            return first;
+        }
         for parked in self.parked.as_slice().iter().flatten() {
             let expires = Some(parked.expires).filter(|_| parked.at_mac.is_none());
             first = earliest(first, expires);
@@ -309,6 +321,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     pub(crate) fn expire_parked(&mut self, now: Instant) {
+        if S::Children::LEN == 0 {
+            return;
+        }
         let due = |p: &Option<Parked>| p.is_some_and(|p| p.at_mac.is_none() && p.expires <= now);
         while let Some(index) = self.parked.as_slice().iter().position(due) {
             bump(&mut self.stats.expired_indirect);

@@ -1,6 +1,8 @@
 //! Frames and packets in: expansion, the checks of RFC 8200 on packets for this node, delivery.
 
+use crate::codec::{HeaderCompression, Hop};
 use crate::config::Sizes;
+use crate::fragment::Fragmentation;
 use crate::net::Net;
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
@@ -10,7 +12,7 @@ use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Action, Extension, Fault, Header, Options, Packet, protocol};
-use kinglet_wire::sixlowpan::{self, Dispatch, Integrity};
+use kinglet_wire::sixlowpan::Dispatch;
 
 /// A frame's payload as it came from the MAC.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         match Dispatch::of(frame.payload) {
             Some(Dispatch::FirstFragment | Dispatch::NextFragment) => {
-                self.handle_fragment(now, frame)
+                S::Fragmentation::handle_fragment(self, now, frame)
             }
             Some(Dispatch::Iphc) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
@@ -109,16 +111,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     fn expand(&mut self, packet: PacketHandle, frame: &FrameIn<'_>) -> Result<(), Discard> {
         let storage = self.pool.storage_mut(packet);
-        let done = sixlowpan::decompress(
-            frame.payload,
-            frame.src,
-            frame.dst,
-            self.contexts.as_slice(),
-            None,
-            Integrity::None,
-            storage,
-        )
-        .map_err(|_| Discard::Compression)?;
+        let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
+        let done = self.codec.expand(frame.payload, hop, None, storage);
+        let done = done.map_err(|_| Discard::Compression)?;
         let rest = frame.payload.get(done.consumed..).unwrap_or_default();
         let len = done.written.saturating_add(rest.len());
         let room = storage.get_mut(done.written..len).ok_or(Discard::TooBig)?;

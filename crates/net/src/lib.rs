@@ -58,14 +58,15 @@
 #[cfg(test)]
 extern crate std;
 
+mod codec;
 mod config;
 mod forward;
+mod fragment;
 mod icmp;
 mod indirect;
 mod input;
 mod mss;
 mod net;
-mod output;
 mod pool;
 mod queue;
 mod reassembly;
@@ -73,25 +74,27 @@ mod red;
 mod routing;
 mod segment;
 mod stats;
+mod submit;
 mod tables;
 mod udp;
 
+pub use codec::{HeaderCompression, Hop, Iphc};
 pub use config::{Config, Sizes, Small};
+pub use fragment::{Cut, Datagram, Fragmentation, FrameLimits, FrameOut, Rfc4944};
 pub use icmp::{EchoReply, ErrorReport};
 pub use indirect::{Child, Indirect, Parked};
 pub use input::{Delivery, FrameIn};
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Info, Net};
-pub use output::{
-    Body, BodySource, Class, FINISHED, FrameLimits, FrameOut, NoBody, Outgoing, Pending, Queued,
-    SendError, Stale, Token,
-};
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use reassembly::Partial;
 pub use red::{QueueDiscipline, Red};
 pub use routing::{Learnt, Routing};
 pub use segment::best_frames;
 pub use stats::{Discard, Stats};
+pub use submit::{
+    Body, BodySource, Class, FINISHED, NoBody, Outgoing, Pending, Queued, SendError, Stale, Token,
+};
 pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};
 pub use udp::{BindError, UdpDatagram, UdpError, UdpHandle, UdpSocket};
 

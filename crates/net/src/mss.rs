@@ -83,5 +83,5 @@ pub fn path_header_len(
     };
     header.emit(&mut packet)?;
     let mut out = [0; MAX_COMPRESSED];
-    Ok(sixlowpan::compress(&packet, from, to, contexts, &mut out)?.written)
+    Ok(sixlowpan::compress::<()>(&packet, from, to, contexts, &mut out)?.written)
 }

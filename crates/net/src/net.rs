@@ -1,13 +1,15 @@
 //! The layer's state, its clock and its self-description.
 
+use crate::codec::{HeaderCompression, Ready};
 use crate::config::{Config, Sizes};
+use crate::fragment::Fragmentation;
 use crate::icmp::{EchoReply, ErrorReport};
-use crate::output::{Current, External, FINISHED, Queued};
 use crate::pool::{PacketHandle, Pool};
 use crate::queue::Queue;
 use crate::red;
 use crate::routing::Routing;
 use crate::stats::Stats;
+use crate::submit::{Current, External, FINISHED, Queued};
 use kinglet_mem::Array;
 use kinglet_time::{Instant, earliest};
 
@@ -28,6 +30,8 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) neighbours: S::Neighbours,
     pub(crate) contexts: S::Contexts,
     pub(crate) routing: S::Routing,
+    pub(crate) codec: S::Headers,
+    pub(crate) ready: Ready,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) red: red::State,
@@ -87,6 +91,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             neighbours: S::Neighbours::EMPTY,
             contexts: S::Contexts::EMPTY,
             routing,
+            codec: S::Headers::NEW,
+            ready: Ready::NONE,
             sockets: S::UdpSockets::EMPTY,
             output: Queue::new(),
             red: red::State::new(config.first_tag),
@@ -126,17 +132,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// When the next reassembly or packet for a child runs out of time. Nothing else here waits for
     /// a clock.
     pub fn deadline(&self) -> Option<Instant> {
-        // `min` would first count the table, for which a small core divides.
-        let mut first = self.indirect_deadline();
-        for partial in self.partials.as_slice().iter().flatten() {
-            first = earliest(first, Some(partial.expires));
-        }
-        first
+        earliest(self.indirect_deadline(), S::Fragmentation::deadline(self))
     }
 
     /// Gives up reassemblies and packets for children whose time is over.
     pub fn handle_deadline(&mut self, now: Instant) {
-        self.expire_reassemblies(now);
+        S::Fragmentation::handle_deadline(self, now);
         self.expire_parked(now);
     }
 

@@ -2,23 +2,25 @@
 //!
 //! A datagram is told by link source, link destination, tag and size. Fragments may come in any
 //! order; which 8-octet units have come is a bitmap, and so is where fragments began, which tells a
-//! repeated fragment from one that overlaps otherwise.
+//! repeated fragment from one that overlaps otherwise. As long as they come in order, which they
+//! nearly always do, only their end and where they began are noted.
 //!
 //! A stray fragment cannot pin anything: a first fragment always finds a place, at the cost of the
 //! same sender's least recently continued datagram (a sender that begins a new one is done with
 //! the old one) or else anybody's. Subsequent fragments of unknown datagrams only take places that
 //! are free or the same sender's.
 
+use crate::codec::{HeaderCompression, Hop};
 use crate::config::Sizes;
 use crate::input::{Arrival, Delivery, FrameIn};
 use crate::net::Net;
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use kinglet_mem::{Array, copy};
-use kinglet_time::Instant;
+use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
-use kinglet_wire::sixlowpan::{self, Dispatch, FragmentHeader, Integrity, MAX_DECOMPRESSED};
+use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader, MAX_DECOMPRESSED};
 
 /// One bit for every 8-octet unit of the MTU: 160.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,13 @@ impl Units {
     /// Whether any of the units `from..to` is marked.
     fn any(&self, from: u16, to: u16) -> bool {
         masks(from, to).any(|(word, mask)| self.0.get(word).is_some_and(|w| w & mask != 0))
+    }
+
+    /// Marks a unit.
+    fn mark(&mut self, unit: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(unit / 32)) {
+            *word |= 1 << (unit % 32);
+        }
     }
 
     /// Marks the units `from..to`; those from 160 on are not kept.
@@ -66,9 +75,13 @@ pub struct Partial {
     tag: u16,
     size: u16,
     packet: PacketHandle,
+    /// Octets that have come from the start without a gap; not kept up once one was out of order.
+    next: u16,
+    /// All fragments have come in order so far: `next` says what is here, and `have` nothing yet.
+    in_order: bool,
     have: Units,
     starts: Units,
-    /// Units still to come.
+    /// Units still to come, once one was out of order.
     missing: u16,
     touched: Instant,
     pub(crate) expires: Instant,
@@ -115,6 +128,23 @@ impl Partial {
             && self.src == frame.src
             && self.dst == frame.dst
     }
+
+    /// Notes a piece that begins where the last one ended; what became of it.
+    fn extend(&mut self, piece: &Piece<'_>) -> Step {
+        self.starts.mark(piece.offset / 8);
+        self.next = piece.end;
+        if piece.end == self.size { Step::Complete } else { Step::Waiting }
+    }
+
+    /// From now on fragments may be anywhere.
+    fn leave_order(&mut self) {
+        if self.in_order {
+            self.in_order = false;
+            let units = self.next / 8;
+            self.have.insert(0, units);
+            self.missing = self.size.div_ceil(8).saturating_sub(units);
+        }
+    }
 }
 
 /// What became of a piece.
@@ -126,7 +156,7 @@ enum Step {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    pub(crate) fn handle_fragment(
+    pub(crate) fn reassemble(
         &mut self,
         now: Instant,
         frame: FrameIn<'_>,
@@ -170,7 +200,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// The uncompressed header (if it was compressed) and what follows it.
     fn expand_first<'a>(
-        &self,
+        &mut self,
         frame: &FrameIn<'a>,
         size: u16,
         rest: &'a [u8],
@@ -179,16 +209,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         match Dispatch::of(rest) {
             Some(Dispatch::Ipv6) => Ok((&[], rest.get(1..).unwrap_or_default())),
             Some(Dispatch::Iphc) => {
-                let done = sixlowpan::decompress(
-                    rest,
-                    frame.src,
-                    frame.dst,
-                    self.contexts.as_slice(),
-                    Some(size),
-                    Integrity::None,
-                    expanded,
-                )
-                .map_err(|_| Discard::Compression)?;
+                let contexts = self.contexts.as_slice();
+                let hop = Hop { src: frame.src, dst: frame.dst, contexts };
+                let done = self.codec.expand(rest, hop, Some(size), expanded);
+                let done = done.map_err(|_| Discard::Compression)?;
                 let head = expanded.get(..done.written).unwrap_or_default();
                 Ok((head, rest.get(done.consumed..).unwrap_or_default()))
             }
@@ -239,6 +263,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     fn place(&mut self, now: Instant, index: usize, piece: &Piece<'_>) -> Step {
         let partials = self.partials.as_mut_slice();
         let Some(Some(partial)) = partials.get_mut(index) else { return Step::Waiting };
+        if partial.in_order && piece.offset == partial.next {
+            piece.write(self.pool.storage_mut(partial.packet));
+            partial.touched = now;
+            return partial.extend(piece);
+        }
+        partial.leave_order();
         let (from, to) = piece.units();
         let second = from.saturating_add(1);
         let octets = self.pool.storage_mut(partial.packet);
@@ -255,7 +285,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         piece.write(octets);
         partial.have.insert(from, to);
-        partial.starts.insert(from, second);
+        partial.starts.mark(from);
         partial.touched = now;
         partial.missing = partial.missing.saturating_sub(to.saturating_sub(from));
         if partial.missing == 0 { Step::Complete } else { Step::Waiting }
@@ -292,9 +322,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             tag: piece.tag,
             size: piece.size,
             packet,
+            next: 0,
+            in_order: true,
             have: Units::NONE,
             starts: Units::NONE,
-            missing: piece.size.div_ceil(8),
+            missing: 0,
             touched: now,
             expires: now + self.config.reassembly_timeout,
         });
@@ -318,6 +350,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(partial) = place.and_then(Option::take) {
             self.release(partial.packet);
         }
+    }
+
+    pub(crate) fn reassembly_deadline(&self) -> Option<Instant> {
+        // `min` would first count the table, for which a small core divides.
+        let mut first = None;
+        for partial in self.partials.as_slice().iter().flatten() {
+            first = earliest(first, Some(partial.expires));
+        }
+        first
     }
 
     pub(crate) fn expire_reassemblies(&mut self, now: Instant) {

@@ -8,9 +8,9 @@
 use crate::config::Sizes;
 use crate::input::{Delivery, Fate};
 use crate::net::Net;
-use crate::output::{Queued, SendError};
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
+use crate::submit::{Queued, SendError};
 use crate::tables::{NextHop, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;

@@ -61,7 +61,6 @@ pub(crate) enum Egress {
     Host,
 }
 
-const LINK_LOCAL: u128 = 0xFE80 << 112;
 /// All nodes, interface-local and link-local scope (RFC 4291, 2.7.1).
 const ALL_NODES: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xFF01, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1)];
@@ -72,15 +71,29 @@ fn insert<T>(table: &mut [Option<T>], item: T) -> Result<(), TableFull> {
     Ok(())
 }
 
-/// Whether `address` is what [`link_local`] makes of `link`.
-fn is_link_local_of(link: Address, address: Ipv6Addr) -> bool {
-    let [0xFE, 0x80, 0, 0, 0, 0, 0, 0, iid @ ..] = address.octets() else { return false };
-    derived_iid(link) == Some(u64::from_be_bytes(iid))
-}
-
 /// The link-local address of a link address (RFC 4944, 7).
 pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
-    derived_iid(link).map(|iid| Ipv6Addr::from_bits(LINK_LOCAL | u128::from(iid)))
+    let [a, b, c, d, e, f, g, h] = derived_iid(link)?;
+    Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
+}
+
+/// Whether two addresses are the same. Of two that are not, the last octets nearly always differ,
+/// so they come first.
+fn is_same(a: &[u8; 16], b: &[u8; 16]) -> bool {
+    a.iter().rev().zip(b.iter().rev()).all(|(a, b)| a == b)
+}
+
+/// How many leading bits two addresses have in common.
+fn common_prefix(a: Ipv6Addr, b: Ipv6Addr) -> u32 {
+    let mut bits = 0_u32;
+    for (a, b) in a.octets().iter().zip(b.octets()) {
+        let same = (a ^ b).leading_zeros();
+        bits = bits.saturating_add(same);
+        if same < 8 {
+            break;
+        }
+    }
+    bits
 }
 
 /// A node has two link-local addresses at most: of its link address, and of the other one.
@@ -145,12 +158,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
     /// names that one for good.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
-        let links = [self.config.link, self.config.alias];
-        let links = links.into_iter().map(|link| is_link_local_of(link, address));
-        let own =
-            |place: &Option<InterfaceAddress>| place.is_some_and(|own| own.address == address);
-        let mut all = links.chain(self.addresses.as_slice().iter().map(own));
-        all.position(|own| own).and_then(|index| u8::try_from(index).ok())
+        let octets = address.octets();
+        if let [0xFE, 0x80, 0, 0, 0, 0, 0, 0, iid @ ..] = octets {
+            let links = [(0, self.config.link), (1, self.config.alias)];
+            let own = links.into_iter().find(|(_, link)| derived_iid(*link) == Some(iid));
+            if let Some((index, _)) = own {
+                return Some(index);
+            }
+        }
+        let places = (LINK_LOCALS as u8..=u8::MAX).zip(self.addresses.as_slice());
+        let mut own = places.filter_map(|(index, own)| Some((index, own.as_ref()?)));
+        own.find(|(_, own)| is_same(&own.address.octets(), &octets)).map(|(index, _)| index)
     }
 
     /// The unicast address of this node that has this name.
@@ -173,12 +191,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// these the one that has the longest prefix in common with it (rule 8).
     pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
         // Multicast of link-local scope or less.
-        let narrow = dst.is_multicast() && (dst.to_bits() >> 112) & 0xF <= 2;
+        let narrow = matches!(dst.octets(), [0xFF, scope, ..] if scope & 0xF <= 2);
         if narrow || is_link_local(dst) {
             return link_local(self.config.link);
         }
-        let common = |own: &Ipv6Addr| (own.to_bits() ^ dst.to_bits()).leading_zeros();
-        self.addresses.as_slice().iter().flatten().map(|own| own.address).max_by_key(common)
+        let mut best = None;
+        for own in self.addresses.as_slice().iter().flatten() {
+            let common = common_prefix(own.address, dst);
+            // The last of equals.
+            if best.is_none_or(|(most, _)| common >= most) {
+                best = Some((common, own.address));
+            }
+        }
+        best.map(|(_, address)| address)
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the

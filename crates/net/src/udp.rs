@@ -3,11 +3,11 @@
 use crate::config::Sizes;
 use crate::input::Fate;
 use crate::net::Net;
-use crate::output::SendError;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::queue::Queue;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
+use crate::submit::SendError;
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::copy;

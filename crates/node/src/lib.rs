@@ -248,6 +248,8 @@
 //!     type Neighbours = [Option<net::Neighbour>; 1];
 //!     type Contexts = [Option<Context>; 1];
 //!     type Routing = (); // static routes only; in a mesh: kinglet::Meshed<Self>
+//!     type Fragmentation = net::Rfc4944;
+//!     type Headers = net::Iphc;
 //!     type UdpSockets = [net::UdpSocket; 1];
 //! }
 //!

@@ -76,6 +76,8 @@ macro_rules! plan {
             type Neighbours = [Option<net::Neighbour>; 2];
             type Contexts = [Option<kinglet_wire::sixlowpan::Context>; 4];
             type Routing = Meshed<Self>;
+            type Fragmentation = net::Rfc4944;
+            type Headers = net::Iphc;
             type UdpSockets = [net::UdpSocket; $udp];
         }
 

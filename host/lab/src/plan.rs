@@ -47,6 +47,8 @@ impl net::Sizes for LabPlan {
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
     type Routing = kinglet::Meshed<Self>;
+    type Fragmentation = net::Rfc4944;
+    type Headers = net::Iphc;
     type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
 }
 

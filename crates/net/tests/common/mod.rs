@@ -7,7 +7,8 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
     BodySource, Child, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress,
-    Net, NextHop, Parked, Partial, Queued, Route, Routing, Sizes, Slot, Stale, UdpSocket,
+    Iphc, Net, NextHop, Parked, Partial, Queued, Rfc4944, Route, Routing, Sizes, Slot, Stale,
+    UdpSocket,
 };
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -29,6 +30,8 @@ impl<R: Routing> Sizes for Plan<R> {
     type Neighbours = [Option<kinglet_net::Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
     type Routing = R;
+    type Fragmentation = Rfc4944;
+    type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }
 

@@ -164,10 +164,13 @@ impl<'a> Packet<'a> {
 
 /// Whether the first `len` bits (0 to 128; more count as 128) of two addresses are the same.
 pub fn same_prefix(a: Ipv6Addr, b: Ipv6Addr, len: u8) -> bool {
-    // Octet by octet, because the addresses are: numbers of 128 bits cost a small core dearly.
-    let (a, b) = (a.octets(), b.octets());
+    is_prefix(&a.octets(), &b.octets(), len)
+}
+
+/// The same of addresses that lie somewhere as octets: numbers of 128 bits cost a small core dearly.
+pub(crate) fn is_prefix(a: &[u8; 16], b: &[u8; 16], len: u8) -> bool {
     let mut bits = len;
-    for (a, b) in a.iter().zip(&b) {
+    for (a, b) in a.iter().zip(b) {
         if bits < 8 {
             let mask = 0xFF00_u16 >> bits;
             return u16::from(a ^ b) & mask == 0;
@@ -178,14 +181,6 @@ pub fn same_prefix(a: Ipv6Addr, b: Ipv6Addr, len: u8) -> bool {
         bits = bits.saturating_sub(8);
     }
     true
-}
-
-/// The mask of the first `len` bits (more than 128 count as 128).
-pub const fn prefix_mask(len: u8) -> u128 {
-    match u128::MAX.checked_shr(len as u32) {
-        Some(rest) => !rest,
-        None => u128::MAX,
-    }
 }
 
 /// Whether `address` is in fe80::/10.
@@ -199,12 +194,15 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn prefix_masks_cover_their_bits() {
-        assert_eq!(prefix_mask(0), 0);
-        assert_eq!(prefix_mask(1), 1 << 127);
-        assert_eq!(prefix_mask(64), u128::from(u64::MAX) << 64);
-        assert_eq!(prefix_mask(128), u128::MAX);
-        assert_eq!(prefix_mask(200), u128::MAX);
+    fn prefixes_are_compared_to_the_bit() {
+        let (a, b) = (Ipv6Addr::from_bits(u128::MAX), Ipv6Addr::UNSPECIFIED);
+        for differs in 0..128 {
+            let c = Ipv6Addr::from_bits(u128::MAX ^ (1 << (127 - differs)));
+            for len in [0, differs, differs + 1, 128, 200] {
+                assert_eq!(same_prefix(a, c, len), len <= differs, "{differs} {len}");
+            }
+        }
+        assert!(same_prefix(a, b, 0));
     }
 
     #[test]

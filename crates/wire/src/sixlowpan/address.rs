@@ -1,10 +1,16 @@
 //! Addresses in LOWPAN_IPHC (RFC 6282, 3.1.1, 3.2.2 to 3.2.4).
+//!
+//! All of it works on octets: numbers of 128 bits cost a small core dearly, and what is carried
+//! in-line always is a run of the address's own octets.
 
-use super::iphc::{Reader, Writer};
+use super::cursor::{Reader, Writer};
 use crate::Error;
 use crate::ieee802154::Address;
-use crate::ipv6::prefix_mask;
+use crate::ipv6::is_prefix;
 use core::net::Ipv6Addr;
+
+/// An address.
+pub(super) type Octets = [u8; 16];
 
 /// A prefix that both ends know by its index, the context identifier (RFC 6282, 3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,37 +22,81 @@ pub struct Context {
 }
 
 impl Context {
-    /// The address that this context and an interface identifier stand for: context bits are
-    /// always used, IID bits fill what they do not cover, the rest is zero.
-    fn expand(&self, iid: u64) -> u128 {
-        let mask = prefix_mask(self.len);
-        (self.prefix.to_bits() & mask) | (u128::from(iid) & !mask)
+    /// Makes the address that this context and an interface identifier stand for of `octets`,
+    /// which end with the identifier: context bits are always used, IID bits fill what they do
+    /// not cover, the rest is zero.
+    fn fill(&self, octets: &mut Octets) {
+        let mut bits = self.len;
+        for (octet, prefix) in octets.iter_mut().zip(self.prefix.octets()) {
+            if bits < 8 {
+                let rest = 0xFF_u8.wrapping_shr(u32::from(bits));
+                *octet = (prefix & !rest) | (*octet & rest);
+                break;
+            }
+            *octet = prefix;
+            bits = bits.saturating_sub(8);
+        }
+    }
+
+    /// Whether `address` is what [`Context::fill`] makes of its own interface identifier.
+    fn covers(&self, address: &Octets) -> bool {
+        let [upper @ .., _, _, _, _, _, _, _, _] = address;
+        let clear = |(at, octet): (u8, &u8)| octet & free(self.len.saturating_sub(at << 3)) == 0;
+        is_prefix(&self.prefix.octets(), address, self.len)
+            && (self.len >= 64 || (0..8).zip(upper).all(clear))
+    }
+
+    /// Whether two interface identifiers are the same where this context leaves them free.
+    fn same_iid(&self, a: &[u8; 8], b: &[u8; 8]) -> bool {
+        let mut bits = self.len.saturating_sub(64);
+        a.iter().zip(b).all(|(a, b)| {
+            let rest = free(bits);
+            bits = bits.saturating_sub(8);
+            (a ^ b) & rest == 0
+        })
     }
 }
 
-const LINK_LOCAL: u128 = 0xFE80 << 112;
-/// 0000:00ff:fe00:xxxx (RFC 6282, 3.2.2).
-const SHORT_IID: u64 = 0x0000_00FF_FE00_0000;
-/// The universal/local bit of an IID.
-const UNIVERSAL: u64 = 0x0200_0000_0000_0000;
+/// The bits of an octet that its first `bits` bits leave.
+const fn free(bits: u8) -> u8 {
+    match 0xFF_u8.checked_shr(bits as u32) {
+        Some(rest) => rest,
+        None => 0,
+    }
+}
 
-/// The interface identifier of a link address (RFC 6282, 3.2.2); `None` for [`Address::None`].
-pub const fn derived_iid(link: Address) -> Option<u64> {
+/// fe80::/64, the prefix of the codings without a context.
+const LINK_LOCAL: Context = Context { prefix: Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0), len: 64 };
+
+/// The universal/local bit of the first octet of an IID.
+const UNIVERSAL: u8 = 2;
+
+/// 0000:00ff:fe00:xxxx (RFC 6282, 3.2.2).
+const fn short_iid([a, b]: [u8; 2]) -> [u8; 8] {
+    [0, 0, 0, 0xFF, 0xFE, 0, a, b]
+}
+
+/// The interface identifier of a link address (RFC 6282, 3.2.2), in the order of the air; `None`
+/// for [`Address::None`].
+pub const fn derived_iid(link: Address) -> Option<[u8; 8]> {
     match link {
         Address::None => None,
-        Address::Short(short) => Some(SHORT_IID | short as u64),
-        Address::Extended(eui64) => Some(u64::from_be_bytes(eui64) ^ UNIVERSAL),
+        Address::Short(short) => Some(short_iid(short.to_be_bytes())),
+        Address::Extended([first, b, c, d, e, f, g, h]) => {
+            Some([first ^ UNIVERSAL, b, c, d, e, f, g, h])
+        }
     }
 }
 
 /// The link address whose [`derived_iid`] is the IID of `address`.
 pub const fn link_address_of(address: Ipv6Addr) -> Address {
-    // The lower half.
-    let iid = address.to_bits() as u64;
-    if iid & !0xFFFF == SHORT_IID {
-        Address::Short(iid as u16)
-    } else {
-        Address::Extended((iid ^ UNIVERSAL).to_be_bytes())
+    match address.octets() {
+        [_, _, _, _, _, _, _, _, 0, 0, 0, 0xFF, 0xFE, 0, a, b] => {
+            Address::Short(u16::from_be_bytes([a, b]))
+        }
+        [_, _, _, _, _, _, _, _, first, b, c, d, e, f, g, h] => {
+            Address::Extended([first ^ UNIVERSAL, b, c, d, e, f, g, h])
+        }
     }
 }
 
@@ -59,29 +109,39 @@ pub(super) struct Coding {
     pub(super) mode: u8,
     /// The context, 0 if none is used.
     pub(super) context: u8,
-    /// The octets carried in-line, right-aligned.
-    inline: u128,
-    /// How many of them, 0 to 16.
-    pub(super) len: u8,
+    /// How many of the octets behind the address's first are carried in-line: flags and scope of
+    /// a multicast address.
+    lead: u8,
+    /// How many of the address's last octets follow them, 0 to 16.
+    tail: u8,
 }
 
 impl Coding {
-    const fn full(address: u128) -> Self {
-        Coding { stateful: false, mode: 0, context: 0, inline: address, len: 16 }
+    const fn new(mode: u8, lead: u8, tail: u8) -> Self {
+        Coding { stateful: false, mode, context: 0, lead, tail }
     }
 
-    /// The same at the other end of a shorter or longer coding: fewer octets win.
-    fn or_shorter(self, other: Option<Coding>) -> Self {
-        match other {
-            Some(other) if other.len < self.len => other,
-            _ => self,
-        }
+    /// The same form with context `id`.
+    const fn with_context(self, id: u8) -> Self {
+        Coding { stateful: true, context: id, ..self }
     }
 
-    pub(super) fn write(&self, out: &mut Writer<'_>) -> Result<(), Error> {
-        let octets = self.inline.to_be_bytes();
-        let from = octets.len().saturating_sub(usize::from(self.len));
-        out.put(octets.get(from..).unwrap_or_default())
+    /// The octets carried in-line, 0 to 16.
+    pub(super) const fn len(&self) -> u8 {
+        self.lead.saturating_add(self.tail)
+    }
+
+    /// The one of two codings that is shorter, this one if neither is.
+    const fn or_shorter(self, other: Coding) -> Self {
+        if other.len() < self.len() { other } else { self }
+    }
+
+    /// Writes what is carried of `address`.
+    pub(super) fn write(&self, octets: &Octets, out: &mut Writer<'_>) -> Result<(), Error> {
+        let lead = usize::from(self.lead).saturating_add(1);
+        let tail = octets.len().saturating_sub(usize::from(self.tail));
+        out.put(octets.get(1..lead).unwrap_or_default())?;
+        out.put(octets.get(tail..).unwrap_or_default())
     }
 }
 
@@ -93,126 +153,120 @@ pub(super) struct Choice {
     pub(super) any: Coding,
 }
 
+impl Choice {
+    const fn only(coding: Coding) -> Self {
+        Choice { default: coding, any: coding }
+    }
+
+    /// Considers a coding with context `id`.
+    const fn consider(&mut self, id: u8, coding: Coding) {
+        let coding = coding.with_context(id);
+        if id == 0 {
+            self.default = self.default.or_shorter(coding);
+        }
+        self.any = self.any.or_shorter(coding);
+    }
+}
+
 /// Codings of a unicast address; `unspecified` says whether `::` may be elided (sources only).
 pub(super) fn unicast(
-    address: Ipv6Addr,
+    address: &Octets,
     link: Address,
     contexts: &[Option<Context>],
     unspecified: bool,
 ) -> Choice {
-    let bits = address.to_bits();
-    if unspecified && bits == 0 {
-        let coding = Coding { stateful: true, mode: 0, context: 0, inline: 0, len: 0 };
-        return Choice { default: coding, any: coding };
+    if unspecified && *address == [0; 16] {
+        return Choice::only(Coding::new(0, 0, 0).with_context(0));
     }
-    // The lower half.
-    let (iid, derived) = (bits as u64, derived_iid(link));
-    let link_local = Context { prefix: Ipv6Addr::from_bits(LINK_LOCAL), len: 64 };
-    let mut default = Coding::full(bits).or_shorter(by_prefix(bits, iid, derived, &link_local));
-    let mut any = default;
+    let derived = derived_iid(link);
+    let full = Coding::new(0, 0, 16);
+    let mut choice =
+        Choice::only(by_prefix(address, derived, &LINK_LOCAL).map_or(full, |c| full.or_shorter(c)));
     for (id, context) in (0u8..16).zip(contexts) {
+        // Nothing can be shorter than nothing.
+        if choice.default.len() == 0 {
+            break;
+        }
         let Some(context) = context else { continue };
-        let coding = by_prefix(bits, iid, derived, context).map(|coding| Coding {
-            stateful: true,
-            context: id,
-            ..coding
-        });
-        if id == 0 {
-            default = default.or_shorter(coding);
+        if let Some(coding) = by_prefix(address, derived, context) {
+            choice.consider(id, coding);
         }
-        any = any.or_shorter(coding);
-    }
-    Choice { default, any }
-}
-
-fn by_prefix(bits: u128, iid: u64, derived: Option<u64>, prefix: &Context) -> Option<Coding> {
-    let coding =
-        |mode, inline, len| Some(Coding { stateful: false, mode, context: 0, inline, len });
-    if derived.is_some_and(|derived| prefix.expand(derived) == bits) {
-        return coding(3, 0, 0);
-    }
-    // The context may cover bits of the IID, which then need not look like 0000:00ff:fe00:xxxx.
-    if prefix.expand(SHORT_IID | (iid & 0xFFFF)) == bits {
-        return coding(2, bits & 0xFFFF, 2);
-    }
-    if prefix.expand(iid) == bits {
-        return coding(1, u128::from(iid), 8);
-    }
-    None
-}
-
-/// Codings of a multicast address.
-pub(super) fn multicast(address: Ipv6Addr, contexts: &[Option<Context>]) -> Choice {
-    let bits = address.to_bits();
-    let coding = |mode, inline, len| Coding { stateful: false, mode, context: 0, inline, len };
-    let flags_scope = (bits >> 112) & 0xFF;
-    let below = |octets: u32| bits & !(0xFFFFu128 << 112) & !mask(octets) == 0;
-    let default = if bits >> 8 == 0xFF02 << 104 {
-        coding(3, bits & 0xFF, 1)
-    } else if below(3) {
-        coding(2, flags_scope << 24 | (bits & mask(3)), 4)
-    } else if below(5) {
-        coding(1, flags_scope << 40 | (bits & mask(5)), 6)
-    } else {
-        Coding::full(bits)
-    };
-    let mut choice = Choice { default, any: default };
-    for (id, context) in (0u8..16).zip(contexts) {
-        let Some(context) = context else { continue };
-        let inline = (bits >> 104 & 0xFFFF) << 32 | (bits & mask(4));
-        if expand_multicast(context, inline) != Some(bits) {
-            continue;
-        }
-        let coding = Some(Coding { stateful: true, context: id, ..coding(0, inline, 6) });
-        if id == 0 {
-            choice.default = choice.default.or_shorter(coding);
-        }
-        choice.any = choice.any.or_shorter(coding);
     }
     choice
 }
 
-/// The lowest `octets` octets.
-fn mask(octets: u32) -> u128 {
-    1u128.wrapping_shl(octets.wrapping_mul(8)).wrapping_sub(1)
+fn by_prefix(address: &Octets, derived: Option<[u8; 8]>, prefix: &Context) -> Option<Coding> {
+    if !prefix.covers(address) {
+        return None;
+    }
+    let [_, _, _, _, _, _, _, _, iid @ ..] = address;
+    let [.., a, b] = *iid;
+    Some(if derived.is_some_and(|derived| prefix.same_iid(&derived, iid)) {
+        Coding::new(3, 0, 0)
+    } else if prefix.same_iid(&short_iid([a, b]), iid) {
+        // The context may cover bits of the IID, which then need not look like
+        // 0000:00ff:fe00:xxxx.
+        Coding::new(2, 0, 2)
+    } else {
+        Coding::new(1, 0, 8)
+    })
+}
+
+/// Codings of a multicast address.
+pub(super) fn multicast(address: &Octets, contexts: &[Option<Context>]) -> Choice {
+    let default = match *address {
+        [0xFF, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, _] => Coding::new(3, 0, 1),
+        [0xFF, _, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..] => Coding::new(2, 1, 3),
+        [0xFF, _, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..] => Coding::new(1, 1, 5),
+        _ => Coding::new(0, 0, 16),
+    };
+    let mut choice = Choice::only(default);
+    for (id, context) in (0u8..16).zip(contexts) {
+        let Some(context) = context else { continue };
+        let [_, b, c, .., m, n, o, p] = *address;
+        if expand_multicast(context, [b, c, m, n, o, p]).is_some_and(|octets| octets == *address) {
+            choice.consider(id, Coding::new(0, 2, 4));
+        }
+    }
+    choice
 }
 
 /// ffxx:xxLL:PPPP:PPPP:PPPP:PPPP:xxxx:xxxx (RFC 6282, 3.2.4); a longer prefix than 64 bits does
 /// not fit the form.
-fn expand_multicast(context: &Context, inline: u128) -> Option<u128> {
+fn expand_multicast(context: &Context, inline: [u8; 6]) -> Option<Octets> {
     if context.len > 64 {
         return None;
     }
-    let prefix = (context.prefix.to_bits() & prefix_mask(context.len)) >> 64;
-    let head = 0xFFu128 << 120 | (inline >> 32 & 0xFFFF) << 104;
-    Some(head | u128::from(context.len) << 96 | prefix << 32 | (inline & 0xFFFF_FFFF))
+    let mut prefix = [0; 16];
+    context.fill(&mut prefix);
+    let ([b, c, m, n, o, p], [d, e, f, g, h, i, j, k, ..]) = (inline, prefix);
+    Some([0xFF, b, c, context.len, d, e, f, g, h, i, j, k, m, n, o, p])
 }
 
-/// Reads a unicast address in the form (`stateful`, `mode`); the caller has dealt with the form
-/// (true, 0).
+/// Reads a unicast address in the form (`stateful`, `mode`) to where it belongs; the caller has
+/// dealt with the form (true, 0).
 pub(super) fn read_unicast(
     input: &mut Reader<'_>,
     stateful: bool,
     mode: u8,
     link: Address,
-    context: Option<Context>,
-) -> Result<Ipv6Addr, Error> {
+    context: Option<&Context>,
+    out: &mut Octets,
+) -> Result<(), Error> {
     if mode == 0 {
-        return Ok(Ipv6Addr::from_bits(input.number(16)?));
+        *out = input.octets()?;
+        return Ok(());
     }
-    let prefix = if stateful {
-        context.ok_or(Error::Invalid("context identifier"))?
-    } else {
-        Context { prefix: Ipv6Addr::from_bits(LINK_LOCAL), len: 64 }
-    };
-    let iid = match mode {
-        // Eight octets.
-        1 => input.number(8)? as u64,
-        // Two octets.
-        2 => SHORT_IID | input.number(2)? as u64,
+    let prefix =
+        if stateful { context.ok_or(Error::Invalid("context identifier"))? } else { &LINK_LOCAL };
+    let [a, b, c, d, e, f, g, h] = match mode {
+        1 => input.octets()?,
+        2 => short_iid(input.octets()?),
         _ => derived_iid(link).ok_or(Error::Invalid("elided address"))?,
     };
-    Ok(Ipv6Addr::from_bits(prefix.expand(iid)))
+    *out = [0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h];
+    prefix.fill(out);
+    Ok(())
 }
 
 /// Reads a multicast address.
@@ -220,29 +274,33 @@ pub(super) fn read_multicast(
     input: &mut Reader<'_>,
     stateful: bool,
     mode: u8,
-    context: Option<Context>,
-) -> Result<Ipv6Addr, Error> {
-    let sparse = |inline: u128, octets: u32| {
-        let shift = octets.wrapping_mul(8);
-        0xFFu128 << 120 | inline.wrapping_shr(shift) << 112 | (inline & mask(octets))
-    };
-    let bits = match (stateful, mode) {
+    context: Option<&Context>,
+) -> Result<Octets, Error> {
+    Ok(match (stateful, mode) {
         (false, 0) => {
-            let bits = input.number(16)?;
-            if bits >> 120 != 0xFF {
+            let octets: Octets = input.octets()?;
+            if !matches!(octets, [0xFF, ..]) {
                 return Err(Error::Invalid("multicast address"));
             }
-            bits
+            octets
         }
-        (false, 1) => sparse(input.number(6)?, 5),
-        (false, 2) => sparse(input.number(4)?, 3),
-        (false, _) => 0xFF02 << 112 | input.number(1)?,
+        (false, 1) => {
+            let [b, l, m, n, o, p] = input.octets()?;
+            [0xFF, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, l, m, n, o, p]
+        }
+        (false, 2) => {
+            let [b, n, o, p] = input.octets()?;
+            [0xFF, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, n, o, p]
+        }
+        (false, _) => {
+            let [p] = input.octets()?;
+            [0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, p]
+        }
         (true, 0) => {
             let context = context.ok_or(Error::Invalid("context identifier"))?;
-            let inline = input.number(6)?;
-            expand_multicast(&context, inline).ok_or(Error::Invalid("context prefix length"))?
+            let expanded = expand_multicast(context, input.octets()?);
+            expanded.ok_or(Error::Invalid("context prefix length"))?
         }
         (true, _) => return Err(Error::Invalid("DAM")),
-    };
-    Ok(Ipv6Addr::from_bits(bits))
+    })
 }

@@ -1,10 +1,10 @@
-//! LOWPAN_IPHC and the UDP LOWPAN_NHC (RFC 6282, 3 and 4.3).
+//! LOWPAN_IPHC (RFC 6282, 3).
 
-use super::address::{self, Choice, Coding, Context};
+use super::address::{self, Choice, Coding, Context, Octets};
+use super::cursor::{Reader, Writer};
+use super::nhc::NextHeader;
 use crate::ieee802154::Address;
-use crate::ipv6::{self, Header, protocol};
-use crate::{Error, udp};
-use core::net::Ipv6Addr;
+use crate::{Error, ipv6, udp};
 
 /// The most octets that [`compress`] writes: 2 of IPHC, 1 of context identifiers, 4 of traffic
 /// class and flow label, next header, hop limit, two addresses of 16. (With the UDP NHC, its 7
@@ -43,94 +43,89 @@ pub enum Integrity {
     Other,
 }
 
-/// LOWPAN_NHC identifiers (RFC 6282, 4.2 and 4.3.3).
-const NHC_UDP: u8 = 0b1111_0000;
-const NHC_UDP_MASK: u8 = 0b1111_1000;
-const NHC_UDP_ELIDED: u8 = 0b100;
-
-pub(super) struct Writer<'a> {
-    out: &'a mut [u8],
-    at: usize,
+/// The IPv6 header at the start of `packet`, its source and its destination.
+fn header(packet: &[u8]) -> Result<(&[u8; ipv6::HEADER_LEN], &Octets, &Octets), Error> {
+    let header = packet.first_chunk::<{ ipv6::HEADER_LEN }>();
+    let header = header.ok_or(Error::Truncated("IPv6 header"))?;
+    if !matches!(header, [0x60..=0x6F, ..]) {
+        return Err(Error::Invalid("IPv6 version"));
+    }
+    let [_, _, _, _, _, _, _, _, addresses @ ..] = header;
+    let (Some(src), Some(dst)) = (addresses.first_chunk(), addresses.last_chunk()) else {
+        return Err(Error::Truncated("IPv6 header"));
+    };
+    Ok((header, src, dst))
 }
 
-impl Writer<'_> {
-    pub(super) fn put(&mut self, octets: &[u8]) -> Result<(), Error> {
-        let room = self.out.get_mut(self.at..).unwrap_or_default();
-        let room = room.get_mut(..octets.len()).ok_or(Error::NoRoom("IPHC"))?;
-        room.copy_from_slice(octets);
-        self.at = self.at.saturating_add(octets.len());
-        Ok(())
-    }
-}
-
-pub(super) struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl Reader<'_> {
-    /// The next `len` (at most 16) octets as a big-endian number.
-    pub(super) fn number(&mut self, len: usize) -> Result<u128, Error> {
-        let (head, rest) = self.rest.split_at_checked(len).ok_or(Error::Truncated("IPHC field"))?;
-        self.rest = rest;
-        Ok(head.iter().fold(0, |number, &octet| number << 8 | u128::from(octet)))
-    }
-
-    fn octet(&mut self) -> Result<u8, Error> {
-        // One octet.
-        Ok(self.number(1)? as u8)
-    }
-
-    fn word(&mut self) -> Result<u16, Error> {
-        // Two octets.
-        Ok(self.number(2)? as u16)
-    }
-}
-
-/// Compresses the IPv6 header (and UDP header) at the start of `packet` in the fewest octets.
+/// Compresses the IPv6 header (and what `N` compresses behind it) at the start of `packet` in the
+/// fewest octets.
 ///
 /// `packet` needs to hold the headers only, but the payload lengths in them must be true, since
 /// they are elided. `src` and `dst` are the link addresses of the frame; the index of a context is
 /// its identifier, those beyond the sixteenth are ignored.
 ///
 /// # Errors
-/// Those of [`Header::read`], and [`Error::NoRoom`] if `out` is too short ([`MAX_COMPRESSED`]
-/// octets always suffice).
-pub fn compress(
+/// Those of [`ipv6::Header::read`], and [`Error::NoRoom`] if `out` is too short
+/// ([`MAX_COMPRESSED`] octets always suffice).
+pub fn compress<N: NextHeader>(
     packet: &[u8],
     src: Address,
     dst: Address,
     contexts: &[Option<Context>],
     out: &mut [u8],
 ) -> Result<Compressed, Error> {
-    let header = Header::read(packet)?;
-    let from = address::unicast(header.src, src, contexts, true);
-    let to = if header.dst.is_multicast() {
-        address::multicast(header.dst, contexts)
+    let (fields, _, _) = header(packet)?;
+    let upper = packet.get(ipv6::HEADER_LEN..).unwrap_or_default();
+    let nhc = N::takes(fields, upper);
+    let written = compress_ipv6(packet, nhc, src, dst, contexts, out)?;
+    if !nhc {
+        return Ok(Compressed { written, covered: ipv6::HEADER_LEN });
+    }
+    let next = N::compress(upper, out.get_mut(written..).unwrap_or_default())?;
+    let covered = ipv6::HEADER_LEN.saturating_add(next.covered);
+    Ok(Compressed { written: written.saturating_add(next.written), covered })
+}
+
+/// Octets written; `nhc` says whether the next header is compressed too.
+fn compress_ipv6(
+    packet: &[u8],
+    nhc: bool,
+    src: Address,
+    dst: Address,
+    contexts: &[Option<Context>],
+    out: &mut [u8],
+) -> Result<usize, Error> {
+    let (fields, source, destination) = header(packet)?;
+    let [a, b, f2, f3, _, _, next_header, hop_limit, ..] = *fields;
+    let multicast = matches!(destination, [0xFF, ..]);
+    let from = address::unicast(source, src, contexts, true);
+    let to = if multicast {
+        address::multicast(destination, contexts)
     } else {
-        address::unicast(header.dst, dst, contexts, false)
+        address::unicast(destination, dst, contexts, false)
     };
     let (from, to, cid) = pair(from, to);
-    let udp = udp_header(&header, packet);
 
-    let ecn_dscp = header.traffic_class.rotate_right(2);
-    let dscp = header.traffic_class >> 2;
-    let tf = match (header.traffic_class, header.flow_label) {
-        (0, 0) => 0b11,
-        (_, 0) => 0b10,
-        _ if dscp == 0 => 0b01,
+    let (traffic_class, f1) = (a << 4 | b >> 4, b & 0xF);
+    let ecn_dscp = traffic_class.rotate_right(2);
+    let tf = match (traffic_class, [f1, f2, f3]) {
+        (0, [0, 0, 0]) => 0b11,
+        (_, [0, 0, 0]) => 0b10,
+        // DSCP is zero.
+        (0..=3, _) => 0b01,
         _ => 0b00,
     };
-    let hlim = match header.hop_limit {
+    let hlim = match hop_limit {
         1 => 1,
         64 => 2,
         255 => 3,
         _ => 0,
     };
-    let first = 0b011 << 5 | tf << 3 | u8::from(udp.is_some()) << 2 | hlim;
+    let first = 0b011 << 5 | tf << 3 | u8::from(nhc) << 2 | hlim;
     let second = u8::from(cid) << 7
         | u8::from(from.stateful) << 6
         | from.mode << 4
-        | u8::from(header.dst.is_multicast()) << 3
+        | u8::from(multicast) << 3
         | u8::from(to.stateful) << 2
         | to.mode;
 
@@ -139,7 +134,6 @@ pub fn compress(
     if cid {
         out.put(&[from.context << 4 | to.context])?;
     }
-    let [_, f1, f2, f3] = header.flow_label.to_be_bytes();
     match tf {
         0b00 => out.put(&[ecn_dscp, f1, f2, f3])?,
         // The ECN bits keep their place; DSCP is zero.
@@ -147,25 +141,20 @@ pub fn compress(
         0b10 => out.put(&[ecn_dscp])?,
         _ => {}
     }
-    if udp.is_none() {
-        out.put(&[header.next_header])?;
+    if !nhc {
+        out.put(&[next_header])?;
     }
     if hlim == 0 {
-        out.put(&[header.hop_limit])?;
+        out.put(&[hop_limit])?;
     }
-    from.write(&mut out)?;
-    to.write(&mut out)?;
-    let mut covered = ipv6::HEADER_LEN;
-    if let Some(udp) = udp {
-        write_udp(&udp, &mut out)?;
-        covered = MAX_DECOMPRESSED;
-    }
-    Ok(Compressed { written: out.at, covered })
+    from.write(source, &mut out)?;
+    to.write(destination, &mut out)?;
+    Ok(out.at)
 }
 
 /// The pair of codings that is shortest together: contexts other than 0 cost an octet, once.
 fn pair(from: Choice, to: Choice) -> (Coding, Coding, bool) {
-    let len = |a: Coding, b: Coding| a.len.saturating_add(b.len);
+    let len = |a: Coding, b: Coding| a.len().saturating_add(b.len());
     if len(from.any, to.any).saturating_add(1) < len(from.default, to.default) {
         (from.any, to.any, true)
     } else {
@@ -173,31 +162,8 @@ fn pair(from: Choice, to: Choice) -> (Coding, Coding, bool) {
     }
 }
 
-/// The UDP header, if its length field can be derived from the packet's.
-fn udp_header(header: &Header, packet: &[u8]) -> Option<udp::Header> {
-    if header.next_header != protocol::UDP {
-        return None;
-    }
-    let udp = udp::Header::read(packet.get(ipv6::HEADER_LEN..)?).ok()?;
-    (udp.length == header.payload_len && usize::from(udp.length) >= udp::HEADER_LEN).then_some(udp)
-}
-
-fn write_udp(udp: &udp::Header, out: &mut Writer<'_>) -> Result<(), Error> {
-    let ([s1, s2], [d1, d2]) = (udp.src_port.to_be_bytes(), udp.dst_port.to_be_bytes());
-    if udp.src_port >> 4 == 0xF0B && udp.dst_port >> 4 == 0xF0B {
-        out.put(&[NHC_UDP | 0b11, (s2 & 0xF) << 4 | (d2 & 0xF)])?;
-    } else if s1 == 0xF0 {
-        out.put(&[NHC_UDP | 0b10, s2, d1, d2])?;
-    } else if d1 == 0xF0 {
-        out.put(&[NHC_UDP | 0b01, s1, s2, d2])?;
-    } else {
-        out.put(&[NHC_UDP, s1, s2, d1, d2])?;
-    }
-    out.put(&udp.checksum.to_be_bytes())
-}
-
-/// Expands the compressed header at the start of `frame` to an IPv6 header (and UDP header) at the
-/// start of `out`.
+/// Expands the compressed header at the start of `frame` to an IPv6 header (and what `N` expands
+/// behind it) at the start of `out`.
 ///
 /// `datagram_size` is the size of the whole uncompressed packet from a fragment header; without
 /// one, the rest of `frame` is the rest of the packet.
@@ -205,8 +171,8 @@ fn write_udp(udp: &udp::Header, out: &mut Writer<'_>) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Truncated`], [`Error::Invalid`] (reserved forms, unknown contexts, elided addresses
 /// without a link address, a `datagram_size` that is too small), [`Error::Unsupported`] (next
-/// header compression other than UDP's, checksum elided without integrity), [`Error::NoRoom`].
-pub fn decompress(
+/// header compression other than `N`'s, checksum elided without integrity), [`Error::NoRoom`].
+pub fn decompress<N: NextHeader>(
     frame: &[u8],
     src: Address,
     dst: Address,
@@ -215,99 +181,96 @@ pub fn decompress(
     integrity: Integrity,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
+    let (out, upper) = out.split_first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
     let mut input = Reader { rest: frame };
-    let (first, second) = (input.octet()?, input.octet()?);
+    let nhc = decompress_ipv6(&mut input, src, dst, contexts, out)?;
+    let mut done = Decompressed {
+        consumed: frame.len().saturating_sub(input.rest.len()),
+        written: ipv6::HEADER_LEN,
+        checksum_elided: false,
+    };
+    let mut behind = input.rest.len();
+    if nhc {
+        let next = N::expand(input.rest, datagram_size, integrity, upper)?;
+        if let Some(field) = out.get_mut(ipv6::NEXT_HEADER_OFFSET) {
+            *field = next.next_header;
+        }
+        behind = behind.saturating_sub(next.consumed).saturating_add(next.written);
+        done.consumed = done.consumed.saturating_add(next.consumed);
+        done.written = done.written.saturating_add(next.written);
+        done.checksum_elided = next.checksum_elided;
+    }
+    let payload_len = match datagram_size {
+        Some(size) if usize::from(size) < done.written => None,
+        // 40.
+        Some(size) => size.checked_sub(ipv6::HEADER_LEN as u16),
+        None => u16::try_from(behind).ok(),
+    };
+    let [e, f] = payload_len.ok_or(Error::Invalid("datagram_size"))?.to_be_bytes();
+    [out[4], out[5]] = [e, f];
+    Ok(done)
+}
+
+/// Writes all of the IPv6 header but its length, and its Next Header field only if that is not
+/// compressed, which is the answer.
+fn decompress_ipv6(
+    input: &mut Reader<'_>,
+    src: Address,
+    dst: Address,
+    contexts: &[Option<Context>],
+    out: &mut [u8; ipv6::HEADER_LEN],
+) -> Result<bool, Error> {
+    let [first, second] = input.octets()?;
     if first >> 5 != 0b011 {
         return Err(Error::Invalid("IPHC dispatch"));
     }
     let cid = if second & 0x80 != 0 { input.octet()? } else { 0 };
-    let context = |id: u8| contexts.get(usize::from(id)).copied().flatten();
-    let (traffic_class, flow_label) = read_tf(first >> 3 & 3, &mut input)?;
-    let compressed_next = first & 0b100 != 0;
-    let next_header = if compressed_next { protocol::UDP } else { input.octet()? };
+    let context = |id: u8| contexts.get(usize::from(id)).and_then(Option::as_ref);
+    let (traffic_class, [f1, f2, f3]) = read_tf(first >> 3 & 3, input)?;
+    let nhc = first & 0b100 != 0;
+    let next_header = if nhc { 0 } else { input.octet()? };
     let hop_limit = match first & 3 {
         0 => input.octet()?,
         1 => 1,
         2 => 64,
         _ => 255,
     };
-    let (sac, sam) = (second & 0x40 != 0, second >> 4 & 3);
-    let (dac, dam) = (second & 0x04 != 0, second & 3);
-    let source = match (sac, sam) {
-        (true, 0) => Ipv6Addr::UNSPECIFIED,
-        _ => address::read_unicast(&mut input, sac, sam, src, context(cid >> 4))?,
-    };
-    let destination = match (second & 0x08 != 0, dac, dam) {
-        (true, ..) => address::read_multicast(&mut input, dac, dam, context(cid & 0xF))?,
+    let (fields, addresses) = out.split_at_mut(8);
+    let fields = fields.first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
+    let (a, b) = (0x60 | traffic_class >> 4, traffic_class << 4 | f1);
+    *fields = [a, b, f2, f3, 0, 0, next_header, hop_limit];
+    let (source, destination) =
+        addresses.split_first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
+    let destination = destination.first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
+    match (second & 0x40 != 0, second >> 4 & 3) {
+        (true, 0) => *source = [0; 16],
+        (sac, sam) => address::read_unicast(input, sac, sam, src, context(cid >> 4), source)?,
+    }
+    match (second & 0x08 != 0, second & 0x04 != 0, second & 3) {
+        (true, dac, dam) => {
+            *destination = address::read_multicast(input, dac, dam, context(cid & 0xF))?;
+        }
         (false, true, 0) => return Err(Error::Invalid("DAM")),
-        _ => address::read_unicast(&mut input, dac, dam, dst, context(cid & 0xF))?,
-    };
-    let mut header = Header {
-        traffic_class,
-        flow_label,
-        payload_len: 0,
-        next_header,
-        hop_limit,
-        src: source,
-        dst: destination,
-    };
-    let udp = if compressed_next { Some(read_udp(&mut input, integrity)?) } else { None };
-    let written = if udp.is_some() { MAX_DECOMPRESSED } else { ipv6::HEADER_LEN };
-    let total = match datagram_size {
-        Some(size) => usize::from(size),
-        None => written.saturating_add(input.rest.len()),
-    };
-    if total < written {
-        return Err(Error::Invalid("datagram_size"));
+        (_, dac, dam) => {
+            address::read_unicast(input, dac, dam, dst, context(cid & 0xF), destination)?;
+        }
     }
-    header.payload_len = u16::try_from(total.saturating_sub(ipv6::HEADER_LEN))
-        .map_err(|_| Error::Invalid("datagram_size"))?;
-    header.emit(out)?;
-    let mut checksum_elided = false;
-    if let Some((mut udp, elided)) = udp {
-        udp.length = header.payload_len;
-        udp.emit(out.get_mut(ipv6::HEADER_LEN..).unwrap_or_default())?;
-        checksum_elided = elided;
-    }
-    let consumed = frame.len().saturating_sub(input.rest.len());
-    Ok(Decompressed { consumed, written, checksum_elided })
+    Ok(nhc)
 }
 
-fn read_tf(tf: u8, input: &mut Reader<'_>) -> Result<(u8, u32), Error> {
+/// Traffic class and flow label.
+fn read_tf(tf: u8, input: &mut Reader<'_>) -> Result<(u8, [u8; 3]), Error> {
     Ok(match tf {
         0b00 => {
-            let traffic_class = input.octet()?.rotate_left(2);
-            // Three octets.
-            (traffic_class, input.number(3)? as u32 & 0xF_FFFF)
+            let [class, f1, f2, f3] = input.octets()?;
+            (class.rotate_left(2), [f1 & 0xF, f2, f3])
         }
         0b01 => {
-            // Three octets: ECN in the upper two bits, two reserved, the flow label.
-            let word = input.number(3)? as u32;
-            ((word >> 22) as u8, word & 0xF_FFFF)
+            // ECN in the upper two bits, two reserved, the flow label.
+            let [first, f2, f3] = input.octets()?;
+            (first >> 6, [first & 0xF, f2, f3])
         }
-        0b10 => (input.octet()?.rotate_left(2), 0),
-        _ => (0, 0),
+        0b10 => (input.octet()?.rotate_left(2), [0; 3]),
+        _ => (0, [0; 3]),
     })
-}
-
-fn read_udp(input: &mut Reader<'_>, integrity: Integrity) -> Result<(udp::Header, bool), Error> {
-    let nhc = input.octet()?;
-    if nhc & NHC_UDP_MASK != NHC_UDP {
-        return Err(Error::Unsupported("LOWPAN_NHC"));
-    }
-    let (src_port, dst_port) = match nhc & 3 {
-        0 => (input.word()?, input.word()?),
-        1 => (input.word()?, 0xF000 | u16::from(input.octet()?)),
-        2 => (0xF000 | u16::from(input.octet()?), input.word()?),
-        _ => {
-            let ports = u16::from(input.octet()?);
-            (0xF0B0 | ports >> 4, 0xF0B0 | (ports & 0xF))
-        }
-    };
-    let elided = nhc & NHC_UDP_ELIDED != 0;
-    if elided && integrity == Integrity::None {
-        return Err(Error::Unsupported("elided UDP checksum"));
-    }
-    let checksum = if elided { 0 } else { input.word()? };
-    Ok((udp::Header { src_port, dst_port, length: 0, checksum }, elided))
 }

@@ -1,21 +1,21 @@
-//! Packets out: what upper layers submit, the queues, and the frames that the MAC pulls.
+//! Packets out: what upper layers submit, the queues, and which datagram is next.
 //!
-//! One datagram at a time is cut into frames, so that its fragments follow each other. Packets in
-//! slots and the one packet with external payload take turns; ICMPv6 errors go first, and before
-//! all of them what a child has asked for (`indirect.rs`). A slot is
-//! free again when its last frame is written, whatever becomes of that frame.
+//! One datagram at a time is cut into frames (`fragment.rs`), so that its fragments follow each
+//! other. Packets in slots and the one packet with external payload take turns; ICMPv6 errors go
+//! first, and before all of them what a child has asked for (`indirect.rs`). A slot is free again
+//! when its last frame is written, whatever becomes of that frame.
 
+use crate::codec::HeaderCompression;
 use crate::config::Sizes;
 use crate::net::Net;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
 use core::net::Ipv6Addr;
-use kinglet_mem::{Array, copy, move_within};
+use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header, MIN_MTU};
-use kinglet_wire::sixlowpan::{self, FragmentHeader};
 
 /// The most header octets that an upper layer may submit: a TCP header with all its options.
 const MAX_UPPER: usize = 60;
@@ -117,13 +117,6 @@ pub enum Class {
     Indirect,
 }
 
-/// What the MAC can carry to the destination of [`Net::pending`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameLimits {
-    /// Octets of payload in one frame; 60 are needed at the least.
-    pub max_payload: usize,
-}
-
 /// The next frame, before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
@@ -131,21 +124,6 @@ pub struct Pending {
     pub dst: Address,
     /// Whether an acknowledgement is asked for: for all but broadcasts.
     pub ack: bool,
-    /// Names the datagram, for [`Net::handle_outcome`].
-    pub token: Token,
-    /// How it competes.
-    pub class: Class,
-}
-
-/// A frame's payload that was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameOut {
-    /// Link destination.
-    pub dst: Address,
-    /// Whether an acknowledgement is asked for: for all but broadcasts.
-    pub ack: bool,
-    /// Octets written.
-    pub len: usize,
     /// Names the datagram, for [`Net::handle_outcome`].
     pub token: Token,
     /// How it competes.
@@ -176,7 +154,7 @@ pub(crate) struct External<X> {
 }
 
 impl<X: Copy> External<X> {
-    fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         self.head.get(..usize::from(self.head_len)).unwrap_or_default()
     }
 
@@ -187,6 +165,11 @@ impl<X: Copy> External<X> {
         from: usize,
         out: &mut [u8],
     ) -> Result<(), Stale> {
+        if let (Some(at), Body::External { key, .. }) =
+            (from.checked_sub(usize::from(self.head_len)), self.body)
+        {
+            return source.read(key, at, out);
+        }
         let head = self.head().get(from..).unwrap_or_default();
         let own = head.len().min(out.len());
         let (Some(head), Some((first, rest))) = (head.get(..own), out.split_at_mut_checked(own))
@@ -196,12 +179,8 @@ impl<X: Copy> External<X> {
         copy(first, head);
         match self.body {
             _ if rest.is_empty() => Ok(()),
-            _ if rest.is_empty() => Ok(()),
             Body::None => Err(Stale),
-            Body::External { key, .. } => {
-                let at = from.saturating_add(own).saturating_sub(usize::from(self.head_len));
-                source.read(key, at, rest)
-            }
+            Body::External { key, .. } => source.read(key, 0, rest),
         }
     }
 }
@@ -224,10 +203,17 @@ pub(crate) struct Current {
     pub(crate) token: u32,
 }
 
-/// Why a frame could not be written.
-pub(crate) enum Refusal {
-    Stale,
-    NoRoom,
+impl Current {
+    /// Whether an acknowledgement is asked for.
+    pub(crate) fn ack(&self) -> bool {
+        self.next_hop != Address::BROADCAST
+    }
+
+    /// Its next frame.
+    pub(crate) fn pending(&self) -> Pending {
+        let Current { next_hop: dst, class, token, .. } = *self;
+        Pending { dst, ack: self.ack(), token: Token(token), class }
+    }
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
@@ -304,12 +290,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// polling: what is submitted or received in between may change the answer.
     pub fn pending(&self) -> Option<Pending> {
         let indirect = self.pending_indirect();
-        if indirect.is_some() || (self.current.is_none() && self.is_drained()) {
+        if indirect.is_some() {
             return indirect;
         }
-        let next = self.current.or_else(|| self.choose())?;
-        let Current { next_hop: dst, class, token, .. } = next;
-        Some(Pending { dst, ack: dst != Address::BROADCAST, token: Token(token), class })
+        match &self.current {
+            Some(current) => Some(current.pending()),
+            None if self.is_drained() => None,
+            None => self.choose().map(|current| current.pending()),
+        }
     }
 
     /// Whether nothing waits: the usual case, and this is asked at every turn of the loop.
@@ -319,34 +307,46 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// What is next if nothing is in progress.
     fn choose(&self) -> Option<Current> {
-        let slot = |queued: Queued, class| Current {
+        if let Some(queued) = self.control.front() {
+            return Some(self.of_slot(queued, Class::Control));
+        }
+        if self.external_was_last {
+            self.choose_queued().or_else(|| self.choose_external())
+        } else {
+            self.choose_external().or_else(|| self.choose_queued())
+        }
+    }
+
+    fn choose_queued(&self) -> Option<Current> {
+        self.output.front().map(|queued| self.of_slot(queued, Class::Data))
+    }
+
+    fn of_slot(&self, queued: Queued, class: Class) -> Current {
+        Current {
             origin: Origin::Slot(queued.packet),
             next_hop: queued.next_hop,
             class,
             total: u16::try_from(self.pool.get(queued.packet).len()).unwrap_or(u16::MAX),
             sent: 0,
             token: self.next_token,
-        };
-        if let Some(queued) = self.control.front() {
-            return Some(slot(queued, Class::Control));
         }
-        let external = self.external.as_ref().and_then(|external| match external.egress {
-            Egress::Radio(next_hop) => Some(Current {
-                origin: Origin::External,
-                next_hop,
-                class: Class::Data,
-                total: external.total,
-                sent: 0,
-                token: self.next_token,
-            }),
-            Egress::Host => None,
-        });
-        let queued = self.output.front().map(|queued| slot(queued, Class::Data));
-        if self.external_was_last { queued.or(external) } else { external.or(queued) }
+    }
+
+    fn choose_external(&self) -> Option<Current> {
+        let external = self.external.as_ref()?;
+        let Egress::Radio(next_hop) = external.egress else { return None };
+        Some(Current {
+            origin: Origin::External,
+            next_hop,
+            class: Class::Data,
+            total: external.total,
+            sent: 0,
+            token: self.next_token,
+        })
     }
 
     /// Makes what is next the datagram in progress.
-    fn begin(&mut self) -> Option<Current> {
+    pub(crate) fn begin(&mut self) -> Option<Current> {
         if self.current.is_none() {
             let chosen = self.choose()?;
             match (chosen.origin, chosen.class) {
@@ -365,7 +365,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.current
     }
 
-    fn end(&mut self, now: Instant) {
+    pub(crate) fn end(&mut self, now: Instant) {
         match self.current.take().map(|current| current.origin) {
             Some(Origin::Slot(packet)) => self.release(packet),
             Some(Origin::External) => self.external = None,
@@ -374,138 +374,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.note_departure(now);
     }
 
-    /// Writes the payload of the next frame, the one that [`Net::pending`] describes, to `buf`.
-    /// `None` if there is none, or if its datagram has turned out stale and was dropped: ask
-    /// [`Net::pending`] again. Nothing changes if `buf` is shorter than `limits.max_payload`, or
-    /// that is too little for any frame.
-    pub fn poll_frame(
-        &mut self,
-        now: Instant,
-        limits: FrameLimits,
-        source: &impl BodySource<X>,
-        buf: &mut [u8],
-    ) -> Option<FrameOut> {
-        let room = buf.get_mut(..limits.max_payload)?;
-        if let Some(frame) = self.poll_indirect(room, source) {
-            return frame;
-        }
-        let current = self.begin()?;
-        match self.write_frame(&current, source, room) {
-            Ok((len, sent)) => {
-                bump(&mut self.stats.frames_out);
-                if sent >= current.total {
-                    bump(&mut self.stats.packets_out);
-                    if let Some(key) = self.external_key() {
-                        self.finished.rotate_right(1);
-                        if let Some(newest) = self.finished.first_mut() {
-                            *newest = Some((current.token, key));
-                        }
-                    }
-                    self.end(now);
-                } else {
-                    self.current = Some(Current { sent, ..current });
-                }
-                let Current { next_hop: dst, class, token, .. } = current;
-                let ack = dst != Address::BROADCAST;
-                Some(FrameOut { dst, ack, len, token: Token(token), class })
-            }
-            Err(Refusal::NoRoom) => None,
-            Err(Refusal::Stale) => {
-                bump(&mut self.stats.stale);
-                self.end(now);
-                None
-            }
-        }
-    }
-
-    /// Writes one frame; its length, and how much of the packet is sent after it.
-    pub(crate) fn write_frame(
-        &self,
-        current: &Current,
-        source: &impl BodySource<X>,
-        room: &mut [u8],
-    ) -> Result<(usize, u16), Refusal> {
-        if current.sent == 0 {
-            return self.write_first(current, source, room);
-        }
-        let offset = Some(current.sent);
-        let (head, space) =
-            room.split_at_mut_checked(FragmentHeader::NEXT_LEN).ok_or(Refusal::NoRoom)?;
-        let rest = usize::from(current.total.saturating_sub(current.sent));
-        let len = if rest <= space.len() { rest } else { space.len() & !7 };
-        if len == 0 {
-            return Err(Refusal::NoRoom);
-        }
-        fragment(current, offset).emit(head).map_err(|_| Refusal::NoRoom)?;
-        let space = space.get_mut(..len).ok_or(Refusal::NoRoom)?;
-        self.read(current, source, usize::from(current.sent), space)?;
-        // At most 1280.
-        Ok((FragmentHeader::NEXT_LEN.saturating_add(len), current.sent.saturating_add(len as u16)))
-    }
-
-    fn write_first(
-        &self,
-        current: &Current,
-        source: &impl BodySource<X>,
-        room: &mut [u8],
-    ) -> Result<(usize, u16), Refusal> {
-        let head = match current.origin {
-            Origin::Slot(packet) => self.pool.get(packet),
-            Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),
-        };
-        let (src, contexts) = (self.config.link, self.contexts.as_slice());
-        let done = match sixlowpan::compress(head, src, current.next_hop, contexts, room) {
-            Ok(done) => done,
-            Err(kinglet_wire::Error::NoRoom(_)) => return Err(Refusal::NoRoom),
-            // Not a packet at all: cannot be, but would block the queue.
-            Err(_) => return Err(Refusal::Stale),
-        };
-        let total = usize::from(current.total);
-        let whole = done.written.saturating_add(total.saturating_sub(done.covered));
-        if let Some(body) = room.get_mut(done.written..whole) {
-            self.read(current, source, done.covered, body)?;
-            return Ok((whole, current.total));
-        }
-        let start = FragmentHeader::FIRST_LEN.saturating_add(done.written);
-        let space = room.len().checked_sub(start).ok_or(Refusal::NoRoom)?;
-        // RFC 4944, 5.3: the next offset, in the uncompressed packet, is a multiple of eight.
-        let sent = done.covered.saturating_add(space) & !7;
-        let body = sent.checked_sub(done.covered).ok_or(Refusal::NoRoom)?;
-        let end = start.saturating_add(body);
-        move_within(room, 0..done.written, FragmentHeader::FIRST_LEN).ok_or(Refusal::NoRoom)?;
-        fragment(current, None).emit(room).map_err(|_| Refusal::NoRoom)?;
-        let space = room.get_mut(start..end).ok_or(Refusal::NoRoom)?;
-        self.read(current, source, done.covered, space)?;
-        // At most 1280.
-        Ok((end, sent as u16))
-    }
-
-    fn read(
-        &self,
-        current: &Current,
-        source: &impl BodySource<X>,
-        from: usize,
-        out: &mut [u8],
-    ) -> Result<(), Refusal> {
-        match current.origin {
-            Origin::Slot(packet) => {
-                let end = from.saturating_add(out.len());
-                let octets = self.pool.get(packet).get(from..end).ok_or(Refusal::Stale)?;
-                copy(out, octets);
-                Ok(())
-            }
-            Origin::External => {
-                let external = self.external.as_ref().ok_or(Refusal::Stale)?;
-                external.read(source, from, out).map_err(|Stale| Refusal::Stale)
-            }
-        }
-    }
-
     /// Learns what became of a frame. A frame that was not delivered ends its datagram, as the rest
     /// would only waste the channel; but one for a child is offered again when that asks. Answers
     /// the key of external payload that has got lost so, once; as long as no more than
     /// [`FINISHED`] such datagrams have been written after it.
     pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
+        self.codec.handle_outcome(token, delivered);
         if self.indirect_outcome(now, token, delivered) || delivered {
             return None;
         }
@@ -520,15 +394,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// The key of the datagram in progress, if its payload is external.
-    fn external_key(&self) -> Option<X> {
+    pub(crate) fn external_key(&self) -> Option<X> {
         match (self.current?.origin, self.external.as_ref()?.body) {
             (Origin::External, Body::External { key, .. }) => Some(key),
             _ => None,
         }
     }
-}
-
-fn fragment(current: &Current, offset: Option<u16>) -> FragmentHeader {
-    // Tags count up (RFC 4944, 5.3): the token's lower half.
-    FragmentHeader { size: current.total, tag: current.token as u16, offset }
 }

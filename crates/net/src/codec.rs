@@ -1,0 +1,139 @@
+//! How headers are written in frames: a type of the plan ([`Sizes::Headers`]).
+//!
+//! The headers of a datagram are compressed once, when its first frame is asked about, and wait in
+//! [`Ready`] until that is written.
+
+use crate::config::Sizes;
+use crate::fragment::Refusal;
+use crate::net::Net;
+use crate::submit::{Current, External, Origin, Token};
+use core::marker::PhantomData;
+use kinglet_mem::Array;
+use kinglet_wire::Error;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::{
+    self, Compressed, Context, Decompressed, Integrity, MAX_COMPRESSED, NextHeader, UdpHeader,
+};
+
+/// Between which neighbours a frame goes, and what both of them know.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop<'a> {
+    /// Link source.
+    pub src: Address,
+    /// Link destination.
+    pub dst: Address,
+    /// The 6LoWPAN contexts, by identifier.
+    pub contexts: &'a [Option<Context>],
+}
+
+/// Compresses and expands the headers of datagrams.
+pub trait HeaderCompression {
+    /// Nothing is known of anybody yet.
+    const NEW: Self;
+
+    /// Compresses the headers at the start of `packet`, of the datagram that `token` names, into
+    /// `out`, which has [`MAX_COMPRESSED`] octets. Asked once for a datagram, unless its first
+    /// frame is sent again so much later that others came in between.
+    ///
+    /// # Errors
+    /// `packet` does not begin with an IPv6 header.
+    fn compress(
+        &mut self,
+        token: Token,
+        packet: &[u8],
+        hop: Hop<'_>,
+        out: &mut [u8],
+    ) -> Result<Compressed, Error>;
+
+    /// Expands the compressed headers at the start of `frame` into `out`. `datagram_size` is the
+    /// size of the whole packet, if that is more than this frame.
+    ///
+    /// # Errors
+    /// They cannot be expanded, or `out` is too short.
+    fn expand(
+        &mut self,
+        frame: &[u8],
+        hop: Hop<'_>,
+        datagram_size: Option<u16>,
+        out: &mut [u8],
+    ) -> Result<Decompressed, Error>;
+
+    /// Learns what became of a frame of the datagram that `token` names.
+    fn handle_outcome(&mut self, token: Token, delivered: bool);
+}
+
+/// LOWPAN_IPHC (RFC 6282), which remembers nothing. `N` is what it compresses behind the IPv6
+/// header; what neighbours have compressed and `N` does not know is discarded.
+#[derive(Debug)]
+pub struct Iphc<N = UdpHeader>(PhantomData<N>);
+
+impl<N: NextHeader> HeaderCompression for Iphc<N> {
+    const NEW: Self = Iphc(PhantomData);
+
+    fn compress(
+        &mut self,
+        _: Token,
+        packet: &[u8],
+        hop: Hop<'_>,
+        out: &mut [u8],
+    ) -> Result<Compressed, Error> {
+        sixlowpan::compress::<N>(packet, hop.src, hop.dst, hop.contexts, out)
+    }
+
+    fn expand(
+        &mut self,
+        frame: &[u8],
+        hop: Hop<'_>,
+        datagram_size: Option<u16>,
+        out: &mut [u8],
+    ) -> Result<Decompressed, Error> {
+        let Hop { src, dst, contexts } = hop;
+        let integrity = Integrity::None;
+        sixlowpan::decompress::<N>(frame, src, dst, contexts, datagram_size, integrity, out)
+    }
+
+    fn handle_outcome(&mut self, _: Token, _: bool) {}
+}
+
+/// The compressed headers of the datagram whose first frame is next.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// Whose they are.
+    token: Option<u32>,
+    octets: [u8; MAX_COMPRESSED],
+    written: u8,
+    /// Octets of the packet that they stand for.
+    pub(crate) covered: u8,
+}
+
+impl Ready {
+    pub(crate) const NONE: Ready =
+        Ready { token: None, octets: [0; MAX_COMPRESSED], written: 0, covered: 0 };
+
+    pub(crate) fn octets(&self) -> &[u8] {
+        self.octets.get(..usize::from(self.written)).unwrap_or_default()
+    }
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Compresses the headers of a datagram, unless they are.
+    pub(crate) fn prepare(&mut self, current: &Current) -> Result<(), Refusal> {
+        if self.ready.token == Some(current.token) {
+            return Ok(());
+        }
+        let head = match current.origin {
+            Origin::Slot(packet) => self.pool.get(packet),
+            Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),
+        };
+        let contexts = self.contexts.as_slice();
+        let hop = Hop { src: self.config.link, dst: current.next_hop, contexts };
+        self.ready.token = None;
+        let done = self.codec.compress(Token(current.token), head, hop, &mut self.ready.octets);
+        // Not a packet at all: cannot be, but would block the queue.
+        let done = done.map_err(|_| Refusal::Stale)?;
+        // At most 47 and 48.
+        (self.ready.written, self.ready.covered) = (done.written as u8, done.covered as u8);
+        self.ready.token = Some(current.token);
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! How a datagram is cut into frames: a type of the plan ([`Sizes::Fragmentation`]).
+
+use crate::config::Sizes;
+use crate::input::{Delivery, FrameIn};
+use crate::net::Net;
+use crate::stats::{Discard, bump};
+use crate::submit::{BodySource, Class, Current, Origin, Stale, Token};
+use kinglet_mem::copy;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::FragmentHeader;
+
+/// What the MAC can carry to the destination of [`Net::pending`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameLimits {
+    /// Octets of payload in one frame; 60 are needed at the least.
+    pub max_payload: usize,
+}
+
+/// A frame's payload that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameOut {
+    /// Link destination.
+    pub dst: Address,
+    /// Whether an acknowledgement is asked for: for all but broadcasts.
+    pub ack: bool,
+    /// Octets written.
+    pub len: usize,
+    /// Names the datagram, for [`Net::handle_outcome`].
+    pub token: Token,
+    /// How it competes.
+    pub class: Class,
+}
+
+/// Why a frame could not be written.
+pub(crate) enum Refusal {
+    Stale,
+    NoRoom,
+}
+
+/// A datagram that does not fit into one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Octets of the whole uncompressed packet.
+    pub size: u16,
+    /// Counts the datagrams.
+    pub tag: u16,
+}
+
+/// What goes into a frame behind the header of its fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Where it begins in the frame.
+    pub at: usize,
+    /// How many octets of the uncompressed packet follow, those that compressed headers stand for
+    /// not counted.
+    pub len: usize,
+}
+
+/// Cuts datagrams into frames, and takes fragments in.
+pub trait Fragmentation {
+    /// Octets in front of what a fragment but the first carries.
+    const NEXT_LEN: usize;
+
+    /// Writes the header of the first fragment to the start of `room`. Behind it come compressed
+    /// headers, `written` octets that stand for the first `covered` octets of the packet. `None` if
+    /// there is no room for both.
+    fn first(datagram: Datagram, written: usize, covered: usize, room: &mut [u8]) -> Option<Cut>;
+
+    /// Writes the header of the fragment that begins with octet `sent` of the packet. `None` if
+    /// there is no room for anything behind it.
+    fn next(datagram: Datagram, sent: u16, room: &mut [u8]) -> Option<Cut>;
+
+    /// Takes a fragment from the MAC.
+    ///
+    /// # Errors
+    /// Why it was discarded.
+    fn handle_fragment<S: Sizes, X: Copy>(
+        net: &mut Net<S, X>,
+        now: Instant,
+        frame: FrameIn<'_>,
+    ) -> Result<Option<Delivery>, Discard>;
+
+    /// When [`Fragmentation::handle_deadline`] wants to be called.
+    fn deadline<S: Sizes, X: Copy>(net: &Net<S, X>) -> Option<Instant>;
+
+    /// Gives up datagrams whose time is over.
+    fn handle_deadline<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant);
+}
+
+/// RFC 4944, 5.3: every hop reassembles the datagram (`reassembly.rs`), and the rest of one that
+/// has lost a fragment is not sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Rfc4944;
+
+impl Fragmentation for Rfc4944 {
+    const NEXT_LEN: usize = FragmentHeader::NEXT_LEN;
+
+    fn first(datagram: Datagram, written: usize, covered: usize, room: &mut [u8]) -> Option<Cut> {
+        let at = FragmentHeader::FIRST_LEN;
+        let space = room.len().checked_sub(at.saturating_add(written))?;
+        // The next offset, in the uncompressed packet, is a multiple of eight.
+        let len = (covered.saturating_add(space) & !7).checked_sub(covered)?;
+        let Datagram { size, tag } = datagram;
+        FragmentHeader { size, tag, offset: None }.emit(room).ok()?;
+        Some(Cut { at, len })
+    }
+
+    fn next(datagram: Datagram, sent: u16, room: &mut [u8]) -> Option<Cut> {
+        let at = FragmentHeader::NEXT_LEN;
+        let Datagram { size, tag } = datagram;
+        let (rest, space) = (usize::from(size.saturating_sub(sent)), room.len().checked_sub(at)?);
+        let len = if rest <= space { rest } else { space & !7 };
+        FragmentHeader { size, tag, offset: Some(sent) }.emit(room).ok()?;
+        (len > 0).then_some(Cut { at, len })
+    }
+
+    fn handle_fragment<S: Sizes, X: Copy>(
+        net: &mut Net<S, X>,
+        now: Instant,
+        frame: FrameIn<'_>,
+    ) -> Result<Option<Delivery>, Discard> {
+        net.reassemble(now, frame)
+    }
+
+    fn deadline<S: Sizes, X: Copy>(net: &Net<S, X>) -> Option<Instant> {
+        net.reassembly_deadline()
+    }
+
+    fn handle_deadline<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant) {
+        net.expire_reassemblies(now);
+    }
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Writes the payload of the next frame, the one that [`Net::pending`] describes, to `buf`.
+    /// `None` if there is none, or if its datagram has turned out stale and was dropped: ask
+    /// [`Net::pending`] again. Nothing changes if `buf` is shorter than `limits.max_payload`, or
+    /// that is too little for any frame.
+    pub fn poll_frame(
+        &mut self,
+        now: Instant,
+        limits: FrameLimits,
+        source: &impl BodySource<X>,
+        buf: &mut [u8],
+    ) -> Option<FrameOut> {
+        let room = buf.get_mut(..limits.max_payload)?;
+        if let Some(frame) = self.poll_indirect(room, source) {
+            return frame;
+        }
+        let current = self.begin()?;
+        match self.write_frame(&current, source, room) {
+            Ok((len, sent)) => {
+                bump(&mut self.stats.frames_out);
+                if sent >= current.total {
+                    self.finish(now, current.token);
+                } else if let Some(current) = &mut self.current {
+                    current.sent = sent;
+                }
+                let Current { next_hop: dst, class, token, .. } = current;
+                Some(FrameOut { dst, ack: current.ack(), len, token: Token(token), class })
+            }
+            Err(Refusal::NoRoom) => None,
+            Err(Refusal::Stale) => {
+                bump(&mut self.stats.stale);
+                self.end(now);
+                None
+            }
+        }
+    }
+
+    /// The last frame of the datagram in progress is written.
+    fn finish(&mut self, now: Instant, token: u32) {
+        bump(&mut self.stats.packets_out);
+        if let Some(key) = self.external_key() {
+            self.finished.rotate_right(1);
+            if let Some(newest) = self.finished.first_mut() {
+                *newest = Some((token, key));
+            }
+        }
+        self.end(now);
+    }
+
+    /// Writes one frame; its length, and how much of the packet is sent after it.
+    pub(crate) fn write_frame(
+        &mut self,
+        current: &Current,
+        source: &impl BodySource<X>,
+        room: &mut [u8],
+    ) -> Result<(usize, u16), Refusal> {
+        let (from, at, len) = match current.sent {
+            0 => self.write_headers(current, room)?,
+            sent => {
+                let cut = S::Fragmentation::next(datagram(current), sent, room);
+                let Cut { at, len } = cut.ok_or(Refusal::NoRoom)?;
+                (usize::from(sent), at, len)
+            }
+        };
+        let end = at.saturating_add(len);
+        self.read(current, source, from, room.get_mut(at..end).ok_or(Refusal::NoRoom)?)?;
+        // At most 1280.
+        Ok((end, from.saturating_add(len) as u16))
+    }
+
+    /// Begins the first frame of a datagram. The first octet of the packet that its headers do not
+    /// stand for, where in the frame that and those behind it belong, and how many there are.
+    fn write_headers(
+        &mut self,
+        current: &Current,
+        room: &mut [u8],
+    ) -> Result<(usize, usize, usize), Refusal> {
+        self.prepare(current)?;
+        let headers = self.ready.octets();
+        let (written, covered) = (headers.len(), usize::from(self.ready.covered));
+        let rest = usize::from(current.total).saturating_sub(covered);
+        let Cut { at, len } = if written.saturating_add(rest) <= room.len() {
+            Cut { at: 0, len: rest }
+        } else {
+            let cut = S::Fragmentation::first(datagram(current), written, covered, room);
+            cut.ok_or(Refusal::NoRoom)?
+        };
+        let end = at.saturating_add(written);
+        copy(room.get_mut(at..end).ok_or(Refusal::NoRoom)?, headers);
+        Ok((covered, end, len))
+    }
+
+    /// Whether all that is left of a datagram goes into a frame of `room` octets.
+    pub(crate) fn is_last_frame(&mut self, current: &Current, room: usize) -> bool {
+        let total = usize::from(current.total);
+        let (head, from) = match current.sent {
+            0 if self.prepare(current).is_err() => return true,
+            0 => (self.ready.octets().len(), self.ready.covered.into()),
+            sent => (S::Fragmentation::NEXT_LEN, sent.into()),
+        };
+        head.saturating_add(total.saturating_sub(from)) <= room
+    }
+
+    fn read(
+        &self,
+        current: &Current,
+        source: &impl BodySource<X>,
+        from: usize,
+        out: &mut [u8],
+    ) -> Result<(), Refusal> {
+        match current.origin {
+            Origin::Slot(packet) => {
+                let end = from.saturating_add(out.len());
+                let octets = self.pool.get(packet).get(from..end).ok_or(Refusal::Stale)?;
+                copy(out, octets);
+                Ok(())
+            }
+            Origin::External => {
+                let external = self.external.as_ref().ok_or(Refusal::Stale)?;
+                external.read(source, from, out).map_err(|Stale| Refusal::Stale)
+            }
+        }
+    }
+}
+
+const fn datagram(current: &Current) -> Datagram {
+    // Tags count up (RFC 4944, 5.3): the token's lower half.
+    Datagram { size: current.total, tag: current.token as u16 }
+}

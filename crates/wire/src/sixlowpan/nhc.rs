@@ -1,0 +1,136 @@
+//! LOWPAN_NHC: compression of what follows the IPv6 header (RFC 6282, 4).
+
+use super::cursor::{Reader, Writer};
+use super::iphc::{Compressed, Integrity};
+use crate::ipv6::{self, protocol};
+use crate::{Error, udp};
+
+/// What [`NextHeader::expand`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expanded {
+    /// The Next Header field of the IPv6 header.
+    pub next_header: u8,
+    /// Octets of the frame that were the compressed header.
+    pub consumed: usize,
+    /// Octets of header written.
+    pub written: usize,
+    /// Whether the checksum was elided.
+    pub checksum_elided: bool,
+}
+
+/// Which headers behind the IPv6 header are compressed; `()` is none.
+pub trait NextHeader {
+    /// Whether the header at the start of `upper`, which follows `header`, is compressed.
+    fn takes(header: &[u8; ipv6::HEADER_LEN], upper: &[u8]) -> bool;
+
+    /// Compresses that header.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`], and [`Error::Unsupported`] if it is not compressed.
+    fn compress(upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error>;
+
+    /// Expands the compressed header at the start of `frame`. `datagram_size` is the size of the
+    /// whole uncompressed packet from a fragment header; without one, the rest of `frame` is the
+    /// rest of the packet.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::Unsupported`], [`Error::NoRoom`], and [`Error::Invalid`] for
+    /// a `datagram_size` that is too small.
+    fn expand(
+        frame: &[u8],
+        datagram_size: Option<u16>,
+        integrity: Integrity,
+        out: &mut [u8],
+    ) -> Result<Expanded, Error>;
+}
+
+/// Everything stays as it is, and what a neighbour has compressed is refused.
+impl NextHeader for () {
+    fn takes(_: &[u8; ipv6::HEADER_LEN], _: &[u8]) -> bool {
+        false
+    }
+
+    fn compress(_: &[u8], _: &mut [u8]) -> Result<Compressed, Error> {
+        Err(Error::Unsupported("LOWPAN_NHC"))
+    }
+
+    fn expand(_: &[u8], _: Option<u16>, _: Integrity, _: &mut [u8]) -> Result<Expanded, Error> {
+        Err(Error::Unsupported("LOWPAN_NHC"))
+    }
+}
+
+/// The UDP header (RFC 6282, 4.3); checksums are never elided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpHeader;
+
+/// LOWPAN_NHC identifiers (RFC 6282, 4.2 and 4.3.3).
+const NHC_UDP: u8 = 0b1111_0000;
+const NHC_UDP_MASK: u8 = 0b1111_1000;
+const NHC_UDP_ELIDED: u8 = 0b100;
+
+impl NextHeader for UdpHeader {
+    /// Its length field must be derivable from the packet's.
+    fn takes(header: &[u8; ipv6::HEADER_LEN], upper: &[u8]) -> bool {
+        let [_, _, _, _, payload @ .., next_header, _] =
+            *header.first_chunk::<8>().unwrap_or(&[0; 8]);
+        let length = u16::from_be_bytes(payload);
+        next_header == protocol::UDP
+            && usize::from(length) >= udp::HEADER_LEN
+            && udp::Header::read(upper).is_ok_and(|udp| udp.length == length)
+    }
+
+    fn compress(upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error> {
+        let udp = udp::Header::read(upper)?;
+        let mut out = Writer { out, at: 0 };
+        let ([s1, s2], [d1, d2]) = (udp.src_port.to_be_bytes(), udp.dst_port.to_be_bytes());
+        if udp.src_port >> 4 == 0xF0B && udp.dst_port >> 4 == 0xF0B {
+            out.put(&[NHC_UDP | 0b11, (s2 & 0xF) << 4 | (d2 & 0xF)])?;
+        } else if s1 == 0xF0 {
+            out.put(&[NHC_UDP | 0b10, s2, d1, d2])?;
+        } else if d1 == 0xF0 {
+            out.put(&[NHC_UDP | 0b01, s1, s2, d2])?;
+        } else {
+            out.put(&[NHC_UDP, s1, s2, d1, d2])?;
+        }
+        out.put(&udp.checksum.to_be_bytes())?;
+        Ok(Compressed { written: out.at, covered: udp::HEADER_LEN })
+    }
+
+    fn expand(
+        frame: &[u8],
+        datagram_size: Option<u16>,
+        integrity: Integrity,
+        out: &mut [u8],
+    ) -> Result<Expanded, Error> {
+        let mut input = Reader { rest: frame };
+        let nhc = input.octet()?;
+        if nhc & NHC_UDP_MASK != NHC_UDP {
+            return Err(Error::Unsupported("LOWPAN_NHC"));
+        }
+        let (src_port, dst_port) = match nhc & 3 {
+            0 => (input.word()?, input.word()?),
+            1 => (input.word()?, 0xF000 | u16::from(input.octet()?)),
+            2 => (0xF000 | u16::from(input.octet()?), input.word()?),
+            _ => {
+                let ports = u16::from(input.octet()?);
+                (0xF0B0 | ports >> 4, 0xF0B0 | (ports & 0xF))
+            }
+        };
+        let checksum_elided = nhc & NHC_UDP_ELIDED != 0;
+        if checksum_elided && integrity == Integrity::None {
+            return Err(Error::Unsupported("elided UDP checksum"));
+        }
+        let checksum = if checksum_elided { 0 } else { input.word()? };
+        let written = udp::HEADER_LEN;
+        let length = match datagram_size {
+            Some(size) => usize::from(size).checked_sub(ipv6::HEADER_LEN),
+            None => Some(written.saturating_add(input.rest.len())),
+        };
+        let length = length.filter(|length| *length >= written);
+        let length = length.and_then(|length| u16::try_from(length).ok());
+        let length = length.ok_or(Error::Invalid("datagram_size"))?;
+        udp::Header { src_port, dst_port, length, checksum }.emit(out)?;
+        let consumed = frame.len().saturating_sub(input.rest.len());
+        Ok(Expanded { next_header: protocol::UDP, consumed, written, checksum_elided })
+    }
+}
