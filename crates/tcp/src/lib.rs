@@ -118,7 +118,7 @@ pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
 pub use conn::{SegmentLoss, State};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,
-    Sizes, Slot, TimeWait,
+    Readiness, Ready, Sizes, Slot, TimeWait,
 };
 pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
