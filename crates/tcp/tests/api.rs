@@ -369,7 +369,7 @@ proptest! {
 
 #[test]
 fn what_has_become_possible_is_told_once_and_again_after_it_was_used() {
-    let config = ConnectionConfig { mss: 100, send_buffer: 150, ..plain() };
+    let config = ConnectionConfig { mss: 150, send_buffer: 150, ..plain() };
     let (mut s, handle) = Script::server(config, Options::NONE);
     let only = |readable, writable, closed| {
         Some(Ready::Connection(handle, Readiness { readable, writable, closed }))
