@@ -14,7 +14,7 @@ use kinglet::tcp::congestion::NewReno;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, Peer};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Node, mac, net, tcp};
+use kinglet::{Config, Node, mac, net, polling, tcp};
 
 /// The memory plan: `kinglet::Mote` with rings of exactly `N` octets and one data frame.
 struct Plan<const N: usize, const MAP: usize>;
@@ -58,6 +58,11 @@ impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 2];
     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 2];
     type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 0];
+}
+
+impl<const N: usize, const MAP: usize> polling::Sizes for Plan<N, MAP> {
+    type Sources = [polling::Source; 0];
+    type Applications = [polling::Application; 0];
 }
 
 const PORT: u16 = 1;
@@ -117,7 +122,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
                 connection: connection(&setup),
                 ..ListenConfig::default()
             };
-            node.tcp_listen(PORT, listen).expect("a free listener");
+            node.streams().listen(PORT, listen).expect("a free listener");
         }
         let (writer, reader) = (Writer::new(&setup), Reader::new(&setup));
         KingletStation { node, role, setup, handle: None, in_radio: 0, writer, reader }
@@ -131,7 +136,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
                 return;
             }
             self.writer.peek(&mut data[..room]);
-            match self.node.tcp().send(handle, &data[..room]) {
+            match self.node.streams().send(handle, &data[..room]) {
                 Ok(0) | Err(_) => return,
                 Ok(count) => self.writer.took(count),
             }
@@ -140,7 +145,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
 
     fn read(&mut self, handle: Handle) {
         let mut data = [0; 512];
-        while let Ok(count) = self.node.tcp().recv(handle, &mut data)
+        while let Ok(count) = self.node.streams().recv(handle, &mut data)
             && count > 0
         {
             self.reader.check(&data[..count]);
@@ -161,7 +166,7 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
         if self.role == Role::Source {
             let to = address(Role::Sink, self.setup.short);
             let config = connection(&self.setup);
-            let handle = self.node.tcp_connect(Instant::from_micros(now), to, PORT, config);
+            let handle = self.node.streams().connect(Instant::from_micros(now), to, PORT, config);
             self.handle = Some(handle.expect("a free connection"));
         }
     }
@@ -176,7 +181,7 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
             self.node.handle_deadline(now);
         }
         if self.role == Role::Sink && self.handle.is_none() {
-            self.handle = self.node.tcp().accept(PORT);
+            self.handle = self.node.streams().accept(PORT);
         }
         match (self.role, self.handle) {
             (Role::Source, Some(handle)) => self.write(handle),

@@ -40,11 +40,13 @@ struct Received {
 pub struct UdpSocket {
     /// 0 if the place is free.
     port: u16,
+    /// [`Net::poll_ready`] has told of what waits.
+    told: bool,
     queue: Queue<[Option<Received>; BACKLOG], Received>,
 }
 
 impl Empty for UdpSocket {
-    const EMPTY: Self = UdpSocket { port: 0, queue: Queue::new() };
+    const EMPTY: Self = UdpSocket { port: 0, told: false, queue: Queue::new() };
 }
 
 impl UdpSocket {
@@ -125,6 +127,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     fn pop_received(&mut self, socket: UdpHandle) -> Option<Received> {
         let socket = self.sockets.as_mut_slice().get_mut(usize::from(socket.0))?;
+        socket.told = false;
         let received = socket.queue.pop()?;
         self.unread = self.unread.saturating_sub(1);
         Some(received)
@@ -178,6 +181,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let _ = self.pop_received(socket);
         self.release(packet);
         Ok(Some(UdpDatagram { src, src_port, dst, len }))
+    }
+
+    /// A socket with a datagram to read of which this has not told since the socket was last read;
+    /// `None` when all is told.
+    pub fn poll_ready(&mut self) -> Option<UdpHandle> {
+        let sockets = (0u8..=u8::MAX).zip(self.sockets.as_mut_slice());
+        let mut waiting = sockets.filter(|(_, it)| !it.told && it.queue.front().is_some());
+        let (index, socket) = waiting.next()?;
+        socket.told = true;
+        Some(UdpHandle(index))
     }
 
     pub(crate) fn udp_input(

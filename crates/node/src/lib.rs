@@ -65,13 +65,13 @@
 //! let prefix = "2001:db8::".parse().ok()?;
 //! // The identifier 0:ff:fe00:1 is that of short address 1, and costs nothing on the air.
 //! let address = "2001:db8::ff:fe00:1".parse().ok()?;
-//! node.net().add_address(InterfaceAddress { address, prefix_len: 64 }).ok()?;
+//! node.interface().add_address(InterfaceAddress { address, prefix_len: 64 }).ok()?;
 //! // A context that all nodes share lets the prefix shrink to four bits.
-//! node.net().set_context(0, Some(Context { prefix, len: 64 })).ok()?;
+//! node.interface().set_context(0, Some(Context { prefix, len: 64 })).ok()?;
 //! // Neighbours are reached directly, everybody else by way of node 2.
-//! node.net().add_route(Route { prefix, prefix_len: 64, via: NextHop::OnLink }).ok()?;
+//! node.interface().add_route(Route { prefix, prefix_len: 64, via: NextHop::OnLink }).ok()?;
 //! let (prefix, via) = ("::".parse().ok()?, NextHop::Link(Address::Short(2)));
-//! node.net().add_route(Route { prefix, prefix_len: 0, via }).ok()?;
+//! node.interface().add_route(Route { prefix, prefix_len: 0, via }).ok()?;
 //! # Some(())
 //! # };
 //! # assert!(fill().is_some());
@@ -114,31 +114,31 @@
 //! let peer = "fe80::ff:fe00:2".parse()?;
 //!
 //! // UDP: a socket is a port; datagrams wait in it, four at the most, until they are read.
-//! let from = client.net().udp_bind(0)?;
-//! let at = server.net().udp_bind(5683)?;
-//! client.net().udp_send(now, from, peer, 5683, b"21.5")?;
+//! let from = client.datagrams().bind(0)?;
+//! let at = server.datagrams().bind(5683)?;
+//! client.datagrams().send(now, from, peer, 5683, b"21.5")?;
 //!
 //! // TCP: `send` and `recv` move what can be moved now, and never wait.
-//! server.tcp_listen(80, ListenConfig::default())?;
-//! let up = client.tcp_connect(now, peer, 80, ConnectionConfig::DEFAULT)?;
-//! assert_eq!(client.tcp().send(up, b"hello")?, 5); // leaves when the connection stands
+//! server.streams().listen(80, ListenConfig::default())?;
+//! let up = client.streams().connect(now, peer, 80, ConnectionConfig::DEFAULT)?;
+//! assert_eq!(client.streams().send(up, b"hello")?, 5); // leaves when the connection stands
 //! // Constant data goes by reference: 50 KiB from flash, and not an octet of RAM to buffer them.
 //! static PAGE: [u8; 50 * 1024] = [b'.'; 50 * 1024];
-//! assert_eq!(client.tcp().send_static(up, &PAGE)?, PAGE.len());
+//! assert_eq!(client.streams().send_static(up, &PAGE)?, PAGE.len());
 //!
 //! let (mut down, mut text, mut datagram) = (None, Vec::new(), None);
 //! for _ in 0..1000 {
 //!     if client.tcp().state(up) == Some(State::Established) {
-//!         client.tcp().close(up)?; // a FIN after the last octet; reading goes on
+//!         client.streams().close(up)?; // a FIN after the last octet; reading goes on
 //!     }
 //!     carry(now, client, server);
 //!     carry(now, server, client);
 //!     let mut buf = [0; 1280];
-//!     if let Some(received) = server.net().udp_recv(at, &mut buf)? {
+//!     if let Some(received) = server.datagrams().recv(at, &mut buf)? {
 //!         datagram = Some(buf[..received.len].to_vec());
 //!     }
-//!     down = down.or_else(|| server.tcp().accept(80));
-//!     match down.map(|handle| server.tcp().recv(handle, &mut buf)) {
+//!     down = down.or_else(|| server.streams().accept(80));
+//!     match down.map(|handle| server.streams().recv(handle, &mut buf)) {
 //!         None | Some(Err(RecvError::WouldBlock)) => {}
 //!         Some(Ok(0)) => break, // the other end has closed
 //!         Some(Ok(len)) => text.extend_from_slice(&buf[..len]),
@@ -218,60 +218,25 @@
 //! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
 //! whose arrival empties the queues: have at least two more than you want to see waiting. A
 //! connection moves at most one buffer in a round trip; 2 KiB in 250 ms are 65 kb/s, about what one
-//! hop carries (TCPlp §6.3). A plan for a sensor with one connection that sends readings:
+//! hop carries (TCPlp §6.3). A plan for a sensor with one connection that sends readings, which
+//! names what differs from the smallest node ([`Lengths::SMALL`]):
 //!
 //! ```
-//! use kinglet::wire::sixlowpan::Context;
-//! use kinglet::{Config, Node, mac, net, radio::Capabilities, tcp};
-//! use kinglet::tcp::{Peer, congestion::NewReno};
+//! use kinglet::{Config, Node, radio::Capabilities};
 //!
-//! struct Sensor;
-//!
-//! impl mac::Sizes for Sensor {
-//!     type Queue = [mac::Slot; 3];
-//!     type Neighbours = [mac::Neighbour; 2];
-//!     type Peers = [mac::Peer; 0];
-//!     type Sleepers = [mac::Sleeper; 0];
-//!     type Cipher = mac::Tabled;
-//! }
-//!
-//! impl net::Sizes for Sensor {
-//!     type Storage = [u8; 640]; // larger packets are refused
-//!     type Packets = [net::Slot<Self::Storage>; 4];
-//!     type Reassembly = [Option<net::Partial>; 1];
-//!     type Output = [Option<net::Queued>; 2];
-//!     type Host = [Option<net::Queued>; 0];
-//!     type Children = [Option<net::Child>; 0];
-//!     type Indirect = [Option<net::Parked>; 0];
-//!     type Addresses = [Option<net::InterfaceAddress>; 1];
-//!     type Routes = [Option<net::Route>; 2];
-//!     type Neighbours = [Option<net::Neighbour>; 1];
-//!     type Contexts = [Option<Context>; 1];
-//!     type Routing = (); // static routes only; in a mesh: kinglet::Meshed<Self>
-//!     type Fragmentation = net::Rfc4944;
-//!     type Headers = net::Iphc;
-//!     type UdpSockets = [net::UdpSocket; 1];
-//! }
-//!
-//! impl tcp::Sizes for Sensor {
-//!     type Congestion = NewReno;
-//!     type SendBuffer = [u8; 1024];
-//!     type Pieces = [tcp::Piece; 0];
-//!     type ReceiveBuffer = [u8; 256];
-//!     type ReceiveMap = [u8; 256 / 8]; // a bit for each octet
-//!     type Features = tcp::Full;
-//!     type Segments = [tcp::SegmentRecord; 4]; // full ones in flight, and two
-//!     type Connections<K: Peer> = [tcp::Slot<K, Self>; 1];
-//!     type Listeners = [Option<tcp::Listener>; 0];
-//!     type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 1];
-//!     type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 1];
-//!     type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 1];
+//! kinglet::profile! {
+//!     struct Sensor {
+//!         storage: 640, // larger packets are refused
+//!         receive_buffer: 256,
+//!         listeners: 0,
+//!         udp_sockets: 0,
+//!     }
 //! }
 //!
 //! const CONFIG: Config = Config::new(1, [0; 8], 1, [1; 16]);
 //! static NODE: std::sync::Mutex<Node<Sensor>> = // in firmware: your critical-section cell
 //!     std::sync::Mutex::new(Node::new(CONFIG, Capabilities::NONE));
-//! assert!(size_of::<Node<Sensor>>() < 9 * 1024); // on a host; less where a pointer has 32 bits
+//! assert!(size_of::<Node<Sensor>>() < 8 * 1024); // on a host; less where a pointer has 32 bits
 //! ```
 //!
 //! # The defaults, and why
@@ -314,7 +279,9 @@
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
 //! | `drive.rs` | the loop around a node and its radio |
 //! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
-//! | `sockets.rs` | byte streams and datagrams by handle |
+//! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which have something to do |
+//! | `segments.rs` | how many link frames a segment spans |
+//! | `interface.rs` | addresses, routes, contexts |
 //! | `polling.rs` | when a node that sleeps asks its parent |
 //! | `profile.rs` | the memory plans |
 //! | `peer.rs` | what TCP calls a peer: a pair of IPv6 addresses |
@@ -329,22 +296,29 @@
 extern crate std;
 
 mod courtesy;
+mod datagrams;
 mod drive;
+mod interface;
 mod meshed;
 mod node;
 mod peer;
-mod polling;
+pub mod polling;
 mod profile;
+mod ready;
 mod routing;
-mod sockets;
+mod segments;
+mod streams;
 
+pub use datagrams::Datagrams;
+pub use interface::Interface;
 pub use meshed::{MESH_PORT, Meshed};
 pub use node::{Config, Info, Node, Stats};
 pub use peer::AddressPair;
 pub use polling::Polling;
-pub use profile::{BorderRouter, Mote, Profile, Router};
+pub use profile::{BorderRouter, Lengths, Mote, Profile, Router};
+pub use ready::Ready;
 pub use routing::{Change, MAX_MESSAGE, Message, Routing};
-pub use sockets::ConnectError;
+pub use streams::{ConnectError, Streams};
 
 pub use kinglet_mac as mac;
 pub use kinglet_mem as mem;

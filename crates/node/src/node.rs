@@ -9,7 +9,7 @@ use crate::peer::AddressPair;
 use crate::polling::{Poller, Polling};
 use crate::profile::Profile;
 use crate::routing::Routing;
-use crate::sockets::MAX_MSS;
+use crate::segments::MAX_MSS;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
@@ -114,10 +114,10 @@ pub struct Node<P: Profile> {
     pub(crate) net: Net<P, PayloadRef>,
     pub(crate) tcp: Endpoint<AddressPair, P>,
     /// TCP had nothing to send when it was last asked, and nothing has happened to it since: at
-    /// most turns of the loop it need not be asked. [`Node::tcp`], by which everything happens
-    /// to it, ends that.
+    /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
+    /// comes, ends that.
     pub(crate) tcp_is_quiet: bool,
-    poller: Poller,
+    poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
     /// The default route leads to the parent.
     has_parent: bool,
@@ -137,7 +137,7 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 
 impl<P: Profile> Node<P> {
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
-    /// 6LoWPAN contexts through [`Node::net`]. Nobody learns routes.
+    /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
     pub const fn new(config: Config, radio: Capabilities) -> Self {
         Node::with_routing(config, net::Routing::NONE, radio)
     }
@@ -203,9 +203,9 @@ impl<P: Profile> Node<P> {
         self.settle(now, result);
     }
 
-    /// What [`Node::tcp`] calls connections between these addresses. A `local` that is not this
-    /// node's makes one that is refused.
-    pub fn address_pair(&self, local: Ipv6Addr, remote: Ipv6Addr) -> AddressPair {
+    /// What TCP calls connections between these addresses. A `local` that is not this node's makes
+    /// one that is refused.
+    pub(crate) fn address_pair(&self, local: Ipv6Addr, remote: Ipv6Addr) -> AddressPair {
         AddressPair::new(self.net.own_index(local), local, remote)
     }
 
@@ -234,7 +234,7 @@ impl<P: Profile> Node<P> {
     fn unreachable(&mut self, peer: &AddressPair, segment: [u8; 8]) {
         let [a, b, c, d, seq @ ..] = segment;
         let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        self.tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
+        self.wake_tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
     }
 
     /// The next command for the radio. At most four before the next event, deadline or call of the
@@ -327,7 +327,7 @@ impl<P: Profile> Node<P> {
         self.routing_outcome(now, outcome);
         let token = net::Token(outcome.token.0);
         if let Some(payload) = self.net.handle_outcome(now, token, delivered) {
-            self.tcp().notify_lost(now, payload);
+            self.wake_tcp().notify_lost(now, payload);
         }
     }
 
@@ -450,7 +450,7 @@ impl<P: Profile> Node<P> {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);
-        self.tcp().handle_deadline(now);
+        self.wake_tcp().handle_deadline(now);
         self.ask_parent(now);
     }
 

@@ -30,6 +30,7 @@
 //! 1/8 of the time left until the transport would send again.
 
 use kinglet_mac::DataRequestOutcome;
+use kinglet_mem::{Array, Empty};
 use kinglet_net::TableFull;
 use kinglet_time::{Duration, Expected, Instant};
 
@@ -66,10 +67,14 @@ impl Polling {
     }
 }
 
-/// Connections with a due time of their own; further ones share these.
-const CONNECTIONS: usize = 2;
-/// Applications that expect something at a time.
-const APPLICATIONS: usize = 3;
+/// What a node that sleeps remembers of when answers come.
+pub trait Sizes {
+    /// Connections with a due time of their own; further ones share these. A node that has none
+    /// asks its parent for nothing: it never sleeps.
+    type Sources: Array<Source>;
+    /// Applications that expect something at a time ([`Node::expect`](crate::Node::expect)).
+    type Applications: Array<Application>;
+}
 
 /// Due times stay between these; the longer is far above any round trip that is worth waiting for.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -87,7 +92,7 @@ const NO_ROOM: Duration = Duration::from_millis(10);
 
 /// What one source expects, and what is known of when that comes.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+pub struct Source {
     expected: Option<Expected>,
     /// Since when something is, without a pause.
     began: Instant,
@@ -103,8 +108,8 @@ struct Source {
     settled: bool,
 }
 
-impl Source {
-    const NONE: Source = Source {
+impl Empty for Source {
+    const EMPTY: Source = Source {
         expected: None,
         began: Instant::ZERO,
         due: Duration::ZERO,
@@ -113,7 +118,9 @@ impl Source {
         early: false,
         settled: false,
     };
+}
 
+impl Source {
     /// Takes what is expected now. What was is here if that changes and the last data request has
     /// `found` something.
     fn observe(&mut self, now: Instant, expected: Option<Expected>, found: bool) {
@@ -194,7 +201,7 @@ struct Asked {
 
 /// What an application expects.
 #[derive(Clone, Copy, Debug)]
-struct Application {
+pub struct Application {
     /// Who it is, once there was one.
     who: Option<u16>,
     /// What it has said.
@@ -204,9 +211,11 @@ struct Application {
     source: Source,
 }
 
-impl Application {
-    const NONE: Application = Application { who: None, told: None, source: Source::NONE };
+impl Empty for Application {
+    const EMPTY: Application = Application { who: None, told: None, source: Source::EMPTY };
+}
 
+impl Application {
     /// Whether its place may be given to another.
     fn is_over(&self, now: Instant) -> bool {
         self.told.is_none_or(|told| told.until < now)
@@ -220,8 +229,9 @@ impl Application {
     }
 }
 
-/// The state of asking.
-pub(crate) struct Poller {
+/// The state of asking. It depends on the tables alone, so that profiles whose tables are alike share
+/// its code.
+pub(crate) struct Poller<C, A> {
     policy: Polling,
     parent: Option<u16>,
     /// A data request is under way.
@@ -240,11 +250,11 @@ pub(crate) struct Poller {
     /// When to ask next.
     next: Option<Instant>,
     /// TCP's.
-    connections: [Source; CONNECTIONS],
-    applications: [Application; APPLICATIONS],
+    connections: C,
+    applications: A,
 }
 
-impl Poller {
+impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
     pub(crate) const fn new(policy: Polling) -> Self {
         Poller {
             policy,
@@ -257,9 +267,8 @@ impl Poller {
             failures: 0,
             learning: false,
             next: None,
-            // Loops over their places would make the whole node pass over the stack.
-            connections: const { [Source::NONE; CONNECTIONS] },
-            applications: const { [Application::NONE; APPLICATIONS] },
+            connections: C::EMPTY,
+            applications: A::EMPTY,
         }
     }
 
@@ -306,18 +315,20 @@ impl Poller {
         who: u16,
         expected: Option<Expected>,
     ) -> Result<(), TableFull> {
-        let known = self.applications.iter().position(|it| it.who == Some(who));
+        let known = self.applications.as_slice().iter().position(|it| it.who == Some(who));
         let place = known.or_else(|| {
-            let places = self.applications.iter().enumerate();
+            let places = self.applications.as_slice().iter().enumerate();
             let free = places.filter(|(_, it)| expected.is_some() && it.is_over(now));
             // What others have learnt is kept as long as there is a place that nobody has had.
             free.min_by_key(|(_, it)| it.who.is_some()).map(|(index, _)| index)
         });
-        let Some(application) = place.and_then(|index| self.applications.get_mut(index)) else {
+        let Some(application) =
+            place.and_then(|index| self.applications.as_mut_slice().get_mut(index))
+        else {
             return if expected.is_some() { Err(TableFull) } else { Ok(()) };
         };
         if application.who != Some(who) {
-            *application = Application { who: Some(who), ..Application::NONE };
+            *application = Application { who: Some(who), ..Application::EMPTY };
         }
         application.told = expected;
         if !self.asking {
@@ -348,7 +359,7 @@ impl Poller {
             DataRequestOutcome::Received { more } => {
                 (self.failures, self.found, self.again) = (0, true, more);
                 self.observe(now, tcp);
-                for source in &mut self.connections {
+                for source in self.connections.as_mut_slice() {
                     source.partly |= source.asked > 0;
                 }
                 if more {
@@ -361,14 +372,14 @@ impl Poller {
             }
             DataRequestOutcome::TimedOut => self.fail(TIMEOUTS),
         }
-        for Application { told, source, .. } in &mut self.applications {
+        for Application { told, source, .. } in self.applications.as_mut_slice() {
             source.observe(now, *told, self.found);
         }
     }
 
     fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
-        let applications = self.applications.iter_mut().map(|it| &mut it.source);
-        self.connections.iter_mut().chain(applications)
+        let applications = self.applications.as_mut_slice().iter_mut().map(|it| &mut it.source);
+        self.connections.as_mut_slice().iter_mut().chain(applications)
     }
 
     /// What was asked says nothing of when the answer came. It is asked again, up to `most` times
@@ -399,17 +410,18 @@ impl Poller {
     }
 
     fn observe(&mut self, now: Instant, tcp: impl Iterator<Item = Option<Expected>>) {
-        let mut merged = [None::<Expected>; CONNECTIONS];
-        for (index, expected) in (0..CONNECTIONS).cycle().zip(tcp) {
+        let mut merged = C::EMPTY;
+        let merged = merged.as_mut_slice();
+        for (index, expected) in (0..C::LEN).cycle().zip(tcp) {
             let (Some(place), Some(expected)) = (merged.get_mut(index), expected) else { continue };
             // Of two that share a place, the one that is in more of a hurry.
             let sooner = |other: &Expected| expected.until < other.until;
-            if place.as_ref().is_none_or(sooner) {
-                *place = Some(expected);
+            if place.expected.as_ref().is_none_or(sooner) {
+                place.expected = Some(expected);
             }
         }
-        for (source, expected) in self.connections.iter_mut().zip(merged) {
-            source.observe(now, expected, self.found);
+        for (source, merged) in self.connections.as_mut_slice().iter_mut().zip(merged) {
+            source.observe(now, merged.expected, self.found);
         }
     }
 
@@ -421,8 +433,9 @@ impl Poller {
         let base = self.asked.last + self.policy.base();
         let mut next = base;
         if !self.learning {
-            let connections = self.connections.iter().map(|it| it.next(self.policy, &self.asked));
-            let applications = self.applications.iter().map(|it| it.next(self.policy, &self.asked));
+            let (policy, asked) = (self.policy, &self.asked);
+            let connections = self.connections.as_slice().iter().map(|it| it.next(policy, asked));
+            let applications = self.applications.as_slice().iter().map(|it| it.next(policy, asked));
             if let Some(due) = connections.chain(applications).flatten().reduce(Instant::min) {
                 next = if self.may_wait() { due } else { base.min(due) };
             }

@@ -1,7 +1,4 @@
-//! Memory plans: how many of everything a node has.
-//!
-//! A plan implements the `Sizes` traits of the layers, and that makes it a [`Profile`]. Copy
-//! one of these and change its lengths to make your own.
+//! Profiles: how many of everything a node has, and which of the layers' alternatives.
 //!
 //! What a place costs on a 32-bit core (a build for one checks it), and how many there are:
 //!
@@ -17,165 +14,400 @@
 //! | mesh: leaves | 16 | 0 | 16 | 32 |
 
 use crate::meshed::Meshed;
+use crate::polling;
 use crate::routing::Routing;
 use kinglet_mac as mac;
-use kinglet_mesh as mesh;
 use kinglet_net as net;
 use kinglet_tcp as tcp;
-use kinglet_tcp::Peer;
-use kinglet_tcp::congestion::NewReno;
 
-/// A memory plan for a whole node.
-pub trait Profile: mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes + Sized {}
+/// The type of a whole node: how long each table is, and which of the layers' alternatives it has.
+/// [`profile!`](crate::profile!) makes one from what differs from the smallest node.
+pub trait Profile:
+    mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes + polling::Sizes + Sized
+{
+}
 
-impl<T> Profile for T where T: mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes {}
+impl<T> Profile for T where
+    T: mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes + polling::Sizes
+{
+}
 
-/// A leaf with 32 KiB of RAM: two connections with the four-segment buffers of TCPlp §6.2 (1848
-/// octets, rounded up to 2 KiB).
-#[derive(Clone, Copy, Debug)]
-pub struct Mote;
+/// How long the tables of a [`Profile`] are, in places unless octets are said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Frames for the radio, one of them for control frames; 3 keep it busy.
+    pub frames: usize,
+    /// Neighbours with link statistics and duplicate rejection.
+    pub neighbours: usize,
+    /// Devices ever heard with link security: their frame counters.
+    pub peers: usize,
+    /// Neighbours that sleep and whose parent this node is.
+    pub children: usize,
+    /// Packets that wait for them: at least one for each.
+    pub indirect: usize,
+    /// Octets of a packet: 1280, IPv6's minimum MTU, unless larger ones are to be refused.
+    pub storage: usize,
+    /// Packets received, forwarded and sent, 4 to 255; TCP's own segments are not among them.
+    pub packets: usize,
+    /// Datagrams arriving in fragments at a time, at least 1.
+    pub reassemblies: usize,
+    /// Packets that wait for the radio.
+    pub output: usize,
+    /// Packets that wait for the host interface; 0 where there is none.
+    pub host: usize,
+    /// Own addresses beside the link-local ones.
+    pub addresses: usize,
+    /// Static routes.
+    pub routes: usize,
+    /// Static neighbours, for those whose IID does not tell the link address.
+    pub static_neighbours: usize,
+    /// 6LoWPAN contexts, at most 16.
+    pub contexts: usize,
+    /// Bound UDP ports, with four datagrams each; at most 255.
+    pub udp_sockets: usize,
+    /// Routers in range that a router of a [`Meshed`] keeps; 0 for a leaf.
+    pub mesh_neighbours: usize,
+    /// Other routers of the mesh; 0 for a leaf.
+    pub mesh_routes: usize,
+    /// Leaves that a router of the mesh keeps; 0 for a leaf.
+    pub mesh_leaves: usize,
+    /// TCP connections.
+    pub connections: usize,
+    /// Octets of a connection's send ring; 0 if it sends nothing but constant data.
+    pub send_buffer: usize,
+    /// Octets of a connection's receive ring, a multiple of 8.
+    pub receive_buffer: usize,
+    /// Stretches of constant data that a connection can have in its send queue at once.
+    pub pieces: usize,
+    /// Segments in flight, at most 255: two more than full ones fit into the send ring.
+    pub segments: usize,
+    /// Ports that accept connections.
+    pub listeners: usize,
+    /// Passive handshakes under way.
+    pub half_open: usize,
+    /// Connections in TIME-WAIT, at least 1.
+    pub time_wait: usize,
+    /// Servers of which a client remembers the Fast Open cookie; with 0 it does no Fast Open.
+    pub servers: usize,
+    /// Connections of which a node that sleeps learns when their answers come; with 0 it asks its
+    /// parent for nothing.
+    pub sources: usize,
+    /// Applications of which it learns the same ([`Node::expect`](crate::Node::expect)).
+    pub applications: usize,
+}
 
-/// A node that relays for others: more packets, more neighbours, the same two connections.
-#[derive(Clone, Copy, Debug)]
-pub struct Router;
+impl Lengths {
+    /// What [`profile!`](crate::profile!) begins with: a node that is always on, in a network of
+    /// static routes without link security, with one connection and one UDP port.
+    pub const SMALL: Lengths = Lengths {
+        frames: 3,
+        neighbours: 2,
+        peers: 0,
+        children: 0,
+        indirect: 0,
+        storage: 1280,
+        packets: 4,
+        reassemblies: 1,
+        output: 2,
+        host: 0,
+        addresses: 1,
+        routes: 2,
+        static_neighbours: 0,
+        contexts: 2,
+        udp_sockets: 1,
+        mesh_neighbours: 0,
+        mesh_routes: 0,
+        mesh_leaves: 0,
+        connections: 1,
+        send_buffer: 1024,
+        receive_buffer: 1024,
+        pieces: 0,
+        segments: 4,
+        listeners: 1,
+        half_open: 1,
+        time_wait: 1,
+        servers: 0,
+        sources: 0,
+        applications: 0,
+    };
+}
 
-/// A relay with an interface to a host beside its radio.
-#[derive(Clone, Copy, Debug)]
-pub struct BorderRouter;
+/// Makes a [`Profile`](crate::Profile): a struct, and what differs from a small node that is always
+/// on and has static routes, each with its name.
+///
+/// Lengths are the fields of [`Lengths`](crate::Lengths), and those that are not named are as in
+/// [`Lengths::SMALL`](crate::Lengths::SMALL). Types are
+///
+/// | name | chooses | else |
+/// |---|---|---|
+/// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
+/// | `cipher` | AES: [`mac::Tabled`](crate::mac::Tabled) or [`mac::Sliced`](crate::mac::Sliced) | `Tabled` |
+/// | `fragmentation` | how datagrams are cut: [`net::Rfc4944`](crate::net::Rfc4944) | the same |
+/// | `headers` | how headers are compressed: [`net::Iphc`](crate::net::Iphc) | the same |
+/// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
+/// | `features` | TCP's extensions: `tcp::Full`, `Usual`, `Small` or [one's own](crate::tcp::Features) | `Usual` |
+/// | `recovery` | `()`: New Reno by duplicates and timeouts, [no records](crate::tcp::LossRecovery) | RACK-TLP, PRR and undo, by `segments` records |
+///
+/// ```
+/// use kinglet::{Config, Node, radio::Capabilities, tcp::congestion::Cubic};
+///
+/// kinglet::profile! {
+///     /// One connection that sends readings, by large windows, to a host.
+///     pub struct Sensor {
+///         congestion: Cubic,
+///         send_buffer: 4096,
+///         receive_buffer: 256,
+///         segments: 11,
+///         storage: 640,
+///         listeners: 0,
+///         udp_sockets: 0,
+///     }
+/// }
+///
+/// let config = Config::new(1, [0; 8], 1, [1; 16]);
+/// let node: Node<Sensor> = Node::new(config, Capabilities::NONE);
+/// assert!(size_of_val(&node) < 12 * 1024); // on a host; less where a pointer has 32 bits
+/// ```
+///
+/// A name that there is not does not compile, and the compiler says which there are:
+///
+/// ```compile_fail,E0560
+/// kinglet::profile! { struct Sensor { conections: 1 } }
+/// ```
+#[macro_export]
+macro_rules! profile {
+    ($(#[$attribute:meta])* $visibility:vis struct $name:ident { $($entries:tt)* }) => {
+        $(#[$attribute])*
+        $visibility struct $name;
+        $crate::__profile!(@sort $name [] [] $($entries)*);
+    };
+}
 
-/// Implements the `Sizes` traits for a plan from its lengths.
-macro_rules! plan {
-    ($name:ident {
-        frames: $frames:literal, neighbours: $neighbours:literal, peers: $peers:literal,
-        packets: $packets:literal,
-        reassemblies: $reassemblies:literal, output: $output:literal, host: $host:literal,
-        cipher: $cipher:ident, children: $children:literal, indirect: $indirect:literal,
-        routers: $routers:literal, ways: $ways:literal, leaves: $leaves:literal,
-        routes: $routes:literal, udp: $udp:literal, connections: $connections:literal,
-        buffer: $buffer:literal, segments: $segments:literal, half_open: $half_open:literal,
-        listeners: $listeners:literal,
-    }) => {
-        impl mac::Sizes for $name {
-            type Queue = [mac::Slot; $frames];
-            type Neighbours = [mac::Neighbour; $neighbours];
-            type Peers = [mac::Peer; $peers];
-            type Sleepers = [mac::Sleeper; $children];
-            type Cipher = mac::$cipher;
+/// The parts of [`profile!`]. `@sort` takes the entries one by one, types into the first list and
+/// lengths into the second; `@implement` has them all; `@type` looks for one type in the list.
+///
+/// A new type takes a line in each of the three, and one in the table above.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __profile {
+    (@sort $name:ident $types:tt [$($lengths:tt)*]) => {
+        const _: () = {
+            // A name that is no field is an error here, and says so.
+            const LENGTHS: $crate::Lengths =
+                $crate::Lengths { $($lengths)* ..$crate::Lengths::SMALL };
+            $crate::__profile!(@implement $name LENGTHS $types);
+        };
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt routing: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {routing $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt cipher: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {cipher $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt congestion: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {congestion $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt fragmentation: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {fragmentation $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt headers: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {headers $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt features: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {features $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt recovery: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {recovery $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident $types:tt [$($lengths:tt)*] $key:ident: $length:expr $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name $types [$($lengths)* $key: $length,] $($($rest)*)?);
+    };
+
+    (@type routing $default:ty; {routing $type:ty} $($rest:tt)*) => { $type };
+    (@type cipher $default:ty; {cipher $type:ty} $($rest:tt)*) => { $type };
+    (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
+    (@type fragmentation $default:ty; {fragmentation $type:ty} $($rest:tt)*) => { $type };
+    (@type headers $default:ty; {headers $type:ty} $($rest:tt)*) => { $type };
+    (@type features $default:ty; {features $type:ty} $($rest:tt)*) => { $type };
+    (@type recovery $default:ty; {recovery $type:ty} $($rest:tt)*) => { $type };
+    (@type $key:ident $default:ty; $other:tt $($rest:tt)*) => {
+        $crate::__profile!(@type $key $default; $($rest)*)
+    };
+    (@type $key:ident $default:ty;) => { $default };
+
+    (@implement $name:ident $lengths:ident [$($types:tt)*]) => {
+        impl $crate::mac::Sizes for $name {
+            type Queue = [$crate::mac::Slot; $lengths.frames];
+            type Neighbours = [$crate::mac::Neighbour; $lengths.neighbours];
+            type Peers = [$crate::mac::Peer; $lengths.peers];
+            type Sleepers = [$crate::mac::Sleeper; $lengths.children];
+            type Cipher = $crate::__profile!(@type cipher $crate::mac::Tabled; $($types)*);
         }
 
-        impl net::Sizes for $name {
-            type Storage = [u8; 1280];
-            type Packets = [net::Slot<Self::Storage>; $packets];
-            type Reassembly = [Option<net::Partial>; $reassemblies];
-            type Output = [Option<net::Queued>; $output];
-            type Host = [Option<net::Queued>; $host];
-            type Children = [Option<net::Child>; $children];
-            type Indirect = [Option<net::Parked>; $indirect];
-            type Addresses = [Option<net::InterfaceAddress>; 2];
-            type Routes = [Option<net::Route>; $routes];
-            type Neighbours = [Option<net::Neighbour>; 2];
-            type Contexts = [Option<kinglet_wire::sixlowpan::Context>; 4];
-            type Routing = Meshed<Self>;
-            type Fragmentation = net::Rfc4944;
-            type Headers = net::Iphc;
-            type UdpSockets = [net::UdpSocket; $udp];
+        impl $crate::net::Sizes for $name {
+            type Storage = [u8; $lengths.storage];
+            type Packets = [$crate::net::Slot<Self::Storage>; $lengths.packets];
+            type Reassembly = [Option<$crate::net::Partial>; $lengths.reassemblies];
+            type Output = [Option<$crate::net::Queued>; $lengths.output];
+            type Host = [Option<$crate::net::Queued>; $lengths.host];
+            type Children = [Option<$crate::net::Child>; $lengths.children];
+            type Indirect = [Option<$crate::net::Parked>; $lengths.indirect];
+            type Addresses = [Option<$crate::net::InterfaceAddress>; $lengths.addresses];
+            type Routes = [Option<$crate::net::Route>; $lengths.routes];
+            type Neighbours = [Option<$crate::net::Neighbour>; $lengths.static_neighbours];
+            type Contexts = [Option<$crate::wire::sixlowpan::Context>; $lengths.contexts];
+            type Routing = $crate::__profile!(@type routing (); $($types)*);
+            type Fragmentation =
+                $crate::__profile!(@type fragmentation $crate::net::Rfc4944; $($types)*);
+            type Headers = $crate::__profile!(@type headers $crate::net::Iphc; $($types)*);
+            type UdpSockets = [$crate::net::UdpSocket; $lengths.udp_sockets];
         }
 
-        impl mesh::Sizes for $name {
-            type Neighbours = [Option<mesh::Neighbour>; $routers];
-            type Routes = [Option<mesh::Route>; $ways];
-            type Leaves = [Option<mesh::Leaf>; $leaves];
+        impl $crate::mesh::Sizes for $name {
+            type Neighbours = [Option<$crate::mesh::Neighbour>; $lengths.mesh_neighbours];
+            type Routes = [Option<$crate::mesh::Route>; $lengths.mesh_routes];
+            type Leaves = [Option<$crate::mesh::Leaf>; $lengths.mesh_leaves];
         }
 
-        impl tcp::Sizes for $name {
-            type Congestion = NewReno;
-            type SendBuffer = [u8; $buffer];
-            type Pieces = [tcp::Piece; 2];
-            type ReceiveBuffer = [u8; $buffer];
-            type ReceiveMap = [u8; $buffer / 8];
-            type Features = tcp::Full;
-            type Segments = [tcp::SegmentRecord; $segments];
-            type Connections<K: Peer> = [tcp::Slot<K, Self>; $connections];
-            type Listeners = [Option<tcp::Listener>; $listeners];
-            type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; $half_open];
-            type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; $half_open];
-            type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 1];
+        impl $crate::tcp::Sizes for $name {
+            type Congestion = $crate::__profile!(
+                @type congestion $crate::tcp::congestion::NewReno; $($types)*
+            );
+            type SendBuffer = [u8; $lengths.send_buffer];
+            type Pieces = [$crate::tcp::Piece; $lengths.pieces];
+            type ReceiveBuffer = [u8; $lengths.receive_buffer];
+            type ReceiveMap = [u8; $lengths.receive_buffer.div_ceil(8)];
+            type Features = $crate::__profile!(@type features $crate::tcp::Usual; $($types)*);
+            type Segments = $crate::__profile!(
+                @type recovery [$crate::tcp::SegmentRecord; $lengths.segments]; $($types)*
+            );
+            type Connections<K: $crate::tcp::Peer> =
+                [$crate::tcp::Slot<K, Self>; $lengths.connections];
+            type Listeners = [Option<$crate::tcp::Listener>; $lengths.listeners];
+            type HalfOpen<K: $crate::tcp::Peer> =
+                [Option<$crate::tcp::HalfOpen<K>>; $lengths.half_open];
+            type TimeWait<K: $crate::tcp::Peer> =
+                [Option<$crate::tcp::TimeWait<K>>; $lengths.time_wait];
+            type Servers<K: $crate::tcp::Peer> =
+                [Option<$crate::tcp::KnownServer<K>>; $lengths.servers];
+        }
+
+        impl $crate::polling::Sizes for $name {
+            type Sources = [$crate::polling::Source; $lengths.sources];
+            type Applications = [$crate::polling::Application; $lengths.applications];
         }
     };
 }
 
-plan!(Mote {
-    frames: 3,
-    neighbours: 4,
-    peers: 16,
-    packets: 5,
-    reassemblies: 2,
-    output: 3,
-    host: 0,
-    cipher: Tabled,
-    children: 0,
-    indirect: 0,
-    routers: 0,
-    ways: 0,
-    leaves: 0,
-    routes: 4,
-    udp: 2,
-    connections: 2,
-    buffer: 2048,
-    segments: 6,
-    half_open: 2,
-    listeners: 2,
-});
+profile! {
+    /// A leaf with 32 KiB of RAM: two connections with the four-segment buffers of TCPlp §6.2 (1848
+    /// octets, rounded up to 2 KiB).
+    #[derive(Clone, Copy, Debug)]
+    pub struct Mote {
+        routing: Meshed<Self>,
+        features: tcp::Full,
+        neighbours: 4,
+        peers: 16,
+        packets: 5,
+        reassemblies: 2,
+        output: 3,
+        addresses: 2,
+        routes: 4,
+        static_neighbours: 2,
+        contexts: 4,
+        udp_sockets: 2,
+        connections: 2,
+        send_buffer: 2048,
+        receive_buffer: 2048,
+        pieces: 2,
+        segments: 6,
+        listeners: 2,
+        half_open: 2,
+        time_wait: 2,
+        servers: 1,
+        sources: 2,
+        applications: 3,
+    }
+}
 
-plan!(Router {
-    frames: 4,
-    neighbours: 16,
-    peers: 32,
-    packets: 12,
-    reassemblies: 4,
-    output: 10,
-    host: 0,
-    cipher: Tabled,
-    children: 6,
-    indirect: 6,
-    routers: 12,
-    ways: 20,
-    leaves: 16,
-    routes: 16,
-    udp: 2,
-    connections: 2,
-    buffer: 2048,
-    segments: 6,
-    half_open: 2,
-    listeners: 2,
-});
+profile! {
+    /// A node that relays for others: more packets, more neighbours, the same two connections.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Router {
+        routing: Meshed<Self>,
+        features: tcp::Full,
+        frames: 4,
+        neighbours: 16,
+        peers: 32,
+        children: 6,
+        indirect: 6,
+        packets: 12,
+        reassemblies: 4,
+        output: 10,
+        addresses: 2,
+        routes: 16,
+        static_neighbours: 2,
+        contexts: 4,
+        udp_sockets: 2,
+        mesh_neighbours: 12,
+        mesh_routes: 20,
+        mesh_leaves: 16,
+        connections: 2,
+        send_buffer: 2048,
+        receive_buffer: 2048,
+        pieces: 2,
+        segments: 6,
+        listeners: 2,
+        half_open: 2,
+        time_wait: 2,
+        servers: 1,
+        sources: 2,
+        applications: 3,
+    }
+}
 
-plan!(BorderRouter {
-    frames: 4,
-    neighbours: 32,
-    peers: 64,
-    packets: 32,
-    reassemblies: 8,
-    output: 28,
-    host: 16,
-    cipher: Sliced,
-    children: 16,
-    indirect: 16,
-    routers: 16,
-    ways: 32,
-    leaves: 32,
-    routes: 64,
-    udp: 4,
-    connections: 4,
-    buffer: 4096,
-    segments: 11,
-    half_open: 4,
-    listeners: 2,
-});
+profile! {
+    /// A relay with an interface to a host beside its radio.
+    #[derive(Clone, Copy, Debug)]
+    pub struct BorderRouter {
+        routing: Meshed<Self>,
+        features: tcp::Full,
+        cipher: mac::Sliced,
+        frames: 4,
+        neighbours: 32,
+        peers: 64,
+        children: 16,
+        indirect: 16,
+        packets: 32,
+        reassemblies: 8,
+        output: 28,
+        host: 16,
+        addresses: 2,
+        routes: 64,
+        static_neighbours: 2,
+        contexts: 4,
+        udp_sockets: 4,
+        mesh_neighbours: 16,
+        mesh_routes: 32,
+        mesh_leaves: 32,
+        connections: 4,
+        send_buffer: 4096,
+        receive_buffer: 4096,
+        pieces: 2,
+        segments: 11,
+        listeners: 2,
+        half_open: 4,
+        time_wait: 4,
+        servers: 1,
+        sources: 2,
+        applications: 3,
+    }
+}
 
 // What places in the tables of MAC and mesh cost, as the table above says.
 #[cfg(target_pointer_width = "32")]
 const _: () = {
+    use kinglet_mesh as mesh;
     assert!(size_of::<mac::Slot>() == 152);
     assert!(size_of::<mac::Neighbour>() == 72);
     assert!(size_of::<mac::Peer>() == 12);

@@ -19,10 +19,12 @@ fn two_addresses(hop_limit: u8) -> Box<Node<BorderRouter>> {
     settings.net.hop_limit = hop_limit;
     let mut node = Box::new(Node::new(settings, usual()));
     for address in ADDRESSES {
-        node.net().add_address(InterfaceAddress { address: ip(address), prefix_len: 64 }).unwrap();
+        node.interface()
+            .add_address(InterfaceAddress { address: ip(address), prefix_len: 64 })
+            .unwrap();
     }
     let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
-    node.net().add_route(everywhere).unwrap();
+    node.interface().add_route(everywhere).unwrap();
     node
 }
 
@@ -47,8 +49,8 @@ fn syns(node: &mut Node<BorderRouter>, mut now: Instant) -> Vec<(u8, [u8; 16])> 
 fn a_local_address_that_is_asked_for_is_that_of_every_segment() {
     for local in ADDRESSES.map(ip) {
         let mut node = two_addresses(64);
-        let pair = node.address_pair(local, ip("2001:db8:3::3"));
-        node.tcp().connect(Instant::ZERO, pair, 80, Default::default()).unwrap();
+        let (remote, default) = (ip("2001:db8:3::3"), Default::default());
+        node.streams().connect_from(Instant::ZERO, local, remote, 80, default).unwrap();
         assert_eq!(syns(&mut node, Instant::ZERO), [(64, local.octets()); 2]);
     }
 }
@@ -58,7 +60,7 @@ fn a_local_address_that_is_asked_for_is_that_of_every_segment() {
 fn without_one_the_network_layer_chooses_it() {
     for (remote, local) in [("2001:db8:1::9", ADDRESSES[0]), ("2001:db8:2::9", ADDRESSES[1])] {
         let mut node = two_addresses(64);
-        node.tcp_connect(Instant::ZERO, ip(remote), 80, Default::default()).unwrap();
+        node.streams().connect(Instant::ZERO, ip(remote), 80, Default::default()).unwrap();
         assert_eq!(syns(&mut node, Instant::ZERO), [(64, ip(local).octets()); 2]);
     }
 }
@@ -68,7 +70,7 @@ fn without_one_the_network_layer_chooses_it() {
 fn the_hop_limit_is_the_configured_one() {
     for hop_limit in [1, 7, 255] {
         let mut node = two_addresses(hop_limit);
-        node.tcp_connect(Instant::ZERO, ip("2001:db8:3::3"), 80, Default::default()).unwrap();
+        node.streams().connect(Instant::ZERO, ip("2001:db8:3::3"), 80, Default::default()).unwrap();
         assert_eq!(syns(&mut node, Instant::ZERO)[0].0, hop_limit);
     }
 }
@@ -80,7 +82,7 @@ fn the_differentiated_services_field_is_the_applications_and_can_change() {
     let mut node = two_addresses(64);
     let mut settings = ConnectionConfig { diffserv: 46, ..ConnectionConfig::DEFAULT };
     let now = Instant::ZERO;
-    let handle = node.tcp_connect(now, ip("2001:db8:3::3"), 80, settings).unwrap();
+    let handle = node.streams().connect(now, ip("2001:db8:3::3"), 80, settings).unwrap();
     let mut packet = [0; 1280];
     let mut class = |node: &mut Node<BorderRouter>, at| {
         node.handle_deadline(at);
@@ -89,7 +91,7 @@ fn the_differentiated_services_field_is_the_applications_and_can_change() {
     };
     assert_eq!(class(&mut node, now), 46 << 2);
     settings.diffserv = 8;
-    node.tcp().configure(now, handle, &settings).unwrap();
+    node.streams().configure(now, handle, &settings).unwrap();
     assert_eq!(class(&mut node, now + Duration::from_secs(2)), 8 << 2);
 }
 
@@ -100,10 +102,10 @@ fn without_a_parent_there_is_no_way_to_it() {
         settings.mac.rx_on_when_idle = awake;
         let mut leaf = Box::new(Node::<BorderRouter>::new(settings, usual()));
         let address = InterfaceAddress { address: ip(ADDRESSES[0]), prefix_len: 64 };
-        leaf.net().add_address(address).unwrap();
-        let socket = leaf.net().udp_bind(7).unwrap();
+        leaf.interface().add_address(address).unwrap();
+        let socket = leaf.datagrams().bind(7).unwrap();
         let send = |leaf: &mut Node<BorderRouter>| {
-            leaf.net().udp_send(Instant::ZERO, socket, ip("2001:db8:3::3"), 7, b"")
+            leaf.datagrams().send(Instant::ZERO, socket, ip("2001:db8:3::3"), 7, b"")
         };
         assert_eq!(send(&mut leaf), Err(SendError::NoRoute));
         for parent in [1, 2] {
@@ -115,7 +117,7 @@ fn without_a_parent_there_is_no_way_to_it() {
         assert_eq!(send(&mut leaf), Err(SendError::NoRoute));
         // What somebody else has entered stays.
         let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
-        leaf.net().add_route(everywhere).unwrap();
+        leaf.interface().add_route(everywhere).unwrap();
         leaf.set_parent(Instant::ZERO, None).unwrap();
         assert_eq!(send(&mut leaf), Ok(()));
     }

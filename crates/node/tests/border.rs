@@ -20,8 +20,8 @@ fn outside() -> Ipv6Addr {
 fn host() -> Box<Node<BorderRouter>> {
     let mut host = Box::new(Node::new(config(99, 1), usual()));
     let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
-    host.net().add_address(InterfaceAddress { address: outside(), prefix_len: 64 }).unwrap();
-    host.net().add_route(everywhere).unwrap();
+    host.interface().add_address(InterfaceAddress { address: outside(), prefix_len: 64 }).unwrap();
+    host.interface().add_route(everywhere).unwrap();
     host
 }
 
@@ -30,8 +30,8 @@ fn network(loss: u32) -> World<BorderRouter> {
     let mut world = World::<BorderRouter>::new(2, usual(), loss, 3);
     let default = |via| Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via };
     let via = NextHop::Link(kinglet::wire::ieee802154::Address::Short(2));
-    world.nodes[0].net().add_route(default(via)).unwrap();
-    world.nodes[1].net().add_route(default(NextHop::Host)).unwrap();
+    world.nodes[0].interface().add_route(default(via)).unwrap();
+    world.nodes[1].interface().add_route(default(NextHop::Host)).unwrap();
     world
 }
 
@@ -70,15 +70,17 @@ fn a_mote_and_a_host_talk_tcp_through_the_border_router() {
     for loss in [0, 15] {
         let (mut world, mut host) = (network(loss), host());
         world.hosts_up = false;
-        host.tcp_listen(PORT, ListenConfig::default()).unwrap();
-        let mote =
-            world.nodes[0].tcp_connect(world.now, outside(), PORT, Default::default()).unwrap();
+        host.streams().listen(PORT, ListenConfig::default()).unwrap();
+        let mote = world.nodes[0]
+            .streams()
+            .connect(world.now, outside(), PORT, Default::default())
+            .unwrap();
         let mut server = None;
         let mut sources = [Source::new(1, 20_000), Source::new(2, 20_000)];
         let mut sinks = [Sink::new(1), Sink::new(2)];
         assert!(world.run(MINUTE * 10, |now, nodes| {
             while exchange(now, &mut nodes[1], &mut host) {}
-            server = server.or_else(|| host.tcp().accept(PORT));
+            server = server.or_else(|| host.streams().accept(PORT));
             let Some(server) = server else { return false };
             sources[0].step(&mut nodes[0], mote);
             sources[1].step(&mut host, server);
@@ -94,9 +96,9 @@ fn a_mote_and_a_host_talk_tcp_through_the_border_router() {
 fn marks_behind_the_border_router_reach_both_ends() {
     let (mut world, mut host) = (network(0), host());
     world.hosts_up = false;
-    host.tcp_listen(PORT, ListenConfig::default()).unwrap();
+    host.streams().listen(PORT, ListenConfig::default()).unwrap();
     let ecn = ConnectionConfig { ecn: true, ..ConnectionConfig::DEFAULT };
-    let mote = world.nodes[0].tcp_connect(world.now, outside(), PORT, ecn).unwrap();
+    let mote = world.nodes[0].streams().connect(world.now, outside(), PORT, ecn).unwrap();
     let mut server = None;
     let mut sources = [Source::new(1, 20_000), Source::new(2, 20_000)];
     let mut sinks = [Sink::new(1), Sink::new(2)];
@@ -110,7 +112,7 @@ fn marks_behind_the_border_router_reach_both_ends() {
                 packet[1] |= if *count % 4 == 0 { 0x10 } else { 0 };
             }
         }) {}
-        server = server.or_else(|| host.tcp().accept(PORT));
+        server = server.or_else(|| host.streams().accept(PORT));
         let Some(server) = server else { return false };
         sources[0].step(&mut nodes[0], mote);
         sources[1].step(&mut host, server);
@@ -127,11 +129,11 @@ fn marks_behind_the_border_router_reach_both_ends() {
 
 fn open_to_both(world: &mut World<BorderRouter>, host: &mut Node<BorderRouter>) -> [Handle; 2] {
     let listen = ListenConfig::default();
-    host.tcp_listen(PORT, listen).unwrap();
-    world.nodes[0].tcp_listen(PORT, listen).unwrap();
+    host.streams().listen(PORT, listen).unwrap();
+    world.nodes[0].streams().listen(PORT, listen).unwrap();
     let quick = ConnectionConfig { nagle: false, pacing: false, ..ConnectionConfig::DEFAULT };
     let handles = [outside(), global(1)]
-        .map(|to| world.nodes[1].tcp_connect(world.now, to, PORT, quick).unwrap());
+        .map(|to| world.nodes[1].streams().connect(world.now, to, PORT, quick).unwrap());
     assert!(world.run(MINUTE, |now, nodes| {
         while exchange(now, &mut nodes[1], host) {}
         handles.iter().all(|&handle| nodes[1].tcp().state(handle) == Some(State::Established))
@@ -146,26 +148,26 @@ fn a_silent_host_does_not_stop_the_radio_nor_a_radio_without_answers_the_host() 
     let [to_host, to_mote] = open_to_both(&mut world, &mut host);
     // Both connections want to send; the host is not asked for a while.
     for handle in [to_host, to_mote, to_host, to_mote] {
-        assert_eq!(world.nodes[1].tcp().send(handle, &[7; 900]), Ok(900));
+        assert_eq!(world.nodes[1].streams().send(handle, &[7; 900]), Ok(900));
     }
     let mut mote = None;
     assert!(
         world.run(MINUTE, |_, nodes| {
-            mote = mote.or_else(|| nodes[0].tcp().accept(PORT));
+            mote = mote.or_else(|| nodes[0].streams().accept(PORT));
             mote.is_some_and(|handle| nodes[0].tcp().can_recv(handle) == 1_800)
         }),
         "the silent host keeps the radio waiting"
     );
-    let server = host.tcp().accept(PORT).unwrap();
+    let server = host.streams().accept(PORT).unwrap();
     assert!(world.run(MINUTE, |now, nodes| {
         while exchange(now, &mut nodes[1], &mut host) {}
         host.tcp().can_recv(server) == 1_800
     }));
     // And with a radio that reaches nobody: one datagram at a time is tried and given up.
     world.air.set_loss(100);
-    assert_eq!(world.nodes[1].tcp().send(to_mote, &[7; 2_000]), Ok(2_000));
+    assert_eq!(world.nodes[1].streams().send(to_mote, &[7; 2_000]), Ok(2_000));
     world.run(Duration::from_millis(5), |_, _| false);
-    assert_eq!(world.nodes[1].tcp().send(to_host, &[7; 500]), Ok(500));
+    assert_eq!(world.nodes[1].streams().send(to_host, &[7; 500]), Ok(500));
     assert!(world.run(Duration::from_secs(2), |now, nodes| {
         while exchange(now, &mut nodes[1], &mut host) {}
         host.tcp().can_recv(server) == 2_300
@@ -179,7 +181,7 @@ fn a_drained_border_router_has_nothing_left() {
     let handles = open_to_both(&mut world, &mut host);
     let now = world.now;
     for handle in handles {
-        world.nodes[1].tcp().send(handle, &[7; 3_000]).unwrap();
+        world.nodes[1].streams().send(handle, &[7; 3_000]).unwrap();
     }
     let router = &mut world.nodes[1];
     let mut buf = [0; 1280];
@@ -194,7 +196,7 @@ fn a_short_buffer_changes_nothing() {
     let mut world = network(0);
     world.hosts_up = false;
     let now = world.now;
-    world.nodes[1].net().ping(now, outside(), 1, 1, &[0; 100]).unwrap();
+    world.nodes[1].datagrams().ping(now, outside(), 1, 1, &[0; 100]).unwrap();
     let mut buf = [0; 1280];
     assert_eq!(world.nodes[1].poll_host_packet(now, &mut buf[..147]), None);
     assert_eq!(world.nodes[1].poll_host_packet(now, &mut buf), Some(148));

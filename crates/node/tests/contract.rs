@@ -295,14 +295,14 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let mut node = node_routed::<BorderRouter>(1, 1, 9, capabilities, change, routing);
         let prefix = core::net::Ipv6Addr::UNSPECIFIED;
         let route = Route { prefix, prefix_len: 0, via: NextHop::Host };
-        node.net().add_route(route).unwrap();
+        node.interface().add_route(route).unwrap();
         match KIND {
             LEAF => node.set_parent(Instant::ZERO, Some(9)).unwrap(),
             PARENT => node.add_child(2).unwrap(),
             _ => {}
         }
-        let socket = node.net().udp_bind(7).unwrap();
-        node.tcp_listen(80, ListenConfig::default()).unwrap();
+        let socket = node.datagrams().bind(7).unwrap();
+        node.streams().listen(80, ListenConfig::default()).unwrap();
         Device { node: RefCell::new(node), socket, handles: Vec::new(), security }
     }
 
@@ -322,7 +322,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
                     adaptive_mss: dice & 512 != 0,
                     ..ConnectionConfig::DEFAULT
                 };
-                let opened = node.tcp_connect(now, to, 80, config);
+                let opened = node.streams().connect(now, to, 80, config);
                 if let Ok(handle) = opened {
                     self.handles.insert(0, handle);
                     self.handles.truncate(8);
@@ -330,18 +330,18 @@ impl<const KIND: u8> Subject for Device<KIND> {
                 format!("connect {opened:?}")
             }
             (1, _) => {
-                self.handles.splice(0..0, node.tcp().accept(80));
+                self.handles.splice(0..0, node.streams().accept(80));
                 format!("handles {:?}", self.handles)
             }
-            (2, Some(handle)) => format!("send {:?}", node.tcp().send(handle, &data)),
+            (2, Some(handle)) => format!("send {:?}", node.streams().send(handle, &data)),
             (3, Some(handle)) => {
-                format!("recv {:?}", node.tcp().recv(handle, &mut data.clone()))
+                format!("recv {:?}", node.streams().recv(handle, &mut data.clone()))
             }
-            (4, Some(handle)) if dice & 32 == 0 => format!("{:?}", node.tcp().close(handle)),
-            (4, Some(handle)) => format!("{:?}", node.tcp().abort(handle)),
-            (5, _) => format!("udp {:?}", node.net().udp_send(now, self.socket, to, 9, &data)),
-            (6, _) => format!("ping {:?}", node.net().ping(now, to, 1, 1, &data)),
-            (7, _) => format!("udp {:?}", node.net().udp_recv(self.socket, &mut data.clone())),
+            (4, Some(handle)) if dice & 32 == 0 => format!("{:?}", node.streams().close(handle)),
+            (4, Some(handle)) => format!("{:?}", node.streams().abort(handle)),
+            (5, _) => format!("udp {:?}", node.datagrams().send(now, self.socket, to, 9, &data)),
+            (6, _) => format!("ping {:?}", node.datagrams().ping(now, to, 1, 1, &data)),
+            (7, _) => format!("udp {:?}", node.datagrams().recv(self.socket, &mut data.clone())),
             (8, _) => {
                 node.handle_host_packet(now, &some_packet(random));
                 "host".to_owned()
@@ -392,7 +392,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
     }
 
     fn observe(&self) -> String {
-        let mut node = self.node.borrow_mut();
+        let node = self.node.borrow();
         let infos: Vec<_> = self.handles.iter().map(|&handle| node.tcp().info(handle)).collect();
         let (net, tcp) = (*node.net().stats(), *node.tcp().stats());
         let (info, stats, mac) = (node.info(), node.stats(), node.mac().stats());
@@ -435,7 +435,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
     /// Datagrams.
     fn offer_data(&mut self, now: Instant) -> Option<bool> {
         let node = self.node.get_mut();
-        Some(node.net().udp_send(now, self.socket, global(9), 9, &[0; 60]).is_ok())
+        Some(node.datagrams().send(now, self.socket, global(9), 9, &[0; 60]).is_ok())
     }
 
     /// A segment in one frame, which the full queues must not keep away from TCP.

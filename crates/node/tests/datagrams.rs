@@ -14,21 +14,21 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// back.
 fn echoed<P: Profile>(world: &mut World<P>, to: core::net::Ipv6Addr, len: usize) -> u32 {
     let last = world.nodes.len() - 1;
-    let client = world.nodes[0].net().udp_bind(0).unwrap();
-    let server = world.nodes[last].net().udp_bind(7).unwrap();
+    let client = world.nodes[0].datagrams().bind(0).unwrap();
+    let server = world.nodes[last].datagrams().bind(7).unwrap();
     let (mut sent, mut came, mut due) = (0u32, 0u32, world.now);
     let payload = |n: u32| (0..len).map(|i| (i as u32 * 7 + n) as u8).collect::<Vec<_>>();
     world.run(MINUTE, |now, nodes| {
         let mut buf = [0; 1280];
         if sent < 20 && now >= due {
-            nodes[0].net().udp_send(now, client, to, 7, &payload(sent)).unwrap();
+            nodes[0].datagrams().send(now, client, to, 7, &payload(sent)).unwrap();
             (sent, due) = (sent + 1, now + Duration::from_millis(500));
         }
-        while let Ok(Some(got)) = nodes[last].net().udp_recv(server, &mut buf) {
+        while let Ok(Some(got)) = nodes[last].datagrams().recv(server, &mut buf) {
             let (src, port) = (got.src, got.src_port);
-            nodes[last].net().udp_send(now, server, src, port, &buf[..got.len]).unwrap();
+            nodes[last].datagrams().send(now, server, src, port, &buf[..got.len]).unwrap();
         }
-        while let Ok(Some(got)) = nodes[0].net().udp_recv(client, &mut buf) {
+        while let Ok(Some(got)) = nodes[0].datagrams().recv(client, &mut buf) {
             assert_eq!((got.src, got.src_port, got.len), (to, 7, len));
             let n = (0..20).find(|&n| payload(n) == buf[..len]);
             assert!(n.is_some(), "a datagram came back changed");
@@ -78,10 +78,10 @@ fn radios_that_do_nothing_by_themselves_serve_as_well() {
 fn pings_are_answered_over_one_hop_and_two() {
     for (to, hop_limit) in [(local(2), 64), (global(2), 64), (global(3), 63)] {
         let mut world = World::<Mote>::new(3, usual(), 0, 4);
-        world.nodes[0].net().ping(world.now, to, 5, 6, &[0; 200]).unwrap();
+        world.nodes[0].datagrams().ping(world.now, to, 5, 6, &[0; 200]).unwrap();
         let mut reply = None;
         assert!(world.run(MINUTE, |_, nodes| {
-            reply = nodes[0].net().poll_echo_reply();
+            reply = nodes[0].datagrams().poll_echo_reply();
             reply.is_some()
         }));
         let reply = reply.unwrap();
@@ -96,8 +96,8 @@ fn frames_to_the_extended_address_arrive_also_where_a_short_one_is_in_use() {
     let to = core::net::Ipv6Addr::new(0xFE80, 0, 0, 0, 2, 0x202, 0x202, 0x202);
     let mut world = World::<Mote>::new(2, usual(), 0, 5);
     assert!(world.nodes[1].is_own(to));
-    world.nodes[0].net().ping(world.now, to, 5, 6, &[]).unwrap();
-    assert!(world.run(MINUTE, |_, nodes| nodes[0].net().poll_echo_reply().is_some()));
+    world.nodes[0].datagrams().ping(world.now, to, 5, 6, &[]).unwrap();
+    assert!(world.run(MINUTE, |_, nodes| nodes[0].datagrams().poll_echo_reply().is_some()));
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn a_packet_that_no_frame_has_room_for_is_given_up_instead_of_tried_for_ever() {
     let now = kinglet::time::Instant::from_secs(1);
     // Some ten octets are left, and without a context the addresses alone take 32.
     let (address, via) = (global(1), NextHop::Link(Address::Short(2)));
-    node.net().add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
-    node.net().add_route(Route { prefix: global(0), prefix_len: 64, via }).unwrap();
-    node.net().ping(now, global(2), 1, 1, &[0; 400]).unwrap();
-    let handle = node.tcp_connect(now, global(2), 80, Default::default()).unwrap();
+    node.interface().add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
+    node.interface().add_route(Route { prefix: global(0), prefix_len: 64, via }).unwrap();
+    node.datagrams().ping(now, global(2), 1, 1, &[0; 400]).unwrap();
+    let handle = node.streams().connect(now, global(2), 80, Default::default()).unwrap();
     assert!(matches!(
         node.poll_radio(now).map(|submission| submission.command),
         Some(kinglet::radio::Command::Receive { .. })

@@ -76,19 +76,19 @@ impl Two {
 fn an_application_needs_no_other_call_than_drive() {
     let mut two = Two::new();
     let config = ListenConfig { backlog: 1, ..ListenConfig::default() };
-    two.nodes[1].tcp_listen(80, config).unwrap();
+    two.nodes[1].streams().listen(80, config).unwrap();
     let default = ConnectionConfig::DEFAULT;
-    let client = two.nodes[0].tcp_connect(two.now, global(2), 80, default).unwrap();
+    let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     for _ in 0..50 {
         two.turn();
     }
     assert_eq!(two.nodes[0].tcp().state(client), Some(State::Established));
-    let server = two.nodes[1].tcp().accept(80).unwrap();
-    two.nodes[0].tcp().send(client, &[7; 1500]).unwrap();
+    let server = two.nodes[1].streams().accept(80).unwrap();
+    two.nodes[0].streams().send(client, &[7; 1500]).unwrap();
     let (mut received, mut buffer) = (0, [0; 512]);
     for _ in 0..2000 {
         two.turn();
-        received += two.nodes[1].tcp().recv(server, &mut buffer).unwrap_or(0);
+        received += two.nodes[1].streams().recv(server, &mut buffer).unwrap_or(0);
     }
     assert_eq!(received, 1500);
 }
@@ -98,7 +98,7 @@ fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for
     let mut two = Two::new();
     let default = ConnectionConfig::DEFAULT;
     assert_eq!(two.turn(), [None, None], "nothing to do");
-    two.nodes[0].tcp_connect(two.now, global(2), 80, default).unwrap();
+    two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     let start = two.now;
     let [first, second] = two.turn();
     assert!(first.is_some_and(|at| at > start), "a transmission that may get lost: {first:?}");
@@ -112,7 +112,7 @@ fn a_refused_transmission_is_told_and_comes_again() {
     let mut two = Two::new();
     two.radios[0].refuses = true;
     let default = ConnectionConfig::DEFAULT;
-    two.nodes[0].tcp_connect(two.now, global(2), 80, default).unwrap();
+    two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     let heard = |two: &mut Two| (0..50).filter(|_| two.turn()[1].is_some()).count();
     assert!(heard(&mut two) > 0, "the SYN");
     assert_eq!(two.nodes[0].stats().refused_commands, 1);

@@ -100,9 +100,9 @@ fn settings(mss: u16, buffers: u16) -> ConnectionConfig {
 fn survive<P: Profile>(calls: Vec<Call>, capabilities: Capabilities) {
     let mut node = node::<P>(1, 1, 2, capabilities);
     let prefix = core::net::Ipv6Addr::UNSPECIFIED;
-    node.net().add_route(Route { prefix, prefix_len: 0, via: NextHop::Host }).unwrap();
-    let socket = node.net().udp_bind(7).unwrap();
-    node.tcp_listen(80, ListenConfig::default()).unwrap();
+    node.interface().add_route(Route { prefix, prefix_len: 0, via: NextHop::Host }).unwrap();
+    let socket = node.datagrams().bind(7).unwrap();
+    node.streams().listen(80, ListenConfig::default()).unwrap();
     let outside = "2001:db8:1::1".parse().unwrap();
     let (mut now, mut handle) = (Instant::from_secs(1), None);
     let receive = |node: &mut Node<P>, now, frame: &[u8]| {
@@ -134,18 +134,19 @@ fn survive<P: Profile>(calls: Vec<Call>, capabilities: Capabilities) {
             Call::Drain => drain(now, &mut node),
             Call::Connect(mss, buffers, far) => {
                 let to = if far { outside } else { global(2) };
-                handle = node.tcp_connect(now, to, 80, settings(mss, buffers)).ok().or(handle);
+                handle =
+                    node.streams().connect(now, to, 80, settings(mss, buffers)).ok().or(handle);
             }
-            Call::Accept => handle = node.tcp().accept(80).or(handle),
-            Call::Send(len) => drop(handle.map(|h| node.tcp().send(h, &vec![1; len]))),
-            Call::Receive(len) => drop(handle.map(|h| node.tcp().recv(h, &mut vec![0; len]))),
-            Call::Close => drop(handle.map(|h| node.tcp().close(h))),
-            Call::Abort => drop(handle.map(|h| node.tcp().abort(h))),
+            Call::Accept => handle = node.streams().accept(80).or(handle),
+            Call::Send(len) => drop(handle.map(|h| node.streams().send(h, &vec![1; len]))),
+            Call::Receive(len) => drop(handle.map(|h| node.streams().recv(h, &mut vec![0; len]))),
+            Call::Close => drop(handle.map(|h| node.streams().close(h))),
+            Call::Abort => drop(handle.map(|h| node.streams().abort(h))),
             Call::Datagram(len) => {
-                let _ = node.net().udp_send(now, socket, global(2), 7, &vec![0; len]);
-                let _ = node.net().udp_recv(socket, &mut vec![0; len]);
+                let _ = node.datagrams().send(now, socket, global(2), 7, &vec![0; len]);
+                let _ = node.datagrams().recv(socket, &mut vec![0; len]);
             }
-            Call::Ping(len) => drop(node.net().ping(now, outside, 1, 1, &vec![0; len])),
+            Call::Ping(len) => drop(node.datagrams().ping(now, outside, 1, 1, &vec![0; len])),
             // Seldom minutes, mostly less than a frame's time.
             Call::Wait(time) if time.is_multiple_of(8) => {
                 now += Duration::from_micros(time % 100_000_000);
@@ -165,13 +166,13 @@ fn recovers<P: Profile>(now: Instant, node: Box<Node<P>>, capabilities: Capabili
     world.nodes[0].handle_radio(now, Event::Missed, &mut []);
     world.air.listen(0);
     let answered = world.run(Duration::from_secs(600), |now, nodes| {
-        while let Some(reply) = nodes[1].net().poll_echo_reply() {
+        while let Some(reply) = nodes[1].datagrams().poll_echo_reply() {
             if (reply.ident, reply.seq) == (77, 78) {
                 return true;
             }
         }
         if nodes[1].info().mac.slots_used == 0 {
-            nodes[1].net().ping(now, global(1), 77, 78, &[]).unwrap();
+            nodes[1].datagrams().ping(now, global(1), 77, 78, &[]).unwrap();
         }
         false
     });

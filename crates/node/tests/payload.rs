@@ -53,14 +53,15 @@ fn connected(now: Instant, mss: u16) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
     let config = unpaced(mss);
     nodes[1]
-        .tcp_listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
+        .streams()
+        .listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
         .unwrap();
-    let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
+    let client = nodes[0].streams().connect(now, global(2), 80, config).unwrap();
     for from in [0, 1, 0] {
         let frame = pull(now, &mut nodes[from]).unwrap();
         give(now, &mut nodes[1 - from], &frame);
     }
-    let server = nodes[1].tcp().accept(80).unwrap();
+    let server = nodes[1].streams().accept(80).unwrap();
     assert_eq!(nodes[0].tcp().state(client), Some(State::Established));
     (nodes, [client, server])
 }
@@ -89,7 +90,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     let octets = |range: core::ops::Range<usize>| range.map(|i| pattern(1, i)).collect::<Vec<_>>();
     // One full segment reaches the peer, whose acknowledgement stays behind.
     let segment = 1_208;
-    assert_eq!(nodes[0].tcp().send(client, &octets(0..segment)), Ok(segment));
+    assert_eq!(nodes[0].streams().send(client, &octets(0..segment)), Ok(segment));
     let mut sent = BTreeMap::new();
     while let Some(frame) = pull(now, &mut nodes[0]) {
         let (header, octets) = fragment(&frame).unwrap();
@@ -98,7 +99,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     }
     assert!(sent.len() > 10);
     let mut read = vec![0; 4_000];
-    assert_eq!(nodes[1].tcp().recv(server, &mut read), Ok(segment));
+    assert_eq!(nodes[1].streams().recv(server, &mut read), Ok(segment));
     now += Duration::from_millis(150);
     nodes[1].handle_deadline(now);
     let ack = pull(now, &mut nodes[1]).unwrap();
@@ -111,7 +112,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     // Now the acknowledgement comes, and the application fills the ring with something else.
     give(now, &mut nodes[0], &ack);
     assert_eq!(nodes[0].tcp().info(client).unwrap().bytes_in_flight, 0);
-    assert_eq!(nodes[0].tcp().send(client, &octets(segment..segment + 2_000)), Ok(2_000));
+    assert_eq!(nodes[0].streams().send(client, &octets(segment..segment + 2_000)), Ok(2_000));
     let mut old = again;
     let mut new = Vec::new();
     while let Some(frame) = pull(now, &mut nodes[0]) {
@@ -129,7 +130,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     assert_eq!(nodes[0].net().stats().stale, 1);
     // The peer has every octet as it was written.
     old.iter().chain(&new).for_each(|frame| give(now, &mut nodes[1], frame));
-    let len = nodes[1].tcp().recv(server, &mut read[segment..]).unwrap();
+    let len = nodes[1].streams().recv(server, &mut read[segment..]).unwrap();
     assert!(len >= 1_208);
     assert_eq!(read[..segment + len], octets(0..segment + len));
 }
@@ -140,7 +141,7 @@ fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
     let (mut nodes, [client, server]) = connected(now, 1220);
     let before = nodes[0].tcp().info(client).unwrap();
     let octets: Vec<u8> = (0..1_000).map(|i| pattern(1, i)).collect();
-    assert_eq!(nodes[0].tcp().send(client, &octets), Ok(1_000));
+    assert_eq!(nodes[0].streams().send(client, &octets), Ok(1_000));
     let first = pull(now, &mut nodes[0]).unwrap();
     give(now, &mut nodes[1], &first);
     let tag = fragment(&first).unwrap().0.tag;
@@ -156,7 +157,7 @@ fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
     }
     assert!(tries > 0);
     let mut read = [0; 1_000];
-    assert_eq!(nodes[1].tcp().recv(server, &mut read), Ok(1_000));
+    assert_eq!(nodes[1].streams().recv(server, &mut read), Ok(1_000));
     assert_eq!(read[..], octets);
     let info = nodes[0].tcp().info(client).unwrap();
     assert_eq!((info.cwnd, info.ssthresh), (before.cwnd, before.ssthresh), "no congestion");
@@ -168,7 +169,7 @@ fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
 fn a_reboot_changes_the_tag_of_the_first_datagram() {
     let tag = |boot| {
         let mut node = node::<Mote>(1, boot, 2, radio());
-        node.net().ping(Instant::from_secs(1), global(2), 1, 1, &[0; 500]).unwrap();
+        node.datagrams().ping(Instant::from_secs(1), global(2), 1, 1, &[0; 500]).unwrap();
         fragment(&pull(Instant::from_secs(1), &mut node).unwrap()).unwrap().0.tag
     };
     let tags: std::collections::BTreeSet<_> = (0..100).map(tag).collect();
@@ -198,19 +199,17 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         let mss = nodes[0].mss_for_frames(global(2), frames).unwrap();
         let config = unpaced(mss);
         nodes[1]
-            .tcp_listen(
-                80,
-                ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() },
-            )
+            .streams()
+            .listen(80, ListenConfig { backlog: 1, connection: config, ..ListenConfig::default() })
             .unwrap();
-        let client = nodes[0].tcp_connect(now, global(2), 80, config).unwrap();
+        let client = nodes[0].streams().connect(now, global(2), 80, config).unwrap();
         for from in [0, 1, 0] {
             let frame = pull(now, &mut nodes[from]).unwrap();
             give(now, &mut nodes[1 - from], &frame);
         }
         let payload = nodes[0].tcp().info(client).unwrap().mss as usize;
         assert_eq!(payload, usize::from(mss) - 12, "timestamps are part of it");
-        assert_eq!(nodes[0].tcp().send(client, &vec![7; payload]), Ok(payload));
+        assert_eq!(nodes[0].streams().send(client, &vec![7; payload]), Ok(payload));
         let sent = std::iter::from_fn(|| pull(now, &mut nodes[0])).count();
         // Neighbours need fewer octets of header than the worst hop for which the MSS is meant.
         assert!(sent <= usize::from(frames) && sent + 1 >= usize::from(frames), "{sent}/{frames}");
@@ -220,7 +219,7 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
 #[test]
 fn who_chooses_no_segment_size_gets_five_frames_from_anybody() {
     let now = Instant::from_secs(1);
-    let (mut nodes, [client, server]) = connected(now, 0);
+    let (nodes, [client, server]) = connected(now, 0);
     let [up, down] = [(0, client), (1, server)].map(|(n, handle)| {
         let info = nodes[n].tcp().info(handle).unwrap();
         assert_eq!(info.mss, u32::from(info.mss_limit) - 12, "timestamps are part of it");
@@ -245,18 +244,18 @@ fn the_frames_of_a_segment_can_be_changed_while_a_connection_lasts() {
     let now = Instant::from_secs(1);
     let (mut nodes, [client, server]) = connected(now, 1220);
     for frames in [3, 1, 5, 2] {
-        nodes[0].set_segment_frames(client, frames).unwrap();
+        nodes[0].streams().set_segment_frames(client, frames).unwrap();
         let payload = nodes[0].tcp().info(client).unwrap().mss as usize;
-        assert_eq!(nodes[0].tcp().send(client, &vec![7; payload]), Ok(payload));
+        assert_eq!(nodes[0].streams().send(client, &vec![7; payload]), Ok(payload));
         let sent: Vec<_> = std::iter::from_fn(|| pull(now, &mut nodes[0])).collect();
         assert!(sent.len() <= usize::from(frames) && sent.len() + 1 >= usize::from(frames));
         sent.iter().for_each(|frame| give(now, &mut nodes[1], frame));
-        assert_eq!(nodes[1].tcp().recv(server, &mut [0; 1280]), Ok(payload));
-        nodes[1].tcp().acknowledge(server).unwrap();
+        assert_eq!(nodes[1].streams().recv(server, &mut [0; 1280]), Ok(payload));
+        nodes[1].streams().acknowledge(server).unwrap();
         let ack = pull(now, &mut nodes[1]).unwrap();
         give(now, &mut nodes[0], &ack);
     }
     let mss = nodes[0].tcp().info(client).unwrap().mss;
-    assert!(nodes[0].set_segment_frames(client, 0).is_err());
+    assert!(nodes[0].streams().set_segment_frames(client, 0).is_err());
     assert_eq!(nodes[0].tcp().info(client).unwrap().mss, mss);
 }

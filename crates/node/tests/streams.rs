@@ -25,12 +25,12 @@ fn listen() -> ListenConfig {
 /// Opens a connection from the first node to the last.
 fn open<P: Profile>(world: &mut World<P>) -> (Handle, Handle) {
     let last = world.nodes.len() - 1;
-    let _ = world.nodes[last].tcp_listen(PORT, listen());
+    let _ = world.nodes[last].streams().listen(PORT, listen());
     let to = global(last as u16 + 1);
-    let client = world.nodes[0].tcp_connect(world.now, to, PORT, connection()).unwrap();
+    let client = world.nodes[0].streams().connect(world.now, to, PORT, connection()).unwrap();
     let mut server = None;
     assert!(world.run(HOUR, |_, nodes| {
-        server = server.or_else(|| nodes[last].tcp().accept(PORT));
+        server = server.or_else(|| nodes[last].streams().accept(PORT));
         server.is_some() && nodes[0].tcp().state(client) == Some(State::Established)
     }));
     (client, server.unwrap())
@@ -52,7 +52,7 @@ fn transfer<P: Profile>(world: &mut World<P>, up: usize, down: usize) -> Duratio
     assert!(done, "{sources:?} {sinks:?}");
     assert_eq!((sinks[0].received, sinks[1].received), (down, up));
     if up == 0 {
-        world.nodes[0].tcp().close(client).unwrap();
+        world.nodes[0].streams().close(client).unwrap();
     }
     world.now - start
 }
@@ -118,13 +118,13 @@ fn a_middle_node_has_streams_of_its_own_while_it_forwards() {
     let mut world = World::<Router>::new(3, usual(), 2, 6);
     world.nodes.iter_mut().for_each(|node| node.set_retry_delay(Duration::from_millis(40)));
     let (through, server) = open(&mut world);
-    let own = world.nodes[1].tcp_connect(world.now, global(3), PORT, connection()).unwrap();
+    let own = world.nodes[1].streams().connect(world.now, global(3), PORT, connection()).unwrap();
     let mut own_server = None;
     let mut sources = [Source::new(1, 15_000), Source::new(2, 15_000)];
     let mut sinks = [Sink::new(1), Sink::new(2)];
     let mut through_when_own_is_done = None;
     assert!(world.run(HOUR, |_, nodes| {
-        own_server = own_server.or_else(|| nodes[2].tcp().accept(PORT));
+        own_server = own_server.or_else(|| nodes[2].streams().accept(PORT));
         sources[0].step(&mut nodes[0], through);
         sources[1].step(&mut nodes[1], own);
         let through_done = sinks[0].step(&mut nodes[2], server).unwrap();
@@ -143,7 +143,7 @@ fn a_middle_node_has_streams_of_its_own_while_it_forwards() {
 fn one_side_can_close_and_still_receive() {
     let mut world = World::<Mote>::new(2, usual(), 10, 7);
     let (client, server) = open(&mut world);
-    world.nodes[0].tcp().close(client).unwrap();
+    world.nodes[0].streams().close(client).unwrap();
     let (mut end, mut reply, mut back) = (Sink::new(0), Source::new(3, 9_000), Sink::new(3));
     assert!(world.run(HOUR, |_, nodes| {
         if end.step(&mut nodes[1], server).unwrap() {
@@ -152,14 +152,14 @@ fn one_side_can_close_and_still_receive() {
         back.step(&mut nodes[0], client).unwrap()
     }));
     assert_eq!((end.received, back.received), (0, 9_000));
-    assert_eq!(world.nodes[0].tcp().send(client, b"x"), Err(SendError::Closed));
+    assert_eq!(world.nodes[0].streams().send(client, b"x"), Err(SendError::Closed));
 }
 
 #[test]
 fn an_abort_resets_the_other_end() {
     let mut world = World::<Mote>::new(2, usual(), 0, 8);
     let (client, server) = open(&mut world);
-    world.nodes[0].tcp().abort(client).unwrap();
+    world.nodes[0].streams().abort(client).unwrap();
     let mut sink = Sink::new(0);
     let mut error = None;
     assert!(world.run(HOUR, |_, nodes| {
@@ -207,7 +207,7 @@ fn after_a_reboot_the_peer_learns_that_its_connection_is_gone_and_opens_another(
         assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
         let error = world.nodes[0].tcp().info(client).unwrap().error;
         assert_eq!(error, Some(ConnectionError::Reset), "what the new life answers");
-        let _ = world.nodes[0].tcp().close(client);
+        let _ = world.nodes[0].streams().close(client);
         transfer(&mut world, 5_000, 5_000);
     }
 }
@@ -217,7 +217,7 @@ fn a_peer_that_falls_silent_is_given_up_in_bounded_time() {
     let mut world = World::<Mote>::new(2, usual(), 0, 13);
     let (client, _) = open(&mut world);
     world.air.set_loss(100);
-    world.nodes[0].tcp().send(client, b"anybody there?").unwrap();
+    world.nodes[0].streams().send(client, b"anybody there?").unwrap();
     assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
     let error = world.nodes[0].tcp().info(client).unwrap().error;
     assert_eq!(error, Some(ConnectionError::TimedOut));
@@ -226,7 +226,7 @@ fn a_peer_that_falls_silent_is_given_up_in_bounded_time() {
 #[test]
 fn a_port_where_nobody_listens_refuses() {
     let mut world = World::<Mote>::new(2, usual(), 0, 14);
-    let client = world.nodes[0].tcp_connect(world.now, global(2), 81, connection()).unwrap();
+    let client = world.nodes[0].streams().connect(world.now, global(2), 81, connection()).unwrap();
     let closed = |nodes: &mut [Box<kinglet::Node<Mote>>]| nodes[0].tcp().state(client);
     assert!(world.run(HOUR, |_, nodes| closed(nodes) == Some(State::Closed)));
     let error = world.nodes[0].tcp().info(client).unwrap().error;
@@ -237,7 +237,7 @@ fn a_port_where_nobody_listens_refuses() {
 fn a_connection_without_a_route_ends_at_once() {
     let mut world = World::<Mote>::new(2, usual(), 0, 15);
     let nowhere = "2001:db8:1::1".parse().unwrap();
-    let client = world.nodes[0].tcp_connect(world.now, nowhere, PORT, connection()).unwrap();
+    let client = world.nodes[0].streams().connect(world.now, nowhere, PORT, connection()).unwrap();
     let before = world.now;
     assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
     assert!(world.now - before < Duration::from_secs(1));
@@ -249,21 +249,22 @@ fn a_connection_without_a_route_ends_at_once() {
 #[test]
 fn a_router_that_reports_no_route_ends_a_connection_that_is_being_opened() {
     let mut world = World::<Router>::new(3, usual(), 0, 16);
-    assert!(world.nodes[1].net().remove_route(global(3), 128));
-    let client = world.nodes[0].tcp_connect(world.now, global(3), PORT, connection()).unwrap();
+    assert!(world.nodes[1].interface().remove_route(global(3), 128));
+    let client =
+        world.nodes[0].streams().connect(world.now, global(3), PORT, connection()).unwrap();
     let before = world.now;
     assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
     assert!(world.now - before < Duration::from_secs(1));
     let error = world.nodes[0].tcp().info(client).unwrap().error;
     assert_eq!(error, Some(ConnectionError::Unreachable));
     // TCP was told; what is about other protocols stays for the application.
-    assert_eq!(world.nodes[0].net().poll_error(), None);
+    assert_eq!(world.nodes[0].datagrams().poll_error(), None);
 }
 
 #[test]
 fn a_node_without_an_address_cannot_connect() {
     let mut node = Box::new(kinglet::Node::<Mote>::new(config(1, 1), usual()));
-    let connected = node.tcp_connect(Instant::from_secs(1), global(2), PORT, connection());
+    let connected = node.streams().connect(Instant::from_secs(1), global(2), PORT, connection());
     assert_eq!(connected, Err(ConnectError::NoSourceAddress));
 }
 
@@ -273,12 +274,13 @@ fn pitfalls_074_and_098_an_mss_above_the_mtu_is_bounded_on_both_sides() {
     let mut world = World::<Mote>::new(2, usual(), 0, 17);
     let huge = ConnectionConfig { mss: 9_000, ..ConnectionConfig::DEFAULT };
     world.nodes[1]
-        .tcp_listen(PORT, ListenConfig { backlog: 1, connection: huge, ..ListenConfig::default() })
+        .streams()
+        .listen(PORT, ListenConfig { backlog: 1, connection: huge, ..ListenConfig::default() })
         .unwrap();
-    let client = world.nodes[0].tcp_connect(world.now, global(2), PORT, huge).unwrap();
+    let client = world.nodes[0].streams().connect(world.now, global(2), PORT, huge).unwrap();
     let (mut source, mut sink, mut server) = (Source::new(1, 20_000), Sink::new(1), None);
     assert!(world.run(HOUR, |_, nodes| {
-        server = server.or_else(|| nodes[1].tcp().accept(PORT));
+        server = server.or_else(|| nodes[1].streams().accept(PORT));
         source.step(&mut nodes[0], client);
         server.is_some_and(|server| sink.step(&mut nodes[1], server).unwrap())
     }));

@@ -4,8 +4,8 @@ use crate::endpoint::{HalfOpen, Peer};
 use kinglet_mem::Array;
 
 /// The extensions that connections of a plan can use, each still subject to the settings of the
-/// connection: what is `false` here is off whatever they say. [`Full`] has all, [`Small`] none; a
-/// plan may have its own choice.
+/// connection: what is `false` here is off whatever they say. [`Full`] has all, [`Small`] none and
+/// [`Usual`] those that need no preparation; a plan may have its own choice.
 pub trait Features {
     /// Fast Open (RFC 7413): the server's side, and the client's if there is room for servers
     /// ([`crate::Sizes::Servers`]). Cookies of others are ignored without.
@@ -29,6 +29,18 @@ impl Features for Full {
     const ECN: bool = true;
     const PACING: bool = true;
     type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 1];
+}
+
+/// What serves every connection as it is: all but Fast Open and SYN cookies, which save a round trip
+/// to who asks for it and keep a port open in a flood.
+#[derive(Clone, Copy, Debug)]
+pub struct Usual;
+
+impl Features for Usual {
+    const FAST_OPEN: bool = false;
+    const ECN: bool = true;
+    const PACING: bool = true;
+    type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 0];
 }
 
 /// No extension: what RFC 9293 and RFC 5681 ask for, with the options of RFC 7323 and RFC 2018. For

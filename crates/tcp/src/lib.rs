@@ -120,13 +120,13 @@ pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
 pub use conn::{SegmentLoss, State};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,
-    Sizes, Slot, TimeWait,
+    Readiness, Ready, Sizes, Slot, TimeWait,
 };
 pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
     SoftError, Stale,
 };
-pub use features::{Features, Full, Small};
+pub use features::{Features, Full, Small, Usual};
 pub use info::{Counters, Info, Repair};
 pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;

@@ -367,3 +367,50 @@ proptest! {
         prop_assert_eq!(got, total);
     }
 }
+
+#[test]
+fn what_has_become_possible_is_told_once_and_again_after_it_was_used() {
+    let config = ConnectionConfig { mss: 150, send_buffer: 150, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    let only = |readable, writable, closed| {
+        Some(Ready::Connection(handle, Readiness { readable, writable, closed }))
+    };
+    assert_eq!(s.ep.poll_ready(), only(false, true, false), "accepted, and nothing sent yet");
+    assert_eq!(s.ep.poll_ready(), None);
+    assert_eq!(s.ep.send(handle, &[1; 150]), Ok(150));
+    assert_eq!(s.ep.poll_ready(), None, "no room");
+    s.take_all();
+    s.give(ACK, 1, 151, b"").unwrap();
+    assert_eq!(s.ep.poll_ready(), only(false, true, false));
+    s.give(ACK, 1, 151, b"abcd").unwrap();
+    assert_eq!(s.ep.poll_ready(), only(true, false, false));
+    s.give(ACK, 5, 151, b"ef").unwrap();
+    assert_eq!(s.ep.poll_ready(), None, "whoever has not read is not told twice");
+    let mut buffer = [0; 4];
+    assert_eq!(s.ep.recv(handle, &mut buffer), Ok(4));
+    assert_eq!(s.ep.poll_ready(), only(true, false, false), "the rest");
+    assert_eq!(s.ep.recv(handle, &mut buffer), Ok(2));
+    // Drained and filled again between two questions.
+    s.give(ACK, 7, 151, b"g").unwrap();
+    assert_eq!(s.ep.poll_ready(), only(true, false, false));
+    assert_eq!(s.ep.recv(handle, &mut buffer), Ok(1));
+    assert_eq!(s.ep.poll_ready(), None);
+    s.give(FIN | ACK, 8, 151, b"").unwrap();
+    assert_eq!(s.ep.poll_ready(), only(true, false, false), "the end can be read");
+    s.give(RST | ACK, 9, 151, b"").unwrap();
+    assert_eq!(s.ep.poll_ready(), only(false, false, true), "and then it is over");
+    assert_eq!(s.ep.poll_ready(), None);
+}
+
+#[test]
+fn nothing_is_told_of_a_connection_that_was_given_up() {
+    for release in [false, true] {
+        let (mut s, handle) = Script::server(plain(), Options::NONE);
+        match release {
+            true => s.ep.release(s.now, handle, None).unwrap(),
+            false => s.ep.abort(handle).unwrap(),
+        }
+        s.take_all();
+        assert_eq!(s.ep.poll_ready(), None);
+    }
+}

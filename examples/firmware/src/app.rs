@@ -60,7 +60,7 @@ impl Sender {
         config: ConnectionConfig,
         total: usize,
     ) -> Result<Self, &'static str> {
-        let handle = node.tcp_connect(now, RECEIVER_ADDRESS, PORT, config);
+        let handle = node.streams().connect(now, RECEIVER_ADDRESS, PORT, config);
         Ok(Sender { handle: handle.map_err(|_| "cannot connect")?, sent: 0, total })
     }
 
@@ -72,20 +72,20 @@ impl Sender {
         let gone = "the sender's connection ended";
         let mut chunk = [0; 128];
         let mut room = room;
-        let tcp = node.tcp();
-        let open = matches!(tcp.state(self.handle), Some(State::Established | State::CloseWait));
+        let handle = self.handle;
+        let open = matches!(node.tcp().state(handle), Some(State::Established | State::CloseWait));
         // The ring's length bounds the rounds.
-        while open && self.sent < self.total && room > 0 && tcp.can_send(self.handle) > 0 {
+        while open && self.sent < self.total && room > 0 && node.tcp().can_send(handle) > 0 {
             let len = chunk.len().min(self.total - self.sent).min(room);
             let chunk = chunk.get_mut(..len).unwrap_or_default();
             for (offset, octet) in chunk.iter_mut().enumerate() {
                 *octet = pattern(self.sent + offset);
             }
-            let written = tcp.send(self.handle, chunk).map_err(|_| gone)?;
+            let written = node.streams().send(handle, chunk).map_err(|_| gone)?;
             self.sent += written;
             room -= written;
             if self.sent == self.total {
-                tcp.close(self.handle).map_err(|_| gone)?;
+                node.streams().close(handle).map_err(|_| gone)?;
             }
         }
         Ok(())
@@ -97,12 +97,12 @@ impl Sender {
     }
 
     /// Whether the connection stands.
-    pub fn is_open(&self, node: &mut Node<impl Profile>) -> bool {
+    pub fn is_open(&self, node: &Node<impl Profile>) -> bool {
         node.tcp().state(self.handle) == Some(State::Established)
     }
 
     /// Segments sent again: after duplicate acknowledgements, and after timeouts.
-    pub fn retransmissions(&self, node: &mut Node<impl Profile>) -> (u16, u16) {
+    pub fn retransmissions(&self, node: &Node<impl Profile>) -> (u16, u16) {
         let counters = node.tcp().info(self.handle).map(|info| info.counters);
         counters.map_or((0, 0), |all| (all.fast_retransmits, all.timeout_retransmits))
     }
@@ -126,7 +126,7 @@ impl Receiver {
         total: usize,
     ) -> Result<Self, &'static str> {
         let config = ListenConfig { backlog: 1, connection, ..ListenConfig::default() };
-        node.tcp_listen(PORT, config).map_err(|_| "cannot listen")?;
+        node.streams().listen(PORT, config).map_err(|_| "cannot listen")?;
         Ok(Receiver { handle: None, received: 0, total })
     }
 
@@ -135,15 +135,15 @@ impl Receiver {
     /// # Errors
     /// What is wrong with the stream.
     pub fn step(&mut self, node: &mut Node<impl Profile>) -> Result<bool, &'static str> {
-        let tcp = node.tcp();
-        self.handle = self.handle.or_else(|| tcp.accept(PORT));
+        let mut streams = node.streams();
+        self.handle = self.handle.or_else(|| streams.accept(PORT));
         let Some(handle) = self.handle else { return Ok(false) };
         let mut chunk = [0; 512];
         // The ring's length bounds the rounds.
         loop {
-            match tcp.recv(handle, &mut chunk) {
+            match streams.recv(handle, &mut chunk) {
                 Ok(0) if self.received == self.total => {
-                    tcp.close(handle).map_err(|_| "the receiver's connection ended")?;
+                    streams.close(handle).map_err(|_| "the receiver's connection ended")?;
                     return Ok(true);
                 }
                 Ok(0) | Err(RecvError::InvalidHandle | RecvError::Ended(_)) => {

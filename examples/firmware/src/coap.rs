@@ -68,7 +68,7 @@ impl<'a, S: Sizes> Coap<'a, S> {
         port: u16,
         endpoint: &'a mut Endpoint<S>,
     ) -> Result<Self, BindError> {
-        Ok(Coap { socket: node.net().udp_bind(port)?, endpoint })
+        Ok(Coap { socket: node.datagrams().bind(port)?, endpoint })
     }
 
     /// When [`Coap::step`] has to be called at the latest.
@@ -89,7 +89,7 @@ impl<'a, S: Sizes> Coap<'a, S> {
             self.endpoint.handle_deadline(now);
         }
         // As many as a socket holds.
-        while let Ok(Some(received)) = node.net().udp_recv(self.socket, datagram) {
+        while let Ok(Some(received)) = node.datagrams().recv(self.socket, datagram) {
             let peer = (received.src, received.src_port);
             let octets = datagram.get(..received.len).unwrap_or_default();
             // What is no event the endpoint has counted.
@@ -99,7 +99,7 @@ impl<'a, S: Sizes> Coap<'a, S> {
         }
         let mut send = |endpoint: &mut Endpoint<S>| {
             endpoint.poll_message(now, |(address, port), octets| {
-                node.net().udp_send(now, self.socket, address, port, octets)
+                node.datagrams().send(now, self.socket, address, port, octets)
             })
         };
         while send(self.endpoint).is_some() {}

@@ -6,6 +6,7 @@
 //! | `leaf` | a leaf that sleeps sends readings to its parent, over the same link |
 //! | `sensor` | a leaf that sleeps sends readings to a host; its radio is its serial line |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
+//! | `echo`, `echo-…` | sends back what comes, each in a configuration of its own |
 //! | `measure` | counts the instructions that a segment takes |
 //! | `octets` | compares the copies and sums in assembly with plain ones |
 //!
@@ -19,6 +20,7 @@ pub mod app;
 pub mod board;
 pub mod coap;
 pub mod console;
+pub mod echo;
 pub mod place;
 pub mod serial_radio;
 pub mod web;
@@ -44,6 +46,17 @@ pub fn make<P: Profile>(
 ) -> &'static mut Node<P> {
     // If the compiler knew where it stands, it would write the address of each field into the code.
     black_box(place.write(Node::new(config, radio)))
+}
+
+/// The same with `routing`, which learns routes.
+#[inline(never)]
+pub fn make_with_routing<P: Profile>(
+    place: &'static mut Place<P>,
+    config: Config,
+    routing: P::Routing,
+    radio: Capabilities,
+) -> &'static mut Node<P> {
+    black_box(place.write(Node::with_routing(config, routing, radio)))
 }
 
 /// Never linked: see `tools/no-panic`.

@@ -12,7 +12,7 @@ use kinglet::{Config, Node, Profile};
 pub const SHORT: u16 = 3;
 pub const ROUTER: u16 = 2;
 /// The prefix of the network, 6LoWPAN context 0, and the host behind it, context 1.
-const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
+pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
 pub const HOST: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
 /// The one that follows from the short address, so that it costs nothing on the air.
 const ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0xff, 0xfe00, SHORT);
@@ -27,10 +27,16 @@ const SECURITY: Security = Security {
 
 /// The node's settings.
 pub fn config() -> Config {
+    let mut config = unsecured();
+    config.mac.security = Some(SECURITY);
+    config
+}
+
+/// The same for a network without link security.
+pub fn unsecured() -> Config {
     // A product takes seed and secret from its source of entropy; this board has none.
     let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
     config.mac.csma = Csma::Hardware;
-    config.mac.security = Some(SECURITY);
     config
 }
 
@@ -39,14 +45,14 @@ pub fn config() -> Config {
 /// # Errors
 /// A table is full.
 pub fn commission(node: &mut Node<impl Profile>) -> Result<(), &'static str> {
-    let net = node.net();
+    let mut interface = node.interface();
     let contexts = [(0, PREFIX, 64), (1, HOST, 128)];
     let contexts = contexts
         .into_iter()
-        .all(|(id, prefix, len)| net.set_context(id, Some(Context { prefix, len })).is_ok());
-    let address = net.add_address(InterfaceAddress { address: ADDRESS, prefix_len: 64 });
+        .all(|(id, prefix, len)| interface.set_context(id, Some(Context { prefix, len })).is_ok());
+    let address = interface.add_address(InterfaceAddress { address: ADDRESS, prefix_len: 64 });
     let via = NextHop::Link(Address::Short(ROUTER));
-    let route = net.add_route(Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via });
+    let route = interface.add_route(Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via });
     let done = contexts && address.is_ok() && route.is_ok();
     if done { Ok(()) } else { Err("a table is full") }
 }

@@ -59,7 +59,7 @@ impl Web {
     /// # Errors
     /// No listener is free.
     pub fn new(node: &mut Node<Mote>, connection: ListenConfig) -> Result<Self, ListenError> {
-        node.tcp_listen(PORT, connection).map(|()| Web::default())
+        node.streams().listen(PORT, connection).map(|()| Web::default())
     }
 
     /// When [`Web::step`] has to be called at the latest.
@@ -71,7 +71,7 @@ impl Web {
     pub fn step(&mut self, now: Instant, node: &mut Node<Mote>) {
         if self.client.is_none() {
             let until = now + PATIENCE;
-            self.client = node.tcp().accept(PORT).map(|handle| Client {
+            self.client = node.streams().accept(PORT).map(|handle| Client {
                 handle,
                 until,
                 begun: Some(0),
@@ -86,8 +86,8 @@ impl Web {
         }
         // What was written still leaves; who was too slow is cut off.
         let _ = match client.reply {
-            Some([]) => node.tcp().close(handle),
-            _ => node.tcp().abort(handle),
+            Some([]) => node.streams().close(handle),
+            _ => node.streams().abort(handle),
         };
         self.client = None;
     }
@@ -98,7 +98,7 @@ impl Client {
     fn read(&mut self, node: &mut Node<Mote>) -> bool {
         let mut chunk = [0; 64];
         while self.reply.is_none() {
-            match node.tcp().recv(self.handle, &mut chunk) {
+            match node.streams().recv(self.handle, &mut chunk) {
                 Ok(len @ 1..) => self.parse(chunk.get(..len).unwrap_or_default()),
                 Err(RecvError::WouldBlock) => return true,
                 Ok(_) | Err(_) => return false,
@@ -128,7 +128,7 @@ impl Client {
     /// Writes what there is room for; false when all is written.
     fn write(&mut self, node: &mut Node<Mote>) -> bool {
         let Some(rest) = &mut self.reply else { return true };
-        let written = node.tcp().send(self.handle, rest).unwrap_or(0);
+        let written = node.streams().send(self.handle, rest).unwrap_or(0);
         *rest = rest.get(written..).unwrap_or_default();
         !rest.is_empty()
     }

@@ -263,7 +263,7 @@ impl Mesh {
         if let Some(parent) = parent.filter(|_| status.role == Role::Leaf) {
             status.waiting = self.world.with_device(parent, |site, _| match site {
                 Site::Simulated(station) => {
-                    Some(station.node_mut().net().waiting_for(short_of(node as NodeId)))
+                    Some(station.node().net().waiting_for(short_of(node as NodeId)))
                 }
                 Site::Serial(_) => None,
             });
@@ -311,7 +311,7 @@ impl Mesh {
                 .map(u64::from)
                 .iter()
                 .sum();
-            let net = station.node_mut().net().stats();
+            let net = station.node().net().stats();
             let full = [Discard::NoBuffer, Discard::QueueFull, Discard::NoReassembly];
             counters.drops = full.map(|reason| u64::from(net.discarded(reason))).iter().sum();
             counters

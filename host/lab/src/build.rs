@@ -369,18 +369,20 @@ fn stack(
     let routing = Meshed::new(&config, mesh, MESH_PREFIX);
     let capabilities = radio_of(scenario).capabilities();
     let mut stack = Box::new(Node::with_routing(config, routing, capabilities));
-    let net = stack.net();
+    let mut interface = stack.interface();
     let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
-    net.add_address(own).expect("the plan has room for an address");
+    interface.add_address(own).expect("the plan has room for an address");
     let context = Context { prefix: MESH_PREFIX, len: 64 };
-    net.set_context(0, Some(context)).expect("the plan has room for a context");
+    interface.set_context(0, Some(context)).expect("the plan has room for a context");
     // All bits of the host's address: headers to and from it need not carry any of them.
     let host = Context { prefix: HOST_ADDRESS, len: 128 };
-    net.set_context(1, Some(host)).expect("the plan has room for two contexts");
+    interface.set_context(1, Some(host)).expect("the plan has room for two contexts");
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
     for route in routes.iter().filter(|route| route.node == node) {
         let (prefix, via) = (address_of(route.destination), next(route.next_hop));
-        net.add_route(Route { prefix, prefix_len: 128, via }).expect("checked with the scenario");
+        interface
+            .add_route(Route { prefix, prefix_len: 128, via })
+            .expect("checked with the scenario");
     }
     stack
 }
@@ -405,11 +407,11 @@ fn wire_to_host(
     let secret = secret(&mut random);
     let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
     let mut host = Box::new(Node::new(config, Capabilities::NONE));
-    let net = host.net();
+    let mut interface = host.interface();
     let own = InterfaceAddress { address: HOST_ADDRESS, prefix_len: 64 };
-    net.add_address(own).expect("the plan has room for an address");
+    interface.add_address(own).expect("the plan has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
-    net.add_route(everything).expect("the plan has room for a default route");
+    interface.add_route(everything).expect("the plan has room for a default route");
     let config = WireConfig {
         delay: milliseconds(wire.delay_ms),
         loss: wire.loss,
@@ -448,7 +450,7 @@ fn add_default_route(
         None => return,
     };
     let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via };
-    stack.net().add_route(route).expect("the plan has room for a default route");
+    stack.interface().add_route(route).expect("the plan has room for a default route");
 }
 
 /// Builds the network of `scenario` for one run with `seed`.

@@ -1,10 +1,5 @@
 //! The memory plan of simulated nodes.
 
-use kinglet::tcp::{self, Peer, congestion::NewReno};
-use kinglet::wire::sixlowpan::Context;
-use kinglet::{mesh, net};
-use kinglet_mac as mac;
-
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
 pub const BUFFER: usize = 4096;
@@ -18,57 +13,43 @@ pub const CONNECTIONS: usize = 12;
 /// Ports of a node that accept connections.
 pub const LISTENERS: usize = CONNECTIONS;
 
-/// The plan of every simulated node: a border router's tables with larger buffers, so that one type
-/// of node can play every role and experiments can vary windows at run time.
-#[derive(Clone, Copy, Debug)]
-pub struct LabPlan;
-
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
 
-impl mac::Sizes for LabPlan {
-    type Queue = [mac::Slot; 3];
-    type Neighbours = [mac::Neighbour; 16];
-    type Peers = [mac::Peer; 64];
-    type Sleepers = [mac::Sleeper; CHILDREN];
-    type Cipher = mac::Sliced;
-}
-
-impl net::Sizes for LabPlan {
-    type Storage = [u8; 1280];
-    type Packets = [net::Slot<Self::Storage>; 24];
-    type Reassembly = [Option<net::Partial>; 6];
-    type Output = [Option<net::Queued>; 20];
-    type Host = [Option<net::Queued>; 16];
-    type Children = [Option<net::Child>; CHILDREN];
-    type Indirect = [Option<net::Parked>; CHILDREN];
-    type Addresses = [Option<net::InterfaceAddress>; 2];
-    type Routes = [Option<net::Route>; ROUTES];
-    type Neighbours = [Option<net::Neighbour>; 2];
-    type Contexts = [Option<Context>; 4];
-    type Routing = kinglet::Meshed<Self>;
-    type Fragmentation = net::Rfc4944;
-    type Headers = net::Iphc;
-    type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
-}
-
-impl mesh::Sizes for LabPlan {
-    type Neighbours = [Option<mesh::Neighbour>; 24];
-    type Routes = [Option<mesh::Route>; 48];
-    type Leaves = [Option<mesh::Leaf>; 32];
-}
-
-impl tcp::Sizes for LabPlan {
-    type Congestion = NewReno;
-    type SendBuffer = [u8; BUFFER];
-    type Pieces = [tcp::Piece; 1];
-    type ReceiveBuffer = [u8; BUFFER];
-    type ReceiveMap = [u8; BUFFER / 8];
-    type Features = tcp::Full;
-    type Segments = [tcp::SegmentRecord; 16];
-    type Connections<K: Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
-    type Listeners = [Option<tcp::Listener>; LISTENERS];
-    type HalfOpen<K: Peer> = [Option<tcp::HalfOpen<K>>; 12];
-    type TimeWait<K: Peer> = [Option<tcp::TimeWait<K>>; 12];
-    type Servers<K: Peer> = [Option<tcp::KnownServer<K>>; 1];
+kinglet::profile! {
+    /// The plan of every simulated node: a border router's tables with larger buffers, so that one
+    /// type of node can play every role and experiments can vary windows at run time.
+    #[derive(Clone, Copy, Debug)]
+    pub struct LabPlan {
+        routing: kinglet::Meshed<Self>,
+        cipher: kinglet::mac::Sliced,
+        features: kinglet::tcp::Full,
+        neighbours: 16,
+        peers: 64,
+        children: CHILDREN,
+        indirect: CHILDREN,
+        packets: 24,
+        reassemblies: 6,
+        output: 20,
+        host: 16,
+        addresses: 2,
+        routes: ROUTES,
+        static_neighbours: 2,
+        contexts: 4,
+        udp_sockets: UDP_SOCKETS,
+        mesh_neighbours: 24,
+        mesh_routes: 48,
+        mesh_leaves: 32,
+        connections: CONNECTIONS,
+        send_buffer: BUFFER,
+        receive_buffer: BUFFER,
+        pieces: 1,
+        segments: 16,
+        listeners: LISTENERS,
+        half_open: 12,
+        time_wait: 12,
+        servers: 1,
+        sources: 2,
+        applications: 3,
+    }
 }

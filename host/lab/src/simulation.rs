@@ -210,7 +210,7 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
     let mac = *world.device(node).node().mac().stats();
     use kinglet::net::Discard::{Congestion, NoBuffer, QueueFull};
     let queue_drops = world.with_device(node, |station, _| {
-        let stats = station.node_mut().net().stats();
+        let stats = station.node().net().stats();
         [Congestion, NoBuffer, QueueFull].map(|why| u64::from(stats.discarded(why))).iter().sum()
     });
     let share = |us: u64| us as f64 / energy.elapsed_us.max(1) as f64;

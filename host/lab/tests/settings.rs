@@ -52,7 +52,7 @@ fn configs(text: &str, node: usize) -> (mac::Config, net::Config, mesh::Config) 
     let (mut network, _) = network(&scenario, 1);
     let mesh = *network.device(node).node().routing().mesh().config();
     let mac = *network.device(node).node().mac().config();
-    (mac, network.with_device(node, |site, _| *site.node_mut().net().config()), mesh)
+    (mac, network.with_device(node, |site, _| *site.node().net().config()), mesh)
 }
 
 #[test]

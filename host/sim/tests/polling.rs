@@ -42,13 +42,13 @@ impl App<BorderRouter> for Sender {
                 pacing: false,
                 ..ConnectionConfig::DEFAULT
             };
-            node.tcp_connect(now, HOST, 80, config).unwrap()
+            node.streams().connect(now, HOST, 80, config).unwrap()
         });
         while self.next <= now {
             self.next += PERIOD;
             self.waiting += BATCH;
         }
-        let sent = node.tcp().send(handle, &vec![1; self.waiting]).unwrap_or(0);
+        let sent = node.streams().send(handle, &vec![1; self.waiting]).unwrap_or(0);
         self.waiting -= sent;
         sent > 0
     }
@@ -73,12 +73,12 @@ struct Sink {
 
 impl App<BorderRouter> for Sink {
     fn poll(&mut self, _: Instant, node: &mut Stack) -> bool {
-        self.up = self.up.or_else(|| node.tcp().accept(80));
+        self.up = self.up.or_else(|| node.streams().accept(80));
         let mut buf = [0; 4096];
         let Some(up) = self.up else { return false };
-        let sent = node.tcp().send(up, &vec![2; self.page]).unwrap_or(0);
+        let sent = node.streams().send(up, &vec![2; self.page]).unwrap_or(0);
         self.page -= sent;
-        let len = node.tcp().recv(up, &mut buf).unwrap_or(0);
+        let len = node.streams().recv(up, &mut buf).unwrap_or(0);
         self.read += len;
         len + sent > 0
     }
@@ -113,8 +113,8 @@ fn stack(
     config.polling = sleeps.unwrap_or(Polling::DEFAULT);
     config.mac.csl = csl;
     let mut node = Box::new(Stack::new(config, radio));
-    node.net().add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
-    node.net().set_context(0, Some(Context { prefix: PREFIX, len: 64 })).unwrap();
+    node.interface().add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
+    node.interface().set_context(0, Some(Context { prefix: PREFIX, len: 64 })).unwrap();
     node
 }
 
@@ -139,12 +139,12 @@ impl App<BorderRouter> for Reader {
             ..ConnectionConfig::DEFAULT
         };
         let handle = *self.handle.get_or_insert_with(|| {
-            let handle = node.tcp_connect(now, HOST, 80, config).unwrap();
-            node.tcp().send(handle, b"GET /").unwrap();
+            let handle = node.streams().connect(now, HOST, 80, config).unwrap();
+            node.streams().send(handle, b"GET /").unwrap();
             handle
         });
         let mut buf = [0; 4096];
-        let len = node.tcp().recv(handle, &mut buf).unwrap_or(0);
+        let len = node.streams().recv(handle, &mut buf).unwrap_or(0);
         self.read += len;
         if len > 0 {
             self.last = now;
@@ -198,8 +198,8 @@ fn run_sampling(
     let handle = world.device(1).app::<Sender>(0).unwrap().handle.unwrap();
     let stats = *world.device(1).node().stats();
     let counters = world.with_device(1, |leaf, _| {
-        assert_eq!(leaf.node_mut().tcp().state(handle), Some(State::Established));
-        leaf.node_mut().tcp().info(handle).unwrap().counters
+        assert_eq!(leaf.node().tcp().state(handle), Some(State::Established));
+        leaf.node().tcp().info(handle).unwrap().counters
     });
     Outcome {
         read,
@@ -232,12 +232,12 @@ fn world(
     let mut parent = stack(1, own(1), capabilities, None, None);
     parent.add_child(2).unwrap();
     let via = NextHop::OnLink;
-    parent.net().add_route(Route { prefix: PREFIX, prefix_len: 64, via }).unwrap();
+    parent.interface().add_route(Route { prefix: PREFIX, prefix_len: 64, via }).unwrap();
     let (prefix, via) = (Ipv6Addr::UNSPECIFIED, NextHop::Host);
-    parent.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
+    parent.interface().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
     let mut host = stack(9, HOST, Capabilities::NONE, None, None);
-    host.net().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
-    host.tcp_listen(80, ListenConfig::default()).unwrap();
+    host.interface().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
+    host.streams().listen(80, ListenConfig::default()).unwrap();
 
     let wire = Wire::new(host, vec![Box::new(apps.1)], config, stream(seed, 0, Purpose::Fault));
     let stations =

@@ -12,6 +12,9 @@ fn at(ms: u64) -> Instant {
     Instant::from_micros(ms * 1000)
 }
 
+/// With the tables of the presets.
+type Poller = super::Poller<[Source; 2], [Application; 3]>;
+
 fn poller(policy: Polling) -> Poller {
     let mut poller = Poller::new(policy);
     poller.set_parent(at(0), Some(7));

@@ -74,13 +74,13 @@ pub fn node_routed<P: Profile>(
     change(&mut config);
     let routing = routing(&config);
     let mut node = Box::new(Node::with_routing(config, routing, capabilities));
-    let net = node.net();
-    net.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
-    net.set_context(0, Some(Context { prefix: prefix(), len: 64 })).unwrap();
+    let mut interface = node.interface();
+    interface.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
+    interface.set_context(0, Some(Context { prefix: prefix(), len: 64 })).unwrap();
     for other in (1..=count).filter(|&other| other != n) {
         let next = if other > n { n + 1 } else { n - 1 };
         let via = NextHop::Link(Address::Short(next));
-        net.add_route(Route { prefix: global(other), prefix_len: 128, via }).unwrap();
+        interface.add_route(Route { prefix: global(other), prefix_len: 128, via }).unwrap();
     }
     node
 }

@@ -30,9 +30,9 @@ impl Source {
             for (offset, octet) in chunk[..len].iter_mut().enumerate() {
                 *octet = pattern(self.id, self.sent + offset);
             }
-            self.sent += node.tcp().send(handle, &chunk[..len]).unwrap();
+            self.sent += node.streams().send(handle, &chunk[..len]).unwrap();
             if self.sent == self.total && self.close {
-                node.tcp().close(handle).unwrap();
+                node.streams().close(handle).unwrap();
             }
         }
         self.sent == self.total
@@ -60,7 +60,7 @@ impl Sink {
     ) -> Result<bool, RecvError> {
         let mut chunk = [0; 300];
         while !self.ended {
-            match node.tcp().recv(handle, &mut chunk) {
+            match node.streams().recv(handle, &mut chunk) {
                 Ok(0) => self.ended = true,
                 Ok(len) => {
                     for (offset, octet) in chunk[..len].iter().enumerate() {

@@ -1,5 +1,6 @@
 //! What an application calls.
 
+use super::ready::Told;
 use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
@@ -50,6 +51,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 entry.accepted = true;
                 entry.closed = true;
                 entry.ready = true;
+                entry.told = Told::ALL;
             }
         }
     }
@@ -66,6 +68,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let (index, generation, entry) =
             waiting.max_by_key(|(_, _, entry)| newest.wrapping_sub(entry.order))?;
         entry.accepted = true;
+        entry.told = Told::NOTHING;
         Some(Handle { index: u16::try_from(index).ok()?, generation })
     }
 
@@ -142,6 +145,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             accepted,
             closed: false,
             ready: true,
+            told: Told::NOTHING,
             order: self.order,
             challenges: Challenges::NONE,
             conn,
@@ -175,6 +179,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(SendError::Closed);
         }
         entry.ready = true;
+        entry.told.written();
         Ok(slot)
     }
 
@@ -226,6 +231,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;
         let count = entry.conn.read(slot.receive.as_slice(), out);
         entry.ready |= count > 0;
+        entry.told.read();
         Self::received(entry, count, out.is_empty())
     }
 
@@ -286,6 +292,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         entry.conn.abort(ConnectionError::Aborted);
         entry.closed = true;
         entry.ready = true;
+        entry.told = Told::ALL;
         slot.generation = slot.generation.wrapping_add(1);
         Ok(())
     }

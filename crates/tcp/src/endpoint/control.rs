@@ -1,5 +1,6 @@
 //! What an application changes about a connection while it lasts.
 
+use super::ready::Told;
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::config::ConnectionConfig;
 use crate::conn::SegmentLoss;
@@ -149,6 +150,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let entry = self.touched(handle)?;
         entry.conn.release(now, linger);
         entry.closed = true;
+        entry.told = Told::ALL;
         Ok(())
     }
 }

@@ -9,12 +9,14 @@ mod fast_open;
 mod isn;
 mod listener;
 mod poll;
+mod ready;
 mod reply;
 mod syn_cookie;
 mod time_wait;
 
 pub use fast_open::KnownServer;
 pub use listener::{HalfOpen, Listener};
+pub use ready::{Readiness, Ready};
 pub use time_wait::TimeWait;
 
 use crate::config::Config;
@@ -34,6 +36,7 @@ use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
+use ready::Told;
 use reply::{Challenges, Replies};
 
 /// Both ends' addresses, which TCP only compares, sums and hashes.
@@ -170,6 +173,8 @@ struct Entry<K, C, R: LossRecovery, F> {
     closed: bool,
     /// Something has happened since `poll_packet` last found nothing to send.
     ready: bool,
+    /// What [`Endpoint::poll_ready`] has told of it.
+    told: Told,
     challenges: Challenges,
     local_port: u16,
     remote_port: u16,

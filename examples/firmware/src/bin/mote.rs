@@ -8,15 +8,15 @@
 
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::net::UdpHandle;
+use kinglet::Mote;
 use kinglet::radio::Driver;
 use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
-use kinglet::{Mote, Node};
 use kinglet_firmware::app::CONNECTION;
 use kinglet_firmware::board::Board;
 use kinglet_firmware::coap::{self, Coap, MAX_DATAGRAM, Server};
 use kinglet_firmware::console;
+use kinglet_firmware::echo::echo_datagrams;
 use kinglet_firmware::place::{SHORT, commission, config};
 use kinglet_firmware::serial_radio::SerialRadio;
 use kinglet_firmware::web::Web;
@@ -40,7 +40,7 @@ fn serve(mut radio: SerialRadio) -> Result<(), &'static str> {
     radio.set_filter(node.filter());
     let listen = ListenConfig { backlog: 2, connection: CONNECTION, ..ListenConfig::default() };
     let mut web = Web::new(node, listen).map_err(|_| "cannot listen")?;
-    let echo = node.net().udp_bind(ECHO_PORT).map_err(|_| "cannot bind")?;
+    let echo = node.datagrams().bind(ECHO_PORT).map_err(|_| "cannot bind")?;
     let endpoint =
         singleton!(: coap::Endpoint<Server> = coap::endpoint(SHORT)).ok_or("run twice")?;
     let mut coap = Coap::new(node, coap::PORT, endpoint).map_err(|_| "cannot bind")?;
@@ -48,20 +48,10 @@ fn serve(mut radio: SerialRadio) -> Result<(), &'static str> {
     loop {
         let now = radio.board.now();
         web.step(now, node);
-        answer(now, node, echo, datagram);
+        echo_datagrams(now, node, echo, datagram);
         coap.step(now, node, datagram, |endpoint, event| coap::serve_page(now, endpoint, event));
         let servers = earliest(web.deadline(), coap.deadline());
         let wake_up_at = earliest(node.drive(now, &mut radio), servers);
         radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
-    }
-}
-
-/// Sends datagrams back to where they came from.
-fn answer(now: Instant, node: &mut Node<Mote>, echo: UdpHandle, datagram: &mut [u8]) {
-    // As many as a socket holds.
-    while let Ok(Some(received)) = node.net().udp_recv(echo, datagram) {
-        let octets = datagram.get(..received.len).unwrap_or_default();
-        // Datagrams may get lost.
-        let _ = node.net().udp_send(now, echo, received.src, received.src_port, octets);
     }
 }

@@ -42,14 +42,14 @@ fn sense(mut radio: SerialRadio) -> Result<(), &'static str> {
             match connection.and_then(|handle| node.tcp().state(handle)) {
                 // What does not fit into the send buffer is one reading less.
                 Some(State::Established) => {
-                    let _ = connection.map(|handle| node.tcp().send(handle, b"21.5 degrees\n"));
+                    let _ = connection.map(|handle| node.streams().send(handle, b"21.5 degrees\n"));
                 }
                 Some(State::SynSent) => {}
                 // Refused, ended, or not asked for yet.
                 _ => {
-                    let _ = connection.map(|handle| node.tcp().abort(handle));
+                    let _ = connection.map(|handle| node.streams().abort(handle));
                     let config = ConnectionConfig::DEFAULT;
-                    connection = node.tcp_connect(now, HOST, PORT, config).ok();
+                    connection = node.streams().connect(now, HOST, PORT, config).ok();
                 }
             }
         }

@@ -114,7 +114,7 @@ impl BulkSender {
         while !self.closed {
             let left = self.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
             if left == 0 {
-                self.closed = node.tcp().close(handle).is_ok();
+                self.closed = node.streams().close(handle).is_ok();
                 return true;
             }
             let room = node.tcp().can_send(handle).min(CHUNK);
@@ -123,7 +123,7 @@ impl BulkSender {
                 break;
             }
             fill(self.written, &mut chunk[..len]);
-            let Ok(taken) = node.tcp().send(handle, &chunk[..len]) else { break };
+            let Ok(taken) = node.streams().send(handle, &chunk[..len]) else { break };
             self.written += taken as u64;
             busy |= taken > 0;
             if taken < len {
@@ -140,7 +140,7 @@ impl<P: Profile> App<P> for BulkSender {
             return false;
         }
         let Some(handle) = self.handle else {
-            self.handle = node.tcp_connect(now, self.to.0, self.to.1, self.config).ok();
+            self.handle = node.streams().connect(now, self.to.0, self.to.1, self.config).ok();
             return self.handle.is_some();
         };
         if let Some(info) = node.tcp().info(handle) {
@@ -216,11 +216,11 @@ impl BulkSink {
         let mut busy = false;
         let mut chunk = [0; CHUNK];
         loop {
-            match node.tcp().recv(handle, &mut chunk) {
+            match node.streams().recv(handle, &mut chunk) {
                 Ok(0) if self.finished => break,
                 Ok(0) => {
                     self.finished = true;
-                    return node.tcp().close(handle).is_ok();
+                    return node.streams().close(handle).is_ok();
                 }
                 Ok(len) => {
                     self.intact &= is_intact(self.received, &chunk[..len]);
@@ -238,10 +238,10 @@ impl BulkSink {
 impl<P: Profile> App<P> for BulkSink {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if !self.listening {
-            self.listening = node.tcp().listen(self.port, self.config).is_ok();
+            self.listening = node.streams().listen(self.port, self.config).is_ok();
         }
         let Some(handle) = self.handle else {
-            self.handle = node.tcp().accept(self.port);
+            self.handle = node.streams().accept(self.port);
             return self.handle.is_some();
         };
         if let Some(info) = node.tcp().info(handle) {

@@ -204,7 +204,7 @@ impl HttpServer {
         if waits {
             return false;
         }
-        let len = match node.tcp().recv(connection.handle, &mut chunk) {
+        let len = match node.streams().recv(connection.handle, &mut chunk) {
             Ok(0) => {
                 connection.stage = Stage::Last;
                 return true;
@@ -259,7 +259,7 @@ impl HttpServer {
                 chunk[..len].copy_from_slice(&text[..len]);
                 len
             };
-            let Ok(taken) = node.tcp().send(connection.handle, &chunk[..len]) else {
+            let Ok(taken) = node.streams().send(connection.handle, &chunk[..len]) else {
                 // Reset or timed out: nobody waits for the rest, and the next client for the place.
                 connection.over = true;
                 return true;
@@ -392,10 +392,10 @@ fn find_end(octets: &[u8]) -> Option<usize> {
 impl<P: Profile> App<P> for HttpServer {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if !self.listening {
-            self.listening = node.tcp().listen(self.port, self.config).is_ok();
+            self.listening = node.streams().listen(self.port, self.config).is_ok();
         }
         let mut busy = false;
-        while let Some(handle) = node.tcp().accept(self.port) {
+        while let Some(handle) = node.streams().accept(self.port) {
             let (stage, answer) = (Stage::Head, Answer::default());
             let head = Vec::new();
             self.connections.push(Connection {
@@ -417,7 +417,7 @@ impl<P: Profile> App<P> for HttpServer {
         connections.retain(|connection| {
             if connection.over {
                 // Half closed on our side; the rest of the shutdown is TCP's business.
-                let _ = node.tcp().close(connection.handle);
+                let _ = node.streams().close(connection.handle);
             }
             !connection.over
         });

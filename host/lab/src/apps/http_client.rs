@@ -102,7 +102,7 @@ impl HttpClient {
 
     fn dispatch<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
         let Requests { to: (address, port), bytes, config, .. } = self.requests;
-        let Ok(handle) = node.tcp_connect(now, address, port, config) else {
+        let Ok(handle) = node.streams().connect(now, address, port, config) else {
             self.failed += 1;
             self.pause(now);
             return;
@@ -110,7 +110,7 @@ impl HttpClient {
         let request =
             format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: m\r\nConnection: close\r\n\r\n");
         // An empty send buffer takes it.
-        let _ = node.tcp().send(handle, request.as_bytes());
+        let _ = node.streams().send(handle, request.as_bytes());
         self.open = Some(Request { handle, at: now, heard: now, answer: Vec::new() });
     }
 
@@ -123,7 +123,7 @@ impl HttpClient {
     ) -> bool {
         let mut chunk = [0; CHUNK];
         loop {
-            match node.tcp().recv(request.handle, &mut chunk) {
+            match node.streams().recv(request.handle, &mut chunk) {
                 Ok(len @ 1..) => {
                     request.answer.extend(&chunk[..len]);
                     request.heard = now;
@@ -166,7 +166,7 @@ impl<P: Profile> App<P> for HttpClient {
             Some(mut request) => {
                 let over = self.read(now, &mut request, node);
                 if over {
-                    let _ = node.tcp().close(request.handle);
+                    let _ = node.streams().close(request.handle);
                     self.pause(now);
                 } else {
                     self.open = Some(request);

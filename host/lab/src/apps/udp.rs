@@ -48,12 +48,12 @@ impl<P: Profile> App<P> for UdpSender {
         }
         self.next += self.period;
         if self.socket.is_none() {
-            self.socket = node.net().udp_bind(0).ok();
+            self.socket = node.datagrams().bind(0).ok();
         }
         let Some(socket) = self.socket else { return false };
         let number = self.sent + self.refused;
         self.payload[..SEQUENCE].copy_from_slice(&number.to_be_bytes());
-        match node.net().udp_send(now, socket, self.to.0, self.to.1, &self.payload) {
+        match node.datagrams().send(now, socket, self.to.0, self.to.1, &self.payload) {
             Ok(()) => self.sent += 1,
             Err(_) => self.refused += 1,
         }
@@ -103,12 +103,12 @@ impl UdpSink {
 impl<P: Profile> App<P> for UdpSink {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if self.socket.is_none() {
-            self.socket = node.net().udp_bind(self.port).ok();
+            self.socket = node.datagrams().bind(self.port).ok();
         }
         let Some(socket) = self.socket else { return false };
         let mut buf = [0; MAX_PAYLOAD];
         let mut busy = false;
-        while let Ok(Some(datagram)) = node.net().udp_recv(socket, &mut buf) {
+        while let Ok(Some(datagram)) = node.datagrams().recv(socket, &mut buf) {
             self.received += 1;
             self.bytes += datagram.len as u64;
             self.last = now;

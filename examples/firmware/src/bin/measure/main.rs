@@ -102,13 +102,13 @@ fn transfer(
     config: &ConnectionConfig,
 ) -> Result<(Instant, u32), &'static str> {
     let listen = ListenConfig { connection: *config, ..ListenConfig::default() };
-    receiver.node.tcp_listen(PORT, listen).map_err(|_| "cannot listen")?;
+    receiver.node.streams().listen(PORT, listen).map_err(|_| "cannot listen")?;
     let mut now = Instant::from_secs(1);
-    let up = sender.node.tcp_connect(now, RECEIVER_ADDRESS, PORT, *config);
+    let up = sender.node.streams().connect(now, RECEIVER_ADDRESS, PORT, *config);
     let up = up.map_err(|_| "cannot connect")?;
     settle(now, sender, receiver);
     settle(now, sender, receiver);
-    let down = receiver.node.tcp().accept(PORT).ok_or("no connection")?;
+    let down = receiver.node.streams().accept(PORT).ok_or("no connection")?;
     if sender.node.tcp().state(up) != Some(State::Established) {
         return Err("the connection does not stand");
     }
@@ -202,13 +202,13 @@ fn segment(
 ) -> Result<Instant, &'static str> {
     static DATA: [u8; PAYLOAD] = [0x5a; PAYLOAD];
     let data = DATA.get(..len).unwrap_or_default();
-    let written = sender.timed(|node| node.tcp().send(up, data));
+    let written = sender.timed(|node| node.streams().send(up, data));
     if written != Ok(len) {
         return Err("a segment does not fit into the buffer");
     }
     settle(now, sender, receiver);
     let mut octets = [0; PAYLOAD];
-    let read = receiver.timed(|node| node.tcp().recv(down, &mut octets));
+    let read = receiver.timed(|node| node.streams().recv(down, &mut octets));
     if read != Ok(len) || !octets.starts_with(data) {
         return Err("a segment did not arrive as it was sent");
     }

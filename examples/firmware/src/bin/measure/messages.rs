@@ -52,22 +52,22 @@ struct Udp<'a> {
 
 impl Exchange for Udp<'_> {
     fn ask(&mut self, now: Instant, client: &mut Node<Mote>) -> Option<()> {
-        client.net().udp_send(now, self.client, RECEIVER_ADDRESS, coap::PORT, &BODY).ok()
+        client.datagrams().send(now, self.client, RECEIVER_ADDRESS, coap::PORT, &BODY).ok()
     }
 
     fn take(&mut self, _: Instant, server: &mut Node<Mote>) -> Option<()> {
-        let received = server.net().udp_recv(self.server, self.datagram).ok()??;
+        let received = server.datagrams().recv(self.server, self.datagram).ok()??;
         self.peer = Some((received.src, received.src_port));
         (received.len == BODY.len()).then_some(())
     }
 
     fn answer(&mut self, now: Instant, server: &mut Node<Mote>) -> Option<()> {
         let (address, port) = self.peer.take()?;
-        server.net().udp_send(now, self.server, address, port, &ANSWER).ok()
+        server.datagrams().send(now, self.server, address, port, &ANSWER).ok()
     }
 
     fn end(&mut self, _: Instant, client: &mut Node<Mote>) -> Option<()> {
-        let received = client.net().udp_recv(self.client, self.datagram).ok()??;
+        let received = client.datagrams().recv(self.client, self.datagram).ok()??;
         (received.len == ANSWER.len()).then_some(())
     }
 }
@@ -168,14 +168,14 @@ pub fn measure(
 ) -> Result<(), &'static str> {
     let bind = "cannot bind";
     let datagram = singleton!(: [u8; MAX_DATAGRAM] = [0; MAX_DATAGRAM]).ok_or("run twice")?;
-    let to = server.node.net().udp_bind(coap::PORT).map_err(|_| bind)?;
-    let from = client.node.net().udp_bind(0).map_err(|_| bind)?;
+    let to = server.node.datagrams().bind(coap::PORT).map_err(|_| bind)?;
+    let from = client.node.datagrams().bind(0).map_err(|_| bind)?;
     let mut udp = Udp { client: from, server: to, peer: None, datagram };
     let ends = (&mut *server, &mut *client);
     let alone =
         steps(&mut now, ends, &mut udp).ok_or("a datagram did not arrive in five frames")?;
-    server.node.net().udp_close(to);
-    client.node.net().udp_close(from);
+    server.node.datagrams().close(to);
+    client.node.datagrams().close(from);
 
     let first = singleton!(: coap::Endpoint<Plan> = coap::endpoint(SENDER)).ok_or("run twice")?;
     let second =

@@ -108,7 +108,7 @@ impl CoapSocket {
         mut handle: impl FnMut(&mut Endpoint<Peer, CoapPlan>, Peer, Event<'_>),
     ) -> bool {
         if self.socket.is_none() {
-            self.socket = node.net().udp_bind(self.port).ok();
+            self.socket = node.datagrams().bind(self.port).ok();
         }
         let Some(socket) = self.socket else { return false };
         let mut busy = false;
@@ -117,7 +117,7 @@ impl CoapSocket {
             busy = true;
         }
         let mut datagram = [0; MAX_DATAGRAM];
-        while let Ok(Some(received)) = node.net().udp_recv(socket, &mut datagram) {
+        while let Ok(Some(received)) = node.datagrams().recv(socket, &mut datagram) {
             let peer = (received.src, received.src_port);
             // What is discarded the endpoint has counted.
             if let Ok(event) = self.endpoint.handle_message(now, peer, &datagram[..received.len]) {
@@ -127,7 +127,7 @@ impl CoapSocket {
         }
         let sent = |endpoint: &mut Endpoint<Peer, CoapPlan>, node: &mut Node<P>| {
             endpoint.poll_message(now, |(address, port), octets| {
-                node.net().udp_send(now, socket, address, port, octets)
+                node.datagrams().send(now, socket, address, port, octets)
             })
         };
         while sent(&mut self.endpoint, node).is_some() {

@@ -118,12 +118,12 @@ impl IdealUplink {
     /// A datagram that the stack does not take is one that is lost on the way.
     fn send<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, piece: &Piece) {
         if self.socket.is_none() {
-            self.socket = node.net().udp_bind(0).ok();
+            self.socket = node.datagrams().bind(0).ok();
         }
         let Some(socket) = self.socket else { return };
         let mut datagram = piece.tag.to_be_bytes().to_vec();
         datagram.resize(TAG + self.padding, 0);
         datagram.extend(&piece.octets);
-        let _ = node.net().udp_send(now, socket, self.to.0, self.to.1, &datagram);
+        let _ = node.datagrams().send(now, socket, self.to.0, self.to.1, &datagram);
     }
 }

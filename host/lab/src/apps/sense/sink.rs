@@ -151,9 +151,9 @@ impl ReadingSink {
             return;
         }
         self.listening = match &self.source {
-            Source::Tcp(port, config) => node.tcp().listen(*port, *config).is_ok(),
+            Source::Tcp(port, config) => node.streams().listen(*port, *config).is_ok(),
             Source::Datagrams { port, .. } | Source::NonConfirmable(port) => {
-                self.socket = node.net().udp_bind(*port).ok();
+                self.socket = node.datagrams().bind(*port).ok();
                 self.socket.is_some()
             }
             // It does that itself.
@@ -163,13 +163,13 @@ impl ReadingSink {
 
     fn read_streams<P: Profile>(&mut self, now: Instant, port: u16, node: &mut Node<P>) -> bool {
         let mut busy = false;
-        while let Some(handle) = node.tcp().accept(port) {
+        while let Some(handle) = node.streams().accept(port) {
             self.connections.push((handle, Vec::new()));
         }
         let tally = &mut self.tally;
         self.connections.retain_mut(|(handle, pending)| {
             let mut chunk = [0; CHUNK];
-            match node.tcp().recv(*handle, &mut chunk) {
+            match node.streams().recv(*handle, &mut chunk) {
                 Ok(len @ 1..) => {
                     pending.extend(&chunk[..len]);
                     let whole = pending.len() / LEN * LEN;
@@ -183,7 +183,7 @@ impl ReadingSink {
                 Err(RecvError::WouldBlock) => true,
                 // The end, with an error or without.
                 Ok(0) | Err(_) => {
-                    let _ = node.tcp().close(*handle);
+                    let _ = node.streams().close(*handle);
                     false
                 }
             }
@@ -195,7 +195,7 @@ impl ReadingSink {
         let Some(socket) = self.socket else { return false };
         let mut busy = false;
         let mut chunk = [0; CHUNK];
-        while let Ok(Some(datagram)) = node.net().udp_recv(socket, &mut chunk) {
+        while let Ok(Some(datagram)) = node.datagrams().recv(socket, &mut chunk) {
             busy = true;
             let octets = &chunk[..datagram.len];
             match &self.source {

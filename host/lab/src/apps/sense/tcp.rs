@@ -95,7 +95,7 @@ impl TcpUplink {
         while queue.is_ready() {
             let Some(piece) = queue.take(node.tcp().can_send(handle)) else { break };
             // There is room, and an end of the connection is seen at the next poll.
-            let _ = node.tcp().send(handle, &piece.octets);
+            let _ = node.streams().send(handle, &piece.octets);
             let ends = piece.ends.iter().map(|(end, n)| (self.written + *end as u64, *n));
             self.held.extend(ends);
             self.written += piece.octets.len() as u64;
@@ -108,7 +108,7 @@ impl TcpUplink {
         if now < self.next_attempt {
             return false;
         }
-        self.handle = node.tcp_connect(now, self.to.0, self.to.1, self.config).ok();
+        self.handle = node.streams().connect(now, self.to.0, self.to.1, self.config).ok();
         self.next_attempt = now + RETRY;
         self.all.opened += u32::from(self.handle.is_some());
         true

@@ -1,0 +1,91 @@
+//! Datagrams and echo requests: what an application does to the network layer.
+
+use crate::node::Node;
+use crate::profile::Profile;
+use core::net::Ipv6Addr;
+use kinglet_net::UdpHandle;
+use kinglet_net::{BindError, EchoReply, ErrorReport, Net, SendError, UdpDatagram, UdpError};
+use kinglet_tcp::PayloadRef;
+use kinglet_time::Instant;
+
+/// The datagrams of a node, to act on ([`Node::datagrams`]). To look at their layer:
+/// [`Node::net`].
+///
+/// What is sent leaves when the node is next driven.
+pub struct Datagrams<'a, P: Profile>(&'a mut Net<P, PayloadRef>);
+
+impl<P: Profile> Node<P> {
+    /// UDP sockets, echo requests, and errors reported by others.
+    pub const fn datagrams(&mut self) -> Datagrams<'_, P> {
+        Datagrams(&mut self.net)
+    }
+}
+
+impl<P: Profile> Datagrams<'_, P> {
+    /// Binds a socket to `port` on all own addresses; 0 chooses a port of 0xF0B0 to 0xF0FF, which
+    /// compress well.
+    ///
+    /// # Errors
+    /// [`BindError`]
+    pub fn bind(&mut self, port: u16) -> Result<UdpHandle, BindError> {
+        self.0.udp_bind(port)
+    }
+
+    /// Closes a socket; what it had not read is gone.
+    pub fn close(&mut self, socket: UdpHandle) {
+        self.0.udp_close(socket);
+    }
+
+    /// Sends `data` from `socket`; it is copied.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was sent.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        socket: UdpHandle,
+        dst: Ipv6Addr,
+        dst_port: u16,
+        data: &[u8],
+    ) -> Result<(), SendError> {
+        self.0.udp_send(now, socket, dst, dst_port, data)
+    }
+
+    /// Reads the oldest datagram into `buf`; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`UdpError`]; nothing was read.
+    pub fn recv(
+        &mut self,
+        socket: UdpHandle,
+        buf: &mut [u8],
+    ) -> Result<Option<UdpDatagram>, UdpError> {
+        self.0.udp_recv(socket, buf)
+    }
+
+    /// Sends an echo request with this identifier, sequence number and data (RFC 4443 §4.1).
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was sent.
+    pub fn ping(
+        &mut self,
+        now: Instant,
+        dst: Ipv6Addr,
+        ident: u16,
+        seq: u16,
+        data: &[u8],
+    ) -> Result<(), SendError> {
+        self.0.ping(now, dst, ident, seq, data)
+    }
+
+    /// The oldest echo reply that nobody has taken yet.
+    pub fn poll_echo_reply(&mut self) -> Option<EchoReply> {
+        self.0.poll_echo_reply()
+    }
+
+    /// The oldest ICMPv6 error about a packet of this node that nobody has taken yet; those about
+    /// TCP are TCP's.
+    pub fn poll_error(&mut self) -> Option<ErrorReport> {
+        self.0.poll_error()
+    }
+}

@@ -1,0 +1,63 @@
+//! Addresses, routes and contexts: what commissions a node.
+
+use crate::node::Node;
+use crate::profile::Profile;
+use core::net::Ipv6Addr;
+use kinglet_net::{InterfaceAddress, Neighbour, Net, Route, TableFull};
+use kinglet_tcp::PayloadRef;
+use kinglet_wire::sixlowpan::Context;
+
+/// The tables of a node's network layer, to fill ([`Node::interface`]). To look at them:
+/// [`Node::net`].
+pub struct Interface<'a, P: Profile>(&'a mut Net<P, PayloadRef>);
+
+impl<P: Profile> Node<P> {
+    /// The network layer, to look at: addresses, ports, what waits, counters.
+    pub const fn net(&self) -> &Net<P, PayloadRef> {
+        &self.net
+    }
+
+    /// Addresses, routes, neighbours and contexts.
+    pub const fn interface(&mut self) -> Interface<'_, P> {
+        Interface(&mut self.net)
+    }
+}
+
+impl<P: Profile> Interface<'_, P> {
+    /// Adds an own address, for good: connections count on it.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
+        self.0.add_address(address)
+    }
+
+    /// Adds a route, or replaces the one with the same prefix.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_route(&mut self, route: Route) -> Result<(), TableFull> {
+        self.0.add_route(route)
+    }
+
+    /// Removes the route with this prefix; whether there was one.
+    pub fn remove_route(&mut self, prefix: Ipv6Addr, prefix_len: u8) -> bool {
+        self.0.remove_route(prefix, prefix_len)
+    }
+
+    /// Adds a neighbour whose link address does not follow from its IPv6 address.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_neighbour(&mut self, neighbour: Neighbour) -> Result<(), TableFull> {
+        self.0.add_neighbour(neighbour)
+    }
+
+    /// Sets 6LoWPAN context `id`; `None` forgets it. All nodes of a network need the same.
+    ///
+    /// # Errors
+    /// [`TableFull`] if the table does not reach to `id`, or `id` is above 15.
+    pub fn set_context(&mut self, id: u8, context: Option<Context>) -> Result<(), TableFull> {
+        self.0.set_context(id, context)
+    }
+}

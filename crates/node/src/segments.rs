@@ -1,0 +1,76 @@
+//! How long segments are: as many link frames as suit the path.
+
+use crate::node::Node;
+use crate::profile::Profile;
+use core::net::Ipv6Addr;
+use kinglet_net::{best_frames, mss_for_frames, path_header_len};
+use kinglet_tcp::{ConnectionConfig, Handle, SegmentLoss};
+
+/// Octets of the TCP header without options (RFC 9293 §3.1).
+const TCP_HEADER: usize = 20;
+
+/// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
+pub(crate) const MAX_MSS: u16 = 1280 - 40 - 20;
+
+/// As many frames as a packet of 1280 octets can take.
+const MAX_FRAMES: usize = 16;
+
+/// Link frames of a full segment for which nobody has chosen a size (TCPlp §6.1).
+const DEFAULT_FRAMES: u8 = 5;
+
+/// Nothing of this address can be left out of a compressed header (RFC 6282 §3.2.2).
+pub(crate) const ANYBODY: Ipv6Addr = Ipv6Addr::new(0x3fff, 1, 1, 1, 1, 1, 1, 1);
+
+impl<P: Profile> Node<P> {
+    /// Settings without an MSS get the default one for this path.
+    pub(crate) fn choose_mss(
+        &self,
+        local: Ipv6Addr,
+        remote: Ipv6Addr,
+        config: &mut ConnectionConfig,
+    ) {
+        if config.mss == 0 {
+            config.mss = self.path_mss(local, remote, DEFAULT_FRAMES).unwrap_or(0);
+        }
+    }
+
+    /// The [`ConnectionConfig::mss`] with which a full segment to or from `remote` goes out in
+    /// `frames` link frames on every hop (TCPlp §6.1 recommends 5, and 3 where losses are common);
+    /// options count as part of it. `None` without a route, or if nothing fits.
+    pub fn mss_for_frames(&self, remote: Ipv6Addr, frames: u8) -> Option<u16> {
+        self.path_mss(self.net.source_for(remote)?, remote, frames)
+    }
+
+    fn path_mss(&self, local: Ipv6Addr, remote: Ipv6Addr, frames: u8) -> Option<u16> {
+        let compressed = path_header_len(local, remote, self.net.contexts()).ok()?;
+        // Every node of a network is taken to have addresses of this node's length.
+        let room = self.mac.max_payload(self.mac.config().source());
+        mss_for_frames(frames, room, compressed, TCP_HEADER)
+    }
+
+    /// Lets the segments of a connection that allows it span as many frames as promise the most
+    /// goodput; called with every segment.
+    pub(crate) fn adapt_segments(&mut self, handle: Handle) {
+        let Some(SegmentLoss { resent, mss, limit, options }) = self.tcp.segment_loss(handle)
+        else {
+            return;
+        };
+        let Some((peer, ..)) = self.tcp.name(handle) else { return };
+        let mut sizes = [0; MAX_FRAMES];
+        for (frames, size) in (1..).zip(&mut sizes) {
+            *size = self.mss_for_frames(peer.remote(), frames).unwrap_or(0).min(limit);
+        }
+        let size = |frames: u8| sizes.get(usize::from(frames.saturating_sub(1))).copied();
+        // The first that holds as much.
+        let frames_for = |mss| (1..).zip(sizes).find(|(_, size)| *size >= mss).map(|(n, _)| n);
+        let payload = |frames| size(frames).unwrap_or(0).saturating_sub(options);
+        let (Some(now), Some(largest)) = (frames_for(mss), frames_for(limit)) else { return };
+        let best = best_frames(resent, now, largest, payload);
+        if best != now
+            && let Some(mss) = size(best)
+        {
+            // The connection exists.
+            let _ = self.wake_tcp().set_mss(handle, mss);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What an application could do now, told once.
+
+use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
+use crate::conn::State;
+use kinglet_mem::Array;
+
+/// What has become possible with a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// [`Endpoint::recv`] gives octets, the end of the stream, or why it ended.
+    pub readable: bool,
+    /// The handshake is over, and [`Endpoint::send`] takes octets.
+    pub writable: bool,
+    /// The connection is over: [`Endpoint::info`] says why.
+    pub closed: bool,
+}
+
+/// Something that an application may be waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// A connection to this port waits for [`Endpoint::accept`].
+    Acceptable(u16),
+    /// Something has become possible with a connection.
+    Connection(Handle, Readiness),
+}
+
+/// What an application has been told of a connection and has not made use of yet, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told(u8);
+
+impl Told {
+    const ACCEPTABLE: Told = Told(1);
+    const READABLE: Told = Told(2);
+    const WRITABLE: Told = Told(4);
+    const CLOSED: Told = Told(8);
+    /// Of a connection that its application has given up it is told no more.
+    pub(super) const ALL: Told = Told(u8::MAX);
+    pub(super) const NOTHING: Told = Told(0);
+
+    const fn if_so(self, so: bool) -> Told {
+        if so { self } else { Told(0) }
+    }
+
+    const fn and(self, other: Told) -> Told {
+        Told(self.0 | other.0)
+    }
+
+    const fn without(self, other: Told) -> Told {
+        Told(self.0 & !other.0)
+    }
+
+    const fn has(self, other: Told) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The application has read: whatever can be read then is news.
+    pub(super) const fn read(&mut self) {
+        *self = self.without(Told::READABLE);
+    }
+
+    /// The application has written: room is news.
+    pub(super) const fn written(&mut self) {
+        *self = self.without(Told::WRITABLE);
+    }
+}
+
+/// What there is to tell now, whether it has been told or not.
+fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> Told {
+    let conn = &entry.conn;
+    if !entry.accepted {
+        return Told::ACCEPTABLE;
+    }
+    let writable = matches!(conn.state(), State::Established | State::CloseWait);
+    let readable = conn.readable() > 0 || conn.at_end() || conn.error().is_some();
+    Told::READABLE
+        .if_so(readable)
+        .and(Told::WRITABLE.if_so(writable && conn.send_room() > 0))
+        .and(Told::CLOSED.if_so(conn.is_finished()))
+}
+
+impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// What has become possible since it was last asked, one connection at a time: `None` when all
+    /// is told. What has been told is told again only when the application has made use of it: a
+    /// connection is readable again after [`Endpoint::recv`], if there is more or when more comes,
+    /// and writable after `send`. So whoever waits misses nothing, and whoever does not is not told
+    /// twice.
+    #[inline(never)]
+    pub fn poll_ready(&mut self) -> Option<Ready> {
+        let slots = (0u16..=u16::MAX).zip(self.slots.as_mut_slice());
+        for (index, slot) in slots {
+            let generation = slot.generation;
+            let Some(entry) = slot.entry.as_deref_mut() else { continue };
+            let possible = possible::<K, S>(entry);
+            let news = possible.without(entry.told);
+            if news == Told::NOTHING {
+                continue;
+            }
+            entry.told = entry.told.and(possible);
+            if news.has(Told::ACCEPTABLE) {
+                return Some(Ready::Acceptable(entry.local_port));
+            }
+            let readiness = Readiness {
+                readable: news.has(Told::READABLE),
+                writable: news.has(Told::WRITABLE),
+                closed: news.has(Told::CLOSED),
+            };
+            return Some(Ready::Connection(Handle { index, generation }, readiness));
+        }
+        None
+    }
+}

@@ -1,0 +1,31 @@
+//! `echo` as a leaf of a mesh, which finds its parent by itself. See `src/echo.rs`.
+
+#![no_std]
+#![no_main]
+
+use cortex_m::singleton;
+use cortex_m_rt::entry;
+use kinglet::Meshed;
+use kinglet::mesh::{self, Role};
+use kinglet::tcp::ListenConfig;
+use kinglet_firmware::{Place, echo, place};
+
+kinglet::profile! {
+    struct Echo {
+        routing: Meshed<Self>,
+        packets: 5,
+        reassemblies: 2,
+        send_buffer: 2048,
+        receive_buffer: 2048,
+        segments: 6,
+    }
+}
+
+#[entry]
+fn main() -> ! {
+    let node = singleton!(: Place<Echo> = Place::uninit());
+    let config = place::unsecured();
+    let mesh = mesh::Config { role: Role::Leaf, ..mesh::Config::OFF };
+    let mesh = Meshed::new(&config, mesh, place::PREFIX);
+    echo::run(node, config, mesh, ListenConfig::default())
+}

@@ -1,0 +1,44 @@
+//! `echo` with one of two profiles, chosen at run time: how much code a second profile adds. See
+//! `src/echo.rs`.
+
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+use cortex_m::singleton;
+use cortex_m_rt::entry;
+use kinglet::tcp::ListenConfig;
+use kinglet_firmware::{Place, echo, place};
+
+kinglet::profile! {
+    struct Echo {
+        packets: 5,
+        reassemblies: 2,
+        send_buffer: 2048,
+        receive_buffer: 2048,
+        segments: 6,
+    }
+}
+
+kinglet::profile! {
+    struct Larger {
+        packets: 8,
+        reassemblies: 3,
+        connections: 2,
+        send_buffer: 4096,
+        receive_buffer: 4096,
+        segments: 11,
+    }
+}
+
+#[entry]
+fn main() -> ! {
+    let listen = ListenConfig::default();
+    if black_box(true) {
+        let node = singleton!(: Place<Echo> = Place::uninit());
+        echo::run(node, place::unsecured(), (), listen)
+    } else {
+        let node = singleton!(: Place<Larger> = Place::uninit());
+        echo::run(node, place::unsecured(), (), listen)
+    }
+}
