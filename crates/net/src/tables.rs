@@ -77,21 +77,34 @@ pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
     Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
 }
 
-/// Whether two addresses are the same. Of two that are not, the last octets nearly always differ,
-/// so they come first.
-fn is_same(a: &[u8; 16], b: &[u8; 16]) -> bool {
-    a.iter().rev().zip(b.iter().rev()).all(|(a, b)| a == b)
+/// The address in words, the last one first: a small core compares them twice as fast as octets.
+#[inline]
+fn words(address: &Ipv6Addr) -> (u32, u32, u32, u32) {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = address.octets();
+    let first = u32::from_ne_bytes([a, b, c, d]);
+    let second = u32::from_ne_bytes([e, f, g, h]);
+    (u32::from_ne_bytes([m, n, o, p]), u32::from_ne_bytes([i, j, k, l]), second, first)
+}
+
+/// The first place of an own address.
+fn find_own(table: &[Option<InterfaceAddress>], address: &Ipv6Addr) -> Option<usize> {
+    let (d, c, b, a) = words(address);
+    table.iter().position(|place| {
+        let Some(own) = place else { return false };
+        let (h, g, f, e) = words(&own.address);
+        // Of two that are not the same the ends nearly always differ.
+        d == h && c == g && b == f && a == e
+    })
 }
 
 /// How many leading bits two addresses have in common.
 fn common_prefix(a: Ipv6Addr, b: Ipv6Addr) -> u32 {
     let mut bits = 0_u32;
     for (a, b) in a.octets().iter().zip(b.octets()) {
-        let same = (a ^ b).leading_zeros();
-        bits = bits.saturating_add(same);
-        if same < 8 {
-            break;
+        if *a != b {
+            return bits.saturating_add((a ^ b).leading_zeros());
         }
+        bits = bits.saturating_add(8);
     }
     bits
 }
@@ -158,17 +171,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
     /// names that one for good.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
-        let octets = address.octets();
-        if let [0xFE, 0x80, 0, 0, 0, 0, 0, 0, iid @ ..] = octets {
-            let links = [(0, self.config.link), (1, self.config.alias)];
-            let own = links.into_iter().find(|(_, link)| derived_iid(*link) == Some(iid));
-            if let Some((index, _)) = own {
-                return Some(index);
+        if let [0xFE, 0x80, 0, 0, 0, 0, 0, 0, iid @ ..] = address.octets() {
+            let is_of = |link| derived_iid(link).is_some_and(|derived| derived == iid);
+            if is_of(self.config.link) {
+                return Some(0);
+            }
+            if is_of(self.config.alias) {
+                return Some(1);
             }
         }
-        let places = (LINK_LOCALS as u8..=u8::MAX).zip(self.addresses.as_slice());
-        let mut own = places.filter_map(|(index, own)| Some((index, own.as_ref()?)));
-        own.find(|(_, own)| is_same(&own.address.octets(), &octets)).map(|(index, _)| index)
+        let place = find_own(self.addresses.as_slice(), &address)?;
+        u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
     }
 
     /// The unicast address of this node that has this name.
