@@ -10,6 +10,7 @@ use crate::routing::Routing;
 use crate::submit::Queued;
 use crate::tables::{InterfaceAddress, Neighbour, Route};
 use crate::udp::UdpSocket;
+use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -96,6 +97,8 @@ pub trait Sizes {
     type Indirect: Array<Option<Parked>>;
     /// Own addresses beside the link-local ones.
     type Addresses: Array<Option<InterfaceAddress>>;
+    /// Multicast groups that are joined, beside those of all nodes.
+    type Groups: Array<Option<Ipv6Addr>>;
     /// Static routes.
     type Routes: Array<Option<Route>>;
     /// Static neighbours, for those whose IID does not tell the link address.
@@ -125,6 +128,7 @@ impl Sizes for Small {
     type Children = [Option<Child>; 0];
     type Indirect = [Option<Parked>; 0];
     type Addresses = [Option<InterfaceAddress>; 2];
+    type Groups = [Option<Ipv6Addr>; 1];
     type Routes = [Option<Route>; 4];
     type Neighbours = [Option<Neighbour>; 2];
     type Contexts = [Option<Context>; 2];

@@ -54,6 +54,15 @@ pub struct Neighbour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
+/// Why a multicast group was not joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinError {
+    /// The address is not a multicast one.
+    NotMulticast,
+    /// The table of groups ([`Sizes::Groups`]) has no free place.
+    TableFull,
+}
+
 /// Which way out, resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Egress {
@@ -163,6 +172,34 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.contexts.as_slice()
     }
 
+    /// Joins a multicast group: packets for it are for this node too, from the link that they come
+    /// by. A second time changes nothing. Nobody is told (no MLD, RFC 3810): the members of a group
+    /// hear what neighbours send to it.
+    ///
+    /// # Errors
+    /// [`JoinError`]
+    pub fn join_group(&mut self, group: Ipv6Addr) -> Result<(), JoinError> {
+        if !group.is_multicast() {
+            return Err(JoinError::NotMulticast);
+        }
+        if self.is_member(group) {
+            return Ok(());
+        }
+        insert(self.groups.as_mut_slice(), group).map_err(|TableFull| JoinError::TableFull)
+    }
+
+    /// Leaves a multicast group; whether this node was a member by [`Net::join_group`]. The groups
+    /// of all nodes cannot be left.
+    pub fn leave_group(&mut self, group: Ipv6Addr) -> bool {
+        let mut places = self.groups.as_mut_slice().iter_mut();
+        places.find(|place| **place == Some(group)).and_then(Option::take).is_some()
+    }
+
+    /// Whether this node is a member of a multicast group.
+    pub fn is_member(&self, group: Ipv6Addr) -> bool {
+        ALL_NODES.contains(&group) || self.groups.as_slice().contains(&Some(group))
+    }
+
     /// Whether `address` is one of this node's unicast addresses.
     pub fn is_own(&self, address: Ipv6Addr) -> bool {
         self.own_index(address).is_some()
@@ -197,7 +234,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     pub(crate) fn accepts(&self, dst: Ipv6Addr) -> bool {
-        if dst.is_multicast() { ALL_NODES.contains(&dst) } else { self.is_own(dst) }
+        if dst.is_multicast() { self.is_member(dst) } else { self.is_own(dst) }
     }
 
     /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of

@@ -72,6 +72,7 @@ macro_rules! plan {
             type Children = [Option<net::Child>; $children];
             type Indirect = [Option<net::Parked>; $indirect];
             type Addresses = [Option<net::InterfaceAddress>; 2];
+            type Groups = [Option<core::net::Ipv6Addr>; 2];
             type Routes = [Option<net::Route>; $routes];
             type Neighbours = [Option<net::Neighbour>; 2];
             type Contexts = [Option<kinglet_wire::sixlowpan::Context>; 4];

@@ -43,6 +43,7 @@ impl net::Sizes for LabPlan {
     type Children = [Option<net::Child>; CHILDREN];
     type Indirect = [Option<net::Parked>; CHILDREN];
     type Addresses = [Option<net::InterfaceAddress>; 2];
+    type Groups = [Option<core::net::Ipv6Addr>; 2];
     type Routes = [Option<net::Route>; ROUTES];
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
