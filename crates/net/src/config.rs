@@ -80,6 +80,15 @@ impl Config {
 
 /// A memory plan: how long each table is.
 pub trait Sizes {
+    /// Whether packets for others can be forwarded; if not, [`Config::forward`] has no effect, and
+    /// nothing of it is in the program.
+    const FORWARDS: bool = true;
+    /// Whether [`Config::queue`] can be random early detection; if not, it is tail drop, and
+    /// nothing of the other is in the program. Only of use where packets are forwarded.
+    const DETECTS_CONGESTION: bool = true;
+    /// Whether senders of packets that are discarded are told so (RFC 4443, 2.4): a host that runs
+    /// no more than it must can do without; echo requests are answered all the same.
+    const REPORTS_ERRORS: bool = true;
     /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received.
     type Storage: Array<u8>;
     /// Packet slots, 4 to 255.

@@ -279,6 +279,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(match via {
             NextHop::Link(link) => Egress::Radio(link),
             NextHop::OnLink => Egress::Radio(self.resolve(dst)),
+            NextHop::Host if S::Host::LEN == 0 => return None,
             NextHop::Host => Egress::Host,
         })
     }
