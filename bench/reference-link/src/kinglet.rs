@@ -36,6 +36,7 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
     type Children = [Option<net::Child>; 0];
     type Indirect = [Option<net::Parked>; 0];
     type Addresses = [Option<net::InterfaceAddress>; 2];
+    type Groups = [Option<core::net::Ipv6Addr>; 0];
     type Routes = [Option<net::Route>; 4];
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];

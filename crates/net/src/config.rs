@@ -10,6 +10,7 @@ use crate::routing::Routing;
 use crate::submit::Queued;
 use crate::tables::{InterfaceAddress, Neighbour, Route};
 use crate::udp::UdpSocket;
+use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -79,6 +80,15 @@ impl Config {
 
 /// A memory plan: how long each table is.
 pub trait Sizes {
+    /// Whether packets for others can be forwarded; if not, [`Config::forward`] has no effect, and
+    /// nothing of it is in the program.
+    const FORWARDS: bool = true;
+    /// Whether [`Config::queue`] can be random early detection; if not, it is tail drop, and
+    /// nothing of the other is in the program. Only of use where packets are forwarded.
+    const DETECTS_CONGESTION: bool = true;
+    /// Whether senders of packets that are discarded are told so (RFC 4443, 2.4): a host that runs
+    /// no more than it must can do without; echo requests are answered all the same.
+    const REPORTS_ERRORS: bool = true;
     /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received.
     type Storage: Array<u8>;
     /// Packet slots, 4 to 255.
@@ -96,6 +106,8 @@ pub trait Sizes {
     type Indirect: Array<Option<Parked>>;
     /// Own addresses beside the link-local ones.
     type Addresses: Array<Option<InterfaceAddress>>;
+    /// Multicast groups that are joined, beside those of all nodes.
+    type Groups: Array<Option<Ipv6Addr>>;
     /// Static routes.
     type Routes: Array<Option<Route>>;
     /// Static neighbours, for those whose IID does not tell the link address.
@@ -125,6 +137,7 @@ impl Sizes for Small {
     type Children = [Option<Child>; 0];
     type Indirect = [Option<Parked>; 0];
     type Addresses = [Option<InterfaceAddress>; 2];
+    type Groups = [Option<Ipv6Addr>; 1];
     type Routes = [Option<Route>; 4];
     type Neighbours = [Option<Neighbour>; 2];
     type Contexts = [Option<Context>; 2];

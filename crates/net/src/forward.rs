@@ -7,7 +7,7 @@ use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use crate::submit::{BodySource, Class, Stale};
 use crate::tables::Egress;
-use kinglet_mem::copy;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ipv6::{
@@ -104,6 +104,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// into a slot, so that it does not keep packets for the radio waiting; if there is no room it
     /// is dropped, and counted as discarded. Other packets stay where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
+        if S::Host::LEN == 0 && S::Children::LEN == 0 {
+            return;
+        }
         let waits = match self.external.as_ref().map(|external| external.egress) {
             Some(Egress::Radio(next_hop)) => self.sleeps(next_hop),
             Some(Egress::Host) => true,
@@ -140,6 +143,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         source: &impl BodySource<X>,
         buf: &mut [u8],
     ) -> Option<usize> {
+        if S::Host::LEN == 0 {
+            return None;
+        }
         if let Some(queued) = self.host.front() {
             let octets = self.pool.get(queued.packet);
             let len = octets.len();

@@ -76,7 +76,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let src = self.source_for(dst).ok_or(SendError::NoRoute)?;
         let kind = Kind::EchoRequest { ident, seq };
         let len = icmpv6::HEADER_LEN.saturating_add(payload.len());
-        self.send_packet(now, src, dst, protocol::ICMPV6, len, |upper, pseudo| {
+        let header = self.plain_header(src, dst, protocol::ICMPV6, len);
+        self.send_packet(now, &header, |upper, pseudo| {
             kind.emit(upper)?;
             if let Some(body) = upper.get_mut(icmpv6::HEADER_LEN..) {
                 copy(body, payload);
@@ -305,24 +306,21 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Header { traffic_class: 0, flow_label: 0, payload_len, next_header, hop_limit, src, dst }
     }
 
-    /// Builds a packet of `len` octets behind the IPv6 header in a slot and queues it.
+    /// Builds the packet that a header announces in a slot and queues it.
     pub(crate) fn send_packet(
         &mut self,
         now: Instant,
-        src: Ipv6Addr,
-        dst: Ipv6Addr,
-        protocol: u8,
-        len: usize,
+        header: &Header,
         fill: impl FnOnce(&mut [u8], u16) -> Result<(), kinglet_wire::Error>,
     ) -> Result<(), SendError> {
-        let total = ipv6::HEADER_LEN.saturating_add(len);
+        let total = header.total_len();
         if total > MIN_MTU.min(S::Storage::LEN) {
             return Err(SendError::TooLong);
         }
-        let egress = self.egress(dst).ok_or(SendError::NoRoute)?;
+        let egress = self.egress(header.dst).ok_or(SendError::NoRoute)?;
         let handle = self.pool.alloc(RESERVED).ok_or(SendError::NoBuffer)?;
-        let header = self.plain_header(src, dst, protocol, len);
-        let pseudo = header.pseudo_header_sum(len, protocol);
+        let len = usize::from(header.payload_len);
+        let pseudo = header.pseudo_header_sum(len, header.next_header);
         let storage = self.pool.storage_mut(handle);
         let written = storage.get_mut(..total).map(|packet| {
             header.emit(packet)?;

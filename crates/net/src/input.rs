@@ -160,7 +160,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
             Fate::Moved => return Ok(None),
             Fate::Report(reason, kind) => {
-                if !self.send_error(now, packet, arrival, kind) {
+                if !S::REPORTS_ERRORS || !self.send_error(now, packet, arrival, kind) {
                     self.release(packet);
                 }
                 return Err(reason);
@@ -191,7 +191,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         if let Some(upper) = upper {
             self.local(now, handle, &header, upper)
-        } else if dst.is_multicast() || arrival.broadcast || !self.config.forward {
+        } else if !S::FORWARDS || dst.is_multicast() || arrival.broadcast || !self.config.forward {
             Fate::Drop(Discard::NotForUs)
         } else {
             self.forward(now, handle, &header, arrival)

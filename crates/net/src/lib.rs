@@ -9,7 +9,7 @@
 //! | forwarding over static routes, host interface of a border router | done |
 //! | random early detection with ECN marking for relayed packets | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
-//! | UDP sockets | done |
+//! | UDP sockets, multicast groups of the link | done; no MLD, no multicast forwarding |
 //! | neighbour discovery RFC 6775 | not yet: link addresses come from IIDs or a static table |
 //! | packets to oneself | not done: refused with `NoRoute` |
 //!
@@ -95,8 +95,8 @@ pub use stats::{Discard, Stats};
 pub use submit::{
     Body, BodySource, Class, FINISHED, NoBody, Outgoing, Pending, Queued, SendError, Stale, Token,
 };
-pub use tables::{InterfaceAddress, Neighbour, NextHop, Route, TableFull};
-pub use udp::{BindError, UdpDatagram, UdpError, UdpHandle, UdpSocket};
+pub use tables::{InterfaceAddress, JoinError, Neighbour, NextHop, Route, TableFull};
+pub use udp::{BindError, Sending, UdpDatagram, UdpError, UdpHandle, UdpSocket};
 
 macro_rules! display_as_debug {
     ($($error:ty),+) => {$(
@@ -109,4 +109,4 @@ macro_rules! display_as_debug {
     )+};
 }
 
-display_as_debug!(BindError, Discard, SendError, Stale, TableFull, UdpError);
+display_as_debug!(BindError, Discard, JoinError, SendError, Stale, TableFull, UdpError);

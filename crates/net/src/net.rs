@@ -26,6 +26,8 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) pool: Pool<S::Packets, S::Storage>,
     pub(crate) partials: S::Reassembly,
     pub(crate) addresses: S::Addresses,
+    /// Multicast groups beside those of all nodes.
+    pub(crate) groups: S::Groups,
     pub(crate) routes: S::Routes,
     pub(crate) neighbours: S::Neighbours,
     pub(crate) contexts: S::Contexts,
@@ -87,6 +89,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             pool: Pool::new(),
             partials: S::Reassembly::EMPTY,
             addresses: S::Addresses::EMPTY,
+            groups: S::Groups::EMPTY,
             routes: S::Routes::EMPTY,
             neighbours: S::Neighbours::EMPTY,
             contexts: S::Contexts::EMPTY,

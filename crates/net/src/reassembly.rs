@@ -122,18 +122,16 @@ impl Piece<'_> {
 }
 
 impl Partial {
-    fn is_of(&self, frame: &FrameIn<'_>, piece: &Piece<'_>) -> bool {
-        self.tag == piece.tag
-            && self.size == piece.size
-            && self.src == frame.src
-            && self.dst == frame.dst
+    fn is_of(&self, frame: &FrameIn<'_>, tag: u16, size: u16) -> bool {
+        self.tag == tag && self.size == size && self.src == frame.src && self.dst == frame.dst
     }
 
-    /// Notes a piece that begins where the last one ended; what became of it.
-    fn extend(&mut self, piece: &Piece<'_>) -> Step {
-        self.starts.mark(piece.offset / 8);
-        self.next = piece.end;
-        if piece.end == self.size { Step::Complete } else { Step::Waiting }
+    /// Notes that octets have come in order up to `end`; what became of them.
+    fn extend(&mut self, now: Instant, end: u16) -> Step {
+        self.starts.mark(self.next / 8);
+        self.next = end;
+        self.touched = now;
+        if end == self.size { Step::Complete } else { Step::Waiting }
     }
 
     /// From now on fragments may be anywhere.
@@ -162,6 +160,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         frame: FrameIn<'_>,
     ) -> Result<Option<Delivery>, Discard> {
         let (header, rest) = FragmentHeader::parse(frame.payload).map_err(|_| Discard::Fragment)?;
+        if let Some(result) = self.go_on(now, &frame, header, rest) {
+            return result;
+        }
         if usize::from(header.size) < ipv6::HEADER_LEN {
             return Err(Discard::Fragment);
         }
@@ -245,19 +246,60 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 bump(&mut self.stats.duplicate_fragments);
                 Ok(None)
             }
-            Step::Complete => {
-                let place = self.partials.as_mut_slice().get_mut(index);
-                let Some(partial) = place.and_then(Option::take) else { return Ok(None) };
-                self.pool.set_len(partial.packet, usize::from(partial.size));
-                let broadcast = frame.dst == Address::BROADCAST;
-                self.input(now, partial.packet, Arrival { broadcast, host: false })
-            }
+            Step::Complete => self.complete(now, frame, index),
         }
+    }
+
+    /// All of a datagram is here.
+    fn complete(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        index: usize,
+    ) -> Result<Option<Delivery>, Discard> {
+        let Some(place) = self.partials.as_mut_slice().get_mut(index) else { return Ok(None) };
+        let Some(Partial { packet, size, .. }) = *place else { return Ok(None) };
+        *place = None;
+        self.pool.set_len(packet, usize::from(size));
+        let broadcast = frame.dst == Address::BROADCAST;
+        self.input(now, packet, Arrival { broadcast, host: false })
+    }
+
+    /// Takes the fragment that continues a datagram where it ends, which is what nearly all of them
+    /// do. `None` if it is not one.
+    fn go_on(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        header: FragmentHeader,
+        rest: &[u8],
+    ) -> Option<Result<Option<Delivery>, Discard>> {
+        let FragmentHeader { size, tag, offset } = header;
+        let offset = offset?;
+        let mut places = self.partials.as_slice().iter();
+        let index = places.position(|place| {
+            place.as_ref().is_some_and(|partial| {
+                partial.next == offset && partial.in_order && partial.is_of(frame, tag, size)
+            })
+        })?;
+        let partial = self.partials.as_mut_slice().get_mut(index)?.as_mut()?;
+        let end = u16::try_from(rest.len()).ok()?.checked_add(offset)?;
+        if rest.is_empty() || end > size || (end % 8 != 0 && end != size) {
+            return None;
+        }
+        let room = self.pool.storage_mut(partial.packet);
+        copy(room.get_mut(usize::from(offset)..usize::from(end))?, rest);
+        Some(match partial.extend(now, end) {
+            Step::Complete => self.complete(now, frame, index),
+            _ => Ok(None),
+        })
     }
 
     fn find(&self, frame: &FrameIn<'_>, piece: &Piece<'_>) -> Option<usize> {
         let partials = self.partials.as_slice();
-        partials.iter().position(|p| p.as_ref().is_some_and(|p| p.is_of(frame, piece)))
+        partials
+            .iter()
+            .position(|p| p.as_ref().is_some_and(|p| p.is_of(frame, piece.tag, piece.size)))
     }
 
     fn place(&mut self, now: Instant, index: usize, piece: &Piece<'_>) -> Step {
@@ -265,8 +307,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Some(Some(partial)) = partials.get_mut(index) else { return Step::Waiting };
         if partial.in_order && piece.offset == partial.next {
             piece.write(self.pool.storage_mut(partial.packet));
-            partial.touched = now;
-            return partial.extend(piece);
+            return partial.extend(now, piece.end);
         }
         partial.leave_order();
         let (from, to) = piece.units();

@@ -150,6 +150,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::QueueFull);
         }
         let QueueDiscipline::Red(red) = self.config.queue else { return Ok(()) };
+        if !S::DETECTS_CONGESTION {
+            return Ok(());
+        }
         let verdict = self.red.judge(now, self.waiting(), &red);
         // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.
         let octet = self.pool.storage_mut(packet).get_mut(1);
@@ -172,7 +175,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// A packet has left: perhaps nothing waits any more.
     pub(crate) fn note_departure(&mut self, now: Instant) {
-        if self.waiting() == 0 {
+        if S::DETECTS_CONGESTION && self.waiting() == 0 {
             self.red.idle_since = Some(now);
         }
     }

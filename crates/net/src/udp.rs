@@ -26,13 +26,24 @@ const EPHEMERAL: Range<u16> = 0xF0B0..0xF100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHandle(u8);
 
+/// A whole packet, which says who sent it to whom.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     packet: PacketHandle,
-    src: Ipv6Addr,
-    dst: Ipv6Addr,
-    src_port: u16,
+    /// Where its UDP header is.
     start: u16,
+}
+
+/// How a datagram is sent, as far as that is not left to the network layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// Source address: a unicast one of this node. `None`: the one that suits the destination
+    /// ([`Net::source_for`]).
+    pub src: Option<Ipv6Addr>,
+    /// Hop limit; `None`: that of [`Config`](crate::Config).
+    pub hop_limit: Option<u8>,
+    /// Traffic Class: DSCP and ECN.
+    pub traffic_class: u8,
 }
 
 /// A place in the socket table.
@@ -64,6 +75,8 @@ pub struct UdpDatagram {
     pub src_port: u16,
     /// Which of our addresses (or a multicast one) it was sent to.
     pub dst: Ipv6Addr,
+    /// Hop limit it arrived with: 255 can only be a neighbour's (RFC 5082).
+    pub hop_limit: u8,
     /// Octets of data, at the start of the buffer.
     pub len: usize,
 }
@@ -145,12 +158,36 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         dst_port: u16,
         data: &[u8],
     ) -> Result<(), SendError> {
+        self.udp_send_with(now, socket, dst, dst_port, Sending::default(), data)
+    }
+
+    /// The same, with source address, hop limit and traffic class of this datagram.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was sent. [`SendError::NoRoute`] also if the source address is not
+    /// this node's.
+    pub fn udp_send_with(
+        &mut self,
+        now: Instant,
+        socket: UdpHandle,
+        dst: Ipv6Addr,
+        dst_port: u16,
+        sending: Sending,
+        data: &[u8],
+    ) -> Result<(), SendError> {
         let src_port = self.udp_port(socket).ok_or(SendError::NotBound)?;
-        let src = self.source_for(dst).ok_or(SendError::NoRoute)?;
+        let src = match sending.src {
+            Some(src) => Some(src).filter(|src| self.is_own(*src)),
+            None => self.source_for(dst),
+        };
+        let src = src.ok_or(SendError::NoRoute)?;
         let len = udp::HEADER_LEN.saturating_add(data.len());
         let length = u16::try_from(len).map_err(|_| SendError::TooLong)?;
+        let plain = self.plain_header(src, dst, protocol::UDP, len);
+        let hop_limit = sending.hop_limit.unwrap_or(plain.hop_limit);
+        let packet = Header { hop_limit, traffic_class: sending.traffic_class, ..plain };
         let header = udp::Header { src_port, dst_port, length, checksum: 0 };
-        self.send_packet(now, src, dst, protocol::UDP, len, |upper, pseudo| {
+        self.send_packet(now, &packet, |upper, pseudo| {
             header.emit(upper)?;
             if let Some(body) = upper.get_mut(udp::HEADER_LEN..) {
                 copy(body, data);
@@ -172,15 +209,23 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     ) -> Result<Option<UdpDatagram>, UdpError> {
         let place = self.sockets.as_slice().get(usize::from(socket.0));
         let place = place.filter(|place| place.port != 0).ok_or(UdpError::NotBound)?;
-        let Some(Received { packet, src, dst, src_port, start }) = place.queue.front() else {
+        let Some(Received { packet, start }) = place.queue.front() else {
             return Ok(None);
         };
-        let data = self.pool.get(packet).get(usize::from(start)..).unwrap_or_default();
+        let octets = self.pool.get(packet);
+        let upper = octets.get(usize::from(start)..).unwrap_or_default();
+        let data = upper.get(udp::HEADER_LEN..).unwrap_or_default();
         let len = data.len();
         copy(buf.get_mut(..len).ok_or(UdpError::BufferTooShort(len))?, data);
+        // Both have been read before, when it came.
+        let headers = (Header::read(octets), udp::Header::read(upper));
         let _ = self.pop_received(socket);
         self.release(packet);
-        Ok(Some(UdpDatagram { src, src_port, dst, len }))
+        let (Ok(Header { src, dst, hop_limit, .. }), Ok(udp::Header { src_port, .. })) = headers
+        else {
+            return Ok(None);
+        };
+        Ok(Some(UdpDatagram { src, src_port, dst, hop_limit, len }))
     }
 
     /// A socket with a datagram to read of which this has not told since the socket was last read;
@@ -204,7 +249,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Ok(datagram) = Datagram::parse(octets, pseudo) else {
             return Fate::Drop(Discard::Checksum);
         };
-        let udp::Header { src_port, dst_port, .. } = datagram.header();
+        let dst_port = datagram.header().dst_port;
         bump(&mut self.stats.datagrams_in);
         if S::Routing::PORT == Some(dst_port) {
             return self.routing_input(packet, header, upper);
@@ -220,9 +265,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if crowded {
             return Fate::Drop(Discard::NoBuffer);
         }
-        let start = u16::try_from(upper.start.saturating_add(udp::HEADER_LEN)).unwrap_or(u16::MAX);
-        let Header { src, dst, .. } = *header;
-        if !socket.queue.push(Received { packet, src, dst, src_port, start }) {
+        let start = u16::try_from(upper.start).unwrap_or(u16::MAX);
+        if !socket.queue.push(Received { packet, start }) {
             return Fate::Drop(Discard::SocketFull);
         }
         self.unread = self.unread.saturating_add(1);

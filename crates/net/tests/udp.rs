@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use core::net::Ipv6Addr;
-use kinglet_net::{BindError, Discard, SendError, UdpError, UdpHandle};
+use kinglet_net::{BindError, Discard, JoinError, SendError, Sending, UdpError, UdpHandle};
 use kinglet_wire::icmpv6::Kind;
 
 fn pair() -> (Node, UdpHandle, Node, UdpHandle) {
@@ -36,6 +36,50 @@ fn multicast_reaches_all_nodes() {
     let mut buf = [0; 8];
     let got = b.udp_recv(to, &mut buf).unwrap().unwrap();
     assert_eq!((got.src, got.dst, got.len), (local(1), all, 5));
+}
+
+#[test]
+fn a_group_is_heard_from_joining_to_leaving() {
+    let (mut a, from, mut b, to) = pair();
+    let [group, other, third]: [Ipv6Addr; 3] =
+        ["ff02::fd", "ff05::fd", "ff02::1:2"].map(|text| text.parse().unwrap());
+    let mut heard = |b: &mut Node| {
+        a.udp_send(NOW, from, group, 5683, b"all").unwrap();
+        carry(&mut a, 1, b);
+        b.udp_recv(to, &mut [0; 8]).unwrap().map(|got| got.dst)
+    };
+    assert_eq!(heard(&mut b), None);
+    assert_eq!(b.stats().discarded(Discard::NotForUs), 1);
+    assert_eq!((b.join_group(group), b.join_group(group)), (Ok(()), Ok(())));
+    assert_eq!(heard(&mut b), Some(group));
+    assert_eq!(b.join_group(other), Ok(()));
+    assert_eq!(b.join_group(third), Err(JoinError::TableFull));
+    assert_eq!(b.join_group(global(2)), Err(JoinError::NotMulticast));
+    assert_eq!((b.leave_group(group), b.leave_group(group)), (true, false));
+    assert_eq!(heard(&mut b), None);
+    assert_eq!(b.join_group(third), Ok(()));
+}
+
+#[test]
+fn source_hop_limit_and_traffic_class_are_chosen_for_each_datagram() {
+    let (mut a, from, mut b, to) = pair();
+    let sending = Sending { src: Some(local(1)), hop_limit: Some(255), traffic_class: 0xB8 };
+    a.udp_send_with(NOW, from, global(2), 5683, sending, b"x").unwrap();
+    a.udp_send(NOW, from, global(2), 5683, b"y").unwrap();
+    let sent = frames(&mut a, LIMITS);
+    // IPHC with the traffic class in-line (RFC 6282, 3.2.1), ECN first.
+    assert_eq!((sent[0].1[0] >> 3 & 3, sent[0].1[2]), (0b10, 0xB8_u8.rotate_right(2)));
+    for (dst, payload) in &sent {
+        assert_eq!(hear(&mut b, NOW, 1, *dst, payload), Ok(None));
+    }
+    let mut recv = || b.udp_recv(to, &mut [0; 8]).unwrap().unwrap();
+    let first = recv();
+    assert_eq!((first.src, first.dst, first.hop_limit), (local(1), global(2), 255));
+    let second = recv();
+    assert_eq!((second.src, second.dst, second.hop_limit), (global(1), global(2), 64));
+    let foreign = Sending { src: Some(global(7)), ..Sending::default() };
+    let refused = a.udp_send_with(NOW, from, global(2), 5683, foreign, b"z");
+    assert_eq!((refused, a.pending()), (Err(SendError::NoRoute), None));
 }
 
 #[test]

@@ -204,7 +204,7 @@
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
 //! | `net::Sizes::Children`, `Indirect` | 4, 40 | children that sleep, packets that wait for them |
-//! | `net::Sizes::UdpSockets` | 166 | bound ports, with four datagrams each |
+//! | `net::Sizes::UdpSockets` | 30 | bound ports, with four datagrams each |
 //! | `net::Sizes::Routes` | 28 | static routes |
 //! | `mesh::Sizes`' `Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's in a [`Meshed`] |
 //! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |

@@ -40,8 +40,7 @@ impl AddressPair {
 impl Peer for AddressPair {
     fn pseudo_header_sum(&self, tcp_len: usize) -> u16 {
         let len = u32::try_from(tcp_len).unwrap_or(u32::MAX);
-        let nowhere = Ipv6Addr::UNSPECIFIED;
-        let rest = checksum::pseudo_header(nowhere, nowhere, len, protocol::TCP);
+        let rest = checksum::length_and_protocol(len, protocol::TCP);
         checksum::add(u16::from_be_bytes(self.sum), rest)
     }
 

@@ -57,6 +57,8 @@ pub struct Lengths {
     pub host: usize,
     /// Own addresses beside the link-local ones.
     pub addresses: usize,
+    /// Multicast groups joined, beside the one of all nodes.
+    pub groups: usize,
     /// Static routes.
     pub routes: usize,
     /// Static neighbours, for those whose IID does not tell the link address.
@@ -65,6 +67,12 @@ pub struct Lengths {
     pub contexts: usize,
     /// Bound UDP ports, with four datagrams each; at most 255.
     pub udp_sockets: usize,
+    /// Not a length: whether packets for others can be forwarded.
+    pub forwards: bool,
+    /// Whether the queue of a relay can be random early detection.
+    pub detects_congestion: bool,
+    /// Whether senders of packets that are discarded are told so (RFC 4443 §2.4).
+    pub reports_errors: bool,
     /// Routers in range that a router of a [`Meshed`] keeps; 0 for a leaf.
     pub mesh_neighbours: usize,
     /// Other routers of the mesh; 0 for a leaf.
@@ -111,10 +119,14 @@ impl Lengths {
         output: 2,
         host: 0,
         addresses: 1,
+        groups: 0,
         routes: 2,
         static_neighbours: 0,
         contexts: 2,
         udp_sockets: 1,
+        forwards: false,
+        detects_congestion: false,
+        reports_errors: true,
         mesh_neighbours: 0,
         mesh_routes: 0,
         mesh_leaves: 0,
@@ -245,6 +257,9 @@ macro_rules! __profile {
         }
 
         impl $crate::net::Sizes for $name {
+            const FORWARDS: bool = $lengths.forwards;
+            const DETECTS_CONGESTION: bool = $lengths.detects_congestion;
+            const REPORTS_ERRORS: bool = $lengths.reports_errors;
             type Storage = [u8; $lengths.storage];
             type Packets = [$crate::net::Slot<Self::Storage>; $lengths.packets];
             type Reassembly = [Option<$crate::net::Partial>; $lengths.reassemblies];
@@ -253,6 +268,7 @@ macro_rules! __profile {
             type Children = [Option<$crate::net::Child>; $lengths.children];
             type Indirect = [Option<$crate::net::Parked>; $lengths.indirect];
             type Addresses = [Option<$crate::net::InterfaceAddress>; $lengths.addresses];
+            type Groups = [Option<core::net::Ipv6Addr>; $lengths.groups];
             type Routes = [Option<$crate::net::Route>; $lengths.routes];
             type Neighbours = [Option<$crate::net::Neighbour>; $lengths.static_neighbours];
             type Contexts = [Option<$crate::wire::sixlowpan::Context>; $lengths.contexts];
@@ -312,10 +328,13 @@ profile! {
         reassemblies: 2,
         output: 3,
         addresses: 2,
+        groups: 2,
         routes: 4,
         static_neighbours: 2,
         contexts: 4,
         udp_sockets: 2,
+        forwards: true,
+        detects_congestion: true,
         connections: 2,
         send_buffer: 2048,
         receive_buffer: 2048,
@@ -345,10 +364,13 @@ profile! {
         reassemblies: 4,
         output: 10,
         addresses: 2,
+        groups: 2,
         routes: 16,
         static_neighbours: 2,
         contexts: 4,
         udp_sockets: 2,
+        forwards: true,
+        detects_congestion: true,
         mesh_neighbours: 12,
         mesh_routes: 20,
         mesh_leaves: 16,
@@ -383,10 +405,13 @@ profile! {
         output: 28,
         host: 16,
         addresses: 2,
+        groups: 2,
         routes: 64,
         static_neighbours: 2,
         contexts: 4,
         udp_sockets: 4,
+        forwards: true,
+        detects_congestion: true,
         mesh_neighbours: 16,
         mesh_routes: 32,
         mesh_leaves: 32,

@@ -26,6 +26,7 @@ impl<R: Routing> Sizes for Plan<R> {
     type Children = [Option<Child>; 3];
     type Indirect = [Option<Parked>; 4];
     type Addresses = [Option<InterfaceAddress>; 2];
+    type Groups = [Option<Ipv6Addr>; 2];
     type Routes = [Option<Route>; 6];
     type Neighbours = [Option<kinglet_net::Neighbour>; 2];
     type Contexts = [Option<Context>; 2];

@@ -26,8 +26,15 @@ impl Context {
     /// which end with the identifier: context bits are always used, IID bits fill what they do
     /// not cover, the rest is zero.
     fn fill(&self, octets: &mut Octets) {
+        let prefix = self.prefix.octets();
+        if self.len == 64 {
+            if let (Some(octets), Some(prefix)) = (octets.first_chunk_mut(), upper(&prefix)) {
+                *octets = *prefix;
+            }
+            return;
+        }
         let mut bits = self.len;
-        for (octet, prefix) in octets.iter_mut().zip(self.prefix.octets()) {
+        for (octet, prefix) in octets.iter_mut().zip(prefix) {
             if bits < 8 {
                 let rest = 0xFF_u8.wrapping_shr(u32::from(bits));
                 *octet = (prefix & !rest) | (*octet & rest);
@@ -40,6 +47,11 @@ impl Context {
 
     /// Whether `address` is what [`Context::fill`] makes of its own interface identifier.
     fn covers(&self, address: &Octets) -> bool {
+        if self.len == 64 {
+            let prefix = self.prefix.octets();
+            let halves = upper(&prefix).zip(upper(address));
+            return halves.is_some_and(|(prefix, half)| same_half(prefix, half));
+        }
         let [upper @ .., _, _, _, _, _, _, _, _] = address;
         let clear = |(at, octet): (u8, &u8)| octet & free(self.len.saturating_sub(at << 3)) == 0;
         is_prefix(&self.prefix.octets(), address, self.len)
@@ -48,6 +60,9 @@ impl Context {
 
     /// Whether two interface identifiers are the same where this context leaves them free.
     fn same_iid(&self, a: &[u8; 8], b: &[u8; 8]) -> bool {
+        if self.len <= 64 {
+            return same_half(a, b);
+        }
         let mut bits = self.len.saturating_sub(64);
         a.iter().zip(b).all(|(a, b)| {
             let rest = free(bits);
@@ -55,6 +70,23 @@ impl Context {
             (a ^ b) & rest == 0
         })
     }
+}
+
+/// The first half of an address.
+#[inline]
+fn upper(octets: &Octets) -> Option<&[u8; 8]> {
+    octets.first_chunk()
+}
+
+/// Whether two halves of addresses are the same: by words, as nearly all prefixes have 64 bits.
+#[inline]
+fn same_half(a: &[u8; 8], b: &[u8; 8]) -> bool {
+    let words = |half: &[u8; 8]| {
+        let [a, b, c, d, e, f, g, h] = *half;
+        (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
+    };
+    let ((a, b), (c, d)) = (words(a), words(b));
+    a == c && b == d
 }
 
 /// The bits of an octet that its first `bits` bits leave.
@@ -78,6 +110,7 @@ const fn short_iid([a, b]: [u8; 2]) -> [u8; 8] {
 
 /// The interface identifier of a link address (RFC 6282, 3.2.2), in the order of the air; `None`
 /// for [`Address::None`].
+#[inline]
 pub const fn derived_iid(link: Address) -> Option<[u8; 8]> {
     match link {
         Address::None => None,
