@@ -12,28 +12,34 @@ use kinglet_time::Instant;
 /// [`Node::net`].
 ///
 /// What is sent leaves when the node is next driven.
-pub struct Datagrams<'a, P: Profile>(&'a mut Net<P, PayloadRef>);
+pub struct Datagrams<'a, P: Profile>(&'a mut Node<P>);
 
 impl<P: Profile> Node<P> {
     /// UDP sockets, echo requests, and errors reported by others.
     pub const fn datagrams(&mut self) -> Datagrams<'_, P> {
-        Datagrams(&mut self.net)
+        Datagrams(self)
     }
 }
 
 impl<P: Profile> Datagrams<'_, P> {
+    /// The network layer, to which something happens.
+    const fn awake(&mut self) -> &mut Net<P, PayloadRef> {
+        self.0.wake();
+        &mut self.0.net
+    }
+
     /// Binds a socket to `port` on all own addresses; 0 chooses a port of 0xF0B0 to 0xF0FF, which
     /// compress well.
     ///
     /// # Errors
     /// [`BindError`]
     pub fn bind(&mut self, port: u16) -> Result<UdpHandle, BindError> {
-        self.0.udp_bind(port)
+        self.0.net.udp_bind(port)
     }
 
     /// Closes a socket; what it had not read is gone.
     pub fn close(&mut self, socket: UdpHandle) {
-        self.0.udp_close(socket);
+        self.awake().udp_close(socket);
     }
 
     /// Sends `data` from `socket`; it is copied.
@@ -48,7 +54,7 @@ impl<P: Profile> Datagrams<'_, P> {
         dst_port: u16,
         data: &[u8],
     ) -> Result<(), SendError> {
-        self.0.udp_send(now, socket, dst, dst_port, data)
+        self.awake().udp_send(now, socket, dst, dst_port, data)
     }
 
     /// Reads the oldest datagram into `buf`; `None` if there is none.
@@ -60,7 +66,12 @@ impl<P: Profile> Datagrams<'_, P> {
         socket: UdpHandle,
         buf: &mut [u8],
     ) -> Result<Option<UdpDatagram>, UdpError> {
-        self.0.udp_recv(socket, buf)
+        let result = self.0.net.udp_recv(socket, buf);
+        if let Ok(Some(_)) = result {
+            // A packet slot is free.
+            self.0.wake();
+        }
+        result
     }
 
     /// Sends an echo request with this identifier, sequence number and data (RFC 4443 §4.1).
@@ -75,17 +86,17 @@ impl<P: Profile> Datagrams<'_, P> {
         seq: u16,
         data: &[u8],
     ) -> Result<(), SendError> {
-        self.0.ping(now, dst, ident, seq, data)
+        self.awake().ping(now, dst, ident, seq, data)
     }
 
     /// The oldest echo reply that nobody has taken yet.
     pub fn poll_echo_reply(&mut self) -> Option<EchoReply> {
-        self.0.poll_echo_reply()
+        self.0.net.poll_echo_reply()
     }
 
     /// The oldest ICMPv6 error about a packet of this node that nobody has taken yet; those about
     /// TCP are TCP's.
     pub fn poll_error(&mut self) -> Option<ErrorReport> {
-        self.0.poll_error()
+        self.0.net.poll_error()
     }
 }

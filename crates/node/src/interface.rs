@@ -19,6 +19,7 @@ impl<P: Profile> Node<P> {
 
     /// Addresses, routes, neighbours and contexts.
     pub const fn interface(&mut self) -> Interface<'_, P> {
+        self.wake();
         Interface(&mut self.net)
     }
 }

@@ -277,7 +277,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
-//! | `drive.rs` | the loop around a node and its radio |
+//! | `drive.rs`, `rest.rs` | the loop around a node and its radio; whether there is anything to do |
 //! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which have something to do |
 //! | `segments.rs` | how many link frames a segment spans |
@@ -305,6 +305,7 @@ mod peer;
 pub mod polling;
 mod profile;
 mod ready;
+mod rest;
 mod routing;
 mod segments;
 mod streams;

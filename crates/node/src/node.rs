@@ -8,15 +8,17 @@ use crate::courtesy::Courtesy;
 use crate::peer::AddressPair;
 use crate::polling::{Poller, Polling};
 use crate::profile::Profile;
+use crate::rest::Rest;
 use crate::routing::Routing;
 use crate::segments::MAX_MSS;
+use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
-use kinglet_time::{Duration, Expected, Instant, earliest};
+use kinglet_time::{Duration, Expected, Instant};
 use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
@@ -117,12 +119,14 @@ pub struct Node<P: Profile> {
     /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
     /// comes, ends that.
     pub(crate) tcp_is_quiet: bool,
-    poller: Poller<P::Sources, P::Applications>,
+    pub(crate) poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
     /// The default route leads to the parent.
     has_parent: bool,
     /// The receiver is to be off between frames.
     pub(crate) sleeps: bool,
+    /// Whether there is anything to do.
+    pub(crate) rest: Cell<Rest>,
     stats: Stats,
 }
 
@@ -154,6 +158,7 @@ impl<P: Profile> Node<P> {
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
             has_parent: false,
+            rest: Cell::new(Rest::Busy),
             stats: Stats {
                 unroutable_segments: 0,
                 unsendable_packets: 0,
@@ -174,6 +179,7 @@ impl<P: Profile> Node<P> {
     /// Takes an event of the radio; `frame` holds the octets of a received frame, which is
     /// decrypted where it is.
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
+        self.wake();
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
         let (Indication::Data { src, rssi_dbm, .. }
@@ -199,6 +205,7 @@ impl<P: Profile> Node<P> {
 
     /// Takes an IPv6 packet from the host interface of a border router.
     pub fn handle_host_packet(&mut self, now: Instant, packet: &[u8]) {
+        self.wake();
         let result = self.net.handle_host_packet(now, packet);
         self.settle(now, result);
     }
@@ -240,14 +247,19 @@ impl<P: Profile> Node<P> {
     /// The next command for the radio. At most four before the next event, deadline or call of the
     /// application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
-        loop {
-            self.prepare_radio(now);
-            // What ends here makes room, which is filled before the radio is asked for more. Each
-            // round takes a frame out of a table.
-            if !self.mac.give_up_missed(now) {
-                return self.mac.poll_radio(now);
-            }
+        if self.is_resting(now) {
+            return None;
         }
+        self.prepare_radio(now);
+        // What ends here makes room, which is filled before the radio is asked for more. Each round
+        // takes a frame out of a table.
+        while self.mac.give_up_missed(now) {
+            self.prepare_radio(now);
+        }
+        self.settle_down();
+        let submission = self.mac.poll_radio(now)?;
+        *self.rest.get_mut() = Rest::Busy;
+        Some(submission)
     }
 
     /// Moves what waits to where the radio finds it.
@@ -287,6 +299,7 @@ impl<P: Profile> Node<P> {
 
     /// Tells that the driver refused the last command of [`Node::poll_radio`].
     pub fn radio_refused(&mut self, now: Instant) {
+        self.wake();
         self.stats.refused_commands = self.stats.refused_commands.saturating_add(1);
         self.mac.radio_refused(now);
     }
@@ -380,6 +393,7 @@ impl<P: Profile> Node<P> {
             self.tcp_is_quiet = true;
             return false;
         };
+        self.wake();
         if payload.len > 0 {
             self.adapt_segments(payload.handle);
         }
@@ -432,21 +446,22 @@ impl<P: Profile> Node<P> {
             // One segment at a time, so that none is dropped for want of room in the queue.
             let waiting = self.net.info().host_queued > 0;
             if packet.is_some() || waiting || !self.net.can_submit() || !self.take_segment(now) {
+                if packet.is_some() {
+                    // Its slot is free.
+                    self.wake();
+                }
                 self.plan_data_request(now);
                 return packet;
             }
         }
     }
 
-    /// When [`Node::handle_deadline`] wants to be called.
-    pub fn deadline(&self) -> Option<Instant> {
-        let below = earliest(self.mac.deadline(), self.net.deadline());
-        let below = earliest(below, self.routing().deadline());
-        earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
-    }
-
     /// Does what is due; before the deadline, nothing.
     pub fn handle_deadline(&mut self, now: Instant) {
+        if self.is_resting(now) {
+            return;
+        }
+        self.wake();
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);
@@ -480,11 +495,13 @@ impl<P: Profile> Node<P> {
     /// # Errors
     /// [`TableFull`]
     pub fn add_child(&mut self, child: u16) -> Result<(), TableFull> {
+        self.wake();
         self.net.add_child(child)
     }
 
     /// Forgets a child and what waits for it; whether there was one.
     pub fn remove_child(&mut self, now: Instant, child: u16) -> bool {
+        self.wake();
         let _ = self.mac.set_pending(now, child, false);
         self.net.remove_child(child)
     }
@@ -495,6 +512,7 @@ impl<P: Profile> Node<P> {
     /// # Errors
     /// [`TableFull`] if there is no room for that route; nothing has changed.
     pub fn set_parent(&mut self, now: Instant, parent: Option<u16>) -> Result<(), TableFull> {
+        self.wake();
         let (prefix, prefix_len) = (Ipv6Addr::UNSPECIFIED, 0);
         match parent {
             Some(parent) => {
@@ -551,11 +569,13 @@ impl<P: Profile> Node<P> {
         from: Instant,
         until: Instant,
     ) -> Result<(), TableFull> {
+        self.wake();
         self.poller.expect(now, application, Some(Expected { since: from, from, until }))
     }
 
     /// Takes back [`Node::expect`]: it is here, or not awaited any more.
     pub fn expect_nothing(&mut self, now: Instant, application: u16) {
+        self.wake();
         // There is always room for nothing.
         let _ = self.poller.expect(now, application, None);
     }
@@ -568,11 +588,13 @@ impl<P: Profile> Node<P> {
     /// A bound on the frame counters of link security, to be kept in flash for the next start; what
     /// to do with it says [`Mac::poll_counter_bound`].
     pub fn poll_counter_bound(&mut self, now: Instant) -> Option<u32> {
+        self.wake();
         self.mac.poll_counter_bound(now)
     }
 
     /// Changes the MAC's link-retry delay (TCPlp §7.1) from the next retry on.
     pub const fn set_retry_delay(&mut self, longest: Duration) {
+        self.wake();
         self.mac.set_retry_delay(longest);
     }
 

@@ -51,6 +51,7 @@ impl<P: Profile> Node<P> {
     /// TCP, to which something happens: it has to be asked again for what it wants to send.
     pub(crate) const fn wake_tcp(&mut self) -> &mut Endpoint<AddressPair, P> {
         self.tcp_is_quiet = false;
+        self.wake();
         &mut self.tcp
     }
 }
@@ -148,7 +149,7 @@ impl<P: Profile> Streams<'_, P> {
         let result = self.0.tcp.recv(handle, out);
         if result.is_ok_and(|count| count > 0) {
             // The window has opened, which may be worth a segment.
-            self.0.tcp_is_quiet = false;
+            let _ = self.0.wake_tcp();
         }
         result
     }

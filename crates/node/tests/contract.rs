@@ -13,7 +13,7 @@ use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::{checksum, tcp, udp};
 use kinglet::{BorderRouter, Config, MESH_PORT, Meshed, Node, Polling, mac};
 use kinglet_testkit::contract::{Subject, check};
-use rand_core::Rng;
+use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 use std::cell::RefCell;
 
@@ -480,4 +480,48 @@ fn a_node_of_a_mesh_keeps_the_ten_laws() {
 #[test]
 fn a_node_whose_neighbour_sleeps_keeps_the_ten_laws() {
     check::<Device<PARENT>>(0..64, 300);
+}
+
+/// A node that rests against one that is made to look at everything before each call.
+fn resting_hides_nothing<const KIND: u8>() {
+    for seed in 0..64 {
+        let [mut rests, mut looks] = [(); 2].map(|()| Device::<KIND>::fresh(seed));
+        let mut dice = [(); 2].map(|()| Pcg32::seed_from_u64(seed));
+        let mut now = Instant::from_secs(1);
+        for step in 0..300 {
+            let [first, second] = &mut dice;
+            let done = rests.operate(now, first);
+            assert_eq!(done, looks.operate(now, second));
+            loop {
+                let _ = looks.node.get_mut().interface();
+                let output = rests.poll(now);
+                assert_eq!(output, looks.poll(now), "seed {seed}, step {step}, after {done}");
+                if output.is_none() {
+                    break;
+                }
+            }
+            let due = rests.deadline();
+            assert_eq!(due, looks.deadline(), "seed {seed}, step {step}, after {done}");
+            // To the deadline, to a time before it, or not at all.
+            let wait = Duration::from_micros(u64::from(dice[0].next_u32() % 200_000));
+            dice[1].next_u32();
+            now = match due {
+                Some(due) if step % 3 == 0 => now.max(due),
+                _ if step % 3 == 1 => now + wait,
+                _ => now,
+            };
+            let _ = looks.node.get_mut().interface();
+            rests.handle_deadline(now);
+            looks.handle_deadline(now);
+            assert_eq!(rests.observe(), looks.observe(), "seed {seed}, step {step}, after {done}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_rests_misses_nothing() {
+    resting_hides_nothing::<ROUTER>();
+    resting_hides_nothing::<LEAF>();
+    resting_hides_nothing::<MESH>();
+    resting_hides_nothing::<PARENT>();
 }

@@ -117,3 +117,35 @@ fn a_refused_transmission_is_told_and_comes_again() {
     assert!(heard(&mut two) > 0, "the SYN");
     assert_eq!(two.nodes[0].stats().refused_commands, 1);
 }
+
+#[test]
+fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
+    let mut two = Two::new();
+    two.nodes[1].streams().listen(80, ListenConfig::default()).unwrap();
+    let default = ConnectionConfig::DEFAULT;
+    let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
+    for _ in 0..50 {
+        two.turn();
+    }
+    two.nodes[0].streams().send(client, &[7; 500]).unwrap();
+    let mut idle = 0;
+    for _ in 0..2_000 {
+        two.turn();
+        let Two { now, nodes, radios } = &mut two;
+        for (node, radio) in nodes.iter_mut().zip(radios) {
+            let due = node.deadline();
+            if !radio.events.is_empty() || due.is_some_and(|at| at <= *now) {
+                continue;
+            }
+            let seen = |node: &Node<Mote>| {
+                let layers = (*node.mac().stats(), *node.net().stats(), *node.tcp().stats());
+                (node.info(), *node.stats(), layers, node.tcp().info(client))
+            };
+            let before = seen(node);
+            assert_eq!(node.drive(*now, radio), due);
+            assert!(radio.commands.is_empty() && seen(node) == before);
+            idle += 1;
+        }
+    }
+    assert!(idle > 2_000, "{idle} of 4,000 turns had nothing to do");
+}

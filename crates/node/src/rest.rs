@@ -1,0 +1,61 @@
+//! Whether a node has anything to do, remembered from when it last had not.
+//!
+//! Most calls find nothing: an owner drives its node whenever anything wakes it up. So a node whose
+//! radio was offered everything remembers that, and when its next deadline is; until that, or until
+//! something happens, a call costs a comparison.
+
+use crate::node::Node;
+use crate::profile::Profile;
+use crate::routing::Routing;
+use kinglet_time::{Instant, earliest};
+
+/// What is known of when a node has something to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rest {
+    /// Something has happened since the radio was last offered everything.
+    Busy,
+    /// Everything was done.
+    Done,
+    /// Everything was done, and nothing is to be done before this.
+    Until(Option<Instant>),
+}
+
+impl<P: Profile> Node<P> {
+    /// When [`Node::handle_deadline`] wants to be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.rest.get() {
+            Rest::Until(at) => at,
+            Rest::Busy => self.first_deadline(),
+            Rest::Done => {
+                let at = self.first_deadline();
+                self.rest.set(Rest::Until(at));
+                at
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn first_deadline(&self) -> Option<Instant> {
+        let below = earliest(self.mac.deadline(), self.net.deadline());
+        let below = earliest(below, self.routing().deadline());
+        earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
+    }
+
+    /// Whether nothing has happened and nothing is due.
+    pub(crate) fn is_resting(&self, now: Instant) -> bool {
+        !matches!(self.rest.get(), Rest::Busy) && self.deadline().is_none_or(|at| now < at)
+    }
+
+    /// Something happens: the node has to look at everything again.
+    pub(crate) const fn wake(&mut self) {
+        *self.rest.get_mut() = Rest::Busy;
+    }
+
+    /// The radio was offered everything. A node that asks its parent for data notes with every call
+    /// since when nothing is expected, so it never rests.
+    pub(crate) const fn settle_down(&mut self) {
+        if self.poller.parent().is_none() {
+            *self.rest.get_mut() = Rest::Done;
+        }
+    }
+}
