@@ -167,7 +167,7 @@ pub fn same_prefix(a: Ipv6Addr, b: Ipv6Addr, len: u8) -> bool {
     is_prefix(&a.octets(), &b.octets(), len)
 }
 
-/// The same of addresses that lie somewhere as octets: numbers of 128 bits cost a small core dearly.
+/// The same of addresses as they lie in a packet: numbers of 128 bits cost a small core dearly.
 pub(crate) fn is_prefix(a: &[u8; 16], b: &[u8; 16], len: u8) -> bool {
     let mut bits = len;
     for (a, b) in a.iter().zip(b) {
