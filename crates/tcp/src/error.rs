@@ -132,6 +132,33 @@ impl Discard {
     }
 }
 
+/// An invariant that does not hold, which is an error of this crate; see
+/// [`Endpoint::check`](crate::Endpoint::check).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// SND.UNA is after SND.NXT.
+    SendOrder,
+    /// The send queue does not begin at SND.UNA, or ends before SND.NXT.
+    SendQueue,
+    /// What is known of what is in flight is not from SND.UNA to SND.NXT.
+    Flight,
+    /// Something is in flight, and neither does a timer run nor is anything to be sent again.
+    NoTimer,
+    /// The window offered is behind RCV.NXT, or more than there is room for.
+    ReceiveWindow,
+    /// The receive ring holds more than it has room for.
+    ReceiveRing,
+    /// Nothing could be sent.
+    CongestionWindow,
+    /// A timer of a connection that is over is running.
+    TimerOfTheDead,
+    /// Two connections have the same name.
+    Namesakes,
+    /// The deadline that is kept is not that of the first timer.
+    Deadline,
+}
+
 macro_rules! display_as_debug {
     ($($error:ty),+) => {$(
         impl fmt::Display for $error {
@@ -151,5 +178,6 @@ display_as_debug!(
     ListenError,
     InvalidHandle,
     Stale,
-    Discard
+    Discard,
+    Violation
 );

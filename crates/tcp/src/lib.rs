@@ -124,7 +124,7 @@ pub use endpoint::{
 };
 pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
-    SoftError, Stale,
+    SoftError, Stale, Violation,
 };
 pub use features::{Features, Full, Small, Usual};
 pub use info::{Counters, Info, Repair};

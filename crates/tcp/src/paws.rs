@@ -8,8 +8,13 @@ use kinglet_time::{Duration, Instant};
 /// RFC 7323 §5.5: after 24 days of silence TS.Recent says nothing. In units of 2^32 µs (72 min).
 const STALE: u16 = 482;
 
-/// A tick of the timestamp clock: by so much can an echo seem older than it is.
-pub(crate) const CLOCK: Duration = Duration::from_millis(1);
+/// A tick of the timestamp clock has so many microseconds, as a power of two: a shift where
+/// milliseconds would be a division. RFC 7323 §5.4 allows 1 ms to 1 s.
+const TICK: u32 = 10;
+/// By so much can an echo seem older than it is.
+pub(crate) const CLOCK: Duration = Duration::from_micros(1 << TICK);
+/// Ten minutes in ticks.
+const LONGEST: u32 = 600_000_000 >> TICK;
 
 /// Timestamp state of a connection that has agreed upon the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +52,28 @@ impl Paws {
     }
 }
 
-/// TSval: milliseconds, RFC 7323 §5.4's fastest recommended clock, shifted by `offset` so that it
-/// does not tell the time since boot (§7.1).
+/// TSval: ticks of 1,024 µs, shifted by `offset` so that it does not tell the time since boot
+/// (RFC 7323 §7.1).
 pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
-    low_half(now.as_millis()).wrapping_add(offset)
+    low_half(now.as_micros() >> TICK).wrapping_add(offset)
 }
 
-/// The milliseconds since an echoed timestamp was sent, a round trip; `None` for nonsense.
-pub(crate) fn echo_age_ms(offset: u32, now: Instant, ecr: u32) -> Option<u32> {
-    let elapsed_ms = timestamp(offset, now).wrapping_sub(ecr);
+/// The ticks since an echoed timestamp was sent, a round trip; `None` for nonsense.
+pub(crate) fn echo_age(offset: u32, now: Instant, ecr: u32) -> Option<u32> {
+    let ticks = timestamp(offset, now).wrapping_sub(ecr);
     // Longer than ten minutes is an echo of something we never sent.
-    (elapsed_ms < 600_000).then_some(elapsed_ms)
+    (ticks < LONGEST).then_some(ticks)
+}
+
+/// Whether an echo of this age is of something sent longer than `us` microseconds ago.
+pub(crate) fn is_older(age: u32, us: u32) -> bool {
+    // Both instants are known to the tick.
+    age > (us >> TICK).saturating_add(1)
+}
+
+/// The time in so many ticks.
+pub(crate) fn ticks(count: u32) -> Duration {
+    Duration::from_micros(u64::from(count) << TICK)
 }
 
 /// Never 0, so that an `Option` of [`Paws`] takes no more room.
@@ -106,8 +122,11 @@ mod tests {
     #[test]
     fn an_echo_measures_the_round_trip_and_nonsense_does_not() {
         let sent = timestamp(1234, T0);
-        let now = T0 + Duration::from_millis(75);
-        assert_eq!(echo_age_ms(1234, now, sent), Some(75));
-        assert_eq!(echo_age_ms(1234, now, timestamp(1234, now) + 1), None, "from the future");
+        let now = T0 + ticks(75);
+        assert_eq!(echo_age(1234, now, sent), Some(75));
+        assert!(!is_older(75, 74 << TICK) && is_older(75, 73 << TICK));
+        assert_eq!(echo_age(1234, now, timestamp(1234, now) + 1), None, "from the future");
+        let late = T0 + Duration::from_secs(601);
+        assert_eq!(echo_age(1234, late, sent), None, "too old");
     }
 }

@@ -165,3 +165,19 @@ fn a_needless_timeout_keeps_the_timer_doubled_until_a_round_trip_is_measured() {
     s.give(ACK, 1, 2001, b"").unwrap();
     assert_eq!(s.ep.info(handle).unwrap().backoff, 0, "a round trip has been measured");
 }
+
+#[test]
+fn a_loss_probe_is_not_sent_once_all_is_acknowledged() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });
+    // It is due while the link is busy, and then the acknowledgment arrives, with a window so small
+    // that silly window avoidance sends nothing into it.
+    s.now = s.ep.deadline().unwrap();
+    s.ep.handle_deadline(s.now);
+    s.window = 12;
+    s.give(ACK, 1, 2001, b"").unwrap();
+    s.ep.send(handle, &[2; 400]).unwrap();
+    s.silent();
+    s.window = 4000;
+    s.give(ACK, 1, 2001, b"").unwrap();
+    assert_eq!(sent(&s.take_all()), [(2001, 400)]);
+}

@@ -303,6 +303,7 @@ fn between<A: Sizes, B: Sizes>() {
         now = now.max(earliest(timers, arrivals).expect("something is to happen"));
         arrive(&mut *server, now, Pair(2, 1), &mut up);
         arrive(&mut *client, now, Pair(1, 2), &mut down);
+        assert_eq!((client.check(), server.check()), (Ok(()), Ok(())));
     }
     panic!("{got} of 30,000 octets after ten minutes");
 }

@@ -150,6 +150,7 @@ impl World {
                 };
                 self.tcp.handle_deadline(now);
                 self.drain(now);
+                assert_eq!(self.tcp.check(), Ok(()));
                 assert!(self.tcp.deadline().is_none_or(|next| next > now), "no stale deadline");
             }
             _ => {

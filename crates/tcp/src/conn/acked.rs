@@ -6,7 +6,7 @@ use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::error::SoftError;
 use crate::features::Features;
-use crate::paws::echo_age_ms;
+use crate::paws::echo_age;
 use crate::send::flight::{Arrival, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
@@ -97,7 +97,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let echo = paws.zip(segment.header.options.timestamps);
         Arrival {
             now: Stamp::of(now),
-            echo_age_ms: echo.and_then(|(_, ts)| echo_age_ms(self.ts_offset, now, ts.ecr)),
+            echo_age: echo.and_then(|(_, ts)| echo_age(self.ts_offset, now, ts.ecr)),
             min_rtt_us: self.recovery.rack().map_or(0, |rack| rack.min_rtt_us),
             fack: self.recovery.flight.fack(),
             octets: 0,
@@ -249,7 +249,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let within = self.recovery.flight.fack().at_or_before(self.recovery.point);
         let Some(undo) = self.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
-        let echoed = arrival.echo_is_old && arrival.echo_age_ms.is_some_and(older);
+        let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
         let needless = echoed
             || undo.note_duplicate(again)
             || (timeout && undo.is_needless(arrival, advanced, duplicate, within));

@@ -103,7 +103,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.snd.wl1 = irs;
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
-            self.state = State::SynReceived;
+            self.transition(State::SynReceived);
             self.recovery.pending = true;
             self.rtx.clear();
             return Ok(());
@@ -398,7 +398,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     pub(super) fn fin_acknowledged(&mut self, now: Instant) {
         match self.state {
             State::FinWait1 => {
-                self.state = State::FinWait2;
+                self.transition(State::FinWait2);
                 self.touch_fin_wait_2(now);
             }
             State::Closing => self.enter_time_wait(),
@@ -470,8 +470,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
         self.ack.now = true;
         match self.state {
-            State::Established => self.state = State::CloseWait,
-            State::FinWait1 => self.state = State::Closing,
+            State::Established => self.transition(State::CloseWait),
+            State::FinWait1 => self.transition(State::Closing),
             State::FinWait2 => self.enter_time_wait(),
             _ => {}
         }
@@ -484,8 +484,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// The endpoint moves the connection to its table of TIME-WAIT records.
     fn enter_time_wait(&mut self) {
-        self.finish(None);
-        self.state = State::TimeWait;
+        self.transition(State::TimeWait);
+        self.stop();
     }
 }
 

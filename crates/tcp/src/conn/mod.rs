@@ -3,12 +3,13 @@
 //! A [`Connection`] knows neither addresses nor ports nor checksums, and it does not own its
 //! buffers: every call that touches octets brings them along as [`Buffers`].
 //!
-//! Invariants: SND.UNA ≤ SND.NXT, and SND.NXT never goes back (retransmission keeps its own
-//! place); the send ring holds the octets from SND.UNA on; the advertised right edge never
-//! retracts; whenever something is in flight, the retransmission timer runs or a retransmission
-//! is pending.
+//! Invariants, which `check.rs` has as code: SND.UNA ≤ SND.NXT, and SND.NXT never goes back
+//! (retransmission keeps its own place); the send ring holds the octets from SND.UNA on; the
+//! advertised right edge never retracts; whenever something is in flight, the retransmission timer
+//! runs or a retransmission is pending.
 
 mod acked;
+mod check;
 mod control;
 mod ecn;
 mod input;
@@ -137,8 +138,8 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// What a SYN or SYN-ACK and the settings of this side agree upon. Whoever asks for ECN gets it;
-    /// when this side has `asked`, by opening, it is agreed upon only if its settings want it.
+    /// What a SYN or SYN-ACK and the settings of this side agree upon. Whoever asks for ECN gets
+    /// it; when this side has `asked`, by opening, its settings have to want it.
     pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
         let options = &syn.options;
         let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
@@ -348,7 +349,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         if from.early {
             conn.fast_open = FastOpen::Accepted;
-            conn.state = State::SynReceived;
+            conn.transition(State::SynReceived);
             conn.snd.una = from.iss;
             conn.snd.nxt = from.iss;
             conn.begin_sending(false);
@@ -409,7 +410,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.arm(now);
         }
         self.progress_at = Tick::at(now);
-        self.state = if self.fin_queued { State::FinWait1 } else { State::Established };
+        self.transition(if self.fin_queued { State::FinWait1 } else { State::Established });
         self.touch_keepalive(now);
     }
 
@@ -517,10 +518,21 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Ends the connection without a segment.
     #[inline(never)]
     fn finish(&mut self, error: Option<ConnectionError>) {
-        self.state = State::Closed;
+        self.transition(State::Closed);
         if self.error.is_none() {
             self.error = error;
         }
+        self.stop();
+    }
+
+    /// The only way to change the state.
+    fn transition(&mut self, to: State) {
+        debug_assert!(self.state.leads_to(to), "{:?} does not lead to {to:?}", self.state);
+        self.state = to;
+    }
+
+    /// Nothing is sent any more.
+    fn stop(&mut self) {
         self.rtx.clear();
         self.keep.clear();
         self.ack = AckState::NONE;
@@ -586,8 +598,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     pub(crate) fn close(&mut self) {
         match self.state {
             State::SynSent => self.finish(None),
-            State::Established => self.state = State::FinWait1,
-            State::CloseWait => self.state = State::LastAck,
+            State::Established => self.transition(State::FinWait1),
+            State::CloseWait => self.transition(State::LastAck),
             _ => {}
         }
         self.fin_queued = true;

@@ -21,10 +21,12 @@ pub(crate) struct Emission {
     /// Octets of payload, from the header's sequence number on.
     pub(crate) len: u16,
     pub(crate) ecn: Ecn,
+    /// More may follow at once.
+    pub(crate) more: bool,
 }
 
 impl Emission {
-    const BARE: Emission = Emission { len: 0, ecn: Ecn::NotEct };
+    const BARE: Emission = Emission { len: 0, ecn: Ecn::NotEct, more: true };
 }
 
 /// A stretch of the sequence space to be sent.
@@ -99,7 +101,6 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let answering = self.state == State::SynReceived;
         if !core::mem::take(&mut self.recovery.pending) {
             if answering && self.ack.now {
-                self.fill_options(now, &mut header.options);
                 return Some(self.emit_ack(now, self.snd.nxt, header));
             }
             return None;
@@ -142,8 +143,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        self.fill_options(now, &mut header.options);
-        let room = self.segment_room(&header.options);
+        let room = self.segment_room();
         if let Some(stretch) = self.next_stretch(now, room) {
             return Some(self.emit(now, stretch, header));
         }
@@ -159,20 +159,27 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
-        let val = timestamp(self.ts_offset, now);
-        self.paws.map(|paws| Timestamps { val, ecr: paws.recent() })
+        self.paws.map(|paws| {
+            let val = timestamp(self.ts_offset, now);
+            Timestamps { val, ecr: paws.recent() }
+        })
     }
 
     //= rfc9293#MUST-65
     fn fill_options(&self, now: Instant, options: &mut Options) {
         options.timestamps = self.timestamps(now);
-        if self.sack {
+        if self.sack && self.rx.has_blocks() {
             options.sack = self.rx.sack_blocks();
         }
     }
 
-    /// Payload that fits beside `options`; `self.mss` has the timestamps subtracted already.
-    fn segment_room(&self, options: &Options) -> u32 {
+    /// Payload that fits beside the options; `self.mss` has the timestamps subtracted already.
+    fn segment_room(&self) -> u32 {
+        if !self.sack || !self.rx.has_blocks() {
+            return u32::from(self.mss).max(1);
+        }
+        let timestamps = self.paws.map(|_| Timestamps::default());
+        let options = Options { timestamps, sack: self.rx.sack_blocks(), ..Options::NONE };
         let whole = usize::from(self.mss.saturating_add(self.timestamps_len()));
         u32::try_from(whole.saturating_sub(options.len())).unwrap_or(0).max(1)
     }
@@ -227,6 +234,11 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             rack.probe = Probe::New;
             rack.probe_end = nxt.plus(new.len).plus(u32::from(new.fin));
             return Some(new);
+        }
+        if self.flight() == 0 {
+            // All was acknowledged before the probe could leave: nothing is there to be asked for.
+            self.recovery.set_probe(Probe::None);
+            return None;
         }
         let start = self.recovery.flight.last_start().later(nxt.minus(room));
         let stretch = self.again(start, nxt, room);
@@ -348,7 +360,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             flags |= reduced;
         }
         self.fill_header(now, seq, flags, header);
-        Emission { len: u16::try_from(len).unwrap_or(0), ecn }
+        let more = self.may_follow(now);
+        Emission { len: u16::try_from(len).unwrap_or(0), ecn, more }
     }
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum, len: u32) {
@@ -369,12 +382,24 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     //= rfc9293#SHLD-12
     fn emit_ack(&mut self, now: Instant, seq: SeqNum, header: &mut Header) -> Emission {
         self.fill_header(now, seq, Flags::ACK, header);
-        Emission::BARE
+        Emission { more: self.keep_probe, ..Emission::BARE }
     }
 
-    /// Acknowledges everything and advertises the window; the options are there already.
+    /// Whether a segment may follow the one with text that was just formed: else nothing need be
+    /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
+    fn may_follow(&mut self, now: Instant) -> bool {
+        let paced = self.is_paced(now);
+        let waits = self.unsent() > 0
+            || self.fin_unsent()
+            || self.recovery.flight.lost() > 0
+            || self.recovery.probe() == Probe::Due;
+        self.keep_probe || (waits && !paced)
+    }
+
+    /// Acknowledges everything and advertises the window.
     //= rfc9293#SHLD-14
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
+        self.fill_options(now, &mut header.options);
         self.advance_edge();
         self.ack.sent();
         let room = self.rcv.adv.since(self.rcv.nxt) >= u32::from(self.rcv.mss);
@@ -433,7 +458,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// RFC 9293 §3.8.6.2.2 says how far the edge moves, not when it is told. Nobody waits for ever:
     /// what is not told is less than what the peer still has, so that has more than half of the
     /// buffer, which its side of silly window avoidance (§3.8.6.2.1) lets it fill.
-    fn window_update_due(&self) -> bool {
+    pub(crate) fn window_update_due(&self) -> bool {
         let growth = self.receive_limit().since(self.rcv.adv);
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
             && growth >= self.least_advance().max(self.rcv.adv.since(self.rcv.nxt))

@@ -32,10 +32,19 @@ impl Rtt {
     fn gap(self, len: u32, mss: u32, window: u32) -> Duration {
         let (len, window) = (u64::from(len), u64::from(window.max(len)));
         let share = self.smoothed.as_micros().saturating_mul(len).saturating_mul(4);
-        let share = share.checked_div(window.saturating_mul(5)).unwrap_or(0);
+        let share = quotient(share, window.saturating_mul(5));
         let path = u64::from(self.least_us).saturating_mul(len).saturating_mul(3);
-        let path = path.checked_div(u64::from(mss).saturating_mul(5)).unwrap_or(0);
+        let path = quotient(path, u64::from(mss).saturating_mul(5));
         Duration::from_micros(share.min(path))
+    }
+}
+
+/// `a / b`, in 32 bits if they are enough, as they are for round trips up to two seconds: without a
+/// divider that takes a quarter of the time. Zero if `b` is.
+fn quotient(a: u64, b: u64) -> u64 {
+    match (u32::try_from(a), u32::try_from(b)) {
+        (Ok(a), Ok(b)) => a.checked_div(b).map_or(0, u64::from),
+        _ => a.checked_div(b).unwrap_or(0),
     }
 }
 

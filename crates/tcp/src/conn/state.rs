@@ -24,3 +24,50 @@ pub enum State {
     /// Both FINs are acknowledged; old segments must die.
     TimeWait,
 }
+
+impl State {
+    /// Whether RFC 9293 leads from here to `to`: figure 5, whose edges from and to LISTEN belong to
+    /// listeners, and an end at any time, which the figure leaves out. An acknowledgment of the FIN
+    /// that comes with the peer's FIN (note 2) takes two steps.
+    pub(crate) const fn leads_to(self, to: State) -> bool {
+        match to {
+            State::Closed => true,
+            State::SynSent => false,
+            State::SynReceived => matches!(self, State::SynSent),
+            State::Established => matches!(self, State::SynSent | State::SynReceived),
+            State::FinWait1 => matches!(self, State::SynReceived | State::Established),
+            State::FinWait2 | State::Closing => matches!(self, State::FinWait1),
+            State::CloseWait => matches!(self, State::Established),
+            State::LastAck => matches!(self, State::CloseWait),
+            State::TimeWait => matches!(self, State::FinWait2 | State::Closing),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State::{self, *};
+    use std::vec::Vec;
+
+    #[test]
+    fn the_edges_are_those_of_figure_5() {
+        let all = [
+            (SynSent, &[SynReceived, Established][..]),
+            (SynReceived, &[Established, FinWait1]),
+            (Established, &[FinWait1, CloseWait]),
+            (FinWait1, &[FinWait2, Closing]),
+            (FinWait2, &[TimeWait]),
+            (CloseWait, &[LastAck]),
+            (Closing, &[TimeWait]),
+            (LastAck, &[]),
+            (TimeWait, &[]),
+            (Closed, &[]),
+        ];
+        for (from, edges) in all {
+            let led: Vec<State> =
+                all.map(|(to, _)| to).into_iter().filter(|to| from.leads_to(*to)).collect();
+            assert!(led.iter().all(|to| *to == Closed || edges.contains(to)), "{from:?}: {led:?}");
+            assert_eq!(led.len(), edges.len() + 1, "{from:?}: {led:?}");
+        }
+    }
+}

@@ -39,6 +39,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Stops listening on `port`. Connections that nobody has accepted are aborted.
     #[inline(never)]
     pub fn unlisten(&mut self, port: u16) {
+        self.due.set(None);
         for listener in self.listeners.as_mut_slice() {
             listener.take_if(|l| l.port.get() == port);
         }
@@ -137,6 +138,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         slot.generation = slot.generation.wrapping_add(1);
         slot.map.as_mut_slice().fill(0);
         slot.pieces.as_mut_slice().fill(Piece::EMPTY);
+        self.due.set(None);
         self.order = self.order.wrapping_add(1);
         slot.entry = Some(Held::This(Entry {
             peer,
@@ -158,8 +160,15 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
 
+    /// The slot of a connection that something is to be done to.
     #[inline(never)]
     pub(super) fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
+        self.due.set(None);
+        self.quiet_mut(handle)
+    }
+
+    /// The same if no timer is touched.
+    fn quiet_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
         (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
     }
@@ -170,7 +179,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// The slot of a connection that can still be written to; what is written leaves when polled.
     fn writable(&mut self, handle: Handle) -> Result<&mut Slot<K, S>, SendError> {
-        let slot = self.slot_mut(handle).ok_or(SendError::InvalidHandle)?;
+        let slot = self.quiet_mut(handle).ok_or(SendError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
         if let Some(error) = entry.conn.error() {
             return Err(SendError::Ended(error));
@@ -227,10 +236,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Why there are none.
     #[inline(never)]
     pub fn recv(&mut self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
-        let slot = self.slot_mut(handle).ok_or(RecvError::InvalidHandle)?;
+        let slot = self.quiet_mut(handle).ok_or(RecvError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;
         let count = entry.conn.read(slot.receive.as_slice(), out);
-        entry.ready |= count > 0;
+        entry.ready |= count > 0 && entry.conn.window_update_due();
         entry.told.read();
         Self::received(entry, count, out.is_empty())
     }
@@ -354,6 +363,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     fn find_entry(&mut self, peer: &K, local: u16, remote: u16) -> Option<&mut EntryOf<K, S>> {
+        self.due.set(None);
         let mut slots = self.slots.as_mut_slice().iter_mut();
         slots.find(|s| s.matches(peer, local, remote))?.entry.as_deref_mut()
     }

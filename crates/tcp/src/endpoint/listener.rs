@@ -7,7 +7,7 @@ use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Agreed, Connection, Established, Setup, is_setup, syn_ack_flags, window_scale};
 use crate::error::Discard;
 use crate::features::Features;
-use crate::paws::{CLOCK, Paws, echo_age_ms, timestamp};
+use crate::paws::{CLOCK, Paws, echo_age, ticks, timestamp};
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
@@ -187,15 +187,13 @@ impl<K: Peer> HalfOpen<K> {
     /// is the answer to a SYN cookie, which nobody has timed.
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let longest = self.sent_at.elapsed(now);
-        match (self.agreed.timestamp, segment.header.options.timestamps) {
-            (Some(_), Some(ts)) => {
-                // An echo of an earlier SYN-ACK would measure the back-off (see `measure`).
-                echo_age_ms(self.ts_offset, now, ts.ecr)
-                    .map(|ms| Duration::from_millis(u64::from(ms)))
-                    .filter(|r| *r <= longest + CLOCK)
-            }
-            _ => (self.tries == 0 && longest > Duration::ZERO).then_some(longest),
-        }
+        let known = match (self.agreed.timestamp, segment.header.options.timestamps) {
+            // An echo of an earlier SYN-ACK would measure the back-off.
+            (Some(_), Some(ts)) => echo_age(self.ts_offset, now, ts.ecr)
+                .is_some_and(|age| ticks(age) <= longest + CLOCK),
+            _ => self.tries == 0,
+        };
+        (known && longest > Duration::ZERO).then_some(longest)
     }
 
     pub(super) fn established(&self, now: Instant, segment: &Segment<'_>) -> Established {
@@ -266,6 +264,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     #[inline(never)]
     pub(super) fn poll_half_open(&mut self, now: Instant, header: &mut Header) -> Option<K> {
         let listeners = self.listeners.as_slice();
+        self.due.set(None);
         let mut records = self.half_open.as_mut_slice().iter_mut().flatten();
         let Some(peer) = records.find_map(|r| r.poll(now, listeners, header)) else {
             return self.poll_forgotten(now, header);

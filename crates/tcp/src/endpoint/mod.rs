@@ -4,6 +4,7 @@
 //! are so far from the pointer at hand that an ARMv6-M takes three instructions to reach one.
 
 mod api;
+mod check;
 mod control;
 mod fast_open;
 mod isn;
@@ -29,6 +30,7 @@ use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
 use crate::stats::Stats;
 use crate::timer::{HORIZON, Tick, Timer};
+use core::cell::Cell;
 use core::hash::Hasher;
 use core::ops::Deref;
 use fast_open::Resets;
@@ -245,6 +247,8 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
 #[repr(C)] // See `Connection`.
 pub struct Endpoint<K: Peer, S: Sizes> {
     resets: Resets,
+    /// What is no connection's may have something to send.
+    answers: bool,
     /// Whose record is replaced next.
     server_turn: u8,
     /// Where `poll_packet` goes on: connections take turns.
@@ -253,6 +257,8 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     order: u16,
     /// Counts ephemeral ports (RFC 6056 §3.3.3).
     port_counter: u16,
+    /// What [`Endpoint::deadline`] answers, until something changes that may change it.
+    due: Cell<Option<Option<Instant>>>,
     /// All instants kept in four octets mean those nearest to this one.
     epoch: Instant,
     last_cookie: Option<Instant>,
@@ -284,6 +290,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             servers: <S::Servers<K> as Array<Option<KnownServer<K>>>>::EMPTY,
             server_turn: 0,
             resets: Resets::NONE,
+            answers: false,
+            due: Cell::new(None),
             replies: Replies::EMPTY,
             stats: Stats::ZERO,
             epoch: Instant::ZERO,
@@ -307,6 +315,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         segment: &[u8],
     ) -> Result<(), Discard> {
         self.keep_time(now);
+        self.due.set(None);
         self.stats.received = self.stats.received.wrapping_add(1);
         let result = self.take_packet(now, peer, ecn, segment);
         if let Err(reason) = result {
@@ -335,6 +344,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if let Some(index) = slots.iter().position(|s| s.matches(&peer, local, remote)) {
             return self.for_connection(now, index, ecn, &segment);
         }
+        self.answers = true;
         if let Some(index) = self.find_half_open(&peer, local, remote) {
             return self.for_half_open(now, index, ecn, &segment);
         }
@@ -398,18 +408,28 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 &entry.conn,
             );
             self.add_time_wait(record);
+            self.answers = true;
         }
     }
 
     /// When [`Endpoint::handle_deadline`] wants to be called; `None` if no timer runs.
     #[inline(never)]
     pub fn deadline(&self) -> Option<Instant> {
+        if let Some(known) = self.due.get() {
+            return known;
+        }
+        let first = self.first_timer().deadline(self.epoch);
+        self.due.set(Some(first));
+        first
+    }
+
+    fn first_timer(&self) -> Timer {
         let conns = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
         let first = conns.fold(Timer::OFF, |t, e| t.earliest(e.conn.next_timer()));
         let half_open = self.half_open.as_slice().iter().flatten();
         let first = half_open.fold(first, |t, h| t.earliest(h.next_timer()));
         let time_wait = self.time_wait.as_slice().iter().flatten();
-        time_wait.fold(first, |t, w| t.earliest(w.expires().into())).deadline(self.epoch)
+        time_wait.fold(first, |t, w| t.earliest(w.expires().into()))
     }
 
     /// The first step of every call that is told the time: see [`Tick::age`].
@@ -428,12 +448,18 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             record.age(epoch, now);
         }
         self.epoch = now;
+        self.due.set(None);
     }
 
     /// Runs the timers that are due.
     #[inline(never)]
     pub fn handle_deadline(&mut self, now: Instant) {
         self.keep_time(now);
+        if self.deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        self.due.set(None);
+        self.answers = true;
         for slot in self.slots.as_mut_slice() {
             let Some(entry) = &mut slot.entry else { continue };
             if entry.conn.next_timer().is_due(now) {
@@ -465,6 +491,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn reset_unknown(&mut self, peer: K, segment: &Segment<'_>) {
         if self.config.reset_unknown && !segment.header.flags.contains(Flags::RST) {
             self.replies.reset(peer, segment);
+            self.answers = true;
         }
     }
 }

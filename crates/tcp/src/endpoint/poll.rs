@@ -19,30 +19,39 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     #[inline(never)]
     pub fn poll_packet(&mut self, now: Instant) -> Option<Packet<K>> {
         self.keep_time(now);
-        if let Some(reply) = self.replies.pop().or_else(|| self.poll_time_wait(now)) {
-            let mut header = Header::default();
-            reply.fill(&mut header);
-            return Some(self.finish(reply.peer, &header, PayloadRef::NONE, PLAIN, 0));
-        }
-        // An empty header is made only for what will fill it: most polls find nothing.
-        let forgotten = self.forgotten.as_slice().iter().any(Option::is_some);
-        if forgotten || self.half_open.as_slice().iter().flatten().any(|r| r.pending) {
-            let mut header = Header::default();
-            if let Some(peer) = self.poll_half_open(now, &mut header) {
-                return Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0));
+        if self.answers {
+            let packet = self.poll_answer(now);
+            self.answers = packet.is_some();
+            if packet.is_some() {
+                return packet;
             }
         }
         let count = self.slots.as_slice().len();
-        for step in 0..count {
-            let turn = usize::from(self.turn).saturating_add(step);
-            let index = turn.checked_rem(count).unwrap_or(0);
+        let mut index = usize::from(self.turn);
+        for _ in 0..count {
+            // No remainder, which has to be computed by division.
+            index = if index < count { index } else { 0 };
             let packet = self.poll_slot(now, index);
+            index = index.saturating_add(1);
             if packet.is_some() {
-                self.turn = u16::try_from(index).unwrap_or(0).wrapping_add(1);
+                self.turn = u16::try_from(index).unwrap_or(0);
                 return packet;
             }
         }
         None
+    }
+
+    /// What is no connection's: answers to strangers, TIME-WAIT, handshakes.
+    fn poll_answer(&mut self, now: Instant) -> Option<Packet<K>> {
+        let mut header = Header::default();
+        let peer = match self.replies.pop().or_else(|| self.poll_time_wait(now)) {
+            Some(reply) => {
+                reply.fill(&mut header);
+                reply.peer
+            }
+            None => self.poll_half_open(now, &mut header)?,
+        };
+        Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0))
     }
 
     fn poll_slot(&mut self, now: Instant, index: usize) -> Option<Packet<K>> {
@@ -52,6 +61,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !*ready {
             return None;
         }
+        self.due.set(None);
         let (peer, port) = (*peer, *remote_port);
         let mut header = Header::default();
         let mut emission = conn.poll(now, &mut header);
@@ -63,7 +73,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
             conn.offer_fast_open(&mut header, syn, offer);
         }
-        *ready = emission.is_some();
+        *ready = emission.is_some_and(|emission| emission.more);
         if Self::REMEMBERS {
             let (lost, failed) = (conn.take_fast_open_loss(), conn.has_fast_open_failed());
             if lost {

@@ -63,6 +63,13 @@ impl ReceiveBuffer {
         nxt.before(self.highest)
     }
 
+    /// Whether what is in order, and what is not, is within the ring.
+    pub(crate) fn fits(&self, nxt: SeqNum) -> bool {
+        self.readable <= self.capacity
+            && (self.head < self.capacity || self.capacity == 0)
+            && self.highest.since(nxt) <= self.free()
+    }
+
     /// Stores `data`, whose first octet is `offset` after RCV.NXT, and answers by how much RCV.NXT
     /// advances. What exceeds the free space is cut off.
     pub(crate) fn insert(
@@ -198,6 +205,11 @@ impl ReceiveBuffer {
     /// The blocks of the SACK option have been sent.
     pub(crate) fn blocks_sent(&mut self) {
         self.duplicate = Block::default();
+    }
+
+    /// Whether there is anything for the SACK option. What is out of order has a block.
+    pub(crate) fn has_blocks(&self) -> bool {
+        core::iter::once(&self.duplicate).chain(&self.blocks).any(|b| b.left != b.right)
     }
 
     /// The blocks of the SACK option: a D-SACK, then the others, the most recent first.

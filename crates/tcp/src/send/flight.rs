@@ -9,6 +9,7 @@
 //! (unless the plan has no records at all).
 
 use super::scoreboard::Scoreboard;
+use crate::paws::is_older;
 use crate::rtt::micros_u32;
 use crate::seq::SeqNum;
 use crate::timer::{HORIZON, low_half};
@@ -97,8 +98,8 @@ impl SegmentRecord {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub(crate) now: Stamp,
-    /// How long ago the echoed timestamp was sent, in milliseconds.
-    pub(crate) echo_age_ms: Option<u32>,
+    /// How long ago the echoed timestamp was sent, in ticks of its clock.
+    pub(crate) echo_age: Option<u32>,
     pub(crate) min_rtt_us: u32,
     /// RACK.fack before this acknowledgment.
     pub(crate) fack: SeqNum,
@@ -123,9 +124,9 @@ impl Arrival {
         let rtt = self.now.since(record.stamp());
         if record.is(AGAIN) {
             self.again = true;
-            // Not the acknowledgment of the last transmission: by the echo, which counts in
-            // milliseconds, or because it would be too fast.
-            let old = self.echo_age_ms.is_some_and(|age| age > (rtt / 1000).saturating_add(1));
+            // Not the acknowledgment of the last transmission: by the echo, or because it would be
+            // too fast.
+            let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
             self.echo_is_old |= old;
             if old || rtt < self.min_rtt_us {
                 return;
@@ -134,7 +135,7 @@ impl Arrival {
             self.reordered = true;
         }
         // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
-        if first && (!record.is(AGAIN) || self.echo_age_ms.is_some()) {
+        if first && (!record.is(AGAIN) || self.echo_age.is_some()) {
             self.rtt_us = Some(rtt);
         }
         if self.newest.is_none_or(|(at, end)| record.stamp().sent_after(record.end, at, end)) {
@@ -147,6 +148,8 @@ impl Arrival {
 pub struct Flight<R> {
     records: R,
     len: u8,
+    /// Flags that records may have; of the others, none has any.
+    marks: u8,
     una: SeqNum,
 }
 
@@ -166,7 +169,16 @@ impl<R: Array<SegmentRecord>> Flight<R> {
     }
 
     fn octets(&self, flag: u32) -> u32 {
-        self.octets_of(|r| r.is(flag))
+        if self.may_have(flag) { self.octets_of(|r| r.is(flag)) } else { 0 }
+    }
+
+    /// Whether any record may have one of these flags: mostly none has, and nothing is looked for.
+    fn may_have(&self, flags: u32) -> bool {
+        u32::from(self.marks) & flags != 0
+    }
+
+    fn note(&mut self, flags: u32) {
+        self.marks |= u8::try_from(flags).unwrap_or(u8::MAX);
     }
 
     fn octets_of(&self, kind: impl Fn(SegmentRecord) -> bool) -> u32 {
@@ -249,7 +261,7 @@ impl<R: Array<SegmentRecord>> Flight<R> {
 
 impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     fn new(una: SeqNum) -> Self {
-        Flight { records: R::EMPTY, len: 0, una }
+        Flight { records: R::EMPTY, len: 0, marks: 0, una }
     }
 
     fn push(&mut self, end: SeqNum, at: Stamp) {
@@ -262,6 +274,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn resend(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
+        self.note(AGAIN);
         self.cut(start);
         self.cut(end);
         // From here on the records of this stretch are one. If the table had no room to cut, it
@@ -288,7 +301,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn advance(&mut self, una: SeqNum, arrival: &mut Arrival) {
-        let mut kept: u8 = 0;
+        let (mut kept, mut flags): (u8, u32) = (0, 0);
         for i in 0..usize::from(self.len) {
             let Some(&record) = self.records.as_slice().get(i) else { break };
             let arrived = record.end.earlier(una).since(self.una);
@@ -297,6 +310,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
             }
             self.una = self.una.plus(arrived);
             if record.end.after(una) {
+                flags |= record.word & FLAGS;
                 if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(kept)) {
                     *slot = record;
                 }
@@ -304,10 +318,13 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
             }
         }
         self.len = kept;
+        self.marks = 0;
+        self.note(flags);
         self.una = self.una.later(una);
     }
 
     fn sack(&mut self, left: SeqNum, right: SeqNum, arrival: &mut Arrival) {
+        self.note(SACKED);
         self.within(left, right, |start, record| {
             if !record.is(SACKED) {
                 arrival.take(*record, record.end.since(start));
@@ -317,6 +334,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn lose(&mut self, left: SeqNum, right: SeqNum) {
+        self.note(LOST);
         self.within(left, right, |_, record| {
             if !record.is(SACKED) {
                 record.word |= LOST;
@@ -325,6 +343,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn lose_first(&mut self, _: SeqNum) {
+        self.note(LOST);
         if let Some(first) = self.held_mut().first_mut() {
             first.word = (first.word | LOST) & !SACKED;
         }
@@ -363,10 +382,16 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
                 wait = remaining.max(wait);
             }
         }
+        if found {
+            self.note(LOST);
+        }
         (found, wait)
     }
 
     fn first_lost(&self) -> Option<(SeqNum, SeqNum)> {
+        if !self.may_have(LOST) {
+            return None;
+        }
         let (start, first) = self.spans().find(|(_, r)| r.is(LOST))?;
         let run = self.held().iter().skip_while(|r| !r.is(LOST)).take_while(|r| r.is(LOST));
         Some((start, run.last().map_or(first.end, |r| r.end)))
@@ -381,7 +406,8 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn fack(&self) -> SeqNum {
-        self.held().iter().rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
+        let mut records = self.held().iter().filter(|_| self.may_have(SACKED));
+        records.rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
     }
 
     fn lost(&self) -> u32 {
@@ -394,6 +420,15 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
 
     fn sacked(&self) -> u32 {
         self.octets(SACKED)
+    }
+
+    fn covers(&self, una: SeqNum, nxt: SeqNum) -> bool {
+        let end = self.held().last().map_or(self.una, |r| r.end);
+        let marked = self.held().iter().fold(0, |marks, r| marks | (r.word & FLAGS));
+        self.una == una
+            && (end == nxt || R::LEN == 0)
+            && self.spans().all(|(start, r)| start.before(r.end))
+            && marked & !u32::from(self.marks) == 0
     }
 
     fn resent(&self) -> u32 {
@@ -431,7 +466,7 @@ mod tests {
     fn arrival(now: Stamp) -> Arrival {
         Arrival {
             now,
-            echo_age_ms: None,
+            echo_age: None,
             min_rtt_us: 0,
             fack: BASE,
             octets: 0,
@@ -619,10 +654,10 @@ mod tests {
         let mut plain = arrival(at(150));
         flight.clone().advance(seq(10), &mut plain);
         assert_eq!((plain.rtt_us, plain.octets), (None, 10), "Karn");
-        let mut echoed = Arrival { echo_age_ms: Some(200), ..arrival(at(150)) };
+        let mut echoed = Arrival { echo_age: Some(195), ..arrival(at(150)) };
         flight.clone().advance(seq(10), &mut echoed);
         assert_eq!(echoed.rtt_us, Some(200_000));
-        let mut old = Arrival { echo_age_ms: Some(600), ..arrival(at(150)) };
+        let mut old = Arrival { echo_age: Some(600), ..arrival(at(150)) };
         flight.advance(seq(10), &mut old);
         assert_eq!((old.rtt_us, old.newest), (None, None), "the first transmission was echoed");
     }

@@ -37,6 +37,9 @@ pub trait Scoreboard: Copy {
     /// Makes what is older than the horizon just that old.
     fn age(&mut self, now: Stamp);
 
+    /// Whether this is `una..nxt`, without gaps.
+    fn covers(&self, una: SeqNum, nxt: SeqNum) -> bool;
+
     /// The peer holds `left..right`.
     fn sack(&mut self, _left: SeqNum, _right: SeqNum, _arrival: &mut Arrival) {}
 
@@ -148,6 +151,11 @@ impl Scoreboard for Plain {
 
     fn first_lost(&self) -> Option<(SeqNum, SeqNum)> {
         self.lost_from.before(self.lost_to).then_some((self.lost_from, self.lost_to))
+    }
+
+    fn covers(&self, una: SeqNum, nxt: SeqNum) -> bool {
+        let ordered = una.at_or_before(self.lost_from) && self.lost_from.at_or_before(self.lost_to);
+        (self.una, self.nxt) == (una, nxt) && ordered && self.lost_to.at_or_before(nxt)
     }
 
     fn first_end(&self) -> SeqNum {

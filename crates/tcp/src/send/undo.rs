@@ -2,6 +2,7 @@
 //! by timestamps (RFC 3522), D-SACK (RFC 3708 §2) or F-RTO (RFC 5682); the response is RFC 4015's.
 
 use super::flight::{Arrival, Stamp};
+use crate::paws::is_older;
 
 /// How far F-RTO has come (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +88,9 @@ impl Undo {
         before == Trial::Forward && self.trial == Trial::Off && fresh && within && !arrival.again
     }
 
-    /// Whether a timestamp of this age is from before anything was sent again. It counts in
-    /// milliseconds.
-    pub(crate) fn is_before(&self, age_ms: u32, now: Stamp) -> bool {
-        self.any && age_ms > (now.since(self.first) / 1000).saturating_add(1)
+    /// Whether a timestamp of this age, in ticks, is from before anything was sent again.
+    pub(crate) fn is_before(&self, age: u32, now: Stamp) -> bool {
+        self.any && is_older(age, now.since(self.first))
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     fn arrival(octets: u32, again: bool) -> Arrival {
         Arrival {
             now: Stamp::default(),
-            echo_age_ms: None,
+            echo_age: None,
             min_rtt_us: 0,
             fack: SeqNum::new(0),
             octets,

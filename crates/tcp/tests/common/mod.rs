@@ -162,6 +162,7 @@ impl<S: Sizes> Network<S> {
         // A link that is busy is a radio without a free buffer: nothing is polled.
         while self.busy_until[side] <= self.now {
             let Some(packet) = self.ends[side].poll_packet(self.now) else { break };
+            assert_eq!(self.ends[side].check(), Ok(()));
             budget -= 1;
             assert!(budget > 0, "poll_packet does not end");
             let mut octets = packet.header.to_vec();
@@ -231,6 +232,7 @@ impl<S: Sizes> Network<S> {
                 self.ends[side].handle_deadline(self.now);
                 assert!(self.ends[side].deadline().is_none_or(|d| d > self.now), "stale deadline");
             }
+            assert_eq!(self.ends[side].check(), Ok(()));
         }
         true
     }

@@ -156,12 +156,16 @@ impl<S: Sizes> Scripted<S> {
         payload: &[u8],
     ) -> Result<(), Discard> {
         let octets = self.octets(flags, seq, ack, payload);
-        self.ep.handle_packet(self.now, self.peer, self.mark, &octets)
+        let result = self.ep.handle_packet(self.now, self.peer, self.mark, &octets);
+        assert_eq!(self.ep.check(), Ok(()));
+        result
     }
 
     /// The next segment out, checksum verified.
     pub fn take(&mut self) -> Option<Got> {
-        let packet = self.ep.poll_packet(self.now)?;
+        let packet = self.ep.poll_packet(self.now);
+        assert_eq!(self.ep.check(), Ok(()));
+        let packet = packet?;
         let mut octets = packet.header.to_vec();
         let mut payload = vec![0; usize::from(packet.payload.len)];
         self.ep.read_payload(packet.payload, 0, &mut payload).ok().or_else(|| {
@@ -195,6 +199,7 @@ impl<S: Sizes> Scripted<S> {
         while let Some(d) = self.ep.deadline().filter(|d| *d <= until) {
             self.now = self.now.max(d);
             self.ep.handle_deadline(self.now);
+            assert_eq!(self.ep.check(), Ok(()));
             all.extend(self.take_all());
         }
         self.now = until;

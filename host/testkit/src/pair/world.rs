@@ -227,6 +227,7 @@ impl<'a, C: Controller> World<'a, C> {
                 assert!(next.is_none_or(|at| at > self.now), "{next:?} is due after all is sent");
                 return;
             };
+            assert_eq!(end.check(), Ok(()));
             count += 1;
             assert!(count < DRAIN, "draining does not end: {}", self.status());
             let mut octets = packet.header.to_vec();
@@ -267,6 +268,7 @@ impl<'a, C: Controller> World<'a, C> {
             let peer = Host::seen_from(to);
             let result = self.ends[to].handle_packet(self.now, peer, flying.ecn, &flying.octets);
             assert!(!flying.damaged || result.is_err(), "a damaged segment was accepted");
+            assert_eq!(self.ends[to].check(), Ok(()));
         }
     }
 
@@ -281,6 +283,7 @@ impl<'a, C: Controller> World<'a, C> {
             end.handle_deadline(self.now);
             let next = end.deadline();
             assert!(next.is_none_or(|at| at > self.now), "{next:?} stays at {:?}", self.now);
+            assert_eq!(end.check(), Ok(()));
         }
     }
 

@@ -1,0 +1,41 @@
+//! The invariants of a connection as code, for tests: images that do not ask do not contain it.
+
+use super::{Connection, State};
+use crate::congestion::Controller;
+use crate::error::Violation;
+use crate::features::Features;
+use crate::send::recovery::LossRecovery;
+use crate::send::scoreboard::Scoreboard;
+
+impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+    /// Whether everything fits together, which it does between any two calls.
+    ///
+    /// # Errors
+    /// What does not.
+    pub(crate) fn check(&self) -> Result<(), Violation> {
+        let over = matches!(self.state, State::Closed | State::TimeWait);
+        if over || matches!(self.state, State::SynSent | State::SynReceived) {
+            let timers = [self.ack.timer, self.rtx, self.keep];
+            let silent = !over || timers.into_iter().all(|timer| !timer.is_set());
+            return silent.then_some(()).ok_or(Violation::TimerOfTheDead);
+        }
+        let (una, nxt) = (self.snd.una, self.snd.nxt);
+        let fin = u32::from(self.fin_queued);
+        let end = self.tx.end();
+        let held = una.earlier(end);
+        [
+            (una.at_or_before(nxt), Violation::SendOrder),
+            (self.tx.start() == held && una.since(held) <= fin, Violation::SendQueue),
+            (nxt.at_or_before(end.plus(fin)), Violation::SendQueue),
+            (self.recovery.flight.covers(una, nxt), Violation::Flight),
+            (self.flight() == 0 || self.rtx.is_set() || self.recovery.pending, Violation::NoTimer),
+            (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
+            (self.rcv.adv.since(self.rcv.nxt) <= self.rx.free(), Violation::ReceiveWindow),
+            (self.rx.fits(self.rcv.nxt), Violation::ReceiveRing),
+            (self.cc.window() > 0 && self.mss > 0, Violation::CongestionWindow),
+        ]
+        .iter()
+        .find(|(holds, _)| !holds)
+        .map_or(Ok(()), |(_, violation)| Err(*violation))
+    }
+}
