@@ -14,6 +14,7 @@ use crate::segments::MAX_MSS;
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
+use kinglet_mem::Array;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
@@ -119,6 +120,8 @@ pub struct Node<P: Profile> {
     /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
     /// comes, ends that.
     pub(crate) tcp_is_quiet: bool,
+    /// Its deadline, as long as it is quiet.
+    pub(crate) tcp_deadline: Option<Instant>,
     pub(crate) poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
     /// The default route leads to the parent.
@@ -140,6 +143,11 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 }
 
 impl<P: Profile> Node<P> {
+    /// Whether it can sleep and ask a parent for data; what it needs for that is left out else.
+    const ASKS: bool = P::Sources::LEN > 0;
+    /// Whether it can be the parent of nodes that sleep.
+    const HAS_CHILDREN: bool = P::Sleepers::LEN > 0;
+
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
     pub const fn new(config: Config, radio: Capabilities) -> Self {
@@ -154,6 +162,7 @@ impl<P: Profile> Node<P> {
             net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
+            tcp_deadline: None,
             sleeps,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
@@ -195,7 +204,7 @@ impl<P: Profile> Node<P> {
                     result => self.settle(now, result),
                 }
             }
-            Indication::DataRequest { src: Address::Short(child), .. } => {
+            Indication::DataRequest { src: Address::Short(child), .. } if Self::HAS_CHILDREN => {
                 let _ = self.net.handle_data_request(now, child);
             }
             // What has no short address is nobody's child.
@@ -264,17 +273,23 @@ impl<P: Profile> Node<P> {
 
     /// Moves what waits to where the radio finds it.
     fn prepare_radio(&mut self, now: Instant) {
-        if let Some(outcome) = self.mac.poll_data_request(now) {
+        if Self::ASKS
+            && let Some(outcome) = self.mac.poll_data_request(now)
+        {
             self.handle_data(now, outcome);
         }
-        while let Some(child) = self.mac.poll_listener(now) {
-            // One that samples the channel is served as if it had asked.
+        // One that samples the channel is served as if it had asked.
+        while Self::HAS_CHILDREN
+            && let Some(child) = self.mac.poll_listener(now)
+        {
             let _ = self.net.handle_data_request(now, child);
         }
         self.fill_mac(now);
-        while let Some((child, pending)) = self.net.poll_pending_change() {
-            // A child that the MAC has no room for hears that nothing waits, and of its packets
-            // only when they come to be its turn.
+        // A child that the MAC has no room for hears that nothing waits, and of its packets only
+        // when they come to be its turn.
+        while Self::HAS_CHILDREN
+            && let Some((child, pending)) = self.net.poll_pending_change()
+        {
             let _ = self.mac.set_pending(now, child, pending);
         }
         self.plan_data_request(now);
@@ -391,6 +406,7 @@ impl<P: Profile> Node<P> {
         let Some(tcp::Packet { peer, ecn, diffserv, header, payload }) = self.tcp.poll_packet(now)
         else {
             self.tcp_is_quiet = true;
+            self.tcp_deadline = self.tcp.deadline();
             return false;
         };
         self.wake();
@@ -465,14 +481,16 @@ impl<P: Profile> Node<P> {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);
-        self.wake_tcp().handle_deadline(now);
+        if self.tcp_deadline().is_some_and(|at| at <= now) {
+            self.wake_tcp().handle_deadline(now);
+        }
         self.ask_parent(now);
     }
 
     /// Takes note of what TCP expects after it has sent something, and acts at once if that has to
     /// be.
     fn plan_data_request(&mut self, now: Instant) {
-        if self.poller.parent().is_some() {
+        if Self::ASKS && self.poller.parent().is_some() {
             self.poller.set_learning(self.mac.is_learning_drift());
             self.poller.set_sending(now, !self.net.can_submit());
             self.poller.update(now, self.tcp.expected_by_each());
@@ -482,7 +500,7 @@ impl<P: Profile> Node<P> {
 
     /// Makes a data request if one is due.
     fn ask_parent(&mut self, now: Instant) {
-        let Some(parent) = self.poller.due(now) else { return };
+        let Some(parent) = self.poller.due(now).filter(|_| Self::ASKS) else { return };
         let taken = self.mac.request_data(now, Address::Short(parent)).is_ok();
         if taken {
             self.stats.data_requests = self.stats.data_requests.saturating_add(1);
@@ -525,7 +543,7 @@ impl<P: Profile> Node<P> {
             None => {}
         }
         self.has_parent = parent.is_some();
-        let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
+        let asks = parent.filter(|_| Self::ASKS && !self.mac.config().rx_on_when_idle);
         self.poller.set_parent(now, asks);
         match asks {
             Some(parent) => drop(self.mac.start_sampling(now, Address::Short(parent))),
