@@ -22,11 +22,11 @@ use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 
-/// What a node is told when it is made.
+/// What a node is told when it is made; `K` is what its plan has for a key ([`mac::KeyOf`]).
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct Config<K = Option<mac::Security>> {
     /// The MAC's part.
-    pub mac: mac::Config,
+    pub mac: mac::Config<K>,
     /// The network layer's part, except for its `link`, `alias` and `indirect.burst`, which
     /// [`Node::new`] takes from the MAC's part.
     pub net: net::Config,
@@ -68,9 +68,17 @@ impl Config {
     }
 }
 
+impl<K: Copy> Config<K> {
+    /// The same, without a key, for a plan whose `mac::Sizes::Security` is `()`.
+    pub const fn unsecured(self) -> Config<()> {
+        let Config { net, tcp, yields, polling, seed, .. } = self;
+        Config { mac: self.mac.unsecured(), net, tcp, yields, polling, seed }
+    }
+}
+
 /// The network layer's settings, with what it must share with the MAC: the addresses under which
 /// that sends and receives, and how children fetch their frames.
-const fn with_addresses(net: net::Config, mac: &mac::Config) -> net::Config {
+const fn with_addresses<K: Copy>(net: net::Config, mac: &mac::Config<K>) -> net::Config {
     let link = mac.source();
     let alias = match link {
         Address::Short(_) => Address::Extended(mac.extended),
@@ -136,14 +144,21 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 }
 
 impl<P: Profile> Node<P> {
+    /// Whether the receiver may be off between frames, so that somebody has to be asked for data.
+    const SLEEPS: bool = <P::Listening as mac::Listening>::SLEEPS;
+
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::net`]. Nobody learns routes.
-    pub const fn new(config: Config, radio: Capabilities) -> Self {
+    pub const fn new(config: Config<mac::KeyOf<P>>, radio: Capabilities) -> Self {
         Node::with_routing(config, net::Routing::NONE, radio)
     }
 
     /// The same, and `routing` learns routes, such as a [`Meshed`](crate::Meshed).
-    pub const fn with_routing(config: Config, routing: P::Routing, radio: Capabilities) -> Self {
+    pub const fn with_routing(
+        config: Config<mac::KeyOf<P>>,
+        routing: P::Routing,
+        radio: Capabilities,
+    ) -> Self {
         let sleeps = !config.mac.rx_on_when_idle;
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
@@ -237,7 +252,7 @@ impl<P: Profile> Node<P> {
         self.tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
     }
 
-    /// The next command for the radio. At most four before the next event, deadline or call of the
+    /// The next command for the radio. At most five before the next event, deadline or call of the
     /// application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         loop {
@@ -252,7 +267,9 @@ impl<P: Profile> Node<P> {
 
     /// Moves what waits to where the radio finds it.
     fn prepare_radio(&mut self, now: Instant) {
-        if let Some(outcome) = self.mac.poll_data_request(now) {
+        if Self::SLEEPS
+            && let Some(outcome) = self.mac.poll_data_request(now)
+        {
             self.handle_data(now, outcome);
         }
         while let Some(child) = self.mac.poll_listener(now) {
@@ -457,7 +474,7 @@ impl<P: Profile> Node<P> {
     /// Takes note of what TCP expects after it has sent something, and acts at once if that has to
     /// be.
     fn plan_data_request(&mut self, now: Instant) {
-        if self.poller.parent().is_some() {
+        if Self::SLEEPS && self.poller.parent().is_some() {
             self.poller.set_learning(self.mac.is_learning_drift());
             self.poller.set_sending(now, !self.net.can_submit());
             self.poller.update(now, self.tcp.expected_by_each());
@@ -467,7 +484,7 @@ impl<P: Profile> Node<P> {
 
     /// Makes a data request if one is due.
     fn ask_parent(&mut self, now: Instant) {
-        let Some(parent) = self.poller.due(now) else { return };
+        let Some(parent) = self.poller.due(now).filter(|_| Self::SLEEPS) else { return };
         let taken = self.mac.request_data(now, Address::Short(parent)).is_ok();
         if taken {
             self.stats.data_requests = self.stats.data_requests.saturating_add(1);
@@ -507,11 +524,10 @@ impl<P: Profile> Node<P> {
             None => {}
         }
         self.has_parent = parent.is_some();
-        let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
-        self.poller.set_parent(now, asks);
-        match asks {
-            Some(parent) => drop(self.mac.start_sampling(now, Address::Short(parent))),
-            None => self.mac.stop_sampling(),
+        if Self::SLEEPS {
+            let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
+            self.poller.set_parent(now, asks);
+            let _ = self.mac.set_parent(now, asks.map(Address::Short));
         }
         Ok(())
     }
@@ -551,13 +567,18 @@ impl<P: Profile> Node<P> {
         from: Instant,
         until: Instant,
     ) -> Result<(), TableFull> {
+        if !Self::SLEEPS {
+            return Ok(());
+        }
         self.poller.expect(now, application, Some(Expected { since: from, from, until }))
     }
 
     /// Takes back [`Node::expect`]: it is here, or not awaited any more.
     pub fn expect_nothing(&mut self, now: Instant, application: u16) {
-        // There is always room for nothing.
-        let _ = self.poller.expect(now, application, None);
+        if Self::SLEEPS {
+            // There is always room for nothing.
+            let _ = self.poller.expect(now, application, None);
+        }
     }
 
     /// The MAC, to look at.

@@ -58,9 +58,9 @@ macro_rules! plan {
         impl mac::Sizes for $name {
             type Queue = [mac::Slot; $frames];
             type Neighbours = [mac::Neighbour; $neighbours];
-            type Peers = [mac::Peer; $peers];
-            type Sleepers = [mac::Sleeper; $children];
-            type Cipher = mac::$cipher;
+            type Listening = mac::Sampled;
+            type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; $children]>;
+            type Security = mac::CcmStar<mac::$cipher, [mac::Peer; $peers]>;
         }
 
         impl net::Sizes for $name {
@@ -176,7 +176,7 @@ const _: () = {
     assert!(size_of::<mac::Slot>() == 152);
     assert!(size_of::<mac::Neighbour>() == 72);
     assert!(size_of::<mac::Peer>() == 12);
-    assert!(size_of::<mac::Sleeper>() == 40);
+    assert!(size_of::<mac::Sleeper<mac::Samples>>() == 40);
     assert!(size_of::<Option<net::Child>>() == 4);
     assert!(size_of::<Option<net::Parked>>() == 40);
     assert!(size_of::<Option<mesh::Neighbour>>() == 16);

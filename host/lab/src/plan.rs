@@ -29,9 +29,9 @@ pub(crate) const CHILDREN: usize = 16;
 impl mac::Sizes for LabPlan {
     type Queue = [mac::Slot; 3];
     type Neighbours = [mac::Neighbour; 16];
-    type Peers = [mac::Peer; 64];
-    type Sleepers = [mac::Sleeper; CHILDREN];
-    type Cipher = mac::Sliced;
+    type Listening = mac::Sampled;
+    type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>;
+    type Security = mac::CcmStar<mac::Sliced, [mac::Peer; 64]>;
 }
 
 impl net::Sizes for LabPlan {
