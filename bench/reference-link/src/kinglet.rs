@@ -22,9 +22,9 @@ struct Plan<const N: usize, const MAP: usize>;
 impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Queue = [mac::Slot; 2];
     type Neighbours = [mac::Neighbour; 4];
-    type Peers = [mac::Peer; 0];
-    type Sleepers = [mac::Sleeper; 0];
-    type Cipher = mac::Tabled;
+    type Listening = mac::Sampled;
+    type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
+    type Security = mac::CcmStar<mac::Tabled, [mac::Peer; 0]>;
 }
 
 impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {

@@ -21,7 +21,7 @@ pub(crate) enum Direction {
 }
 
 /// A key, expanded.
-pub(crate) struct Ccm<C> {
+pub struct Ccm<C> {
     cipher: C,
     /// How often the cipher has run, wrapping.
     runs: u32,

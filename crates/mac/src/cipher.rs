@@ -1,4 +1,4 @@
-//! AES-128 (FIPS 197), in the forms that a plan may choose from ([`Sizes::Cipher`]).
+//! AES-128 (FIPS 197), in the forms that a plan may choose from for [`CcmStar`].
 //!
 //! | | two blocks on a Cortex-M0+ | RAM | in constant time |
 //! |---|---|---|---|
@@ -11,7 +11,7 @@
 //! whatever its address as long as no data cache is before it: no Cortex-M0+, M3 or M4 has one.
 //! Behind a cache, on larger cores and hosts, [`Sliced`] computes without a table.
 //!
-//! [`Sizes::Cipher`]: crate::Sizes::Cipher
+//! [`CcmStar`]: crate::CcmStar
 
 use aes::Aes128Enc;
 use aes::cipher::{BlockEncrypt, KeyInit};
@@ -20,13 +20,14 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// Sixteen octets as words, the first octet of each in its low bits.
 pub type Block = [u32; 4];
 
-/// AES-128 in one direction, with an expanded key.
+/// AES-128 in one direction, with an expanded key. A driver of hardware that encrypts single blocks
+/// while the program waits (ECB) implements this too.
 pub trait BlockCipher {
     /// Expands a key.
     fn new(key: &[u8; 16]) -> Self;
 
     /// Encrypts each of the blocks.
-    fn encrypt<const N: usize>(&self, blocks: &mut [Block; N]);
+    fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]);
 }
 
 /// The crate `aes`: in bit slices, without tables, two blocks in the time of one. With the
@@ -38,7 +39,7 @@ impl BlockCipher for Sliced {
         Sliced(Aes128Enc::new(key.into()))
     }
 
-    fn encrypt<const N: usize>(&self, blocks: &mut [Block; N]) {
+    fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]) {
         let mut octets = blocks.map(|block| aes::Block::from(octets(block)));
         self.0.encrypt_blocks(&mut octets);
         *blocks = octets.map(|octets| words(&octets.into()));
@@ -77,7 +78,7 @@ impl BlockCipher for Tabled {
         Tabled { keys }
     }
 
-    fn encrypt<const N: usize>(&self, blocks: &mut [Block; N]) {
+    fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]) {
         blocks.iter_mut().for_each(|block| self.encrypt_block(block));
     }
 }

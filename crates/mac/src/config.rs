@@ -1,7 +1,7 @@
 //! What a MAC is told when it is made.
 
 use crate::csl::Csl;
-use crate::indirect::Indirect;
+use crate::reach::Indirect;
 use crate::security::Security;
 use kinglet_radio::{Channel, CsmaParams};
 use kinglet_time::Duration;
@@ -18,9 +18,11 @@ pub enum Csma {
     Hardware,
 }
 
-/// The configuration of a [`Mac`](crate::Mac).
+/// The configuration of a [`Mac`](crate::Mac); `K` is the [`LinkSecurity::Key`] of its plan.
+///
+/// [`LinkSecurity::Key`]: crate::LinkSecurity::Key
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct Config<K = Option<Security>> {
     /// Own PAN.
     pub pan_id: PanId,
     /// Own short address (macShortAddress); 0xFFFE and 0xFFFF mean none, and the extended address
@@ -56,9 +58,10 @@ pub struct Config {
     /// times `retry_delay_max` before its last retry, half of that before the one before.
     /// Frames of [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
     pub adaptive_retry_delay: bool,
-    /// How frames are secured; `None` if they are not. A device with a key takes no unsecured
-    /// frame but acknowledgements, and one without takes no secured frame.
-    pub security: Option<Security>,
+    /// How frames are secured; `None` if they are not, and `()` in a plan that cannot
+    /// ([`Config::unsecured`]). A device with a key takes no unsecured frame but acknowledgements,
+    /// and one without takes no secured frame.
+    pub security: K,
     /// Octets of each frame kept for a link security that is not used: 0, or 7 to 100. They are on
     /// the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
     /// frames.
@@ -76,7 +79,7 @@ pub struct Config {
     /// How frames are sent to devices that have asked for them.
     pub indirect: Indirect,
     /// How this device samples the channel for its parent
-    /// ([`Mac::start_sampling`](crate::Mac::start_sampling)), if it does; with
+    /// ([`Mac::set_parent`](crate::Mac::set_parent)), if it does; with
     /// `rx_on_when_idle` off. Impossible values are replaced by the nearest possible ones.
     pub csl: Option<Csl>,
 }
@@ -119,6 +122,31 @@ impl Config {
         indirect: Indirect::DEFAULT,
         csl: None,
     };
+}
+
+impl<K: Copy> Config<K> {
+    /// The same, without a key, for a plan whose security is `()`.
+    pub const fn unsecured(self) -> Config<()> {
+        Config {
+            pan_id: self.pan_id,
+            short: self.short,
+            extended: self.extended,
+            channel: self.channel,
+            power_dbm: self.power_dbm,
+            csma: self.csma,
+            csma_params: self.csma_params,
+            max_frame_retries: self.max_frame_retries,
+            retry_delay_max: self.retry_delay_max,
+            adaptive_retry_delay: self.adaptive_retry_delay,
+            security: (),
+            reserved_security: self.reserved_security,
+            duplicate_lifetime: self.duplicate_lifetime,
+            rx_on_when_idle: self.rx_on_when_idle,
+            data_request_timeout: self.data_request_timeout,
+            indirect: self.indirect,
+            csl: self.csl,
+        }
+    }
 
     /// Whether [`Mac::new`](crate::Mac::new) will use this as it is.
     ///

@@ -9,8 +9,11 @@
 //!   data requests ([`Mac::request_data`]), and the parent answers before it does anything else
 //!   ([`Mac::set_pending`], [`Class::Indirect`]).
 //! * Address filter and duplicate rejection (6.7.2, 6.7.4).
-//! * Link security with one key for all ([`Security`]) and replay protection (9.2).
+//! * Link security with one key for all ([`Security`]) and replay protection (9.2), by a cipher of
+//!   choice, by the radio, or none ([`LinkSecurity`]).
 //! * Coordinated sampled listening (6.12.2; [`Csl`]).
+//! * When the radio is on, and how those are reached whose radio is off, are types of the memory
+//!   plan ([`Listening`], [`Reach`]).
 //! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
 //!
 //! What the chip does by itself ([`Capabilities`](kinglet_radio::Capabilities)) the MAC leaves to
@@ -23,7 +26,7 @@
 //! [`Mac::poll_radio`], [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{Class, Config, Mac, Neighbour, Peer, Sizes, Sleeper, Slot, Tabled, Token};
+//! use kinglet_mac::{AlwaysOn, Class, Config, Mac, Neighbour, Sizes, Slot, Token};
 //! use kinglet_mac::TxRequest;
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;
@@ -33,13 +36,14 @@
 //! impl Sizes for Plan {
 //!     type Queue = [Slot; 4];
 //!     type Neighbours = [Neighbour; 4];
-//!     type Peers = [Peer; 0];
-//!     type Sleepers = [Sleeper; 2];
-//!     type Cipher = Tabled;
+//!     type Listening = AlwaysOn;
+//!     type Reach = ();
+//!     type Security = ();
 //! }
 //!
 //! let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
-//! let mut mac: Mac<Plan> = Mac::new(Config { short: 1, ..Config::DEFAULT }, capabilities, 42);
+//! let config = Config { short: 1, ..Config::DEFAULT }.unsecured();
+//! let mut mac: Mac<Plan> = Mac::new(config, capabilities, 42);
 //! let listen = mac.poll_radio(Instant::ZERO).map(|submission| submission.command);
 //! assert!(matches!(listen, Some(Command::Receive { .. })));
 //!
@@ -72,16 +76,20 @@ mod cipher;
 mod config;
 mod csl;
 mod csma;
-mod data_request;
 mod duplicates;
-mod indirect;
 mod link;
+mod listening;
 mod mac;
+mod polled;
 mod queue;
+mod reach;
 mod receive;
 mod replay;
 mod retry;
+mod sampled;
+mod samples;
 mod security;
+mod sleepers;
 mod spacing;
 mod stats;
 #[cfg(test)]
@@ -91,12 +99,17 @@ mod transmit;
 pub use cipher::{Block, BlockCipher, Sliced, Tabled};
 pub use config::{Config, ConfigError, Csma};
 pub use csl::Csl;
-pub use data_request::DataRequestOutcome;
-pub use indirect::{Indirect, Sleeper, TableFull};
+pub use kinglet_radio::Key;
 pub use link::{Link, Neighbour};
-pub use mac::{Info, Mac, RadioUse, Sizes, Submission, TxState};
+pub use listening::{AlwaysOn, Listening};
+pub use mac::{Info, KeyOf, Mac, RadioUse, Sizes, Submission, TxState};
+pub use polled::{DataRequestOutcome, Polled};
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
+pub use reach::{Indirect, Reach, Way};
 pub use receive::{Discard, Indication};
 pub use replay::Peer;
-pub use security::{Key, Security};
+pub use sampled::Sampled;
+pub use samples::Samples;
+pub use security::{ByRadio, CcmStar, LinkSecurity, Runs, Security};
+pub use sleepers::{Schedule, Sleeper, Sleepers, TableFull};
 pub use stats::Stats;

@@ -1,24 +1,23 @@
 //! The MAC itself: its state, what it takes and what it gives.
 
 use crate::acknowledge::OwedAck;
-use crate::cipher::BlockCipher;
 use crate::config::{Config, Csma};
-use crate::csl::Sampling;
 use crate::csma::Attempt;
-use crate::data_request::DataRequest;
-use crate::indirect::{Sleeper, Sleepers};
 use crate::link::{Link, Neighbour, Neighbours};
+use crate::listening::{Listening, Mode, Situation, Told};
+use crate::polled::DataRequestOutcome;
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest};
+use crate::reach::Reach;
 use crate::receive::{Discard, Indication};
-use crate::replay::{Peer, Peers};
 use crate::retry::Adaptation;
-use crate::security;
+use crate::security::LinkSecurity;
+use crate::sleepers::TableFull;
 use crate::stats::{Stats, count};
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
-use kinglet_wire::ieee802154::{Address, FrameType, Repr, Version};
+use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Repr, Version};
 
 /// The stream of the MAC's dice: the one that the documentation of the generator's crate names as
 /// the usual one.
@@ -30,14 +29,18 @@ pub trait Sizes {
     type Queue: Array<Slot>;
     /// Neighbours with link statistics and duplicate rejection.
     type Neighbours: Array<Neighbour>;
-    /// All devices that are ever heard with link security, counted from the start on: frames of
-    /// others are refused. Length 0 without security.
-    type Peers: Array<Peer>;
-    /// Neighbours that sleep, for which a frame may be pending at the same time.
-    type Sleepers: Array<Sleeper>;
-    /// Which form of AES link security uses; all give the same frames.
-    type Cipher: BlockCipher;
+    /// When the radio is on: [`AlwaysOn`](crate::AlwaysOn), [`Polled`](crate::Polled) or
+    /// [`Sampled`](crate::Sampled).
+    type Listening: Listening;
+    /// How those are reached whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if nobody
+    /// sleeps.
+    type Reach: Reach;
+    /// Whether frames are secured, and by whom; all but `()` give the same frames.
+    type Security: LinkSecurity;
 }
+
+/// What the configuration of a plan has for a key.
+pub type KeyOf<S> = <<S as Sizes>::Security as LinkSecurity>::Key;
 
 /// A command for the radio.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,15 +92,6 @@ pub enum RadioUse {
     Sending,
 }
 
-/// What the radio does while nothing is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Off,
-    Listen,
-    /// Listens from the first instant to the second.
-    Sample(Instant, Instant),
-}
-
 /// Whose transmission the radio has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outstanding {
@@ -121,7 +115,8 @@ pub struct Info {
 
 /// A MAC; see the crate's documentation for the loop around it.
 pub struct Mac<S: Sizes> {
-    pub(crate) config: Config,
+    pub(crate) config: Config<()>,
+    pub(crate) key: KeyOf<S>,
     pub(crate) capabilities: Capabilities,
     pub(crate) random: Random,
     sequence: u8,
@@ -129,10 +124,8 @@ pub struct Mac<S: Sizes> {
     mode: Option<Mode>,
     pub(crate) queue: Queue<S::Queue>,
     pub(crate) neighbours: Neighbours<S::Neighbours>,
-    pub(crate) peers: Peers<S::Peers>,
-    pub(crate) sleepers: Sleepers<S::Sleepers>,
-    pub(crate) data_request: DataRequest,
-    pub(crate) sampling: Sampling,
+    pub(crate) listening: S::Listening,
+    pub(crate) reach: S::Reach,
     pub(crate) tx: TxState,
     pub(crate) attempt: Attempt,
     pub(crate) outstanding: Outstanding,
@@ -146,7 +139,7 @@ pub struct Mac<S: Sizes> {
     /// `Transmitted`; one from before the transmission counts for nothing.
     pub(crate) early_ack: Option<(Instant, bool)>,
     pub(crate) owed_ack: OwedAck,
-    pub(crate) security: security::State<S::Cipher>,
+    pub(crate) security: S::Security,
     pub(crate) adaptation: Adaptation,
     pub(crate) stats: Stats,
 }
@@ -155,24 +148,23 @@ impl<S: Sizes> Mac<S> {
     /// A MAC for a radio with these capabilities. `seed` decides its random numbers; devices must
     /// differ in it. Impossible values of `config` are replaced by the nearest possible ones (see
     /// [`Config::check`]).
-    pub const fn new(config: Config, capabilities: Capabilities, seed: u64) -> Self {
-        let config = config.clamped();
+    pub const fn new(config: Config<KeyOf<S>>, capabilities: Capabilities, seed: u64) -> Self {
+        let (config, key) = (config.unsecured().clamped(), config.security);
         // macDSN starts at a random number (Table 8-94): the top octet of the seed, mixed by
         // multiplication with the golden ratio.
         let [.., sequence] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         Mac {
             attempt: Attempt::new(&config.csma_params),
             config,
+            key,
             capabilities,
             random: Random::new(seed, DICE),
             sequence,
             mode: None,
             queue: Queue::new(),
             neighbours: Neighbours::new(),
-            peers: Peers::new(),
-            sleepers: Sleepers::new(),
-            data_request: DataRequest::Idle,
-            sampling: Sampling::NONE,
+            listening: S::Listening::NEW,
+            reach: S::Reach::NEW,
             tx: TxState::Idle,
             outstanding: Outstanding::None,
             silent_at: Instant::ZERO,
@@ -180,7 +172,7 @@ impl<S: Sizes> Mac<S> {
             spaced_until: Instant::ZERO,
             early_ack: None,
             owed_ack: OwedAck::NONE,
-            security: security::State::new(config.security.as_ref()),
+            security: S::Security::NEW,
             adaptation: Adaptation::NONE,
             stats: Stats::NONE,
         }
@@ -289,19 +281,20 @@ impl<S: Sizes> Mac<S> {
             }
             Event::ChannelBusy => self.handle_channel_busy(now).map(|()| None),
             Event::Missed => self.handle_missed(now).map(|()| None),
+            _ => Err(self.unexpected()),
         }
     }
 
-    /// The next command for the radio. Before the next event, deadline or call at most four, and
+    /// The next command for the radio. Before the next event, deadline or call at most five, and
     /// one for each neighbour whose pending frame the radio has to be told of.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.drop_late_ack(now);
         if core::mem::take(&mut self.reset_radio) {
             self.mode = Some(Mode::Off);
-            self.sleepers.forget_told();
+            self.reach.forget_told();
             return Some(Submission { command: Command::Reset, frame: &[] });
         }
-        let mode = self.wanted_mode();
+        let mode = self.listening.mode(&self.situation());
         if self.mode.replace(mode) != Some(mode) {
             let channel = self.config.channel;
             let command = match mode {
@@ -313,7 +306,8 @@ impl<S: Sizes> Mac<S> {
             };
             return Some(Submission { command, frame: &[] });
         }
-        if let Some(command) = self.pending_news() {
+        let key = self.security.poll_command(&self.key, self.capabilities);
+        if let Some(command) = key.or_else(|| self.reach.poll_command(self.capabilities)) {
             return Some(Submission { command, frame: &[] });
         }
         if self.outstanding != Outstanding::None {
@@ -350,8 +344,8 @@ impl<S: Sizes> Mac<S> {
             TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
             TxState::Idle | TxState::Ready | TxState::Submitted => None,
         };
-        let radio = earliest(tx, self.silence_deadline());
-        earliest(earliest(radio, self.window_deadline()), self.csl_deadline())
+        let duty = earliest(self.listening.deadline(), self.reach.deadline());
+        earliest(earliest(tx, self.silence_deadline()), duty)
     }
 
     /// Does what is due; before the deadline, nothing.
@@ -362,16 +356,146 @@ impl<S: Sizes> Mac<S> {
             _ => {}
         }
         self.handle_silence(now);
-        self.handle_window_deadline(now);
-        self.handle_csl_deadline(now);
+        if S::Listening::SLEEPS {
+            if self.listening.handle_deadline(now, &self.config) {
+                self.start_next(now);
+            }
+            self.queue_sync(now);
+        }
+        self.reach.handle_deadline(now);
     }
 
     /// Whether there is nothing to send and no outcome to fetch.
     pub fn is_idle(&self) -> bool {
         self.queue.used() == 0
-            && self.data_request == DataRequest::Idle
+            && self.listening.is_idle()
             && self.outstanding == Outstanding::None
             && !self.owed_ack.is_waiting()
+    }
+
+    /// Asks `parent` for a frame that it holds for this device. [`Mac::poll_data_request`] tells
+    /// how it ended; frames come as indications like all others. The request waits for its turn in
+    /// the queue, and no other frame is begun until its answer has come or time is up.
+    ///
+    /// # Errors
+    /// [`QueueFull`] if no slot is free, or the outcome of a request before was not fetched yet, or
+    /// the device is always on.
+    pub fn request_data(&mut self, now: Instant, parent: Address) -> Result<(), QueueFull> {
+        if !S::Listening::SLEEPS || !self.listening.may_ask() {
+            return Err(QueueFull);
+        }
+        // Of the version in which every radio knows a data request.
+        let header = self.header(FrameType::Command, parent, true);
+        let header = Repr { version: Version::V2006, filling: 0, ..header };
+        self.write_slot(Kind::DataRequest, Token(0), &header, |room| {
+            room.iter_mut().zip([COMMAND_DATA_REQUEST]).for_each(|(to, from)| *to = from);
+            1
+        })?;
+        self.listening.asked();
+        self.push_slot(now);
+        Ok(())
+    }
+
+    /// How the last data request ended: once for each that was accepted.
+    pub fn poll_data_request(&mut self, _now: Instant) -> Option<DataRequestOutcome> {
+        self.listening.poll_outcome()
+    }
+
+    /// Says whom this device asks for data, or that it asks nobody. If it samples the channel
+    /// ([`Sampled`](crate::Sampled), with [`Config::csl`]), it begins as soon as the parent knows
+    /// of it, or ends. Whether it begins: that may not be configured, or the radio cannot do
+    /// anything at a given time.
+    pub fn set_parent(&mut self, now: Instant, parent: Option<Address>) -> bool {
+        let samples = self.listening.set_parent(now, &self.config, self.capabilities, parent);
+        self.queue_sync(now);
+        samples
+    }
+
+    /// Whether the parent knows when this device listens.
+    pub fn is_sampling(&self) -> bool {
+        self.listening.is_sampling()
+    }
+
+    /// Whether a frame that waits should be left to the next sample, not asked for, because its
+    /// time of arrival teaches how far the clocks drift apart. That is so at the beginning only:
+    /// who asks and later waits for samples again has answers that come late for TCP.
+    pub fn is_learning_drift(&self) -> bool {
+        self.listening.is_learning_drift()
+    }
+
+    /// Queues the frame that tells when this device listens, if it is time.
+    fn queue_sync(&mut self, now: Instant) {
+        if !S::Listening::SLEEPS {
+            return;
+        }
+        let Some(parent) = self.listening.poll_sync(now) else { return };
+        let header = self.sync_header(parent, Csl { phase: 0, period: 0 });
+        let queued = self.write_slot(Kind::Sync, Token(0), &header, |_| 0).is_ok();
+        self.listening.sync_queued(now, queued);
+        if queued {
+            self.push_slot(now);
+        }
+    }
+
+    fn sync_header(&self, parent: Address, csl: Csl) -> Repr {
+        let header = self.header(FrameType::Data, parent, true);
+        Repr { version: Version::V2015, filling: 0, csl: Some(csl), ..header }
+    }
+
+    /// If the head tells when this device listens: writes that for a transmission as soon as
+    /// possible, and says when its SFD has to end.
+    pub(crate) fn write_sync(&mut self, now: Instant) -> Option<Instant> {
+        let (csl, sfd) = self.listening.sync(now, &self.config)?;
+        let &Slot { sequence, dst, .. } = self.queue.head()?;
+        let header = Repr { sequence, ..self.sync_header(dst, csl) };
+        let slot = self.queue.head_mut()?;
+        header.emit(&mut slot.frame).ok()?;
+        // It has another content than the attempt before, so it needs another counter.
+        slot.secured = false;
+        Some(sfd)
+    }
+
+    /// A frame of the MAC's own has had its result.
+    pub(crate) fn own_frame_sent(&mut self, now: Instant, told: &Told) {
+        if S::Listening::SLEEPS {
+            self.listening.handle_sent(now, &self.config, told);
+        }
+    }
+
+    /// Notes whether a frame is pending for the neighbour with this short address, for the
+    /// acknowledgements of its data requests. The frame itself stays with the caller until
+    /// [`Indication::DataRequest`] or [`Mac::poll_listener`] names the neighbour.
+    ///
+    /// # Errors
+    /// [`TableFull`]; the neighbour will hear that nothing is pending.
+    pub fn set_pending(
+        &mut self,
+        now: Instant,
+        short: u16,
+        pending: bool,
+    ) -> Result<(), TableFull> {
+        self.reach.set_pending(short, pending)?;
+        self.reach.handle_deadline(now);
+        Ok(())
+    }
+
+    /// A neighbour that will listen soon, and for which something is pending: send it, as
+    /// [`Class::Indirect`], as if it had asked.
+    pub fn poll_listener(&mut self, _now: Instant) -> Option<u16> {
+        self.reach.poll_listener()
+    }
+
+    /// `src` has asked for data. If its acknowledgement said that there is something because there
+    /// is something for somebody else, an empty frame lets it sleep again.
+    pub(crate) fn handle_data_request(&mut self, now: Instant, src: Address) {
+        if !self.reach.handle_request(self.capabilities, src) {
+            return;
+        }
+        let header = self.header(FrameType::Data, src, true);
+        if self.write_slot(Kind::Nothing, Token(0), &header, |_| 0).is_ok() {
+            count(&mut self.stats.answered_in_vain);
+            self.push_slot(now);
+        }
     }
 
     /// Changes whether the radio listens while nothing is sent or awaited (macRxOnWhenIdle), for a
@@ -385,13 +509,18 @@ impl<S: Sizes> Mac<S> {
         self.config.retry_delay_max = retry_delay_max;
     }
 
+    /// Whether frames are secured.
+    pub fn is_secured(&self) -> bool {
+        S::Security::is_on(&self.key)
+    }
+
     /// What is known about the link to a neighbour.
     pub fn link(&self, address: Address) -> Option<&Link> {
         self.neighbours.link(address)
     }
 
-    /// The configuration in force.
-    pub const fn config(&self) -> &Config {
+    /// The configuration in force, but for the key.
+    pub const fn config(&self) -> &Config<()> {
         &self.config
     }
 
@@ -403,7 +532,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     fn radio_use(&self) -> RadioUse {
-        if self.window_deadline().is_some() {
+        if self.listening.awaits_frame() {
             return RadioUse::Window;
         }
         let polls = |slot: &Slot| matches!(slot.kind, Kind::DataRequest | Kind::Sync);
@@ -417,6 +546,17 @@ impl<S: Sizes> Mac<S> {
                 Some(Mode::Sample(..)) => RadioUse::Sampling,
                 Some(Mode::Off) | None => RadioUse::Off,
             },
+        }
+    }
+
+    /// What [`Listening::mode`] depends on.
+    fn situation(&self) -> Situation<'_> {
+        Situation {
+            config: &self.config,
+            radio: self.capabilities,
+            head: self.queue.head().map(|slot| slot.kind),
+            tx: self.tx,
+            acknowledging: self.is_acknowledging(),
         }
     }
 

@@ -61,7 +61,8 @@ pub enum Delivery {
     /// All attempts have failed, and of the last one the radio did not say what became of it. The
     /// frame may have arrived.
     Unknown,
-    /// The frame counter of link security is used up: nothing can be sent with this key any more.
+    /// The frame counter of link security is used up, or the radio that is to secure frames cannot:
+    /// nothing can be sent with this key any more.
     CounterError,
 }
 

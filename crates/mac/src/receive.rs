@@ -1,6 +1,9 @@
 //! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
-use crate::mac::{Mac, Sizes};
+use crate::listening::{FromParent, Listening};
+use crate::mac::{Mac, Sizes, TxState};
+use crate::reach::Reach;
+use crate::security::LinkSecurity;
 use crate::stats::count;
 use core::ops::Range;
 use kinglet_radio::Capabilities;
@@ -57,7 +60,7 @@ pub enum Discard {
     /// Secured, and older than the last frame of the same source, or a data request that is too old
     /// to be repeated.
     Replay,
-    /// Secured by a device that [`Sizes::Peers`] has no place for.
+    /// Secured by a device that [`CcmStar`](crate::CcmStar) has no place for.
     TooManyPeers,
     /// A beacon, or a MAC command other than a data request.
     NotData,
@@ -119,11 +122,11 @@ impl<S: Sizes> Mac<S> {
         self.filter_frame(&frame)?;
         let in_software = !self.capabilities.contains(Capabilities::AUTO_ACK);
         if let Some(sequence) = frame.sequence().filter(|_| in_software && wants_ack(&frame)) {
-            let pending = is_data_request(&frame) && self.is_pending(frame.src());
+            let pending = is_data_request(&frame) && self.reach.is_pending(frame.src());
             self.owe_ack(sfd, octets.len(), sequence, pending);
         }
         let mut heard = Heard::of(&frame, rssi_dbm, lqi);
-        let sealed = self.check_security(&frame)?;
+        let sealed = self.security.check(&self.key, self.capabilities, &frame)?;
         if let Some(sealed) = &sealed {
             heard.payload.end = self.open(octets, sealed)?;
         }
@@ -146,7 +149,7 @@ impl<S: Sizes> Mac<S> {
         let src = Address::Short(u16::from_le_bytes([e, f]));
         let form = low & 0b1100_1111 == LOW && high & 0b1110_1111 == HIGH;
         let ours = pan_id == self.config.pan_id && dst == Address::Short(self.config.short);
-        let usual = self.config.security.is_none()
+        let usual = !S::Security::is_on(&self.key)
             && self.capabilities.contains(Capabilities::AUTO_ACK)
             && dst.is_unicast()
             && src.is_unicast();
@@ -174,14 +177,19 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<Option<Indication>, Discard> {
         let Heard { src, dst, frame_type, rssi_dbm, lqi, .. } = heard;
         if frame_type == FrameType::Data && dst.is_unicast() {
-            self.learn_samples(now, sfd, &heard);
-            self.learn_drift(sfd, src);
-            self.data_request_answered(now, src, heard.more);
+            if let Some(csl) = heard.csl {
+                self.reach.handle_samples(now, self.capabilities, src, sfd, csl);
+            }
+            let may_send = self.tx == TxState::Idle;
+            let frame = FromParent { src, sfd, more: heard.more, may_send };
+            if self.listening.handle_frame(now, &self.config, &frame) {
+                self.start_next(now);
+            }
         }
         match frame_type {
             // What the repetition of a data request asks for is still wanted.
             _ if heard.asks => {
-                self.answer_in_vain(now, src);
+                self.handle_data_request(now, src);
                 Ok(Some(Indication::DataRequest { src, rssi_dbm, lqi }))
             }
             _ if repeated => Err(Discard::Duplicate),

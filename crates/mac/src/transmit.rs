@@ -1,9 +1,12 @@
 //! Sending the head of the queue: CSMA-CA, transmission, acknowledgement, retry.
 
+use crate::csl;
 use crate::csma::Attempt;
 use crate::link::Link;
+use crate::listening::{Listening, Told};
 use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
 use crate::queue::{Delivery, Kind, Slot};
+use crate::reach::{Reach, Way};
 use crate::receive::Discard;
 use crate::retry::{self, STRONG_DBM};
 use crate::spacing::end_of_ack;
@@ -17,7 +20,7 @@ impl<S: Sizes> Mac<S> {
     /// Starts with the next frame, unless one is being sent or the answer to a data request is
     /// awaited: who sends does not hear.
     pub(crate) fn start_next(&mut self, now: Instant) {
-        let free = self.tx == TxState::Idle && self.window_deadline().is_none();
+        let free = self.tx == TxState::Idle && !self.listening.awaits_frame();
         if free && self.queue.advance() {
             self.attempt = Attempt::new(&self.csma_params());
             self.start_attempt(now, Duration::ZERO);
@@ -27,14 +30,32 @@ impl<S: Sizes> Mac<S> {
     /// How the channel is won for the head.
     fn csma_params(&self) -> CsmaParams {
         let CsmaParams { mut min_be, max_be, max_backoffs } = self.config.csma_params;
-        if self.head_is_indirect() {
+        if self.head_way() != Way::Usual {
             min_be = self.config.indirect.min_be;
         }
         CsmaParams { min_be, max_be, max_backoffs }
     }
 
-    fn head_is_indirect(&self) -> bool {
-        self.queue.head().is_some_and(|slot| slot.kind.is_indirect())
+    /// How the head goes out.
+    fn head_way(&self) -> Way {
+        match self.queue.head() {
+            Some(slot) if S::Reach::ANY && slot.kind.is_indirect() => self.reach.way(slot.dst),
+            _ => Way::Usual,
+        }
+    }
+
+    /// Lets an indirect frame go before the head, between two attempts of the latter, if that is
+    /// configured. Tells whether it did.
+    pub(crate) fn preempt(&mut self, now: Instant) -> bool {
+        let between = matches!(self.tx, TxState::Backoff { .. } | TxState::Ready);
+        let may = S::Reach::ANY && between && self.config.indirect.preempt;
+        if !may || !self.queue.is_in_the_way() {
+            return false;
+        }
+        count(&mut self.stats.preempted);
+        self.tx = TxState::Idle;
+        self.start_next(now);
+        true
     }
 
     /// Goes on with the head after `extra` and a backoff, or lets an indirect frame go first.
@@ -46,7 +67,7 @@ impl<S: Sizes> Mac<S> {
     /// Waits for the interframe spacing, for `extra` and, where CSMA-CA is the MAC's, for the
     /// backoff of the current attempt.
     fn start_attempt(&mut self, now: Instant, extra: Duration) {
-        let backoff = match self.csma_in_hardware() || self.head_is_timed() {
+        let backoff = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
             true => Duration::ZERO,
             false => self.attempt.backoff(&mut self.random),
         };
@@ -69,13 +90,12 @@ impl<S: Sizes> Mac<S> {
 
     fn head_is_missed(&mut self, now: Instant) -> bool {
         // Nothing else hangs on the time.
-        let timed = |slot: &Slot| slot.kind == Kind::Sync || slot.kind.is_indirect();
-        if !self.queue.head().is_some_and(timed) {
-            return false;
+        if let Way::At(sfd) = self.head_way() {
+            return csl::is_far(now, sfd);
         }
-        let sfd = self.head_sfd(now);
-        let late = sfd.is_some_and(|sfd| Self::is_far(now, sfd) && self.head_is_indirect());
-        late || self.head_is_for_nobody()
+        let tells = |slot: &&Slot| S::Listening::SLEEPS && slot.kind == Kind::Sync;
+        let told = self.queue.head().filter(tells).map(|slot| slot.dst);
+        told.is_some_and(|dst| !self.listening.is_parent(dst))
     }
 
     /// The head for the radio, if its backoff is over.
@@ -118,10 +138,11 @@ impl<S: Sizes> Mac<S> {
 
     /// When the SFD of the head has to end, if that matters.
     fn head_sfd(&mut self, now: Instant) -> Option<Instant> {
-        let &Slot { kind, dst, .. } = self.queue.head()?;
-        match kind {
-            Kind::Sync => self.write_sync(now),
-            kind if kind.is_indirect() => self.sfd_for(dst),
+        match self.head_way() {
+            Way::At(sfd) => Some(sfd),
+            _ if S::Listening::SLEEPS && self.queue.head()?.kind == Kind::Sync => {
+                self.write_sync(now)
+            }
             _ => None,
         }
     }
@@ -169,7 +190,7 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_not_sent);
             return Ok(());
         }
-        let next = match self.csma_in_hardware() || self.head_is_timed() {
+        let next = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
             true => None,
             false => self.attempt.busy(&self.csma_params()),
         };
@@ -249,11 +270,11 @@ impl<S: Sizes> Mac<S> {
 
     /// The attempt to send the head has failed for this reason: another one, or the end.
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
-        let (retries, longest) = match self.head_is_indirect() {
+        let (retries, longest) = match self.head_way() {
             // Nobody listens before the next sample.
-            true if self.head_is_timed() => (0, Duration::ZERO),
-            true => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
-            false => (self.config.max_frame_retries, self.retry_delay()),
+            Way::At(_) => (0, Duration::ZERO),
+            Way::Soon => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
+            Way::Usual => (self.config.max_frame_retries, self.retry_delay()),
         };
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
@@ -285,7 +306,7 @@ impl<S: Sizes> Mac<S> {
 
     /// How long the d of a retry is at least if `left` more may follow it.
     fn retry_delay_before_loss(&self, left: u8) -> Duration {
-        if !self.config.adaptive_retry_delay || self.head_is_indirect() {
+        if !self.config.adaptive_retry_delay || self.head_way() != Way::Usual {
             return Duration::ZERO;
         }
         retry::before_loss(self.config.retry_delay_max, left)
@@ -301,7 +322,7 @@ impl<S: Sizes> Mac<S> {
         };
         let repetition = slot.transmissions > 1;
         let rssi = self.neighbours.link(slot.dst).and_then(Link::rssi_dbm);
-        if rssi.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_is_indirect() {
+        if rssi.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_way() != Way::Usual {
             return;
         }
         match repetition {
@@ -332,12 +353,15 @@ impl<S: Sizes> Mac<S> {
                 Delivery::Unknown => &mut self.stats.unknown,
                 Delivery::CounterError => &mut self.stats.counter_errors,
             }),
-            Kind::DataRequest => self.data_request_sent(now, dst, result, frame_pending),
-            Kind::Sync => self.synchronised(now, dst, result),
+            Kind::DataRequest | Kind::Sync => {
+                self.own_frame_sent(now, &Told { kind, dst, result, frame_pending });
+            }
             Kind::Nothing => {}
         }
-        if kind.is_indirect() && result == Delivery::Delivered {
-            self.delivered_to_sleeper(dst, more);
+        // The next one need not wait for a sample.
+        let goes_on = more && self.config.indirect.burst && result == Delivery::Delivered;
+        if kind.is_indirect() && goes_on {
+            self.reach.handle_burst(dst);
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;
@@ -352,7 +376,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    fn unexpected(&mut self) -> Discard {
+    pub(crate) fn unexpected(&mut self) -> Discard {
         count(&mut self.stats.unexpected_events);
         Discard::UnexpectedEvent
     }

@@ -1,8 +1,9 @@
 //! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Class, Config, Csl, Csma, Indirect, Key, Mac, Neighbour, Peer, RadioUse, Security, Sizes,
-    Sleeper, Slot, Submission, Token, TxRequest, TxState,
+    AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Indirect, Key, KeyOf, Mac, Neighbour,
+    Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Submission,
+    Tabled, Token, TxRequest, TxState,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -19,18 +20,44 @@ const SLEEPERS: usize = 2;
 const SECURITY: Option<Security> =
     Some(Security { key: Key([1; 16]), eui64_prefix: [0; 6], first_counter: u32::MAX - 99 });
 
-struct Plan;
-impl Sizes for Plan {
-    type Queue = [Slot; SLOTS];
-    type Neighbours = [Neighbour; 3];
-    type Peers = [Peer; 2];
-    type Sleepers = [Sleeper; SLEEPERS];
-    type Cipher = kinglet_mac::Tabled;
+/// What a memory plan chooses beside its lengths.
+trait Choice: Sizes {
+    /// The configuration with what the plan has for a key.
+    fn config(config: Config) -> Config<KeyOf<Self>>;
 }
 
+macro_rules! choice {
+    ($name:ident, $listening:ty, $reach:ty, $security:ty, $config:expr) => {
+        struct $name;
+        impl Sizes for $name {
+            type Queue = [Slot; SLOTS];
+            type Neighbours = [Neighbour; 3];
+            type Listening = $listening;
+            type Reach = $reach;
+            type Security = $security;
+        }
+        impl Choice for $name {
+            fn config(config: Config) -> Config<KeyOf<Self>> {
+                $config(config)
+            }
+        }
+    };
+}
+
+choice!(
+    Everything,
+    Sampled,
+    Sleepers<[Sleeper<Samples>; SLEEPERS]>,
+    CcmStar<Tabled, [Peer; 2]>,
+    core::convert::identity
+);
+choice!(Plain, AlwaysOn, (), (), Config::unsecured);
+choice!(Leaf, Polled, (), CcmStar<ByRadio, [Peer; 2]>, core::convert::identity);
+choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Config::unsecured);
+
 /// A MAC whose radio is chosen by the seed, and whether it sleeps.
-struct Device {
-    mac: Mac<Plan>,
+struct Device<P: Choice> {
+    mac: Mac<P>,
     accepted: usize,
     reported: usize,
     /// Data requests, and their outcomes.
@@ -38,7 +65,7 @@ struct Device {
     answered: usize,
 }
 
-impl Device {
+impl<P: Choice> Device<P> {
     fn offer(&mut self, now: Instant, request: TxRequest, len: usize) -> bool {
         let accepted = self.mac.enqueue(now, request, |room| len.min(room.len())).is_ok();
         self.accepted += usize::from(accepted && len > 0);
@@ -62,7 +89,7 @@ fn sealed_frame(now: Instant, random: &mut Pcg32) -> Vec<u8> {
         security: SECURITY.map(|security| Security { first_counter, ..security }),
         ..Config::DEFAULT
     };
-    let mut peer: Mac<Plan> = Mac::new(config, Capabilities::CSMA, u64::from(dice));
+    let mut peer: Mac<Everything> = Mac::new(config, Capabilities::CSMA, u64::from(dice));
     let filled = peer.enqueue(now, request(1, Class::Data), |room| room.len().min(50));
     assert!(filled.is_ok());
     let mut frame = Vec::new();
@@ -132,10 +159,11 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     }
 }
 
-impl Subject for Device {
-    /// A reset, two modes, news of pending frames, an acknowledgement or a frame for the radio, who
-    /// listens, the outcomes of all slots and that of a data request, and a bound of counters.
-    const DRAIN_BOUND: usize = 4 + 2 * SLEEPERS + SLOTS + 2;
+impl<P: Choice> Subject for Device<P> {
+    /// A reset, a key, two modes, news of pending frames, an acknowledgement or a frame for the
+    /// radio, who listens, the outcomes of all slots and that of a data request, and a bound of
+    /// counters.
+    const DRAIN_BOUND: usize = 5 + 2 * SLEEPERS + SLOTS + 2;
 
     fn fresh(seed: u64) -> Self {
         let bit = |n: u64, set| {
@@ -145,7 +173,8 @@ impl Subject for Device {
             | bit(1, Capabilities::ACK_WAIT)
             | bit(2, Capabilities::CSMA)
             | bit(3, Capabilities::SCHEDULED)
-            | bit(5, Capabilities::SOURCE_MATCH);
+            | bit(5, Capabilities::SOURCE_MATCH)
+            | bit(7, Capabilities::SECURES);
         let config = Config {
             short: 1,
             csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
@@ -170,7 +199,7 @@ impl Subject for Device {
             },
             ..Config::DEFAULT
         };
-        let mac = Mac::new(config, capabilities, seed);
+        let mac = Mac::new(P::config(config), capabilities, seed);
         Device { mac, accepted: 0, reported: 0, asked: 0, answered: 0 }
     }
 
@@ -180,8 +209,13 @@ impl Subject for Device {
             let short = 2 + (dice >> 8 & 3) as u16;
             if dice & 1 == 0 {
                 match dice >> 16 & 15 {
-                    0 => return format!("{}", self.mac.start_sampling(now, Address::Short(short))),
-                    1 => self.mac.stop_sampling(),
+                    0 => {
+                        return format!(
+                            "{}",
+                            self.mac.set_parent(now, Some(Address::Short(short)))
+                        );
+                    }
+                    1 => drop(self.mac.set_parent(now, None)),
                     _ => {}
                 }
                 let accepted = self.mac.request_data(now, Address::Short(short)).is_ok();
@@ -270,5 +304,20 @@ impl Subject for Device {
 
 #[test]
 fn the_mac_keeps_the_ten_laws() {
-    check::<Device>(0..128, 300);
+    check::<Device<Everything>>(0..128, 300);
+}
+
+#[test]
+fn a_mac_that_can_do_least_keeps_them() {
+    check::<Device<Plain>>(0..64, 300);
+}
+
+#[test]
+fn a_leaf_whose_radio_secures_frames_keeps_them() {
+    check::<Device<Leaf>>(0..64, 300);
+}
+
+#[test]
+fn a_parent_that_is_always_on_keeps_them() {
+    check::<Device<Parent>>(0..64, 300);
 }

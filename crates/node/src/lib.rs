@@ -198,8 +198,8 @@
 //! |---|---|---|
 //! | `mac::Sizes::Queue` | 152 | frames for the radio; 3 keep it busy (1 is for control frames) |
 //! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
-//! | `mac::Sizes::Peers` | 12 | devices ever heard with link security: their frame counters |
-//! | `mac::Sizes::Sleepers` | 40 | children for which something is pending at once |
+//! | `mac::Sizes::Security` | 12 | devices ever heard with link security: their frame counters |
+//! | `mac::Sizes::Reach` | 40 | children for which something is pending at once |
 //! | `net::Sizes::Packets` | 1288 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |

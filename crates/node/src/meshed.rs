@@ -27,7 +27,7 @@ impl<S: mesh::Sizes> Meshed<S> {
     /// A mesh for the node with this configuration, whose short address, seed and sleep take the
     /// place of those in `mesh`; all addresses of the mesh begin with the first 64 bits of
     /// `prefix`.
-    pub const fn new(node: &Config, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
+    pub const fn new<K>(node: &Config<K>, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
         let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
         let mesh = mesh::Config { short, sleeps, seed: node.seed, ..mesh };
         Meshed { mesh: Mesh::new(mesh), prefix }

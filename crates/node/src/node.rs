@@ -14,7 +14,6 @@ use crate::segments::MAX_MSS;
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
-use kinglet_mem::Array;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
 use kinglet_radio::{Capabilities, Event, Filter};
@@ -25,11 +24,11 @@ use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 
-/// What a node is told when it is made.
+/// What a node is told when it is made; `K` is what its plan has for a key ([`mac::KeyOf`]).
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct Config<K = Option<mac::Security>> {
     /// The MAC's part.
-    pub mac: mac::Config,
+    pub mac: mac::Config<K>,
     /// The network layer's part, except for its `link`, `alias` and `indirect.burst`, which
     /// [`Node::new`] takes from the MAC's part.
     pub net: net::Config,
@@ -71,9 +70,17 @@ impl Config {
     }
 }
 
+impl<K: Copy> Config<K> {
+    /// The same, without a key, for a plan whose `mac::Sizes::Security` is `()`.
+    pub const fn unsecured(self) -> Config<()> {
+        let Config { net, tcp, yields, polling, seed, .. } = self;
+        Config { mac: self.mac.unsecured(), net, tcp, yields, polling, seed }
+    }
+}
+
 /// The network layer's settings, with what it must share with the MAC: the addresses under which
 /// that sends and receives, and how children fetch their frames.
-const fn with_addresses(net: net::Config, mac: &mac::Config) -> net::Config {
+const fn with_addresses<K: Copy>(net: net::Config, mac: &mac::Config<K>) -> net::Config {
     let link = mac.source();
     let alias = match link {
         Address::Short(_) => Address::Extended(mac.extended),
@@ -143,19 +150,24 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 }
 
 impl<P: Profile> Node<P> {
-    /// Whether it can sleep and ask a parent for data; what it needs for that is left out else.
-    const ASKS: bool = P::Sources::LEN > 0;
+    /// Whether its receiver may be off, so that somebody has to be asked for data; what it needs for
+    /// that is left out else.
+    const ASKS: bool = <P::Listening as mac::Listening>::SLEEPS;
     /// Whether it can be the parent of nodes that sleep.
-    const HAS_CHILDREN: bool = P::Sleepers::LEN > 0;
+    const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
-    pub const fn new(config: Config, radio: Capabilities) -> Self {
+    pub const fn new(config: Config<mac::KeyOf<P>>, radio: Capabilities) -> Self {
         Node::with_routing(config, net::Routing::NONE, radio)
     }
 
     /// The same, and `routing` learns routes, such as a [`Meshed`](crate::Meshed).
-    pub const fn with_routing(config: Config, routing: P::Routing, radio: Capabilities) -> Self {
+    pub const fn with_routing(
+        config: Config<mac::KeyOf<P>>,
+        routing: P::Routing,
+        radio: Capabilities,
+    ) -> Self {
         let sleeps = !config.mac.rx_on_when_idle;
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
@@ -253,7 +265,7 @@ impl<P: Profile> Node<P> {
         self.wake_tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
     }
 
-    /// The next command for the radio. At most four before the next event, deadline or call of the
+    /// The next command for the radio. At most five before the next event, deadline or call of the
     /// application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         if self.is_resting(now) {
@@ -543,11 +555,10 @@ impl<P: Profile> Node<P> {
             None => {}
         }
         self.has_parent = parent.is_some();
-        let asks = parent.filter(|_| Self::ASKS && !self.mac.config().rx_on_when_idle);
-        self.poller.set_parent(now, asks);
-        match asks {
-            Some(parent) => drop(self.mac.start_sampling(now, Address::Short(parent))),
-            None => self.mac.stop_sampling(),
+        if Self::ASKS {
+            let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
+            self.poller.set_parent(now, asks);
+            let _ = self.mac.set_parent(now, asks.map(Address::Short));
         }
         Ok(())
     }
@@ -587,15 +598,20 @@ impl<P: Profile> Node<P> {
         from: Instant,
         until: Instant,
     ) -> Result<(), TableFull> {
+        if !Self::ASKS {
+            return Ok(());
+        }
         self.wake();
         self.poller.expect(now, application, Some(Expected { since: from, from, until }))
     }
 
     /// Takes back [`Node::expect`]: it is here, or not awaited any more.
     pub fn expect_nothing(&mut self, now: Instant, application: u16) {
-        self.wake();
-        // There is always room for nothing.
-        let _ = self.poller.expect(now, application, None);
+        if Self::ASKS {
+            self.wake();
+            // There is always room for nothing.
+            let _ = self.poller.expect(now, application, None);
+        }
     }
 
     /// The MAC, to look at.

@@ -39,8 +39,6 @@ pub struct Lengths {
     pub frames: usize,
     /// Neighbours with link statistics and duplicate rejection.
     pub neighbours: usize,
-    /// Devices ever heard with link security: their frame counters.
-    pub peers: usize,
     /// Neighbours that sleep and whose parent this node is.
     pub children: usize,
     /// Packets that wait for them: at least one for each.
@@ -97,8 +95,7 @@ pub struct Lengths {
     pub time_wait: usize,
     /// Servers of which a client remembers the Fast Open cookie; with 0 it does no Fast Open.
     pub servers: usize,
-    /// Connections of which a node that sleeps learns when their answers come; with 0 it asks its
-    /// parent for nothing.
+    /// Connections of which a node that sleeps learns when their answers come.
     pub sources: usize,
     /// Applications of which it learns the same ([`Node::expect`](crate::Node::expect)).
     pub applications: usize,
@@ -110,7 +107,6 @@ impl Lengths {
     pub const SMALL: Lengths = Lengths {
         frames: 3,
         neighbours: 2,
-        peers: 0,
         children: 0,
         indirect: 0,
         storage: 1280,
@@ -153,7 +149,9 @@ impl Lengths {
 /// | name | chooses | else |
 /// |---|---|---|
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
-/// | `cipher` | AES: [`mac::Tabled`](crate::mac::Tabled) or [`mac::Sliced`](crate::mac::Sliced) | `Tabled` |
+/// | `listening` | when the radio is on: [`mac::AlwaysOn`](crate::mac::AlwaysOn), [`Polled`](crate::mac::Polled), [`Sampled`](crate::mac::Sampled) | `AlwaysOn` |
+/// | `reach` | how children are reached that sleep: [`mac::Sleepers`](crate::mac::Sleepers) of as many as `children` | `()`: nobody sleeps |
+/// | `security` | how frames are secured: [`mac::CcmStar`](crate::mac::CcmStar) by a cipher, for so many devices ever heard, or [`ByRadio`](crate::mac::ByRadio) | `()`: not at all |
 /// | `fragmentation` | how datagrams are cut: [`net::Rfc4944`](crate::net::Rfc4944) | the same |
 /// | `headers` | how headers are compressed: [`net::Iphc`](crate::net::Iphc) | the same |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
@@ -213,8 +211,14 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt routing: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {routing $type}] $lengths $($($rest)*)?);
     };
-    (@sort $name:ident [$($types:tt)*] $lengths:tt cipher: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__profile!(@sort $name [$($types)* {cipher $type}] $lengths $($($rest)*)?);
+    (@sort $name:ident [$($types:tt)*] $lengths:tt listening: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {listening $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt reach: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {reach $type}] $lengths $($($rest)*)?);
+    };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt security: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {security $type}] $lengths $($($rest)*)?);
     };
     (@sort $name:ident [$($types:tt)*] $lengths:tt congestion: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {congestion $type}] $lengths $($($rest)*)?);
@@ -236,7 +240,9 @@ macro_rules! __profile {
     };
 
     (@type routing $default:ty; {routing $type:ty} $($rest:tt)*) => { $type };
-    (@type cipher $default:ty; {cipher $type:ty} $($rest:tt)*) => { $type };
+    (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
+    (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
+    (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
     (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
     (@type fragmentation $default:ty; {fragmentation $type:ty} $($rest:tt)*) => { $type };
     (@type headers $default:ty; {headers $type:ty} $($rest:tt)*) => { $type };
@@ -251,9 +257,10 @@ macro_rules! __profile {
         impl $crate::mac::Sizes for $name {
             type Queue = [$crate::mac::Slot; $lengths.frames];
             type Neighbours = [$crate::mac::Neighbour; $lengths.neighbours];
-            type Peers = [$crate::mac::Peer; $lengths.peers];
-            type Sleepers = [$crate::mac::Sleeper; $lengths.children];
-            type Cipher = $crate::__profile!(@type cipher $crate::mac::Tabled; $($types)*);
+            type Listening =
+                $crate::__profile!(@type listening $crate::mac::AlwaysOn; $($types)*);
+            type Reach = $crate::__profile!(@type reach (); $($types)*);
+            type Security = $crate::__profile!(@type security (); $($types)*);
         }
 
         impl $crate::net::Sizes for $name {
@@ -321,9 +328,10 @@ profile! {
     #[derive(Clone, Copy, Debug)]
     pub struct Mote {
         routing: Meshed<Self>,
+        listening: mac::Sampled,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>,
         features: tcp::Full,
         neighbours: 4,
-        peers: 16,
         packets: 5,
         reassemblies: 2,
         output: 3,
@@ -354,10 +362,12 @@ profile! {
     #[derive(Clone, Copy, Debug)]
     pub struct Router {
         routing: Meshed<Self>,
+        listening: mac::Sampled,
+        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; 6]>,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 32]>,
         features: tcp::Full,
         frames: 4,
         neighbours: 16,
-        peers: 32,
         children: 6,
         indirect: 6,
         packets: 12,
@@ -393,11 +403,12 @@ profile! {
     #[derive(Clone, Copy, Debug)]
     pub struct BorderRouter {
         routing: Meshed<Self>,
+        listening: mac::Sampled,
+        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>,
+        security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
         features: tcp::Full,
-        cipher: mac::Sliced,
         frames: 4,
         neighbours: 32,
-        peers: 64,
         children: 16,
         indirect: 16,
         packets: 32,
@@ -436,7 +447,7 @@ const _: () = {
     assert!(size_of::<mac::Slot>() == 152);
     assert!(size_of::<mac::Neighbour>() == 72);
     assert!(size_of::<mac::Peer>() == 12);
-    assert!(size_of::<mac::Sleeper>() == 40);
+    assert!(size_of::<mac::Sleeper<mac::Samples>>() == 40);
     assert!(size_of::<Option<net::Child>>() == 4);
     assert!(size_of::<Option<net::Parked>>() == 40);
     assert!(size_of::<Option<mesh::Neighbour>>() == 16);

@@ -6,13 +6,13 @@ use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::radio::Capabilities;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
-use kinglet::{BorderRouter, Mote, Profile, Router};
+use kinglet::{BorderRouter, Mote, Router};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Node 1 sends datagrams of `len` octets to the last node, which sends each back; how many came
 /// back.
-fn echoed<P: Profile>(world: &mut World<P>, to: core::net::Ipv6Addr, len: usize) -> u32 {
+fn echoed<P: Plan>(world: &mut World<P>, to: core::net::Ipv6Addr, len: usize) -> u32 {
     let last = world.nodes.len() - 1;
     let client = world.nodes[0].datagrams().bind(0).unwrap();
     let server = world.nodes[last].datagrams().bind(7).unwrap();
@@ -39,7 +39,7 @@ fn echoed<P: Profile>(world: &mut World<P>, to: core::net::Ipv6Addr, len: usize)
     came
 }
 
-fn datagrams_arrive_on<P: Profile>() {
+fn datagrams_arrive_on<P: Plan>() {
     for (loss, least) in [(0, 20), (10, 18), (30, 14)] {
         let mut world = World::<P>::new(2, usual(), loss, 7);
         let came = echoed(&mut world, global(2), 40);

@@ -6,7 +6,7 @@ use kinglet::net::{NextHop, Route};
 use kinglet::radio::{Ack, Capabilities, Event};
 use kinglet::tcp::{ConnectionConfig, KeepAlive, ListenConfig};
 use kinglet::time::{Duration, Instant};
-use kinglet::{BorderRouter, Mote, Node, Profile};
+use kinglet::{BorderRouter, Mote, Node};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ fn call() -> impl Strategy<Value = Call> {
 /// More than any sequence of polls can give at one instant: see the test of the contract.
 const DRAIN_BOUND: usize = 400;
 
-fn drain<P: Profile>(now: Instant, node: &mut Node<P>) {
+fn drain<P: Plan>(now: Instant, node: &mut Node<P>) {
     let mut buf = [0; 1280];
     let mut rounds = 0;
     while node.poll_radio(now).is_some() || node.poll_host_packet(now, &mut buf).is_some() {
@@ -97,7 +97,7 @@ fn settings(mss: u16, buffers: u16) -> ConnectionConfig {
 }
 
 /// Makes the calls, then lets the node talk to a sound peer.
-fn survive<P: Profile>(calls: Vec<Call>, capabilities: Capabilities) {
+fn survive<P: Plan>(calls: Vec<Call>, capabilities: Capabilities) {
     let mut node = node::<P>(1, 1, 2, capabilities);
     let prefix = core::net::Ipv6Addr::UNSPECIFIED;
     node.interface().add_route(Route { prefix, prefix_len: 0, via: NextHop::Host }).unwrap();
@@ -158,7 +158,7 @@ fn survive<P: Profile>(calls: Vec<Call>, capabilities: Capabilities) {
 }
 
 /// When the noise is over, a ping is answered again.
-fn recovers<P: Profile>(now: Instant, node: Box<Node<P>>, capabilities: Capabilities) {
+fn recovers<P: Plan>(now: Instant, node: Box<Node<P>>, capabilities: Capabilities) {
     let mut world = World::<P>::new(2, capabilities, 0, 1);
     world.now = now;
     world.nodes[0] = node;

@@ -8,7 +8,7 @@ use kinglet::tcp::{
     ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,
 };
 use kinglet::time::{Duration, Instant};
-use kinglet::{BorderRouter, ConnectError, Mote, Profile, Router};
+use kinglet::{BorderRouter, ConnectError, Mote, Router};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PORT: u16 = 80;
@@ -23,7 +23,7 @@ fn listen() -> ListenConfig {
 }
 
 /// Opens a connection from the first node to the last.
-fn open<P: Profile>(world: &mut World<P>) -> (Handle, Handle) {
+fn open<P: Plan>(world: &mut World<P>) -> (Handle, Handle) {
     let last = world.nodes.len() - 1;
     let _ = world.nodes[last].streams().listen(PORT, listen());
     let to = global(last as u16 + 1);
@@ -37,7 +37,7 @@ fn open<P: Profile>(world: &mut World<P>) -> (Handle, Handle) {
 }
 
 /// Sends `up` octets from first to last and `down` back, both ends closing; how long it took.
-fn transfer<P: Profile>(world: &mut World<P>, up: usize, down: usize) -> Duration {
+fn transfer<P: Plan>(world: &mut World<P>, up: usize, down: usize) -> Duration {
     let last = world.nodes.len() - 1;
     let start = world.now;
     let (client, server) = open(world);
@@ -57,7 +57,7 @@ fn transfer<P: Profile>(world: &mut World<P>, up: usize, down: usize) -> Duratio
     world.now - start
 }
 
-fn streams_flow_on<P: Profile>() {
+fn streams_flow_on<P: Plan>() {
     for loss in [0, 10, 20, 30] {
         let took = transfer(&mut World::<P>::new(2, usual(), loss, 11), 20_000, 20_000);
         // 40 kB at the 75 kb/s of one hop (TCPlp, 6.3) take 4.3 s; the return path halves that.

@@ -23,6 +23,16 @@
 //! * The MAC keeps the interframe spacing ([`spacing_after`]) between what it sends. After an
 //!   acknowledgement that the radio has sent by itself a `Transmit` that waited for it puts nothing
 //!   on the air for another [`SIFS`].
+//! * A radio with [`Capabilities::SECURES`] that has been given a key completes each frame of a
+//!   `Transmit` whose Security Enabled bit is set: it encrypts the private payload and writes the
+//!   message integrity code over the octets at the end that the frame has for it, as the auxiliary
+//!   security header says, whose frame counter the MAC has filled in. Of received frames with that
+//!   bit it reports those whose code is right, with the private payload in the clear and the octets
+//!   of the code in their place, whatever they are then. It knows nothing of replays. Immediate
+//!   acknowledgements are not secured, and are sent and taken whatever becomes of the frame.
+//! * `Sense` interrupts the mode as a `Transmit` does: from `Off` the radio wakes, assesses the
+//!   channel for eight symbols and goes back to sleep. It ends with exactly one [`Event::Sensed`]
+//!   within [`time_limit`] of [`Access::Cca`], and until then counts as the outstanding `Transmit`.
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of
@@ -52,6 +62,7 @@ extern crate std;
 
 pub mod serial;
 
+use core::fmt;
 use core::ops::BitOr;
 use kinglet_time::{Duration, Instant};
 
@@ -202,8 +213,32 @@ impl Default for CsmaParams {
     }
 }
 
-/// What the MAC asks of the radio.
+/// An AES-128 key. It is not shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Key(pub [u8; 16]);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// What a radio that secures frames by itself has to know beside what is in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkKey {
+    /// The key of all devices of the PAN.
+    pub key: Key,
+    /// The key index (key identifier mode 1) of the frames that it is for.
+    pub index: u8,
+    /// The first six octets of the EUI-64 that a device with a short address has for the nonce;
+    /// the short address is the last two. Frames with an extended source address use that.
+    pub eui64_prefix: [u8; 6],
+}
+
+/// What the MAC asks of the radio. More commands may be added; each will belong to a capability
+/// that announces it, so that a driver can ignore those that it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Command {
     /// Lowest power; hears nothing.
     Off,
@@ -240,8 +275,17 @@ pub enum Command {
         /// Whether a frame is pending.
         pending: bool,
     },
+    /// Assess the channel once, as soon as possible, and send nothing; in a radio with
+    /// [`Capabilities::SENSES`].
+    Sense {
+        /// Which one.
+        channel: Channel,
+    },
+    /// Secure and open frames with this key from now on; in a radio with
+    /// [`Capabilities::SECURES`].
+    Secure(LinkKey),
     /// Begin anew, now: a transmission is given up, no frame is pending for anybody and the mode is
-    /// `Off`, as at the start. The filter stays.
+    /// `Off`, as at the start. The filter and the key of `Secure` stay.
     Reset,
 }
 
@@ -260,8 +304,9 @@ pub enum Ack {
     Missing,
 }
 
-/// What the radio reports.
+/// What the radio reports. More events may be added; each will answer a command that is new too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// A frame with a right FCS that passed the filter; its octets are in the caller's buffer.
     Received {
@@ -288,6 +333,11 @@ pub enum Event {
     ChannelBusy,
     /// The outstanding transmission did not happen: its scheduled start could not be met.
     Missed,
+    /// What a `Sense` has found.
+    Sensed {
+        /// Whether the channel was busy, as for a transmission with [`Access::Cca`].
+        busy: bool,
+    },
 }
 
 /// What the hardware does by itself, as a set of bits.
@@ -307,6 +357,11 @@ impl Capabilities {
     pub const SCHEDULED: Capabilities = Capabilities(1 << 3);
     /// Knows for which neighbours a frame is pending; otherwise it has one bit for all.
     pub const SOURCE_MATCH: Capabilities = Capabilities(1 << 4);
+    /// Secures frames by itself, with the key of [`Command::Secure`]: what is to be sent as it goes
+    /// on the air, what has come before it is reported (CCM* of IEEE 802.15.4-2015, 9.3).
+    pub const SECURES: Capabilities = Capabilities(1 << 5);
+    /// Assesses the channel without sending ([`Command::Sense`]).
+    pub const SENSES: Capabilities = Capabilities(1 << 6);
 
     /// Whether every bit of `other` is set in `self`.
     pub const fn contains(self, other: Capabilities) -> bool {
@@ -387,6 +442,12 @@ mod tests {
     fn channels_outside_of_the_band_do_not_exist() {
         assert!(Channel::new(10).is_none() && Channel::new(27).is_none());
         assert_eq!(Channel::new(11).map(Channel::number), Some(11));
+    }
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let key = LinkKey { key: Key([7; 16]), index: 1, eui64_prefix: [0; 6] };
+        assert!(std::format!("{:?}", Command::Secure(key)).contains("key: Key(..),"));
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //! | 03 | `Transmit` | access, three CSMA-CA parameters, channel, dBm, wait, number, frame |
 //! | 04 | `Pending` | short address (2), big-endian, pending |
 //! | 05 | `Reset` | |
+//! | 06 | `Secure` | key (16), key index, first octets of EUI-64s (6) |
+//! | 07 | `Sense` | channel, number |
 //!
 //! | kind | from the radio | octets after the kind |
 //! |---|---|---|
@@ -19,6 +21,7 @@
 //! | 81 | `Transmitted` | number, what became of the acknowledgement |
 //! | 82 | `ChannelBusy` | number |
 //! | 83 | `Missed` | number |
+//! | 84 | `Sensed` | number, whether the channel was busy |
 //!
 //! Access is 0 (immediate), 1 (CCA) or 2 (CSMA-CA with macMinBE, macMaxBE, macMaxCsmaBackoffs,
 //! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, whether
@@ -33,7 +36,9 @@
 //! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and an event counts as of when it
 //! was read.
 
-use crate::{Access, Ack, Channel, Command, CsmaParams, Event, Filter, MAX_FRAME, Start};
+use crate::{
+    Access, Ack, Channel, Command, CsmaParams, Event, Filter, Key, LinkKey, MAX_FRAME, Start,
+};
 use kinglet_time::Instant;
 
 /// Octets of the longest message, before framing: a `Transmit` with the longest frame.
@@ -54,7 +59,7 @@ pub enum Request<'a> {
     Command {
         /// What to do.
         command: Command,
-        /// Comes back with the event that ends a `Transmit`; 0 with other commands.
+        /// Comes back with the event that ends a `Transmit` or `Sense`; 0 with other commands.
         number: u8,
         /// That of a `Transmit`, and empty with other commands.
         frame: &'a [u8],
@@ -100,6 +105,13 @@ impl<F: FnMut(u8)> Framer<F> {
                 self.put(&[0x04, a, b, u8::from(pending)]);
             }
             Command::Reset => self.put(&[0x05]),
+            Command::Sense { channel } => self.put(&[0x07, channel.number(), number]),
+            Command::Secure(LinkKey { key, index, eui64_prefix }) => {
+                self.put(&[0x06]);
+                self.put(&key.0);
+                self.put(&[index]);
+                self.put(&eui64_prefix);
+            }
         }
     }
 }
@@ -160,12 +172,22 @@ impl Request<'_> {
                 alone(Command::Pending { short, pending })
             }
             [0x05] => alone(Command::Reset),
+            [0x06, ref rest @ ..] => {
+                let (key, rest) = rest.split_first_chunk()?;
+                let (&index, eui64_prefix) = rest.split_first()?;
+                let eui64_prefix = eui64_prefix.try_into().ok()?;
+                alone(Command::Secure(LinkKey { key: Key(*key), index, eui64_prefix }))
+            }
+            [0x07, channel, number] => {
+                let command = Command::Sense { channel: Channel::new(channel)? };
+                Request::Command { command, number, frame: &[] }
+            }
             _ => return None,
         })
     }
 }
 
-/// A command that is not `Transmit`.
+/// A command that has no number.
 const fn alone(command: Command) -> Request<'static> {
     Request::Command { command, number: 0, frame: &[] }
 }
@@ -190,6 +212,7 @@ pub fn send_event(event: Event, number: u8, frame: &[u8], line: impl FnMut(u8)) 
         }
         Event::ChannelBusy => line.put(&[0x82, number]),
         Event::Missed => line.put(&[0x83, number]),
+        Event::Sensed { busy } => line.put(&[0x84, number, u8::from(busy)]),
     }
     line.raw(&[END]);
 }
@@ -213,6 +236,7 @@ pub fn parse_event(now: Instant, message: &mut [u8]) -> Option<(Event, u8, &mut 
         }
         [0x82, number] => (Event::ChannelBusy, number, &mut []),
         [0x83, number] => (Event::Missed, number, &mut []),
+        [0x84, number, busy] if busy < 2 => (Event::Sensed { busy: busy == 1 }, number, &mut []),
         _ => return None,
     })
 }
@@ -308,6 +332,12 @@ mod tests {
             alone(Command::Receive { start, until: None, channel }),
             alone(Command::Pending { short: 0xC0DB, pending: true }),
             alone(Command::Reset),
+            alone(Command::Secure(LinkKey {
+                key: Key([END; 16]),
+                index: 1,
+                eui64_prefix: [ESC; 6],
+            })),
+            Request::Command { command: Command::Sense { channel }, number: ESC, frame: &[] },
             transmit(Access::Immediate, false, FRAME),
             transmit(Access::Cca, true, &LONG),
             transmit(csma, true, FRAME),
@@ -331,6 +361,7 @@ mod tests {
         let pending = |frame_pending| Ack::Received { frame_pending };
         let transmitted = [Ack::NotAwaited, pending(false), pending(true), Ack::Missing];
         let mut events = Vec::from([Event::ChannelBusy, Event::Missed]);
+        events.extend([false, true].map(|busy| Event::Sensed { busy }));
         events.push(Event::Received { sfd, len: 3, rssi_dbm: -80, lqi: 255, acked: true });
         events.extend(transmitted.map(|ack| Event::Transmitted { sfd, ack }));
         for event in events {
@@ -364,12 +395,21 @@ mod tests {
         let access = [0x03, 3, 3, 5, 4, 26, 0, 0, 7, 1];
         let no_frame = [0x03, 0, 3, 5, 4, 26, 0, 0, 7];
         let no_flag = [0x04, 0, 1, 2];
+        let short_key = [0x06; 23];
         let short = [&[][..], &[0x01, 0], &[0x02, 10], &[0x7f], &no_flag];
-        for bad in short.into_iter().chain([&short_filter[..], &access, &no_frame]) {
+        for bad in short.into_iter().chain([&short_filter[..], &access, &no_frame, &short_key]) {
             assert_eq!(Request::parse(bad), None, "{bad:?}");
         }
-        for bad in [&[][..], &frame, &[0x80, 0, 0, 2], &[0x81, 7], &[0x81, 7, 4], &[0x82], &[0x84]]
-        {
+        for bad in [
+            &[][..],
+            &frame,
+            &[0x80, 0, 0, 2],
+            &[0x81, 7],
+            &[0x81, 7, 4],
+            &[0x82],
+            &[0x84, 7],
+            &[0x85],
+        ] {
             assert_eq!(parse_event(Instant::ZERO, &mut bad.to_vec()), None, "{bad:?}");
         }
     }

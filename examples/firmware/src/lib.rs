@@ -29,6 +29,7 @@ pub mod world;
 use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
+use kinglet::mac::KeyOf;
 use kinglet::radio::Capabilities;
 use kinglet::{Config, Node, Profile};
 
@@ -41,7 +42,7 @@ pub type Place<P> = MaybeUninit<Node<P>>;
 #[inline(never)]
 pub fn make<P: Profile>(
     place: &'static mut Place<P>,
-    config: Config,
+    config: Config<KeyOf<P>>,
     radio: Capabilities,
 ) -> &'static mut Node<P> {
     // If the compiler knew where it stands, it would write the address of each field into the code.

@@ -38,7 +38,7 @@ impl Driver for SerialRadio {
                 self.number = self.number.wrapping_add(1);
             }
             Command::Reset => self.sending = false,
-            Command::Off | Command::Receive { .. } | Command::Pending { .. } => {}
+            _ => {}
         }
         let request = Request::Command { command, number: self.number, frame };
         request.send(|octet| self.board.write(octet));

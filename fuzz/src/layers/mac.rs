@@ -3,7 +3,7 @@
 use crate::input::Input;
 use kinglet_mac::{
     Class, Config, Csl, Csma, Indication, Indirect, Key, Mac, Neighbour, Peer, Security, Sizes,
-    Sleeper, Slot, Token, TxRequest,
+    Sleeper, Sampled, Samples, Sleepers, CcmStar, Tabled, Slot, Token, TxRequest,
 };
 use kinglet_radio::{Ack, Capabilities, Event};
 use kinglet_time::Duration;
@@ -14,9 +14,9 @@ struct MacPlan;
 impl Sizes for MacPlan {
     type Queue = [Slot; 3];
     type Neighbours = [Neighbour; 3];
-    type Peers = [Peer; 2];
-    type Sleepers = [Sleeper; 2];
-    type Cipher = kinglet_mac::Tabled;
+    type Listening = Sampled;
+    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
+    type Security = CcmStar<Tabled, [Peer; 2]>;
 }
 
 const QUEUE: usize = 3;
@@ -78,8 +78,8 @@ pub fn mac_frames(data: &[u8]) {
                 let _ = mac.request_data(now, Address::Short(short));
                 let _ = mac.poll_data_request(now);
                 match call >> 4 & 7 {
-                    0 => drop(mac.start_sampling(now, Address::Short(short))),
-                    1 => mac.stop_sampling(),
+                    0 => drop(mac.set_parent(now, Some(Address::Short(short)))),
+                    1 => drop(mac.set_parent(now, None)),
                     2 => drop(mac.poll_listener(now)),
                     _ => {}
                 }

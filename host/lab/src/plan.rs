@@ -1,5 +1,7 @@
 //! The memory plan of simulated nodes.
 
+use kinglet::mac;
+
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
 pub const BUFFER: usize = 4096;
@@ -22,10 +24,11 @@ kinglet::profile! {
     #[derive(Clone, Copy, Debug)]
     pub struct LabPlan {
         routing: kinglet::Meshed<Self>,
-        cipher: kinglet::mac::Sliced,
+        listening: mac::Sampled,
+        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>,
+        security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
         features: kinglet::tcp::Full,
         neighbours: 16,
-        peers: 64,
         children: CHILDREN,
         indirect: CHILDREN,
         packets: 24,

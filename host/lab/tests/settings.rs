@@ -47,7 +47,7 @@ routing = "mesh"
 /// A leaf of the office.
 const LEAF: usize = 11;
 
-fn configs(text: &str, node: usize) -> (mac::Config, net::Config, mesh::Config) {
+fn configs(text: &str, node: usize) -> (mac::Config<()>, net::Config, mesh::Config) {
     let scenario = Scenario::from_toml("settings.toml", text).unwrap_or_else(|e| panic!("{e}"));
     let (mut network, _) = network(&scenario, 1);
     let mesh = *network.device(node).node().routing().mesh().config();
@@ -65,7 +65,7 @@ fn every_setting_of_the_mac_arrives() {
         assert_eq!((params.min_be, params.max_be, params.max_backoffs), (2, 6, 3));
         assert_eq!(mac.max_frame_retries, 5);
         assert_eq!(mac.retry_delay_max, Duration::from_millis(33));
-        assert!(mac.adaptive_retry_delay && mac.security.is_some());
+        assert!(mac.adaptive_retry_delay);
         assert_eq!(mac.csma, mac::Csma::Hardware);
         assert_eq!(mac.data_request_timeout, Duration::from_millis(45));
         let expected = mac::Indirect {
@@ -80,8 +80,16 @@ fn every_setting_of_the_mac_arrives() {
         assert_eq!((csl.period, csl.drift_ppm), (Duration::from_millis(480), 55));
         assert_eq!(csl.sync_interval, Duration::from_millis(12_500));
     }
-    let (open, ..) = configs(&SCENARIO.replace("[mac]", "[mac]\nsecurity = false"), 2);
-    assert_eq!(open.security, None);
+}
+
+#[test]
+fn frames_are_secured_unless_the_scenario_says_otherwise() {
+    for (text, secured) in [("[mac]", true), ("[mac]\nsecurity = false", false)] {
+        let text = SCENARIO.replace("[mac]", text);
+        let scenario = Scenario::from_toml("settings.toml", &text).unwrap();
+        let (network, _) = network(&scenario, 1);
+        assert_eq!([2, LEAF].map(|n| network.device(n).node().mac().is_secured()), [secured; 2]);
+    }
 }
 
 #[test]

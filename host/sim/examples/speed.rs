@@ -30,13 +30,13 @@ impl Sender {
 impl Device for Sender {
     fn handle_radio(&mut self, now: Instant, event: Event, _: &[u8]) {
         match event {
-            Event::Received { .. } => {}
             Event::Transmitted { ack, .. } => {
                 self.acked += u64::from(ack != Ack::Missing);
                 self.frame[2] = self.frame[2].wrapping_add(1);
                 self.backoff(now);
             }
             Event::ChannelBusy | Event::Missed => self.backoff(now),
+            _ => {}
         }
     }
 

@@ -69,7 +69,6 @@ impl Clock {
             Start::At(at) => Start::At(self.to_true(at)),
         };
         match command {
-            Command::Off | Command::Pending { .. } | Command::Reset => command,
             Command::Receive { start, until, channel } => Command::Receive {
                 start: fix(start),
                 until: until.map(|at| self.to_true(at)),
@@ -78,6 +77,8 @@ impl Clock {
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 Command::Transmit { start: fix(start), access, channel, power_dbm, ack }
             }
+            // No other one names an instant.
+            _ => command,
         }
     }
 
@@ -92,8 +93,7 @@ impl Clock {
                 Event::Received { sfd: fix(sfd), len, rssi_dbm, lqi, acked }
             }
             Event::Transmitted { sfd, ack } => Event::Transmitted { sfd: fix(sfd), ack },
-            Event::ChannelBusy => Event::ChannelBusy,
-            Event::Missed => Event::Missed,
+            _ => event,
         }
     }
 }

@@ -82,6 +82,11 @@ impl Psdu {
         self.load(&[TYPE_ACK | pending, 0, sequence]);
     }
 
+    /// The frame without its FCS, to be opened.
+    pub(crate) fn frame_mut(&mut self) -> &mut [u8] {
+        &mut self.octets[..usize::from(self.len).saturating_sub(FCS_LEN)]
+    }
+
     /// Octets of the PSDU, FCS included.
     pub(crate) fn psdu_len(&self) -> usize {
         usize::from(self.len)

@@ -82,6 +82,7 @@ pub mod profile;
 mod queue;
 mod radio;
 pub mod rng;
+mod secure;
 pub mod station;
 pub mod stats;
 pub mod timeline;

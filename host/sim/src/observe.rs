@@ -149,6 +149,7 @@ impl Observer {
             Event::ChannelBusy => "channel-busy",
             Event::Missed => "missed",
             Event::Received { .. } => "received",
+            _ => "other",
         };
         self.line(now, node, format_args!("done {word}"));
     }

@@ -8,7 +8,7 @@ use crate::ledger::{Cause, Unacknowledged};
 use crate::medium::Position;
 use crate::profile::RadioProfile;
 use crate::rng::Stream;
-use kinglet_radio::{Access, Capabilities, Channel, Event, Filter, Start};
+use kinglet_radio::{Access, Capabilities, Channel, Event, Filter, LinkKey, Start};
 
 /// Never: no event is due.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -44,7 +44,7 @@ pub(crate) enum Mode {
     Receive { from: u64, until: u64, channel: Channel },
 }
 
-/// The outstanding `Transmit` command.
+/// The outstanding `Transmit` or `Sense` command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     pub(crate) start: Start,
@@ -52,6 +52,8 @@ pub(crate) struct Job {
     pub(crate) channel: Channel,
     pub(crate) power_dbm: i8,
     pub(crate) ack: bool,
+    /// Only assess the channel.
+    pub(crate) senses: bool,
     /// Preparation has begun.
     pub(crate) begun: bool,
     /// When preparation must begin to meet `Start::At`; 0 for `Start::Asap`.
@@ -152,6 +154,10 @@ pub(crate) struct Radio {
     pub(crate) auto_ack: bool,
     pub(crate) ack_wait: bool,
     pub(crate) source_match: bool,
+    pub(crate) secures: bool,
+    pub(crate) senses: bool,
+    /// `Command::Secure`.
+    pub(crate) key: Option<LinkKey>,
     /// For whom a frame is pending; without `source_match` not empty means for everybody.
     pub(crate) pending: Vec<u16>,
     pub(crate) sensitivity_dbm: f32,
@@ -226,6 +232,9 @@ impl Radio {
             auto_ack: capabilities.contains(Capabilities::AUTO_ACK),
             ack_wait: capabilities.contains(Capabilities::ACK_WAIT),
             source_match: capabilities.contains(Capabilities::SOURCE_MATCH),
+            secures: capabilities.contains(Capabilities::SECURES),
+            senses: capabilities.contains(Capabilities::SENSES),
+            key: None,
             pending: Vec::new(),
             sensitivity_dbm: profile.sensitivity_dbm as f32,
             weakest_dbm: (profile.sensitivity_dbm - grey_db) as f32,

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
-    Class, Config, Csl, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Peer, Sizes,
-    Sleeper, Slot, Token, TxRequest,
+    CcmStar, Class, Config, Csl, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Peer,
+    Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, LIFS, SIFS, TURNAROUND, air_time};
@@ -110,9 +110,9 @@ struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 4];
-    type Peers = [Peer; 2];
-    type Sleepers = [Sleeper; 2];
-    type Cipher = kinglet::mac::Tabled;
+    type Listening = Sampled;
+    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
+    type Security = CcmStar<Tabled, [Peer; 2]>;
 }
 
 /// A MAC that asks its parent every `interval`, and answers who asks for data.
@@ -304,7 +304,7 @@ fn sampling(csl: Csl, drift_ppm: i32, indirect: Indirect) -> World<Mote> {
     let mut parent = Mote::new(0, &radio, None, indirect);
     parent.mac.set_pending(Instant::ZERO, 1, false).unwrap();
     let config =
-        Config { short: 1, rx_on_when_idle: false, csl: Some(csl), ..*parent.mac.config() };
+        Config { short: 1, rx_on_when_idle: false, csl: Some(csl), indirect, ..Config::DEFAULT };
     let mut leaf = Mote::new(1, &radio, None, indirect);
     leaf.mac = Mac::new(config, radio.capabilities(), 1);
     let place =
@@ -313,7 +313,7 @@ fn sampling(csl: Csl, drift_ppm: i32, indirect: Indirect) -> World<Mote> {
     let mut world = World::new(1, &MediumConfig::unit_disc(10.0), devices);
     world.run_until(Instant::from_millis(10));
     let parent = Address::Short(PARENT);
-    assert!(world.with_device(1, |leaf, now| leaf.mac.start_sampling(now, parent)));
+    assert!(world.with_device(1, |leaf, now| leaf.mac.set_parent(now, Some(parent))));
     world
 }
 

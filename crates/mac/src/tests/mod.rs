@@ -2,6 +2,7 @@
 
 mod acknowledging;
 mod channel_access;
+mod choices;
 mod leaf;
 mod parent;
 mod queueing;
@@ -22,9 +23,9 @@ pub(crate) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
-    type Peers = [Peer; 4];
-    type Sleepers = [Sleeper; 2];
-    type Cipher = crate::Tabled;
+    type Listening = crate::Sampled;
+    type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
+    type Security = crate::CcmStar<crate::Tabled, [Peer; 4]>;
 }
 
 type TestMac = Mac<Plan>;

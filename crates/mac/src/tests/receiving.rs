@@ -1,6 +1,7 @@
 //! Filtering, duplicates and link statistics of received frames.
 
 use super::*;
+use crate::security::LinkSecurity;
 use proptest::prelude::*;
 
 const ME: Address = Address::Short(1);
@@ -146,7 +147,8 @@ proptest! {
         if let Some(heard) = plain {
             let whole = Frame::parse(&frame).unwrap();
             prop_assert_eq!(mac.filter_frame(&whole), Ok(()));
-            prop_assert_eq!(mac.check_security(&whole).map(|sealed| sealed.is_none()), Ok(true));
+            let sealed = mac.security.check(&None, all(), &whole);
+            prop_assert_eq!(sealed.map(|sealed| sealed.is_none()), Ok(true));
             prop_assert_eq!(heard, crate::receive::Heard::of(&whole, -60, 200));
         }
         for frame in [&frame[..8], &[]] {

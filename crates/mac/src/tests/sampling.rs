@@ -28,7 +28,7 @@ impl Leaf {
             drift_ppm.into(),
         );
         assert_eq!(mac.poll_radio(T0).map(|submission| submission.command), Some(Command::Off));
-        assert!(mac.start_sampling(T0, PEER));
+        assert!(mac.set_parent(T0, Some(PEER)));
         let (intervals, longest) = (Vec::new(), Duration::ZERO);
         Leaf { mac, now: T0, told: T0, synced: T0, intervals, longest }
     }
@@ -96,8 +96,8 @@ fn csl_after(first: Instant, at: Instant) -> Instant {
 #[test]
 fn a_parent_that_was_left_is_not_told() {
     let mut leaf = Leaf::new(40);
-    leaf.mac.stop_sampling();
-    assert!(leaf.mac.start_sampling(T0, Address::Short(3)));
+    assert!(!leaf.mac.set_parent(T0, None));
+    assert!(leaf.mac.set_parent(T0, Some(Address::Short(3))));
     while leaf.mac.info().slots_used > 0 {
         leaf.now = leaf.mac.deadline().map_or(leaf.now, |at| at.max(leaf.now));
         leaf.mac.handle_deadline(leaf.now);

@@ -1,16 +1,21 @@
 //! Link security between two MACs, and what is refused.
 
 use super::*;
+use crate::cipher::{octets, words};
+use kinglet_radio::LinkKey;
 
 fn security(first_counter: u32) -> Option<Security> {
     Some(Security { key: Key([7; 16]), eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter })
 }
 
-fn secured(short: u16, first_counter: u32) -> TestMac {
+fn with_key(short: u16, first_counter: u32) -> Config {
     let [.., high, low] = u32::from(short).to_be_bytes();
     let extended = [2, 0, 0, 0, 0, 1, high, low];
-    let config = Config { short, extended, security: security(first_counter), ..config() };
-    mac(config, all(), u64::from(short))
+    Config { short, extended, security: security(first_counter), ..config() }
+}
+
+fn secured(short: u16, first_counter: u32) -> TestMac {
+    mac(with_key(short, first_counter), all(), u64::from(short))
 }
 
 /// Queues four octets for `dst` and lets them out.
@@ -317,11 +322,11 @@ fn data_requests_and_empty_frames_are_secured_and_known_again() {
 fn each_attempt_to_tell_the_time_is_secured_anew() {
     let period = Duration::from_secs(1);
     let csl = Some(Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(10) });
-    let config = Config { csl, rx_on_when_idle: false, ..*secured(1, 0).config() };
+    let config = Config { csl, rx_on_when_idle: false, ..with_key(1, 0) };
     let (mut leaf, mut parent) = (TestMac::new(config, all(), 1), secured(2, 0));
     let mut now = T0;
     assert_eq!(leaf.poll_radio(now).map(|s| s.command), Some(Command::Off));
-    assert!(leaf.start_sampling(now, PEER));
+    assert!(leaf.set_parent(now, Some(PEER)));
     for counter in 0..3 {
         let at = leaf.deadline().unwrap_or(now);
         now = now.max(at);
@@ -359,4 +364,118 @@ fn each_attempt_to_tell_the_time_is_secured_anew() {
     };
     let preamble = sfd - Duration::from_micros(160);
     assert!((from..until).contains(&preamble) && sfd < until, "{from:?} {sfd:?} {until:?}");
+}
+
+/// The tables of [`Plan`] with another kind of security.
+struct With<S>(core::marker::PhantomData<S>);
+impl<S: LinkSecurity> Sizes for With<S> {
+    type Queue = [Slot; 4];
+    type Neighbours = [Neighbour; 3];
+    type Listening = crate::Sampled;
+    type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
+    type Security = S;
+}
+
+/// The first frame of a device with the key, as it is given to its radio, and what the radio was
+/// told before.
+fn first_frame<S>(radio: Capabilities) -> (Vec<Command>, Vec<u8>)
+where
+    S: LinkSecurity<Key = Option<Security>>,
+{
+    let mut mac: Mac<With<S>> = Mac::new(with_key(1, 5), radio, 1);
+    mac.enqueue(T0, request(1), |room| {
+        room[..4].copy_from_slice(b"data");
+        4
+    })
+    .unwrap();
+    let now = mac.deadline().unwrap_or(T0);
+    mac.handle_deadline(now);
+    let (mut commands, mut frame) = (Vec::new(), Vec::new());
+    while let Some(submission) = mac.poll_radio(now) {
+        commands.push(submission.command);
+        frame = submission.frame.to_vec();
+    }
+    (commands, frame)
+}
+
+/// A peripheral that encrypts single blocks with the key and the text that it finds in memory.
+struct Peripheral {
+    key: [u8; 16],
+    text: [u8; 16],
+}
+
+impl BlockCipher for Peripheral {
+    fn new(key: &[u8; 16]) -> Self {
+        Peripheral { key: *key, text: [0; 16] }
+    }
+
+    fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]) {
+        for block in blocks {
+            self.text = octets(*block);
+            let mut inside = [words(&self.text)];
+            Sliced::new(&self.key).encrypt(&mut inside);
+            *block = inside[0];
+        }
+    }
+}
+
+#[test]
+fn hardware_for_single_blocks_secures_frames_as_software_does() {
+    let (_, expected) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    assert_eq!(expected.len(), 9 + 6 + 4 + 4);
+    assert_eq!(first_frame::<CcmStar<Tabled, [Peer; 4]>>(all()).1, expected);
+    assert_eq!(first_frame::<CcmStar<Peripheral, [Peer; 4]>>(all()).1, expected);
+}
+
+#[test]
+fn a_radio_that_secures_frames_gets_the_key_and_frames_that_lack_nothing_else() {
+    let secures = all() | Capabilities::SECURES;
+    let (commands, frame) = first_frame::<CcmStar<ByRadio, [Peer; 4]>>(secures);
+    let eui64_prefix = [2, 0, 0, 0, 0, 0];
+    let key = LinkKey { key: Key([7; 16]), index: 1, eui64_prefix };
+    assert_eq!(commands.iter().filter(|&&c| c == Command::Secure(key)).count(), 1);
+    assert_eq!(counter_of(&frame), 5);
+    assert_eq!((frame.len(), &frame[15..19]), (9 + 6 + 4 + 4, &b"data"[..]));
+    // What the radio has opened is taken once, and from then on nothing older.
+    let mut to: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), secures, 2);
+    let mut hear = |mut frame: Vec<u8>| {
+        let len = frame.len() as u8;
+        let event = Event::Received { sfd: T0, len, rssi_dbm: -60, lqi: 200, acked: true };
+        let range = payload(to.handle_radio(T0, event, &mut frame)?);
+        Ok(frame[range].to_vec())
+    };
+    assert_eq!(hear(frame.clone()), Ok(b"data".to_vec()));
+    assert_eq!(hear(frame.clone()), Err(Discard::Duplicate));
+    let mut older = frame;
+    older[10] = 4;
+    assert_eq!(hear(older), Err(Discard::Replay));
+}
+
+#[test]
+fn a_radio_that_cannot_secure_frames_is_given_none() {
+    let mut mac: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(1, 0), all(), 1);
+    mac.enqueue(T0, request(1), |_| 4).unwrap();
+    let now = mac.deadline().unwrap_or(T0);
+    mac.handle_deadline(now);
+    let told = |command| !matches!(command, Command::Transmit { .. } | Command::Secure(_));
+    while let Some(submission) = mac.poll_radio(now) {
+        assert!(told(submission.command));
+    }
+    assert_eq!(mac.poll_outcome(now).map(|outcome| outcome.result), Some(Delivery::CounterError));
+    let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let event = Event::Received { sfd: T0, len: 23, rssi_dbm: -60, lqi: 200, acked: true };
+    let mut mac: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), all(), 1);
+    assert_eq!(mac.handle_radio(T0, event, &mut frame), Err(Discard::Secured));
+}
+
+#[test]
+fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
+    let plain = mac(Config { short: 2, ..config() }, all(), 1);
+    let mut none: Mac<With<()>> = Mac::new(with_key(2, 0).unsecured(), all(), 1);
+    assert_eq!(none.max_payload(PEER), plain.max_payload(PEER));
+    let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let event = Event::Received { sfd: T0, len: 23, rssi_dbm: -60, lqi: 200, acked: true };
+    assert_eq!(none.handle_radio(T0, event, &mut frame), Err(Discard::Secured));
+    assert_eq!(none.poll_counter_bound(T0), None);
+    assert!(size_of::<Mac<With<()>>>() + 96 <= size_of::<TestMac>(), "four peers, round keys");
 }

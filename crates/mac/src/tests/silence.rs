@@ -121,7 +121,7 @@ fn a_scheduled_frame_has_its_time_from_the_instant_that_it_is_for() {
     let config = Config { csl: Some(csl), rx_on_when_idle: false, ..config() };
     let (mut mac, mut now) = (TestMac::new(config, all(), 1), T0);
     assert_eq!(commands(&mut mac, now), [Command::Off]);
-    assert!(mac.start_sampling(now, PEER));
+    assert!(mac.set_parent(now, Some(PEER)));
     now = mac.deadline().unwrap();
     mac.handle_deadline(now);
     let [Command::Transmit { start: Start::At(mut sfd), .. }] = commands(&mut mac, now)[..] else {

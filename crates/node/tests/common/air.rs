@@ -143,6 +143,7 @@ impl Air {
                 };
                 radio.state = State::Assessing(free_at + wait);
             }
+            _ => {}
         }
         Ok(())
     }

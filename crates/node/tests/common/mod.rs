@@ -7,13 +7,17 @@ pub mod stream;
 
 use air::Air;
 use core::net::Ipv6Addr;
-use kinglet::mac::Csma;
+use kinglet::mac::{Csma, LinkSecurity, Security, Sizes};
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::radio::Capabilities;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node, Profile};
+
+/// A memory plan whose nodes may have a key.
+pub trait Plan: Profile + Sizes<Security: LinkSecurity<Key = Option<Security>>> {}
+impl<P> Plan for P where P: Profile + Sizes<Security: LinkSecurity<Key = Option<Security>>> {}
 
 /// A radio that acknowledges and waits for acknowledgements by itself, as most do.
 pub fn usual() -> Capabilities {
@@ -45,12 +49,12 @@ pub fn config(n: u16, boot: u8) -> Config {
 }
 
 /// Node `n`, 1 to `count`, of a row, with routes to the others over its neighbours.
-pub fn node<P: Profile>(n: u16, boot: u8, count: u16, capabilities: Capabilities) -> Box<Node<P>> {
+pub fn node<P: Plan>(n: u16, boot: u8, count: u16, capabilities: Capabilities) -> Box<Node<P>> {
     node_with(n, boot, count, capabilities, |_| {})
 }
 
 /// The same, with other settings.
-pub fn node_with<P: Profile>(
+pub fn node_with<P: Plan>(
     n: u16,
     boot: u8,
     count: u16,
@@ -62,7 +66,7 @@ pub fn node_with<P: Profile>(
 }
 
 /// The same, and `routing` learns routes.
-pub fn node_routed<P: Profile>(
+pub fn node_routed<P: Plan>(
     n: u16,
     boot: u8,
     count: u16,
@@ -90,7 +94,7 @@ fn prefix() -> Ipv6Addr {
 }
 
 /// All nodes and what joins them.
-pub struct World<P: Profile> {
+pub struct World<P: Plan> {
     pub now: Instant,
     pub nodes: Vec<Box<Node<P>>>,
     pub air: Air,
@@ -101,7 +105,7 @@ pub struct World<P: Profile> {
     pub hosts_up: bool,
 }
 
-impl<P: Profile> World<P> {
+impl<P: Plan> World<P> {
     /// `count` nodes in a row, with `loss` percent of frames lost.
     pub fn new(count: u16, capabilities: Capabilities, loss: u32, seed: u64) -> Self {
         let mut air = Air::new(capabilities, loss, seed);

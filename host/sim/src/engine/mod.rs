@@ -121,6 +121,7 @@ impl Core {
                     channel,
                     power_dbm,
                     ack,
+                    senses: false,
                     begun: false,
                     begin_at: 0,
                     exponent: 0,
@@ -129,7 +130,13 @@ impl Core {
                 self.submit_transmit(node, job, frame);
             }
             Command::Pending { short, pending } => self.radios[node].set_pending(short, pending),
+            Command::Sense { channel } if self.radios[node].senses => {
+                return self.submit_sense(node, channel);
+            }
+            Command::Secure(key) if self.radios[node].secures => self.radios[node].key = Some(key),
             Command::Reset => self.reset(node),
+            // What the radio has not said that it can.
+            _ => {}
         }
         Ok(())
     }
@@ -361,7 +368,7 @@ impl Core {
     }
 
     /// Switches `node` off at once, as a reset does: a frame on the air is cut short, commands and
-    /// received frames are forgotten.
+    /// received frames are forgotten. Filter and key stay.
     pub(crate) fn reset(&mut self, node: usize) {
         if self.radios[node].air.active {
             self.end_air(node, true);

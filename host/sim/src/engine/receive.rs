@@ -5,6 +5,7 @@ use super::{Core, SHR_US};
 use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
 use crate::radio::{Lock, Phase};
+use crate::secure;
 use crate::stats::Fate;
 use kinglet_radio::{Ack, Event, FCS_LEN};
 use kinglet_time::Instant;
@@ -59,6 +60,11 @@ impl Core {
         let now = self.now;
         let (sender, radio) = pair(&mut self.radios, lock.from as usize, node);
         radio.incoming.clone_from(sender.sending());
+        if let Some(key) = &radio.key
+            && !secure::open(key, radio.incoming.frame_mut())
+        {
+            return;
+        }
         let psdu_len = radio.incoming.psdu_len();
         let above = (lock.dbm - radio.sensitivity_dbm) / LQI_SPAN_DB;
         let event = Event::Received {

@@ -2,14 +2,21 @@
 
 use super::{Core, SHR_US};
 use crate::energy::RadioState;
+use crate::ledger::Cause;
 use crate::radio::{Job, NEVER, Phase};
-use kinglet_radio::{ACK_WAIT, Access, Ack, CCA, Event, Start, TURNAROUND, UNIT_BACKOFF};
+use crate::secure;
+use kinglet_radio::{
+    ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, Start, TURNAROUND, UNIT_BACKOFF,
+};
 use kinglet_time::Instant;
 
 impl Core {
     pub(super) fn submit_transmit(&mut self, node: usize, mut job: Job, frame: &[u8]) {
         let radio = &mut self.radios[node];
         radio.outgoing.load(frame);
+        if let Some(key) = &radio.key {
+            secure::seal(key, radio.outgoing.frame_mut());
+        }
         radio.sending_for = radio.unacknowledged.sending(&radio.outgoing.header);
         if let Some((sequence, slept)) = radio.failed.take()
             && radio.outgoing.header.sequence == Some(sequence)
@@ -37,6 +44,34 @@ impl Core {
         self.arm_schedule(node);
     }
 
+    /// `Command::Sense`.
+    pub(super) fn submit_sense(&mut self, node: usize, channel: Channel) -> Result<(), Busy> {
+        let radio = &mut self.radios[node];
+        if radio.job.is_some() {
+            self.counters[node].refused += 1;
+            return Err(Busy);
+        }
+        let (start, access, power_dbm) = (Start::Asap, Access::Cca, radio.power_dbm);
+        radio.sending_for = Cause::Poll;
+        radio.job = Some(Job {
+            start,
+            access,
+            channel,
+            power_dbm,
+            ack: false,
+            senses: true,
+            begun: false,
+            begin_at: 0,
+            exponent: 0,
+            attempts: 0,
+        });
+        if self.can_interrupt(node) {
+            self.abandon(node);
+            self.settle(node);
+        }
+        Ok(())
+    }
+
     /// Starts preparing the outstanding transmission.
     pub(super) fn begin(&mut self, node: usize) {
         let now = self.now;
@@ -51,6 +86,12 @@ impl Core {
         }
         job.begun = true;
         radio.channel = job.channel;
+        if job.senses {
+            // A receiver senses: there is nothing to prepare.
+            radio.ready_at = now;
+            radio.assess_at(now);
+            return self.enter(node, Phase::Access, now + CCA.as_micros(), RadioState::Listen);
+        }
         let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
         let sense = match job.access {
             Access::Immediate => 0,
@@ -112,6 +153,11 @@ impl Core {
         let busy = self.channel_busy(node, sense_at);
         self.counters[node].assessments += 1;
         self.observer.assessed(self.now, node, ready_at, sense_at, busy);
+        if job.senses {
+            self.counters[node].assessments_busy += u64::from(busy);
+            self.finish(node, Event::Sensed { busy });
+            return self.settle(node);
+        }
         if !busy {
             let until = self.now + turnaround;
             return self.enter(node, Phase::Turnaround, until, RadioState::Ready);
@@ -181,10 +227,13 @@ impl Core {
             Event::Transmitted { ack: Ack::Missing, .. } => counters.ack_missing += 1,
             Event::ChannelBusy => counters.channel_busy += 1,
             Event::Missed => counters.missed += 1,
-            Event::Transmitted { .. } | Event::Received { .. } => {}
+            _ => {}
         }
         let radio = &mut self.radios[node];
         radio.job = None;
+        if let Event::Sensed { .. } = event {
+            return self.tell(node, event);
+        }
         let failed = match event {
             Event::Transmitted { ack, .. } => ack == Ack::Missing,
             _ => event == Event::ChannelBusy,

@@ -179,7 +179,7 @@ fn report_sizes() {
         ("tcp::Endpoint<Mote>", size_of::<Tcp>()),
         ("mac::Slot", size_of::<mac::Slot>()),
         ("mac::Neighbour", size_of::<mac::Neighbour>()),
-        ("mac::Sleeper", size_of::<mac::Sleeper>()),
+        ("mac::Sleeper", size_of::<mac::Sleeper<mac::Samples>>()),
         ("net::Child", size_of::<Option<net::Child>>()),
         ("net::Parked", size_of::<Option<net::Parked>>()),
         ("mac::Mac<Mote>", size_of::<Mac<Mote>>()),

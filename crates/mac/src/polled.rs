@@ -1,0 +1,142 @@
+//! A leaf that asks its parent for what it holds, and listens for the answer: its side of indirect
+//! transmission (IEEE 802.15.4-2015, 6.7.3). TCPlp §3.2 calls it listen-after-send.
+
+use crate::config::Config;
+use crate::listening::{FromParent, Listening, Mode, Situation, Told};
+use crate::mac::TxState;
+use crate::queue::{Delivery, Kind};
+use kinglet_radio::Capabilities;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+
+/// How asking for data ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataRequestOutcome {
+    /// The parent has not acknowledged any attempt, or the channel could not be won.
+    NoAck,
+    /// The parent has nothing.
+    NothingPending,
+    /// A frame came, which may have been a repetition or empty.
+    Received {
+        /// Whether the last one said that more is pending; ask again.
+        more: bool,
+    },
+    /// The parent has something, but it did not come in time.
+    TimedOut,
+}
+
+/// The radio is on while the answer to a data request is awaited, unless
+/// [`Config::rx_on_when_idle`] says that it is always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polled(Request);
+
+/// Where asking for data stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Request {
+    Idle,
+    /// In the queue or being sent.
+    Queued,
+    /// The parent has promised a frame.
+    Window {
+        parent: Address,
+        until: Instant,
+        /// A frame came, and said that more would.
+        received: bool,
+    },
+    Ended(DataRequestOutcome),
+}
+
+impl Listening for Polled {
+    const NEW: Self = Polled(Request::Idle);
+    const SLEEPS: bool = true;
+
+    fn mode(&self, situation: &Situation<'_>) -> Mode {
+        let &Situation { config, radio, head, tx, acknowledging } = situation;
+        let in_software = !radio.contains(Capabilities::ACK_WAIT);
+        let listens = config.rx_on_when_idle
+            || self.awaits_frame()
+            || acknowledging
+            || match tx {
+                TxState::AwaitAck { .. } => true,
+                TxState::Submitted => in_software || head == Some(Kind::DataRequest),
+                TxState::Idle | TxState::Backoff { .. } | TxState::Ready => false,
+            };
+        if listens { Mode::Listen } else { Mode::Off }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.0 == Request::Idle
+    }
+
+    fn awaits_frame(&self) -> bool {
+        self.deadline().is_some()
+    }
+
+    fn may_ask(&self) -> bool {
+        self.is_idle()
+    }
+
+    fn asked(&mut self) {
+        self.0 = Request::Queued;
+    }
+
+    fn poll_outcome(&mut self) -> Option<DataRequestOutcome> {
+        let Request::Ended(outcome) = self.0 else { return None };
+        self.0 = Request::Idle;
+        Some(outcome)
+    }
+
+    fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
+        let Request::Window { parent, .. } = self.0 else { return false };
+        if frame.src != parent {
+            return false;
+        }
+        self.go_on(now, config, parent, frame.more);
+        true
+    }
+
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+        self.0 = match (frame.result, frame.frame_pending) {
+            (Delivery::Delivered, true) => {
+                let until = now + config.data_request_timeout;
+                Request::Window { parent: frame.dst, until, received: false }
+            }
+            (Delivery::Delivered, false) => Request::Ended(DataRequestOutcome::NothingPending),
+            _ => Request::Ended(DataRequestOutcome::NoAck),
+        };
+    }
+
+    /// The window's end, if one is open.
+    fn deadline(&self) -> Option<Instant> {
+        match self.0 {
+            Request::Window { until, .. } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Closes the window if its time is up.
+    fn handle_deadline(&mut self, now: Instant, _config: &Config<()>) -> bool {
+        let Request::Window { until, received, .. } = self.0 else { return false };
+        if now < until {
+            return false;
+        }
+        self.0 = Request::Ended(match received {
+            true => DataRequestOutcome::Received { more: true },
+            false => DataRequestOutcome::TimedOut,
+        });
+        true
+    }
+}
+
+impl Polled {
+    /// What follows a frame of the parent: in a burst another, if it says so.
+    pub(crate) fn go_on(&mut self, now: Instant, config: &Config<()>, parent: Address, more: bool) {
+        self.0 = match more && config.indirect.burst {
+            true => {
+                let until = now + config.data_request_timeout;
+                Request::Window { parent, until, received: true }
+            }
+            false => Request::Ended(DataRequestOutcome::Received { more }),
+        };
+    }
+}

@@ -1,0 +1,349 @@
+//! A leaf that samples the channel besides asking for data: its end of coordinated sampled
+//! listening (see `csl.rs`).
+//!
+//! Frames that come at samples show how fast the parent's clock goes. The leaf then listens where
+//! they come, and no longer for as long as its own and any parent's clock could differ. To a leaf
+//! for which nothing comes nobody tells the time: it goes by what the clocks are specified for, and
+//! synchronises so often that it need not listen long.
+
+use crate::acknowledge::PREAMBLE_SFD;
+use crate::config::Config;
+use crate::csl::{AHEAD, Csl, UNIT_US, next_after};
+use crate::listening::{FromParent, Listening, Mode, Situation, Told};
+use crate::polled::{DataRequestOutcome, Polled};
+use crate::queue::{Delivery, Kind};
+use kinglet_radio::{Capabilities, SYMBOL};
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::ieee802154::{self, Address};
+
+/// How exact both ends are right after they have synchronised: a symbol each.
+const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
+/// A drift that was measured is right to so many parts per million: one is for rounding, and one
+/// for what the measurement takes.
+const STEADY_PPM: u64 = 2;
+/// In this time it may become wrong by one more: 12 in an hour, which a tuning fork for 32 kHz does
+/// 20 degrees from room temperature (0.034 ppm per square degree) when it warms by nine.
+const AGEING_US: u64 = 300_000_000;
+/// A drift that is known so well need not be learnt.
+const EXACT_PPM: u64 = 10;
+/// By how much earlier and later than [`UNCERTAINTY`] the leaf listens at the most: before it
+/// would have to, it synchronises. Guards that grow to that within 10 s (40 ppm) take 0.4 ms in
+/// each period of a second in the mean, and a synchronisation some 3 ms in all of that time.
+const MAX_GUARD: Duration = Duration::from_micros(400);
+/// How long after a failed synchronisation the next one is tried.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// By how much the parent's clock is slower than this one, in parts per million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Drift {
+    ppm: i64,
+    /// How wrong that was when it was measured, and how wrong it can become.
+    doubt: u64,
+    most: u64,
+    measured: Instant,
+}
+
+impl Drift {
+    const NONE: Drift = Drift { ppm: 0, doubt: 0, most: 0, measured: Instant::ZERO };
+
+    /// Before anything is measured.
+    const fn unknown(csl: &Csl) -> Self {
+        let most = csl.drift_ppm as u64;
+        Drift { ppm: 0, doubt: most, most, measured: Instant::ZERO }
+    }
+
+    /// A frame came so many microseconds late, `age` after the synchronisation.
+    fn measured(csl: &Csl, came: Instant, late_us: i64, age: Duration) -> Option<Self> {
+        let age = i64::try_from(age.as_micros()).ok()?;
+        let ppm = late_us.saturating_mul(1_000_000).checked_div(age)?;
+        let spread = UNCERTAINTY.as_micros().saturating_mul(1_000_000);
+        let doubt = spread.checked_div(age.unsigned_abs())?.saturating_add(STEADY_PPM);
+        // From there to the other end of what the clocks are specified for.
+        let most = u64::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
+        Some(Drift { ppm, doubt, most, measured: came })
+    }
+
+    /// How wrong it may be at an instant.
+    fn doubt_at(self, at: Instant) -> u64 {
+        let aged = (at - self.measured).as_micros() / AGEING_US;
+        self.doubt.saturating_add(aged).min(self.most)
+    }
+
+    /// This, or `new` if that is at least as exact, or `unknown` if one of both must be wrong: a
+    /// frame that was not sent for a sample came near one by chance, as the late answer to a data
+    /// request does. Whoever believed such a frame would listen where nothing comes, and never hear
+    /// better.
+    fn or(self, new: Self, unknown: Self) -> Self {
+        let doubt = self.doubt_at(new.measured);
+        match self.ppm.abs_diff(new.ppm) > doubt.saturating_add(new.doubt) {
+            true => unknown,
+            false if new.doubt <= doubt => new,
+            false => self,
+        }
+    }
+
+    /// By how much later than its clock says what the parent does comes at an instant, `age` after
+    /// the synchronisation, and how much earlier or later still.
+    fn after(self, age: Duration, at: Instant) -> (i64, Duration) {
+        let age = age.as_micros();
+        let late = self.ppm.saturating_mul(i64::try_from(age).unwrap_or(i64::MAX));
+        let guard = age.saturating_mul(self.doubt_at(at)).div_ceil(1_000_000);
+        (late.checked_div(1_000_000).unwrap_or(0), UNCERTAINTY + Duration::from_micros(guard))
+    }
+
+    /// How long after a synchronisation the guard is [`MAX_GUARD`].
+    fn good_for(self, now: Instant) -> Duration {
+        let guard = MAX_GUARD.as_micros().saturating_mul(1_000_000);
+        guard.checked_div(self.doubt_at(now)).map_or(Duration::MAX, Duration::from_micros)
+    }
+}
+
+/// `at`, so many microseconds later.
+fn shifted(at: Instant, late_us: i64) -> Instant {
+    let by = Duration::from_micros(late_us.unsigned_abs());
+    if late_us < 0 { at - by } else { at + by }
+}
+
+/// The radio is on for an instant in every period of [`Config::csl`] and for answers to data
+/// requests; always if [`Config::rx_on_when_idle`] says so. What a device that decides at run time
+/// has, too: without a period it is [`Polled`].
+pub struct Sampled {
+    polled: Polled,
+    sampling: Sampling,
+}
+
+/// A leaf's samples.
+struct Sampling {
+    /// Who knows them.
+    parent: Address,
+    /// The next one, or the last one before the first synchronisation.
+    sample: Instant,
+    /// When the parent last acknowledged.
+    synced: Option<Instant>,
+    /// When to synchronise; `None` while that is going on.
+    sync_at: Option<Instant>,
+    drift: Drift,
+    /// From when to when the radio listens for the next sample, if the parent knows of it: what
+    /// the other fields say, found out when they change.
+    window: Option<(Instant, Instant)>,
+}
+
+impl Listening for Sampled {
+    const NEW: Self = Sampled { polled: Polled::NEW, sampling: Sampling::NONE };
+    const SLEEPS: bool = true;
+
+    fn mode(&self, situation: &Situation<'_>) -> Mode {
+        match (self.polled.mode(situation), self.sampling.window) {
+            (Mode::Off, Some((from, until))) => Mode::Sample(from, until),
+            (mode, _) => mode,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.polled.is_idle()
+    }
+
+    fn awaits_frame(&self) -> bool {
+        self.polled.awaits_frame()
+    }
+
+    fn may_ask(&self) -> bool {
+        self.polled.may_ask()
+    }
+
+    fn asked(&mut self) {
+        self.polled.asked();
+    }
+
+    fn poll_outcome(&mut self) -> Option<DataRequestOutcome> {
+        self.polled.poll_outcome()
+    }
+
+    fn set_parent(
+        &mut self,
+        now: Instant,
+        config: &Config<()>,
+        radio: Capabilities,
+        parent: Option<Address>,
+    ) -> bool {
+        let Some(parent) = parent else {
+            self.sampling = Sampling::NONE;
+            return false;
+        };
+        let able = radio.contains(Capabilities::SCHEDULED) && parent.is_unicast();
+        let Some(csl) = config.csl.filter(|_| able) else { return false };
+        if self.sampling.parent != parent {
+            let (sync_at, drift) = (Some(now), Drift::unknown(&csl));
+            self.sampling = Sampling { parent, sample: now, sync_at, drift, ..Sampling::NONE };
+        }
+        true
+    }
+
+    fn is_sampling(&self) -> bool {
+        self.sampling.synced.is_some()
+    }
+
+    fn is_learning_drift(&self) -> bool {
+        self.is_sampling() && self.sampling.drift.doubt > EXACT_PPM
+    }
+
+    fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
+        let unasked = self.polled.is_idle() && frame.src == self.sampling.parent;
+        if unasked && let Some(csl) = &config.csl {
+            self.sampling.learn_drift(csl, frame.sfd - PREAMBLE_SFD);
+        }
+        // There is more, as if it had been asked for.
+        if unasked && frame.more && self.is_sampling() && frame.may_send {
+            self.polled.go_on(now, config, frame.src, frame.more);
+        }
+        !unasked && self.polled.handle_frame(now, config, frame)
+    }
+
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+        match frame.kind {
+            Kind::Sync => self.sampling.synchronised(now, config, frame),
+            _ => self.polled.handle_sent(now, config, frame),
+        }
+    }
+
+    fn poll_sync(&mut self, now: Instant) -> Option<Address> {
+        let is_due = self.sampling.sync_at.is_some_and(|at| now >= at);
+        is_due.then_some(self.sampling.parent)
+    }
+
+    fn sync_queued(&mut self, now: Instant, queued: bool) {
+        self.sampling.sync_at = if queued { None } else { Some(now + RETRY) };
+    }
+
+    fn sync(&self, now: Instant, config: &Config<()>) -> Option<(ieee802154::Csl, Instant)> {
+        let csl = config.csl?;
+        let begin = now + AHEAD;
+        let sample = next_after(self.sampling.sample, csl.period, begin);
+        let units = |time: Duration| u16::try_from(time.as_micros() / UNIT_US).ok();
+        let (phase, period) = (units(sample - begin)?, units(csl.period)?);
+        let first_symbol = sample - Duration::from_micros(u64::from(phase).saturating_mul(UNIT_US));
+        Some((ieee802154::Csl { phase, period }, first_symbol + PREAMBLE_SFD))
+    }
+
+    fn is_parent(&self, dst: Address) -> bool {
+        self.sampling.parent == dst
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let sample = self.sampling.window.map(|(_, until)| until);
+        earliest(earliest(sample, self.sampling.sync_at), self.polled.deadline())
+    }
+
+    fn handle_deadline(&mut self, now: Instant, config: &Config<()>) -> bool {
+        self.sampling.handle_deadline(now, config);
+        self.polled.handle_deadline(now, config)
+    }
+}
+
+impl Sampling {
+    const NONE: Sampling = Sampling {
+        parent: Address::None,
+        sample: Instant::ZERO,
+        synced: None,
+        sync_at: None,
+        drift: Drift::NONE,
+        window: None,
+    };
+
+    /// Finds out when the radio listens for the next sample.
+    fn find_window(&mut self) {
+        let Sampling { sample, synced, drift, .. } = *self;
+        self.window = synced.map(|synced| {
+            let (late_us, guard) = drift.after(sample - synced, sample);
+            let sample = shifted(sample, late_us);
+            (sample - guard, sample + PREAMBLE_SFD + guard)
+        });
+    }
+
+    /// A frame of the parent came without having been asked for. Its distance from the nearest
+    /// sample is what the clocks have drifted apart since the synchronisation.
+    fn learn_drift(&mut self, csl: &Csl, came: Instant) {
+        if let Some(measured) = self.drift_shown_by(csl, came) {
+            self.drift = self.drift.or(measured, Drift::unknown(csl));
+            self.find_window();
+        }
+    }
+
+    fn drift_shown_by(&self, csl: &Csl, came: Instant) -> Option<Drift> {
+        let synced = self.synced?;
+        let signed = |us: u64| i64::try_from(us).ok();
+        let period = signed(csl.period.as_micros())?;
+        let half = period.checked_div(2)?;
+        let after = signed(came.as_micros())?
+            .checked_sub(signed(self.sample.as_micros())?)?
+            .checked_add(half)?;
+        let late_us = after.checked_rem_euclid(period)?.checked_sub(half)?;
+        let age = came.checked_since(synced)?;
+        // Farther from it than clocks can be, it was not sent for a sample.
+        let (_, most) = Drift::unknown(csl).after(age, came);
+        if late_us.unsigned_abs() > most.as_micros() {
+            return None;
+        }
+        Drift::measured(csl, came, late_us, age)
+    }
+
+    /// The parent has heard when this device listens, or not.
+    fn synchronised(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+        let Some(csl) = config.csl.filter(|_| frame.dst == self.parent) else { return };
+        let heard = frame.result == Delivery::Delivered;
+        self.synced = heard.then_some(now);
+        let after = match heard {
+            false => RETRY,
+            true => self.drift.good_for(now).max(csl.period).min(csl.sync_interval),
+        };
+        self.sync_at = Some(now + after);
+        // The next one that can still be prepared.
+        self.sample = next_after(self.sample, csl.period, now + AHEAD);
+        self.find_window();
+    }
+
+    /// Goes on to the next sample when one has passed.
+    fn handle_deadline(&mut self, now: Instant, config: &Config<()>) {
+        let (Some(csl), Some((_, until))) = (config.csl, self.window) else { return };
+        let Sampling { sample, synced: Some(synced), drift, .. } = *self else { return };
+        if now >= until {
+            // With a parent whose clock is fast that is before the sample itself, and so is what
+            // follows: the next one must be as far ahead as that.
+            let (late_us, _) = drift.after(now - synced, now);
+            let ahead = Duration::from_micros(late_us.min(0).unsigned_abs());
+            let later = (now + ahead).max(sample) + Duration::from_micros(1);
+            self.sample = next_after(sample, csl.period, later);
+            self.find_window();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_late_the_next_sample_is_still_to_come() {
+        let (period, sync_interval) = (Duration::from_millis(100), Duration::from_secs(50));
+        let csl = Some(Csl { period, drift_ppm: 80, sync_interval });
+        let config = Config { csl, ..Config::DEFAULT }.unsecured();
+        let (synced, hour) = (Instant::from_secs(10), Duration::from_secs(3_600));
+        // With a fast clock, frames after an hour come 2.9 periods before their samples.
+        for ppm in [-80, 0, 80] {
+            let mut sampling = Sampling {
+                parent: Address::Short(2),
+                sample: synced + period,
+                synced: Some(synced),
+                sync_at: None,
+                drift: Drift { ppm, doubt: 3, most: 3, measured: synced },
+                window: None,
+            };
+            sampling.find_window();
+            for now in [sampling.window.unwrap().1, synced + hour] {
+                sampling.handle_deadline(now, &config);
+                let (_, until) = sampling.window.unwrap();
+                assert!(until > now, "{ppm}: until {until:?} at {now:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! A parent's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3): telling neighbours that
+//! sleep whether a frame is pending, and sending it before everything else when they ask, or when
+//! they listen.
+
+use crate::acknowledge::PREAMBLE_SFD;
+use crate::reach::{Reach, Way};
+use kinglet_mem::Empty;
+use kinglet_radio::{Capabilities, Command};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::{Address, Csl};
+
+/// What is known of when a neighbour listens: [`Samples`](crate::Samples), or nothing, `()`.
+pub trait Schedule: Copy {
+    /// Before it has said so.
+    const UNKNOWN: Self;
+
+    /// Whether anything can be known.
+    const ANY: bool;
+
+    /// Whether it has said so.
+    fn is_known(&self) -> bool;
+
+    /// It says so at `now`: at `sample`, and then every `period`.
+    fn learn(&mut self, now: Instant, sample: Instant, period: Duration);
+
+    /// The next sample.
+    fn next(&self) -> Option<Instant>;
+
+    /// Whether a frame has to be asked of the user now: once for each sample.
+    fn take_due(&mut self) -> bool;
+
+    /// When [`Schedule::handle_deadline`] wants to be called if a frame is pending.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Goes on to the next sample, and forgets one who has not been heard for too long.
+    fn handle_deadline(&mut self, now: Instant, pending: bool);
+}
+
+impl Schedule for () {
+    const UNKNOWN: Self = ();
+    const ANY: bool = false;
+
+    fn is_known(&self) -> bool {
+        false
+    }
+
+    fn learn(&mut self, _now: Instant, _sample: Instant, _period: Duration) {}
+
+    fn next(&self) -> Option<Instant> {
+        None
+    }
+
+    fn take_due(&mut self) -> bool {
+        false
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_deadline(&mut self, _now: Instant, _pending: bool) {}
+}
+
+/// A neighbour for which something is pending.
+#[derive(Clone, Copy, Debug)]
+pub struct Sleeper<W = ()> {
+    short: u16,
+    pending: bool,
+    /// A radio with a table of its own has an entry for it.
+    told: bool,
+    /// It listens because of a data request, not at its next sample.
+    asks: bool,
+    /// When it samples the channel, if it does.
+    samples: W,
+}
+
+impl<W: Schedule> Sleeper<W> {
+    fn in_use(&self) -> bool {
+        self.pending || self.told || self.samples.is_known()
+    }
+}
+
+impl<W: Schedule> Empty for Sleeper<W> {
+    const EMPTY: Self =
+        Sleeper { short: 0, pending: false, told: false, asks: false, samples: W::UNKNOWN };
+}
+
+/// For whom something is pending, and what the radio knows of it: an array of [`Sleeper`], one for
+/// each neighbour for which something may be pending at the same time.
+pub struct Sleepers<A> {
+    table: A,
+    /// The one bit of a radio without a table.
+    bit: bool,
+}
+
+/// There are more neighbours with something pending than the table has places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableFull;
+
+impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
+    const NEW: Self = Sleepers { table: [const { Sleeper::EMPTY }; N], bit: false };
+    const ANY: bool = N > 0;
+
+    fn set_pending(&mut self, short: u16, pending: bool) -> Result<(), TableFull> {
+        match entry(&mut self.table, short) {
+            Some(entry) => entry.pending = pending,
+            None if pending => return Err(TableFull),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn is_pending(&self, src: Address) -> bool {
+        let Address::Short(short) = src else { return false };
+        self.table.iter().any(|entry| entry.pending && entry.short == short)
+    }
+
+    fn poll_command(&mut self, radio: Capabilities) -> Option<Command> {
+        if !Self::ANY || !radio.contains(Capabilities::AUTO_ACK) {
+            return None;
+        }
+        if radio.contains(Capabilities::SOURCE_MATCH) {
+            let entry = self.table.iter_mut().find(|entry| entry.pending != entry.told)?;
+            entry.told = entry.pending;
+            return Some(Command::Pending { short: entry.short, pending: entry.pending });
+        }
+        let first = self.table.iter().find(|entry| entry.pending);
+        let pending = first.is_some();
+        if pending == self.bit {
+            return None;
+        }
+        self.bit = pending;
+        Some(Command::Pending { short: first.map_or(0, |entry| entry.short), pending })
+    }
+
+    fn forget_told(&mut self) {
+        self.bit = false;
+        self.table.iter_mut().for_each(|entry| entry.told = false);
+    }
+
+    fn handle_request(&mut self, radio: Capabilities, src: Address) -> bool {
+        if let Address::Short(short) = src {
+            listens_now(&mut self.table, short);
+        }
+        let has = |capability| radio.contains(capability);
+        let for_all = has(Capabilities::AUTO_ACK) && !has(Capabilities::SOURCE_MATCH);
+        for_all && self.bit && !self.is_pending(src)
+    }
+
+    fn handle_samples(
+        &mut self,
+        now: Instant,
+        radio: Capabilities,
+        src: Address,
+        sfd: Instant,
+        csl: Csl,
+    ) {
+        let able = W::ANY && csl.period > 0 && radio.contains(Capabilities::SCHEDULED);
+        if let Address::Short(short) = src
+            && able
+            && let Some(entry) = entry(&mut self.table, short)
+        {
+            let units =
+                |n: u16| Duration::from_micros(u64::from(n).saturating_mul(crate::csl::UNIT_US));
+            let sample = sfd - PREAMBLE_SFD + units(csl.phase);
+            entry.samples.learn(now, sample, units(csl.period));
+        }
+    }
+
+    fn handle_burst(&mut self, dst: Address) {
+        if let Address::Short(short) = dst {
+            listens_now(&mut self.table, short);
+        }
+    }
+
+    fn way(&self, dst: Address) -> Way {
+        let Address::Short(short) = dst else { return Way::Soon };
+        let known = self.table.iter().find(|entry| entry.in_use() && entry.short == short);
+        let sample = known.filter(|entry| !entry.asks).and_then(|entry| entry.samples.next());
+        sample.map_or(Way::Soon, |sample| Way::At(sample + PREAMBLE_SFD))
+    }
+
+    fn poll_listener(&mut self) -> Option<u16> {
+        for entry in self.table.iter_mut().filter(|entry| entry.pending) {
+            if entry.samples.take_due() {
+                entry.asks = false;
+                return Some(entry.short);
+            }
+        }
+        None
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let pending = self.table.iter().filter(|entry| entry.pending);
+        pending.filter_map(|entry| entry.samples.deadline()).min()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        for entry in &mut self.table {
+            entry.samples.handle_deadline(now, entry.pending);
+        }
+    }
+}
+
+/// The entry of the neighbour with this address, or a free one for it.
+fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleeper<W>> {
+    let known = table.iter().position(|entry| entry.in_use() && entry.short == short);
+    if let Some(index) = known {
+        return table.get_mut(index);
+    }
+    let free = table.iter_mut().find(|entry| !entry.in_use())?;
+    *free = Sleeper { short, ..Sleeper::EMPTY };
+    Some(free)
+}
+
+/// The neighbour has sent a data request, or has been told that there is more.
+fn listens_now<W: Schedule>(table: &mut [Sleeper<W>], short: u16) {
+    let known = table.iter_mut().find(|entry| entry.short == short);
+    if let Some(entry) = known.filter(|entry| entry.in_use()) {
+        entry.asks = true;
+    }
+}
