@@ -346,7 +346,7 @@ impl bridge::Network for Mesh {
             let Site::Simulated(station) = site else { return };
             station.node_mut().handle_host_packet(now, packet);
             // It may be for an application on the border router itself.
-            station.settle(now);
+            station.run_apps(now);
         });
     }
 
