@@ -130,7 +130,7 @@ impl Mesh {
             border,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
-            routes: (scenario.net.routing == Routing::Static).then(|| routes.collect()),
+            routes: (scenario.routing == Routing::Static).then(|| routes.collect()),
             on: LastMinute::default(),
             serial: Vec::new(),
             motes: Vec::new(),

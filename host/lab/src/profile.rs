@@ -1,4 +1,4 @@
-//! The memory plan of simulated nodes.
+//! The memory of simulated nodes.
 
 use kinglet::tcp::{self, Peer, congestion::NewReno};
 use kinglet::wire::sixlowpan::Context;
@@ -18,15 +18,15 @@ pub const CONNECTIONS: usize = 12;
 /// Ports of a node that accept connections.
 pub const LISTENERS: usize = CONNECTIONS;
 
-/// The plan of every simulated node: a border router's tables with larger buffers, so that one type
-/// of node can play every role and experiments can vary windows at run time.
+/// The memory of every simulated node: a border router's tables with larger buffers, so that one
+/// type of node can play every role and experiments can vary windows at run time.
 #[derive(Clone, Copy, Debug)]
-pub struct LabPlan;
+pub struct LabProfile;
 
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
 
-impl mac::Sizes for LabPlan {
+impl mac::Sizes for LabProfile {
     type Queue = [mac::Slot; 3];
     type Neighbours = [mac::Neighbour; 16];
     type Peers = [mac::Peer; 64];
@@ -34,7 +34,7 @@ impl mac::Sizes for LabPlan {
     type Cipher = mac::Sliced;
 }
 
-impl net::Sizes for LabPlan {
+impl net::Sizes for LabProfile {
     type Storage = [u8; 1280];
     type Packets = [net::Slot<Self::Storage>; 24];
     type Reassembly = [Option<net::Partial>; 6];
@@ -50,13 +50,13 @@ impl net::Sizes for LabPlan {
     type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
 }
 
-impl mesh::Sizes for LabPlan {
+impl mesh::Sizes for LabProfile {
     type Neighbours = [Option<mesh::Neighbour>; 24];
     type Routes = [Option<mesh::Route>; 48];
     type Leaves = [Option<mesh::Leaf>; 32];
 }
 
-impl tcp::Sizes for LabPlan {
+impl tcp::Sizes for LabProfile {
     type Congestion = NewReno;
     type SendBuffer = [u8; BUFFER];
     type Pieces = [tcp::Piece; 1];
