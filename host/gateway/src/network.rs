@@ -130,7 +130,7 @@ impl Mesh {
             border,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
-            routes: (scenario.net.routing == Routing::Static).then(|| routes.collect()),
+            routes: (scenario.routing == Routing::Static).then(|| routes.collect()),
             on: LastMinute::default(),
             serial: Vec::new(),
             motes: Vec::new(),
@@ -346,7 +346,7 @@ impl bridge::Network for Mesh {
             let Site::Simulated(station) = site else { return };
             station.node_mut().handle_host_packet(now, packet);
             // It may be for an application on the border router itself.
-            station.settle(now);
+            station.run_apps(now);
         });
     }
 

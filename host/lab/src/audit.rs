@@ -4,7 +4,8 @@
 
 use crate::build::{radio_of, short_of};
 use crate::run::{self, RunError};
-use crate::scenario::{Cca, Csma, HostCost, NodeId, Propagation, Role, Scenario};
+use crate::scenario::{Cca, HostCost, NodeId, Propagation, Role, Scenario};
+use kinglet::mac::Csma;
 use kinglet::time::Instant;
 use kinglet_radio::{ACK_PSDU, CCA, SIFS, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after};
 use kinglet_sim::observe::Trace;
@@ -220,7 +221,7 @@ impl Auditor {
             return;
         }
         self.found.backoffs += 1;
-        let mac = &self.scenario.mac;
+        let mac = &self.scenario.mac.csma_params;
         let exponent = (u32::from(mac.min_be) + busy).min(mac.max_be.into());
         let (waited, unit) = (now - since, UNIT_BACKOFF.as_micros());
         if waited % unit != 0 || waited / unit >= 1 << exponent {
@@ -229,7 +230,7 @@ impl Auditor {
     }
 
     fn assessment(&mut self, now: u64, node: usize, busy: bool) {
-        let most = u32::from(self.scenario.mac.max_csma_backoffs);
+        let most = u32::from(self.scenario.mac.csma_params.max_backoffs);
         let station = &mut self.stations[node];
         station.assessed = Some((now, !busy));
         // One more ends the attempt, and the next one follows at once.

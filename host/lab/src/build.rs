@@ -1,23 +1,26 @@
 //! From a scenario to a network that can run: addresses, routes, applications.
 
+pub(crate) mod place;
+pub(crate) mod transport;
+
+pub use place::{
+    Ends, HOST_ADDRESS, MESH_PREFIX, Network, Place, Site, address_of, app_at, short_of, wire_of,
+};
+pub use transport::payload_of;
+
 use crate::cpu::host_cost_of;
 use crate::flows::Builder;
-use crate::layout::{Format, TIMESTAMPS};
-use crate::plan::{BUFFER, LabPlan};
+use crate::profile::LabProfile;
 use crate::radio::profile_of;
-use crate::scenario::{
-    self, Buffer, Cca, Csma, HostTcp, Mss, NodeId, Overlap, Propagation, Queue, Role, Routing,
-    Scenario, Source,
-};
+use crate::scenario::{self, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario, Source};
 use core::net::Ipv6Addr;
 use kinglet::mesh;
-use kinglet::net::{InterfaceAddress, NextHop, QueueDiscipline, Red, Route};
-use kinglet::radio::{Capabilities, Channel, CsmaParams};
-use kinglet::tcp::{ConnectionConfig, ListenConfig};
+use kinglet::net::{self, InterfaceAddress, NextHop, Route};
+use kinglet::radio::{Capabilities, Channel};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Meshed, Node, Polling};
+use kinglet::{Config, Meshed, Node};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
@@ -25,140 +28,12 @@ use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 
-/// A network of the lab.
-pub type Network = World<Site>;
-/// What stands at each of its nodes.
-pub type Site = Station<LabPlan>;
-
-/// The mesh's prefix, 64 bits: a unique local address (RFC 4193) that spells "kinglt".
-pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
-/// The host behind the border router: where the gateway's TUN device ends. Outside of the mesh's 64
-/// bits, so that motes send to it by way of the border router.
-pub const HOST_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
 /// macShortAddress of a device that has none.
 const NO_SHORT: u16 = 0xfffe;
 /// The host's EUI-64: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
 /// First port of the flows' receivers; flow number i listens on the i-th.
 const FIRST_PORT: u16 = 5001;
-
-/// Where an application of a flow is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Its node.
-    pub node: NodeId,
-    /// Its number on that node.
-    pub app: usize,
-}
-
-/// The application at `place`, if it is an `A`.
-pub fn app_at<A: 'static>(network: &Network, place: Place) -> Option<&A> {
-    if (place.node as usize) < network.nodes() {
-        return network.device(place.node as usize).app(place.app);
-    }
-    wire_of(network).and_then(|wire| wire.app(place.app))
-}
-
-/// The wire to the host, if there is one.
-pub fn wire_of(network: &Network) -> Option<&Wire<LabPlan>> {
-    (0..network.nodes()).find_map(|node| network.device(node).wire())
-}
-
-/// The ends of a flow: who sends (or serves), and who receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// Sender or server.
-    pub from: Place,
-    /// Receiver; the server itself for a server.
-    pub to: Place,
-}
-
-/// The address of `node` in the mesh: its short address as interface identifier (RFC 4944 §6).
-pub fn address_of(node: NodeId) -> Ipv6Addr {
-    with_short(MESH_PREFIX, node)
-}
-
-/// The address of `node`, which may be the host.
-pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
-    if node == scenario.host() { HOST_ADDRESS } else { address_of(node) }
-}
-
-fn with_short(prefix: Ipv6Addr, node: NodeId) -> Ipv6Addr {
-    let [a, b, c, d, ..] = prefix.segments();
-    Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, short_of(node))
-}
-
-/// The short address of `node`; counted from 1, because 0 is what an unset one looks like.
-pub fn short_of(node: NodeId) -> u16 {
-    (node + 1) as u16
-}
-
-/// The MSS of a scenario in octets: the largest TCP payload, options not counted.
-pub fn payload_of(scenario: &Scenario) -> u16 {
-    match scenario.tcp.mss {
-        Mss::Bytes(bytes) => bytes,
-        Mss::Frames(frames) => {
-            let format = Format::of(&scenario.mac, scenario.tcp.timestamps);
-            format.mss_for_frames(usize::from(frames)) as u16
-        }
-    }
-}
-
-/// TCP settings of a node, or of the host, with buffers of their own if given.
-pub(crate) fn connection(
-    scenario: &Scenario,
-    node: NodeId,
-    send: Option<Buffer>,
-    receive: Option<Buffer>,
-) -> ConnectionConfig {
-    let wire = scenario.wire.as_ref().filter(|_| node == scenario.host());
-    let config = settings(scenario, send, receive);
-    match wire.map(|wire| wire.host) {
-        // Linux has TCP_DELACK_MIN = 40 ms and TCP_INIT_CWND = 10 (`include/net/tcp.h`).
-        Some(HostTcp::Linux) => ConnectionConfig {
-            ack_every: 2,
-            delayed_ack: Duration::from_millis(40),
-            initial_window: 10,
-            pacing: false,
-            link_losses: false,
-            ..config
-        },
-        Some(HostTcp::Same) | None => config,
-    }
-}
-
-fn settings(
-    scenario: &Scenario,
-    send: Option<Buffer>,
-    receive: Option<Buffer>,
-) -> ConnectionConfig {
-    let tcp = &scenario.tcp;
-    let payload = usize::from(payload_of(scenario));
-    // The stack's MSS counts options with the payload (RFC 9293 §3.7.1, RFC 6691).
-    let options = if tcp.timestamps { TIMESTAMPS } else { 0 };
-    let bytes = |buffer: Buffer| buffer.bytes(payload).clamp(1, BUFFER);
-    ConnectionConfig {
-        mss: (payload + options) as u16,
-        adaptive_mss: tcp.adaptive_segments,
-        link_losses: tcp.link_losses,
-        send_buffer: bytes(send.unwrap_or(tcp.send_buffer)),
-        receive_buffer: bytes(receive.unwrap_or(tcp.receive_buffer)),
-        timestamps: tcp.timestamps,
-        sack: tcp.sack,
-        ecn: tcp.ecn,
-        nagle: tcp.nagle,
-        delayed_ack: Duration::from_millis(u64::from(tcp.ack_delay_ms)),
-        ack_every: tcp.ack_every,
-        pacing: tcp.pacing,
-        rto_min: Duration::from_millis(u64::from(tcp.min_rto_ms)),
-        rto_initial: Duration::from_millis(u64::from(tcp.initial_rto_ms)),
-        ..ConnectionConfig::DEFAULT
-    }
-}
-
-pub(crate) fn listen(connection: ConnectionConfig) -> ListenConfig {
-    ListenConfig { backlog: 12, connection, ..ListenConfig::default() }
-}
 
 /// The radio profile that a scenario names.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
@@ -243,57 +118,18 @@ fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
     [Some(one(link.from, link.to)), back]
 }
 
-/// Scenarios are no secret. A mote that joins the gateway by a serial line has the same.
-const SECURITY: mac::Security = mac::Security {
-    key: mac::Key(*b"Kinglet scenario"),
-    eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
-    first_counter: 0,
-};
-
 fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
-    let config = &scenario.mac;
     mac::Config {
         short: short_of(node),
         channel: Channel::new(scenario.radio.channel).unwrap_or_default(),
         power_dbm: scenario.radio.tx_power_dbm as i8,
-        csma: match config.csma {
-            Csma::Software => mac::Csma::Software,
-            Csma::Hardware => mac::Csma::Hardware,
-        },
-        csma_params: CsmaParams {
-            min_be: config.min_be,
-            max_be: config.max_be,
-            max_backoffs: config.max_csma_backoffs,
-        },
-        max_frame_retries: config.max_frame_retries,
-        retry_delay_max: milliseconds(config.retry_delay_ms),
-        adaptive_retry_delay: config.adaptive_retry_delay,
-        security: config.security.then_some(SECURITY),
-        reserved_security: config.reserved_security_bytes,
         rx_on_when_idle: scenario.nodes[node as usize].role != Role::Leaf,
-        data_request_timeout: milliseconds(scenario.leaf.data_request_timeout_ms),
-        csl: scenario.leaf.csl.map(csl_of),
-        indirect: mac::Indirect {
-            max_retries: scenario.indirect.retries,
-            retry_delay_max: milliseconds(scenario.indirect.retry_delay_ms),
-            min_be: scenario.indirect.min_be,
-            preempt: scenario.indirect.preempt,
-            burst: scenario.indirect.burst,
-        },
-        ..mac::Config::DEFAULT
+        ..scenario.mac
     }
 }
 
 fn milliseconds(ms: u32) -> Duration {
     Duration::from_millis(ms.into())
-}
-
-fn csl_of(csl: scenario::Csl) -> mac::Csl {
-    mac::Csl {
-        period: milliseconds(csl.period_ms),
-        drift_ppm: csl.drift_ppm as u16,
-        sync_interval: Duration::from_micros((csl.sync_s * 1e6) as u64),
-    }
 }
 
 /// Nodes are switched on within this time, in microseconds. If it were at the same instant, those
@@ -309,20 +145,9 @@ fn clock_of(scenario: &Scenario, node: NodeId, seed: u64) -> (i32, u32) {
     (drift, random.below(BEGINNINGS_US))
 }
 
-/// When a leaf asks its parent.
-fn polling_of(leaf: &scenario::Leaf) -> Polling {
-    let base = Duration::from_micros((leaf.sleep_interval_s * 1e6) as u64);
-    match leaf.polling {
-        scenario::Polling::Fixed => {
-            Polling::Fixed { base, expecting: milliseconds(leaf.expecting_ms) }
-        }
-        scenario::Polling::Predictive => Polling::Predictive { base },
-    }
-}
-
 /// Tells leaves and parents of each other; in a mesh they find each other.
-fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabPlan>>]) {
-    if scenario.net.routing == Routing::Mesh {
+fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabProfile>>]) {
+    if scenario.routing == Routing::Mesh {
         return;
     }
     for (child, parent) in (0..).zip(scenario.parents()) {
@@ -332,7 +157,7 @@ fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabPlan>>]) {
         let known = stacks[parent as usize].add_child(short_of(child));
         known.expect("checked with the scenario");
         let routed = stacks[child as usize].set_parent(Instant::ZERO, Some(short_of(parent)));
-        routed.expect("the plan has room for a default route");
+        routed.expect("the profile has room for a default route");
     }
 }
 
@@ -342,27 +167,28 @@ fn stack(
     node: NodeId,
     seed: u64,
     routes: &[scenario::Route],
-) -> Box<Node<LabPlan>> {
+) -> Box<Node<LabProfile>> {
     let mut random = stream(seed, u64::from(node), Purpose::Device);
     let secret = secret(&mut random);
     let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
     let mut config = Config::new(short_of(node), [0; 8], seed, secret);
     config.mac = mac_of(scenario, node);
-    config.yields = scenario.net.relays_yield;
-    config.net.link = config.mac.source();
+    config.yields = scenario.relays_yield;
     let place = &scenario.nodes[node as usize];
-    config.net.forward = place.role != Role::Leaf;
-    // A border router has more room than the routers that the limit is meant for.
-    if place.role != Role::BorderRouter {
-        config.net.queue_limit = scenario.net.queue_packets;
-    }
-    config.net.queue = match scenario.net.queue {
-        Queue::TailDrop => QueueDiscipline::TailDrop,
-        Queue::Red => QueueDiscipline::Red(Red::DEFAULT),
+    config.net = net::Config {
+        link: config.mac.source(),
+        first_tag: config.net.first_tag,
+        forward: place.role != Role::Leaf,
+        // A border router has more room than the routers that the limit is meant for.
+        queue_limit: match place.role {
+            Role::BorderRouter => u8::MAX,
+            _ => scenario.net.queue_limit,
+        },
+        ..scenario.net
     };
-    config.polling = polling_of(&scenario.leaf);
+    config.polling = scenario.polling;
     let mut mesh = mesh::Config::OFF;
-    if scenario.net.routing == Routing::Mesh {
+    if scenario.routing == Routing::Mesh {
         mesh.role = mesh_role(place.role);
         mesh.parent = place.parent.map(short_of);
     }
@@ -371,12 +197,12 @@ fn stack(
     let mut stack = Box::new(Node::with_routing(config, routing, capabilities));
     let mut interface = stack.interface();
     let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
-    interface.add_address(own).expect("the plan has room for an address");
+    interface.add_address(own).expect("the profile has room for an address");
     let context = Context { prefix: MESH_PREFIX, len: 64 };
-    interface.set_context(0, Some(context)).expect("the plan has room for a context");
+    interface.set_context(0, Some(context)).expect("the profile has room for a context");
     // All bits of the host's address: headers to and from it need not carry any of them.
     let host = Context { prefix: HOST_ADDRESS, len: 128 };
-    interface.set_context(1, Some(host)).expect("the plan has room for two contexts");
+    interface.set_context(1, Some(host)).expect("the profile has room for two contexts");
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
     for route in routes.iter().filter(|route| route.node == node) {
         let (prefix, via) = (address_of(route.destination), next(route.next_hop));
@@ -400,8 +226,8 @@ fn wire_to_host(
     scenario: &Scenario,
     wire: &scenario::Wire,
     seed: u64,
-    apps: Vec<Box<dyn App<LabPlan>>>,
-) -> Wire<LabPlan> {
+    apps: Vec<Box<dyn App<LabProfile>>>,
+) -> Wire<LabProfile> {
     let node = u64::from(scenario.host());
     let mut random = stream(seed, node, Purpose::Device);
     let secret = secret(&mut random);
@@ -409,9 +235,9 @@ fn wire_to_host(
     let mut host = Box::new(Node::new(config, Capabilities::NONE));
     let mut interface = host.interface();
     let own = InterfaceAddress { address: HOST_ADDRESS, prefix_len: 64 };
-    interface.add_address(own).expect("the plan has room for an address");
+    interface.add_address(own).expect("the profile has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
-    interface.add_route(everything).expect("the plan has room for a default route");
+    interface.add_route(everything).expect("the profile has room for a default route");
     let config = WireConfig {
         delay: milliseconds(wire.delay_ms),
         loss: wire.loss,
@@ -439,7 +265,7 @@ fn add_default_route(
     scenario: &Scenario,
     node: NodeId,
     routes: &[scenario::Route],
-    stack: &mut Node<LabPlan>,
+    stack: &mut Node<LabProfile>,
 ) {
     let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
     let Some(border) = border.map(|index| index as NodeId) else { return };
@@ -450,7 +276,7 @@ fn add_default_route(
         None => return,
     };
     let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via };
-    stack.interface().add_route(route).expect("the plan has room for a default route");
+    stack.interface().add_route(route).expect("the profile has room for a default route");
 }
 
 /// Builds the network of `scenario` for one run with `seed`.
@@ -509,7 +335,11 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
 
 #[cfg(test)]
 mod tests {
+    use super::transport::connection;
     use super::*;
+    use crate::scenario::polling_every;
+    use kinglet::Polling;
+    use kinglet::tcp::ConnectionConfig;
 
     const SCENARIO: &str = r#"
         [topology]
@@ -534,17 +364,19 @@ mod tests {
     fn what_a_scenario_does_not_say_is_what_a_node_has_by_default() {
         let scenario = Scenario::default();
         let (mac, node) = (mac_of(&scenario, 0), Config::new(1, [0; 8], 1, [1; 16]));
-        assert_eq!(
-            (mac.csma_params, mac.max_frame_retries, mac.retry_delay_max),
-            (node.mac.csma_params, node.mac.max_frame_retries, node.mac.retry_delay_max)
-        );
-        assert_eq!(mac.adaptive_retry_delay, node.mac.adaptive_retry_delay);
-        assert_eq!(scenario.net.relays_yield, node.yields);
-        // The stack leaves the sizes to whoever knows the link and the plan.
+        let own = mac::Config {
+            indirect: mac.indirect,
+            security: mac.security,
+            extended: mac.extended,
+            ..node.mac
+        };
+        assert_eq!((mac, scenario.relays_yield), (own, node.yields));
+        assert_eq!(scenario.polling, node.polling);
+        // The stack leaves the sizes to whoever knows the link and the profile.
         let tcp = connection(&scenario, 0, None, None);
         let ConnectionConfig { mss, send_buffer, receive_buffer, .. } = tcp;
         let default = ConnectionConfig { mss, send_buffer, receive_buffer, ..Default::default() };
-        assert_eq!(format!("{tcp:?}"), format!("{default:?}"));
+        assert_eq!(tcp, default);
     }
 
     #[test]
@@ -556,16 +388,16 @@ mod tests {
         assert!(tcp.pacing && tcp.adaptive_mss && tcp.ecn && !tcp.timestamps && !tcp.link_losses);
         let base = milliseconds(7_500);
         let fixed = Polling::Fixed { base, expecting: milliseconds(80) };
-        assert_eq!(polling_of(&scenario.leaf), fixed);
-        let polling = scenario::Polling::Predictive;
-        let leaf = scenario::Leaf { polling, ..scenario.leaf };
-        assert_eq!(polling_of(&leaf), Polling::Predictive { base });
+        assert_eq!(scenario.polling, fixed);
+        let text = SCENARIO.replace("fixed", "predictive");
+        let scenario = Scenario::from_toml("settings.toml", &text).expect("a scenario");
+        assert_eq!(scenario.polling, Polling::Predictive { base });
     }
 
     #[test]
     fn a_leaf_that_starts_anew_while_it_sends_hears_nothing_of_its_life_before() {
         let mut scenario = Scenario::office();
-        scenario.leaf.sleep_interval_s = 1.0;
+        scenario.polling = polling_every(scenario.polling, Duration::from_secs(1));
         let (mut network, _) = network(&scenario, 1);
         let asks = |network: &Network| network.device(11).node().last_data_request();
         for life in 1..10 {

@@ -1,6 +1,6 @@
 //! What a report draws, without saying how.
 
-use crate::experiment::Row;
+use crate::row::Row;
 use crate::run::{Activity, CwndSample, NodeResult};
 use kinglet_sim::ledger::Cause;
 

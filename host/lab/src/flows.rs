@@ -10,10 +10,11 @@ use crate::apps::sense::{
     Source, TAG, TcpUplink, Uplink,
 };
 use crate::apps::udp::{UdpSender, UdpSink};
-use crate::build::{Ends, Network, Place, address_in, app_at, connection, listen, payload_of};
+use crate::build::place::{Ends, Network, Place, address_in, app_at};
+use crate::build::transport::{connection, listen, payload_of};
 use crate::layout::Format;
-use crate::plan::{CONNECTIONS, LISTENERS, LabPlan, UDP_SOCKETS};
-use crate::run::{FlowResult, Readings};
+use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
+use crate::run::result::{FlowResult, Readings};
 use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
@@ -71,11 +72,11 @@ pub(crate) struct Builder<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) seed: u64,
     /// The applications of each node, the host's last.
-    pub(crate) apps: Vec<Vec<Box<dyn App<LabPlan>>>>,
+    pub(crate) apps: Vec<Vec<Box<dyn App<LabProfile>>>>,
 }
 
 impl Builder<'_> {
-    fn place(&mut self, node: NodeId, app: Box<dyn App<LabPlan>>) -> Place {
+    fn place(&mut self, node: NodeId, app: Box<dyn App<LabProfile>>) -> Place {
         let list = &mut self.apps[node as usize];
         list.push(app);
         Place { node, app: list.len() - 1 }
@@ -84,15 +85,15 @@ impl Builder<'_> {
     /// Both ends of a flow.
     fn pair(
         &mut self,
-        (from, sender): (NodeId, Box<dyn App<LabPlan>>),
-        (to, receiver): (NodeId, Box<dyn App<LabPlan>>),
+        (from, sender): (NodeId, Box<dyn App<LabProfile>>),
+        (to, receiver): (NodeId, Box<dyn App<LabProfile>>),
     ) -> Ends {
         let from = self.place(from, sender);
         Ends { from, to: self.place(to, receiver) }
     }
 
     /// An application that knows no other end.
-    fn alone(&mut self, node: NodeId, app: Box<dyn App<LabPlan>>) -> Ends {
+    fn alone(&mut self, node: NodeId, app: Box<dyn App<LabProfile>>) -> Ends {
         let place = self.place(node, app);
         Ends { from: place, to: place }
     }
@@ -212,7 +213,7 @@ fn carry(
         }
         Carrier::Ideal => {
             // Its datagrams are as long as segments: what TCP's headers have more is padding.
-            let tcp = Format::of(&scenario.mac, scenario.tcp.timestamps).tcp;
+            let tcp = Format::of(&scenario.mac, scenario.tcp.connection.timestamps).tcp;
             let padding = tcp.saturating_sub(UDP_HEADER + TAG);
             let oracle = Oracle::default();
             let window = (config.send_buffer / payload).max(1);
@@ -238,7 +239,7 @@ fn carry(
 /// as many: the segment has a shorter header without timestamps, and the message must not need a
 /// frame more for it.
 fn message(scenario: &Scenario, payload: usize) -> usize {
-    let tcp = Format::of(&scenario.mac, scenario.tcp.timestamps).tcp;
+    let tcp = Format::of(&scenario.mac, scenario.tcp.connection.timestamps).tcp;
     payload.min(payload + tcp - (UDP_HEADER + AROUND).min(payload + tcp))
 }
 

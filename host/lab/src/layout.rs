@@ -2,7 +2,8 @@
 //! behind Table 5, Fig. 4b and every goodput bound.
 
 use crate::radio;
-use crate::scenario::{Mac, RadioProfile};
+use crate::scenario::{RadioProfile, tcplp};
+use kinglet::mac;
 
 /// Octets of the PSDU (IEEE 802.15.4-2015, aMaxPHYPacketSize).
 pub const MAX_PSDU: usize = 127;
@@ -81,15 +82,21 @@ impl Frame {
     }
 }
 
+/// The octets that security takes from a frame: header and integrity code, or their filling.
+fn security_octets(mac: &mac::Config) -> usize {
+    let secured = if mac.security.is_some() { SECURITY } else { 0 };
+    secured + usize::from(mac.reserved_security)
+}
+
 impl Format {
     /// The format of a flow of the lab: short link addresses, and the longest compressed IPv6
     /// header that a hop of its path may need: IPHC's two octets, traffic class (ECN), next
     /// header, hop limit and two octets for each interface identifier (RFC 6282 §3.1), as
     /// [`kinglet_net::path_header_len`] computes it.
-    pub fn of(mac: &Mac, timestamps: bool) -> Self {
+    pub fn of(mac: &mac::Config, timestamps: bool) -> Self {
         Format {
             mac: mac_header(Addresses::Short),
-            security: mac.security_octets(),
+            security: security_octets(mac),
             iphc: 2 + 1 + 1 + 1 + 2 + 2,
             tcp: TCP + if timestamps { TIMESTAMPS } else { 0 },
         }
@@ -97,7 +104,7 @@ impl Format {
 
     /// The same between neighbours, where IPHC derives identifiers, hop limit and traffic class:
     /// two octets and the next header (RFC 6282 §3.1.1).
-    pub fn between_neighbours(mac: &Mac, timestamps: bool) -> Self {
+    pub fn between_neighbours(mac: &mac::Config, timestamps: bool) -> Self {
         Format { iphc: 2 + 1, ..Format::of(mac, timestamps) }
     }
 
@@ -177,10 +184,16 @@ impl Bound {
 /// The bound for segments of `mss` octets: every frame takes what the radio needs for it with mean
 /// backoff on a clear channel, and every `ack_every`-th segment costs an acknowledgement. Nothing
 /// is lost and no processor takes time.
-pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_every: u8) -> Bound {
+pub fn bound(
+    profile: RadioProfile,
+    mac: &mac::Config,
+    format: Format,
+    mss: usize,
+    ack_every: u8,
+) -> Bound {
     let octet_us = 32.0;
     let frames = format.frames(mss);
-    let time = |psdu: usize| radio::frame_us(profile, psdu, mac.min_be);
+    let time = |psdu: usize| radio::frame_us(profile, psdu, mac.csma_params.min_be);
     let on_air: f64 = frames.iter().map(|f| f.psdu() as f64 * octet_us).sum();
     let radio: f64 = frames.iter().map(|f| time(f.psdu())).sum::<f64>() - on_air;
     let octets =
@@ -213,7 +226,7 @@ pub fn bound(profile: RadioProfile, mac: &Mac, format: Format, mss: usize, ack_e
 /// The bound on one hop with TCPlp's frames: AT86RF233, 462 octets per segment, an acknowledgement
 /// for every second one.
 pub fn one_hop_bound() -> Bound {
-    let mac = Mac::tcplp();
+    let mac = tcplp::MAC;
     let format = Format::between_neighbours(&mac, true);
     bound(RadioProfile::At86rf233, &mac, format, DEFAULT_MSS, 2)
 }
@@ -221,6 +234,7 @@ pub fn one_hop_bound() -> Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::MAC;
 
     #[test]
     fn link_headers_span_the_range_of_table_5() {
@@ -231,7 +245,7 @@ mod tests {
     #[test]
     fn frames_carry_exactly_the_payload_and_never_exceed_the_psdu() {
         for security in [0, 10, 21] {
-            let mac = Mac { reserved_security_bytes: security, ..Mac::tcplp() };
+            let mac = mac::Config { reserved_security: security, ..tcplp::MAC };
             let format = Format::of(&mac, true);
             for payload in 0..1_200 {
                 let frames = format.frames(payload);
@@ -243,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_mss_of_n_frames_fills_n_frames_and_one_more_octet_does_not_fit() {
-        let format = Format::of(&Mac::default(), true);
+        let format = Format::of(&MAC, true);
         for frames in 1..=8 {
             let mss = format.mss_for_frames(frames);
             assert_eq!(format.frames(mss).len(), frames);
@@ -253,7 +267,7 @@ mod tests {
 
     #[test]
     fn offsets_of_later_fragments_are_multiples_of_eight() {
-        let format = Format::of(&Mac::default(), true);
+        let format = Format::of(&MAC, true);
         let frames = format.frames(format.mss_for_frames(5));
         let mut offset = IPV6 + format.tcp;
         for frame in &frames[..frames.len() - 1] {
@@ -264,7 +278,7 @@ mod tests {
 
     #[test]
     fn frames_between_neighbours_are_those_of_a_capture() {
-        let format = Format::between_neighbours(&Mac::tcplp(), true);
+        let format = Format::between_neighbours(&tcplp::MAC, true);
         let psdus = |payload| format.frames(payload).iter().map(Frame::psdu).collect::<Vec<_>>();
         assert_eq!(psdus(DEFAULT_MSS), [121, 127, 127, 127, 109]);
         assert_eq!(psdus(0), [53]);
@@ -282,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_the_bound_sum_to_its_time() {
-        let mac = Mac::default();
+        let mac = MAC;
         let format = Format::of(&mac, true);
         let mss = format.mss_for_frames(5);
         let bound = bound(RadioProfile::At86rf233, &mac, format, mss, 2);

@@ -28,11 +28,12 @@ mod flows;
 pub mod layout;
 pub mod markdown;
 pub mod output;
-pub mod plan;
+
+pub mod profile;
 mod radio;
 pub mod report;
+pub mod row;
 pub mod run;
 pub mod scenario;
-mod simulation;
 pub mod stats;
 pub mod tables;

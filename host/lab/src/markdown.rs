@@ -1,8 +1,9 @@
 //! Results as the tables that stand in an experiment's folder.
 
 use crate::claims::Verdict;
-use crate::experiment::{ExperimentResult, Row};
+use crate::experiment::ExperimentResult;
 use crate::output::{short, with_interval};
+use crate::row::Row;
 use std::fmt::Write;
 
 /// The file `results.md` of an experiment: every row, and every claim that it tests. `command`

@@ -1,7 +1,8 @@
 //! Results as JSON, CSV and text tables.
 
 use crate::claims::Verdict;
-use crate::experiment::{ExperimentResult, Row, find};
+use crate::experiment::{ExperimentResult, find};
+use crate::row::Row;
 use serde::Serialize;
 use std::fmt::Write;
 

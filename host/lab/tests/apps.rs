@@ -106,7 +106,7 @@ fn messages_and_datagrams_take_as_many_frames_as_segments() {
             let mut scenario = line(1, 700.0, 0.0);
             scenario.tcp.mss = Mss::Frames(frames);
             // With them a segment's header is as long as a message's.
-            scenario.tcp.timestamps = true;
+            scenario.tcp.connection.timestamps = true;
             scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
             let result = run(&scenario, 1, &Options::default()).expect("it can be run");
             let delivered = result.flows[0].readings.as_ref().map_or(0, |r| r.delivered);
@@ -181,7 +181,7 @@ fn answers_alone_can_be_lost() {
 #[test]
 fn a_client_whose_server_has_started_anew_asks_again() {
     let mut scenario = line(1, 0.0, 0.0);
-    scenario.mac.security = false;
+    scenario.mac.security = None;
     let (server, port) = (FlowKind::HttpServer { node: 1, port: 80 }, 80);
     let (from, to, bytes, pause_ms) = (scenario.host(), 1, 20_000, 100);
     let client = FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open: true };

@@ -1,9 +1,10 @@
 //! The office as a mesh: it forms by itself, heals itself, and carries what is sent through it.
 
+use kinglet::Polling;
 use kinglet::mesh::Mesh;
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
-use kinglet_lab::plan::LabPlan;
+use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario};
 use kinglet_sim::Fault as SimFault;
@@ -19,7 +20,7 @@ const FORGETTING: Duration = Duration::from_secs(280);
 
 fn office() -> Scenario {
     let mut scenario = Scenario::office();
-    scenario.net.routing = Routing::Mesh;
+    scenario.routing = Routing::Mesh;
     for node in &mut scenario.nodes {
         node.parent = None;
     }
@@ -30,7 +31,7 @@ fn short(node: usize) -> u16 {
     node as u16 + 1
 }
 
-fn mesh(network: &Network, node: usize) -> &Mesh<LabPlan> {
+fn mesh(network: &Network, node: usize) -> &Mesh<LabProfile> {
     network.device(node).node().routing().mesh()
 }
 
@@ -90,7 +91,7 @@ fn the_office_forms_by_itself_within_a_minute() {
 #[test]
 fn a_leaf_with_a_parent_by_configuration_has_no_other() {
     let mut scenario = Scenario::office();
-    scenario.net.routing = Routing::Mesh;
+    scenario.routing = Routing::Mesh;
     let (mut network, _) = network(&scenario, 1);
     run_until_connected(&mut network, &Vec::from_iter(0..15), FORMING);
     for leaf in 11..15 {
@@ -149,9 +150,9 @@ fn a_dead_router_is_forgotten_also_if_nobody_sends_anything() {
 fn leaves_and_host_reach_each_other_through_the_mesh() {
     let mut scenario = office();
     scenario.duration_s = 240.0;
-    scenario.mac.retry_delay_ms = 40;
+    scenario.mac.retry_delay_max = Duration::from_millis(40);
     // Who is to be asked has to look for what comes.
-    scenario.leaf.sleep_interval_s = 0.5;
+    scenario.polling = Polling::Predictive { base: Duration::from_millis(500) };
     let host = scenario.host();
     let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
     let down = FlowKind::UdpPeriodic { from: host, to: 12, period_ms: 1_000, payload_bytes: 82 };

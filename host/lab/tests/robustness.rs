@@ -4,6 +4,7 @@
 #[path = "../examples/soak/sleepy.rs"]
 mod sleepy;
 
+use kinglet::time::Duration;
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ const SPACING_M: f64 = 8.0;
 /// that loses, doubles and reorders a fifth of the packets.
 fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
     let mut scenario = Scenario { duration_s, ..Scenario::default() }.on_line(3, SPACING_M);
-    scenario.mac.retry_delay_ms = 40;
+    scenario.mac.retry_delay_max = Duration::from_millis(40);
     scenario.wire = Some(Wire {
         delay_ms: 6,
         loss: 0.2,
@@ -26,7 +27,7 @@ fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
         reorder_delay_ms: 200,
         ..Wire::PERFECT
     });
-    scenario.tcp.ecn = true;
+    scenario.tcp.connection.ecn = true;
     let (mote, host) = (3, scenario.host());
     let (from, to) = if upload { (mote, host) } else { (host, mote) };
     let mut flow = Flow::bulk(from, to);

@@ -7,7 +7,7 @@
 //! is what it was.
 
 use crate::ber::mw_from_dbm;
-use crate::medium::{PathLoss, Position};
+use crate::place::{PathLoss, Position};
 use crate::rng::{Purpose, Stream, stream_seed};
 use std::ops::Range;
 

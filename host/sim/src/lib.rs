@@ -66,18 +66,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod ber;
 mod clock;
 pub mod cpu;
 pub mod energy;
 mod engine;
 mod frame;
-mod host;
 pub mod interference;
 pub mod ledger;
 pub mod medium;
 pub mod observe;
 pub mod pcap;
+pub mod place;
+mod processor;
 pub mod profile;
 mod queue;
 mod radio;
@@ -89,8 +91,9 @@ pub mod timeline;
 pub mod wire;
 pub mod world;
 
+pub use app::App;
 pub use frame::fcs;
 pub use radio::NodeConfig;
-pub use station::{App, Station};
+pub use station::Station;
 pub use wire::{Wire, WireConfig};
 pub use world::{Device, Fault, World};

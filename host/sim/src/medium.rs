@@ -5,25 +5,9 @@
 
 use crate::ber::mw_from_dbm;
 use crate::interference::Interferer;
+pub use crate::place::{PathLoss, Position};
 use crate::profile::NOISE_FLOOR_DBM;
 use crate::rng::{Purpose, Stream, stream_seed};
-
-/// Where a node stands, in metres.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Position {
-    /// East.
-    pub x_m: f64,
-    /// North.
-    pub y_m: f64,
-}
-
-impl Position {
-    /// The distance to `other` in metres.
-    pub fn distance_m(self, other: Position) -> f64 {
-        let (dx, dy) = (self.x_m - other.x_m, self.y_m - other.y_m);
-        libm::sqrt(dx * dx + dy * dy)
-    }
-}
 
 /// How links come about.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,33 +39,6 @@ pub struct MatrixLink {
     pub prr: f64,
     /// Received power in dBm, whatever the output power.
     pub rssi_dbm: f64,
-}
-
-/// Received power = output power - reference loss - 10 n log10(distance / 1 m) - shadowing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PathLoss {
-    /// The exponent n.
-    pub exponent: f64,
-    /// Loss at one metre, in dB.
-    pub reference_loss_db: f64,
-    /// Standard deviation of the shadowing of a link, in dB; drawn once per pair of nodes.
-    pub shadowing_sigma_db: f64,
-}
-
-impl PathLoss {
-    /// 3GPP TR 38.901 indoor hotspot without line of sight, at 2.4 GHz:
-    /// 17.3 + 38.3 log10 d + 24.9 log10 f, sigma 8.03 dB (as used by OTNS2).
-    pub const INDOOR_NLOS: PathLoss =
-        PathLoss { exponent: 3.83, reference_loss_db: 26.77, shadowing_sigma_db: 8.03 };
-    /// 3GPP TR 38.901 indoor hotspot with line of sight, at 2.4 GHz:
-    /// 32.4 + 17.3 log10 d + 20 log10 f, sigma 3 dB (as used by OTNS2).
-    pub const INDOOR_LOS: PathLoss =
-        PathLoss { exponent: 1.73, reference_loss_db: 40.0, shadowing_sigma_db: 3.0 };
-
-    /// Mean loss over `distance_m` metres (at least 1 m), in dB.
-    pub fn mean_loss_db(&self, distance_m: f64) -> f64 {
-        self.reference_loss_db + 10.0 * self.exponent * libm::log10(distance_m.max(1.0))
-    }
 }
 
 /// What happens to frames that overlap at a receiver. Simulators disagree here, so every experiment

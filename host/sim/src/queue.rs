@@ -19,8 +19,8 @@ pub(crate) enum Class {
     Schedule,
     /// A frame starts on the air: after all assessments that end at the same instant.
     AirStart,
-    /// The host CPU finishes a piece of work.
-    Host,
+    /// A node's CPU finishes a piece of work.
+    Processor,
     /// A device's deadline.
     Deadline,
 }
@@ -58,7 +58,7 @@ impl Event {
             3 => Class::Readout,
             4 => Class::Schedule,
             5 => Class::AirStart,
-            6 => Class::Host,
+            6 => Class::Processor,
             _ => Class::Deadline,
         }
     }

@@ -1,6 +1,7 @@
 //! What stands on a node of the network: the firmware's stack, its applications, and on a border
 //! router possibly a wire to a host.
 
+use crate::app::{App, apps_deadline, poll_apps};
 use crate::cpu::Counted;
 use crate::wire::Wire;
 use crate::world::Device;
@@ -11,27 +12,6 @@ use kinglet_time::{Instant, earliest};
 /// Rounds in which stack and applications may hand work to each other at one instant. Applications
 /// that never come to rest are a bug, and this is the fuse.
 const ROUNDS: u32 = 64;
-
-/// An application on a node. Like every layer it is driven: it never blocks, sleeps or reads a
-/// clock.
-pub trait App<P: Profile>: Send {
-    /// Looks at its sockets and does what can be done now. Called when something may have changed;
-    /// must be harmless when nothing has. Returns whether it did something, so that it is asked
-    /// again.
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool;
-
-    /// When it wants to be polled even if nothing happens.
-    fn deadline(&self) -> Option<Instant>;
-
-    /// The CoAP messages that it has counted, received and sent, wrapping: work of the CPU that its
-    /// node knows nothing of.
-    fn messages(&self) -> (u32, u32) {
-        (0, 0)
-    }
-
-    /// Itself, so that whoever runs the simulation can look at its results.
-    fn as_any(&self) -> &dyn core::any::Any;
-}
 
 /// A node's stack with its applications.
 pub struct Station<P: Profile> {
@@ -79,7 +59,7 @@ impl<P: Profile> Station<P> {
     }
 
     /// Lets applications and wire work until nothing changes.
-    pub fn settle(&mut self, now: Instant) {
+    pub fn run_apps(&mut self, now: Instant) {
         for _ in 0..ROUNDS {
             let mut busy = poll_apps(&mut self.apps, now, &mut self.node);
             if let Some(wire) = &mut self.wire {
@@ -92,20 +72,6 @@ impl<P: Profile> Station<P> {
     }
 }
 
-/// Polls every application once; whether any of them did something.
-pub(crate) fn poll_apps<P: Profile>(
-    apps: &mut [Box<dyn App<P>>],
-    now: Instant,
-    node: &mut Node<P>,
-) -> bool {
-    apps.iter_mut().fold(false, |busy, app| app.poll(now, node) | busy)
-}
-
-/// The earliest deadline among applications.
-pub(crate) fn apps_deadline<P: Profile>(apps: &[Box<dyn App<P>>]) -> Option<Instant> {
-    apps.iter().fold(None, |soonest, app| earliest(soonest, app.deadline()))
-}
-
 impl<P: Profile> Device for Station<P> {
     fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
         // The octets on the air are also those that others hear; the stack opens its own.
@@ -115,7 +81,7 @@ impl<P: Profile> Device for Station<P> {
         self.node.handle_radio(now, event, own);
         // Only what was received can change anything for those above the stack.
         if matches!(event, Event::Received { .. }) {
-            self.settle(now);
+            self.run_apps(now);
         }
     }
 
@@ -131,7 +97,7 @@ impl<P: Profile> Device for Station<P> {
     fn handle_deadline(&mut self, now: Instant) {
         // If it is for those above, it is early for the stack: a no-op by contract.
         self.node.handle_deadline(now);
-        self.settle(now);
+        self.run_apps(now);
     }
 
     fn work(&mut self) -> Counted {

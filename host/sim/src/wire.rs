@@ -4,8 +4,8 @@
 //! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of
 //! the stack. The host runs the same stack without a radio.
 
+use crate::app::{App, apps_deadline, poll_apps};
 use crate::rng::Stream;
-use crate::station::{App, apps_deadline, poll_apps};
 use kinglet::wire::Ecn;
 use kinglet::{Node, Profile};
 use kinglet_time::{Duration, Instant, earliest};

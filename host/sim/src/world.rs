@@ -4,10 +4,10 @@ use crate::clock::Clock;
 use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
-use crate::host::{Host, Item, Work};
 use crate::medium::MediumConfig;
 use crate::observe::Trace;
 use crate::pcap::Pcap;
+use crate::processor::{Item, Processor, Work};
 use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig};
 use crate::stats::Counters;
@@ -68,12 +68,18 @@ pub enum Fault {
 struct Slot<D> {
     device: D,
     clock: Clock,
-    /// When the pending deadline event fires; [`NEVER`] without one.
-    armed: u64,
+    /// When the deadline events that are pending fire, the earliest last. One is added only if it
+    /// is earlier than all; those after it stay, and are what the device waits for once it has
+    /// fired.
+    armed: Vec<u64>,
     generation: u32,
+    /// What the device has said of its deadline when it was polled last, by its own clock.
+    deadline: Option<Instant>,
+    /// Whether it has been polled at all.
+    begun: bool,
     last_deadline: u64,
     deadlines_in_a_row: u32,
-    host: Option<Box<Host>>,
+    processor: Option<Box<Processor>>,
     cost: HostCost,
 }
 
@@ -94,13 +100,15 @@ impl<D: Device> World<D> {
     pub fn new(seed: u64, medium: &MediumConfig, nodes: Vec<(NodeConfig, D)>) -> World<D> {
         let configs: Vec<NodeConfig> = nodes.iter().map(|(config, _)| *config).collect();
         let slot = |(config, device): (NodeConfig, D)| Slot {
+            deadline: device.deadline(),
             device,
             clock: Clock::new(config.drift_ppm, config.begin_us),
-            armed: NEVER,
+            armed: Vec::new(),
             generation: 0,
+            begun: false,
             last_deadline: NEVER,
             deadlines_in_a_row: 0,
-            host: Host::new(&config.host),
+            processor: Processor::new(&config.host),
             cost: config.host,
         };
         let mut world = World {
@@ -122,8 +130,7 @@ impl<D: Device> World<D> {
     /// The device of `node` is attended to at `at`, whatever deadline it has.
     fn wake_at(&mut self, node: usize, at: u64) {
         let slot = &mut self.slots[node];
-        slot.armed = at;
-        slot.generation = next_generation(slot.generation);
+        slot.armed.push(at);
         self.core.queue.push(at, Class::Deadline, node as u32, slot.generation);
     }
 
@@ -137,13 +144,26 @@ impl<D: Device> World<D> {
                 clock,
                 armed,
                 generation,
+                deadline: _,
+                begun,
                 last_deadline,
                 deadlines_in_a_row,
-                host,
+                processor,
                 cost,
             } = slot;
             let device = f(device);
-            Slot { device, clock, armed, generation, last_deadline, deadlines_in_a_row, host, cost }
+            Slot {
+                deadline: device.deadline(),
+                device,
+                clock,
+                armed,
+                generation,
+                begun,
+                last_deadline,
+                deadlines_in_a_row,
+                processor,
+                cost,
+            }
         };
         World { core, slots: slots.into_iter().map(slot).collect(), faults, events, seed }
     }
@@ -212,7 +232,7 @@ impl<D: Device> World<D> {
         let node = event.node() as usize;
         match event.class() {
             Class::Deadline => self.on_deadline(node, event.generation()),
-            Class::Host => self.on_host(node, event.generation()),
+            Class::Processor => self.on_processor(node, event.generation()),
             Class::Fault => self.on_fault(node),
             class => self.core.dispatch(class, node, event.generation()),
         }
@@ -236,16 +256,21 @@ impl<D: Device> World<D> {
             Event::Received { .. } => self.core.radios[node].incoming.frame(),
             _ => &[],
         };
-        match &mut slot.host {
+        match &mut slot.processor {
             None => {
                 let local = slot.clock.local(self.core.now);
                 slot.device.handle_radio(local, slot.clock.event(upcall.event), frame);
                 self.pump(node);
             }
-            Some(host) => {
-                match host.push(self.core.now, Item::new(Work::Event(upcall.event), frame)) {
+            Some(processor) => {
+                match processor.push(self.core.now, Item::new(Work::Event(upcall.event), frame)) {
                     Ok(Some(at)) => {
-                        self.core.queue.push(at, Class::Host, node as u32, host.generation);
+                        self.core.queue.push(
+                            at,
+                            Class::Processor,
+                            node as u32,
+                            processor.generation,
+                        );
                     }
                     Ok(None) => {}
                     Err(()) => self.core.counters[node].host_dropped += 1,
@@ -262,7 +287,7 @@ impl<D: Device> World<D> {
             let slot = &mut self.slots[node];
             let Some((command, frame)) = slot.device.poll_radio(local) else { break };
             let command = slot.clock.command(command);
-            if slot.host.is_none() {
+            if slot.processor.is_none() {
                 // A refusal is counted; a device that breaks the contract loses its command.
                 let _ = self.core.submit(node, command, frame);
                 continue;
@@ -273,10 +298,19 @@ impl<D: Device> World<D> {
         }
         self.charge(node);
         let slot = &mut self.slots[node];
-        let due = slot.device.deadline().map_or(NEVER, |at| slot.clock.true_us(at).max(now));
-        // A later deadline than the armed one is found out when that fires: most deadlines move
-        // later all the time, and this way they cost nothing.
-        if due < slot.armed {
+        slot.begun = true;
+        slot.deadline = slot.device.deadline();
+        self.arm(node);
+    }
+
+    /// Sees to it that the deadline of `node` is not missed. A later one than what is armed is
+    /// found out when that fires: most deadlines move later all the time, and this way they cost
+    /// nothing.
+    fn arm(&mut self, node: usize) {
+        let now = self.core.now;
+        let slot = &self.slots[node];
+        let due = slot.deadline.map_or(NEVER, |at| slot.clock.true_us(at).max(now));
+        if due < slot.armed.last().copied().unwrap_or(NEVER) {
             self.wake_at(node, due);
         }
     }
@@ -284,18 +318,25 @@ impl<D: Device> World<D> {
     /// What the device of `node` has counted since the last time takes its time now.
     fn charge(&mut self, node: usize) {
         let slot = &mut self.slots[node];
-        let Some(host) = &mut slot.host else { return };
-        let work = host.new_work(slot.device.work());
+        let Some(processor) = &mut slot.processor else { return };
+        let work = processor.new_work(slot.device.work());
         if work != CpuWork::NONE {
+            self.done(node, work);
+        }
+    }
+
+    /// The device of `node` has done `work` at once, which takes its time now.
+    fn done(&mut self, node: usize, work: CpuWork) {
+        if self.slots[node].processor.is_some() {
             self.queue_work(node, Item::new(Work::Done(work), &[]));
         }
     }
 
     /// Gives the CPU of `node` what is never dropped.
     fn queue_work(&mut self, node: usize, item: Item) {
-        let Some(host) = &mut self.slots[node].host else { return };
-        if let Ok(Some(at)) = host.push(self.core.now, item) {
-            self.core.queue.push(at, Class::Host, node as u32, host.generation);
+        let Some(processor) = &mut self.slots[node].processor else { return };
+        if let Ok(Some(at)) = processor.push(self.core.now, item) {
+            self.core.queue.push(at, Class::Processor, node as u32, processor.generation);
         }
     }
 
@@ -304,46 +345,56 @@ impl<D: Device> World<D> {
         if generation != slot.generation {
             return;
         }
-        slot.armed = NEVER;
-        if let Some(host) = slot.host.as_mut().filter(|host| host.busy()) {
-            host.deadline_waits = true;
+        slot.armed.pop();
+        if let Some(processor) = slot.processor.as_mut().filter(|processor| processor.busy()) {
+            processor.deadline_waits = true;
             return;
         }
-        self.run_deadline(node);
+        let begins = !slot.begun;
+        if self.run_deadline(node) || begins {
+            self.pump(node);
+        } else {
+            // It has moved since it was armed, and nothing has happened to the device.
+            self.arm(node);
+        }
     }
 
-    fn run_deadline(&mut self, node: usize) {
+    /// Lets the device of `node` handle its deadline, if that has passed; whether it has.
+    fn run_deadline(&mut self, node: usize) -> bool {
         let slot = &mut self.slots[node];
         let now = self.core.now;
         let local = slot.clock.local(now);
-        if slot.device.deadline().is_some_and(|at| at <= local) {
-            if slot.last_deadline == now {
-                slot.deadlines_in_a_row += 1;
-                assert!(
-                    slot.deadlines_in_a_row < DEADLINES_IN_A_ROW,
-                    "node {node} has a stale deadline: it stays due at {local:?}"
-                );
-            } else {
-                slot.last_deadline = now;
-                slot.deadlines_in_a_row = 0;
-            }
-            slot.device.handle_deadline(local);
-            let work = CpuWork { wake_ups: 1, ..CpuWork::NONE };
-            self.queue_work(node, Item::new(Work::Done(work), &[]));
+        if slot.deadline.is_none_or(|at| at > local) {
+            return false;
         }
-        self.pump(node);
+        if slot.last_deadline == now {
+            slot.deadlines_in_a_row += 1;
+            assert!(
+                slot.deadlines_in_a_row < DEADLINES_IN_A_ROW,
+                "node {node} has a stale deadline: it stays due at {local:?}"
+            );
+        } else {
+            slot.last_deadline = now;
+            slot.deadlines_in_a_row = 0;
+        }
+        slot.device.handle_deadline(local);
+        let work = CpuWork { wake_ups: 1, ..CpuWork::NONE };
+        self.done(node, work);
+        true
     }
 
-    fn on_host(&mut self, node: usize, generation: u32) {
+    fn on_processor(&mut self, node: usize, generation: u32) {
         let slot = &mut self.slots[node];
-        let Some(host) = slot.host.as_mut().filter(|host| host.generation == generation) else {
+        let Some(processor) =
+            slot.processor.as_mut().filter(|processor| processor.generation == generation)
+        else {
             return;
         };
-        let (done, next) = host.complete(self.core.now);
+        let (done, next) = processor.complete(self.core.now);
         if let Some(at) = next {
-            self.core.queue.push(at, Class::Host, node as u32, generation);
+            self.core.queue.push(at, Class::Processor, node as u32, generation);
         }
-        let deadline = core::mem::take(&mut host.deadline_waits);
+        let deadline = core::mem::take(&mut processor.deadline_waits);
         let Some(done) = done else { return };
         match done.work {
             Work::Event(event) => {
@@ -356,7 +407,12 @@ impl<D: Device> World<D> {
             }
             Work::Done(_) => {}
         }
-        if deadline { self.run_deadline(node) } else { self.pump(node) }
+        if deadline {
+            let slot = &mut self.slots[node];
+            slot.deadline = slot.device.deadline();
+            self.run_deadline(node);
+        }
+        self.pump(node);
     }
 
     /// Lets `fault` happen at `at` (not before now).
@@ -384,10 +440,10 @@ impl<D: Device> World<D> {
         self.core.reset(node);
         let slot = &mut self.slots[node];
         let old = core::mem::replace(&mut slot.device, device);
-        slot.armed = NEVER;
+        slot.armed.clear();
         slot.generation = next_generation(slot.generation);
-        if let Some(host) = &mut slot.host {
-            host.clear();
+        if let Some(processor) = &mut slot.processor {
+            processor.clear();
         }
         self.kick(node);
         old
@@ -415,8 +471,8 @@ impl<D: Device> World<D> {
         let radio = &self.core.radios[node];
         let slot = &self.slots[node];
         let times = radio.meter.until(self.core.now);
-        let done = |host: &Host| (host.active_us, host.work);
-        let active = slot.host.as_deref().map_or((0, CpuWork::NONE), done);
+        let done = |processor: &Processor| (processor.active_us, processor.work);
+        let active = slot.processor.as_deref().map_or((0, CpuWork::NONE), done);
         Energy::new(self.core.now, times, &radio.profile.currents, active, &slot.cost)
     }
 

@@ -6,7 +6,9 @@
 
 mod rules;
 
-use rules::{Repository, Violation, check, compliance, dependencies, exceptions, size, text};
+use rules::{
+    Repository, Violation, check, circles, compliance, dependencies, exceptions, size, text,
+};
 
 #[test]
 fn files_functions_and_lines_are_short() {
@@ -16,6 +18,11 @@ fn files_functions_and_lines_are_short() {
 #[test]
 fn crates_depend_downwards_only() {
     check(&dependencies::direction(&Repository::open()));
+}
+
+#[test]
+fn modules_do_not_import_each_other_in_circles() {
+    check(&circles::violations(&Repository::open()));
 }
 
 #[test]
@@ -70,6 +77,7 @@ fn every_exception_is_still_needed() {
     let repository = Repository::open();
     let mut found: Vec<Violation> = size::violations(&repository);
     found.extend(dependencies::direction(&repository));
+    found.extend(circles::violations(&repository));
     found.extend(dependencies::metadata(&repository));
     found.extend(text::stack_crates(&repository));
     found.extend(text::unsafe_on_the_host(&repository));

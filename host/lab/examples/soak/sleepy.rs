@@ -2,7 +2,9 @@
 //! start anew. When all that is over, everything must work as before, and nothing may be left of
 //! it: no packet in a buffer, no leaf that listens for ever, none that does not ask any more.
 
-use kinglet::mac::RadioUse;
+use kinglet::Polling;
+use kinglet::mac::{Indirect, RadioUse};
+use kinglet::net::{QueueDiscipline, Red};
 use kinglet::tcp::ConnectionError;
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
@@ -12,8 +14,8 @@ use kinglet_lab::apps::sense::ReadingSink;
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network, restart};
 use kinglet_lab::scenario::{
-    Carrier, Csl, Flow, FlowKind, Indirect, NodeId, Polling, Queue, RadioProfile, Routing,
-    Scenario, Sensor,
+    Carrier, Flow, FlowKind, MAC, NodeId, RadioProfile, Routing, SECURITY, Scenario, Sensor, Tcp,
+    base_of, csl_every, polling_every, tcplp,
 };
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
@@ -49,7 +51,7 @@ fn draw(random: &mut Stream) -> Scenario {
     }
     scenario.start_hour = f64::from(random.below(24));
     if coin(random) {
-        scenario.net.routing = Routing::Mesh;
+        scenario.routing = Routing::Mesh;
         if coin(random) {
             scenario.nodes.iter_mut().for_each(|node| node.parent = None);
         }
@@ -59,7 +61,7 @@ fn draw(random: &mut Stream) -> Scenario {
     if coin(random) {
         scenario.radio.profile = RadioProfile::Nrf52840;
         if coin(random) {
-            scenario.leaf.csl = Some(Csl::every(one(random, &[50, 250, 1_000])));
+            scenario.mac.csl = Some(csl_every(one(random, &[50, 250, 1_000])));
         }
     }
     if let Some(wire) = &mut scenario.wire {
@@ -74,29 +76,31 @@ fn draw(random: &mut Stream) -> Scenario {
         (node, None) => LEAVES.contains(&node),
         (_, Some(to)) => LEAVES.contains(&to),
     });
-    let intervals: &[f64] = if called { &[0.25, 1.0, 5.0] } else { &[20.0, 240.0] };
-    scenario.leaf.sleep_interval_s = one(random, intervals);
+    let intervals: &[u64] = if called { &[250, 1_000, 5_000] } else { &[20_000, 240_000] };
+    let base = Duration::from_millis(one(random, intervals));
+    scenario.polling = polling_every(scenario.polling, base);
     scenario
 }
 
 fn settings(scenario: &mut Scenario, random: &mut Stream) {
-    let Scenario { mac, leaf, net, tcp, indirect, .. } = scenario;
-    mac.retry_delay_ms = one(random, &[0, 20, 40]);
+    let Scenario { mac, polling, net, tcp: Tcp { connection, .. }, .. } = scenario;
+    let ms = Duration::from_millis;
+    mac.retry_delay_max = ms(one(random, &[0, 20, 40]));
     mac.adaptive_retry_delay = coin(random);
-    mac.security = coin(random);
+    mac.security = coin(random).then_some(SECURITY);
     mac.max_frame_retries = one(random, &[3, 7]);
-    leaf.polling = one(random, &[Polling::Fixed, Polling::Predictive]);
-    leaf.data_request_timeout_ms = one(random, &[20, 100]);
-    let all = [Indirect::default(), Indirect::tcplp(), Indirect::openthread()];
-    *indirect = one(random, &all);
-    net.queue = one(random, &[Queue::TailDrop, Queue::Red]);
-    net.queue_packets = one(random, &[4, 10]);
-    tcp.pacing = coin(random);
-    tcp.ecn = coin(random);
-    tcp.timestamps = coin(random);
-    tcp.link_losses = coin(random);
-    tcp.adaptive_segments = coin(random);
-    (tcp.ack_every, tcp.ack_delay_ms) = one(random, &[(1, 0), (2, 100), (4, 400)]);
+    *polling = one(random, &[Polling::TCPLP, Polling::DEFAULT]);
+    mac.data_request_timeout = ms(one(random, &[20, 100]));
+    mac.indirect = one(random, &[MAC.indirect, tcplp::INDIRECT, Indirect::DEFAULT]);
+    net.queue = one(random, &[QueueDiscipline::TailDrop, QueueDiscipline::Red(Red::DEFAULT)]);
+    net.queue_limit = one(random, &[4, 10]);
+    connection.pacing = coin(random);
+    connection.ecn = coin(random);
+    connection.timestamps = coin(random);
+    connection.link_losses = coin(random);
+    connection.adaptive_mss = coin(random);
+    let (every, delay) = one(random, &[(1, 0), (2, 100), (4, 400)]);
+    (connection.ack_every, connection.delayed_ack) = (every, ms(delay));
 }
 
 /// Something on three of the leaves; the fourth one has only to sleep.
@@ -166,7 +170,7 @@ fn trouble(
         match random.below(4) {
             // Who restarts must know its last frame counter if frames are secured, which no
             // scenario says.
-            0 if !scenario.mac.security => restarts.push((from, random.below(nodes))),
+            0 if scenario.mac.security.is_none() => restarts.push((from, random.below(nodes))),
             0 | 1 => {
                 let (a, b) = (random.below(nodes) as usize, random.below(nodes) as usize);
                 network.schedule_fault(from, Fault::LinkLoss { from: a, to: b, loss: 0.7 });
@@ -315,7 +319,7 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
         let kept = least.iter().filter(|(_, least)| *least > 0);
         wrong.extend(kept.map(|(what, least)| format!("node {node} keeps {least} {what}")));
     }
-    let interval = Duration::from_micros((scenario.leaf.sleep_interval_s * 1e6) as u64);
+    let interval = base_of(scenario.polling);
     // A parent that does not answer is asked again within seconds.
     if watch.longest_silence > interval + Duration::from_secs(15) {
         wrong.push(format!("a leaf has not asked for {:?}", watch.longest_silence));

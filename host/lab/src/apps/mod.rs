@@ -25,26 +25,43 @@ fn digest_line(total: u64, hash: &mut Sha256) -> String {
 /// Octet `at` of the stream that bulk transfers carry. Its period of 251 octets, a prime, divides
 /// no segment, frame or buffer size, so data in the wrong place does not look right.
 pub fn pattern(at: u64) -> u8 {
-    (at % 251) as u8
+    (at % PERIOD as u64) as u8
+}
+
+/// Octets after which the stream begins again.
+const PERIOD: usize = 251;
+/// Octets that are written or compared at a time.
+const STRETCH: usize = 1_024;
+
+/// The stream from its beginning on: a stretch that begins anywhere in the first period is in it.
+static STREAM: [u8; PERIOD + STRETCH] = {
+    let mut stream = [0; PERIOD + STRETCH];
+    let mut at = 0;
+    while at < stream.len() {
+        stream[at] = (at % PERIOD) as u8;
+        at += 1;
+    }
+    stream
+};
+
+/// `len` octets of the stream from octet `at` on, [`STRETCH`] at most.
+fn stretch(at: u64, len: usize) -> &'static [u8] {
+    let begin = (at % PERIOD as u64) as usize;
+    &STREAM[begin..begin + len]
 }
 
 /// Fills `out` with the stream from octet `at` on.
 pub fn fill(at: u64, out: &mut [u8]) {
-    let mut value = pattern(at);
-    for octet in out {
-        *octet = value;
-        value = if value == 250 { 0 } else { value + 1 };
+    for (number, out) in out.chunks_mut(STRETCH).enumerate() {
+        out.copy_from_slice(stretch(at + (number * STRETCH) as u64, out.len()));
     }
 }
 
 /// Whether `octets` are what the stream holds from octet `at` on.
 pub fn is_intact(at: u64, octets: &[u8]) -> bool {
-    let mut value = pattern(at);
-    octets.iter().all(|octet| {
-        let right = *octet == value;
-        value = if value == 250 { 0 } else { value + 1 };
-        right
-    })
+    let mut stretches = octets.chunks(STRETCH).enumerate();
+    stretches
+        .all(|(number, octets)| octets == stretch(at + (number * STRETCH) as u64, octets.len()))
 }
 
 #[cfg(test)]
@@ -53,10 +70,10 @@ mod tests {
 
     #[test]
     fn a_shifted_stream_is_noticed() {
-        let mut octets = [0; 600];
+        let mut octets = [0; 3_000];
         fill(1_000, &mut octets);
         assert!(is_intact(1_000, &octets));
         assert!(!is_intact(1_001, &octets));
-        assert!((0..600).all(|i| octets[i as usize] == pattern(1_000 + i)));
+        assert!((0..3_000).all(|i| octets[i as usize] == pattern(1_000 + i)));
     }
 }

@@ -1,8 +1,7 @@
 //! Tests of what is asked of the simulated air itself.
 
-use super::tests_of::{Test, found};
-use super::{Finding, Table};
-use crate::experiment::Row;
+use super::{Finding, Table, Test, found};
+use crate::row::Row;
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {

@@ -1,9 +1,8 @@
 //! Tests of the claims of TCPlp §4.2 and §8: radios that do not always listen, and flows that
 //! share the air.
 
-use super::tests_of::{Test, found};
-use super::{Finding, Table, requests};
-use crate::experiment::Row;
+use super::{Finding, Table, Test, found, requests};
+use crate::row::Row;
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {

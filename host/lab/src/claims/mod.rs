@@ -8,7 +8,8 @@ mod requests;
 mod sharing;
 mod tests_of;
 
-use crate::experiment::{ExperimentResult, Results, Row};
+use crate::experiment::{ExperimentResult, Results};
+use crate::row::Row;
 use serde::{Deserialize, Serialize};
 
 /// A statement of a paper.
@@ -98,6 +99,13 @@ struct Finding {
     ours: f64,
     holds: bool,
     compared: String,
+}
+
+/// A test of a claim; `None` without the results that it needs.
+type Test = fn(&Table<'_>) -> Option<Finding>;
+
+fn found(ours: f64, holds: bool, compared: String) -> Option<Finding> {
+    Some(Finding { ours, holds, compared })
 }
 
 /// Tests every claim whose experiment is among `results`.

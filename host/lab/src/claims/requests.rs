@@ -1,7 +1,6 @@
 //! Tests of the claims of TCPlp §8.1: pages from a node that sleeps.
 
-use super::tests_of::{Test, found};
-use super::{Finding, Table};
+use super::{Finding, Table, Test, found};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {

@@ -1,7 +1,6 @@
 //! Tests of what flows leave to each other, and of sensors under load.
 
-use super::tests_of::{Test, found};
-use super::{Finding, Table};
+use super::{Finding, Table, Test, found};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {

@@ -1,8 +1,6 @@
 //! One test per claim. Thresholds are the reference list's suggestions, not tuned to our results.
 
-use super::{Finding, Table, air, low_power};
-
-pub(super) type Test = fn(&Table<'_>) -> Option<Finding>;
+use super::{Finding, Table, Test, air, found, low_power};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -40,10 +38,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.adaptive-delay" => adaptive_delay,
         _ => return air::test_of(id).or_else(|| low_power::test_of(id)),
     })
-}
-
-pub(super) fn found(ours: f64, holds: bool, compared: String) -> Option<Finding> {
-    Some(Finding { ours, holds, compared })
 }
 
 fn links(t: &Table<'_>) -> Option<Finding> {
@@ -289,7 +283,7 @@ fn hops_share(t: &Table<'_>) -> Option<Finding> {
 
 fn channel_bound(t: &Table<'_>) -> Option<Finding> {
     let bound = t.mean("hops=1 no-pauses", "bound")?;
-    let share = |r: &crate::experiment::Row| r.mean / (bound / r.x.min(3.0)) * 100.0;
+    let share = |r: &crate::row::Row| r.mean / (bound / r.x.min(3.0)) * 100.0;
     let most = t.all("goodput").map(share).fold(0.0, f64::max);
     found(most, most <= 100.0, format!("largest share of {bound:.1} kb/s / min(h, 3), all rows"))
 }

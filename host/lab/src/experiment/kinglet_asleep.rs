@@ -3,7 +3,9 @@
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
-use crate::scenario::{Buffer, Flow, Polling, Role, Scenario};
+use crate::scenario::{Buffer, Flow, Role, Scenario, polling_every};
+use kinglet::Polling;
+use kinglet::time::Duration;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-asleep",
@@ -64,10 +66,11 @@ fn pair(
     direction: &'static str,
     (hops, window, sleep_ms): (u32, u16, u32),
 ) -> [Point; 2] {
-    [("due", Polling::Predictive), ("fixed", Polling::Fixed)].map(|(way, polling)| {
+    let base = Duration::from_millis(sleep_ms.into());
+    let fixed = polling_every(Polling::TCPLP, base);
+    [("due", Polling::Predictive { base }), ("fixed", fixed)].map(|(way, polling)| {
         let mut scenario = asleep(effort, hops, window, sleep_ms);
-        scenario.leaf.polling = polling;
-        scenario.leaf.expecting_ms = 100;
+        scenario.polling = polling;
         let down = direction == "down";
         scenario.flows = vec![if down { Flow::bulk(0, hops) } else { Flow::bulk(hops, 0) }];
         Point {
@@ -88,12 +91,10 @@ fn pair(
 
 fn asleep(effort: Effort, hops: u32, window: u16, sleep_ms: u32) -> Scenario {
     let mut scenario = line_scenario(effort, hops, 40).as_kinglet();
-    let sleep_s = f64::from(sleep_ms) / 1e3;
-    scenario.duration_s = 60.0 + sleep_s;
+    scenario.duration_s = 60.0 + f64::from(sleep_ms) / 1e3;
     if let Some(last) = scenario.nodes.last_mut() {
         last.role = Role::Leaf;
     }
-    scenario.leaf.sleep_interval_s = sleep_s;
     scenario.tcp.send_buffer = Buffer::Segments(window);
     scenario.tcp.receive_buffer = Buffer::Segments(window);
     scenario

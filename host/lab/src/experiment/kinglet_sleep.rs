@@ -4,8 +4,11 @@ use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
 use crate::apps::coap::{Method, PORT};
 use crate::chart::{Figure, Lines, Series, Style, ledger};
 use crate::scenario::{
-    Carrier, Csl, Flow, FlowKind, Leaf, Polling, RadioProfile, Scenario, Sensor,
+    Carrier, Flow, FlowKind, RadioProfile, Scenario, Sensor, csl_every, polling_every,
 };
+use kinglet::Polling;
+use kinglet::mac::Csl;
+use kinglet::time::Duration;
 use kinglet_coap::Rto;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -41,9 +44,10 @@ const METRICS: &[Metric] = &[
 /// The longest times for which a leaf cannot be reached, in milliseconds.
 const INTERVALS_MS: [u32; 4] = [250, 500, 1_000, 2_000];
 /// What nobody expects is asked for after this, in seconds (TCPlp §8.2).
-const BASE_S: f64 = 240.0;
+const BASE_S: u32 = 240;
+const BASE: Duration = Duration::from_secs(BASE_S as u64);
 /// With this between data requests, in milliseconds, whatever is expected comes at a sample.
-const NEVER_MS: u32 = 60_000;
+const NEVER: Duration = Duration::from_secs(60);
 /// Neighbours, three hops from the border router: numbers 12 and 13 of the paper.
 const SERVER: u32 = 11;
 const SENSOR: u32 = 12;
@@ -69,16 +73,15 @@ impl Way {
         }
     }
 
-    /// That it can be reached after this time.
-    fn within(self, ms: u32) -> Leaf {
-        let sleep_interval_s = f64::from(ms) / 1e3;
-        let predictive = Leaf { sleep_interval_s: BASE_S, ..Leaf::default() };
-        let csl = Some(Csl::every(ms));
+    /// That it can be reached after this time: when it asks, and how it samples the channel.
+    fn within(self, ms: u32) -> (Polling, Option<Csl>) {
+        let interval = Duration::from_millis(ms.into());
+        let csl = Some(csl_every(ms));
         match self {
-            Way::Fixed => Leaf { sleep_interval_s, ..Leaf::tcplp() },
-            Way::Predictive => Leaf { sleep_interval_s, ..predictive },
-            Way::Csl => Leaf { polling: Polling::Fixed, expecting_ms: NEVER_MS, csl, ..predictive },
-            Way::Both => Leaf { csl, ..predictive },
+            Way::Fixed => (polling_every(Polling::TCPLP, interval), None),
+            Way::Predictive => (Polling::Predictive { base: interval }, None),
+            Way::Csl => (Polling::Fixed { base: BASE, expecting: NEVER }, csl),
+            Way::Both => (Polling::Predictive { base: BASE }, csl),
         }
     }
 }
@@ -107,12 +110,12 @@ fn plan(effort: Effort) -> Vec<Point> {
     }
     for way in [Way::Fixed, Way::Predictive] {
         let label = format!("way={} unasked", way.name());
-        let scenario = office(effort, &label, way.within((BASE_S * 1e3) as u32));
+        let scenario = office(effort, &label, way.within(BASE_S * 1_000));
         let metrics = &METRICS[1..];
         points.push(Point {
             label,
             series: "unasked",
-            x: BASE_S,
+            x: f64::from(BASE_S),
             scenario,
             metrics,
             timeline_s: None,
@@ -122,7 +125,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 /// The office at night with a sensor.
-fn office(effort: Effort, name: &str, leaf: Leaf) -> Scenario {
+fn office(effort: Effort, name: &str, (polling, csl): (Polling, Option<Csl>)) -> Scenario {
     let mut scenario = Scenario::office();
     scenario.name = name.to_owned();
     scenario.duration_s = match effort {
@@ -131,7 +134,8 @@ fn office(effort: Effort, name: &str, leaf: Leaf) -> Scenario {
     };
     scenario.radio.profile = RadioProfile::Nrf52840;
     scenario.radio.drift_ppm = 20;
-    scenario.leaf = leaf;
+    scenario.polling = polling;
+    scenario.mac.csl = csl;
     let sensor = Sensor::new(SENSOR, scenario.host(), Carrier::Tcp);
     scenario.flows = vec![Flow { start_s: 1.0, kind: FlowKind::Anemometer(sensor) }];
     scenario

@@ -43,9 +43,10 @@ pub use metric::Metric;
 pub use runner::{Config, LabError, Outcome, Results, run};
 
 use crate::chart::Figure;
+use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::Scenario;
-use serde::Serialize;
+use crate::scenario::{Scenario, tcplp};
+use kinglet::time::Duration;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,30 +129,6 @@ pub struct Point {
     pub metrics: &'static [Metric],
     /// Record radio activity between these instants (seconds) with the first seed.
     pub timeline_s: Option<(f64, f64)>,
-}
-
-/// One line of the results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
-    /// The point's label.
-    pub label: String,
-    /// The abscissa.
-    pub x: f64,
-    /// What was measured or computed.
-    pub metric: String,
-    /// Its unit.
-    pub unit: String,
-    /// Mean over seeds, or the computed value.
-    pub mean: f64,
-    /// Half-width of the 95 % interval; null with one seed or for computed values.
-    pub ci95: Option<f64>,
-    /// A bound that cannot be exceeded, or the ideal.
-    pub bound: Option<f64>,
-    /// What the paper gives.
-    pub paper: Option<f64>,
-    /// The curve it belongs to.
-    #[serde(skip)]
-    pub series: &'static str,
 }
 
 /// The rows of an experiment while they are completed.
@@ -270,7 +247,8 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
         Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M).as_tcplp();
     scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
     scenario.duration_s = effort.seconds();
-    scenario.mac = crate::scenario::Mac { retry_delay_ms, ..crate::scenario::Mac::tcplp() };
+    scenario.mac = tcplp::MAC;
+    scenario.mac.retry_delay_max = Duration::from_millis(retry_delay_ms.into());
     scenario.tcp.mss = crate::scenario::Mss::Bytes(462);
     scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];
     scenario

@@ -4,7 +4,9 @@
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
 use crate::radio::frame_us;
-use crate::scenario::{Carrier, Cca, Csma, HostCost, RadioProfile, Scenario};
+use crate::scenario::{Carrier, Cca, HostCost, RadioProfile, Scenario};
+use kinglet::mac::Csma;
+use kinglet::time::Duration;
 use kinglet_sim::ledger::Cause;
 
 /// A quiet and a busy hour of the day.
@@ -21,9 +23,13 @@ const CHANGES: [(&str, Change); 8] = [
     // The radio does the backoffs of leaves: an earlier `platform_radio.c` of the authors' RIOT.
     (" csma=hardware", |scenario| scenario.mac.csma = Csma::Hardware),
     // `kDataPollTimeout` in the `mac.hpp` of their OpenThread. §8.2.3 says that it was decreased.
-    (" data_request_timeout_ms=300", |scenario| scenario.leaf.data_request_timeout_ms = 300),
+    (" data_request_timeout_ms=300", |scenario| {
+        scenario.mac.data_request_timeout = Duration::from_millis(300);
+    }),
     // Their `platform_radio.c` has the two bounds the wrong way round.
-    (" indirect_delay_ms=40", |scenario| scenario.indirect.retry_delay_ms = 40),
+    (" indirect_delay_ms=40", |scenario| {
+        scenario.mac.indirect.retry_delay_max = Duration::from_millis(40);
+    }),
     // Time per frame that the paper's goodput leaves beside its bound (§6.3).
     (" cpu=fitted", |scenario| scenario.radio.host_cost = HostCost::FittedTcplp),
     (" cpu=none", |scenario| scenario.radio.host_cost = HostCost::Micros(0)),

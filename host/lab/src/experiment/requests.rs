@@ -2,7 +2,9 @@
 
 use super::{Effort, Metric};
 use crate::apps::coap::{Method, PORT};
-use crate::scenario::{Flow, FlowKind, Leaf, NodeId, Polling, Role, Scenario};
+use crate::scenario::{Flow, FlowKind, NodeId, Role, Scenario, polling_every};
+use kinglet::Polling;
+use kinglet::time::Duration;
 use kinglet_coap::Rto;
 
 /// The leaf that serves: number 12 of the paper, three hops from the border router.
@@ -86,8 +88,8 @@ pub(super) fn scenario(
 /// Gives a leaf that is to be asked its link.
 pub(super) fn serve(scenario: &mut Scenario, server: NodeId, link: Link) {
     // TCPlp's port (`tcp_timer.h`), and CoAP's first timeout: longer than the server sleeps.
-    scenario.tcp.initial_rto_ms = FIRST_TIMEOUT_MS;
-    scenario.leaf = leaf(link);
+    scenario.tcp.connection.rto_initial = Duration::from_millis(FIRST_TIMEOUT_MS.into());
+    scenario.polling = polling(link);
     if link == Link::AlwaysOn {
         stay_awake(scenario, server);
     }
@@ -133,13 +135,12 @@ pub(super) fn flows(
     [client, server].map(|kind| Flow { start_s: 1.0, kind }).into()
 }
 
-fn leaf(link: Link) -> Leaf {
-    let (interval_ms, polling, expecting_ms) = match link {
-        Link::AlwaysOn => return Leaf::tcplp(),
-        Link::Sleep(interval) => (interval, Polling::Fixed, interval),
-        Link::Adaptive(interval) => (interval, Polling::Fixed, 100),
-        Link::Predictive(interval) => (interval, Polling::Predictive, 100),
-    };
-    let sleep_interval_s = f64::from(interval_ms) / 1e3;
-    Leaf { sleep_interval_s, polling, expecting_ms, ..Leaf::tcplp() }
+fn polling(link: Link) -> Polling {
+    let ms = |ms: u32| Duration::from_millis(ms.into());
+    match link {
+        Link::AlwaysOn => Polling::TCPLP,
+        Link::Sleep(interval) => Polling::Fixed { base: ms(interval), expecting: ms(interval) },
+        Link::Adaptive(interval) => polling_every(Polling::TCPLP, ms(interval)),
+        Link::Predictive(interval) => Polling::Predictive { base: ms(interval) },
+    }
 }

@@ -4,7 +4,7 @@ use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scen
 use crate::chart::{Bars, Figure};
 use crate::layout::one_hop_bound;
 use crate::radio;
-use crate::scenario::{HostCost, Mac, RadioProfile};
+use crate::scenario::{HostCost, MAC, RadioProfile};
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -62,7 +62,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 /// What the paper's 7.2 ms per frame of 127 octets (§6.3) have beyond our radio profile: driver
 /// software between the parts, in microseconds.
 fn driver_us() -> f64 {
-    7_200.0 - radio::frame_us(RadioProfile::At86rf233, 127, Mac::default().min_be)
+    7_200.0 - radio::frame_us(RadioProfile::At86rf233, 127, MAC.csma_params.min_be)
 }
 
 fn refine(rows: &mut Rows) {

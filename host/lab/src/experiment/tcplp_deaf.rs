@@ -3,7 +3,8 @@
 use super::tcplp_selfclock::asleep;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
-use crate::scenario::{Csma, Flow, FlowKind, Scenario};
+use crate::scenario::{Flow, FlowKind, Scenario};
+use kinglet::mac::Csma;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-deaf",

@@ -3,7 +3,8 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::apps::sense::LEN;
 use crate::chart::{Figure, curves};
-use crate::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Queue, Scenario, Sensor};
+use crate::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor};
+use kinglet::net::{QueueDiscipline, Red};
 use kinglet_coap::Rto;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -74,9 +75,9 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
         Effort::Quick => 120.0,
         Effort::Full => 200.0,
     };
-    scenario.net.queue = Queue::Red;
+    scenario.net.queue = QueueDiscipline::Red(Red::DEFAULT);
     scenario.tcp.mss = Mss::Frames(3);
-    scenario.tcp.ecn = true;
+    scenario.tcp.connection.ecn = true;
     let to = scenario.host();
     let kind = |from| {
         let sensor = Sensor { period_ms, batch: 1, ..Sensor::new(from, to, carrier) };

@@ -3,7 +3,7 @@
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::{Bars, Figure, curves};
 use crate::radio;
-use crate::scenario::{Mac, RadioProfile};
+use crate::scenario::{MAC, RadioProfile};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-frame-time",
@@ -29,7 +29,7 @@ const RADIOS: [(RadioProfile, &str); 2] =
     [(RadioProfile::At86rf233, ""), (RadioProfile::Nrf52840, " radio=nrf52840")];
 
 fn refine(rows: &mut Rows) {
-    let min_be = Mac::default().min_be;
+    let min_be = MAC.csma_params.min_be;
     for (profile, suffix) in RADIOS {
         let series = if suffix.is_empty() { "AT86RF233" } else { "nRF52840" };
         let parts = radio::parts(profile, 127, min_be);

@@ -74,7 +74,7 @@ fn refine(rows: &mut Rows) {
             rows.compute(&label, "Table 5", x, ("header_max", "B"), high).paper = Some(paper.1);
         }
     }
-    let mac = crate::scenario::Mac::tcplp();
+    let mac = crate::scenario::tcplp::MAC;
     let format = crate::layout::Format::of(&mac, true);
     let frame = format.frames(format.mss_for_frames(1));
     let headers: usize = frame.iter().map(|f| f.l3 + f.l4).sum();

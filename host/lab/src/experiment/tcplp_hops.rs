@@ -4,7 +4,7 @@ use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scen
 use crate::chart::{Figure, curves};
 use crate::layout::one_hop_bound;
 use crate::radio;
-use crate::scenario::{Buffer, Cca, Mac, Overlap, Propagation, RadioProfile};
+use crate::scenario::{Buffer, Cca, MAC, Overlap, Propagation, RadioProfile};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-hops",
@@ -112,7 +112,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn refine(rows: &mut Rows) {
     let whole = one_hop_bound();
-    let parts = radio::parts(RadioProfile::At86rf233, 127, Mac::default().min_be);
+    let parts = radio::parts(RadioProfile::At86rf233, 127, MAC.csma_params.min_be);
     // All of this others can use: nothing of it is on the air.
     let pauses = parts.backoff + parts.spacing + parts.load + parts.state_change;
     let channel = whole.kbps_with_extra_us(-(pauses.as_micros() as f64));

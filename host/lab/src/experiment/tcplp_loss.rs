@@ -73,7 +73,7 @@ fn causes(effort: Effort) -> Vec<Point> {
     let point = |(carrier, sack, answers)| {
         let mut scenario = office(Settings::Paper, 5, [carrier; 4], 64);
         scenario.duration_s = seconds(effort);
-        scenario.tcp.sack = sack;
+        scenario.tcp.connection.sack = sack;
         if let Some(wire) = &mut scenario.wire {
             wire.loss = 0.21;
             wire.loss_to_mesh = if answers { None } else { Some(0.0) };

@@ -3,7 +3,7 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
 use crate::layout::{Format, bound};
-use crate::scenario::{Flow, Mac, Mss, RadioProfile};
+use crate::scenario::{Flow, Mss, RadioProfile, tcplp};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-mss",
@@ -57,7 +57,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 fn refine(rows: &mut Rows) {
-    let mac = Mac::tcplp();
+    let mac = tcplp::MAC;
     let format = Format::between_neighbours(&mac, true);
     rows.bound("goodput", |row| {
         // A segment is as long as fits on any hop; between neighbours its headers are shorter.

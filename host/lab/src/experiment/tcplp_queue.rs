@@ -3,7 +3,8 @@
 use super::sense::{COAP, Settings, TCP, bars, metrics, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
-use crate::scenario::{Carrier, Indirect};
+use crate::scenario::{Carrier, tcplp};
+use kinglet::mac::Indirect;
 use kinglet_sim::ledger::Cause;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -30,17 +31,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const BUSY: f64 = 11.0;
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let stock = Indirect::openthread();
+    let stock = Indirect::DEFAULT;
     let variants = [
         ("stock", stock),
         ("preempt", Indirect { preempt: true, ..stock }),
-        ("retries", Indirect { preempt: false, ..Indirect::tcplp() }),
-        ("both", Indirect::tcplp()),
+        ("retries", Indirect { preempt: false, ..tcplp::INDIRECT }),
+        ("both", tcplp::INDIRECT),
     ];
     let mut points = Vec::new();
     for (x, (name, indirect)) in variants.into_iter().enumerate() {
         let mut scenario = office(Settings::Paper, 3, [TCP, COAP, COAP, TCP], 64).by_day();
-        scenario.indirect = indirect;
+        scenario.mac.indirect = indirect;
         scenario.start_hour = BUSY;
         scenario.duration_s = match effort {
             Effort::Quick => 600.0,

@@ -4,9 +4,10 @@ use super::tcplp_flows::event;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
 use crate::scenario::{
-    Buffer, Carrier, Cca, Flow, FlowKind, Mac, NodeId, NodePlace, Queue, Role, Scenario, Sensor,
-    Wire,
+    Buffer, Carrier, Cca, Flow, FlowKind, NodeId, NodePlace, Role, Scenario, Sensor, Wire, tcplp,
 };
+use kinglet::net::{QueueDiscipline, Red};
+use kinglet::time::Duration;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-red",
@@ -40,10 +41,13 @@ const METRICS: &[Metric] = &[
     Metric::FramesFailed,
 ];
 /// Series, its name in labels, queue of relays, ECN.
-const QUEUES: [(&str, &str, Queue, bool); 3] = [
-    ("tail drop", "tail-drop", Queue::TailDrop, false),
-    ("RED", "red", Queue::Red, false),
-    ("RED with ECN", "red-ecn", Queue::Red, true),
+/// Random early detection as the stack has it.
+const RED: QueueDiscipline = QueueDiscipline::Red(Red::DEFAULT);
+
+const QUEUES: [(&str, &str, QueueDiscipline, bool); 3] = [
+    ("tail drop", "tail-drop", QueueDiscipline::TailDrop, false),
+    ("RED", "red", RED, false),
+    ("RED with ECN", "red-ecn", RED, true),
 ];
 const DELAYS_MS: [u32; 3] = [0, 40, 80];
 /// Send and receive buffers in segments, besides the four of all other points.
@@ -65,12 +69,12 @@ fn plan(effort: Effort) -> Vec<Point> {
         let of = |scenario| with_queue(scenario, queue, ecn);
         for d in DELAYS_MS.into_iter().filter(|d| full && name != "red" || *d == 40) {
             let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS);
-            scenario.mac.retry_delay_ms = d;
+            scenario.mac.retry_delay_max = Duration::from_millis(d.into());
             points.push(point(format!("queue={name} d_ms={d}"), series, d, of(scenario)));
         }
         for packets in ROOM.into_iter().filter(|packets| full || *packets == 10) {
             let mut scenario = around_one_relay(effort);
-            scenario.net.queue_packets = packets;
+            scenario.net.queue_limit = packets;
             let label = format!("queue={name} relay=one packets={packets}");
             points.push(point(label, "one relay", packets.into(), of(scenario)));
         }
@@ -91,12 +95,12 @@ fn plan(effort: Effort) -> Vec<Point> {
             points.push(point(label, "attempts", retries.into(), scenario));
         }
         let mut scenario = event(effort, Carrier::Tcp, PERIOD_MS).as_kinglet();
-        scenario.mac.max_frame_retries = Mac::tcplp().max_frame_retries;
+        scenario.mac.max_frame_retries = tcplp::MAC.max_frame_retries;
         points.push(point("kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
     }
     let ours = event(effort, Carrier::Tcp, PERIOD_MS).as_kinglet();
     points.push(point("kinglet".to_owned(), "Kinglet", 15, ours.clone()));
-    let red = with_queue(ours.clone(), Queue::Red, true);
+    let red = with_queue(ours.clone(), RED, true);
     points.push(point("kinglet queue=red-ecn".to_owned(), "Kinglet", 15, red));
     // The part senses energy from -80 dBm on, which the next but one room does not reach.
     let paper = event(effort, Carrier::Tcp, PERIOD_MS);
@@ -114,9 +118,9 @@ fn point(label: String, series: &'static str, x: u32, scenario: Scenario) -> Poi
     Point { label, series, x: f64::from(x), scenario, metrics: METRICS, timeline_s: None }
 }
 
-fn with_queue(mut scenario: Scenario, queue: Queue, ecn: bool) -> Scenario {
+fn with_queue(mut scenario: Scenario, queue: QueueDiscipline, ecn: bool) -> Scenario {
     scenario.net.queue = queue;
-    scenario.tcp.ecn = ecn;
+    scenario.tcp.connection.ecn = ecn;
     scenario
 }
 

@@ -2,7 +2,9 @@
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
-use crate::scenario::{Flow, Indirect, Leaf, Polling, Role, Scenario};
+use crate::scenario::{Flow, Role, Scenario, polling_every, tcplp};
+use kinglet::Polling;
+use kinglet::time::Duration;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-selfclock",
@@ -30,11 +32,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const METRICS: &[Metric] = &[Metric::Rtt, Metric::Goodput, Metric::Timeouts, Metric::Mss];
 /// From one data request to the next, in milliseconds. A round trip without sleep takes 0.2 s.
 const SLEEPS_MS: [u32; 4] = [500, 1_000, 2_000, 4_000];
-/// Series, label suffix, interval while something is expected (if not the same), how to poll.
-const WAYS: [(&str, &str, Option<u32>, Polling); 3] = [
-    ("fixed", "", None, Polling::Fixed),
-    ("adaptive", " adaptive", Some(100), Polling::Fixed),
-    ("predictive", " predictive", None, Polling::Predictive),
+/// How to poll at such an interval.
+type Way = fn(Duration) -> Polling;
+/// Series, label suffix, and that.
+const WAYS: [(&str, &str, Way); 3] = [
+    ("fixed", "", |base| Polling::Fixed { base, expecting: base }),
+    ("adaptive", " adaptive", |base| polling_every(Polling::TCPLP, base)),
+    ("predictive", " predictive", |base| Polling::Predictive { base }),
 ];
 /// Segments of a window, and their octets: those of the scenario.
 const WINDOW: f64 = 4.0 * 462.0;
@@ -42,12 +46,10 @@ const WINDOW: f64 = 4.0 * 462.0;
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (downlink, direction) in [(false, ""), (true, " downlink")] {
-        for (series, suffix, expecting_ms, polling) in WAYS {
+        for (series, suffix, polling) in WAYS {
             for sleep_ms in SLEEPS_MS {
                 let mut scenario = asleep(line_scenario(effort, 2, 40));
-                scenario.leaf.sleep_interval_s = f64::from(sleep_ms) / 1e3;
-                scenario.leaf.expecting_ms = expecting_ms.unwrap_or(sleep_ms);
-                scenario.leaf.polling = polling;
+                scenario.polling = polling(Duration::from_millis(sleep_ms.into()));
                 if downlink {
                     scenario.flows = vec![Flow::bulk(0, 2)];
                 }
@@ -70,8 +72,8 @@ pub(super) fn asleep(mut scenario: Scenario) -> Scenario {
     if let Some(last) = scenario.nodes.last_mut() {
         last.role = Role::Leaf;
     }
-    scenario.leaf = Leaf::tcplp();
-    scenario.indirect = Indirect::tcplp();
+    scenario.polling = Polling::TCPLP;
+    scenario.mac.indirect = tcplp::INDIRECT;
     scenario
 }
 

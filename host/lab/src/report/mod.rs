@@ -9,8 +9,9 @@ pub use one_run::one_run;
 
 use crate::chart::Figure;
 use crate::claims::Verdict;
-use crate::experiment::{ExperimentResult, Row, find};
+use crate::experiment::{ExperimentResult, find};
 use crate::output::{short, with_interval};
+use crate::row::Row;
 use std::fmt::Write;
 
 /// Facts for the head of the page.

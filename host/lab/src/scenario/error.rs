@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+pub(super) type Result<T> = std::result::Result<T, ScenarioError>;
+
 /// A scenario that cannot be used: where the fault is and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {

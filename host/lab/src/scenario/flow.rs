@@ -1,6 +1,8 @@
 //! The applications of a scenario.
 
-use super::parse::{Result, buffer, node};
+use super::error::Result;
+use super::keys::Buffers;
+
 use super::read::Reader;
 use super::{Buffer, NodeId, NodePlace, Role, topology};
 use crate::apps::coap::{Method, PORT};
@@ -240,13 +242,9 @@ pub(super) fn flow(
     let kind = match kind {
         Kind::TcpBulk => {
             let (from, to) = ends(&mut t, everyone)?;
-            FlowKind::TcpBulk {
-                from,
-                to,
-                bytes: t.integer_opt("bytes", 1..=1_000_000_000_000)?,
-                send_buffer: buffer(&mut t, "send_buffer_bytes", "send_buffer_segments")?,
-                receive_buffer: buffer(&mut t, "receive_buffer_bytes", "receive_buffer_segments")?,
-            }
+            let bytes = t.integer_opt("bytes", 1..=1_000_000_000_000)?;
+            let Buffers { send: send_buffer, receive: receive_buffer } = Buffers::read(&mut t)?;
+            FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer }
         }
         Kind::UdpPeriodic => {
             let (from, to) = ends(&mut t, everyone)?;
@@ -258,7 +256,7 @@ pub(super) fn flow(
             return t.finish();
         }
         Kind::HttpServer => {
-            let node = node(&mut t, "node", nodes.len())?;
+            let node = t.node("node", nodes.len())?;
             FlowKind::HttpServer { node, port: t.integer("port", 1..=65_535, 80)? as u16 }
         }
         Kind::HttpClient => {
@@ -273,7 +271,7 @@ pub(super) fn flow(
             }
         }
         Kind::CoapServer => {
-            let node = node(&mut t, "node", nodes.len())?;
+            let node = t.node("node", nodes.len())?;
             let port = t.integer("port", 1..=65_535, PORT.into())? as u16;
             FlowKind::CoapServer { node, port, block_bytes: block(&mut t)? }
         }
@@ -344,8 +342,8 @@ fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> 
 }
 
 fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
-    let from = node(t, "from", nodes)?;
-    let to = node(t, "to", nodes)?;
+    let from = t.node("from", nodes)?;
+    let to = t.node("to", nodes)?;
     if from == to {
         return Err(t.error_at("to", "a flow needs two different nodes".to_owned()));
     }

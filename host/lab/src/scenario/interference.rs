@@ -1,7 +1,9 @@
 //! `[[interference]]`: who else uses the band.
 
-use super::parse::Result;
+use super::error::Result;
+use super::keys::INTERFERENCE;
 use super::read::Reader;
+use super::table::read;
 use super::{Medium, Overlap};
 
 /// A source of interference.
@@ -32,6 +34,21 @@ pub enum Source {
     Bluetooth,
     /// A microwave oven.
     Microwave,
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Source; 4] =
+        [Source::WifiFile, Source::WifiVideo, Source::Bluetooth, Source::Microwave];
+
+    /// What it radiates into the network's channel unless a scenario says otherwise, in dBm.
+    pub const fn usual_dbm(self) -> f64 {
+        match self {
+            Source::WifiFile | Source::WifiVideo => WIFI_DBM,
+            Source::Bluetooth => BLUETOOTH_DBM,
+            Source::Microwave => MICROWAVE_DBM,
+        }
+    }
 }
 
 /// A day.
@@ -80,6 +97,16 @@ const MICROWAVE_DBM: f64 = 10.0;
 const FITTED_SHARE: f64 = 0.2;
 
 impl Interferer {
+    /// One that is always active; what a file does not say of a source.
+    pub(super) const USUAL: Interferer = Interferer {
+        source: Source::WifiFile,
+        x_m: 0.0,
+        y_m: 0.0,
+        power_dbm: Source::WifiFile.usual_dbm(),
+        share: 1.0,
+        hours: Hours::Always,
+    };
+
     /// Those of the office: two access points under the ceiling of the corridor, somebody with a
     /// headset near each pair of leaves and in the middle, and an oven in the kitchen at the
     /// northern wall.
@@ -123,30 +150,8 @@ pub(super) fn tables(
 }
 
 fn table(mut t: Reader<'_>) -> Result<Interferer> {
-    let sources = [
-        ("wifi-file", Source::WifiFile),
-        ("wifi-video", Source::WifiVideo),
-        ("bluetooth", Source::Bluetooth),
-        ("microwave", Source::Microwave),
-    ];
-    let Some(source) = t.choice_opt("source", &sources)? else {
-        let names = sources.map(|(name, _)| format!("\"{name}\"")).join(", ");
-        return Err(t.error_at("source", format!("missing; give one of {names}")));
-    };
-    let hours = [("always", Hours::Always), ("office", Hours::Office), ("meals", Hours::Meals)];
-    let usual_dbm = match source {
-        Source::WifiFile | Source::WifiVideo => WIFI_DBM,
-        Source::Bluetooth => BLUETOOTH_DBM,
-        Source::Microwave => MICROWAVE_DBM,
-    };
-    let one = Interferer {
-        source,
-        x_m: t.number("x_m", -1e6..=1e6, 0.0)?,
-        y_m: t.number("y_m", -1e6..=1e6, 0.0)?,
-        power_dbm: t.number("power_dbm", -60.0..=40.0, usual_dbm)?,
-        share: t.number("share", 0.0..=1.0, 1.0)?,
-        hours: t.choice("hours", &hours, Hours::Always)?,
-    };
+    let mut one = Interferer::USUAL;
+    read(&mut t, INTERFERENCE, &mut one)?;
     t.finish()?;
     Ok(one)
 }

@@ -6,19 +6,24 @@
 mod error;
 mod flow;
 mod interference;
+mod keys;
 mod office;
 mod parse;
 mod places;
+mod presets;
 mod read;
-mod sleep;
+mod reference;
+mod table;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Sensor};
 pub use interference::{Hours, Interferer, Source};
-pub use sleep::{Csl, Indirect, Leaf, Net, Polling, Queue, Routing};
+pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp};
+pub use reference::reference;
 pub use topology::{Route, connected};
 
+use kinglet::{Polling, mac, net};
 use std::path::Path;
 
 /// Nodes are numbered from 0 without gaps.
@@ -41,14 +46,18 @@ pub struct Scenario {
     pub medium: Medium,
     /// Who else uses the band.
     pub interference: Vec<Interferer>,
-    /// Link layer parameters, the same on every node.
-    pub mac: Mac,
-    /// How parents send to leaves, the same on every node.
-    pub indirect: Indirect,
-    /// How leaves sleep.
-    pub leaf: Leaf,
-    /// Network layer parameters, the same on every node.
-    pub net: Net,
+    /// The link layer of every node; addresses, channel, power and whether its radio listens while
+    /// nothing is sent come from the node and its radio.
+    pub mac: mac::Config,
+    /// When leaves ask their parents.
+    pub polling: Polling,
+    /// The network layer of every node, but for addresses and tags; only routers relay, and a
+    /// border router has more room than its limit of packets.
+    pub net: net::Config,
+    /// Who decides on routes.
+    pub routing: Routing,
+    /// Own segments of a relay leave room for what it relays.
+    pub relays_yield: bool,
     /// Transport parameters, the same on every node unless a flow says otherwise.
     pub tcp: Tcp,
     /// Who is where.
@@ -73,10 +82,11 @@ impl Default for Scenario {
             radio: Radio::default(),
             medium: Medium::default(),
             interference: Vec::new(),
-            mac: Mac::default(),
-            indirect: Indirect::default(),
-            leaf: Leaf::default(),
-            net: Net::default(),
+            mac: MAC,
+            polling: Polling::DEFAULT,
+            net: NET,
+            routing: Routing::Static,
+            relays_yield: true,
             tcp: Tcp::default(),
             nodes: topology::line(1, LINE_SPACING_M),
             wire: None,
@@ -129,15 +139,14 @@ impl Scenario {
     pub fn as_tcplp(self) -> Self {
         Scenario {
             radio: Radio { cca: Cca::Energy, ..self.radio },
-            mac: Mac {
+            mac: mac::Config {
                 security: self.mac.security,
-                reserved_security_bytes: self.mac.reserved_security_bytes,
-                ..Mac::tcplp()
+                reserved_security: self.mac.reserved_security,
+                ..tcplp::MAC
             },
-            tcp: Tcp::tcplp(),
-            leaf: Leaf::tcplp(),
-            indirect: Indirect::tcplp(),
-            net: Net { relays_yield: false, ..self.net },
+            tcp: Tcp { connection: tcplp::CONNECTION, ..Tcp::default() },
+            polling: Polling::TCPLP,
+            relays_yield: false,
             ..self
         }
     }
@@ -147,15 +156,15 @@ impl Scenario {
     pub fn as_kinglet(self) -> Self {
         Scenario {
             radio: Radio { cca: Radio::default().cca, ..self.radio },
-            mac: Mac {
+            mac: mac::Config {
                 security: self.mac.security,
-                reserved_security_bytes: self.mac.reserved_security_bytes,
-                ..Mac::default()
+                reserved_security: self.mac.reserved_security,
+                ..MAC
             },
             tcp: Tcp::default(),
-            leaf: Leaf::default(),
-            indirect: Indirect::default(),
-            net: Net { routing: self.net.routing, ..Net::default() },
+            polling: Polling::DEFAULT,
+            net: NET,
+            relays_yield: true,
             ..self
         }
     }
@@ -164,10 +173,16 @@ impl Scenario {
     /// timeout may be any.
     pub fn has_defaults(&self) -> bool {
         let default = self.clone().as_kinglet();
-        let Tcp { mss, send_buffer, receive_buffer, initial_rto_ms, .. } = self.tcp;
-        let tcp = Tcp { mss, send_buffer, receive_buffer, initial_rto_ms, ..default.tcp };
-        (&self.mac, &self.tcp, self.net.relays_yield)
-            == (&default.mac, &tcp, default.net.relays_yield)
+        let mut tcp = Tcp { connection: default.tcp.connection, ..self.tcp.clone() };
+        tcp.connection.rto_initial = self.tcp.connection.rto_initial;
+        // How leaves sleep and are answered is another question.
+        let mac = mac::Config {
+            indirect: self.mac.indirect,
+            data_request_timeout: self.mac.data_request_timeout,
+            csl: self.mac.csl,
+            ..default.mac
+        };
+        (&self.mac, &self.tcp, self.relays_yield) == (&mac, &tcp, default.relays_yield)
     }
 
     /// The number of the host behind the border router, whether there is one or not.
@@ -179,7 +194,7 @@ impl Scenario {
     /// do those of flows with the host. Cheapest paths: a hop costs 1, and where there is path loss
     /// 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
-        match self.net.routing {
+        match self.routing {
             Routing::Static => topology::routes(self),
             Routing::Mesh => Vec::new(),
         }
@@ -188,7 +203,7 @@ impl Scenario {
     /// What will not work in this scenario though it can be simulated: flows between nodes that no
     /// static route connects.
     pub fn warnings(&self) -> Vec<String> {
-        match self.net.routing {
+        match self.routing {
             Routing::Static => topology::missing_paths(self),
             Routing::Mesh => Vec::new(),
         }
@@ -327,11 +342,7 @@ pub struct Medium {
 impl Default for Medium {
     fn default() -> Self {
         Medium {
-            propagation: Propagation::UnitDisc {
-                range_m: 10.0,
-                interference_range_m: 10.0,
-                rssi_dbm: DISC_RSSI_DBM,
-            },
+            propagation: keys::DISC,
             overlap: Overlap::SinrBer,
             hidden_terminals: true,
             frame_loss: 0.0,
@@ -385,6 +396,12 @@ pub struct Link {
     pub symmetric: bool,
 }
 
+impl Link {
+    /// Without loss, both ways; what a file does not say of a link.
+    const USUAL: Link =
+        Link { from: 0, to: 0, loss: 0.0, rssi_dbm: DISC_RSSI_DBM, symmetric: true };
+}
+
 /// What happens to frames that overlap at a receiver. Simulators in use contradict each other here,
 /// so it is a parameter and experiments show how much depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -408,144 +425,13 @@ impl Overlap {
     }
 }
 
-/// Link layer parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mac {
-    /// macMinBE.
-    pub min_be: u8,
-    /// macMaxBE.
-    pub max_be: u8,
-    /// macMaxCsmaBackoffs.
-    pub max_csma_backoffs: u8,
-    /// macMaxFrameRetries: retransmissions after the first attempt.
-    pub max_frame_retries: u8,
-    /// TCPlp's `d`: a retransmission waits a random time between 0 and this, in milliseconds.
-    pub retry_delay_ms: u32,
-    /// `d` begins at 0 and grows to that only while repetitions fail.
-    pub adaptive_retry_delay: bool,
-    /// Who does the backoff.
-    pub csma: Csma,
-    /// Frames are encrypted and authenticated.
-    pub security: bool,
-    /// Octets of every data frame kept free for a link security that is not used.
-    pub reserved_security_bytes: u8,
-}
-
-impl Default for Mac {
-    /// What a node has by default ([`kinglet::Config::new`]; `docs/decisions/0024` says why):
-    /// IEEE 802.15.4-2015 table 8-94 for CSMA (3, 5, 4), OpenThread's retries, a delay between
-    /// them that adapts. Security as every real network has it.
-    fn default() -> Self {
-        Mac {
-            min_be: 3,
-            max_be: 5,
-            max_csma_backoffs: 4,
-            max_frame_retries: 15,
-            retry_delay_ms: 60,
-            adaptive_retry_delay: true,
-            csma: Csma::Software,
-            security: true,
-            reserved_security_bytes: 0,
-        }
-    }
-}
-
-impl Mac {
-    /// The octets that security takes from a frame: header and integrity code, or their filling.
-    pub fn security_octets(&self) -> usize {
-        let secured = if self.security { crate::layout::SECURITY } else { 0 };
-        secured + usize::from(self.reserved_security_bytes)
-    }
-
-    /// The frames of TCPlp's §6 and §7, not secured. The octets reserved are the most with which
-    /// five frames carry its 462 octets; `docs/decisions/0002` has the arithmetic. Retries: the
-    /// most that table 8-94 allows, as TCPlp's port of OpenThread makes 10 attempts; d is its
-    /// §7.1's.
-    pub fn tcplp() -> Self {
-        Mac {
-            max_frame_retries: 7,
-            retry_delay_ms: 40,
-            adaptive_retry_delay: false,
-            security: false,
-            reserved_security_bytes: 7,
-            ..Mac::default()
-        }
-    }
-}
-
-/// Where CSMA-CA runs.
+/// Who decides on routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Csma {
-    /// In the MAC: the radio listens during backoff.
-    Software,
-    /// In the radio: it is deaf during backoff (TCPlp §4.2).
-    Hardware,
-}
-
-/// Transport parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tcp {
-    /// Largest segment.
-    pub mss: Mss,
-    /// Segments span fewer frames than that while many get lost.
-    pub adaptive_segments: bool,
-    /// A segment that the link has given up is sent again at once.
-    pub link_losses: bool,
-    /// Send buffer.
-    pub send_buffer: Buffer,
-    /// Receive buffer.
-    pub receive_buffer: Buffer,
-    /// Longest time an acknowledgement is delayed, in milliseconds.
-    pub ack_delay_ms: u32,
-    /// An acknowledgement is sent at the latest with every n-th full segment.
-    pub ack_every: u8,
-    /// Nagle's algorithm.
-    pub nagle: bool,
-    /// First retransmission timeout of a connection, in milliseconds (RFC 6298 §2).
-    pub initial_rto_ms: u32,
-    /// Least distance of the retransmission timeout from the smoothed round-trip time, in
-    /// milliseconds.
-    pub min_rto_ms: u32,
-    /// The segments of a window leave at intervals.
-    pub pacing: bool,
-    /// Timestamps option.
-    pub timestamps: bool,
-    /// Selective acknowledgements.
-    pub sack: bool,
-    /// Ask for explicit congestion notification.
-    pub ecn: bool,
-}
-
-impl Default for Tcp {
-    /// What a connection has by default ([`kinglet::tcp::ConnectionConfig::DEFAULT`]). Segments of
-    /// five frames and buffers of four segments, as in TCPlp §6.2 and §7.
-    fn default() -> Self {
-        Tcp {
-            mss: Mss::Frames(5),
-            adaptive_segments: false,
-            link_losses: true,
-            send_buffer: Buffer::Segments(4),
-            receive_buffer: Buffer::Segments(4),
-            ack_delay_ms: 100,
-            ack_every: 2,
-            nagle: true,
-            initial_rto_ms: 1_000,
-            min_rto_ms: 200,
-            pacing: true,
-            timestamps: false,
-            sack: true,
-            ecn: false,
-        }
-    }
-}
-
-impl Tcp {
-    /// TCPlp's: timestamps, no pacing, and it heard nothing from its link. It inherits FreeBSD's
-    /// delayed acknowledgement of 100 ms and every second segment, and the slop of 200 ms between
-    /// SRTT and RTO.
-    pub fn tcplp() -> Self {
-        Tcp { link_losses: false, pacing: false, timestamps: true, ..Tcp::default() }
-    }
+pub enum Routing {
+    /// They are computed from the links and never change.
+    Static,
+    /// The nodes, by what they hear of each other.
+    Mesh,
 }
 
 /// Largest segment.
@@ -589,7 +475,7 @@ pub struct NodePlace {
     pub parent: Option<NodeId>,
 }
 
-/// What a node is for; it decides the memory plan.
+/// What a node is for; it decides how long its radio is on and whom it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Sends and receives, forwards for others too.

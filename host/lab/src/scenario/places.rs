@@ -1,8 +1,11 @@
 //! `[topology]` and `[[node]]`: who is where.
 
-use super::parse::{MAX_NODES, Result, node};
+use super::error::Result;
 use super::read::Reader;
 use super::{LINE_SPACING_M, NodeId, NodePlace, Role, Scenario, topology};
+
+/// More nodes than the largest benchmark (5,000), with room.
+const MAX_NODES: u64 = 20_000;
 
 /// A scenario with the nodes of `[topology]` or `[[node]]`, and else the defaults of that topology.
 pub(super) fn base(root: &mut Reader<'_>) -> Result<Scenario> {
@@ -107,7 +110,7 @@ fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {
         }
         let parent = match (t.has("parent"), role) {
             (false, _) => t.integer_opt("parent", 0..=0)?.map(|_| 0),
-            (true, Role::Leaf) => Some(node(&mut t, "parent", count)?),
+            (true, Role::Leaf) => Some(t.node("parent", count)?),
             (true, _) => {
                 let message = "only a leaf has a parent".to_owned();
                 return Err(t.error_at("parent", message));

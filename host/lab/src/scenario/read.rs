@@ -4,7 +4,8 @@
 //! not asked for, with the nearest key that was. So the list of valid keys cannot fall out of date:
 //! it is the list of keys that are read.
 
-use super::error::{ScenarioError, nearest};
+use super::NodeId;
+use super::error::{Result, ScenarioError, nearest};
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use toml::Spanned;
@@ -34,8 +35,6 @@ pub(super) struct Reader<'a> {
     path: String,
     asked: Vec<&'static str>,
 }
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl<'a> Reader<'a> {
     /// A reader of `table`, whose dotted path is `path`.
@@ -163,10 +162,18 @@ impl<'a> Reader<'a> {
         self.source.error(value.span(), &self.field(key), message)
     }
 
+    /// A boolean, if present.
+    pub(super) fn boolean_opt(&mut self, key: &'static str) -> Result<Option<bool>> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        match value.get_ref().as_bool() {
+            Some(boolean) => Ok(Some(boolean)),
+            None => Err(self.wrong_type(key, value, "true or false")),
+        }
+    }
+
     /// A boolean, or `default`.
     pub(super) fn boolean(&mut self, key: &'static str, default: bool) -> Result<bool> {
-        let Some(value) = self.value(key) else { return Ok(default) };
-        value.get_ref().as_bool().ok_or_else(|| self.wrong_type(key, value, "true or false"))
+        Ok(self.boolean_opt(key)?.unwrap_or(default))
     }
 
     /// A string, if present.
@@ -204,6 +211,15 @@ impl<'a> Reader<'a> {
         default: T,
     ) -> Result<T> {
         Ok(self.choice_opt(key, choices)?.unwrap_or(default))
+    }
+
+    /// The number of a node that exists.
+    pub(super) fn node(&mut self, key: &'static str, nodes: usize) -> Result<NodeId> {
+        let last = nodes.saturating_sub(1);
+        match self.integer_opt(key, 0..=last as u64)? {
+            Some(number) => Ok(number as NodeId),
+            None => Err(self.error_at(key, format!("missing; give a node number, 0 to {last}"))),
+        }
     }
 
     /// A table, if present.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::build;
+use kinglet::time::Duration;
 use kinglet_sim::profile::{AT86RF233, CcaMode};
 
 /// The message for a scenario that must be refused.
@@ -99,7 +100,7 @@ fn the_annotated_example_parses_and_says_what_the_defaults_are() {
     assert_eq!(scenario.radio, default.radio);
     assert_eq!(scenario.medium, default.medium);
     assert_eq!(scenario.mac, default.mac);
-    assert_eq!((scenario.indirect, scenario.leaf), (default.indirect, default.leaf));
+    assert_eq!((scenario.polling, scenario.routing), (default.polling, default.routing));
     assert_eq!((scenario.net, scenario.tcp), (default.net, default.tcp));
     assert_eq!(scenario.nodes.len(), 4);
     assert_eq!(scenario.flows, vec![Flow::bulk(3, 0)]);
@@ -125,16 +126,61 @@ fn every_toml_block_of_the_reference_parses() {
 }
 
 #[test]
-fn the_reference_names_every_key() {
-    let reference = include_str!("../../SCENARIO.md");
-    // Each section with one wrong key answers with all of its valid ones.
-    for section in ["[radio]", "[medium]", "[mac]", "[mac.indirect]", "[leaf]", "[net]", "[tcp]"] {
-        let message = refused(&format!("{LINE}{section}\nzebra_stripes = 1\n"));
-        let keys = message.split("valid keys here: ").nth(1).expect("lists the keys");
-        for key in keys.split(", ") {
-            assert!(reference.contains(&format!("`{key}`")), "{section} {key} is not documented");
+fn the_reference_has_the_tables_of_keys_that_files_are_read_by() {
+    let text = include_str!("../../SCENARIO.md");
+    let tables = reference();
+    let lacks = |table: &str| !text.contains(&format!("\n\n{table}\n"));
+    let missing: Vec<_> = tables.iter().filter(|(_, table)| lacks(table)).collect();
+    let wanted = missing.iter().map(|(section, table)| format!("{section}:\n\n{table}\n"));
+    assert!(missing.is_empty(), "SCENARIO.md should have\n{}", wanted.collect::<String>());
+    assert_eq!(text.matches("| key | meaning |").count(), tables.len(), "tables of keys");
+}
+
+#[test]
+fn every_key_of_a_table_of_settings_is_read() {
+    for (section, table) in reference() {
+        let (section, more) = match section {
+            "top level" => ("", ""),
+            "unit-disc" => ("[medium]", "model = \"unit-disc\""),
+            "path-loss" => ("[medium]", "model = \"path-loss\""),
+            "[[interference]]" => (section, "source = \"bluetooth\""),
+            "link-matrix" => continue,
+            section => (section, ""),
+        };
+        for row in table.lines().skip(2).filter(|row| !row.contains("a table of its own")) {
+            let key = row.split('`').nth(1).expect("a name");
+            let more = if more.starts_with(key) { "" } else { more };
+            // No key is an array of numbers, whose type is refused before all else.
+            let text = match section {
+                "" => format!("{key} = [1]\n{LINE}"),
+                _ => format!("{LINE}{section}\n{more}\n{key} = [1]\n"),
+            };
+            let text = text.replace("line = { hops = 3 }", "office = {}");
+            let message = refused(&text);
+            assert!(message.contains(&format!("{key}: expected ")), "{message}");
         }
     }
+}
+
+#[test]
+fn a_setting_without_the_one_that_it_belongs_to_is_refused() {
+    let message = refused(&format!("{LINE}[leaf]\ncsl_drift_ppm = 10\n"));
+    assert_eq!(message, "s.toml:4:17: leaf.csl_drift_ppm: has no meaning without csl_period_ms");
+}
+
+#[test]
+fn a_range_may_end_at_another_setting() {
+    let message = refused(&format!("{LINE}[mac]\nmax_be = 4\nmin_be = 5\n"));
+    assert_eq!(message, "s.toml:5:10: mac.min_be: 5 is out of range; allowed are 0 to 4");
+    let message = refused(&format!("{LINE}[medium]\nrange_m = 9\ninterference_range_m = 8\n"));
+    assert!(message.ends_with("8 is out of range; allowed are 9 to 100000"), "{message}");
+    let text = format!("{LINE}[medium]\nrange_m = 9\n");
+    let Propagation::UnitDisc { interference_range_m, .. } =
+        Scenario::from_toml("s.toml", &text).expect("valid").medium.propagation
+    else {
+        panic!("a disc");
+    };
+    assert_eq!(interference_range_m, 9.0, "as far as reception unless given");
 }
 
 #[test]
@@ -236,14 +282,19 @@ fn sleeping_and_queueing_have_their_keys() {
                 [mac]\n[mac.indirect]\nretries = 1\nretry_delay_ms = 7\nmin_be = 0\n\
                 preempt = false\nburst = false\n";
     let scenario = Scenario::from_toml("s", text).expect("valid");
-    let (polling, sleep_interval_s) = (Polling::Fixed, 0.5);
-    let (expecting_ms, data_request_timeout_ms) = (20, 30);
-    let csl = None;
-    let leaf = Leaf { sleep_interval_s, polling, expecting_ms, data_request_timeout_ms, csl };
-    assert_eq!(scenario.leaf, leaf);
-    let (retries, retry_delay_ms, min_be) = (1, 7, 0);
-    let indirect = Indirect { retries, retry_delay_ms, min_be, preempt: false, burst: false };
-    assert_eq!((scenario.indirect, scenario.net.queue), (indirect, Queue::Red));
+    let ms = Duration::from_millis;
+    assert_eq!(scenario.polling, Polling::Fixed { base: ms(500), expecting: ms(20) });
+    let indirect = mac::Indirect {
+        max_retries: 1,
+        retry_delay_max: ms(7),
+        min_be: 0,
+        preempt: false,
+        burst: false,
+    };
+    let expected =
+        mac::Config { indirect, data_request_timeout: ms(30), ..Scenario::default().mac };
+    assert_eq!(scenario.mac, expected);
+    assert_eq!(scenario.net.queue, net::QueueDiscipline::Red(net::Red::DEFAULT));
     assert!(refused(&text.replace("min_be = 0", "min_be = 6")).contains("mac.indirect.min_be"));
     assert!(refused(&text.replace("red", "blue")).contains("net.queue"));
 }
@@ -288,8 +339,8 @@ fn a_leaf_samples_the_channel_if_its_radio_can() {
     let text = "[topology]\nline = { hops = 1 }\n[radio]\nprofile = \"nrf52840\"\ndrift_ppm = 20\n\
                 [leaf]\ncsl_period_ms = 500\ncsl_drift_ppm = 80\n";
     let scenario = Scenario::from_toml("samples", text).expect("valid");
-    let csl = Csl { drift_ppm: 80, ..Csl::every(500) };
-    assert_eq!((scenario.leaf.csl, scenario.radio.drift_ppm), (Some(csl), 20));
+    let csl = mac::Csl { drift_ppm: 80, ..csl_every(500) };
+    assert_eq!((scenario.mac.csl, scenario.radio.drift_ppm), (Some(csl), 20));
     let other = text.replace("nrf52840", "at86rf233");
     let error = Scenario::from_toml("samples", &other).expect_err("it cannot").to_string();
     assert!(error.contains("csl_period_ms") && error.contains("nrf52840"), "{error}");

@@ -1,6 +1,6 @@
 //! An application at one end of a connection: writes its stream, reads and checks the other's.
 
-use super::plan::{AppPlan, Ending, MAX_STREAM};
+use super::course::{Ending, MAX_STREAM, Part};
 use super::{End, Side};
 use kinglet_tcp::congestion::Controller;
 use kinglet_tcp::{ConnectionError, Handle, RecvError, SendError, State};
@@ -45,7 +45,7 @@ impl Stream {
 pub(super) struct App {
     pub(super) side: Side,
     pub(super) handle: Handle,
-    pub(super) plan: AppPlan,
+    pub(super) part: Part,
     /// What it reads; it writes the opposite one.
     pub(super) reads: Stream,
     pub(super) sent: usize,
@@ -61,11 +61,11 @@ pub(super) struct App {
 }
 
 impl App {
-    pub(super) fn new(now: Instant, side: Side, handle: Handle, plan: AppPlan, s: Stream) -> App {
+    pub(super) fn new(now: Instant, side: Side, handle: Handle, part: Part, s: Stream) -> App {
         App {
             side,
             handle,
-            plan,
+            part,
             reads: s,
             sent: 0,
             got: 0,
@@ -86,7 +86,7 @@ impl App {
 
     /// When it has to be called, if nothing happens before.
     pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
-        let abort = match self.plan.ending {
+        let abort = match self.part.ending {
             Ending::Abort(after) => Some(self.began + after),
             _ => None,
         };
@@ -99,7 +99,7 @@ impl App {
         if self.is_over() {
             return;
         }
-        if let Ending::Abort(after) = self.plan.ending
+        if let Ending::Abort(after) = self.part.ending
             && self.began + after <= now
         {
             end.abort(self.handle).expect("a handle of a living connection");
@@ -111,8 +111,8 @@ impl App {
             self.read(now, end);
         }
         // After an error too: until then the connection is kept for questions.
-        let done = match self.plan.ending {
-            Ending::Close => self.sent == self.plan.total,
+        let done = match self.part.ending {
+            Ending::Close => self.sent == self.part.total,
             Ending::AfterEof => self.eof,
             Ending::Abort(_) => false,
         } || self.error.is_some();
@@ -126,11 +126,11 @@ impl App {
 
     fn write<C: Controller>(&mut self, end: &mut End<C>) {
         let stream = Stream { from_client: !self.reads.from_client, ..self.reads };
-        while self.sent < self.plan.total && !self.closed {
-            let until = self.plan.total.min(self.sent + self.plan.chunk);
+        while self.sent < self.part.total && !self.closed {
+            let until = self.part.total.min(self.sent + self.part.chunk);
             let data = stream.stretch(self.sent, until);
             self.writes += 1;
-            let every = self.plan.constant_every;
+            let every = self.part.constant_every;
             let result = if every > 0 && self.writes.is_multiple_of(every) {
                 end.send_static(self.handle, data)
             } else {
@@ -156,7 +156,7 @@ impl App {
     }
 
     fn read<C: Controller>(&mut self, now: Instant, end: &mut End<C>) {
-        let mut data = vec![0; self.plan.chunk];
+        let mut data = vec![0; self.part.chunk];
         while !self.eof {
             match end.recv(self.handle, &mut data) {
                 Ok(0) => self.eof = true,
@@ -165,8 +165,8 @@ impl App {
                     let (got, reads) = (self.got, self.reads);
                     assert!(data[..count] == *written, "wrong octets after {got} of {reads:?}");
                     self.got += count;
-                    if self.plan.pause > Duration::ZERO {
-                        self.wake = now + self.plan.pause;
+                    if self.part.pause > Duration::ZERO {
+                        self.wake = now + self.part.pause;
                         return;
                     }
                 }

@@ -1,6 +1,6 @@
 //! The link: segments that are late, lost, doubled, overtaken or damaged.
 
-use super::plan::Faults;
+use super::course::Faults;
 use super::source::Source;
 use super::{Host, Side};
 use kinglet_tcp::{Ecn, Peer};

@@ -5,14 +5,15 @@
 //! applications do and when, reboots that lose an end's state and secret. A seed, a property test
 //! and a fuzzer drive the same run.
 //!
-//! The judge: every octet read is the one written; where neither an application nor the plan ends a
-//! connection before its time, both streams arrive whole; every connection ends; a damaged segment
-//! is refused; no deadline lies in the past, a call before it changes nothing; draining ends; when
-//! all is over no timer runs, nothing is left to send and every slot can be used again.
+//! The judge: every octet read is the one written; where neither an application nor the course of
+//! the run ends a connection before its time, both streams arrive whole; every connection ends; a
+//! damaged segment is refused; no deadline lies in the past, a call before it changes nothing;
+//! draining ends; when all is over no timer runs, nothing is left to send and every slot can be
+//! used again.
 
 mod app;
+mod course;
 mod link;
-mod plan;
 mod source;
 mod world;
 
@@ -51,7 +52,7 @@ impl Peer for Host {
     }
 }
 
-const RING: usize = plan::SEGMENTS * plan::MSS as usize;
+const RING: usize = course::SEGMENTS * course::MSS as usize;
 /// Three connections, and what three more have left behind before a reboot.
 const SLOTS: usize = 6;
 

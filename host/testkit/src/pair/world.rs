@@ -1,8 +1,8 @@
 //! The run: time, events, and what must hold at each of them.
 
 use super::app::{App, Stream};
+use super::course::{Course, MSS, Opening};
 use super::link::Way;
-use super::plan::{MSS, Opening, Plan};
 use super::source::Source;
 use super::{End, Host, Report, SLOTS, Side};
 use kinglet_tcp::congestion::Controller;
@@ -36,46 +36,46 @@ impl Record {
 pub(super) struct World<'a, C: Controller> {
     source: &'a mut dyn Source,
     trace: bool,
-    plan: Plan,
+    course: Course,
     now: Instant,
     ends: [Box<End<C>>; 2],
     ways: [Way; 2],
-    /// How many of the plan's openings and reboots are past.
+    /// How many of the course's openings and reboots are past.
     opened: usize,
     records: Vec<Record>,
     reboots_left: Vec<(Instant, Side)>,
     report: Report,
 }
 
-fn end<C: Controller>(source: &mut dyn Source, plan: &Plan, side: Side) -> Box<End<C>> {
+fn end<C: Controller>(source: &mut dyn Source, course: &Course, side: Side) -> Box<End<C>> {
     let secret = core::array::from_fn(|_| source.below(256) as u8);
     let mut end = Box::new(Endpoint::new(Config::new(secret)));
-    let connection = plan.configs[side];
-    let listen = ListenConfig { backlog: 4, fast_open: plan.fast_open, connection };
+    let connection = course.configs[side];
+    let listen = ListenConfig { backlog: 4, fast_open: course.fast_open, connection };
     end.listen(PORT, listen).expect("a free listener");
     end
 }
 
 impl<'a, C: Controller> World<'a, C> {
     pub(super) fn new(source: &'a mut dyn Source, trace: bool) -> Self {
-        let plan = Plan::draw(source);
+        let course = Course::draw(source);
         if trace {
-            eprintln!("{plan:#?}");
+            eprintln!("{course:#?}");
         }
-        let ends = [end(source, &plan, 0), end(source, &plan, 1)];
-        let mut reboots_left = plan.reboots.clone();
+        let ends = [end(source, &course, 0), end(source, &course, 1)];
+        let mut reboots_left = course.reboots.clone();
         reboots_left.sort();
         World {
             source,
             trace,
             now: Instant::ZERO,
             ends,
-            ways: plan.faults.map(Way::new),
+            ways: course.faults.map(Way::new),
             opened: 0,
             records: Vec::new(),
             reboots_left,
             report: Report::default(),
-            plan,
+            course,
         }
     }
 
@@ -105,7 +105,7 @@ impl<'a, C: Controller> World<'a, C> {
 
     /// When something happens next.
     fn next(&self) -> Option<Instant> {
-        let opening = self.plan.openings.get(self.opened).map(|opening| opening.at);
+        let opening = self.course.openings.get(self.opened).map(|opening| opening.at);
         let mut next = earliest(opening, self.reboots_left.first().map(|&(at, _)| at));
         for (end, way) in self.ends.iter().zip(&self.ways) {
             next = earliest(next, end.deadline());
@@ -122,7 +122,7 @@ impl<'a, C: Controller> World<'a, C> {
     }
 
     fn applications(&mut self) {
-        while let Some(opening) = self.plan.openings.get(self.opened).copied()
+        while let Some(opening) = self.course.openings.get(self.opened).copied()
             && opening.at <= self.now
         {
             self.opened += 1;
@@ -160,7 +160,7 @@ impl<'a, C: Controller> World<'a, C> {
     }
 
     fn open(&mut self, opening: Opening) {
-        let (side, config) = (opening.client, self.plan.configs[opening.client]);
+        let (side, config) = (opening.client, self.course.configs[opening.client]);
         let end = &mut self.ends[side];
         let peer = Host::seen_from(side);
         let before = self.records.iter().rev().find(|r| r.opening.client == side);
@@ -195,7 +195,7 @@ impl<'a, C: Controller> World<'a, C> {
         {
             self.reboots_left.remove(0);
             self.count_end(side);
-            self.ends[side] = end(self.source, &self.plan, side);
+            self.ends[side] = end(self.source, &self.course, side);
             self.report.reboots += 1;
             self.say(|| format!("end {side} reboots"));
             // Its applications are gone as if they had never waited for anything.
@@ -240,7 +240,7 @@ impl<'a, C: Controller> World<'a, C> {
             self.report.segments += 1;
             let opens = octets[13] & 0x02 != 0 && octets.len() > header;
             self.report.fast_opens += u64::from(opens);
-            let fate = match self.plan.outage {
+            let fate = match self.course.outage {
                 Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
                 _ => self.ways[side].launch(self.now, side, packet.ecn, &octets, self.source),
             };
@@ -321,14 +321,14 @@ impl<'a, C: Controller> World<'a, C> {
                 let both = ended(client) && ended(server);
                 both && server.got == client.sent && client.got == server.sent
             });
-            let must_be = spared && self.plan.spares(&record.opening);
+            let must_be = spared && self.course.spares(&record.opening);
             assert!(whole || !must_be, "not whole: {}", self.status());
             self.report.whole += u64::from(whole);
         }
         for side in 0..2 {
             let (end, peer) = (&mut self.ends[side], Host::seen_from(side));
             for port in 1..=SLOTS as u16 {
-                let config = self.plan.configs[side];
+                let config = self.course.configs[side];
                 end.connect_from(self.now, peer, port, PORT, config).expect("every slot is free");
             }
         }

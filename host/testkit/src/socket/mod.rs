@@ -13,15 +13,15 @@ mod calls;
 mod info;
 mod options;
 mod outgoing;
-mod plan;
 mod ready;
 mod settings;
+mod sizes;
 mod stack;
 mod symbols;
 
 pub use info::{TCP_INFO_LEN, field as info_field};
-pub use plan::Algorithm;
 pub use settings::Settings;
+pub use sizes::Algorithm;
 pub(crate) use stack::in_ipv6;
 pub use stack::{Emitted, Stack};
 pub use symbols::*;

@@ -5,7 +5,7 @@
 //! that there is more; Linux leaves the flag out.
 
 use super::calls::{Kind, Outcome, Socket, done};
-use super::plan::LARGEST_BUFFER;
+use super::sizes::LARGEST_BUFFER;
 use super::{Errno, MSG_DONTWAIT, MSG_EOR, MSG_FASTOPEN, MSG_MORE, MSG_OOB, MSG_ZEROCOPY, Stack};
 use kinglet_tcp::{Handle, SendError, State};
 use kinglet_time::{Duration, Instant};

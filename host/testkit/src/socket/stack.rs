@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::calls::Table;
-use super::plan::Plan;
+use super::sizes::Ample;
 use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::checksum::pseudo_header;
@@ -50,7 +50,7 @@ pub struct Emitted {
 
 /// A TCP over IPv6 with sockets, in virtual time.
 pub struct Stack {
-    pub(super) endpoint: Box<Endpoint<Flow, Plan>>,
+    pub(super) endpoint: Box<Endpoint<Flow, Ample>>,
     pub(super) settings: Settings,
     pub(super) now: Instant,
     pub(super) table: Table,

@@ -1,5 +1,6 @@
 //! What a rule is, what it reads, and how its findings are reported.
 
+pub(crate) mod circles;
 pub(crate) mod compliance;
 pub(crate) mod dependencies;
 pub(crate) mod exceptions;

@@ -10,9 +10,12 @@ use crate::audit::{Audit, audit};
 use crate::chart::{Figure, curves, overlay};
 use crate::radio::profile_of;
 use crate::scenario::{
-    Flow, FlowKind, Leaf, Link, Mac, NodeId, NodePlace, Overlap, Polling, Propagation,
-    RadioProfile, Role, Scenario,
+    Flow, FlowKind, Link, NodeId, NodePlace, Overlap, Propagation, RadioProfile, Role, SECURITY,
+    Scenario,
 };
+use kinglet::Polling;
+use kinglet::mac::Config;
+use kinglet::time::Duration;
 use kinglet_sim::profile::RadioProfile as SimRadio;
 use rayon::prelude::*;
 
@@ -83,7 +86,7 @@ const CSMA_METRICS: &[Metric] = &[
 const RATIOS_DB: [f64; 8] = [-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0];
 const FRAMES: u32 = 10_000;
 /// Between two data requests, in seconds.
-const POLL_S: f64 = 1.0;
+const POLL_S: u64 = 1;
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
@@ -170,8 +173,12 @@ fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario
         ..Scenario::default().as_tcplp()
     };
     // The standard's retries, and nothing but CSMA-CA between them.
-    scenario.mac = Mac { max_frame_retries: 3, retry_delay_ms: 0, ..scenario.mac };
-    scenario.mac.security = false;
+    scenario.mac = Config {
+        max_frame_retries: 3,
+        retry_delay_max: Duration::ZERO,
+        security: None,
+        ..scenario.mac
+    };
     scenario.radio.profile = radio;
     scenario.medium.overlap = Overlap::Strict;
     let router = (1..=n).map(|index| place(index, Role::Router));
@@ -201,9 +208,8 @@ fn asking(radio: RadioProfile, secured: bool) -> Scenario {
     let mut scenario = saturated(Effort::Quick, radio, 60, 1);
     scenario.name = "a leaf that asks in vain".to_owned();
     scenario.nodes[1].role = Role::Leaf;
-    scenario.mac.security = secured;
-    scenario.leaf =
-        Leaf { sleep_interval_s: POLL_S, polling: Polling::Predictive, ..scenario.leaf };
+    scenario.mac.security = secured.then_some(SECURITY);
+    scenario.polling = Polling::Predictive { base: Duration::from_secs(POLL_S) };
     // No datagram before the end.
     scenario.flows[0].start_s = scenario.duration_s;
     scenario
@@ -325,7 +331,8 @@ fn modelled_pair(radio: RadioProfile, gap_db: u32) -> [f64; 2] {
 fn compare_polls(rows: &mut Rows) {
     for (radio, secured) in POLLS {
         let label = poll_label(radio, secured);
-        let (on, energy) = (polls::on_us(radio, secured), polls::energy_uj(radio, secured, POLL_S));
+        let (on, energy) =
+            (polls::on_us(radio, secured), polls::energy_uj(radio, secured, POLL_S as f64));
         rows.compute(&label, "polls", 0.0, ("radio_on_per_poll_by_hand", "us"), on);
         rows.compute(&label, "polls", 0.0, ("energy_per_poll_by_hand", "uJ"), energy);
     }

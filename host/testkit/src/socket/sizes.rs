@@ -10,9 +10,9 @@ use kinglet_tcp::{
 pub(super) const LARGEST_BUFFER: usize = 1 << 20;
 
 /// Enough for every script.
-pub(super) struct Plan;
+pub(super) struct Ample;
 
-impl Sizes for Plan {
+impl Sizes for Ample {
     type Congestion = Chosen;
     type SendBuffer = Heap<LARGEST_BUFFER>;
     type Pieces = [Piece; 0];

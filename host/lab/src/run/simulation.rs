@@ -1,10 +1,10 @@
 //! Runs a network and reads the results off it.
 
+use super::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, Network, network, payload_of};
 use crate::flows::{self, Need};
-use crate::plan::{BUFFER, CHILDREN, ROUTES};
-use crate::run::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
+use crate::profile::{BUFFER, CHILDREN, ROUTES};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
@@ -30,7 +30,7 @@ fn instant(seconds: f64) -> Instant {
     Instant::from_micros((seconds * 1e6).round() as u64)
 }
 
-pub(crate) fn simulate(
+pub(super) fn simulate(
     scenario: &Scenario,
     seed: u64,
     options: &Options<'_>,
@@ -63,7 +63,7 @@ pub(crate) fn simulate(
     })
 }
 
-pub(crate) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
+pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
     check(scenario)?;
     let (mut world, ends) = network(scenario, seed);
     add_faults(&mut world, scenario);

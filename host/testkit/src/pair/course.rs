@@ -38,7 +38,7 @@ pub(super) enum Ending {
 
 /// What an application does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AppPlan {
+pub(super) struct Part {
     /// Octets that it sends.
     pub(super) total: usize,
     /// Octets that it reads and writes in a call.
@@ -58,12 +58,12 @@ pub(super) struct Opening {
     /// The same local port as the connection before; both ends may still know that one.
     pub(super) same_port: bool,
     /// The client's and the server's.
-    pub(super) apps: [AppPlan; 2],
+    pub(super) apps: [Part; 2],
 }
 
 /// A whole run.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct Course {
     /// Connections may time out by themselves.
     pub(super) harsh: bool,
     pub(super) faults: [Faults; 2],
@@ -77,8 +77,8 @@ pub(super) struct Plan {
     pub(super) outage: Option<(Instant, Instant)>,
 }
 
-impl Plan {
-    pub(super) fn draw(source: &mut dyn Source) -> Plan {
+impl Course {
+    pub(super) fn draw(source: &mut dyn Source) -> Course {
         let harsh = source.chance(32);
         let reboots: Vec<_> = (0..if source.chance(64) { source.between(1, 2) } else { 0 })
             .map(|_| (millis(source.between(1000, 30_000)), source.below(2) as usize))
@@ -102,7 +102,7 @@ impl Plan {
         if instant {
             faults.iter_mut().for_each(|faults| faults.delay = Duration::ZERO);
         }
-        Plan {
+        Course {
             harsh,
             faults,
             configs: [config(source, harsh, must_probe), config(source, harsh, must_probe)],
@@ -113,9 +113,9 @@ impl Plan {
         }
     }
 
-    /// Whether the plan itself ends this connection before its time, or may.
+    /// Whether the course itself ends this connection before its time, or may.
     pub(super) fn spares(&self, opening: &Opening) -> bool {
-        let abort = |app: &AppPlan| matches!(app.ending, Ending::Abort(_));
+        let abort = |app: &Part| matches!(app.ending, Ending::Abort(_));
         !self.harsh && self.reboots.is_empty() && !opening.apps.iter().any(abort)
     }
 }
@@ -140,7 +140,7 @@ fn opening(source: &mut dyn Source) -> Opening {
 /// Octets of the longest stream, exclusive.
 pub(super) const MAX_STREAM: usize = 40_000;
 
-fn app(source: &mut dyn Source) -> AppPlan {
+fn app(source: &mut dyn Source) -> Part {
     let total = match source.below(8) {
         0 => 0,
         1..=3 => source.below(1500),
@@ -158,7 +158,7 @@ fn app(source: &mut dyn Source) -> AppPlan {
     let chunk = (least + source.below(1500)) as usize;
     let constant_every = if source.chance(80) { source.between(1, 3) as usize } else { 0 };
     let (total, pause) = (total as usize, Duration::from_millis(pause));
-    AppPlan { total, chunk, constant_every, pause, ending }
+    Part { total, chunk, constant_every, pause, ending }
 }
 
 fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {

@@ -1,4 +1,4 @@
-//! The memory plan of simulated nodes.
+//! The memory of simulated nodes.
 
 use kinglet::mac;
 
@@ -19,10 +19,10 @@ pub const LISTENERS: usize = CONNECTIONS;
 pub(crate) const CHILDREN: usize = 16;
 
 kinglet::profile! {
-    /// The plan of every simulated node: a border router's tables with larger buffers, so that one
+    /// The memory of every simulated node: a border router's tables with larger buffers, so that one
     /// type of node can play every role and experiments can vary windows at run time.
     #[derive(Clone, Copy, Debug)]
-    pub struct LabPlan {
+    pub struct LabProfile {
         routing: kinglet::Meshed<Self>,
         listening: mac::Sampled,
         reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>,

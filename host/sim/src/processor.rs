@@ -57,7 +57,7 @@ impl Item {
 }
 
 /// A CPU at work.
-pub(crate) struct Host {
+pub(crate) struct Processor {
     cost: HostCost,
     queue: VecDeque<Item>,
     /// How long the first piece of work takes, in microseconds.
@@ -75,11 +75,11 @@ pub(crate) struct Host {
     pub(crate) deadline_waits: bool,
 }
 
-impl Host {
+impl Processor {
     /// `None` for a host that costs no time: nothing needs to be queued for it.
-    pub(crate) fn new(cost: &HostCost) -> Option<Box<Host>> {
+    pub(crate) fn new(cost: &HostCost) -> Option<Box<Processor>> {
         cost.takes_time().then(|| {
-            Box::new(Host {
+            Box::new(Processor {
                 cost: *cost,
                 queue: VecDeque::new(),
                 first_us: 0,

@@ -1,0 +1,232 @@
+//! What a simulation measured.
+
+use crate::scenario::NodeId;
+use kinglet_sim::cpu::CpuWork;
+use kinglet_sim::ledger::{Cause, Ledger};
+use serde::Serialize;
+
+/// What a simulation measured.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunResult {
+    /// One per application, in the order of the scenario.
+    pub flows: Vec<FlowResult>,
+    /// One per node, in order.
+    pub nodes: Vec<NodeResult>,
+    /// Simulated seconds.
+    pub sim_seconds: f64,
+    /// Real seconds.
+    pub wall_seconds: f64,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// Congestion window samples, if asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cwnd: Vec<CwndSample>,
+    /// Radio activity, if asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<Activity>,
+    /// The second from which on radio activity is missing, if there was too much of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline_full_at_s: Option<f64>,
+    /// Files of observations that end too early, as they could not be written, and why.
+    #[serde(skip)]
+    pub cut_short: Vec<String>,
+}
+
+/// What became of one application.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FlowResult {
+    /// The kind's name in scenario files.
+    pub kind: &'static str,
+    /// Sender (or server).
+    pub from: NodeId,
+    /// Receiver (or server).
+    pub to: NodeId,
+    /// Application octets that arrived.
+    pub bytes: u64,
+    /// Seconds between the flow's start and its last octet.
+    pub seconds: f64,
+    /// Application octets per second over that time, in kb/s.
+    pub goodput_kbps: f64,
+    /// TCP: segments sent after the SYN, retransmissions included. UDP: datagrams sent.
+    pub segments_sent: u64,
+    /// TCP: those that reached the receiver. UDP: datagrams that did.
+    pub segments_received: u64,
+    /// Share of sent segments that did not arrive, 0 to 1: losses that link retries did not mask.
+    pub segment_loss: f64,
+    /// Retransmitted data segments.
+    pub retransmissions: u64,
+    /// Entries into fast recovery.
+    pub fast_retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Mean of the round-trip time samples, in milliseconds; `None` without samples.
+    pub rtt_ms: Option<f64>,
+    /// CoAP: mean of what the first timeout of a message was drawn from, in milliseconds; `None`
+    /// without messages.
+    pub timeout_ms: Option<f64>,
+    /// Largest segment in octets; 0 for UDP.
+    pub mss: u32,
+    /// Every octet that arrived was the right one.
+    pub intact: bool,
+    /// A transfer of given size has ended; no request has failed; no reading was lost.
+    pub complete: bool,
+    /// From the dispatch of each request to its whole answer, in milliseconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub latencies_ms: Vec<f64>,
+    /// Requests that were not answered.
+    pub failed: u32,
+    /// What became of a sensor's readings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<Readings>,
+}
+
+/// What became of a sensor's readings.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Readings {
+    /// Made.
+    pub generated: u32,
+    /// Arrived, each counted once.
+    pub delivered: u32,
+    /// Found the queue full.
+    pub dropped: u32,
+    /// Neither arrived nor on their way at the end; those dropped are among them.
+    pub lost: u32,
+    /// New octets per interval of 40 s from the start of the simulation on, in kb/s (TCPlp §8.3).
+    pub intervals_kbps: Vec<f64>,
+}
+
+impl Readings {
+    /// Share of readings whose fate is known that arrived, 0 to 1; `None` if there are none.
+    pub fn reliability(&self) -> Option<f64> {
+        let known = f64::from(self.delivered) + f64::from(self.lost);
+        (known > 0.0).then(|| f64::from(self.delivered) / known)
+    }
+}
+
+/// What one node did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct NodeResult {
+    /// Its number.
+    pub id: NodeId,
+    /// Frames put on the air, acknowledgements not counted, retries counted.
+    pub frames_sent: u64,
+    /// Frames given up after all retries or for want of a clear channel.
+    pub frames_failed: u64,
+    /// Frames that were acknowledged, or needed no acknowledgement.
+    pub frames_acked: u64,
+    /// Transmissions whose acknowledgement did not come.
+    pub acks_missing: u64,
+    /// Attempts after the first, each with CSMA-CA from its beginning.
+    pub retries: u64,
+    /// Frames sent to this node alone by others, each attempt counted, wherever it could hear them.
+    pub frames_offered: u64,
+    /// Those that it took, repetitions of what it had not counted.
+    pub frames_taken: u64,
+    /// Packets dropped for want of queue space.
+    pub queue_drops: u64,
+    /// Share of time with the radio on, 0 to 1.
+    pub duty_cycle: f64,
+    /// Share of time in which the radio starts, 0 to 1; the duty cycle does not contain it.
+    pub starting: f64,
+    /// Share of time, 0 to 1, that the radio sleeps between two attempts to send the same frame.
+    pub between_attempts: f64,
+    /// What it was on for, in seconds; the sum is the duty cycle times the simulated time.
+    pub radio_s: RadioSeconds,
+    /// Share of time with the radio on in each hour, 0 to 1; the last hour may be cut short.
+    pub duty_by_hour: Vec<f64>,
+    /// Energy of the radio in millijoules.
+    pub energy_mj: f64,
+    /// Share of time that the CPU works, 0 to 1; 0 without a CPU cost.
+    pub cpu_duty_cycle: f64,
+    /// Energy of the CPU in millijoules.
+    pub cpu_mj: f64,
+    /// What the CPU did.
+    pub cpu_work: CpuWork,
+}
+
+/// What a radio was on for, in seconds; [`kinglet_sim::ledger`] defines the causes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RadioSeconds {
+    /// Data requests.
+    pub poll: f64,
+    /// Listening without receiving anything for this node.
+    pub listen: f64,
+    /// Sending data, first attempts.
+    pub send: f64,
+    /// Receiving data.
+    pub receive: f64,
+    /// Sending again what was not acknowledged.
+    pub retry: f64,
+    /// Broadcasts, and acknowledgements sent.
+    pub control: f64,
+}
+
+impl RadioSeconds {
+    /// The seconds for `cause`.
+    pub fn of(&self, cause: Cause) -> f64 {
+        self.parts()[cause as usize].1
+    }
+
+    /// Causes with their names, in the order of [`Cause::ALL`].
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let RadioSeconds { poll, listen, send, receive, retry, control } = *self;
+        let seconds = [poll, listen, send, receive, retry, control];
+        core::array::from_fn(|i| (Cause::ALL[i].name(), seconds[i]))
+    }
+}
+
+impl From<Ledger> for RadioSeconds {
+    fn from(ledger: Ledger) -> Self {
+        let seconds = |cause| ledger.of(cause) as f64 / 1e6;
+        RadioSeconds {
+            poll: seconds(Cause::Poll),
+            listen: seconds(Cause::Listen),
+            send: seconds(Cause::Send),
+            receive: seconds(Cause::Receive),
+            retry: seconds(Cause::Retry),
+            control: seconds(Cause::Control),
+        }
+    }
+}
+
+/// The congestion window of a flow at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CwndSample {
+    /// Index of the flow.
+    pub flow: u32,
+    /// When, in seconds.
+    pub at_s: f64,
+    /// Octets.
+    pub cwnd: u32,
+    /// Slow start threshold in octets.
+    pub ssthresh: u32,
+}
+
+/// What a radio does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActivityKind {
+    /// Sends a data frame.
+    Transmit,
+    /// Sends an acknowledgement.
+    Ack,
+    /// Receives a frame as a whole.
+    Receive,
+    /// Hears a frame that is destroyed by another one.
+    Collision,
+    /// Is on, for whatever purpose.
+    On,
+}
+
+/// An interval in the life of a radio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Activity {
+    /// Whose radio.
+    pub node: NodeId,
+    /// Start in microseconds.
+    pub from_us: u64,
+    /// End in microseconds.
+    pub to_us: u64,
+    /// What it does.
+    pub kind: ActivityKind,
+}

@@ -1,0 +1,427 @@
+//! Every key of a scenario file whose section is a table of settings: see [`super::table`].
+
+mod air;
+
+pub(super) use air::{DISC, INTERFERENCE, LINK, MEDIUM, OFFICE_LOSS, PATH_LOSS, RADIO, UNIT_DISC};
+
+use super::error::Result;
+use super::presets::{SECURITY, Tcp, base_of, csl_every, polling_every};
+use super::read::Reader;
+use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
+use super::{Buffer, HostTcp, Mss, Routing, Scenario, Wire};
+use kinglet::Polling;
+use kinglet::mac::Csma;
+use kinglet::net::{QueueDiscipline, Red};
+
+/// A year; longer is a mistake of units.
+const MAX_SECONDS: f64 = 31_536_000.0;
+
+/// Outside of all sections.
+pub(super) const TOP: &[Key<Scenario>] = &[
+    Key::<Scenario>::new(
+        "name",
+        Value::Text { get: |t| &t.name, set: |t, text| t.name = text },
+        "for people and reports",
+    ),
+    Key::<Scenario>::new(
+        "start_hour",
+        number!(0.0..=24.0, start_hour),
+        "hour of the day at which it begins; interference depends on it",
+    ),
+    Key::<Scenario>::new(
+        "duration_s",
+        number!(0.001..=MAX_SECONDS, duration_s),
+        "simulated time, s",
+    ),
+    Key::<Scenario>::new("seed", whole!(0..=i64::MAX as u64, seed: u64), "root of all randomness")
+        .allowed("0 to 2⁶³−1"),
+];
+
+/// `[mac]`.
+pub(super) const MAC: &[Key<Scenario>] = &[
+    Key::<Scenario>::new("max_be", whole!(3..=8, mac.csma_params.max_be: u8), "macMaxBE"),
+    Key::<Scenario>::new(
+        "min_be",
+        whole!(0..=8, mac.csma_params.min_be: u8, Bound::Most("max_be", max_be)),
+        "macMinBE",
+    ),
+    Key::<Scenario>::new(
+        "max_csma_backoffs",
+        whole!(0..=5, mac.csma_params.max_backoffs: u8),
+        "macMaxCsmaBackoffs",
+    ),
+    Key::<Scenario>::new(
+        "max_frame_retries",
+        whole!(0..=15, mac.max_frame_retries: u8),
+        "macMaxFrameRetries: attempts after the first",
+    ),
+    Key::<Scenario>::new(
+        "retry_delay_ms",
+        millis!(0.0..=10_000.0, mac.retry_delay_max),
+        "a retry waits a random time between 0 and this (TCPlp's *d*)",
+    ),
+    Key::<Scenario>::new(
+        "adaptive_retry_delay",
+        flag!(mac.adaptive_retry_delay),
+        "*d* begins at 0 and grows to `retry_delay_ms` only while repetitions fail",
+    ),
+    Key::<Scenario>::new(
+        "csma",
+        choice!(mac.csma; "software" => Csma::Software, "hardware" => Csma::Hardware),
+        "who does the backoff: the MAC, and the radio listens meanwhile; the radio, which is deaf \
+         meanwhile",
+    ),
+    Key::<Scenario>::new(
+        "security",
+        Value::Flag {
+            get: |t| t.mac.security.is_some(),
+            set: |t, secured| t.mac.security = secured.then_some(SECURITY),
+        },
+        "frames are encrypted and authenticated (AES-CCM\\*, level 5): 10 octets of each",
+    ),
+    Key::<Scenario>::new(
+        "reserved_security_bytes",
+        whole!(0..=60, mac.reserved_security: u8),
+        "octets of every data frame kept free for a link security that is not used",
+    )
+    .allowed("0, or 7 to 60"),
+    Key::<Scenario>::new("indirect", Value::Apart, "a table of its own:"),
+];
+
+fn max_be(of: &Scenario) -> f64 {
+    of.mac.csma_params.max_be.into()
+}
+
+/// `[mac.indirect]`.
+pub(super) const INDIRECT: &[Key<Scenario>] = &[
+    Key::<Scenario>::new(
+        "retries",
+        whole!(0..=7, mac.indirect.max_retries: u8),
+        "attempts after the first; what has failed then waits for the next data request",
+    ),
+    Key::<Scenario>::new(
+        "retry_delay_ms",
+        millis!(0.0..=10_000.0, mac.indirect.retry_delay_max),
+        "a retry waits a random time between 0 and this",
+    ),
+    Key::<Scenario>::new(
+        "min_be",
+        whole!(0..=8, mac.indirect.min_be: u8, Bound::Most("max_be", max_be)),
+        "macMinBE of these frames",
+    ),
+    Key::<Scenario>::new(
+        "preempt",
+        flag!(mac.indirect.preempt),
+        "such a frame goes between two attempts of the frame being sent",
+    ),
+    Key::<Scenario>::new(
+        "burst",
+        flag!(mac.indirect.burst),
+        "one data request fetches all that waits, not one frame",
+    ),
+];
+
+/// `[leaf]`.
+pub(super) const LEAF: &[Key<Scenario>] = &[
+    Key::<Scenario>::new(
+        "sleep_interval_s",
+        Value::Time {
+            range: 0.01..=86_400.0,
+            per_second: 1.0,
+            whole: false,
+            get: |t| Some(base_of(t.polling)),
+            set: |t, time| t.polling = polling_every(t.polling, time),
+        },
+        "seconds between data requests while nothing is expected",
+    ),
+    Key::<Scenario>::new(
+        "polling",
+        Value::Choice {
+            names: &["predictive", "fixed"],
+            get: |t| Some(usize::from(matches!(t.polling, Polling::Fixed { .. }))),
+            set: |t, place| {
+                let base = base_of(t.polling);
+                t.polling = match place {
+                    0 => Polling::Predictive { base },
+                    _ => polling_every(Polling::TCPLP, base),
+                };
+            },
+        },
+        "while something is: when it is due; every `expecting_ms`",
+    ),
+    Key::<Scenario>::new(
+        "expecting_ms",
+        Value::Time {
+            range: 1.0..=60_000.0,
+            per_second: 1e3,
+            whole: true,
+            get: |t| match t.polling {
+                Polling::Fixed { expecting, .. } => Some(expecting),
+                Polling::Predictive { .. } => None,
+            },
+            set: |t, time| {
+                if let Polling::Fixed { expecting, .. } = &mut t.polling {
+                    *expecting = time;
+                }
+            },
+        },
+        "milliseconds between data requests with `\"fixed\"`",
+    )
+    .default("100"),
+    Key::<Scenario>::new(
+        "data_request_timeout_ms",
+        millis!(1.0..=1_000.0, mac.data_request_timeout),
+        "how long the radio stays on for a frame that was promised",
+    ),
+    Key::<Scenario>::new(
+        "csl_period_ms",
+        Value::Time {
+            range: 10.0..=10_000.0,
+            per_second: 1e3,
+            whole: true,
+            get: |t| t.mac.csl.map(|csl| csl.period),
+            set: |t, period| t.mac.csl = Some(kinglet::mac::Csl { period, ..csl_every(0) }),
+        },
+        "coordinated sampled listening besides: milliseconds from one sample of the channel to the \
+         next",
+    )
+    .default("no samples"),
+    Key::<Scenario>::new(
+        "csl_drift_ppm",
+        Value::Whole {
+            range: 0..=500,
+            bound: Bound::No,
+            get: |t| t.mac.csl.map(|csl| csl.drift_ppm.into()),
+            set: |t, ppm| {
+                if let Some(csl) = &mut t.mac.csl {
+                    csl.drift_ppm = ppm as u16;
+                }
+            },
+        },
+        "how far the leaf reckons that its clock and its parent's may drift apart, until it has \
+         measured it",
+    )
+    .default("40")
+    .needs("csl_period_ms"),
+    Key::<Scenario>::new(
+        "csl_sync_s",
+        Value::Time {
+            range: 1.0..=50.0,
+            per_second: 1.0,
+            whole: false,
+            get: |t| t.mac.csl.map(|csl| csl.sync_interval),
+            set: |t, time| {
+                if let Some(csl) = &mut t.mac.csl {
+                    csl.sync_interval = time;
+                }
+            },
+        },
+        "seconds after which it tells its parent again when it listens",
+    )
+    .default("50")
+    .needs("csl_period_ms"),
+];
+
+/// `[net]`.
+pub(super) const NET: &[Key<Scenario>] = &[
+    Key::<Scenario>::new(
+        "queue",
+        choice!(net.queue;
+            "tail-drop" => QueueDiscipline::TailDrop,
+            "red" => QueueDiscipline::Red(Red::DEFAULT)),
+        "of relays; `\"red\"` is random early detection, which marks packets of ECN-capable \
+         senders (`[tcp] ecn`) and drops others",
+    ),
+    Key::<Scenario>::new(
+        "routing",
+        choice!(routing; "static" => Routing::Static, "mesh" => Routing::Mesh),
+        "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
+         look for a parent unless they are given one (`parent`)",
+    ),
+    Key::<Scenario>::new(
+        "relays_yield",
+        flag!(relays_yield),
+        "a relay's own TCP segments leave room for what it relays",
+    ),
+    Key::<Scenario>::new(
+        "queue_packets",
+        whole!(1..=20, net.queue_limit: u8),
+        "so many may wait for the radio of a router before it drops what it is to relay",
+    ),
+];
+
+/// `[tcp]`, but for [`BUFFERS`].
+pub(super) const TCP: &[Key<Tcp>] = &[
+    Key::<Tcp>::new(
+        "mss",
+        Value::Whole {
+            range: 32..=1220,
+            bound: Bound::No,
+            get: |t| match t.mss {
+                Mss::Bytes(bytes) => Some(bytes.into()),
+                Mss::Frames(_) => None,
+            },
+            set: |t, bytes| t.mss = Mss::Bytes(bytes as u16),
+        },
+        "largest segment, octets of payload",
+    )
+    .instead_of("mss_frames"),
+    Key::<Tcp>::new(
+        "mss_frames",
+        Value::Whole {
+            range: 1..=12,
+            bound: Bound::No,
+            get: |t| match t.mss {
+                Mss::Bytes(_) => None,
+                Mss::Frames(frames) => Some(frames.into()),
+            },
+            set: |t, frames| t.mss = Mss::Frames(frames as u8),
+        },
+        "the same as what fits into so many frames on any hop",
+    ),
+    Key::<Tcp>::new(
+        "link_losses",
+        flag!(connection.link_losses),
+        "a segment that the own link has given up is sent again at once; the paper's TCP did not \
+         hear of it",
+    ),
+    Key::<Tcp>::new(
+        "adaptive_segments",
+        flag!(connection.adaptive_mss),
+        "segments span fewer frames while many get lost; `mss` is the most",
+    ),
+    Key::<Tcp>::new(
+        "ack_delay_ms",
+        millis!(0.0..=500.0, connection.delayed_ack),
+        "longest delay of an acknowledgement",
+    ),
+    Key::<Tcp>::new(
+        "ack_every",
+        whole!(1..=8, connection.ack_every: u8),
+        "acknowledge at the latest every n-th full segment",
+    ),
+    Key::<Tcp>::new("nagle", flag!(connection.nagle), "Nagle's algorithm"),
+    Key::<Tcp>::new(
+        "initial_rto_ms",
+        millis!(10.0..=60_000.0, connection.rto_initial),
+        "the retransmission timeout before a round trip has been measured",
+    ),
+    Key::<Tcp>::new(
+        "pacing",
+        flag!(connection.pacing),
+        "segments of a window leave a gap apart, at most SRTT / window / 1.25, instead of in a \
+         burst",
+    ),
+    Key::<Tcp>::new(
+        "min_rto_ms",
+        millis!(10.0..=60_000.0, connection.rto_min),
+        "least distance of the retransmission timeout from the smoothed round-trip time",
+    ),
+    Key::<Tcp>::new("timestamps", flag!(connection.timestamps), "timestamps option (RFC 7323)"),
+    Key::<Tcp>::new("sack", flag!(connection.sack), "selective acknowledgements (RFC 2018)"),
+    Key::<Tcp>::new(
+        "ecn",
+        flag!(connection.ecn),
+        "ask for explicit congestion notification (RFC 3168)",
+    ),
+];
+
+/// Buffers of connections, as far as given.
+#[derive(Default)]
+pub(super) struct Buffers {
+    pub(super) send: Option<Buffer>,
+    pub(super) receive: Option<Buffer>,
+}
+
+impl Buffers {
+    /// Those that `t` gives.
+    pub(super) fn read(t: &mut Reader<'_>) -> Result<Buffers> {
+        let mut buffers = Buffers::default();
+        read(t, BUFFERS, &mut buffers)?;
+        Ok(buffers)
+    }
+}
+
+/// A buffer in octets or in segments.
+macro_rules! buffer {
+    ($range:expr, $field:ident, $unit:ident, $type:ty) => {
+        Value::Whole {
+            range: $range,
+            bound: Bound::No,
+            get: |t| match t.$field {
+                Some(Buffer::$unit(number)) => Some(number.into()),
+                _ => None,
+            },
+            set: |t, number| t.$field = Some(Buffer::$unit(number as $type)),
+        }
+    };
+}
+
+/// Buffers of connections: in `[tcp]`, and of a flow in `[[flow]]`.
+pub(super) const BUFFERS: &[Key<Buffers>] = &[
+    Key::<Buffers>::new(
+        "send_buffer_segments",
+        buffer!(1..=1_024, send, Segments, u16),
+        "send buffer in segments",
+    ),
+    Key::<Buffers>::new(
+        "send_buffer_bytes",
+        buffer!(64..=1_048_576, send, Bytes, u32),
+        "the same in octets",
+    )
+    .instead_of("send_buffer_segments"),
+    Key::<Buffers>::new(
+        "receive_buffer_segments",
+        buffer!(1..=1_024, receive, Segments, u16),
+        "receive buffer in segments",
+    ),
+    Key::<Buffers>::new(
+        "receive_buffer_bytes",
+        buffer!(64..=1_048_576, receive, Bytes, u32),
+        "the same in octets",
+    )
+    .instead_of("receive_buffer_segments"),
+];
+
+/// `[wire]`.
+pub(super) const WIRE: &[Key<Wire>] = &[
+    Key::<Wire>::new("delay_ms", whole!(0..=60_000, delay_ms: u32), "time that a packet takes"),
+    Key::<Wire>::new("loss", number!(0.0..=1.0, loss), "probability that it is lost"),
+    Key::<Wire>::new(
+        "loss_to_mesh",
+        Value::Number {
+            range: 0.0..=1.0,
+            bound: Bound::No,
+            get: |t| t.loss_to_mesh,
+            set: |t, loss| t.loss_to_mesh = Some(loss),
+        },
+        "the same on the way to the mesh, if it differs",
+    )
+    .default("`loss`"),
+    Key::<Wire>::new(
+        "duplicate",
+        number!(0.0..=1.0, duplicate),
+        "probability that it arrives twice",
+    ),
+    Key::<Wire>::new(
+        "mark",
+        number!(0.0..=1.0, mark),
+        "probability that it is marked (CE) if its sender is ECN-capable",
+    ),
+    Key::<Wire>::new(
+        "reorder",
+        number!(0.0..=1.0, reorder),
+        "probability that it is held back, so that later ones overtake it",
+    ),
+    Key::<Wire>::new(
+        "reorder_delay_ms",
+        whole!(0..=60_000, reorder_delay_ms: u32),
+        "longest time that it is held back; uniformly random",
+    ),
+    Key::<Wire>::new(
+        "host",
+        choice!(host; "same" => HostTcp::Same, "linux" => HostTcp::Linux),
+        "the host's TCP: as `[tcp]`; or an acknowledgement with every second segment or after \
+         40 ms, ten segments to begin with, timestamps if asked",
+    ),
+];

@@ -1,0 +1,263 @@
+//! Keys of the radio, of the medium and of who else uses it.
+
+use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
+use crate::scenario::{
+    Cca, DISC_RSSI_DBM, HostCost, Hours, Interferer, Link, Medium, Overlap, Propagation, Radio,
+    RadioProfile, Source,
+};
+use kinglet_sim::profile::NOISE_FLOOR_DBM;
+
+/// `[radio]`.
+pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
+    Key::<Radio>::new(
+        "profile",
+        choice!(profile;
+            "at86rf233" => RadioProfile::At86rf233,
+            "nrf52840" => RadioProfile::Nrf52840,
+            "standard" => RadioProfile::Standard),
+        "timing, buffers and currents of the chip; `\"standard\"` is what IEEE 802.15.4 allows, \
+         with the ideal receiver",
+    ),
+    Key::<Radio>::new("channel", whole!(11..=26, channel: u8), "IEEE 802.15.4 channel"),
+    Key::<Radio>::new("tx_power_dbm", number!(-30.0..=20.0, tx_power_dbm), "output power"),
+    Key::<Radio>::new(
+        "drift_ppm",
+        whole!(0..=500, drift_ppm: u32),
+        "how much too fast or slow clocks are: each by a random number of ppm up to this, by the \
+         seed",
+    ),
+    Key::<Radio>::new(
+        "cca",
+        choice!(cca;
+            "energy" => Cca::Energy,
+            "carrier" => Cca::Carrier,
+            "either" => Cca::Either,
+            "both" => Cca::Both),
+        "what makes the channel busy: `\"energy\"` at or above the threshold, averaged over eight \
+         symbols; `\"carrier\"`, a frame strong enough to be received",
+    ),
+    Key::<Radio>::new(
+        "cca_threshold_dbm",
+        Value::Number {
+            range: -120.0..=0.0,
+            bound: Bound::No,
+            get: |t| t.cca_threshold_dbm,
+            set: |t, dbm| t.cca_threshold_dbm = Some(dbm),
+        },
+        "the threshold of energy, dBm",
+    )
+    .default("−80 (at86rf233), −75 (nrf52840), −94.5 (standard)"),
+    Key::<Radio>::new(
+        "host_cost_us_per_frame",
+        Value::Whole {
+            range: 0..=100_000,
+            bound: Bound::No,
+            get: |t| match t.host_cost {
+                HostCost::Micros(us) => Some(us.into()),
+                _ => None,
+            },
+            set: |t, us| t.host_cost = HostCost::Micros(us as u32),
+        },
+        "CPU time per frame sent or received, µs",
+    ),
+    Key::<Radio>::new(
+        "host_cost",
+        choice!(host_cost;
+            "measured" => HostCost::Measured,
+            "fitted_tcplp" => HostCost::FittedTcplp),
+        "a named CPU time instead of a number; `\"fitted_tcplp\"` is 2000 µs per frame",
+    )
+    .default("none")
+    .instead_of("host_cost_us_per_frame"),
+];
+
+/// Who hears whom within a distance, unless a scenario says how far.
+pub(in crate::scenario) const DISC: Propagation =
+    Propagation::UnitDisc { range_m: 10.0, interference_range_m: 10.0, rssi_dbm: DISC_RSSI_DBM };
+
+/// Office exponent and free-space loss at 1 m (2.45 GHz), unless the topology brings its own.
+pub(in crate::scenario) const OFFICE_LOSS: Propagation = Propagation::PathLoss {
+    exponent: 3.0,
+    reference_loss_db: 40.2,
+    shadowing_db: 0.0,
+    noise_floor_dbm: NOISE_FLOOR_DBM,
+};
+
+/// `[medium]`, for all models.
+pub(in crate::scenario) const MEDIUM: &[Key<Medium>] = &[
+    Key::<Medium>::new(
+        "model",
+        Value::Choice {
+            names: &["unit-disc", "link-matrix", "path-loss"],
+            get: |t| Some(model(&t.propagation)),
+            set: |t, place| {
+                if place != model(&t.propagation) {
+                    t.propagation = match place {
+                        0 => DISC,
+                        1 => Propagation::LinkMatrix { links: Vec::new() },
+                        _ => OFFICE_LOSS,
+                    };
+                }
+            },
+        },
+        "who hears whom",
+    ),
+    Key::<Medium>::new(
+        "overlap",
+        choice!(overlap;
+            "strict" => Overlap::Strict,
+            "sinr-ber" => Overlap::SinrBer,
+            "capture" => Overlap::Capture),
+        "what frames do that overlap at a receiver: all are lost; bit errors by signal to \
+         interference and noise, from the preamble on; the stronger survives",
+    ),
+    Key::<Medium>::new(
+        "hidden_terminals",
+        flag!(hidden_terminals),
+        "`false` lets everyone's carrier sense hear every transmission; reception is unchanged",
+    ),
+    Key::<Medium>::new(
+        "frame_loss",
+        number!(0.0..=1.0, frame_loss),
+        "loss added on top, per frame and receiver",
+    ),
+];
+
+const fn model(of: &Propagation) -> usize {
+    match of {
+        Propagation::UnitDisc { .. } => 0,
+        Propagation::LinkMatrix { .. } => 1,
+        Propagation::PathLoss { .. } => 2,
+    }
+}
+
+/// A number of one model of propagation.
+macro_rules! part {
+    ($range:expr, $model:ident, $field:ident, $bound:expr) => {
+        Value::Number {
+            range: $range,
+            bound: $bound,
+            get: |t| match t {
+                Propagation::$model { $field, .. } => Some(*$field),
+                _ => None,
+            },
+            set: |t, number| {
+                if let Propagation::$model { $field, .. } = t {
+                    *$field = number;
+                }
+            },
+        }
+    };
+}
+
+/// `[medium]` with `model = "unit-disc"`.
+pub(in crate::scenario) const UNIT_DISC: &[Key<Propagation>] = &[
+    Key::<Propagation>::new(
+        "range_m",
+        Value::Number {
+            range: 0.01..=100_000.0,
+            bound: Bound::No,
+            get: |t| Some(range_of(t)),
+            set: |t, number| {
+                if let Propagation::UnitDisc { range_m, interference_range_m, .. } = t {
+                    (*range_m, *interference_range_m) = (number, number);
+                }
+            },
+        },
+        "received within, and sensed if strong enough, m",
+    ),
+    Key::<Propagation>::new(
+        "interference_range_m",
+        part!(0.0..=100_000.0, UnitDisc, interference_range_m, Bound::Least("range_m", range_of)),
+        "disturbed within, without hearing or sensing anything, m",
+    )
+    .default("`range_m`"),
+    Key::<Propagation>::new(
+        "rssi_dbm",
+        part!(-120.0..=10.0, UnitDisc, rssi_dbm, Bound::No),
+        "strength of every signal, dBm; below the radio's `cca_threshold_dbm` nobody defers to \
+         anybody",
+    ),
+];
+
+const fn range_of(of: &Propagation) -> f64 {
+    match of {
+        Propagation::UnitDisc { range_m, .. } => *range_m,
+        _ => 0.0,
+    }
+}
+
+/// `[[medium.link]]`.
+pub(in crate::scenario) const LINK: &[Key<Link>] = &[
+    Key::<Link>::new("from", Value::Apart, "the sender").allowed("an existing node").required(),
+    Key::<Link>::new("to", Value::Apart, "the receiver").allowed("an existing node").required(),
+    Key::<Link>::new("loss", number!(0.0..=1.0, loss), "probability that a frame is lost"),
+    Key::<Link>::new(
+        "rssi_dbm",
+        number!(-120.0..=10.0, rssi_dbm),
+        "signal strength at the receiver",
+    ),
+    Key::<Link>::new("symmetric", flag!(symmetric), "the other direction is the same"),
+];
+
+/// `[medium]` with `model = "path-loss"`.
+pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
+    Key::<Propagation>::new(
+        "exponent",
+        part!(1.0..=8.0, PathLoss, exponent, Bound::No),
+        "loss grows by 10 × this per decade of distance, dB",
+    ),
+    Key::<Propagation>::new(
+        "reference_loss_db",
+        part!(0.0..=100.0, PathLoss, reference_loss_db, Bound::No),
+        "loss at 1 m; 40.2 dB in free space at 2.45 GHz",
+    ),
+    Key::<Propagation>::new(
+        "shadowing_db",
+        part!(0.0..=20.0, PathLoss, shadowing_db, Bound::No),
+        "standard deviation per link",
+    ),
+    Key::<Propagation>::new(
+        "noise_floor_dbm",
+        part!(-150.0..=-50.0, PathLoss, noise_floor_dbm, Bound::No),
+        "thermal −111 dBm in 2 MHz plus a noise figure of 6 dB",
+    ),
+];
+
+/// `[[interference]]`.
+pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
+    Key::<Interferer>::new(
+        "source",
+        Value::Choice {
+            names: &["wifi-file", "wifi-video", "bluetooth", "microwave"],
+            get: |t| Source::ALL.iter().position(|source| *source == t.source),
+            set: |t, place| {
+                if let Some(source) = Source::ALL.get(place) {
+                    (t.source, t.power_dbm) = (*source, source.usual_dbm());
+                }
+            },
+        },
+        "the pattern of bursts",
+    )
+    .required(),
+    Key::<Interferer>::new("x_m", number!(-1e6..=1e6, x_m), "place, m east").allowed("−10⁶ to 10⁶"),
+    Key::<Interferer>::new("y_m", number!(-1e6..=1e6, y_m), "place, m north")
+        .allowed("−10⁶ to 10⁶"),
+    Key::<Interferer>::new(
+        "power_dbm",
+        number!(-60.0..=40.0, power_dbm),
+        "power radiated into the 2 MHz of the network's channel",
+    )
+    .default("−16 for Wi-Fi, 0 for Bluetooth, 10 for an oven"),
+    Key::<Interferer>::new(
+        "share",
+        number!(0.0..=1.0, share),
+        "share of the time in which it is active in the busiest hour, in periods of 10 s",
+    ),
+    Key::<Interferer>::new(
+        "hours",
+        choice!(hours;
+            "always" => Hours::Always, "office" => Hours::Office, "meals" => Hours::Meals),
+        "how that goes with the hour of the day",
+    ),
+];

@@ -1,0 +1,117 @@
+//! What nodes are set to unless a scenario says otherwise, and what TCPlp's nodes are set to.
+
+use super::{Buffer, Mss};
+use kinglet::mac;
+use kinglet::net;
+use kinglet::tcp::ConnectionConfig;
+use kinglet::time::Duration;
+use kinglet::wire::ieee802154::Address;
+use kinglet::{Config, Polling};
+
+/// Scenarios are no secret. A mote that joins the gateway by a serial line has the same.
+pub const SECURITY: mac::Security = mac::Security {
+    key: mac::Key(*b"Kinglet scenario"),
+    eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
+    first_counter: 0,
+};
+
+/// The link layer of a node ([`kinglet::Config::new`]; `docs/decisions/0024` says why), secured as
+/// every real network is, and as a parent fast in answering: as [`tcplp::INDIRECT`], and in bursts.
+pub const MAC: mac::Config = mac::Config {
+    security: Some(SECURITY),
+    indirect: mac::Indirect { burst: true, ..tcplp::INDIRECT },
+    ..Config::new(0xffff, [0; 8], 0, [0; 16]).mac
+};
+
+/// The network layer of a node, with the length of the queue that the stack's profile for routers
+/// has ([`kinglet::Router`]).
+pub const NET: net::Config = net::Config { queue_limit: 10, ..net::Config::new(Address::None) };
+
+/// Between crystals of 20 ppm, a sample of the channel every so many milliseconds, and
+/// synchronisation at the longest interval that OpenThread's CSL timeout of 100 s lets fail once.
+pub const fn csl_every(period_ms: u32) -> mac::Csl {
+    let period = Duration::from_millis(period_ms as u64);
+    mac::Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(50) }
+}
+
+/// Transport settings: those of the stack, and the sizes that it leaves to whoever knows the link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// Largest segment.
+    pub mss: Mss,
+    /// Send buffer.
+    pub send_buffer: Buffer,
+    /// Receive buffer.
+    pub receive_buffer: Buffer,
+    /// All the rest; its own sizes are those above, in octets, once a network is built.
+    pub connection: ConnectionConfig,
+}
+
+impl Default for Tcp {
+    /// What a connection has by default. Segments of five frames and buffers of four segments, as
+    /// in TCPlp §6.2 and §7.
+    fn default() -> Self {
+        Tcp {
+            mss: Mss::Frames(5),
+            send_buffer: Buffer::Segments(4),
+            receive_buffer: Buffer::Segments(4),
+            connection: ConnectionConfig::DEFAULT,
+        }
+    }
+}
+
+/// TCPlp's nodes, as far as the paper and its authors' code tell. Their polling is
+/// [`Polling::TCPLP`].
+pub mod tcplp {
+    use super::*;
+
+    /// The frames of TCPlp's §6 and §7, not secured. The octets reserved are the most with which
+    /// five frames carry its 462 octets; `docs/decisions/0002` has the arithmetic. Retries: the
+    /// most that table 8-94 allows, as TCPlp's port of OpenThread makes 10 attempts; d is its
+    /// §7.1's.
+    pub const MAC: mac::Config = mac::Config {
+        max_frame_retries: 7,
+        retry_delay_max: Duration::from_millis(40),
+        adaptive_retry_delay: false,
+        security: None,
+        reserved_security: 7,
+        indirect: INDIRECT,
+        ..super::MAC
+    };
+
+    /// What TCPlp §8.4 has made of OpenThread, whose own is [`mac::Indirect::DEFAULT`]: five
+    /// attempts (its authors' `platform_config.h`), with up to 20 ms between them, before the frame
+    /// in progress.
+    pub const INDIRECT: mac::Indirect = mac::Indirect {
+        max_retries: 4,
+        retry_delay_max: Duration::from_millis(20),
+        preempt: true,
+        ..mac::Indirect::DEFAULT
+    };
+
+    /// Timestamps, no pacing, and it heard nothing from its link. It inherits FreeBSD's delayed
+    /// acknowledgement of 100 ms and every second segment, and the slop of 200 ms between SRTT and
+    /// RTO.
+    pub const CONNECTION: ConnectionConfig = ConnectionConfig {
+        link_losses: false,
+        pacing: false,
+        timestamps: true,
+        ..ConnectionConfig::DEFAULT
+    };
+}
+
+/// The same with another time between data requests while nothing is expected.
+#[must_use]
+pub const fn polling_every(polling: Polling, base: Duration) -> Polling {
+    match polling {
+        Polling::Fixed { expecting, .. } => Polling::Fixed { base, expecting },
+        Polling::Predictive { .. } => Polling::Predictive { base },
+    }
+}
+
+/// The time between data requests while nothing is expected.
+pub const fn base_of(polling: Polling) -> Duration {
+    match polling {
+        Polling::Fixed { base, .. } | Polling::Predictive { base } => base,
+    }
+}

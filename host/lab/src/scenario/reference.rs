@@ -1,0 +1,35 @@
+//! The tables of keys in `SCENARIO.md`.
+
+use super::interference::Interferer;
+use super::keys::{self, Buffers};
+use super::table::markdown;
+use super::{Link, Medium, Radio, Scenario, Tcp, Wire};
+
+/// The first lines of each table.
+const HEAD: &str = "| key | meaning | allowed | default |\n|---|---|---|---|\n";
+
+/// The tables of keys as `SCENARIO.md` has them, in its order, each after the name of its section.
+pub fn reference() -> Vec<(&'static str, String)> {
+    let all = Scenario::default();
+    let tcp = Tcp::default();
+    let (send, receive) = (Some(tcp.send_buffer), Some(tcp.receive_buffer));
+    let links = "| `link` | the links; what is not listed does not exist | one or more tables | \
+                 required |\n";
+    [
+        ("top level", markdown(keys::TOP, &all)),
+        ("[radio]", markdown(keys::RADIO, &Radio::default())),
+        ("[medium]", markdown(keys::MEDIUM, &Medium::default())),
+        ("unit-disc", markdown(keys::UNIT_DISC, &keys::DISC)),
+        ("link-matrix", links.to_owned() + &markdown(keys::LINK, &Link::USUAL)),
+        ("path-loss", markdown(keys::PATH_LOSS, &keys::OFFICE_LOSS)),
+        ("[[interference]]", markdown(keys::INTERFERENCE, &Interferer::USUAL)),
+        ("[mac]", markdown(keys::MAC, &all)),
+        ("[mac.indirect]", markdown(keys::INDIRECT, &all)),
+        ("[leaf]", markdown(keys::LEAF, &all)),
+        ("[net]", markdown(keys::NET, &all)),
+        ("[tcp]", markdown(keys::TCP, &tcp) + &markdown(keys::BUFFERS, &Buffers { send, receive })),
+        ("[wire]", markdown(keys::WIRE, &Wire::PERFECT)),
+    ]
+    .map(|(section, rows)| (section, format!("{HEAD}{rows}")))
+    .into()
+}
