@@ -175,8 +175,9 @@ impl Empty for Slot {
 
 pub(crate) struct Queue<A: Array<Slot>> {
     slots: A,
-    /// Slots that are not free.
+    /// Slots that are not free, and those of them that hold an outcome.
     used: usize,
+    ended: usize,
     /// The frame being sent.
     head: Option<usize>,
     next_order: u16,
@@ -184,7 +185,7 @@ pub(crate) struct Queue<A: Array<Slot>> {
 
 impl<A: Array<Slot>> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Queue { slots: A::EMPTY, used: 0, head: None, next_order: 0 }
+        Queue { slots: A::EMPTY, used: 0, ended: 0, head: None, next_order: 0 }
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -251,8 +252,9 @@ impl<A: Array<Slot>> Queue<A> {
         slot.order = order;
         let is_users = matches!(slot.kind, Kind::User(_));
         slot.place = if is_users { Place::Ended } else { Place::Free };
-        if !is_users {
-            self.used = self.used.saturating_sub(1);
+        match is_users {
+            true => self.ended = self.ended.saturating_add(1),
+            false => self.used = self.used.saturating_sub(1),
         }
         self.head = None;
     }
@@ -263,6 +265,7 @@ impl<A: Array<Slot>> Queue<A> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
         slot.place = Place::Free;
         self.used = self.used.saturating_sub(1);
+        self.ended = self.ended.saturating_sub(1);
         let &mut Slot { token, dst, result, transmissions, .. } = slot;
         Some(Outcome { token, dst, result, transmissions })
     }
@@ -276,7 +279,9 @@ impl<A: Array<Slot>> Queue<A> {
     /// The slot whose turn it is of those in this place: while they wait indirect ones come first,
     /// then the lowest number does. Numbers wrap, so what counts is how far back they are.
     fn first(&self, place: Place) -> Option<usize> {
-        if self.used == 0 {
+        // Most questions are asked in vain.
+        let any = if place == Place::Ended { self.ended > 0 } else { self.used > self.ended };
+        if !any {
             return None;
         }
         let mut first = None;

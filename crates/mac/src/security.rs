@@ -102,7 +102,7 @@ pub trait LinkSecurity {
     /// Secures a frame of `source` whose header has room for the counter.
     ///
     /// # Errors
-    /// [`CounterError`] if the frame counter is used up, or the radio that is to do it cannot.
+    /// If the frame counter is used up, or the radio that is to do it cannot.
     fn secure(
         &mut self,
         key: &Self::Key,

@@ -10,6 +10,7 @@
 
 use cortex_m::singleton;
 use cortex_m_rt::entry;
+use kinglet::mac::{LinkSecurity, Security};
 use kinglet::tcp::ConnectionConfig;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Mote, Node, Profile, Router};
@@ -36,7 +37,7 @@ const MOST_PER_1000: u64 = 15;
 const CONNECTION: ConnectionConfig =
     ConnectionConfig { mss: app::mss(SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
 
-fn node<P: Profile>(
+fn node<P: Profile<Security: LinkSecurity<Key = Option<Security>>>>(
     place: &'static mut Place<P>,
     short: u16,
     sleeps: bool,
