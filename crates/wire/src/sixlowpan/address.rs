@@ -133,8 +133,9 @@ pub const fn link_address_of(address: Ipv6Addr) -> Address {
     }
 }
 
-/// How one address is written.
+/// How one address is written. It lies at words, which are copied without a call.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(4))]
 pub(super) struct Coding {
     /// SAC or DAC.
     pub(super) stateful: bool,
