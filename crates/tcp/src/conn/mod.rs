@@ -9,6 +9,7 @@
 //! runs or a retransmission is pending.
 
 mod acked;
+mod agreed;
 mod check;
 mod control;
 mod ecn;
@@ -19,9 +20,10 @@ mod setup;
 mod state;
 mod timers;
 
+pub(crate) use agreed::Agreed;
 use control::Reader;
 pub use control::SegmentLoss;
-pub(crate) use ecn::{is_setup, syn_ack_flags, syn_flags};
+pub(crate) use ecn::{syn_ack_flags, syn_flags};
 pub(crate) use output::Emission;
 pub(crate) use setup::{Params, Setup};
 pub use state::State;
@@ -42,7 +44,6 @@ use crate::timer::{Tick, Timer};
 use core::marker::PhantomData;
 use ecn::EcnState;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::Header;
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
 pub(crate) const TIMESTAMPS_LEN: u16 = 12;
@@ -122,36 +123,6 @@ impl Receive {
 /// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
 /// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
 const SAME_RTO: u8 = 3;
-
-/// What both sides' SYNs have agreed upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Agreed {
-    /// MSS option of the peer.
-    pub(crate) peer_mss: Option<u16>,
-    /// The peer's shift, if both sides scale.
-    pub(crate) scale: Option<u8>,
-    pub(crate) sack: bool,
-    /// The peer's TSval, if both sides use timestamps.
-    pub(crate) timestamp: Option<u32>,
-    /// Both sides can take marks (RFC 3168).
-    pub(crate) ecn: bool,
-}
-
-impl Agreed {
-    /// What a SYN or SYN-ACK and the settings of this side agree upon. Whoever asks for ECN gets
-    /// it; when this side has `asked`, by opening, its settings have to want it.
-    pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
-        let options = &syn.options;
-        let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
-        Agreed {
-            peer_mss: options.mss,
-            scale: options.window_scale,
-            sack: options.sack_permitted && params.has(Params::SACK),
-            timestamp: timestamps.map(|timestamps| timestamps.val),
-            ecn: F::ECN && is_setup(syn.flags) && (!asked || params.has(Params::ECN)),
-        }
-    }
-}
 
 /// How far Fast Open has come (RFC 7413).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

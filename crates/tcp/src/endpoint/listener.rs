@@ -4,7 +4,7 @@
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Agreed, Connection, Established, Setup, is_setup, syn_ack_flags, window_scale};
+use crate::conn::{Agreed, Connection, Established, Setup, syn_ack_flags, window_scale};
 use crate::error::Discard;
 use crate::features::Features;
 use crate::paws::{CLOCK, Paws, echo_age, ticks, timestamp};
@@ -208,19 +208,6 @@ impl<K: Peer> HalfOpen<K> {
             early: false,
             rtt: self.rtt(now, segment),
         }
-    }
-}
-
-impl Agreed {
-    /// The peer has sent its SYN again, perhaps with less: it may have given up asking for what the
-    /// path seems to drop (RFC 3168 §6.1.1.1; FreeBSD can leave RFC 7323's options out, too).
-    fn repeat(&mut self, syn: &Header) {
-        let options = &syn.options;
-        // What is echoed must be the SYN that is answered, or it would measure back-off.
-        self.timestamp = self.timestamp.and(options.timestamps.map(|ts| ts.val));
-        self.scale = self.scale.and(options.window_scale);
-        self.sack &= options.sack_permitted;
-        self.ecn &= is_setup(syn.flags);
     }
 }
 
