@@ -141,7 +141,7 @@ impl Lengths {
 /// | name | chooses | else |
 /// |---|---|---|
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
-/// | `cipher` | AES: [`mac::Tabled`](crate::mac::Tabled) or [`mac::Sliced`](crate::mac::Sliced) | `Tabled` |
+/// | `cipher` | AES: [`Tabled`](crate::mac::Tabled) or [`Sliced`](crate::mac::Sliced) | `Tabled` |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
 ///
 /// ```
