@@ -277,9 +277,9 @@
 //! | file | subject |
 //! |---|---|
 //! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
-//! | `drive.rs`, `rest.rs` | the loop around a node and its radio; whether there is anything to do |
+//! | `drive.rs`, `rest.rs` | the loop around a node and its radio; whether it has work |
 //! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
-//! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which have something to do |
+//! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
 //! | `segments.rs` | how many link frames a segment spans |
 //! | `interface.rs` | addresses, routes, contexts |
 //! | `polling.rs` | when a node that sleeps asks its parent |

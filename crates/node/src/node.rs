@@ -213,7 +213,7 @@ impl<P: Profile> Node<P> {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
                         self.routing_message(now, src, rssi_dbm, message);
                     }
-                    result => self.settle(now, result),
+                    result => self.deliver(now, result),
                 }
             }
             Indication::DataRequest { src: Address::Short(child), .. } if Self::HAS_CHILDREN => {
@@ -228,7 +228,7 @@ impl<P: Profile> Node<P> {
     pub fn handle_host_packet(&mut self, now: Instant, packet: &[u8]) {
         self.wake();
         let result = self.net.handle_host_packet(now, packet);
-        self.settle(now, result);
+        self.deliver(now, result);
     }
 
     /// What TCP calls connections between these addresses. A `local` that is not this node's makes
@@ -238,7 +238,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Gives TCP, the one upper layer that is not the network layer's own, what is for it.
-    fn settle(&mut self, now: Instant, result: Result<Option<Delivery>, net::Discard>) {
+    fn deliver(&mut self, now: Instant, result: Result<Option<Delivery>, net::Discard>) {
         let Ok(delivery) = result else { return };
         if let Some(Delivery { packet, header, upper, protocol }) = delivery {
             if protocol == protocol::TCP {
@@ -277,7 +277,7 @@ impl<P: Profile> Node<P> {
         while self.mac.give_up_missed(now) {
             self.prepare_radio(now);
         }
-        self.settle_down();
+        self.begin_rest();
         let submission = self.mac.poll_radio(now)?;
         *self.rest.get_mut() = Rest::Busy;
         Some(submission)
@@ -288,7 +288,7 @@ impl<P: Profile> Node<P> {
         if Self::ASKS
             && let Some(outcome) = self.mac.poll_data_request(now)
         {
-            self.handle_data(now, outcome);
+            self.note_data_request(now, outcome);
         }
         // One that samples the channel is served as if it had asked.
         while Self::HAS_CHILDREN
@@ -296,7 +296,7 @@ impl<P: Profile> Node<P> {
         {
             let _ = self.net.handle_data_request(now, child);
         }
-        self.fill_mac(now);
+        self.fill_queue(now);
         // A child that the MAC has no room for hears that nothing waits, and of its packets only
         // when they come to be its turn.
         while Self::HAS_CHILDREN
@@ -308,7 +308,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// A data request has ended.
-    fn handle_data(&mut self, now: Instant, outcome: DataRequestOutcome) {
+    fn note_data_request(&mut self, now: Instant, outcome: DataRequestOutcome) {
         let count = match outcome {
             DataRequestOutcome::Received { .. } => None,
             DataRequestOutcome::NothingPending => Some(&mut self.stats.nothing_pending),
@@ -334,14 +334,14 @@ impl<P: Profile> Node<P> {
     /// Moves frames into the MAC until it is full or nothing waits. Every round fills a slot of the
     /// MAC's queue, gives a packet up or takes segments from TCP, so the rounds are bounded by the
     /// tables and by what the send rings hold.
-    fn fill_mac(&mut self, now: Instant) {
+    fn fill_queue(&mut self, now: Instant) {
         self.courtesy.relayed(now, self.net.stats().forwarded);
         while let Some(outcome) = self.mac.poll_outcome(now) {
-            self.handle_outcome(now, &outcome);
+            self.note_sent(now, &outcome);
         }
         loop {
             // Every round may have made room for its messages.
-            self.settle_routing(now);
+            self.follow_routing(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
@@ -351,18 +351,18 @@ impl<P: Profile> Node<P> {
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
             let Some(pending) = self.net.pending() else { return };
-            if !self.fill_slot(now, pending) {
+            if !self.queue_frame(now, pending) {
                 return;
             }
         }
     }
 
     /// The sending of a frame has ended.
-    // If this, `fill_slot` or what `take_segment` calls were inlined, a loop that mostly finds
+    // If this, `queue_frame` or what `take_segment` calls were inlined, a loop that mostly finds
     // nothing to do would begin with computing where all fields are that any of them needs: 250
     // instructions a frame on a core whose loads reach 124 octets far.
     #[inline(never)]
-    fn handle_outcome(&mut self, now: Instant, outcome: &mac::Outcome) {
+    fn note_sent(&mut self, now: Instant, outcome: &mac::Outcome) {
         let delivered = outcome.result == mac::Delivery::Delivered;
         self.routing_outcome(now, outcome);
         let token = net::Token(outcome.token.0);
@@ -373,7 +373,7 @@ impl<P: Profile> Node<P> {
 
     /// Moves the frame that is pending into the MAC; false if that has no room for it.
     #[inline(never)]
-    fn fill_slot(&mut self, now: Instant, pending: net::Pending) -> bool {
+    fn queue_frame(&mut self, now: Instant, pending: net::Pending) -> bool {
         let class = match pending.class {
             net::Class::Data => mac::Class::Data,
             net::Class::Control => mac::Class::Control,

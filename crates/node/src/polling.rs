@@ -229,8 +229,8 @@ impl Application {
     }
 }
 
-/// The state of asking. It depends on the tables alone, so that profiles whose tables are alike share
-/// its code.
+/// The state of asking. It depends on the tables alone, so that profiles whose tables are alike
+/// share its code.
 pub(crate) struct Poller<C, A> {
     policy: Polling,
     parent: Option<u16>,

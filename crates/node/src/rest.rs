@@ -58,7 +58,7 @@ impl<P: Profile> Node<P> {
 
     /// The radio was offered everything. A node that asks its parent for data notes with every call
     /// since when nothing is expected, so it never rests.
-    pub(crate) const fn settle_down(&mut self) {
+    pub(crate) const fn begin_rest(&mut self) {
         if self.poller.parent().is_none() {
             *self.rest.get_mut() = Rest::Done;
         }

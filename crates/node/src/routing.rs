@@ -145,7 +145,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Carries out what routing has decided, and takes its messages while there is room.
-    pub(crate) fn settle_routing(&mut self, now: Instant) {
+    pub(crate) fn follow_routing(&mut self, now: Instant) {
         if self.routing().is_on() {
             self.carry_out(now);
         }

@@ -6,6 +6,7 @@ use crate::place::{ROUTER, commission};
 use crate::serial_radio::SerialRadio;
 use crate::{Place, console, make_with_routing};
 use cortex_m::Peripherals;
+use kinglet::mac::KeyOf;
 use kinglet::net::UdpHandle;
 use kinglet::radio::Driver;
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
@@ -19,7 +20,7 @@ const DATAGRAM: usize = 1280 - 40 - 8;
 /// Echoes with these settings, for ever; `routing` learns routes.
 pub fn run<P: Profile>(
     place: Option<&'static mut Place<P>>,
-    config: Config,
+    config: Config<KeyOf<P>>,
     routing: P::Routing,
     listen: ListenConfig,
 ) -> ! {
@@ -28,7 +29,7 @@ pub fn run<P: Profile>(
 
 fn echo<P: Profile>(
     place: Option<&'static mut Place<P>>,
-    config: Config,
+    config: Config<KeyOf<P>>,
     routing: P::Routing,
     listen: ListenConfig,
 ) -> Result<(), &'static str> {

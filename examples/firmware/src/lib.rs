@@ -53,7 +53,7 @@ pub fn make<P: Profile>(
 #[inline(never)]
 pub fn make_with_routing<P: Profile>(
     place: &'static mut Place<P>,
-    config: Config,
+    config: Config<KeyOf<P>>,
     routing: P::Routing,
     radio: Capabilities,
 ) -> &'static mut Node<P> {

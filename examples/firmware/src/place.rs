@@ -27,13 +27,17 @@ const SECURITY: Security = Security {
 
 /// The node's settings.
 pub fn config() -> Config {
-    let mut config = unsecured();
+    let mut config = settings();
     config.mac.security = Some(SECURITY);
     config
 }
 
-/// The same for a network without link security.
-pub fn unsecured() -> Config {
+/// The same for a network without link security, and a profile that has none.
+pub fn unsecured() -> Config<()> {
+    settings().unsecured()
+}
+
+fn settings() -> Config {
     // A product takes seed and secret from its source of entropy; this board has none.
     let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
     config.mac.csma = Csma::Hardware;

@@ -1,15 +1,16 @@
-//! `echo` with TCP Fast Open, as server and as client. See `src/echo.rs`.
+//! `echo` with TCP Fast Open, as server and as client, and with SYN cookies. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]
 
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::tcp::ListenConfig;
+use kinglet::tcp::{self, ListenConfig};
 use kinglet_firmware::{Place, echo, place};
 
 kinglet::profile! {
     struct Echo {
+        features: tcp::Full,
         packets: 5,
         reassemblies: 2,
         send_buffer: 2048,

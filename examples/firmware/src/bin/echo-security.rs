@@ -5,12 +5,13 @@
 
 use cortex_m::singleton;
 use cortex_m_rt::entry;
+use kinglet::mac;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
 kinglet::profile! {
     struct Echo {
-        peers: 16,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>,
         packets: 5,
         reassemblies: 2,
         send_buffer: 2048,

@@ -5,11 +5,13 @@
 
 use cortex_m::singleton;
 use cortex_m_rt::entry;
+use kinglet::mac;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
 kinglet::profile! {
     struct Echo {
+        listening: mac::Sampled,
         packets: 5,
         reassemblies: 2,
         send_buffer: 2048,
