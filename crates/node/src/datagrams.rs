@@ -4,7 +4,9 @@ use crate::node::Node;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
 use kinglet_net::UdpHandle;
-use kinglet_net::{BindError, EchoReply, ErrorReport, Net, SendError, UdpDatagram, UdpError};
+use kinglet_net::{
+    BindError, EchoReply, ErrorReport, Net, SendError, Sending, UdpDatagram, UdpError,
+};
 use kinglet_tcp::PayloadRef;
 use kinglet_time::Instant;
 
@@ -55,6 +57,23 @@ impl<P: Profile> Datagrams<'_, P> {
         data: &[u8],
     ) -> Result<(), SendError> {
         self.awake().udp_send(now, socket, dst, dst_port, data)
+    }
+
+    /// The same, with source address, hop limit and traffic class of this datagram.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was sent. [`SendError::NoRoute`] also if the source address is not
+    /// this node's.
+    pub fn send_with(
+        &mut self,
+        now: Instant,
+        socket: UdpHandle,
+        dst: Ipv6Addr,
+        dst_port: u16,
+        sending: Sending,
+        data: &[u8],
+    ) -> Result<(), SendError> {
+        self.awake().udp_send_with(now, socket, dst, dst_port, sending, data)
     }
 
     /// Reads the oldest datagram into `buf`; `None` if there is none.

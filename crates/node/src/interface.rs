@@ -1,9 +1,9 @@
-//! Addresses, routes and contexts: what commissions a node.
+//! Addresses, groups, routes and contexts: what commissions a node.
 
 use crate::node::Node;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
-use kinglet_net::{InterfaceAddress, Neighbour, Net, Route, TableFull};
+use kinglet_net::{InterfaceAddress, JoinError, Neighbour, Net, Route, TableFull};
 use kinglet_tcp::PayloadRef;
 use kinglet_wire::sixlowpan::Context;
 
@@ -17,7 +17,7 @@ impl<P: Profile> Node<P> {
         &self.net
     }
 
-    /// Addresses, routes, neighbours and contexts.
+    /// Addresses, multicast groups, routes, neighbours and contexts.
     pub const fn interface(&mut self) -> Interface<'_, P> {
         self.wake();
         Interface(&mut self.net)
@@ -31,6 +31,22 @@ impl<P: Profile> Interface<'_, P> {
     /// [`TableFull`]
     pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
         self.0.add_address(address)
+    }
+
+    /// Joins a multicast group: packets for it are for this node too, from the link that they come
+    /// by. A second time changes nothing. Nobody is told (no MLD, RFC 3810): the members of a group
+    /// hear what neighbours send to it.
+    ///
+    /// # Errors
+    /// [`JoinError`]
+    pub fn join_group(&mut self, group: Ipv6Addr) -> Result<(), JoinError> {
+        self.0.join_group(group)
+    }
+
+    /// Leaves a multicast group; whether this node was a member. The groups of all nodes cannot be
+    /// left.
+    pub fn leave_group(&mut self, group: Ipv6Addr) -> bool {
+        self.0.leave_group(group)
     }
 
     /// Adds a route, or replaces the one with the same prefix.

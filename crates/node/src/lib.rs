@@ -233,7 +233,8 @@
 //!     }
 //! }
 //!
-//! const CONFIG: Config = Config::new(1, [0; 8], 1, [1; 16]);
+//! // Without link security there is no place for a key.
+//! const CONFIG: Config<()> = Config::new(1, [0; 8], 1, [1; 16]).unsecured();
 //! static NODE: std::sync::Mutex<Node<Sensor>> = // in firmware: your critical-section cell
 //!     std::sync::Mutex::new(Node::new(CONFIG, Capabilities::NONE));
 //! assert!(size_of::<Node<Sensor>>() < 8 * 1024); // on a host; less where a pointer has 32 bits

@@ -174,7 +174,7 @@ impl Lengths {
 ///     }
 /// }
 ///
-/// let config = Config::new(1, [0; 8], 1, [1; 16]);
+/// let config = Config::new(1, [0; 8], 1, [1; 16]).unsecured();
 /// let node: Node<Sensor> = Node::new(config, Capabilities::NONE);
 /// assert!(size_of_val(&node) < 12 * 1024); // on a host; less where a pointer has 32 bits
 /// ```

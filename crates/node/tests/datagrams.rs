@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::net::{InterfaceAddress, NextHop, Route, SendError, Sending};
 use kinglet::radio::Capabilities;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
@@ -64,6 +64,27 @@ fn datagrams_cross_a_middle_node() {
     assert_eq!(forwarded, 40);
     let came = echoed(&mut World::<Mote>::new(3, usual(), 10, 2), global(3), 40);
     assert!(came >= 17, "{came}");
+}
+
+#[test]
+fn a_datagram_for_a_group_reaches_members_with_what_its_sender_chose() {
+    let mut world = World::<Mote>::new(3, usual(), 0, 4);
+    let group = "ff02::123".parse().unwrap();
+    world.nodes[0].interface().join_group(group).unwrap();
+    world.nodes[2].interface().join_group(group).unwrap();
+    assert!(world.nodes[2].interface().leave_group(group));
+    let sockets = [0, 1, 2].map(|n| world.nodes[n].datagrams().bind(7).unwrap());
+    let sending = Sending { src: Some(global(2)), hop_limit: Some(255), traffic_class: 0 };
+    let (now, mut sender) = (world.now, world.nodes[1].datagrams());
+    sender.send_with(now, sockets[1], group, 7, sending, b"all").unwrap();
+    let stranger = Sending { src: Some(global(9)), ..sending };
+    let refused = sender.send_with(now, sockets[1], group, 7, stranger, b"all");
+    assert_eq!(refused, Err(SendError::NoRoute));
+    world.run(Duration::from_secs(1), |_, _| false);
+    let mut buf = [0; 1280];
+    let got = world.nodes[0].datagrams().recv(sockets[0], &mut buf).unwrap().unwrap();
+    assert_eq!((got.src, got.dst, got.hop_limit, got.len), (global(2), group, 255, 3));
+    assert_eq!(world.nodes[2].datagrams().recv(sockets[2], &mut buf), Ok(None));
 }
 
 #[test]
