@@ -5,7 +5,7 @@
 //! one: the chain of the MIC and the key stream share it. Blocks are words, in which a small core
 //! adds four octets at a time.
 
-use crate::cipher::{Block, BlockCipher, add, octets, words};
+use crate::cipher::{Block, BlockCipher, add, octets, store, words};
 use kinglet_mem::copy;
 
 /// Octets of a nonce.
@@ -56,16 +56,27 @@ impl<C: BlockCipher> Ccm<C> {
         // A_i of Annex B.4.1, without i.
         let counter_block = block(LENGTH_FIELD, nonce, 0);
         let mut counter = 0u16;
-        for chunk in message.chunks_mut(16) {
+        let mut next = |ccm: &mut Self, chain: Block| {
             counter = counter.wrapping_add(1);
             let mut blocks = [chain, counter_block];
             let [_, [.., last]] = &mut blocks;
             *last |= u32::from(counter.swap_bytes()) << 16;
-            self.cipher(&mut blocks);
-            let [code, stream] = blocks;
-            let before = load(chunk);
-            copy(chunk, &octets(add(before, &stream)));
-            let clear = if direction == Direction::Seal { before } else { load(chunk) };
+            ccm.cipher(&mut blocks);
+            blocks
+        };
+        let (whole, rest) = message.as_chunks_mut();
+        for octets in whole {
+            let [code, stream] = next(self, chain);
+            let before = words(octets);
+            let after = add(before, &stream);
+            store(after, octets);
+            chain = add(code, if direction == Direction::Seal { &before } else { &after });
+        }
+        if !rest.is_empty() {
+            let [code, stream] = next(self, chain);
+            let before = load(rest);
+            copy(rest, &octets(add(before, &stream)));
+            let clear = if direction == Direction::Seal { before } else { load(rest) };
             chain = add(code, &clear);
         }
         let mut blocks = [chain, counter_block];

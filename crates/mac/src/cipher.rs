@@ -86,19 +86,20 @@ impl BlockCipher for Tabled {
 impl Tabled {
     /// Cipher (FIPS 197, 5.1).
     fn encrypt_block(&self, block: &mut Block) {
-        let [first, rounds @ .., last] = &self.keys;
+        let [first, rounds @ .., ninth, last] = &self.keys;
         let (mut state, mut next) = (State([0; 16]), State([0; 16]));
         state.set(add(*block, first));
-        for key in rounds {
-            round(key, &state, &mut next);
-            state = next;
+        // Two rounds a turn, so that the state need not be moved back.
+        for [one, other] in rounds.as_chunks().0 {
+            round(one, &state, &mut next);
+            round(other, &next, &mut state);
         }
-        *block = add(state.columns(sub_column), last);
+        round(ninth, &state, &mut next);
+        *block = add(next.columns(sub_column), last);
     }
 }
 
 /// The state, column by column, of which words are written and octets read.
-#[derive(Clone, Copy)]
 #[repr(align(4))]
 struct State([u8; 16]);
 
@@ -206,9 +207,14 @@ pub(crate) fn words(octets: &[u8; 16]) -> Block {
 /// The sixteen octets of a block.
 pub(crate) fn octets(block: Block) -> [u8; 16] {
     let mut octets = [0; 16];
-    let (columns, _) = octets.as_chunks_mut();
-    columns.iter_mut().zip(block).for_each(|(column, word)| *column = word.to_le_bytes());
+    store(block, &mut octets);
     octets
+}
+
+/// Writes a block to where its sixteen octets belong.
+pub(crate) fn store(block: Block, to: &mut [u8; 16]) {
+    let (columns, _) = to.as_chunks_mut();
+    columns.iter_mut().zip(block).for_each(|(column, word)| *column = word.to_le_bytes());
 }
 
 #[cfg(test)]

@@ -295,7 +295,8 @@ impl<S: Sizes> Mac<S> {
             return Some(Submission { command: Command::Reset, frame: &[] });
         }
         let mode = self.listening.mode(&self.situation());
-        if self.mode.replace(mode) != Some(mode) {
+        if self.mode != Some(mode) {
+            self.mode = Some(mode);
             let channel = self.config.channel;
             let command = match mode {
                 Mode::Listen => Command::Receive { start: Start::Asap, until: None, channel },

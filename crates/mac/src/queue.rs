@@ -281,9 +281,11 @@ impl<A: Array<Slot>> Queue<A> {
     fn first(&self, place: Place) -> Option<usize> {
         // Most questions are asked in vain.
         let any = if place == Place::Ended { self.ended > 0 } else { self.used > self.ended };
-        if !any {
-            return None;
-        }
+        if any { self.search(place) } else { None }
+    }
+
+    #[inline(never)]
+    fn search(&self, place: Place) -> Option<usize> {
         let mut first = None;
         // `max_by_key` would first count the slots, for which a small core divides.
         for (index, slot) in self.slots.as_slice().iter().enumerate() {

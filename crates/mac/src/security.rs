@@ -490,10 +490,9 @@ impl<S: Sizes> Mac<S> {
 /// The nonce of 9.3.2: the sender's EUI-64, the frame counter and the level, most significant
 /// octets first.
 fn nonce(eui64: &[u8; 8], counter: u32, level: u8) -> Nonce {
-    let mut nonce = [0; NONCE];
-    let octets = eui64.iter().copied().chain(counter.to_be_bytes()).chain([level]);
-    nonce.iter_mut().zip(octets).for_each(|(to, from)| *to = from);
-    nonce
+    let &[a, b, c, d, e, f, g, h] = eui64;
+    let [i, j, k, l] = counter.to_be_bytes();
+    [a, b, c, d, e, f, g, h, i, j, k, l, level]
 }
 
 /// Whether two codes are the same. Every octet is looked at, so that the time does not tell how

@@ -80,6 +80,12 @@ impl<S: Sizes> Mac<S> {
     /// was one: then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`]
     /// does the same, but who fills the queue before it would find out at the next event only.
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
+        // This is asked at every turn of the loop.
+        self.tx == TxState::Ready && self.give_up_ready(now)
+    }
+
+    #[inline(never)]
+    fn give_up_ready(&mut self, now: Instant) -> bool {
         let mut any = false;
         while self.tx == TxState::Ready && now >= self.spaced_until && self.head_is_missed(now) {
             self.finish_head(now, Delivery::Missed, false);

@@ -271,15 +271,18 @@ impl<P: Profile> Node<P> {
         if self.is_resting(now) {
             return None;
         }
-        self.prepare_radio(now);
-        // What ends here makes room, which is filled before the radio is asked for more. Each round
-        // takes a frame out of a table.
-        while self.mac.give_up_missed(now) {
+        if !matches!(self.rest.get(), Rest::Offering) {
             self.prepare_radio(now);
+            // What ends here makes room, which is filled before the radio is asked for more. Each
+            // round takes a frame out of a table.
+            while self.mac.give_up_missed(now) {
+                self.prepare_radio(now);
+            }
         }
         self.begin_rest();
         let submission = self.mac.poll_radio(now)?;
-        *self.rest.get_mut() = Rest::Busy;
+        let rest = self.rest.get_mut();
+        *rest = if let Rest::Done = rest { Rest::Offering } else { Rest::Busy };
         Some(submission)
     }
 
@@ -384,12 +387,15 @@ impl<P: Profile> Node<P> {
         }
         let token = mac::Token(pending.token.0);
         let (dst, ack) = (pending.dst, pending.ack);
-        let limits = FrameLimits { max_payload: self.mac.max_payload(dst) };
-        let frame_pending = self.net.frame_pending(limits);
+        let frame_pending = class == mac::Class::Indirect && {
+            let limits = FrameLimits { max_payload: self.mac.max_payload(dst) };
+            self.net.frame_pending(limits)
+        };
         let request = TxRequest { dst, ack, token, class, frame_pending };
         let (net, rings) = (&mut self.net, SendRings(&self.tcp));
         let mut written = 0;
         let filled = self.mac.enqueue(now, request, |room| {
+            let limits = FrameLimits { max_payload: room.len() };
             let frame = net.poll_frame(now, limits, &rings, room);
             written = frame.map_or(0, |frame| frame.len);
             written

@@ -14,6 +14,9 @@ use kinglet_time::{Instant, earliest};
 pub(crate) enum Rest {
     /// Something has happened since the radio was last offered everything.
     Busy,
+    /// Nothing has happened since all was moved to where the radio finds it, but the radio was not
+    /// offered all of that.
+    Offering,
     /// Everything was done.
     Done,
     /// Everything was done, and nothing is to be done before this.
@@ -25,7 +28,7 @@ impl<P: Profile> Node<P> {
     pub fn deadline(&self) -> Option<Instant> {
         match self.rest.get() {
             Rest::Until(at) => at,
-            Rest::Busy => self.first_deadline(),
+            Rest::Busy | Rest::Offering => self.first_deadline(),
             Rest::Done => {
                 let at = self.first_deadline();
                 self.rest.set(Rest::Until(at));
@@ -48,7 +51,8 @@ impl<P: Profile> Node<P> {
 
     /// Whether nothing has happened and nothing is due.
     pub(crate) fn is_resting(&self, now: Instant) -> bool {
-        !matches!(self.rest.get(), Rest::Busy) && self.deadline().is_none_or(|at| now < at)
+        matches!(self.rest.get(), Rest::Done | Rest::Until(_))
+            && self.deadline().is_none_or(|at| now < at)
     }
 
     /// Something happens: the node has to look at everything again.

@@ -138,14 +138,15 @@ const fn longest_access(access: Access) -> Duration {
         Access::Cca => return CCA,
         Access::Csma(params) => params,
     };
-    let (mut micros, mut left) = (0, max_backoffs);
+    // Not more than 256 backoffs of 82 ms: 32 bits hold that, which a small core multiplies at once.
+    let (mut micros, mut left) = (0u32, max_backoffs);
     loop {
         // No exponent is greater than 8 (Table 8-94).
         let units = (1 << if be < 8 { be } else { 8 }) - 1;
-        micros += units * UNIT_BACKOFF.as_micros() + CCA.as_micros();
+        micros += units * UNIT_BACKOFF.as_micros() as u32 + CCA.as_micros() as u32;
         be = if be < max_be { be + 1 } else { max_be };
         if left == 0 {
-            return Duration::from_micros(micros);
+            return Duration::from_micros(micros as u64);
         }
         left -= 1;
     }
