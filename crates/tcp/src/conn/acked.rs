@@ -36,9 +36,12 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         buffers: &mut Buffers<'_>,
     ) {
         let header = &segment.header;
+        let before = self.flight();
+        if before == 0 && self.tells_nothing(segment) {
+            return self.take_echo(header, 0);
+        }
         let mut arrival = self.arrival(now, segment);
         let acked = ack.since(self.snd.una);
-        let before = self.flight();
         self.take_advance(ack, &mut arrival);
         let again = self.take_sack(segment, ack, &mut arrival);
         let duplicated = again > 0;
@@ -81,6 +84,15 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if acked > 0 && self.fin_queued && ack == self.tx.end().plus(1) {
             self.fin_acknowledged(now);
         }
+    }
+
+    /// Header prediction (RFC 1323 appendix A, of old): with nothing in flight, the acknowledgment
+    /// of a segment with text repeats what is known, and all that follows from one would change
+    /// nothing. A D-SACK may come late, and a loss probe may wait for one.
+    fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
+        segment.header.options.sack.as_slice().is_empty()
+            && self.recovery.phase == Phase::Open
+            && !self.recovery.probe().is_sent()
     }
 
     /// The acknowledgment of a SYN.

@@ -143,11 +143,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        let room = self.segment_room();
-        if let Some(stretch) = self.next_stretch(now, room) {
-            return Some(self.emit(now, stretch, header));
+        if self.may_send_text(now) {
+            let room = self.segment_room();
+            if let Some(stretch) = self.next_stretch(now, room) {
+                return Some(self.emit(now, stretch, header));
+            }
+            self.arm_persist(now);
         }
-        self.arm_persist(now);
         if self.ack.now || self.window_update_due() {
             return Some(self.emit_ack(now, self.snd.nxt, header));
         }
@@ -156,6 +158,21 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return Some(self.emit_ack(now, self.snd.nxt.minus(1), header));
         }
         None
+    }
+
+    /// Whether there is anything to choose a stretch from. Mostly there is not: all is sent and
+    /// only an acknowledgment can be due, which is not to cost what the choice of a stretch does.
+    fn may_send_text(&mut self, now: Instant) -> bool {
+        self.end_gap(now);
+        self.recovery.pending || self.has_text_to_send()
+    }
+
+    /// Something is unsent, to be sent again, or to be probed for.
+    fn has_text_to_send(&self) -> bool {
+        self.unsent() > 0
+            || self.fin_unsent()
+            || self.recovery.flight.lost() > 0
+            || self.recovery.probe() == Probe::Due
     }
 
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
@@ -389,11 +406,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
     fn may_follow(&mut self, now: Instant) -> bool {
         let paced = self.is_paced(now);
-        let waits = self.unsent() > 0
-            || self.fin_unsent()
-            || self.recovery.flight.lost() > 0
-            || self.recovery.probe() == Probe::Due;
-        self.keep_probe || (waits && !paced)
+        self.keep_probe || (self.has_text_to_send() && !paced)
     }
 
     /// Acknowledges everything and advertises the window.
