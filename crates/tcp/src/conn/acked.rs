@@ -48,6 +48,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if let Some(rack) = self.recovery.rack_mut() {
             rack.update(&arrival);
         }
+        self.sampled |= arrival.newest.is_some();
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
@@ -102,6 +103,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if let Some(rack) = self.recovery.rack_mut() {
             rack.update(&arrival);
         }
+        self.sampled |= arrival.newest.is_some();
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
