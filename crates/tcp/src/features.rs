@@ -31,8 +31,8 @@ impl Features for Full {
     type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 1];
 }
 
-/// What serves every connection as it is: all but Fast Open and SYN cookies, which save a round trip
-/// to who asks for it and keep a port open in a flood.
+/// What serves every connection as it is: all but Fast Open and SYN cookies, which save a round
+/// trip to who asks for it and keep a port open in a flood.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual;
 

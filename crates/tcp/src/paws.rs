@@ -19,30 +19,33 @@ const LONGEST: u32 = 600_000_000 >> TICK;
 /// Timestamp state of a connection that has agreed upon the option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Paws {
-    recent: u32,
+    /// TS.Recent in halves, the upper one first, so that all of this takes six octets.
+    recent: [u16; 2],
     /// When `recent` was taken, in units of 2^32 µs: two octets last for nine years of silence.
     recent_at: NonZeroU16,
 }
 
 impl Paws {
     pub(crate) fn new(recent: u32, now: Instant) -> Self {
-        Paws { recent, recent_at: coarse(now) }
+        Paws { recent: halves(recent), recent_at: coarse(now) }
     }
 
     pub(crate) fn recent(&self) -> u32 {
-        self.recent
+        let [upper, lower] = self.recent;
+        u32::from(upper) << 16 | u32::from(lower)
     }
 
     /// §5.3 R1: whether a segment with this TSval is an old duplicate.
     pub(crate) fn rejects(&self, now: Instant, val: u32) -> bool {
-        SeqNum::new(val).before(SeqNum::new(self.recent)) && !self.rejects_nothing(now)
+        SeqNum::new(val).before(SeqNum::new(self.recent())) && !self.rejects_nothing(now)
     }
 
     /// §4.3: remembers TSval of a segment that the last acknowledgment sent is inside or after.
     pub(crate) fn update(&mut self, now: Instant, val: u32, seq: SeqNum, last_ack_sent: SeqNum) {
-        let newer = !SeqNum::new(val).before(SeqNum::new(self.recent)) || self.rejects_nothing(now);
+        let older = SeqNum::new(val).before(SeqNum::new(self.recent()));
+        let newer = !older || self.rejects_nothing(now);
         if newer && seq.at_or_before(last_ack_sent) {
-            self.recent = val;
+            self.recent = halves(val);
             self.recent_at = coarse(now);
         }
     }
@@ -74,6 +77,11 @@ pub(crate) fn is_older(age: u32, us: u32) -> bool {
 /// The time in so many ticks.
 pub(crate) fn ticks(count: u32) -> Duration {
     Duration::from_micros(u64::from(count) << TICK)
+}
+
+fn halves(value: u32) -> [u16; 2] {
+    let [a, b, c, d] = value.to_be_bytes();
+    [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])]
 }
 
 /// Never 0, so that an `Option` of [`Paws`] takes no more room.

@@ -36,15 +36,19 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         buffers: &mut Buffers<'_>,
     ) {
         let header = &segment.header;
+        let before = self.flight();
+        if before == 0 && self.tells_nothing(segment) {
+            return self.take_echo(header, 0);
+        }
         let mut arrival = self.arrival(now, segment);
         let acked = ack.since(self.snd.una);
-        let before = self.flight();
         self.take_advance(ack, &mut arrival);
         let again = self.take_sack(segment, ack, &mut arrival);
         let duplicated = again > 0;
         if let Some(rack) = self.recovery.rack_mut() {
             rack.update(&arrival);
         }
+        self.sampled |= arrival.newest.is_some();
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
@@ -83,6 +87,15 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
     }
 
+    /// Header prediction (RFC 1323 appendix A, of old): with nothing in flight, the acknowledgment
+    /// of a segment with text repeats what is known, and all that follows from one would change
+    /// nothing. A D-SACK may come late, and a loss probe may wait for one.
+    fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
+        segment.header.options.sack.as_slice().is_empty()
+            && self.recovery.phase == Phase::Open
+            && !self.recovery.probe().is_sent()
+    }
+
     /// The acknowledgment of a SYN.
     pub(super) fn take_ack_of_syn(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
         let mut arrival = self.arrival(now, segment);
@@ -90,6 +103,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if let Some(rack) = self.recovery.rack_mut() {
             rack.update(&arrival);
         }
+        self.sampled |= arrival.newest.is_some();
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {

@@ -34,6 +34,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Why it was dropped. What has to be answered with an ACK without limit (text sent again, old
     /// timestamps) is; the rest is the caller's: see [`Discard::is_challenged`], and
     /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED is answered with RST.
+    #[inline(never)] // See `Connection`.
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
@@ -438,7 +439,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.recovery.told = 0;
             // With a short send buffer every segment is the last of those that wait.
             let full = len.saturating_add(self.timestamps_len()) >= self.params.own_mss;
-            self.ack.more = full || !segment.push;
+            self.ack.set_more(full || !segment.push);
         }
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);

@@ -177,7 +177,8 @@ enum Rtx {
 ///
 /// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
 /// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is
-/// further on. The compiler's own order has the octets last.
+/// further on. The compiler's own order has the octets last. What the endpoint calls with a segment,
+/// for one, or when time is up, is not inlined, so that it has the pointer to a connection at hand.
 #[repr(C)]
 pub(crate) struct Connection<C, R: LossRecovery, F> {
     state: State,
@@ -205,10 +206,13 @@ pub(crate) struct Connection<C, R: LossRecovery, F> {
     /// Retransmissions in a row without a sign of life from the peer.
     tries: u8,
     rtx_kind: Rtx,
+    /// A round trip was measured since the last loss probe.
+    sampled: bool,
     /// Octets of payload in a full segment without SACK option.
     mss: u16,
     /// Recent share of data segments that were sent again, in 1/65,536.
     resent: u16,
+    paws: Option<Paws>,
     ack: AckState,
     snd: Send,
     rcv: Receive,
@@ -219,7 +223,6 @@ pub(crate) struct Connection<C, R: LossRecovery, F> {
     rx: ReceiveBuffer,
     cc: C,
     rtt: RttEstimator,
-    paws: Option<Paws>,
     /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
     cwr_point: SeqNum,
     ts_offset: u32,
@@ -296,6 +299,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             ts_offset,
             rtx: Timer::OFF,
             rtx_kind: Rtx::Timeout,
+            sampled: false,
             keep: Timer::OFF,
             pace: Timer::OFF,
             last_sent: Tick::at(now),
@@ -472,9 +476,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn take_sample(&mut self, rtt: Duration) {
         self.rtt.sample(rtt);
         self.needless = 0;
-        if let Some(rack) = self.recovery.rack_mut() {
-            rack.sampled = true;
-        }
+        self.sampled = true;
     }
 
     fn rto(&self) -> Duration {

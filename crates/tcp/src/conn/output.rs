@@ -13,7 +13,7 @@ use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Cookie, Flags, Header, Options, Timestamps};
+use kinglet_wire::tcp::{Cookie, Flags, Header, Options, SackBlock, Timestamps};
 
 /// What leaves beside a header.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +42,15 @@ struct Stretch {
 impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
     /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
-    pub(crate) fn poll(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        match self.state {
+    /// `map` is the bitmap of the receive ring.
+    #[inline(never)] // See `Connection`.
+    pub(crate) fn poll(
+        &mut self,
+        now: Instant,
+        map: &[u8],
+        header: &mut Header,
+    ) -> Option<Emission> {
+        let emission = match self.state {
             State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,
             State::SynReceived if self.is_opening_early() && !self.recovery.pending => {
@@ -51,7 +58,15 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             }
             State::SynSent | State::SynReceived => self.poll_syn(now, header),
             _ => self.poll_synchronised(now, header),
+        };
+        let carries = !header.flags.intersects(Flags::SYN | Flags::RST);
+        if emission.is_some() && self.sack && carries && self.rx.has_blocks() {
+            header.options.sack = self.rx.sack_blocks(map, self.received());
         }
+        if emission.is_some() && carries {
+            self.rx.blocks_sent();
+        }
+        emission
     }
 
     fn poll_reset(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
@@ -143,11 +158,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        let room = self.segment_room();
-        if let Some(stretch) = self.next_stretch(now, room) {
-            return Some(self.emit(now, stretch, header));
+        if self.may_send_text(now) {
+            let room = self.segment_room();
+            if let Some(stretch) = self.next_stretch(now, room) {
+                return Some(self.emit(now, stretch, header));
+            }
+            self.arm_persist(now);
         }
-        self.arm_persist(now);
         if self.ack.now || self.window_update_due() {
             return Some(self.emit_ack(now, self.snd.nxt, header));
         }
@@ -158,19 +175,26 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         None
     }
 
+    /// Whether there is anything to choose a stretch from. Mostly there is not: all is sent and
+    /// only an acknowledgment can be due, which is not to cost what the choice of a stretch does.
+    fn may_send_text(&mut self, now: Instant) -> bool {
+        self.end_gap(now);
+        self.recovery.pending || self.has_text_to_send()
+    }
+
+    /// Something is unsent, to be sent again, or to be probed for.
+    fn has_text_to_send(&self) -> bool {
+        self.unsent() > 0
+            || self.fin_unsent()
+            || self.recovery.flight.lost() > 0
+            || self.recovery.probe() == Probe::Due
+    }
+
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
         self.paws.map(|paws| {
             let val = timestamp(self.ts_offset, now);
             Timestamps { val, ecr: paws.recent() }
         })
-    }
-
-    //= rfc9293#MUST-65
-    fn fill_options(&self, now: Instant, options: &mut Options) {
-        options.timestamps = self.timestamps(now);
-        if self.sack && self.rx.has_blocks() {
-            options.sack = self.rx.sack_blocks();
-        }
     }
 
     /// Payload that fits beside the options; `self.mss` has the timestamps subtracted already.
@@ -179,7 +203,10 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return u32::from(self.mss).max(1);
         }
         let timestamps = self.paws.map(|_| Timestamps::default());
-        let options = Options { timestamps, sack: self.rx.sack_blocks(), ..Options::NONE };
+        let mut options = Options { timestamps, ..Options::NONE };
+        for _ in 0..self.rx.count_blocks() {
+            options.sack.push(SackBlock { left: 0, right: 0 });
+        }
         let whole = usize::from(self.mss.saturating_add(self.timestamps_len()));
         u32::try_from(whole.saturating_sub(options.len())).unwrap_or(0).max(1)
     }
@@ -222,8 +249,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
         let rack = self.recovery.rack_mut()?;
-        rack.sampled = false;
         rack.probe_end = nxt;
+        self.sampled = false;
         if self.recovery.phase != Phase::Open {
             // The first segment has been sent again, and that has probably been lost.
             self.recovery.set_probe(Probe::Again);
@@ -314,7 +341,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         Stretch { seq, len, fin, again: true }
     }
 
-    //= rfc9293#MUST-61
+    //= rfc9293#MUST-61 rfc9293#MUST-65
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
@@ -389,17 +416,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
     fn may_follow(&mut self, now: Instant) -> bool {
         let paced = self.is_paced(now);
-        let waits = self.unsent() > 0
-            || self.fin_unsent()
-            || self.recovery.flight.lost() > 0
-            || self.recovery.probe() == Probe::Due;
-        self.keep_probe || (waits && !paced)
+        self.keep_probe || (self.has_text_to_send() && !paced)
     }
 
     /// Acknowledges everything and advertises the window.
     //= rfc9293#SHLD-14
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
-        self.fill_options(now, &mut header.options);
+        header.options.timestamps = self.timestamps(now);
         self.advance_edge();
         self.ack.sent();
         let room = self.rcv.adv.since(self.rcv.nxt) >= u32::from(self.rcv.mss);
@@ -407,7 +430,6 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.ack.await_more(now, self.rtt.rto(0));
         }
         self.rcv.last_ack_sent = self.rcv.nxt;
-        self.rx.blocks_sent();
         self.note_sent(now);
         header.seq = seq.value();
         header.ack = self.rcv.nxt.value();

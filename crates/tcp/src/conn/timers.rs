@@ -37,6 +37,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
     }
 
+    #[inline(never)] // See `Connection`.
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         self.ack.handle_deadline(now);
         self.end_gap(now);
@@ -71,7 +72,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.rtx_kind = Rtx::Timeout;
         if let Some(rack) = self.recovery.rack()
             && self.sack
-            && rack.sampled
+            && self.sampled
             && rack.probe == Probe::None
             && match self.recovery.phase {
                 Phase::Open => self.recovery.flight.gone() == 0,

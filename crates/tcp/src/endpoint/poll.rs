@@ -64,7 +64,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.due.set(None);
         let (peer, port) = (*peer, *remote_port);
         let mut header = Header::default();
-        let mut emission = conn.poll(now, &mut header);
+        let mut emission = conn.poll(now, slot.map.as_slice(), &mut header);
         (header.src_port, header.dst_port) = (*local_port, port);
         if Self::REMEMBERS
             && matches!(conn.fast_open(), FastOpen::Wanted | FastOpen::Again)

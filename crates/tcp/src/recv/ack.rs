@@ -11,9 +11,7 @@ pub(crate) struct AckState {
     pub(crate) now: bool,
     /// Octets received since the last acknowledgment; more than this can count have had theirs.
     unacked: u16,
-    /// The last text was a full segment, or one that the peer has not pushed: it has more to send.
-    pub(crate) more: bool,
-    /// Segments whose acknowledgment does not wait, as the peer may wait for each.
+    /// Segments whose acknowledgment does not wait, as the peer may wait for each; and [`MORE`].
     prompt: u8,
     /// While an acknowledgment is owed, when to send it at the latest; else until when the text
     /// that it lets the peer send is expected.
@@ -27,6 +25,10 @@ pub(crate) const AFTER_GAP: u8 = 2;
 /// than a full segment though the peer has more.
 pub(crate) const AFTER_TIMEOUT: u8 = 8;
 
+/// The last text was a full segment, or one that the peer has not pushed: it has more to send. In
+/// the octet that counts segments, of which there are never so many.
+const MORE: u8 = 0x80;
+
 /// Octets that make an immediate acknowledgment: `every` full segments, but no more than leave the
 /// peer two acknowledgments for each `window`, so that the loss of one does not stop it. On that
 /// account they are not less than two segments (RFC 5681 §4.2).
@@ -38,7 +40,16 @@ pub(crate) fn threshold(full: u32, every: u8, window: u32) -> u32 {
 
 impl AckState {
     pub(crate) const NONE: AckState =
-        AckState { now: false, unacked: 0, more: false, prompt: 0, timer: Timer::OFF };
+        AckState { now: false, unacked: 0, prompt: 0, timer: Timer::OFF };
+
+    /// Whether the peer has [`MORE`].
+    fn more(&self) -> bool {
+        self.prompt & MORE != 0
+    }
+
+    pub(crate) fn set_more(&mut self, more: bool) {
+        self.prompt = self.prompt & !MORE | if more { MORE } else { 0 };
+    }
 
     /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
     //= rfc9293#SHLD-18
@@ -48,9 +59,9 @@ impl AckState {
         }
         let unacked = u32::from(self.unacked).saturating_add(octets);
         self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
-        if unacked >= threshold || delay == Duration::ZERO || self.prompt > 0 {
+        if unacked >= threshold || delay == Duration::ZERO || self.prompt & !MORE > 0 {
             self.now = true;
-            self.prompt = self.prompt.saturating_sub(1);
+            self.prompt = (self.prompt & !MORE).saturating_sub(1) | self.prompt & MORE;
         } else if !self.timer.is_set() {
             self.timer.set(now, delay);
         }
@@ -61,14 +72,14 @@ impl AckState {
     /// only for as long as there is a gap.
     pub(crate) fn hurry(&mut self, segments: u8) {
         self.now = true;
-        self.prompt = self.prompt.max(segments);
+        self.prompt = (self.prompt & !MORE).max(segments) | self.prompt & MORE;
     }
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         if self.timer.is_due(now) {
             self.timer.clear();
             self.now |= self.unacked > 0;
-            self.more &= self.unacked > 0;
+            self.set_more(self.more() && self.unacked > 0);
         }
     }
 
@@ -79,7 +90,7 @@ impl AckState {
 
     /// The last acknowledgment lets the peer send what it has; it may take this long to come.
     pub(crate) fn await_more(&mut self, now: Instant, time: Duration) {
-        if self.more {
+        if self.more() {
             self.timer.set(now, time);
         }
     }
@@ -87,11 +98,11 @@ impl AckState {
     /// While an acknowledgment waits for more, more may be on its way; else what the last one lets
     /// the peer send is.
     pub(crate) fn awaits_more(&self) -> bool {
-        self.timer.is_set() && (self.unacked == 0 || self.more)
+        self.timer.is_set() && (self.unacked == 0 || self.more())
     }
 
     /// A segment that carries the acknowledgment has been formed.
     pub(crate) fn sent(&mut self) {
-        *self = AckState { more: self.more, prompt: self.prompt, ..AckState::NONE };
+        *self = AckState { prompt: self.prompt, ..AckState::NONE };
     }
 }

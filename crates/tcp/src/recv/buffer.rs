@@ -1,18 +1,16 @@
 //! The receive ring: in-order octets wait for the application, and behind them out-of-order octets
 //! wait in place, marked in a bitmap (design of TCPlp §4.3.2). Any octet inside the window is kept,
-//! with any number of holes. The bitmap is the truth; the few blocks remembered here only order
-//! the SACK option by recency (RFC 2018 §4).
+//! with any number of holes. The bitmap is the truth; the few places remembered here only order the
+//! blocks of the SACK option by recency (RFC 2018 §4).
 
 use super::bitmap;
 use crate::seq::SeqNum;
 use kinglet_mem::copy;
 use kinglet_wire::tcp::{MAX_SACK_BLOCKS, SackBlock, SackBlocks};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-struct Block {
-    left: SeqNum,
-    right: SeqNum,
-}
+/// [`MAX_SACK_BLOCKS`], of which an octet counts.
+const MOST_BLOCKS: u8 = 4;
+const _: () = assert!(MOST_BLOCKS as usize == MAX_SACK_BLOCKS);
 
 /// Where the octets of the receive ring are. Ring and bitmap belong to the connection's slot.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +20,17 @@ pub(crate) struct ReceiveBuffer {
     head: u32,
     /// Octets in order and unread.
     readable: u32,
-    /// Blocks that arrived out of order, the most recent first; `left == right` marks the unused.
-    blocks: [Block; MAX_SACK_BLOCKS],
-    /// What has just arrived for the second time, reported once (RFC 2883 §4).
-    duplicate: Block,
     /// After the highest octet that arrived; RCV.NXT if nothing is out of order.
     highest: SeqNum,
+    /// Where blocks begin that arrived out of order, the most recent first. The marks say where
+    /// they end.
+    blocks: [SeqNum; MAX_SACK_BLOCKS],
+    /// What has just arrived for the second time, reported once (RFC 2883 §4).
+    duplicate: SeqNum,
+    /// So many octets of it, no more than a segment has.
+    duplicate_len: u16,
+    /// How many of `blocks` are in use.
+    held: u8,
 }
 
 impl ReceiveBuffer {
@@ -36,9 +39,11 @@ impl ReceiveBuffer {
             capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
             head: 0,
             readable: 0,
-            blocks: [Block::default(); MAX_SACK_BLOCKS],
-            duplicate: Block::default(),
             highest: nxt,
+            blocks: [nxt; MAX_SACK_BLOCKS],
+            duplicate: nxt,
+            duplicate_len: 0,
+            held: 0,
         }
     }
 
@@ -96,7 +101,7 @@ impl ReceiveBuffer {
             copy(out, tail);
         }
         // What lies before RCV.NXT was cut off, and is the first piece.
-        if self.has_holes(nxt) && self.duplicate == Block::default() {
+        if self.has_holes(nxt) && self.duplicate_len == 0 {
             self.find_duplicate(map, nxt, offset, count);
         }
         if offset > 0 {
@@ -115,12 +120,7 @@ impl ReceiveBuffer {
             let known = self.highest.since(nxt);
             total = self.run_end(map, count.min(known), known, true).max(count);
             self.mark(map, 0, total.min(known), false);
-            let now = nxt.plus(total);
-            for block in &mut self.blocks {
-                if block.left.before(now) {
-                    *block = Block::default();
-                }
-            }
+            self.drop_blocks(nxt, total);
         }
         self.readable = self.readable.saturating_add(total);
         self.highest = self.highest.later(nxt.plus(total));
@@ -184,40 +184,63 @@ impl ReceiveBuffer {
         let left = nxt.plus(self.run_begin(map, offset));
         let known = self.highest.since(nxt);
         let right = nxt.plus(self.run_end(map, offset.saturating_add(count), known, true));
-        let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
-        // Blocks that the new one has swallowed go; the oldest goes if there is no room.
-        let others = self
-            .blocks
-            .iter()
-            .filter(|b| b.left != b.right && (b.right.before(left) || right.before(b.left)));
-        let all = core::iter::once(Block { left, right }).chain(others.copied());
-        for (slot, block) in blocks.iter_mut().zip(all) {
-            *slot = block;
+        // Blocks that the new one has swallowed go.
+        self.drop_blocks(left, right.since(left));
+        // The oldest goes if there is no room.
+        let mut carried = left;
+        for slot in &mut self.blocks {
+            core::mem::swap(slot, &mut carried);
         }
-        self.blocks = blocks;
+        self.held = self.held.saturating_add(1).min(MOST_BLOCKS);
+    }
+
+    /// Forgets the blocks that begin within `len` octets from `left` on.
+    #[inline(never)]
+    fn drop_blocks(&mut self, left: SeqNum, len: u32) {
+        let old = self.blocks;
+        let old = old.iter().take(usize::from(self.held)).filter(|b| !b.in_window(left, len));
+        self.held = 0;
+        for (slot, block) in self.blocks.iter_mut().zip(old) {
+            *slot = *block;
+            self.held = self.held.saturating_add(1);
+        }
     }
 
     /// The octets `left..right` have arrived before.
     pub(crate) fn note_duplicate(&mut self, left: SeqNum, right: SeqNum) {
-        self.duplicate = Block { left, right };
+        self.duplicate = left;
+        self.duplicate_len = u16::try_from(right.since(left)).unwrap_or(u16::MAX);
     }
 
     /// The blocks of the SACK option have been sent.
     pub(crate) fn blocks_sent(&mut self) {
-        self.duplicate = Block::default();
+        self.duplicate_len = 0;
     }
 
     /// Whether there is anything for the SACK option. What is out of order has a block.
     pub(crate) fn has_blocks(&self) -> bool {
-        core::iter::once(&self.duplicate).chain(&self.blocks).any(|b| b.left != b.right)
+        self.held > 0 || self.duplicate_len > 0
     }
 
-    /// The blocks of the SACK option: a D-SACK, then the others, the most recent first.
-    pub(crate) fn sack_blocks(&self) -> SackBlocks {
+    /// How many blocks there are for the SACK option, room or not.
+    pub(crate) fn count_blocks(&self) -> u8 {
+        self.held.saturating_add(u8::from(self.duplicate_len > 0))
+    }
+
+    /// The blocks of the SACK option: a D-SACK, then the others, the most recent first. `nxt` is
+    /// where the text in order ends.
+    #[inline(never)]
+    pub(crate) fn sack_blocks(&self, map: &[u8], nxt: SeqNum) -> SackBlocks {
         let mut out = SackBlocks::EMPTY;
-        let all = core::iter::once(&self.duplicate).chain(&self.blocks);
-        for block in all.filter(|b| b.left != b.right) {
-            out.push(SackBlock { left: block.left.value(), right: block.right.value() });
+        let mut push = |left: SeqNum, right: SeqNum| {
+            out.push(SackBlock { left: left.value(), right: right.value() });
+        };
+        if self.duplicate_len > 0 {
+            push(self.duplicate, self.duplicate.plus(u32::from(self.duplicate_len)));
+        }
+        let known = self.highest.since(nxt);
+        for &left in self.blocks.iter().take(usize::from(self.held)) {
+            push(left, nxt.plus(self.run_end(map, left.since(nxt), known, true)));
         }
         out
     }
@@ -316,12 +339,13 @@ mod tests {
                 prop_assert_eq!(advance as usize, naive.nxt - before);
                 nxt = nxt.plus(advance);
                 let position = |seq: u32| SeqNum::new(seq).since(SeqNum::new(start)) as usize;
-                let Block { left, right } = buffer.duplicate;
-                let said = left != right;
-                let said = said.then(|| (position(left.value()), position(right.value())));
+                let said = buffer.duplicate_len;
+                let left = position(buffer.duplicate.value());
+                let said = (said > 0).then_some((left, left + usize::from(said)));
                 prop_assert_eq!(said, old);
                 buffer.blocks_sent();
-                let blocks = buffer.sack_blocks();
+                let blocks = buffer.sack_blocks(&map, nxt);
+                prop_assert_eq!(usize::from(buffer.count_blocks()), blocks.as_slice().len());
                 for (n, b) in blocks.as_slice().iter().enumerate() {
                     let (l, r) = (position(b.left), position(b.right));
                     prop_assert!(l > naive.nxt && l < r);

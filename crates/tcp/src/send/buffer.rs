@@ -112,6 +112,7 @@ impl SendBuffer {
     pub(crate) fn acknowledge(&mut self, pieces: &mut [Piece], una: SeqNum) {
         let count = una.since(self.seq).min(self.len);
         let mut from_ring = count;
+        let pieces = if self.in_pieces > 0 { pieces } else { &mut [] };
         for piece in pieces.iter_mut() {
             // Not after `count`, so pieces further on lose nothing.
             let cut = count.saturating_sub(piece.start.since(self.seq)).min(piece.len());
@@ -155,7 +156,9 @@ impl SendBuffer {
     /// What is stored in one stretch from the octet `at` on, in one pass over the pieces.
     fn run<'a>(&self, stored: Stored<'a>, at: u32) -> &'a [u8] {
         let (mut in_ring, mut end) = (at, self.len);
-        for piece in stored.pieces.iter().filter(|piece| !piece.data().is_empty()) {
+        // Mostly there is none, and no place need be looked at.
+        let pieces = if self.in_pieces > 0 { stored.pieces } else { &[] };
+        for piece in pieces.iter().filter(|piece| !piece.data().is_empty()) {
             let start = piece.start.since(self.seq);
             match at.checked_sub(start) {
                 Some(inside) if inside < piece.len() => {

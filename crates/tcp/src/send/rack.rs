@@ -42,8 +42,6 @@ pub(crate) struct Rack {
     /// RACK.reo_wnd_persist
     persist: u8,
     pub(crate) probe: Probe,
-    /// An RTT sample was taken since the last probe.
-    pub(crate) sampled: bool,
 }
 
 /// Longer than any round trip: 71 minutes.
@@ -69,7 +67,6 @@ impl Rack {
             multiple: 0,
             persist: 0,
             probe: Probe::None,
-            sampled: false,
         }
     }
 
@@ -79,7 +76,6 @@ impl Rack {
             self.multiple = 1;
         }
         let Some((at, end)) = arrival.newest else { return };
-        self.sampled = true;
         let known = self.newest();
         self.rtt_us = arrival.now.since(at);
         self.note_rtt(known.is_none());
