@@ -150,8 +150,8 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 }
 
 impl<P: Profile> Node<P> {
-    /// Whether its receiver may be off, so that somebody has to be asked for data; what it needs for
-    /// that is left out else.
+    /// Whether its receiver may be off, so that somebody has to be asked for data; what it needs
+    /// for that is left out else.
     const ASKS: bool = <P::Listening as mac::Listening>::SLEEPS;
     /// Whether it can be the parent of nodes that sleep.
     const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;

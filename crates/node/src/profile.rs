@@ -149,14 +149,25 @@ impl Lengths {
 /// | name | chooses | else |
 /// |---|---|---|
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
-/// | `listening` | when the radio is on: [`mac::AlwaysOn`](crate::mac::AlwaysOn), [`Polled`](crate::mac::Polled), [`Sampled`](crate::mac::Sampled) | `AlwaysOn` |
-/// | `reach` | how children are reached that sleep: [`mac::Sleepers`](crate::mac::Sleepers) of as many as `children` | `()`: nobody sleeps |
-/// | `security` | how frames are secured: [`mac::CcmStar`](crate::mac::CcmStar) by a cipher, for so many devices ever heard, or [`ByRadio`](crate::mac::ByRadio) | `()`: not at all |
-/// | `fragmentation` | how datagrams are cut: [`net::Rfc4944`](crate::net::Rfc4944) | the same |
-/// | `headers` | how headers are compressed: [`net::Iphc`](crate::net::Iphc) | the same |
+/// | `listening` | when the radio is on: [`AlwaysOn`], [`Polled`] or [`Sampled`] | `AlwaysOn` |
+/// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
+/// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
+/// | `fragmentation` | how datagrams are cut: [`Rfc4944`] | the same |
+/// | `headers` | how headers are compressed: [`Iphc`] | the same |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
-/// | `features` | TCP's extensions: `tcp::Full`, `Usual`, `Small` or [one's own](crate::tcp::Features) | `Usual` |
-/// | `recovery` | `()`: New Reno by duplicates and timeouts, [no records](crate::tcp::LossRecovery) | RACK-TLP, PRR and undo, by `segments` records |
+/// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], one's own | `Usual` |
+/// | `recovery` | `()`: New Reno by duplicates and timeouts | RACK-TLP by `segments` records |
+///
+/// [`AlwaysOn`]: crate::mac::AlwaysOn
+/// [`Polled`]: crate::mac::Polled
+/// [`Sampled`]: crate::mac::Sampled
+/// [`Sleepers`]: crate::mac::Sleepers
+/// [`CcmStar`]: crate::mac::CcmStar
+/// [`Rfc4944`]: crate::net::Rfc4944
+/// [`Iphc`]: crate::net::Iphc
+/// [`Full`]: crate::tcp::Full
+/// [`Usual`]: crate::tcp::Usual
+/// [`Small`]: crate::tcp::Small
 ///
 /// ```
 /// use kinglet::{Config, Node, radio::Capabilities, tcp::congestion::Cubic};

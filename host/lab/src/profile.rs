@@ -19,8 +19,8 @@ pub const LISTENERS: usize = CONNECTIONS;
 pub(crate) const CHILDREN: usize = 16;
 
 kinglet::profile! {
-    /// The memory of every simulated node: a border router's tables with larger buffers, so that one
-    /// type of node can play every role and experiments can vary windows at run time.
+    /// The memory of every simulated node: a border router's tables with larger buffers, so that
+    /// one type of node can play every role and experiments can vary windows at run time.
     #[derive(Clone, Copy, Debug)]
     pub struct LabProfile {
         routing: kinglet::Meshed<Self>,

@@ -1,4 +1,4 @@
-//! `echo` with a small TCP: New Reno, and of the extensions SACK's and timestamps' answers alone. See
+//! `echo` with a small TCP: New Reno, without pacing, ECN, Fast Open and SYN cookies. See
 //! `src/echo.rs`.
 
 #![no_std]
