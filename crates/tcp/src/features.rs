@@ -1,6 +1,5 @@
 //! What a plan leaves out: extensions that are not chosen cost neither code nor memory.
 
-use crate::endpoint::{HalfOpen, Peer};
 use kinglet_mem::Array;
 
 /// The extensions that connections of a plan can use, each still subject to the settings of the
@@ -16,8 +15,8 @@ pub trait Features {
     const PACING: bool;
     /// SYNs that wait to be answered with a cookie (RFC 4987 §3.6) because there is no room for
     /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
-    /// dropped; its sender tries again.
-    type SynCookies<K: Peer>: Array<Option<HalfOpen<K>>>;
+    /// dropped; its sender tries again. `T` is what is kept of it, [`HalfOpen`](crate::HalfOpen).
+    type SynCookies<T>: Array<Option<T>>;
 }
 
 /// All extensions.
@@ -28,7 +27,7 @@ impl Features for Full {
     const FAST_OPEN: bool = true;
     const ECN: bool = true;
     const PACING: bool = true;
-    type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 1];
+    type SynCookies<T> = [Option<T>; 1];
 }
 
 /// What serves every connection as it is: all but Fast Open and SYN cookies, which save a round
@@ -40,7 +39,7 @@ impl Features for Usual {
     const FAST_OPEN: bool = false;
     const ECN: bool = true;
     const PACING: bool = true;
-    type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 0];
+    type SynCookies<T> = [Option<T>; 0];
 }
 
 /// No extension: what RFC 9293 and RFC 5681 ask for, with the options of RFC 7323 and RFC 2018. For
@@ -52,5 +51,5 @@ impl Features for Small {
     const FAST_OPEN: bool = false;
     const ECN: bool = false;
     const PACING: bool = false;
-    type SynCookies<K: Peer> = [Option<HalfOpen<K>>; 0];
+    type SynCookies<T> = [Option<T>; 0];
 }

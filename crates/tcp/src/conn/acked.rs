@@ -7,7 +7,7 @@ use crate::congestion::Controller;
 use crate::error::SoftError;
 use crate::features::Features;
 use crate::paws::echo_age;
-use crate::send::flight::{Arrival, Stamp};
+use crate::send::arrival::{Arrival, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
 use crate::send::recovery::{DUP_THRESH, LossRecovery, Recovery};

@@ -177,8 +177,8 @@ enum Rtx {
 ///
 /// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
 /// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is
-/// further on. The compiler's own order has the octets last. What the endpoint calls with a segment
-/// or when time is up is not inlined, so that it has the pointer to a connection at hand.
+/// further on. The compiler's own order has the octets last. What the endpoint calls with a
+/// segment, for one, or when time is up, is not inlined, so that it has the pointer at hand.
 #[repr(C)]
 pub(crate) struct Connection<C, R: LossRecovery, F> {
     state: State,

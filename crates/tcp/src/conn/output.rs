@@ -5,7 +5,7 @@ use super::{Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::paws::timestamp;
-use crate::send::flight::Stamp;
+use crate::send::arrival::Stamp;
 use crate::send::rack::Probe;
 use crate::send::recovery::LossRecovery;
 use crate::send::scoreboard::Scoreboard;
@@ -341,7 +341,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         Stretch { seq, len, fin, again: true }
     }
 
-    //= rfc9293#MUST-61 rfc9293#MUST-65
+    //= rfc9293#MUST-61
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, again } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
@@ -420,7 +420,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     /// Acknowledges everything and advertises the window.
-    //= rfc9293#SHLD-14
+    //= rfc9293#MUST-65 rfc9293#SHLD-14
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         header.options.timestamps = self.timestamps(now);
         self.advance_edge();

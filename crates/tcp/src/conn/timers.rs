@@ -6,7 +6,7 @@ use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
 use crate::rtt::{GRANULARITY, micros_u32};
-use crate::send::flight::Stamp;
+use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
 use crate::send::recovery::{DUP_THRESH, LossRecovery};
 use crate::send::scoreboard::Scoreboard;

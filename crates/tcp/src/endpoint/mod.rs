@@ -266,7 +266,7 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     config: Config,
     replies: Replies<K>,
     /// A half-open connection that is answered with a SYN cookie, and not stored.
-    forgotten: <S::Features as Features>::SynCookies<K>,
+    forgotten: <S::Features as Features>::SynCookies<HalfOpen<K>>,
     listeners: S::Listeners,
     half_open: S::HalfOpen<K>,
     time_wait: S::TimeWait<K>,
@@ -285,7 +285,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             listeners: <S::Listeners as Array<Option<Listener>>>::EMPTY,
             half_open: <S::HalfOpen<K> as Array<Option<HalfOpen<K>>>>::EMPTY,
             time_wait: <S::TimeWait<K> as Array<Option<TimeWait<K>>>>::EMPTY,
-            forgotten: <<S::Features as Features>::SynCookies<K> as Array<_>>::EMPTY,
+            forgotten: <<S::Features as Features>::SynCookies<HalfOpen<K>> as Array<_>>::EMPTY,
             last_cookie: None,
             servers: <S::Servers<K> as Array<Option<KnownServer<K>>>>::EMPTY,
             server_turn: 0,

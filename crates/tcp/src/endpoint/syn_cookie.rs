@@ -91,7 +91,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// Without a place for a SYN that is answered so an image has no code for cookies.
     const HAS_SYN_COOKIES: bool =
-        <<S::Features as Features>::SynCookies<K> as Array<Option<HalfOpen<K>>>>::LEN > 0;
+        <<S::Features as Features>::SynCookies<HalfOpen<K>> as Array<Option<HalfOpen<K>>>>::LEN > 0;
 
     /// Whether a cookie that was sent may still be valid.
     pub(super) fn awaits_cookies(&self, now: Instant) -> bool {

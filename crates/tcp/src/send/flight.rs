@@ -8,13 +8,11 @@
 //! Invariant: the records are contiguous, the first begins at `una`, and the last ends at SND.NXT
 //! (unless the plan has no records at all).
 
+use super::arrival::{Arrival, Stamp};
 use super::scoreboard::Scoreboard;
 use crate::paws::is_older;
-use crate::rtt::micros_u32;
 use crate::seq::SeqNum;
-use crate::timer::{HORIZON, low_half};
 use kinglet_mem::{Array, Empty};
-use kinglet_time::Instant;
 
 /// The peer holds it (RFC 2018).
 const SACKED: u32 = 1;
@@ -22,45 +20,8 @@ const SACKED: u32 = 1;
 const LOST: u32 = 2;
 /// It was sent more than once.
 const AGAIN: u32 = 4;
-const FLAGS: u32 = SACKED | LOST | AGAIN;
-
-/// When a segment was sent: units of 4 µs in steps of eight, modulo 2^32, so that the flags of a
-/// record fit beside it. The step is that of [`Tick`](crate::timer::Tick), the range an eighth: two
-/// instants compare rightly while they are less than 2.4 hours apart, and what is older than
-/// [`HORIZON`] is made just that old.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Stamp(u32);
-
-impl Stamp {
-    pub(crate) fn of(now: Instant) -> Stamp {
-        Stamp(low_half(now.as_micros() >> 2) & !FLAGS)
-    }
-
-    /// Microseconds from `earlier` to here; zero if `earlier` is in fact later.
-    pub(crate) fn since(self, earlier: Stamp) -> u32 {
-        // The same arithmetic as that of sequence numbers.
-        SeqNum::new(self.0).since(SeqNum::new(earlier.0)).saturating_mul(4)
-    }
-
-    /// The oldest instant that is told apart at `self`.
-    fn oldest(self) -> Stamp {
-        Stamp(self.0.wrapping_sub(micros_u32(HORIZON) >> 2) & !FLAGS)
-    }
-
-    /// Whether this is neither in the future of `now` nor beyond the horizon.
-    pub(crate) fn is_recent(self, now: Stamp) -> bool {
-        self.since(now) == 0 && now.since(self) <= micros_u32(HORIZON)
-    }
-
-    pub(crate) fn later(self, other: Stamp) -> Stamp {
-        Stamp(SeqNum::new(self.0).later(SeqNum::new(other.0)).value())
-    }
-
-    /// RACK_sent_after (RFC 8985 §6.2): ties are broken by the sequence number.
-    pub(crate) fn sent_after(self, end: SeqNum, other: Stamp, other_end: SeqNum) -> bool {
-        self.since(other) > 0 || (self == other && end.after(other_end))
-    }
-}
+const FLAGS: u32 = Stamp::SPARE;
+const _: () = assert!(FLAGS == SACKED | LOST | AGAIN);
 
 /// One segment in flight, in eight octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +37,7 @@ impl Empty for SegmentRecord {
 
 impl SegmentRecord {
     fn stamp(self) -> Stamp {
-        Stamp(self.word & !FLAGS)
+        Stamp::of_word(self.word)
     }
 
     fn is(self, flag: u32) -> bool {
@@ -90,31 +51,8 @@ impl SegmentRecord {
     /// One record for two neighbours, which claims no more than both.
     fn merged(self, next: SegmentRecord) -> SegmentRecord {
         let flags = (self.word & next.word & (SACKED | LOST)) | ((self.word | next.word) & AGAIN);
-        SegmentRecord { end: next.end, word: self.stamp().later(next.stamp()).0 | flags }
+        SegmentRecord { end: next.end, word: self.stamp().later(next.stamp()).word() | flags }
     }
-}
-
-/// What one acknowledgment newly tells, gathered record by record (RFC 8985 §6.2 steps 2 and 3).
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    pub(crate) now: Stamp,
-    /// How long ago the echoed timestamp was sent, in ticks of its clock.
-    pub(crate) echo_age: Option<u32>,
-    pub(crate) min_rtt_us: u32,
-    /// RACK.fack before this acknowledgment.
-    pub(crate) fack: SeqNum,
-    /// Octets that have arrived.
-    pub(crate) octets: u32,
-    /// Which of the segments that have arrived was sent last, and where it ends.
-    pub(crate) newest: Option<(Stamp, SeqNum)>,
-    /// The round trip of the first of them, in microseconds, unless it is ambiguous.
-    pub(crate) rtt_us: Option<u32>,
-    /// One that was sent once came after one that was sent later.
-    pub(crate) reordered: bool,
-    /// One that was sent again has arrived.
-    pub(crate) again: bool,
-    /// It has, and the echo is older than its last transmission.
-    pub(crate) echo_is_old: bool,
 }
 
 impl Arrival {
@@ -265,7 +203,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn push(&mut self, end: SeqNum, at: Stamp) {
-        let record = SegmentRecord { end, word: at.0 };
+        let record = SegmentRecord { end, word: at.word() };
         if self.make_room() {
             self.insert(usize::from(self.len), record);
         } else if let Some(last) = self.held_mut().last_mut() {
@@ -287,7 +225,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
             let inside = start.before(record.end) && begin.before(end) && !record.is(SACKED);
             begin = record.end;
             let place = if inside && merged { count.saturating_sub(1) } else { count };
-            let new = SegmentRecord { end: record.end, word: at.0 | AGAIN };
+            let new = SegmentRecord { end: record.end, word: at.word() | AGAIN };
             if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(place)) {
                 *slot = if inside { new } else { record };
             }
@@ -441,7 +379,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
 
     fn age(&mut self, now: Stamp) {
         for record in self.held_mut().iter_mut().filter(|r| !r.stamp().is_recent(now)) {
-            record.word = now.oldest().0 | (record.word & FLAGS);
+            record.word = now.oldest().word() | (record.word & FLAGS);
         }
     }
 }
@@ -449,6 +387,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kinglet_time::Instant;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;

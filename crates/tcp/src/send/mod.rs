@@ -1,5 +1,6 @@
 //! The sending side: ring, segments in flight, loss detection and recovery.
 
+pub(crate) mod arrival;
 pub(crate) mod buffer;
 pub(crate) mod flight;
 pub(crate) mod prr;

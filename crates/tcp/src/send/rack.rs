@@ -1,6 +1,6 @@
 //! What RACK-TLP remembers beside the segments (RFC 8985 §5.3, §5.4).
 
-use super::flight::{Arrival, Stamp};
+use super::arrival::{Arrival, Stamp};
 use crate::seq::SeqNum;
 
 /// How far a loss probe has come.

@@ -3,7 +3,7 @@
 //!
 //! [`Flight`]: super::flight::Flight
 
-use super::flight::{Arrival, Stamp};
+use super::arrival::{Arrival, Stamp};
 use crate::seq::SeqNum;
 
 /// What is in flight, from SND.UNA to SND.NXT. What only a table can know has an answer here for

@@ -1,7 +1,7 @@
 //! What is kept to take back a congestion response that turns out to be needless: Eifel detection
 //! by timestamps (RFC 3522), D-SACK (RFC 3708 §2) or F-RTO (RFC 5682); the response is RFC 4015's.
 
-use super::flight::{Arrival, Stamp};
+use super::arrival::{Arrival, Stamp};
 use crate::paws::is_older;
 
 /// How far F-RTO has come (RFC 5682 §2.1, §3.1).
