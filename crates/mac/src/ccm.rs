@@ -43,6 +43,16 @@ impl<C: BlockCipher> Ccm<C> {
         self.cipher.encrypt(blocks);
     }
 
+    /// Ciphers the chain of the code and the block with this counter.
+    #[inline(never)]
+    fn step(&mut self, chain: Block, mut counter_block: Block, counter: u16) -> [Block; 2] {
+        let [.., last] = &mut counter_block;
+        *last |= u32::from(counter.swap_bytes()) << 16;
+        let mut blocks = [chain, counter_block];
+        self.cipher(&mut blocks);
+        blocks
+    }
+
     /// Encrypts or decrypts `message` where it is, and gives the first `M` octets of the code that
     /// authenticates `open` (at most 255 octets) and the message: M is 4, 8 or 16.
     pub(crate) fn run<const M: usize>(
@@ -56,32 +66,23 @@ impl<C: BlockCipher> Ccm<C> {
         // A_i of Annex B.4.1, without i.
         let counter_block = block(LENGTH_FIELD, nonce, 0);
         let mut counter = 0u16;
-        let mut next = |ccm: &mut Self, chain: Block| {
-            counter = counter.wrapping_add(1);
-            let mut blocks = [chain, counter_block];
-            let [_, [.., last]] = &mut blocks;
-            *last |= u32::from(counter.swap_bytes()) << 16;
-            ccm.cipher(&mut blocks);
-            blocks
-        };
         let (whole, rest) = message.as_chunks_mut();
         for octets in whole {
-            let [code, stream] = next(self, chain);
+            counter = counter.wrapping_add(1);
+            let [code, stream] = self.step(chain, counter_block, counter);
             let before = words(octets);
             let after = add(before, &stream);
             store(after, octets);
             chain = add(code, if direction == Direction::Seal { &before } else { &after });
         }
         if !rest.is_empty() {
-            let [code, stream] = next(self, chain);
+            let [code, stream] = self.step(chain, counter_block, counter.wrapping_add(1));
             let before = load(rest);
             copy(rest, &octets(add(before, &stream)));
             let clear = if direction == Direction::Seal { before } else { load(rest) };
             chain = add(code, &clear);
         }
-        let mut blocks = [chain, counter_block];
-        self.cipher(&mut blocks);
-        let [code, stream] = blocks;
+        let [code, stream] = self.step(chain, counter_block, 0);
         let mut mic = [0; M];
         copy(&mut mic, &octets(add(code, &stream)));
         mic

@@ -146,8 +146,14 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         let index = match known {
             Some(index) => index,
             None => {
-                let oldest = |(_, n): &(usize, &Neighbour)| (!n.address.is_empty(), n.last_used);
-                table.iter().enumerate().min_by_key(oldest)?.0
+                let mut oldest = None;
+                for (index, neighbour) in table.iter().enumerate() {
+                    let key = (!neighbour.address.is_empty(), neighbour.last_used);
+                    if oldest.is_none_or(|(least, _)| key < least) {
+                        oldest = Some((key, index));
+                    }
+                }
+                oldest?.1
             }
         };
         let neighbour = table.get_mut(index)?;

@@ -279,18 +279,25 @@ impl<A: Array<Slot>> Queue<A> {
     /// The slot whose turn it is of those in this place: while they wait indirect ones come first,
     /// then the lowest number does. Numbers wrap, so what counts is how far back they are.
     fn first(&self, place: Place) -> Option<usize> {
+        let waiting = self.used.saturating_sub(self.ended);
         // Most questions are asked in vain.
-        let any = if place == Place::Ended { self.ended > 0 } else { self.used > self.ended };
-        if any { self.search(place) } else { None }
+        match if place == Place::Ended { self.ended } else { waiting } {
+            0 => None,
+            candidates => self.search(place, candidates),
+        }
     }
 
     #[inline(never)]
-    fn search(&self, place: Place) -> Option<usize> {
+    fn search(&self, place: Place, candidates: usize) -> Option<usize> {
         let mut first = None;
         // `max_by_key` would first count the slots, for which a small core divides.
         for (index, slot) in self.slots.as_slice().iter().enumerate() {
             if slot.place != place {
                 continue;
+            }
+            // The usual case, in which nothing has to be compared.
+            if candidates == 1 {
+                return Some(index);
             }
             let goes_first = place == Place::Waiting && slot.kind.is_indirect();
             let key = (goes_first, self.next_order.wrapping_sub(slot.order));

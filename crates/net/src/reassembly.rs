@@ -375,12 +375,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     fn evict(&mut self, src: Address, first: bool) -> Result<(), Discard> {
-        let partials = self.partials.as_slice().iter().enumerate();
-        let partials = partials.filter_map(|(index, partial)| Some((index, partial.as_ref()?)));
-        let victim = partials
-            .filter(|(_, partial)| first || partial.src == src)
-            .min_by_key(|(_, partial)| (partial.src != src, partial.touched));
-        let (index, _) = victim.ok_or(Discard::NoReassembly)?;
+        let mut victim = None;
+        for (index, place) in self.partials.as_slice().iter().enumerate() {
+            let Some(partial) = place else { continue };
+            let key = (partial.src != src, partial.touched);
+            if (first || !key.0) && victim.is_none_or(|(least, _)| key < least) {
+                victim = Some((key, index));
+            }
+        }
+        let (_, index) = victim.ok_or(Discard::NoReassembly)?;
         bump(&mut self.stats.evicted_reassemblies);
         self.drop_partial(index);
         Ok(())

@@ -86,18 +86,22 @@ pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
     Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
 }
 
+/// The first word of fe80::/64; the second one is zero.
+const LINK_LOCAL: u32 = u32::from_ne_bytes([0xFE, 0x80, 0, 0]);
+
+type Words = (u32, u32, u32, u32);
+
 /// The address in words, the last one first: a small core compares them twice as fast as octets.
 #[inline]
-fn words(address: &Ipv6Addr) -> (u32, u32, u32, u32) {
+fn words(address: &Ipv6Addr) -> Words {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = address.octets();
     let first = u32::from_ne_bytes([a, b, c, d]);
     let second = u32::from_ne_bytes([e, f, g, h]);
     (u32::from_ne_bytes([m, n, o, p]), u32::from_ne_bytes([i, j, k, l]), second, first)
 }
 
-/// The first place of an own address.
-fn find_own(table: &[Option<InterfaceAddress>], address: &Ipv6Addr) -> Option<usize> {
-    let (d, c, b, a) = words(address);
+/// The first place of an own address, in words.
+fn find_own(table: &[Option<InterfaceAddress>], (d, c, b, a): Words) -> Option<usize> {
     table.iter().position(|place| {
         let Some(own) = place else { return false };
         let (h, g, f, e) = words(&own.address);
@@ -208,8 +212,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
     /// names that one for good.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
-        if let [0xFE, 0x80, 0, 0, 0, 0, 0, 0, iid @ ..] = address.octets() {
-            let is_of = |link| derived_iid(link).is_some_and(|derived| derived == iid);
+        let address = words(&address);
+        if let (_, _, 0, LINK_LOCAL) = address {
+            let is_of = |link| link_local(link).is_some_and(|own| words(&own) == address);
             if is_of(self.config.link) {
                 return Some(0);
             }
@@ -217,7 +222,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 return Some(1);
             }
         }
-        let place = find_own(self.addresses.as_slice(), &address)?;
+        let place = find_own(self.addresses.as_slice(), address)?;
         u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
     }
 

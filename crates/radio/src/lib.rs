@@ -138,7 +138,7 @@ const fn longest_access(access: Access) -> Duration {
         Access::Cca => return CCA,
         Access::Csma(params) => params,
     };
-    // Not more than 256 backoffs of 82 ms: 32 bits hold that, and a small core multiplies them.
+    // At most 256 backoffs of 82 ms: 32 bits hold that, which a small core multiplies at once.
     let (mut micros, mut left) = (0u32, max_backoffs);
     loop {
         // No exponent is greater than 8 (Table 8-94).
