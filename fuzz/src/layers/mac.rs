@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use kinglet_mac::{
-    Class, Config, Csl, Csma, Indication, Indirect, Key, Mac, Neighbour, Peer, Security, Sizes,
-    Sleeper, Sampled, Samples, Sleepers, CcmStar, Tabled, Slot, Token, TxRequest,
+    CcmStar, Class, Config, Csl, Csma, Indication, Indirect, Key, Mac, Neighbour, Peer, Sampled,
+    Samples, Security, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
 };
 use kinglet_radio::{Ack, Capabilities, Event};
 use kinglet_time::Duration;
