@@ -207,10 +207,10 @@
 //! | `net::Sizes::UdpSockets` | 30 | bound ports, with four datagrams each |
 //! | `net::Sizes::Routes` | 28 | static routes |
 //! | `mesh::Sizes`' `Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's in a [`Meshed`] |
-//! | `tcp::Sizes::Connections` | 504 | and the buffers, and 1/8 of the receive buffer |
-//! | `tcp::Sizes::Listeners`, `HalfOpen` | 128, 120 | listening ports, handshakes under way |
+//! | `tcp::Sizes::Connections` | 372 | and the buffers, 1/8 of the receive buffer, 8 a segment |
+//! | `tcp::Sizes::Listeners`, `HalfOpen` | 40, 72 | listening ports, handshakes under way |
 //!
-//! In all [`Mote`] takes 21.1 kB, [`Router`] 33.4 kB and [`BorderRouter`] 92.3 kB, of which the
+//! In all [`Mote`] takes 21.0 kB, [`Router`] 33.3 kB and [`BorderRouter`] 92.2 kB, of which the
 //! expanded key of link security takes 176 octets with `mac::Tabled`, the two's form of AES, and
 //! 352 with `mac::Sliced`, that of the third, which may run where memory has caches. `mac::Tabled`
 //! has a table of 1 KiB besides, in RAM and once for all nodes.

@@ -176,8 +176,8 @@ impl Cpu {
 ///
 /// Threat to validity: memory without wait states. Flash at these clocks has some, hidden in part
 /// by buffers and caches; what remains makes a real chip slower than this.
-const CYCLES_M0PLUS: u32 = 1_630;
-const CYCLES_M4: u32 = 1_808;
+const CYCLES_M0PLUS: u32 = 1_546;
+const CYCLES_M4: u32 = 1_658;
 
 /// Cortex-M0+ of the SAMR21, which Hamilton and so TCPlp's measurements have.
 pub const SAMR21: Cpu = Cpu {
