@@ -1,8 +1,8 @@
 //! AES-128 (FIPS 197), in the forms that a plan may choose from for [`CcmStar`].
 //!
-//! | | two blocks on a Cortex-M0+ | RAM | in constant time |
+//! | | instructions, two blocks, Cortex-M0+ | RAM | in constant time |
 //! |---|---|---|---|
-//! | [`Tabled`] | below 2,664 instructions | 176 octets, and 1 KiB for all | where RAM has no cache |
+//! | [`Tabled`] | below 2,664 | 176 octets, and 1 KiB for all | where RAM has no cache |
 //! | [`Sliced`] | 5,750 | 352 | everywhere |
 //!
 //! Which entries of a table are read depends on key and message. That shows in the time of a run if
