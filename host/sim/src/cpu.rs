@@ -122,7 +122,8 @@ pub struct Instructions {
     /// A run of the block cipher, with its share of everything else that securing or opening a full
     /// frame takes.
     pub cipher_run: u32,
-    /// A look at what is due, when nothing is.
+    /// A deadline attended to, beside what it is for: a look at everything, on a leaf that sleeps and
+    /// expects something, which is the longest.
     pub wake_up: u32,
 }
 
@@ -304,3 +305,16 @@ impl HostCost {
 /// says nothing about that difference.
 pub const FITTED_TCPLP_HOST_COST: HostCost =
     HostCost { active_ua: SAMR21.active_ua, ..HostCost::per_frame(Duration::from_millis(2)) };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_take_cycles_and_cycles_take_time() {
+        let cpu =
+            Cpu { name: "test", hz: 48_000_000, cycles_per_1000: 1_630, active_ua: 0, sleep_ua: 0 };
+        assert_eq!(cpu.time_ns(1_000_000), 33_958_333);
+        assert_eq!(cpu.time_ns(0), 0);
+    }
+}
