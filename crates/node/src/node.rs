@@ -127,8 +127,6 @@ pub struct Node<P: Profile> {
     /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
     /// comes, ends that.
     pub(crate) tcp_is_quiet: bool,
-    /// Its deadline, as long as it is quiet.
-    pub(crate) tcp_deadline: Option<Instant>,
     pub(crate) poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
     /// The default route leads to the parent.
@@ -174,7 +172,6 @@ impl<P: Profile> Node<P> {
             net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
-            tcp_deadline: None,
             sleeps,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
@@ -424,7 +421,6 @@ impl<P: Profile> Node<P> {
         let Some(tcp::Packet { peer, ecn, diffserv, header, payload }) = self.tcp.poll_packet(now)
         else {
             self.tcp_is_quiet = true;
-            self.tcp_deadline = self.tcp.deadline();
             return false;
         };
         self.wake();
@@ -499,7 +495,7 @@ impl<P: Profile> Node<P> {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);
-        if self.tcp_deadline().is_some_and(|at| at <= now) {
+        if self.tcp.deadline().is_some_and(|at| at <= now) {
             self.wake_tcp().handle_deadline(now);
         }
         self.ask_parent(now);

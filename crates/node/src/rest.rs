@@ -41,12 +41,7 @@ impl<P: Profile> Node<P> {
     fn first_deadline(&self) -> Option<Instant> {
         let below = earliest(self.mac.deadline(), self.net.deadline());
         let below = earliest(below, self.routing().deadline());
-        earliest(below, earliest(self.tcp_deadline(), self.poller.deadline()))
-    }
-
-    /// TCP's deadline, which costs a look at each connection and stays as it is while TCP is quiet.
-    pub(crate) fn tcp_deadline(&self) -> Option<Instant> {
-        if self.tcp_is_quiet { self.tcp_deadline } else { self.tcp.deadline() }
+        earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
     }
 
     /// Whether nothing has happened and nothing is due.
