@@ -17,6 +17,23 @@ const PORT: u16 = 7;
 /// Octets of the longest datagram that is sent back: more does not fit into a packet.
 const DATAGRAM: usize = 1280 - 40 - 8;
 
+/// The profile of an `echo` image: one connection with buffers of four segments, and what is named.
+#[macro_export]
+macro_rules! echo_profile {
+    ($name:ident { $($choices:tt)* }) => {
+        ::kinglet::profile! {
+            struct $name {
+                packets: 5,
+                reassemblies: 2,
+                send_buffer: 2048,
+                receive_buffer: 2048,
+                segments: 6,
+                $($choices)*
+            }
+        }
+    };
+}
+
 /// Echoes with these settings, for ever; `routing` learns routes.
 pub fn run<P: Profile>(
     place: Option<&'static mut Place<P>>,

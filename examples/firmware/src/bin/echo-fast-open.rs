@@ -8,17 +8,7 @@ use cortex_m_rt::entry;
 use kinglet::tcp::{self, ListenConfig};
 use kinglet_firmware::{Place, echo, place};
 
-kinglet::profile! {
-    struct Echo {
-        features: tcp::Full,
-        packets: 5,
-        reassemblies: 2,
-        send_buffer: 2048,
-        receive_buffer: 2048,
-        segments: 6,
-        servers: 1,
-    }
-}
+kinglet_firmware::echo_profile!(Echo { features: tcp::Full, servers: 1 });
 
 #[entry]
 fn main() -> ! {

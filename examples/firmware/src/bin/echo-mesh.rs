@@ -10,16 +10,7 @@ use kinglet::mesh::{self, Role};
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
-kinglet::profile! {
-    struct Echo {
-        routing: Meshed<Self>,
-        packets: 5,
-        reassemblies: 2,
-        send_buffer: 2048,
-        receive_buffer: 2048,
-        segments: 6,
-    }
-}
+kinglet_firmware::echo_profile!(Echo { routing: Meshed<Self>, });
 
 #[entry]
 fn main() -> ! {

@@ -9,16 +9,7 @@ use kinglet::mac;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
-kinglet::profile! {
-    struct Echo {
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>,
-        packets: 5,
-        reassemblies: 2,
-        send_buffer: 2048,
-        receive_buffer: 2048,
-        segments: 6,
-    }
-}
+kinglet_firmware::echo_profile!(Echo { security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>, });
 
 #[entry]
 fn main() -> ! {

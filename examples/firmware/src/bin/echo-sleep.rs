@@ -9,18 +9,7 @@ use kinglet::mac;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
-kinglet::profile! {
-    struct Echo {
-        listening: mac::Sampled,
-        packets: 5,
-        reassemblies: 2,
-        send_buffer: 2048,
-        receive_buffer: 2048,
-        segments: 6,
-        sources: 2,
-        applications: 1,
-    }
-}
+kinglet_firmware::echo_profile!(Echo { listening: mac::Sampled, sources: 2, applications: 1 });
 
 #[entry]
 fn main() -> ! {

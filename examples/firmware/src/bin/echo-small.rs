@@ -9,16 +9,7 @@ use cortex_m_rt::entry;
 use kinglet::tcp::{self, ListenConfig};
 use kinglet_firmware::{Place, echo, place};
 
-kinglet::profile! {
-    struct Echo {
-        features: tcp::Small,
-        recovery: (),
-        packets: 5,
-        reassemblies: 2,
-        send_buffer: 2048,
-        receive_buffer: 2048,
-    }
-}
+kinglet_firmware::echo_profile!(Echo { features: tcp::Small, recovery: () });
 
 #[entry]
 fn main() -> ! {

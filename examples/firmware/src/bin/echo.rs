@@ -9,15 +9,7 @@ use cortex_m_rt::entry;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
-kinglet::profile! {
-    struct Echo {
-        packets: 5,
-        reassemblies: 2,
-        send_buffer: 2048,
-        receive_buffer: 2048,
-        segments: 6,
-    }
-}
+kinglet_firmware::echo_profile!(Echo {});
 
 #[entry]
 fn main() -> ! {
