@@ -85,12 +85,15 @@ fn measure() -> Result<(), &'static str> {
     let (frame_received, frame_sent) = report(&clear, &secured);
     report_size("stack", depth);
     let (mut receiver, mut sender) = clear;
-    sender.restart();
-    for _ in 0..SEGMENTS {
-        sender.timed(|node| node.handle_deadline(now));
-        sender.turn(now, None, &mut [], &mut Frame::new());
-    }
-    report_count("wake_up", per(sender.ticks, SEGMENTS));
+    report_count("rest", turns(now, &mut sender));
+    // A deadline that is attended to costs a look at everything, and most on a leaf that sleeps and
+    // expects something: so much is a wake-up, beside what it is for.
+    let leaf = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
+    let mut leaf = Station::new(station::leaf(leaf, SENDER), false);
+    leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
+    let expected = leaf.node.expect(now, PORT, now, now + Duration::from_secs(60));
+    expected.map_err(|_| "nothing can be expected")?;
+    report_count("wake_up", turns(now, &mut leaf));
     messages::measure(now, (&mut receiver, &mut sender), frame_received, frame_sent)?;
     report_sizes();
     Ok(())
@@ -127,6 +130,16 @@ fn transfer(
         return Err("a segment does not take five frames and one acknowledgement");
     }
     Ok((now, depth))
+}
+
+/// What a turn of the loop costs in which nothing is to be done.
+fn turns(now: Instant, station: &mut Station<'_>) -> u32 {
+    station.restart();
+    for _ in 0..SEGMENTS {
+        station.timed(|node| node.handle_deadline(now));
+        station.turn(now, None, &mut [], &mut Frame::new());
+    }
+    per(station.ticks, SEGMENTS)
 }
 
 /// Instructions in `ticks` for each of `count`; of nothing, none.

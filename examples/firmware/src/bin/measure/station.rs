@@ -5,7 +5,7 @@ use cortex_m::peripheral::SYST;
 use kinglet::mac::{Csma, Security};
 use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::time::{Duration, Instant};
-use kinglet::{Mote, Node};
+use kinglet::{Config, Mote, Node};
 use kinglet_firmware::{Place, app, make};
 
 /// A node, what it has cost so far, and how many frames it has sent.
@@ -178,8 +178,19 @@ pub fn node(
     security: Option<Security>,
 ) -> &'static mut Node<Mote> {
     let mut config = app::config(short);
-    config.mac.csma = Csma::Hardware;
     config.mac.security = security;
+    with(place, config)
+}
+
+/// One that sleeps.
+pub fn leaf(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mote> {
+    let mut config = app::config(short);
+    config.mac.rx_on_when_idle = false;
+    with(place, config)
+}
+
+fn with(place: &'static mut Place<Mote>, mut config: Config) -> &'static mut Node<Mote> {
+    config.mac.csma = Csma::Hardware;
     let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
     make(place, config, radio)
 }
