@@ -118,11 +118,18 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         (!address.is_empty()).then_some(&known.link)
     }
 
-    /// Notes how a frame that asked for an acknowledgement fared.
-    pub(crate) fn sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
-        if let Some(neighbour) = self.entry(now, to) {
-            neighbour.link.sent(transmissions, acked);
-        }
+    /// Notes how a frame that asked for an acknowledgement fared, and tells what is known of the
+    /// link.
+    pub(crate) fn sent(
+        &mut self,
+        now: Instant,
+        to: Address,
+        transmissions: u8,
+        acked: bool,
+    ) -> Option<&Link> {
+        let neighbour = self.entry(now, to)?;
+        neighbour.link.sent(transmissions, acked);
+        Some(&neighbour.link)
     }
 
     /// Notes a frame that came, and tells its source's sequence numbers.

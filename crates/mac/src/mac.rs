@@ -17,7 +17,9 @@ use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
-use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Repr, Version};
+use kinglet_wire::ieee802154::{
+    Address, COMMAND_DATA_REQUEST, Csl, FrameType, PanId, Repr, Version,
+};
 
 /// The stream of the MAC's dice: the one that the documentation of the generator's crate names as
 /// the usual one.
@@ -144,6 +146,59 @@ pub struct Mac<S: Sizes> {
     pub(crate) stats: Stats,
 }
 
+/// What a frame begins with.
+pub(crate) enum Header<'a> {
+    /// What most frames do.
+    Plain(Plain),
+    /// Anything.
+    Any(&'a Repr),
+}
+
+/// The header of unsecured data between short addresses in one PAN.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain {
+    ack: bool,
+    pending: bool,
+    sequence: u8,
+    pan_id: PanId,
+    dst: u16,
+    src: u16,
+}
+
+impl Plain {
+    const LEN: usize = 9;
+
+    pub(crate) const fn octets(self) -> [u8; Plain::LEN] {
+        // A data frame of version 1 with one PAN identifier and two short addresses.
+        let low = 0b0100_0001 | (self.pending as u8) << 4 | (self.ack as u8) << 5;
+        let [a, b] = self.pan_id.0.to_le_bytes();
+        let ([c, d], [e, f]) = (self.dst.to_le_bytes(), self.src.to_le_bytes());
+        [low, 0b1001_1000, self.sequence, a, b, c, d, e, f]
+    }
+}
+
+impl Header<'_> {
+    /// Writes it to the start of `frame`, and tells its length.
+    fn emit(&self, frame: &mut [u8; MAX_FRAME]) -> Option<usize> {
+        match self {
+            Header::Plain(plain) => {
+                *frame.first_chunk_mut()? = plain.octets();
+                Some(Plain::LEN)
+            }
+            // The longest has 3 + 2 + 8 + 8 + 6 + 100 octets and the filling is valid by `clamped`.
+            Header::Any(repr) => repr.emit(frame).ok(),
+        }
+    }
+
+    /// To whom the frame goes, and whether it asks for an acknowledgement.
+    const fn recipient(&self) -> (Address, bool) {
+        match *self {
+            Header::Plain(Plain { dst, ack, .. }) => (Address::Short(dst), ack),
+            Header::Any(&Repr { dst, ack_request, .. }) => (dst, ack_request),
+        }
+    }
+}
+
 impl<S: Sizes> Mac<S> {
     /// A MAC for a radio with these capabilities. `seed` decides its random numbers; devices must
     /// differ in it. Impossible values of `config` are replaced by the nearest possible ones (see
@@ -209,8 +264,15 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<(), QueueFull> {
         let TxRequest { dst, ack, token, class, frame_pending } = request;
         let ack = ack && dst.is_unicast();
-        let header = Repr { frame_pending, ..self.header(FrameType::Data, dst, ack) };
-        if self.write_slot(Kind::User(class), token, &header, fill)? > 0 {
+        let repr;
+        let header = match self.plain_header(dst, ack, frame_pending) {
+            Some(plain) => Header::Plain(plain),
+            None => {
+                repr = Repr { frame_pending, ..self.header(FrameType::Data, dst, ack) };
+                Header::Any(&repr)
+            }
+        };
+        if self.write_slot(Kind::User(class), token, header, fill)? > 0 {
             count(&mut self.stats.enqueued);
             self.push_slot(now);
         }
@@ -223,7 +285,7 @@ impl<S: Sizes> Mac<S> {
         &mut self,
         kind: Kind,
         token: Token,
-        header: &Repr,
+        header: Header<'_>,
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<usize, QueueFull> {
         let mic_len = self.mic_len();
@@ -231,17 +293,14 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.queue_full);
             return Err(QueueFull);
         };
-        // The longest header has 3 + 2 + 8 + 8 + 6 + 100 octets and the filling is valid by
-        // `clamped`.
-        let header_len = header.emit(&mut slot.frame).map_err(|_| QueueFull)?;
+        let header_len = header.emit(&mut slot.frame).ok_or(QueueFull)?;
         let room = slot.frame.get_mut(header_len..MAX_FRAME.saturating_sub(mic_len));
         let room = room.unwrap_or_default();
         let payload_len = fill(room).min(room.len());
         slot.len = u8::try_from(header_len.saturating_add(payload_len).saturating_add(mic_len))
             .unwrap_or(u8::MAX);
-        slot.dst = header.dst;
-        slot.sequence = header.sequence;
-        slot.ack = header.ack_request;
+        (slot.dst, slot.ack) = header.recipient();
+        slot.sequence = self.sequence;
         slot.token = token;
         slot.transmissions = 0;
         slot.attempts = 0;
@@ -388,7 +447,7 @@ impl<S: Sizes> Mac<S> {
         // Of the version in which every radio knows a data request.
         let header = self.header(FrameType::Command, parent, true);
         let header = Repr { version: Version::V2006, filling: 0, ..header };
-        self.write_slot(Kind::DataRequest, Token(0), &header, |room| {
+        self.write_slot(Kind::DataRequest, Token(0), Header::Any(&header), |room| {
             room.iter_mut().zip([COMMAND_DATA_REQUEST]).for_each(|(to, from)| *to = from);
             1
         })?;
@@ -431,7 +490,8 @@ impl<S: Sizes> Mac<S> {
         }
         let Some(parent) = self.listening.poll_sync(now) else { return };
         let header = self.sync_header(parent, Csl { phase: 0, period: 0 });
-        let queued = self.write_slot(Kind::Sync, Token(0), &header, |_| 0).is_ok();
+        let header = Header::Any(&header);
+        let queued = self.write_slot(Kind::Sync, Token(0), header, |_| 0).is_ok();
         self.listening.sync_queued(now, queued);
         if queued {
             self.push_slot(now);
@@ -493,7 +553,7 @@ impl<S: Sizes> Mac<S> {
             return;
         }
         let header = self.header(FrameType::Data, src, true);
-        if self.write_slot(Kind::Nothing, Token(0), &header, |_| 0).is_ok() {
+        if self.write_slot(Kind::Nothing, Token(0), Header::Any(&header), |_| 0).is_ok() {
             count(&mut self.stats.answered_in_vain);
             self.push_slot(now);
         }
@@ -562,7 +622,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Whether an acknowledgement is owed or being sent.
-    pub(crate) fn is_acknowledging(&self) -> bool {
+    pub fn is_acknowledging(&self) -> bool {
         self.owed_ack.is_waiting() || self.outstanding == Outstanding::Ack
     }
 
@@ -574,6 +634,19 @@ impl<S: Sizes> Mac<S> {
     /// Whether the radio runs CSMA-CA.
     pub(crate) fn csma_in_hardware(&self) -> bool {
         self.config.csma == Csma::Hardware && self.capabilities.contains(Capabilities::CSMA)
+    }
+
+    /// The header that most frames have: unsecured data between short addresses. It has the octets
+    /// of [`Mac::header`] for a tenth of the instructions; [`Mac::plain`] takes it in.
+    pub(crate) fn plain_header(&self, dst: Address, ack: bool, pending: bool) -> Option<Plain> {
+        let (Address::Short(dst), Address::Short(src)) = (dst, self.config.source()) else {
+            return None;
+        };
+        if S::Security::is_on(&self.key) || self.config.reserved_security != 0 {
+            return None;
+        }
+        let (sequence, pan_id) = (self.sequence, self.config.pan_id);
+        Some(Plain { ack, pending, sequence, pan_id, dst, src })
     }
 
     pub(crate) fn header(&self, frame_type: FrameType, dst: Address, ack_request: bool) -> Repr {

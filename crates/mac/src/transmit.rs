@@ -15,6 +15,7 @@ use kinglet_radio::{
     ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start, time_limit,
 };
 use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
 
 impl<S: Sizes> Mac<S> {
     /// Starts with the next frame, unless one is being sent or the answer to a data request is
@@ -80,8 +81,12 @@ impl<S: Sizes> Mac<S> {
     /// was one: then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`]
     /// does the same, but who fills the queue before it would find out at the next event only.
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
-        // This is asked at every turn of the loop.
-        self.tx == TxState::Ready && self.give_up_ready(now)
+        // This is asked at every turn of the loop, and most frames miss nothing.
+        let may_miss = |slot: &Slot| slot.kind.is_indirect() || slot.kind == Kind::Sync;
+        (S::Reach::ANY || S::Listening::SLEEPS)
+            && self.tx == TxState::Ready
+            && self.queue.head().is_some_and(may_miss)
+            && self.give_up_ready(now)
     }
 
     #[inline(never)]
@@ -270,7 +275,8 @@ impl<S: Sizes> Mac<S> {
     /// The last transmission of the head stays without acknowledgement.
     pub(crate) fn handle_ack_missing(&mut self, now: Instant) {
         count(&mut self.stats.ack_missing);
-        self.judge_transmission(false);
+        let to = self.queue.head().map_or(Address::None, |slot| slot.dst);
+        self.judge_transmission(self.neighbours.link(to).and_then(Link::rssi_dbm), false);
         self.attempt_failed(now, Delivery::NoAck);
     }
 
@@ -318,8 +324,9 @@ impl<S: Sizes> Mac<S> {
         retry::before_loss(self.config.retry_delay_max, left)
     }
 
-    /// Learns from the head's last transmission, if noise does not explain the losses of its link.
-    fn judge_transmission(&mut self, acknowledged: bool) {
+    /// Learns from the head's last transmission, if noise does not explain the losses of its link,
+    /// whose signal strength is `rssi_dbm` if it is known.
+    fn judge_transmission(&mut self, rssi_dbm: Option<i8>, acknowledged: bool) {
         if !self.config.adaptive_retry_delay {
             return;
         }
@@ -327,8 +334,7 @@ impl<S: Sizes> Mac<S> {
             return;
         };
         let repetition = slot.transmissions > 1;
-        let rssi = self.neighbours.link(slot.dst).and_then(Link::rssi_dbm);
-        if rssi.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_way() != Way::Usual {
+        if rssi_dbm.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_way() != Way::Usual {
             return;
         }
         match repetition {
@@ -345,10 +351,11 @@ impl<S: Sizes> Mac<S> {
         let more = slot.says_frame_pending();
         if slot.ack && transmissions > 0 {
             let acknowledged = result == Delivery::Delivered;
+            let link = self.neighbours.sent(now, dst, transmissions, acknowledged);
+            let rssi_dbm = link.and_then(Link::rssi_dbm);
             if acknowledged {
-                self.judge_transmission(true);
+                self.judge_transmission(rssi_dbm, true);
             }
-            self.neighbours.sent(now, dst, transmissions, acknowledged);
         }
         match kind {
             Kind::User(_) => count(match result {

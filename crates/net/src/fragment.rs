@@ -71,6 +71,9 @@ pub trait Fragmentation {
     /// there is no room for anything behind it.
     fn next(datagram: Datagram, sent: u16, room: &mut [u8]) -> Option<Cut>;
 
+    /// Takes a fragment that continues a datagram and does not end it; whether it was one.
+    fn keep<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant, frame: &FrameIn<'_>) -> bool;
+
     /// Takes a fragment from the MAC.
     ///
     /// # Errors
@@ -115,6 +118,10 @@ impl Fragmentation for Rfc4944 {
         (len > 0).then_some(Cut { at, len })
     }
 
+    fn keep<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant, frame: &FrameIn<'_>) -> bool {
+        net.keep_piece(now, frame).is_some()
+    }
+
     fn handle_fragment<S: Sizes, X: Copy>(
         net: &mut Net<S, X>,
         now: Instant,
@@ -124,7 +131,7 @@ impl Fragmentation for Rfc4944 {
     }
 
     fn deadline<S: Sizes, X: Copy>(net: &Net<S, X>) -> Option<Instant> {
-        net.reassembly_deadline()
+        net.first_expires
     }
 
     fn handle_deadline<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant) {

@@ -33,6 +33,8 @@ pub struct Delivery {
     pub packet: PacketHandle,
     /// The IPv6 header.
     pub header: Header,
+    /// The name of the own address that it is for ([`Net::own_index`]); `None` if it is for a group.
+    pub own: Option<u8>,
     /// Where the upper layer's octets are in [`Net::packet`].
     pub upper: Range<usize>,
     /// The upper layer's protocol number.
@@ -63,6 +65,17 @@ pub(crate) enum Fate {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether
+    /// the frame was one. Then nothing else has changed: nothing is to be sent that was not before,
+    /// and [`Net::deadline`] stays as it is. Any other frame is for [`Net::handle_frame`].
+    pub fn keep_fragment(&mut self, now: Instant, frame: &FrameIn<'_>) -> bool {
+        let kept = S::Fragmentation::keep(self, now, frame);
+        if kept {
+            bump(&mut self.stats.frames_in);
+        }
+        kept
+    }
+
     /// Takes a frame from the MAC.
     ///
     /// # Errors
@@ -181,7 +194,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let (header, len) = (*packet.header(), packet.octets().len());
         let Header { src, dst, .. } = header;
-        let upper = self.accepts(dst).then(|| walk(&packet));
+        let own = self.own_index(dst);
+        let accepted = own.is_some() || dst.is_multicast() && self.is_member(dst);
+        let upper = accepted.then(|| walk(&packet));
         self.pool.set_len(handle, len);
         // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
         // back unless routes form a loop.
@@ -190,7 +205,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Address);
         }
         if let Some(upper) = upper {
-            self.local(now, handle, &header, upper)
+            self.local(now, handle, &header, own, upper)
         } else if !S::FORWARDS || dst.is_multicast() || arrival.broadcast || !self.config.forward {
             Fate::Drop(Discard::NotForUs)
         } else {
@@ -203,6 +218,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         now: Instant,
         handle: PacketHandle,
         header: &Header,
+        own: Option<u8>,
         upper: Result<Upper, Fate>,
     ) -> Fate {
         let Upper { protocol, range: upper, field } = match upper {
@@ -210,10 +226,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Err(fate) => return fate,
         };
         match protocol {
-            protocol::TCP if header.dst.is_multicast() => Fate::Drop(Discard::Address),
+            // To a group.
+            protocol::TCP if own.is_none() => Fate::Drop(Discard::Address),
             protocol::TCP => {
                 let (packet, header) = (handle, *header);
-                Fate::Deliver(Delivery { packet, header, upper, protocol })
+                Fate::Deliver(Delivery { packet, header, own, upper, protocol })
             }
             protocol::UDP => self.udp_input(handle, header, upper),
             protocol::ICMPV6 => self.icmp_input(now, handle, header, upper),

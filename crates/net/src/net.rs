@@ -25,6 +25,8 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) config: Config,
     pub(crate) pool: Pool<S::Packets, S::Storage>,
     pub(crate) partials: S::Reassembly,
+    /// When the first of them expires.
+    pub(crate) first_expires: Option<Instant>,
     pub(crate) addresses: S::Addresses,
     /// Multicast groups beside those of all nodes.
     pub(crate) groups: S::Groups,
@@ -88,6 +90,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             config,
             pool: Pool::new(),
             partials: S::Reassembly::EMPTY,
+            first_expires: None,
             addresses: S::Addresses::EMPTY,
             groups: S::Groups::EMPTY,
             routes: S::Routes::EMPTY,

@@ -160,8 +160,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         frame: FrameIn<'_>,
     ) -> Result<Option<Delivery>, Discard> {
         let (header, rest) = FragmentHeader::parse(frame.payload).map_err(|_| Discard::Fragment)?;
-        if let Some(result) = self.go_on(now, &frame, header, rest) {
-            return result;
+        if let Some((index, end)) = self.continued(&frame, header, rest) {
+            return match self.extend(now, index, end, rest) {
+                Step::Complete => self.complete(now, &frame, index),
+                _ => Ok(None),
+            };
         }
         if usize::from(header.size) < ipv6::HEADER_LEN {
             return Err(Discard::Fragment);
@@ -260,20 +263,32 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Some(place) = self.partials.as_mut_slice().get_mut(index) else { return Ok(None) };
         let Some(Partial { packet, size, .. }) = *place else { return Ok(None) };
         *place = None;
+        self.note_expiry();
         self.pool.set_len(packet, usize::from(size));
         let broadcast = frame.dst == Address::BROADCAST;
         self.input(now, packet, Arrival { broadcast, host: false })
     }
 
-    /// Takes the fragment that continues a datagram where it ends, which is what nearly all of them
-    /// do. `None` if it is not one.
-    fn go_on(
-        &mut self,
-        now: Instant,
+    /// Takes a fragment that continues a datagram where it ends, and does not end it. `None` if it is
+    /// not one.
+    pub(crate) fn keep_piece(&mut self, now: Instant, frame: &FrameIn<'_>) -> Option<()> {
+        let (header, rest) = FragmentHeader::parse(frame.payload).ok()?;
+        let (index, end) = self.continued(frame, header, rest)?;
+        if end == header.size {
+            return None;
+        }
+        self.extend(now, index, end, rest);
+        Some(())
+    }
+
+    /// Which datagram a fragment continues where it ends, as nearly all of them do, and where that
+    /// ends then. `None` if it is not one of these.
+    fn continued(
+        &self,
         frame: &FrameIn<'_>,
         header: FragmentHeader,
         rest: &[u8],
-    ) -> Option<Result<Option<Delivery>, Discard>> {
+    ) -> Option<(usize, u16)> {
         let FragmentHeader { size, tag, offset } = header;
         let offset = offset?;
         let mut places = self.partials.as_slice().iter();
@@ -282,17 +297,21 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 partial.next == offset && partial.in_order && partial.is_of(frame, tag, size)
             })
         })?;
-        let partial = self.partials.as_mut_slice().get_mut(index)?.as_mut()?;
         let end = u16::try_from(rest.len()).ok()?.checked_add(offset)?;
-        if rest.is_empty() || end > size || (end % 8 != 0 && end != size) {
-            return None;
-        }
+        let fits = !rest.is_empty() && end <= size && (end % 8 == 0 || end == size);
+        fits.then_some((index, end))
+    }
+
+    /// Adds what [`Net::continued`] has found to be the next octets, up to `end`.
+    fn extend(&mut self, now: Instant, index: usize, end: u16, rest: &[u8]) -> Step {
+        let Some(Some(partial)) = self.partials.as_mut_slice().get_mut(index) else {
+            return Step::Waiting;
+        };
         let room = self.pool.storage_mut(partial.packet);
-        copy(room.get_mut(usize::from(offset)..usize::from(end))?, rest);
-        Some(match partial.extend(now, end) {
-            Step::Complete => self.complete(now, frame, index),
-            _ => Ok(None),
-        })
+        if let Some(room) = room.get_mut(usize::from(partial.next)..usize::from(end)) {
+            copy(room, rest);
+        }
+        partial.extend(now, end)
     }
 
     fn find(&self, frame: &FrameIn<'_>, piece: &Piece<'_>) -> Option<usize> {
@@ -371,6 +390,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             touched: now,
             expires: now + self.config.reassembly_timeout,
         });
+        self.note_expiry();
         Ok(index)
     }
 
@@ -392,17 +412,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     fn drop_partial(&mut self, index: usize) {
         let place = self.partials.as_mut_slice().get_mut(index);
         if let Some(partial) = place.and_then(Option::take) {
+            self.note_expiry();
             self.release(partial.packet);
         }
     }
 
-    pub(crate) fn reassembly_deadline(&self) -> Option<Instant> {
+    /// Notes when the first datagram expires, for which the node asks after every event.
+    fn note_expiry(&mut self) {
         // `min` would first count the table, for which a small core divides.
         let mut first = None;
         for partial in self.partials.as_slice().iter().flatten() {
             first = earliest(first, Some(partial.expires));
         }
-        first
+        self.first_expires = first;
     }
 
     pub(crate) fn expire_reassemblies(&mut self, now: Instant) {

@@ -127,6 +127,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::HopLimit);
         }
         let upper = upper.start.saturating_add(udp::HEADER_LEN)..upper.end;
-        Fate::Deliver(Delivery { packet, header: *header, upper, protocol: protocol::UDP })
+        let own = self.own_index(header.dst);
+        Fate::Deliver(Delivery { packet, header: *header, own, upper, protocol: protocol::UDP })
     }
 }

@@ -238,10 +238,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    pub(crate) fn accepts(&self, dst: Ipv6Addr) -> bool {
-        if dst.is_multicast() { self.is_member(dst) } else { self.is_own(dst) }
-    }
-
     /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
     /// these the one that has the longest prefix in common with it (rule 8).
     pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {

@@ -197,7 +197,7 @@ impl<P: Profile> Node<P> {
     /// Takes an event of the radio; `frame` holds the octets of a received frame, which is
     /// decrypted where it is.
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
-        self.wake();
+        let rest = self.rest.replace(Rest::Busy);
         // What a layer discards it has counted.
         let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
         let (Indication::Data { src, rssi_dbm, .. }
@@ -206,6 +206,9 @@ impl<P: Profile> Node<P> {
         match indication {
             Indication::Data { dst, payload, .. } => {
                 let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
+                if self.net.keep_fragment(now, &frame) {
+                    return self.rest_on(rest);
+                }
                 match self.net.handle_frame(now, frame) {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
                         self.routing_message(now, src, rssi_dbm, message);
@@ -237,10 +240,10 @@ impl<P: Profile> Node<P> {
     /// Gives TCP, the one upper layer that is not the network layer's own, what is for it.
     fn deliver(&mut self, now: Instant, result: Result<Option<Delivery>, net::Discard>) {
         let Ok(delivery) = result else { return };
-        if let Some(Delivery { packet, header, upper, protocol }) = delivery {
+        if let Some(Delivery { packet, header, own, upper, protocol }) = delivery {
             if protocol == protocol::TCP {
                 let segment = self.net.packet(packet).get(upper).unwrap_or_default();
-                let peer = self.address_pair(header.dst, header.src);
+                let peer = AddressPair::new(own, header.dst, header.src);
                 // What TCP drops it has counted.
                 self.tcp_is_quiet = false;
                 let _ = self.tcp.handle_packet(now, peer, Ecn::of(header.traffic_class), segment);

@@ -55,11 +55,17 @@ impl<P: Profile> Node<P> {
         *self.rest.get_mut() = Rest::Busy;
     }
 
-    /// The radio was offered everything. A node that asks its parent for data notes with every call
-    /// since when nothing is expected, so it never rests.
+    /// The radio was offered everything.
     pub(crate) const fn begin_rest(&mut self) {
-        if self.poller.parent().is_none() {
-            *self.rest.get_mut() = Rest::Done;
+        *self.rest.get_mut() = Rest::Done;
+    }
+
+    /// A fragment came whose datagram is not complete, and the node rests on as it did before: that
+    /// leaves nothing to do, unless the acknowledgement is this node's, or its receiver goes off
+    /// after frames, or routing counts what it hears.
+    pub(crate) fn rest_on(&self, before: Rest) {
+        if !self.mac.is_acknowledging() && !self.sleeps && !self.routing().is_on() {
+            self.rest.set(before);
         }
     }
 }

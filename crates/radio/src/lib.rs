@@ -121,7 +121,8 @@ const DRIVER_TIME: Duration = Duration::from_secs(1);
 ///
 /// * the longest frame that is being received then (11.2), its acknowledgement and the spacing
 ///   after that (6.2.4);
-/// * CSMA-CA if the radio does it, with the longest backoff each time (6.2.5.1), or one assessment;
+/// * CSMA-CA if the radio does it, with the longest backoff that there is each time (6.2.5.1), or
+///   one assessment;
 /// * the turnaround and the longest frame;
 /// * macAckWaitDuration (8.4.3), as if each frame asked for an acknowledgement;
 /// * a second for the driver.
@@ -133,23 +134,16 @@ pub const fn time_limit(access: Access) -> Duration {
 }
 
 const fn longest_access(access: Access) -> Duration {
-    let CsmaParams { min_be: mut be, max_be, max_backoffs } = match access {
+    let CsmaParams { max_be, max_backoffs, .. } = match access {
         Access::Immediate => return Duration::ZERO,
         Access::Cca => return CCA,
         Access::Csma(params) => params,
     };
-    // At most 256 backoffs of 82 ms: 32 bits hold that, which a small core multiplies at once.
-    let (mut micros, mut left) = (0u32, max_backoffs);
-    loop {
-        // No exponent is greater than 8 (Table 8-94).
-        let units = (1 << if be < 8 { be } else { 8 }) - 1;
-        micros += units * UNIT_BACKOFF.as_micros() as u32 + CCA.as_micros() as u32;
-        be = if be < max_be { be + 1 } else { max_be };
-        if left == 0 {
-            return Duration::from_micros(micros as u64);
-        }
-        left -= 1;
-    }
+    // No exponent is greater than 8 (Table 8-94). At most 256 backoffs of 82 ms: 32 bits hold that,
+    // which a small core multiplies at once.
+    let units = (1 << if max_be < 8 { max_be } else { 8 }) - 1;
+    let each = units * UNIT_BACKOFF.as_micros() as u32 + CCA.as_micros() as u32;
+    Duration::from_micros((each * (max_backoffs as u32 + 1)) as u64)
 }
 
 /// A 2.4 GHz channel, 11 to 26.

@@ -64,6 +64,36 @@ fn the_frame_has_its_header_and_the_payload_where_fill_wrote_it() {
 }
 
 #[test]
+fn the_header_that_most_frames_have_is_written_as_any_header_is() {
+    let security = Security { key: Key([0; 16]), eui64_prefix: [0; 6], first_counter: 0 };
+    for (usual, config) in [
+        (true, config()),
+        (true, Config { short: 0x1234, pan_id: PanId(0xfedc), ..config() }),
+        (false, Config { short: 0xfffe, ..config() }),
+        (false, Config { reserved_security: 7, ..config() }),
+        (false, Config { security: Some(security), ..config() }),
+    ] {
+        let mac = mac(config, all(), 7);
+        for (dst, is_short) in [
+            (PEER, true),
+            (Address::Short(0xabcd), true),
+            (Address::BROADCAST, true),
+            (Address::Extended([7; 8]), false),
+            (Address::None, false),
+        ] {
+            for (ack, pending) in [(false, false), (false, true), (true, false), (true, true)] {
+                let plain = mac.plain_header(dst, ack, pending);
+                assert_eq!(plain.is_some(), usual && is_short);
+                let any = mac.header(FrameType::Data, dst, ack);
+                let mut octets = [0; MAX_FRAME];
+                let len = Repr { frame_pending: pending, ..any }.emit(&mut octets).unwrap();
+                assert!(plain.is_none_or(|plain| plain.octets()[..] == octets[..len]), "{dst:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_device_without_short_address_uses_its_extended_one() {
     let mac = mac(Config { short: 0xffff, ..config() }, all(), 1);
     assert_eq!(mac.max_payload(PEER), 110);

@@ -118,7 +118,14 @@ pub fn hear(
     dst: Address,
     payload: &[u8],
 ) -> Result<Option<Delivery>, Discard> {
-    node.handle_frame(now, FrameIn { src: Address::Short(src), dst, payload })
+    let frame = FrameIn { src: Address::Short(src), dst, payload };
+    let waits = |node: &Node| (node.deadline(), node.info(), node.pending().map(|it| it.token));
+    let before = waits(node);
+    if node.keep_fragment(now, &frame) {
+        assert_eq!(waits(node), before, "nothing else changes");
+        return Ok(None);
+    }
+    node.handle_frame(now, frame)
 }
 
 /// Carries all frames from one node to another; what TCP gets there.

@@ -34,7 +34,7 @@ impl PanId {
 /// The address of a device in a MAC frame. It is aligned so that a core without other instructions
 /// for it copies three words and does not call `memcpy`, which every frame would do many times.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(align(4))]
+#[repr(u32)]
 pub enum Address {
     /// The field is not present.
     None,

@@ -126,15 +126,6 @@ impl Repr {
         }
         let len = self.header_len();
         let header = buf.get_mut(..len).ok_or(Error::NoRoom("MAC header"))?;
-        // Most frames have two short addresses and nothing else that the length would tell of.
-        if let (Address::Short(dst), Address::Short(src)) = (self.dst, self.src)
-            && let Ok(header) = <&mut [u8; 9]>::try_from(&mut *header)
-        {
-            let words = [self.pan_id.0, dst, src].map(u16::to_le_bytes);
-            let ([low, high], [[a, b], [c, d], [e, f]]) = (self.control().to_le_bytes(), words);
-            *header = [low, high, self.sequence, a, b, c, d, e, f];
-            return Ok(len);
-        }
         let mut writer = Writer { rest: header };
         writer.put(&self.control().to_le_bytes());
         writer.put(&[self.sequence]);
