@@ -1,6 +1,7 @@
 @ Octets in bulk for ARMv6-M. There are no loads and stores across word borders here, so what counts
 @ is how the two ends of a copy lie: both at words, four words take two instructions; otherwise
-@ words are loaded and stored at words, and put together in between.
+@ words are loaded and stored at words, and put together in between: halfwords, which lie so half of
+@ the time, for a third less than the rest.
 @
 @ Symbols are weak: whoever brings routines of these names has them.
 
@@ -111,6 +112,8 @@ unlike:                             @ one end does not lie at a word
     @ it are gone, r6 how many are left. At least 13 octets are to come.
     push    {r4-r7, lr}
     adds    r7, r0, r2
+    lsls    r4, r1, #31
+    beq     5f
     lsrs    r2, r2, #3
     lsls    r2, r2, #3
     adds    r2, r0
@@ -137,7 +140,7 @@ unlike:                             @ one end does not lie at a word
     bne     3b
     lsrs    r6, r6, #3
     subs    r1, r1, r6
-    pop     {r2}
+4:  pop     {r2}
     subs    r2, r2, r0
     pop     {r4-r7}
     pop     {r3}
@@ -153,6 +156,34 @@ octets:
     bne     1b
 2:  mov     r0, ip
     bx      lr
+
+5:  lsrs    r2, r2, #4              @ `from` lies at a halfword: r3 has the word whose end comes next
+    lsls    r2, r2, #4
+    adds    r2, r0
+    mov     lr, r2                  @ where sixteens of octets end
+    push    {r7}                    @ where all ends
+    subs    r1, #2
+    ldmia   r1!, {r3}
+    b       7f
+6:  ldmia   r1!, {r4-r7}
+    lsrs    r3, r3, #16
+    lsls    r2, r4, #16
+    orrs    r3, r2
+    lsrs    r4, r4, #16
+    lsls    r2, r5, #16
+    orrs    r4, r2
+    lsrs    r5, r5, #16
+    lsls    r2, r6, #16
+    orrs    r5, r2
+    lsrs    r6, r6, #16
+    lsls    r2, r7, #16
+    orrs    r6, r2
+    stmia   r0!, {r3-r6}
+    movs    r3, r7
+7:  cmp     r0, lr
+    bne     6b
+    subs    r1, #2
+    b       4b
 
     .section .text.kinglet_set, "ax", %progbits
 
