@@ -85,15 +85,15 @@ fn measure() -> Result<(), &'static str> {
     let (frame_received, frame_sent) = report(&clear, &secured);
     report_size("stack", depth);
     let (mut receiver, mut sender) = clear;
-    report_count("rest", turns(now, &mut sender));
-    // A deadline that is attended to costs a look at everything, and most on a leaf that sleeps and
-    // expects something: so much is a wake-up, beside what it is for.
+    // Whatever wakes a node up costs a look at everything, and most on a leaf that sleeps and expects
+    // something; if there was nothing, it rests.
     let leaf = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let mut leaf = Station::new(station::leaf(leaf, SENDER), false);
     leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
     let expected = leaf.node.expect(now, PORT, now, now + Duration::from_secs(60));
     expected.map_err(|_| "nothing can be expected")?;
-    report_count("wake_up", turns(now, &mut leaf));
+    report_count("rest", turns(now, &mut leaf, false));
+    report_count("wake_up", turns(now, &mut leaf, true));
     messages::measure(now, (&mut receiver, &mut sender), frame_received, frame_sent)?;
     report_sizes();
     Ok(())
@@ -132,10 +132,15 @@ fn transfer(
     Ok((now, depth))
 }
 
-/// What a turn of the loop costs in which nothing is to be done.
-fn turns(now: Instant, station: &mut Station<'_>) -> u32 {
+/// What a turn of the loop costs in which nothing is to be done; with `wakes` the node does not know
+/// that before it has looked.
+fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
+    station.turn(now, None, &mut [], &mut Frame::new());
     station.restart();
     for _ in 0..SEGMENTS {
+        if wakes {
+            let _ = station.node.interface();
+        }
         station.timed(|node| node.handle_deadline(now));
         station.turn(now, None, &mut [], &mut Frame::new());
     }
