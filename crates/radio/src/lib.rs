@@ -121,7 +121,7 @@ const DRIVER_TIME: Duration = Duration::from_secs(1);
 ///
 /// * the longest frame that is being received then (11.2), its acknowledgement and the spacing
 ///   after that (6.2.4);
-/// * CSMA-CA if the radio does it, with the longest backoff that there is each time (6.2.5.1), or
+/// * CSMA-CA if the radio does it, each time with the longest backoff, that of macMaxBe (6.2.5.1), or
 ///   one assessment;
 /// * the turnaround and the longest frame;
 /// * macAckWaitDuration (8.4.3), as if each frame asked for an acknowledgement;
@@ -426,9 +426,9 @@ mod tests {
         // Reception 4256 + 192 + 352 + 192, then 192 + 4256 + 864, and the driver's second.
         assert_eq!(time_limit(Access::Immediate).as_micros(), 4_992 + 5_312 + 1_000_000);
         assert_eq!(time_limit(Access::Cca).as_micros(), 128 + 1_010_304);
-        // 7 + 15 + 31 + 31 + 31 backoffs, and an assessment after each.
+        // The longest backoff five times, and an assessment after each.
         let csma = time_limit(Access::Csma(CsmaParams::default()));
-        assert_eq!(csma.as_micros(), 115 * 320 + 5 * 128 + 1_010_304);
+        assert_eq!(csma.as_micros(), 5 * (31 * 320 + 128) + 1_010_304);
         let longest = CsmaParams { min_be: 255, max_be: 255, max_backoffs: 255 };
         assert!(time_limit(Access::Csma(longest)) < Duration::from_secs(23), "it ends");
     }
