@@ -1,7 +1,7 @@
 //! A cursor over a frame: takes fields off the front and knows how far it is.
 
 use super::{Address, PanId};
-use crate::Error;
+use crate::{Error, Field};
 
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -22,32 +22,32 @@ impl<'a> Reader<'a> {
         self.frame.len().saturating_sub(self.rest.len())
     }
 
-    pub(super) fn slice(&mut self, len: usize, field: &'static str) -> Result<&'a [u8], Error> {
+    pub(super) fn slice(&mut self, len: usize, field: Field) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.rest.split_at_checked(len).ok_or(Error::Truncated(field))?;
         self.rest = rest;
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], Error> {
+    pub(super) fn array<const N: usize>(&mut self, field: Field) -> Result<[u8; N], Error> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or(Error::Truncated(field))?;
         self.rest = rest;
         Ok(*taken)
     }
 
-    pub(super) fn u8(&mut self, field: &'static str) -> Result<u8, Error> {
+    pub(super) fn u8(&mut self, field: Field) -> Result<u8, Error> {
         self.array(field).map(|[octet]| octet)
     }
 
-    pub(super) fn u16(&mut self, field: &'static str) -> Result<u16, Error> {
+    pub(super) fn u16(&mut self, field: Field) -> Result<u16, Error> {
         self.array(field).map(u16::from_le_bytes)
     }
 
-    pub(super) fn pan_id(&mut self, field: &'static str) -> Result<PanId, Error> {
+    pub(super) fn pan_id(&mut self, field: Field) -> Result<PanId, Error> {
         self.u16(field).map(PanId)
     }
 
     /// The address whose addressing mode is `mode` (two bits).
-    pub(super) fn address(&mut self, mode: u16, field: &'static str) -> Result<Address, Error> {
+    pub(super) fn address(&mut self, mode: u16, field: Field) -> Result<Address, Error> {
         match mode {
             0 => Ok(Address::None),
             2 => self.u16(field).map(Address::Short),
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
                 octets.reverse();
                 Ok(Address::Extended(octets))
             }
-            _ => Err(Error::Invalid("addressing mode")),
+            _ => Err(Error::Invalid(Field::AddressingMode)),
         }
     }
 }

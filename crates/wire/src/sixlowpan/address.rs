@@ -4,9 +4,9 @@
 //! in-line always is a run of the address's own octets.
 
 use super::cursor::{Reader, Writer};
-use crate::Error;
 use crate::ieee802154::Address;
 use crate::ipv6::is_prefix;
+use crate::{Error, Field};
 use core::net::Ipv6Addr;
 
 /// An address.
@@ -291,12 +291,15 @@ pub(super) fn read_unicast(
         *out = input.octets()?;
         return Ok(());
     }
-    let prefix =
-        if stateful { context.ok_or(Error::Invalid("context identifier"))? } else { &LINK_LOCAL };
+    let prefix = if stateful {
+        context.ok_or(Error::Invalid(Field::ContextIdentifier))?
+    } else {
+        &LINK_LOCAL
+    };
     let [a, b, c, d, e, f, g, h] = match mode {
         1 => input.octets()?,
         2 => short_iid(input.octets()?),
-        _ => derived_iid(link).ok_or(Error::Invalid("elided address"))?,
+        _ => derived_iid(link).ok_or(Error::Invalid(Field::ElidedAddress))?,
     };
     *out = [0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h];
     prefix.fill(out);
@@ -314,7 +317,7 @@ pub(super) fn read_multicast(
         (false, 0) => {
             let octets: Octets = input.octets()?;
             if !matches!(octets, [0xFF, ..]) {
-                return Err(Error::Invalid("multicast address"));
+                return Err(Error::Invalid(Field::MulticastAddress));
             }
             octets
         }
@@ -331,10 +334,10 @@ pub(super) fn read_multicast(
             [0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, p]
         }
         (true, 0) => {
-            let context = context.ok_or(Error::Invalid("context identifier"))?;
+            let context = context.ok_or(Error::Invalid(Field::ContextIdentifier))?;
             let expanded = expand_multicast(context, input.octets()?);
-            expanded.ok_or(Error::Invalid("context prefix length"))?
+            expanded.ok_or(Error::Invalid(Field::ContextPrefixLength))?
         }
-        (true, _) => return Err(Error::Invalid("DAM")),
+        (true, _) => return Err(Error::Invalid(Field::Dam)),
     })
 }

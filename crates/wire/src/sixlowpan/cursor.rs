@@ -1,6 +1,6 @@
 //! Reading and writing compressed headers octet by octet.
 
-use crate::Error;
+use crate::{Error, Field};
 
 pub(super) struct Writer<'a> {
     pub(super) out: &'a mut [u8],
@@ -10,7 +10,7 @@ pub(super) struct Writer<'a> {
 impl Writer<'_> {
     pub(super) fn put(&mut self, octets: &[u8]) -> Result<(), Error> {
         let room = self.out.get_mut(self.at..).unwrap_or_default();
-        let room = room.get_mut(..octets.len()).ok_or(Error::NoRoom("IPHC"))?;
+        let room = room.get_mut(..octets.len()).ok_or(Error::NoRoom(Field::Iphc))?;
         for (to, from) in room.iter_mut().zip(octets) {
             *to = *from;
         }
@@ -26,7 +26,8 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// The next `N` octets.
     pub(super) fn octets<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or(Error::Truncated("IPHC field"))?;
+        let (head, rest) =
+            self.rest.split_first_chunk().ok_or(Error::Truncated(Field::IphcField))?;
         self.rest = rest;
         Ok(*head)
     }

@@ -4,7 +4,7 @@ use super::address::{self, Choice, Coding, Context, Octets};
 use super::cursor::{Reader, Writer};
 use super::nhc::NextHeader;
 use crate::ieee802154::Address;
-use crate::{Error, ipv6, udp};
+use crate::{Error, Field, ipv6, udp};
 
 /// The most octets that [`compress`] writes: 2 of IPHC, 1 of context identifiers, 4 of traffic
 /// class and flow label, next header, hop limit, two addresses of 16. (With the UDP NHC, its 7
@@ -46,13 +46,13 @@ pub enum Integrity {
 /// The IPv6 header at the start of `packet`, its source and its destination.
 fn header(packet: &[u8]) -> Result<(&[u8; ipv6::HEADER_LEN], &Octets, &Octets), Error> {
     let header = packet.first_chunk::<{ ipv6::HEADER_LEN }>();
-    let header = header.ok_or(Error::Truncated("IPv6 header"))?;
+    let header = header.ok_or(Error::Truncated(Field::Ipv6Header))?;
     if !matches!(header, [0x60..=0x6F, ..]) {
-        return Err(Error::Invalid("IPv6 version"));
+        return Err(Error::Invalid(Field::Ipv6Version));
     }
     let [_, _, _, _, _, _, _, _, addresses @ ..] = header;
     let (Some(src), Some(dst)) = (addresses.first_chunk(), addresses.last_chunk()) else {
-        return Err(Error::Truncated("IPv6 header"));
+        return Err(Error::Truncated(Field::Ipv6Header));
     };
     Ok((header, src, dst))
 }
@@ -181,7 +181,7 @@ pub fn decompress<N: NextHeader>(
     integrity: Integrity,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
-    let (out, upper) = out.split_first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
+    let (out, upper) = out.split_first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
     let mut input = Reader { rest: frame };
     let nhc = decompress_ipv6(&mut input, src, dst, contexts, out)?;
     let mut done = Decompressed {
@@ -206,7 +206,7 @@ pub fn decompress<N: NextHeader>(
         Some(size) => size.checked_sub(ipv6::HEADER_LEN as u16),
         None => u16::try_from(behind).ok(),
     };
-    let [e, f] = payload_len.ok_or(Error::Invalid("datagram_size"))?.to_be_bytes();
+    let [e, f] = payload_len.ok_or(Error::Invalid(Field::DatagramSize))?.to_be_bytes();
     [out[4], out[5]] = [e, f];
     Ok(done)
 }
@@ -222,7 +222,7 @@ fn decompress_ipv6(
 ) -> Result<bool, Error> {
     let [first, second] = input.octets()?;
     if first >> 5 != 0b011 {
-        return Err(Error::Invalid("IPHC dispatch"));
+        return Err(Error::Invalid(Field::IphcDispatch));
     }
     let cid = if second & 0x80 != 0 { input.octet()? } else { 0 };
     let context = |id: u8| contexts.get(usize::from(id)).and_then(Option::as_ref);
@@ -236,12 +236,12 @@ fn decompress_ipv6(
         _ => 255,
     };
     let (fields, addresses) = out.split_at_mut(8);
-    let fields = fields.first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
+    let fields = fields.first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
     let (a, b) = (0x60 | traffic_class >> 4, traffic_class << 4 | f1);
     *fields = [a, b, f2, f3, 0, 0, next_header, hop_limit];
     let (source, destination) =
-        addresses.split_first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
-    let destination = destination.first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
+        addresses.split_first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
+    let destination = destination.first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
     match (second & 0x40 != 0, second >> 4 & 3) {
         (true, 0) => *source = [0; 16],
         (sac, sam) => address::read_unicast(input, sac, sam, src, context(cid >> 4), source)?,
@@ -250,7 +250,7 @@ fn decompress_ipv6(
         (true, dac, dam) => {
             *destination = address::read_multicast(input, dac, dam, context(cid & 0xF))?;
         }
-        (false, true, 0) => return Err(Error::Invalid("DAM")),
+        (false, true, 0) => return Err(Error::Invalid(Field::Dam)),
         (_, dac, dam) => {
             address::read_unicast(input, dac, dam, dst, context(cid & 0xF), destination)?;
         }

@@ -3,7 +3,7 @@
 use super::cursor::{Reader, Writer};
 use super::iphc::{Compressed, Integrity};
 use crate::ipv6::{self, protocol};
-use crate::{Error, udp};
+use crate::{Error, Field, udp};
 
 /// What [`NextHeader::expand`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +51,11 @@ impl NextHeader for () {
     }
 
     fn compress(_: &[u8], _: &mut [u8]) -> Result<Compressed, Error> {
-        Err(Error::Unsupported("LOWPAN_NHC"))
+        Err(Error::Unsupported(Field::LowpanNhc))
     }
 
     fn expand(_: &[u8], _: Option<u16>, _: Integrity, _: &mut [u8]) -> Result<Expanded, Error> {
-        Err(Error::Unsupported("LOWPAN_NHC"))
+        Err(Error::Unsupported(Field::LowpanNhc))
     }
 }
 
@@ -105,7 +105,7 @@ impl NextHeader for UdpHeader {
         let mut input = Reader { rest: frame };
         let nhc = input.octet()?;
         if nhc & NHC_UDP_MASK != NHC_UDP {
-            return Err(Error::Unsupported("LOWPAN_NHC"));
+            return Err(Error::Unsupported(Field::LowpanNhc));
         }
         let (src_port, dst_port) = match nhc & 3 {
             0 => (input.word()?, input.word()?),
@@ -118,7 +118,7 @@ impl NextHeader for UdpHeader {
         };
         let checksum_elided = nhc & NHC_UDP_ELIDED != 0;
         if checksum_elided && integrity == Integrity::None {
-            return Err(Error::Unsupported("elided UDP checksum"));
+            return Err(Error::Unsupported(Field::ElidedUdpChecksum));
         }
         let checksum = if checksum_elided { 0 } else { input.word()? };
         let written = udp::HEADER_LEN;
@@ -128,7 +128,7 @@ impl NextHeader for UdpHeader {
         };
         let length = length.filter(|length| *length >= written);
         let length = length.and_then(|length| u16::try_from(length).ok());
-        let length = length.ok_or(Error::Invalid("datagram_size"))?;
+        let length = length.ok_or(Error::Invalid(Field::DatagramSize))?;
         udp::Header { src_port, dst_port, length, checksum }.emit(out)?;
         let consumed = frame.len().saturating_sub(input.rest.len());
         Ok(Expanded { next_header: protocol::UDP, consumed, written, checksum_elided })
