@@ -93,7 +93,7 @@ fn upper(octets: &Octets) -> Option<&[u8; 8]> {
 }
 
 /// Whether two halves of addresses are the same: by words, as nearly all prefixes have 64 bits.
-#[inline]
+#[inline(never)]
 fn same_half(a: &[u8; 8], b: &[u8; 8]) -> bool {
     let words = |half: &[u8; 8]| {
         let [a, b, c, d, e, f, g, h] = *half;
