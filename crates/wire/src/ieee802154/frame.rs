@@ -62,25 +62,22 @@ impl<'a> Frame<'a> {
     /// What the frame says about itself is impossible, reserved, cut short or not supported.
     pub fn parse(frame: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(frame);
-        let control = reader.u16(Field::FrameControl)?;
+        let control = reader.u16();
         let (frame_type, version) = kind(control)?;
         let suppressed = version == Version::V2015 && control & control::SEQUENCE_SUPPRESSED != 0;
-        let sequence = if suppressed { None } else { Some(reader.u8(Field::SequenceNumber)?) };
+        let sequence = if suppressed { None } else { Some(reader.u8()) };
 
         let dst_mode = control >> control::DST_MODE_SHIFT & 3;
         let src_mode = control >> control::SRC_MODE_SHIFT & 3;
+        if dst_mode == 1 || src_mode == 1 {
+            return Err(Error::Invalid(Field::AddressingMode));
+        }
         let compressed = control & control::COMPRESSION != 0;
         let pans = pans_present(version, dst_mode, src_mode, compressed)?;
-        let dst_pan = match pans.dst {
-            true => Some(reader.pan_id(Field::DestinationPanIdentifier)?),
-            false => None,
-        };
-        let dst = reader.address(dst_mode, Field::DestinationAddress)?;
-        let src_pan = match pans.src {
-            true => Some(reader.pan_id(Field::SourcePanIdentifier)?),
-            false => None,
-        };
-        let src = reader.address(src_mode, Field::SourceAddress)?;
+        let dst_pan = if pans.dst { Some(PanId(reader.u16())) } else { None };
+        let dst = reader.address(dst_mode);
+        let src_pan = if pans.src { Some(PanId(reader.u16())) } else { None };
+        let src = reader.address(src_mode);
 
         let secured = control & control::SECURITY != 0;
         let security = if secured { Some(aux_security(&mut reader, version)?) } else { None };
@@ -89,7 +86,8 @@ impl<'a> Frame<'a> {
         // Encrypted payload IEs cannot be told from the encrypted payload.
         let readable = security.is_none_or(|security| !security.is_encrypted());
         let payload_ies = if more && readable { payload_ies(&mut reader)? } else { &[][..] };
-        let (payload, payload_start) = (reader.rest(), reader.position());
+        let payload_start = reader.finish()?;
+        let payload = frame.get(payload_start..).unwrap_or_default();
         Ok(Frame {
             control,
             frame_type,
@@ -170,10 +168,9 @@ impl<'a> Frame<'a> {
     /// of the header IEs.
     pub fn csl(&self) -> Option<Csl> {
         let mut reader = Reader::new(self.header_ies);
-        while !reader.rest().is_empty() {
-            let descriptor = reader.u16(Field::HeaderIeDescriptor).ok()?;
-            let content =
-                reader.slice(usize::from(descriptor & 0x7f), Field::HeaderIeContent).ok()?;
+        while !reader.is_empty() {
+            let descriptor = reader.u16();
+            let content = reader.slice(usize::from(descriptor & 0x7f));
             let [id, _] = (descriptor >> 7).to_le_bytes();
             if let (ie::HEADER_CSL, &[a, b, c, d, ..]) = (id, content) {
                 let (phase, period) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
@@ -256,12 +253,12 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
     if version == Version::V2003 {
         return Err(Error::Unsupported(Field::SecurityOfVersion0));
     }
-    let octet = reader.u8(Field::SecurityControl)?;
+    let octet = reader.u8();
     let suppressed = version == Version::V2015 && octet & 0x20 != 0;
     let frame_counter_at = reader.position();
     let frame_counter = match suppressed {
         true => None,
-        false => Some(u32::from_le_bytes(reader.array(Field::FrameCounter)?)),
+        false => Some(u32::from_le_bytes(reader.array())),
     };
     let key_id_mode = octet >> 3 & 3;
     let key_len = match key_id_mode {
@@ -270,7 +267,7 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
         2 => 5,
         _ => 9,
     };
-    let key_identifier = reader.slice(key_len, Field::KeyIdentifier)?;
+    let key_identifier = reader.slice(key_len);
     let level = octet & 7;
     Ok(AuxSecurity { level, key_id_mode, frame_counter, frame_counter_at, key_identifier })
 }
@@ -278,40 +275,35 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
 /// The header IEs, 7.4.2, and whether payload IEs follow. Every turn takes two octets or more, so
 /// the loop ends within half the frame's length.
 fn header_ies<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], bool), Error> {
-    let all = reader.rest();
+    let start = reader.position();
     let mut payload_ies_follow = false;
-    while !reader.rest().is_empty() {
-        let descriptor = reader.u16(Field::HeaderIeDescriptor)?;
+    while !reader.is_empty() {
+        let descriptor = reader.u16();
         if descriptor & 0x8000 != 0 {
             return Err(Error::Invalid(Field::HeaderIeType));
         }
-        reader.slice(usize::from(descriptor & 0x7f), Field::HeaderIeContent)?;
+        reader.slice(usize::from(descriptor & 0x7f));
         let [id, _] = (descriptor >> 7).to_le_bytes();
         payload_ies_follow = id == ie::HEADER_TERMINATION_1;
         if payload_ies_follow || id == ie::HEADER_TERMINATION_2 {
             break;
         }
     }
-    Ok((before(all, reader), payload_ies_follow))
+    Ok((reader.since(start), payload_ies_follow))
 }
 
 /// The payload IEs, 7.4.3; bounded like the header IEs.
 fn payload_ies<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Error> {
-    let all = reader.rest();
-    while !reader.rest().is_empty() {
-        let descriptor = reader.u16(Field::PayloadIeDescriptor)?;
+    let start = reader.position();
+    while !reader.is_empty() {
+        let descriptor = reader.u16();
         if descriptor & 0x8000 == 0 {
             return Err(Error::Invalid(Field::PayloadIeType));
         }
-        reader.slice(usize::from(descriptor & 0x7ff), Field::PayloadIeContent)?;
+        reader.slice(usize::from(descriptor & 0x7ff));
         if descriptor >> 11 & 0x0f == u16::from(ie::PAYLOAD_TERMINATION) {
             break;
         }
     }
-    Ok(before(all, reader))
-}
-
-/// The part of `all` that `reader` has taken since it stood at its start.
-fn before<'a>(all: &'a [u8], reader: &Reader<'a>) -> &'a [u8] {
-    all.get(..all.len().saturating_sub(reader.rest().len())).unwrap_or_default()
+    Ok(reader.since(start))
 }
