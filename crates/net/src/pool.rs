@@ -92,6 +92,7 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
         true
     }
 
+    #[inline(never)]
     fn slot_mut(&mut self, handle: PacketHandle) -> Option<&mut Slot<B>> {
         self.slots
             .as_mut_slice()
@@ -100,6 +101,7 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
     }
 
     /// The packet; empty if the handle is stale.
+    #[inline(never)]
     pub(crate) fn get(&self, handle: PacketHandle) -> &[u8] {
         self.slots
             .as_slice()

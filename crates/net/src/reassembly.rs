@@ -29,42 +29,35 @@ struct Units([u32; 5]);
 impl Units {
     const NONE: Units = Units([0; 5]);
 
+    /// Whether a unit is marked.
+    fn has(&self, unit: u16) -> bool {
+        let word = self.0.get(usize::from(unit / 32));
+        word.is_some_and(|word| word.wrapping_shr(unit.into()) & 1 == 1)
+    }
+
     /// Whether all of the units `from..to` are marked.
     fn all(&self, from: u16, to: u16) -> bool {
-        masks(from, to).all(|(word, mask)| self.0.get(word).is_some_and(|w| w & mask == mask))
+        (from..to).all(|unit| self.has(unit))
     }
 
     /// Whether any of the units `from..to` is marked.
     fn any(&self, from: u16, to: u16) -> bool {
-        masks(from, to).any(|(word, mask)| self.0.get(word).is_some_and(|w| w & mask != 0))
+        (from..to).any(|unit| self.has(unit))
     }
 
-    /// Marks a unit.
+    /// Marks a unit; those from 160 on are not kept.
     fn mark(&mut self, unit: u16) {
         if let Some(word) = self.0.get_mut(usize::from(unit / 32)) {
-            *word |= 1 << (unit % 32);
+            *word |= 1_u32.wrapping_shl(unit.into());
         }
     }
 
-    /// Marks the units `from..to`; those from 160 on are not kept.
+    /// Marks the units `from..to`.
     fn insert(&mut self, from: u16, to: u16) {
-        for (word, mask) in masks(from, to) {
-            if let Some(word) = self.0.get_mut(word) {
-                *word |= mask;
-            }
+        for unit in from..to {
+            self.mark(unit);
         }
     }
-}
-
-/// The words that hold the units `from..to`, and which bits of each these are. A fragment's units
-/// are in one word or two, and only those are looked at: on a small core that counts.
-fn masks(from: u16, to: u16) -> impl Iterator<Item = (usize, u32)> {
-    (from / 32..to.div_ceil(32)).map(move |word| {
-        // Bits at or above n within this word, for n clamped to 0..=32.
-        let above =
-            |n: u16| u32::MAX.checked_shl(u32::from(n.saturating_sub(word << 5))).unwrap_or(0);
-        (usize::from(word), above(from) & !above(to))
-    })
 }
 
 /// A datagram of which some fragments have come.

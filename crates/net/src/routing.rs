@@ -85,7 +85,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let port = S::Routing::PORT.ok_or(SendError::NotBound)?;
         let src = link_local(self.config.link).ok_or(SendError::NoRoute)?;
         let dst = match to {
-            Address::BROADCAST => ALL_NODES,
+            to if to.is_broadcast() => ALL_NODES,
             to => link_local(to).ok_or(SendError::NoRoute)?,
         };
         if !self.can_send_routing_message() {

@@ -29,26 +29,37 @@ pub fn best_frames(lost: u16, frames: u8, largest: u8, payload: impl Fn(u8) -> u
     let squared = q.saturating_mul(q) >> 16;
     let cubed = squared.saturating_mul(q) >> 16;
     let hazard = q.saturating_add(squared / 2).saturating_add(cubed / 3);
-    let score = |n: u8| {
-        let x = hazard.saturating_mul(n.into()).checked_div(frames.into()).unwrap_or(0);
-        // exp(x) with 12 binary places, three terms. Up to 4 nothing overflows.
-        let x = (x >> 4).min(4 << 12);
-        let squared = x.saturating_mul(x) >> 12;
-        let cubed = squared.saturating_mul(x) >> 12;
-        let exp = x.saturating_add(squared / 2).saturating_add(cubed / 6).saturating_add(1 << 12);
-        let survives = (1_u32 << 24).checked_div(exp).unwrap_or(0);
-        let lost = (1_u32 << 12).saturating_sub(survives);
-        // Half frames with 4 binary places.
-        let stall = (lost.saturating_mul(lost) >> 12).saturating_mul(2 * STALL) >> 8;
-        let frames = u32::from(n).saturating_mul(2).saturating_add(1) << 4;
-        // At most 1280 octets.
-        let octets = u32::from(payload(n)).saturating_mul(survives) << 8;
-        octets.checked_div(frames.saturating_add(stall)).unwrap_or(0)
-    };
-    let now = score(frames);
-    let best = (1..=largest).max_by_key(|n| score(*n)).unwrap_or(frames);
-    let worthwhile = score(best) >= now.saturating_add(now / 16);
+    let (mut now, mut best, mut most) = (0, frames, 0);
+    for n in core::iter::once(frames).chain(1..=largest) {
+        let hazard = hazard.saturating_mul(n.into()).checked_div(frames.into()).unwrap_or(0);
+        let score = score(hazard, n, payload(n));
+        if n == frames {
+            now = score;
+        }
+        if score >= most {
+            (best, most) = (n, score);
+        }
+    }
+    let worthwhile = most >= now.saturating_add(now / 16);
     if worthwhile { best } else { frames }
+}
+
+/// What segments of `n` frames with `payload` octets promise, where `hazard` is −ln of the share of
+/// them that is not lost, with 16 binary places.
+fn score(hazard: u32, n: u8, payload: u16) -> u32 {
+    // exp(x) with 12 binary places, three terms. Up to 4 nothing overflows.
+    let x = (hazard >> 4).min(4 << 12);
+    let squared = x.saturating_mul(x) >> 12;
+    let cubed = squared.saturating_mul(x) >> 12;
+    let exp = x.saturating_add(squared / 2).saturating_add(cubed / 6).saturating_add(1 << 12);
+    let survives = (1_u32 << 24).checked_div(exp).unwrap_or(0);
+    let lost = (1_u32 << 12).saturating_sub(survives);
+    // Half frames with 4 binary places.
+    let stall = (lost.saturating_mul(lost) >> 12).saturating_mul(2 * STALL) >> 8;
+    let frames = u32::from(n).saturating_mul(2).saturating_add(1) << 4;
+    // At most 1280 octets.
+    let octets = u32::from(payload).saturating_mul(survives) << 8;
+    octets.checked_div(frames.saturating_add(stall)).unwrap_or(0)
 }
 
 #[cfg(test)]

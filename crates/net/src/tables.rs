@@ -229,8 +229,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The unicast address of this node that has this name.
     pub fn own_address(&self, index: u8) -> Option<Ipv6Addr> {
         match index {
-            0 => link_local(self.config.link),
-            1 => link_local(self.config.alias),
+            0 | 1 => link_local(if index == 0 { self.config.link } else { self.config.alias }),
             _ => {
                 let place = usize::from(index).checked_sub(LINK_LOCALS)?;
                 self.addresses.as_slice().get(place)?.map(|own| own.address)

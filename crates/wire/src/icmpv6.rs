@@ -1,6 +1,6 @@
 //! ICMPv6 (RFC 4443): echo and the four error messages; other types are passed through unread.
 
-use crate::{Error, checksum};
+use crate::{Error, Field, checksum};
 
 /// Octets before a message's body: type, code, checksum and the four octets that every message
 /// known here uses.
@@ -105,7 +105,7 @@ impl Kind {
     /// # Errors
     /// [`Error::NoRoom`] if `out` has fewer than [`HEADER_LEN`] octets.
     pub fn emit(&self, out: &mut [u8]) -> Result<(), Error> {
-        let out = out.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom("ICMPv6 header"))?;
+        let out = out.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom(Field::Icmpv6Header))?;
         let (code, word) = match *self {
             Kind::DestinationUnreachable { code } | Kind::TimeExceeded { code } => (code, 0),
             Kind::PacketTooBig { mtu } => (0, mtu),
@@ -135,10 +135,11 @@ impl<'a> Message<'a> {
     /// # Errors
     /// [`Error::Truncated`] with fewer than [`HEADER_LEN`] octets, or [`Error::Checksum`].
     pub fn parse(octets: &'a [u8], pseudo_sum: u16) -> Result<Self, Error> {
-        let (head, body) =
-            octets.split_first_chunk::<HEADER_LEN>().ok_or(Error::Truncated("ICMPv6 header"))?;
+        let (head, body) = octets
+            .split_first_chunk::<HEADER_LEN>()
+            .ok_or(Error::Truncated(Field::Icmpv6Header))?;
         if checksum::add(pseudo_sum, checksum::sum(octets)) != 0xFFFF {
-            return Err(Error::Checksum("ICMPv6"));
+            return Err(Error::Checksum(Field::Icmpv6));
         }
         let [kind, code, _, _, a, b, c, d] = *head;
         let word = u32::from_be_bytes([a, b, c, d]);
@@ -171,7 +172,8 @@ impl<'a> Message<'a> {
 /// # Errors
 /// [`Error::NoRoom`] with fewer than [`HEADER_LEN`] octets.
 pub fn fill_checksum(octets: &mut [u8], pseudo_sum: u16) -> Result<(), Error> {
-    let header = octets.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom("ICMPv6 header"))?;
+    let header =
+        octets.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom(Field::Icmpv6Header))?;
     [header[2], header[3]] = [0, 0];
     let value = checksum::field(checksum::add(pseudo_sum, checksum::sum(octets)));
     if let Some(header) = octets.first_chunk_mut::<HEADER_LEN>() {
@@ -216,7 +218,7 @@ mod tests {
             let parsed = Message::parse(&octets, pseudo).unwrap();
             prop_assert_eq!((parsed.kind(), parsed.body()), (kind, &body[..]));
             octets[0] ^= 1;
-            prop_assert_eq!(Message::parse(&octets, pseudo), Err(Error::Checksum("ICMPv6")));
+            prop_assert_eq!(Message::parse(&octets, pseudo), Err(Error::Checksum(Field::Icmpv6)));
         }
 
         #[test]

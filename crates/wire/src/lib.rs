@@ -25,6 +25,7 @@ extern crate std;
 
 pub mod checksum;
 mod ecn;
+mod error;
 pub mod icmpv6;
 pub mod ieee802154;
 pub mod ipv6;
@@ -33,34 +34,4 @@ pub mod tcp;
 pub mod udp;
 
 pub use ecn::Ecn;
-
-use core::fmt;
-
-/// Why octets were refused; the name is the field's in its RFC or standard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// The octets end inside or before this field.
-    Truncated(&'static str),
-    /// This field has a value that the format forbids.
-    Invalid(&'static str),
-    /// This field has a legal value that Kinglet does not implement.
-    Unsupported(&'static str),
-    /// The checksum of this header is wrong.
-    Checksum(&'static str),
-    /// The output buffer is too short for this header.
-    NoRoom(&'static str),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Truncated(field) => write!(f, "octets end before or inside of {field}"),
-            Error::Invalid(field) => write!(f, "{field} has a forbidden value"),
-            Error::Unsupported(field) => write!(f, "{field} has a value that is not supported"),
-            Error::Checksum(header) => write!(f, "wrong checksum in {header}"),
-            Error::NoRoom(header) => write!(f, "output buffer too short for {header}"),
-        }
-    }
-}
-
-impl core::error::Error for Error {}
+pub use error::{Error, Field};

@@ -1,6 +1,6 @@
 //! UDP (RFC 768) over IPv6 (RFC 8200, 8.1: the checksum is mandatory).
 
-use crate::{Error, checksum};
+use crate::{Error, Field, checksum};
 
 /// Octets of a UDP header.
 pub const HEADER_LEN: usize = 8;
@@ -25,7 +25,7 @@ impl Header {
     /// [`Error::Truncated`] with fewer than [`HEADER_LEN`] octets.
     pub fn read(octets: &[u8]) -> Result<Self, Error> {
         let [a, b, c, d, e, f, g, h] =
-            *octets.first_chunk::<HEADER_LEN>().ok_or(Error::Truncated("UDP header"))?;
+            *octets.first_chunk::<HEADER_LEN>().ok_or(Error::Truncated(Field::UdpHeader))?;
         Ok(Header {
             src_port: u16::from_be_bytes([a, b]),
             dst_port: u16::from_be_bytes([c, d]),
@@ -39,7 +39,7 @@ impl Header {
     /// # Errors
     /// [`Error::NoRoom`] if `out` has fewer than [`HEADER_LEN`] octets.
     pub fn emit(&self, out: &mut [u8]) -> Result<(), Error> {
-        let out = out.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom("UDP header"))?;
+        let out = out.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom(Field::UdpHeader))?;
         let ([a, b], [c, d]) = (self.src_port.to_be_bytes(), self.dst_port.to_be_bytes());
         let ([e, f], [g, h]) = (self.length.to_be_bytes(), self.checksum.to_be_bytes());
         *out = [a, b, c, d, e, f, g, h];
@@ -64,10 +64,10 @@ impl<'a> Datagram<'a> {
     pub fn parse(octets: &'a [u8], pseudo_sum: u16) -> Result<Self, Error> {
         let header = Header::read(octets)?;
         if usize::from(header.length) != octets.len() {
-            return Err(Error::Invalid("UDP length"));
+            return Err(Error::Invalid(Field::UdpLength));
         }
         if header.checksum == 0 || checksum::add(pseudo_sum, checksum::sum(octets)) != 0xFFFF {
-            return Err(Error::Checksum("UDP"));
+            return Err(Error::Checksum(Field::Udp));
         }
         let payload = octets.get(HEADER_LEN..).unwrap_or_default();
         Ok(Datagram { header, payload })
@@ -90,7 +90,7 @@ impl<'a> Datagram<'a> {
 /// # Errors
 /// [`Error::NoRoom`] with fewer than [`HEADER_LEN`] octets.
 pub fn fill_checksum(octets: &mut [u8], pseudo_sum: u16) -> Result<(), Error> {
-    let header = octets.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom("UDP header"))?;
+    let header = octets.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom(Field::UdpHeader))?;
     [header[6], header[7]] = [0, 0];
     let value = match checksum::field(checksum::add(pseudo_sum, checksum::sum(octets))) {
         0 => 0xFFFF,
@@ -121,7 +121,7 @@ mod tests {
         let octets = datagram(b"odd", 0x1234);
         let parsed = Datagram::parse(&octets, 0x1234).unwrap();
         assert_eq!((parsed.header().src_port, parsed.payload()), (5683, &b"odd"[..]));
-        assert_eq!(Datagram::parse(&octets, 0x1235), Err(Error::Checksum("UDP")));
+        assert_eq!(Datagram::parse(&octets, 0x1235), Err(Error::Checksum(Field::Udp)));
     }
 
     #[test]
@@ -133,13 +133,13 @@ mod tests {
         assert_eq!(&octets[6..8], &[0xFF, 0xFF]);
         let mut unset = octets.clone();
         unset[6..8].copy_from_slice(&[0, 0]);
-        assert_eq!(Datagram::parse(&unset, !rest), Err(Error::Checksum("UDP")));
+        assert_eq!(Datagram::parse(&unset, !rest), Err(Error::Checksum(Field::Udp)));
     }
 
     #[test]
     fn a_length_that_disagrees_with_the_packet_is_refused() {
         let octets = datagram(b"data", 0);
-        assert_eq!(Datagram::parse(&octets[..10], 0), Err(Error::Invalid("UDP length")));
-        assert_eq!(Datagram::parse(&octets[..7], 0), Err(Error::Truncated("UDP header")));
+        assert_eq!(Datagram::parse(&octets[..10], 0), Err(Error::Invalid(Field::UdpLength)));
+        assert_eq!(Datagram::parse(&octets[..7], 0), Err(Error::Truncated(Field::UdpHeader)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::{Address, Csl, FrameType, PanId, Version, control, ie};
-use crate::Error;
+use crate::{Error, Field};
 use core::ops::Range;
 
 /// The auxiliary security header, 9.4.
@@ -62,25 +62,22 @@ impl<'a> Frame<'a> {
     /// What the frame says about itself is impossible, reserved, cut short or not supported.
     pub fn parse(frame: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(frame);
-        let control = reader.u16("frame control")?;
+        let control = reader.u16();
         let (frame_type, version) = kind(control)?;
         let suppressed = version == Version::V2015 && control & control::SEQUENCE_SUPPRESSED != 0;
-        let sequence = if suppressed { None } else { Some(reader.u8("sequence number")?) };
+        let sequence = if suppressed { None } else { Some(reader.u8()) };
 
         let dst_mode = control >> control::DST_MODE_SHIFT & 3;
         let src_mode = control >> control::SRC_MODE_SHIFT & 3;
+        if dst_mode == 1 || src_mode == 1 {
+            return Err(Error::Invalid(Field::AddressingMode));
+        }
         let compressed = control & control::COMPRESSION != 0;
         let pans = pans_present(version, dst_mode, src_mode, compressed)?;
-        let dst_pan = match pans.dst {
-            true => Some(reader.pan_id("destination PAN identifier")?),
-            false => None,
-        };
-        let dst = reader.address(dst_mode, "destination address")?;
-        let src_pan = match pans.src {
-            true => Some(reader.pan_id("source PAN identifier")?),
-            false => None,
-        };
-        let src = reader.address(src_mode, "source address")?;
+        let dst_pan = if pans.dst { Some(PanId(reader.u16())) } else { None };
+        let dst = reader.address(dst_mode);
+        let src_pan = if pans.src { Some(PanId(reader.u16())) } else { None };
+        let src = reader.address(src_mode);
 
         let secured = control & control::SECURITY != 0;
         let security = if secured { Some(aux_security(&mut reader, version)?) } else { None };
@@ -89,7 +86,8 @@ impl<'a> Frame<'a> {
         // Encrypted payload IEs cannot be told from the encrypted payload.
         let readable = security.is_none_or(|security| !security.is_encrypted());
         let payload_ies = if more && readable { payload_ies(&mut reader)? } else { &[][..] };
-        let (payload, payload_start) = (reader.rest(), reader.position());
+        let payload_start = reader.finish()?;
+        let payload = frame.get(payload_start..).unwrap_or_default();
         Ok(Frame {
             control,
             frame_type,
@@ -170,9 +168,9 @@ impl<'a> Frame<'a> {
     /// of the header IEs.
     pub fn csl(&self) -> Option<Csl> {
         let mut reader = Reader::new(self.header_ies);
-        while !reader.rest().is_empty() {
-            let descriptor = reader.u16("header IE descriptor").ok()?;
-            let content = reader.slice(usize::from(descriptor & 0x7f), "header IE content").ok()?;
+        while !reader.is_empty() {
+            let descriptor = reader.u16();
+            let content = reader.slice(usize::from(descriptor & 0x7f));
             let [id, _] = (descriptor >> 7).to_le_bytes();
             if let (ie::HEADER_CSL, &[a, b, c, d, ..]) = (id, content) {
                 let (phase, period) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
@@ -214,14 +212,14 @@ fn kind(control: u16) -> Result<(FrameType, Version), Error> {
         1 => FrameType::Data,
         2 => FrameType::Ack,
         3 => FrameType::Command,
-        4 => return Err(Error::Invalid("frame type")),
-        _ => return Err(Error::Unsupported("frame type")),
+        4 => return Err(Error::Invalid(Field::FrameType)),
+        _ => return Err(Error::Unsupported(Field::FrameType)),
     };
     let version = match control >> control::VERSION_SHIFT & 3 {
         0 => Version::V2003,
         1 => Version::V2006,
         2 => Version::V2015,
-        _ => return Err(Error::Invalid("frame version")),
+        _ => return Err(Error::Invalid(Field::FrameVersion)),
     };
     Ok((frame_type, version))
 }
@@ -237,7 +235,7 @@ fn pans_present(version: Version, dst: u16, src: u16, compressed: bool) -> Resul
     let (has_dst, has_src) = (dst != 0, src != 0);
     if version < Version::V2015 {
         if compressed && !(has_dst && has_src) {
-            return Err(Error::Invalid("PAN ID compression"));
+            return Err(Error::Invalid(Field::PanIdCompression));
         }
         return Ok(Pans { dst: has_dst, src: has_src && !compressed });
     }
@@ -253,14 +251,14 @@ fn pans_present(version: Version, dst: u16, src: u16, compressed: bool) -> Resul
 fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecurity<'a>, Error> {
     // The 2003 edition had another header, which the later ones withdrew.
     if version == Version::V2003 {
-        return Err(Error::Unsupported("security of frame version 0"));
+        return Err(Error::Unsupported(Field::SecurityOfVersion0));
     }
-    let octet = reader.u8("security control")?;
+    let octet = reader.u8();
     let suppressed = version == Version::V2015 && octet & 0x20 != 0;
     let frame_counter_at = reader.position();
     let frame_counter = match suppressed {
         true => None,
-        false => Some(u32::from_le_bytes(reader.array("frame counter")?)),
+        false => Some(u32::from_le_bytes(reader.array())),
     };
     let key_id_mode = octet >> 3 & 3;
     let key_len = match key_id_mode {
@@ -269,7 +267,7 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
         2 => 5,
         _ => 9,
     };
-    let key_identifier = reader.slice(key_len, "key identifier")?;
+    let key_identifier = reader.slice(key_len);
     let level = octet & 7;
     Ok(AuxSecurity { level, key_id_mode, frame_counter, frame_counter_at, key_identifier })
 }
@@ -277,40 +275,35 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
 /// The header IEs, 7.4.2, and whether payload IEs follow. Every turn takes two octets or more, so
 /// the loop ends within half the frame's length.
 fn header_ies<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], bool), Error> {
-    let all = reader.rest();
+    let start = reader.position();
     let mut payload_ies_follow = false;
-    while !reader.rest().is_empty() {
-        let descriptor = reader.u16("header IE descriptor")?;
+    while !reader.is_empty() {
+        let descriptor = reader.u16();
         if descriptor & 0x8000 != 0 {
-            return Err(Error::Invalid("header IE type"));
+            return Err(Error::Invalid(Field::HeaderIeType));
         }
-        reader.slice(usize::from(descriptor & 0x7f), "header IE content")?;
+        reader.slice(usize::from(descriptor & 0x7f));
         let [id, _] = (descriptor >> 7).to_le_bytes();
         payload_ies_follow = id == ie::HEADER_TERMINATION_1;
         if payload_ies_follow || id == ie::HEADER_TERMINATION_2 {
             break;
         }
     }
-    Ok((before(all, reader), payload_ies_follow))
+    Ok((reader.since(start), payload_ies_follow))
 }
 
 /// The payload IEs, 7.4.3; bounded like the header IEs.
 fn payload_ies<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Error> {
-    let all = reader.rest();
-    while !reader.rest().is_empty() {
-        let descriptor = reader.u16("payload IE descriptor")?;
+    let start = reader.position();
+    while !reader.is_empty() {
+        let descriptor = reader.u16();
         if descriptor & 0x8000 == 0 {
-            return Err(Error::Invalid("payload IE type"));
+            return Err(Error::Invalid(Field::PayloadIeType));
         }
-        reader.slice(usize::from(descriptor & 0x7ff), "payload IE content")?;
+        reader.slice(usize::from(descriptor & 0x7ff));
         if descriptor >> 11 & 0x0f == u16::from(ie::PAYLOAD_TERMINATION) {
             break;
         }
     }
-    Ok(before(all, reader))
-}
-
-/// The part of `all` that `reader` has taken since it stood at its start.
-fn before<'a>(all: &'a [u8], reader: &Reader<'a>) -> &'a [u8] {
-    all.get(..all.len().saturating_sub(reader.rest().len())).unwrap_or_default()
+    Ok(reader.since(start))
 }

@@ -31,9 +31,10 @@ impl PanId {
     pub const BROADCAST: PanId = PanId(0xffff);
 }
 
-/// The address of a device in a MAC frame. It is aligned so that a core without other instructions
-/// for it copies three words and does not call `memcpy`, which every frame would do many times.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The address of a device in a MAC frame. Its tag is a word, so that a core without other
+/// instructions for it copies words and does not call `memcpy`, which every frame would do many
+/// times.
+#[derive(Clone, Copy, Eq)]
 #[repr(u32)]
 pub enum Address {
     /// The field is not present.
@@ -86,6 +87,26 @@ impl Address {
             Address::Extended(_) => 3,
         }
     }
+}
+
+impl PartialEq for Address {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Address::None, Address::None) => true,
+            (Address::Short(a), Address::Short(b)) => a == b,
+            (Address::Extended(a), Address::Extended(b)) => is_same(a, b),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two extended addresses are the same. Every layer asks that, so it is in a program once:
+/// a small core loads them octet by octet, for which the compiler would write 80 octets of code at
+/// each place.
+#[inline(never)]
+fn is_same(a: &[u8; 8], b: &[u8; 8]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 impl fmt::Debug for Address {

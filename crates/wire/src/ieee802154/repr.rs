@@ -1,7 +1,7 @@
 //! Writing frames.
 
 use super::{Address, FrameType, PanId, Version, control, ie};
-use crate::Error;
+use crate::{Error, Field};
 
 /// The auxiliary security header (9.4) of a frame whose key is named by its index alone (key
 /// identifier mode 1), to be written.
@@ -114,18 +114,18 @@ impl Repr {
     /// then.
     pub fn emit(&self, buf: &mut [u8]) -> Result<usize, Error> {
         if self.csl.is_some() && (self.version != Version::V2015 || self.filling != 0) {
-            return Err(Error::Invalid("CSL IE"));
+            return Err(Error::Invalid(Field::CslIe));
         }
         let filling_possible = self.version == Version::V2015
             && (Self::MIN_FILLING..=Self::MAX_FILLING).contains(&self.filling);
         if self.filling != 0 && !filling_possible {
-            return Err(Error::Invalid("filling"));
+            return Err(Error::Invalid(Field::Filling));
         }
         if self.security.is_some() && self.version == Version::V2003 {
-            return Err(Error::Unsupported("security of frame version 0"));
+            return Err(Error::Unsupported(Field::SecurityOfVersion0));
         }
         let len = self.header_len();
-        let header = buf.get_mut(..len).ok_or(Error::NoRoom("MAC header"))?;
+        let header = buf.get_mut(..len).ok_or(Error::NoRoom(Field::MacHeader))?;
         let mut writer = Writer { rest: header };
         writer.put(&self.control().to_le_bytes());
         writer.put(&[self.sequence]);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Error;
+use crate::{Error, Field};
 use byte::BytesExt;
 use ieee802154::mac as peer;
 use proptest::prelude::*;
@@ -189,7 +189,7 @@ proptest! {
     #[test]
     fn a_buffer_that_is_too_short_is_left_alone(repr in repr(), missing in 1usize..4) {
         let mut buf = std::vec![0xa5; repr.header_len().saturating_sub(missing)];
-        prop_assert_eq!(repr.emit(&mut buf), Err(Error::NoRoom("MAC header")));
+        prop_assert_eq!(repr.emit(&mut buf), Err(Error::NoRoom(Field::MacHeader)));
         prop_assert!(buf.iter().all(|&octet| octet == 0xa5));
     }
 }
@@ -270,7 +270,7 @@ fn version_2_places_pan_identifiers_by_table_7_2() {
 #[test]
 fn older_versions_refuse_compression_without_two_addresses() {
     let octets = [0x41, 0x08, 1, 0xcd, 0xab, 2, 0];
-    assert_eq!(Frame::parse(&octets), Err(Error::Invalid("PAN ID compression")));
+    assert_eq!(Frame::parse(&octets), Err(Error::Invalid(Field::PanIdCompression)));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn the_csl_ie_says_when_the_sender_listens() {
     let without = emitted(&Repr { csl: None, ..repr }, b"");
     assert_eq!(Frame::parse(&without).unwrap().csl(), None);
     for wrong in [Repr { version: Version::V2006, ..repr }, Repr { filling: 10, ..repr }] {
-        assert_eq!(wrong.emit(&mut [0; 300]), Err(Error::Invalid("CSL IE")));
+        assert_eq!(wrong.emit(&mut [0; 300]), Err(Error::Invalid(Field::CslIe)));
     }
 }
 
@@ -340,7 +340,7 @@ fn information_elements_are_skipped() {
     assert_eq!((frame.payload(), frame.payload_ies()), (&b"data"[..], &payload_ies[..]));
     assert_eq!(frame.header_ies().len(), 8);
     let octets = [&header[..], &vendor[..5]].concat();
-    assert_eq!(Frame::parse(&octets), Err(Error::Truncated("header IE content")));
+    assert_eq!(Frame::parse(&octets), Err(Error::Truncated(Field::MacHeader)));
 }
 
 #[test]
@@ -348,23 +348,23 @@ fn filling_that_cannot_be_written_is_refused() {
     let repr = Repr { version: Version::V2015, ..Repr::ack(1, false) };
     for filling in [1, 6, 101, 255] {
         let refused = Repr { filling, ..repr }.emit(&mut [0; 300]);
-        assert_eq!(refused, Err(Error::Invalid("filling")));
+        assert_eq!(refused, Err(Error::Invalid(Field::Filling)));
     }
     let security = Some(Security { level: 5, frame_counter: 1, key_index: 1 });
     let oldest = Repr { security, version: Version::V2003, ..repr }.emit(&mut [0; 300]);
-    assert_eq!(oldest, Err(Error::Unsupported("security of frame version 0")));
+    assert_eq!(oldest, Err(Error::Unsupported(Field::SecurityOfVersion0)));
     let old = Repr { filling: 10, version: Version::V2006, ..repr }.emit(&mut [0; 300]);
-    assert_eq!(old, Err(Error::Invalid("filling")));
+    assert_eq!(old, Err(Error::Invalid(Field::Filling)));
 }
 
 #[test]
 fn reserved_values_are_named() {
-    assert_eq!(Frame::parse(&[]), Err(Error::Truncated("frame control")));
-    assert_eq!(Frame::parse(&[4, 0, 0]), Err(Error::Invalid("frame type")));
-    assert_eq!(Frame::parse(&[5, 0, 0]), Err(Error::Unsupported("frame type")));
-    assert_eq!(Frame::parse(&[1, 0x30, 0]), Err(Error::Invalid("frame version")));
-    assert_eq!(Frame::parse(&[1, 0x04, 0, 1, 2]), Err(Error::Invalid("addressing mode")));
-    assert_eq!(Frame::parse(&[2, 0]), Err(Error::Truncated("sequence number")));
+    assert_eq!(Frame::parse(&[]), Err(Error::Truncated(Field::MacHeader)));
+    assert_eq!(Frame::parse(&[4, 0, 0]), Err(Error::Invalid(Field::FrameType)));
+    assert_eq!(Frame::parse(&[5, 0, 0]), Err(Error::Unsupported(Field::FrameType)));
+    assert_eq!(Frame::parse(&[1, 0x30, 0]), Err(Error::Invalid(Field::FrameVersion)));
+    assert_eq!(Frame::parse(&[1, 0x04, 0, 1, 2]), Err(Error::Invalid(Field::AddressingMode)));
+    assert_eq!(Frame::parse(&[2, 0]), Err(Error::Truncated(Field::MacHeader)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod chain;
 
 pub use chain::{Action, Chain, Extension, Fault, MAX_EXTENSIONS, OptionField, Options};
 
-use crate::{Error, checksum};
+use crate::{Error, Field, checksum};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 
@@ -64,11 +64,11 @@ impl Header {
     /// [`Error::Truncated`] with fewer than [`HEADER_LEN`] octets, [`Error::Invalid`] if the
     /// version is not 6.
     pub fn read(octets: &[u8]) -> Result<Self, Error> {
-        let head = octets.first_chunk::<HEADER_LEN>().ok_or(Error::Truncated("IPv6 header"))?;
+        let head = octets.first_chunk::<HEADER_LEN>().ok_or(Error::Truncated(Field::Ipv6Header))?;
         let [a, b, c, d, e, f, next_header, hop_limit, ..] = *head;
         let word = u32::from_be_bytes([a, b, c, d]);
         if word >> 28 != 6 {
-            return Err(Error::Invalid("IPv6 version"));
+            return Err(Error::Invalid(Field::Ipv6Version));
         }
         Ok(Header {
             traffic_class: ((word >> 20) & 0xFF) as u8,
@@ -86,7 +86,7 @@ impl Header {
     /// # Errors
     /// [`Error::NoRoom`] if `out` has fewer than [`HEADER_LEN`] octets.
     pub fn emit(&self, out: &mut [u8]) -> Result<(), Error> {
-        let out = out.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom("IPv6 header"))?;
+        let out = out.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom(Field::Ipv6Header))?;
         let word = 6 << 28 | u32::from(self.traffic_class) << 20 | (self.flow_label & 0xF_FFFF);
         let ([a, b, c, d], [e, f]) = (word.to_be_bytes(), self.payload_len.to_be_bytes());
         let (fields, addresses) = out.split_at_mut(8);
@@ -129,7 +129,8 @@ impl<'a> Packet<'a> {
     /// As [`Header::read`], and [`Error::Truncated`] if the payload is not all there.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let header = Header::read(octets)?;
-        let octets = octets.get(..header.total_len()).ok_or(Error::Truncated("IPv6 payload"))?;
+        let octets =
+            octets.get(..header.total_len()).ok_or(Error::Truncated(Field::Ipv6Payload))?;
         Ok(Packet { header, octets })
     }
 
@@ -227,9 +228,9 @@ mod tests {
         let mut octets = [0; 50];
         header.emit(&mut octets).unwrap();
         assert_eq!(Packet::parse(&octets).unwrap().octets().len(), 42);
-        assert_eq!(Packet::parse(&octets[..41]), Err(Error::Truncated("IPv6 payload")));
+        assert_eq!(Packet::parse(&octets[..41]), Err(Error::Truncated(Field::Ipv6Payload)));
         octets[0] = 0x45;
-        assert_eq!(Packet::parse(&octets), Err(Error::Invalid("IPv6 version")));
+        assert_eq!(Packet::parse(&octets), Err(Error::Invalid(Field::Ipv6Version)));
     }
 
     proptest! {

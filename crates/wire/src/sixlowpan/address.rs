@@ -4,9 +4,9 @@
 //! in-line always is a run of the address's own octets.
 
 use super::cursor::{Reader, Writer};
-use crate::Error;
 use crate::ieee802154::Address;
 use crate::ipv6::is_prefix;
+use crate::{Error, Field};
 use core::net::Ipv6Addr;
 
 /// An address.
@@ -45,6 +45,20 @@ impl Context {
         }
     }
 
+    /// Writes what this context stands for in a multicast address,
+    /// ffxx:xxLL:PPPP:PPPP:PPPP:PPPP:xxxx:xxxx (RFC 6282, 3.2.4); false for a prefix of more than
+    /// 64 bits, which does not fit the form.
+    fn fill_multicast(&self, octets: &mut Octets) -> bool {
+        let mut prefix = [0; 16];
+        self.fill(&mut prefix);
+        let [_, _, _, len, middle @ ..] = octets;
+        *len = self.len;
+        if let (Some(middle), Some(prefix)) = (middle.first_chunk_mut(), upper(&prefix)) {
+            *middle = *prefix;
+        }
+        self.len <= 64
+    }
+
     /// Whether `address` is what [`Context::fill`] makes of its own interface identifier.
     fn covers(&self, address: &Octets) -> bool {
         if self.len == 64 {
@@ -79,7 +93,7 @@ fn upper(octets: &Octets) -> Option<&[u8; 8]> {
 }
 
 /// Whether two halves of addresses are the same: by words, as nearly all prefixes have 64 bits.
-#[inline]
+#[inline(never)]
 fn same_half(a: &[u8; 8], b: &[u8; 8]) -> bool {
     let words = |half: &[u8; 8]| {
         let [a, b, c, d, e, f, g, h] = *half;
@@ -133,13 +147,14 @@ pub const fn link_address_of(address: Ipv6Addr) -> Address {
     }
 }
 
-/// How one address is written. It lies at words, which are copied without a call.
+/// SAC or DAC above SAM or DAM.
+pub(super) const STATEFUL: u8 = 4;
+
+/// How one address is written; a register holds it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(4))]
 pub(super) struct Coding {
-    /// SAC or DAC.
-    pub(super) stateful: bool,
-    /// SAM or DAM.
+    /// SAC and SAM, or DAC and DAM: three bits.
     pub(super) mode: u8,
     /// The context, 0 if none is used.
     pub(super) context: u8,
@@ -152,12 +167,7 @@ pub(super) struct Coding {
 
 impl Coding {
     const fn new(mode: u8, lead: u8, tail: u8) -> Self {
-        Coding { stateful: false, mode, context: 0, lead, tail }
-    }
-
-    /// The same form with context `id`.
-    const fn with_context(self, id: u8) -> Self {
-        Coding { stateful: true, context: id, ..self }
+        Coding { mode, context: 0, lead, tail }
     }
 
     /// The octets carried in-line, 0 to 16.
@@ -165,77 +175,50 @@ impl Coding {
         self.lead.saturating_add(self.tail)
     }
 
-    /// The one of two codings that is shorter, this one if neither is.
-    const fn or_shorter(self, other: Coding) -> Self {
-        if other.len() < self.len() { other } else { self }
-    }
-
     /// Writes what is carried of `address`.
-    pub(super) fn write(&self, octets: &Octets, out: &mut Writer<'_>) -> Result<(), Error> {
+    pub(super) fn write(&self, octets: &Octets, out: &mut Writer<'_>) {
         let lead = usize::from(self.lead).saturating_add(1);
         let tail = octets.len().saturating_sub(usize::from(self.tail));
-        out.put(octets.get(1..lead).unwrap_or_default())?;
-        out.put(octets.get(tail..).unwrap_or_default())
+        out.put(octets.get(1..lead).unwrap_or_default());
+        out.put(octets.get(tail..).unwrap_or_default());
     }
 }
 
-/// The two candidates for one address: the shortest with no context or context 0, and the shortest
-/// with any. The second never is longer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
-    pub(super) default: Coding,
-    pub(super) any: Coding,
-}
-
-impl Choice {
-    const fn only(coding: Coding) -> Self {
-        Choice { default: coding, any: coding }
-    }
-
-    /// Considers a coding with context `id`.
-    const fn consider(&mut self, id: u8, coding: Coding) {
-        let coding = coding.with_context(id);
-        if id == 0 {
-            self.default = self.default.or_shorter(coding);
-        }
-        self.any = self.any.or_shorter(coding);
-    }
-}
-
-/// Codings of a unicast address; `unspecified` says whether `::` may be elided (sources only).
+/// The shortest coding of a unicast address; `unspecified` says whether `::` may be elided (sources
+/// only).
 pub(super) fn unicast(
     address: &Octets,
     link: Address,
     contexts: &[Option<Context>],
     unspecified: bool,
-) -> Choice {
+) -> Coding {
     if unspecified && *address == [0; 16] {
-        return Choice::only(Coding::new(0, 0, 0).with_context(0));
+        return Coding::new(STATEFUL, 0, 0);
     }
     let derived = derived_iid(link);
-    let full = Coding::new(0, 0, 16);
-    let mut choice =
-        Choice::only(by_prefix(address, derived, &LINK_LOCAL).map_or(full, |c| full.or_shorter(c)));
+    let mut best = by_prefix(address, &derived, &LINK_LOCAL);
     for (id, context) in (0u8..16).zip(contexts) {
         // Nothing can be shorter than nothing.
-        if choice.default.len() == 0 {
+        if best.len() == 0 {
             break;
         }
         let Some(context) = context else { continue };
-        if let Some(coding) = by_prefix(address, derived, context) {
-            choice.consider(id, coding);
+        let coding = by_prefix(address, &derived, context);
+        if coding.len() < best.len() {
+            best = Coding { mode: coding.mode | STATEFUL, context: id, ..coding };
         }
     }
-    choice
+    best
 }
 
-fn by_prefix(address: &Octets, derived: Option<[u8; 8]>, prefix: &Context) -> Option<Coding> {
-    if !prefix.covers(address) {
-        return None;
-    }
+/// The coding by this prefix, without saying that it is a context's; the whole address if it has
+/// another prefix.
+fn by_prefix(address: &Octets, derived: &Option<[u8; 8]>, prefix: &Context) -> Coding {
     let [_, _, _, _, _, _, _, _, iid @ ..] = address;
     let [.., a, b] = *iid;
-    Some(if derived.is_some_and(|derived| prefix.same_iid(&derived, iid)) {
+    if !prefix.covers(address) {
+        Coding::new(0, 0, 16)
+    } else if derived.is_some_and(|derived| prefix.same_iid(&derived, iid)) {
         Coding::new(3, 0, 0)
     } else if prefix.same_iid(&short_iid([a, b]), iid) {
         // The context may cover bits of the IID, which then need not look like
@@ -243,98 +226,83 @@ fn by_prefix(address: &Octets, derived: Option<[u8; 8]>, prefix: &Context) -> Op
         Coding::new(2, 0, 2)
     } else {
         Coding::new(1, 0, 8)
-    })
+    }
 }
 
-/// Codings of a multicast address.
-pub(super) fn multicast(address: &Octets, contexts: &[Option<Context>]) -> Choice {
-    let default = match *address {
+/// The shortest coding of a multicast address.
+pub(super) fn multicast(address: &Octets, contexts: &[Option<Context>]) -> Coding {
+    let mut best = match *address {
         [0xFF, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, _] => Coding::new(3, 0, 1),
         [0xFF, _, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..] => Coding::new(2, 1, 3),
         [0xFF, _, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..] => Coding::new(1, 1, 5),
         _ => Coding::new(0, 0, 16),
     };
-    let mut choice = Choice::only(default);
     for (id, context) in (0u8..16).zip(contexts) {
-        let Some(context) = context else { continue };
-        let [_, b, c, .., m, n, o, p] = *address;
-        if expand_multicast(context, [b, c, m, n, o, p]).is_some_and(|octets| octets == *address) {
-            choice.consider(id, Coding::new(0, 2, 4));
+        let mut expanded = *address;
+        if best.len() > 6
+            && context.is_some_and(|context| context.fill_multicast(&mut expanded))
+            && expanded == *address
+        {
+            best = Coding { context: id, ..Coding::new(STATEFUL, 2, 4) };
         }
     }
-    choice
+    best
 }
 
-/// ffxx:xxLL:PPPP:PPPP:PPPP:PPPP:xxxx:xxxx (RFC 6282, 3.2.4); a longer prefix than 64 bits does
-/// not fit the form.
-fn expand_multicast(context: &Context, inline: [u8; 6]) -> Option<Octets> {
-    if context.len > 64 {
-        return None;
-    }
-    let mut prefix = [0; 16];
-    context.fill(&mut prefix);
-    let ([b, c, m, n, o, p], [d, e, f, g, h, i, j, k, ..]) = (inline, prefix);
-    Some([0xFF, b, c, context.len, d, e, f, g, h, i, j, k, m, n, o, p])
-}
-
-/// Reads a unicast address in the form (`stateful`, `mode`) to where it belongs; the caller has
-/// dealt with the form (true, 0).
+/// Reads a unicast address in the form `mode` to where it belongs; the caller has dealt with the
+/// form [`STATEFUL`] alone.
 pub(super) fn read_unicast(
     input: &mut Reader<'_>,
-    stateful: bool,
     mode: u8,
     link: Address,
     context: Option<&Context>,
     out: &mut Octets,
 ) -> Result<(), Error> {
-    if mode == 0 {
-        *out = input.octets()?;
-        return Ok(());
+    *out = [0; 16];
+    let prefix = if mode < STATEFUL { Some(&LINK_LOCAL) } else { context };
+    let prefix = prefix.ok_or(Error::Invalid(Field::ContextIdentifier))?;
+    let iid = out.last_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
+    match mode & 3 {
+        0 => {
+            input.fill(out);
+            return Ok(());
+        }
+        1 => input.fill(iid),
+        2 => *iid = short_iid(input.word().to_be_bytes()),
+        _ => *iid = derived_iid(link).ok_or(Error::Invalid(Field::ElidedAddress))?,
     }
-    let prefix =
-        if stateful { context.ok_or(Error::Invalid("context identifier"))? } else { &LINK_LOCAL };
-    let [a, b, c, d, e, f, g, h] = match mode {
-        1 => input.octets()?,
-        2 => short_iid(input.octets()?),
-        _ => derived_iid(link).ok_or(Error::Invalid("elided address"))?,
-    };
-    *out = [0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h];
     prefix.fill(out);
     Ok(())
 }
 
-/// Reads a multicast address.
+/// Reads a multicast address in the form `mode` to where it belongs.
 pub(super) fn read_multicast(
     input: &mut Reader<'_>,
-    stateful: bool,
     mode: u8,
     context: Option<&Context>,
-) -> Result<Octets, Error> {
-    Ok(match (stateful, mode) {
-        (false, 0) => {
-            let octets: Octets = input.octets()?;
-            if !matches!(octets, [0xFF, ..]) {
-                return Err(Error::Invalid("multicast address"));
+    out: &mut Octets,
+) -> Result<(), Error> {
+    *out = [0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let (lead, tail) = match mode {
+        0 => {
+            input.fill(out);
+            let multicast = matches!(out, [0xFF, ..]);
+            return if multicast { Ok(()) } else { Err(Error::Invalid(Field::MulticastAddress)) };
+        }
+        1 => (1, 5),
+        2 => (1, 3),
+        3 => (0, 1),
+        STATEFUL => {
+            let context = context.ok_or(Error::Invalid(Field::ContextIdentifier))?;
+            if !context.fill_multicast(out) {
+                return Err(Error::Invalid(Field::ContextPrefixLength));
             }
-            octets
+            (2, 4)
         }
-        (false, 1) => {
-            let [b, l, m, n, o, p] = input.octets()?;
-            [0xFF, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, l, m, n, o, p]
-        }
-        (false, 2) => {
-            let [b, n, o, p] = input.octets()?;
-            [0xFF, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, n, o, p]
-        }
-        (false, _) => {
-            let [p] = input.octets()?;
-            [0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, p]
-        }
-        (true, 0) => {
-            let context = context.ok_or(Error::Invalid("context identifier"))?;
-            let expanded = expand_multicast(context, input.octets()?);
-            expanded.ok_or(Error::Invalid("context prefix length"))?
-        }
-        (true, _) => return Err(Error::Invalid("DAM")),
-    })
+        _ => return Err(Error::Invalid(Field::Dam)),
+    };
+    let [_, front @ ..] = out;
+    input.fill(front.get_mut(..lead).unwrap_or_default());
+    input.fill(front.get_mut(15_usize.saturating_sub(tail)..).unwrap_or_default());
+    Ok(())
 }

@@ -1,42 +1,76 @@
 //! Reading and writing compressed headers octet by octet.
+//!
+//! Neither end of the octets stops anybody: who has read or written everything asks once whether it
+//! was all there. A check of each field would be a third of the code of a compressed header.
 
-use crate::Error;
+use crate::{Error, Field};
 
+/// Writes to the start of `out`. What does not fit is left out.
 pub(super) struct Writer<'a> {
-    pub(super) out: &'a mut [u8],
-    pub(super) at: usize,
+    out: &'a mut [u8],
+    at: usize,
 }
 
-impl Writer<'_> {
-    pub(super) fn put(&mut self, octets: &[u8]) -> Result<(), Error> {
-        let room = self.out.get_mut(self.at..).unwrap_or_default();
-        let room = room.get_mut(..octets.len()).ok_or(Error::NoRoom("IPHC"))?;
-        for (to, from) in room.iter_mut().zip(octets) {
-            *to = *from;
+impl<'a> Writer<'a> {
+    pub(super) const fn new(out: &'a mut [u8]) -> Self {
+        Writer { out, at: 0 }
+    }
+
+    #[inline(never)]
+    pub(super) fn octet(&mut self, octet: u8) {
+        if let Some(place) = self.out.get_mut(self.at) {
+            *place = octet;
         }
-        self.at = self.at.saturating_add(octets.len());
-        Ok(())
+        self.at = self.at.wrapping_add(1);
+    }
+
+    pub(super) fn put(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.octet(*octet);
+        }
+    }
+
+    /// How many octets were written, if there was room for all of them.
+    pub(super) const fn finish(&self) -> Result<usize, Error> {
+        if self.at <= self.out.len() { Ok(self.at) } else { Err(Error::NoRoom(Field::Iphc)) }
     }
 }
 
+/// Reads from the start of `octets`, and zeros behind their end.
 pub(super) struct Reader<'a> {
-    pub(super) rest: &'a [u8],
+    octets: &'a [u8],
+    at: usize,
 }
 
-impl Reader<'_> {
-    /// The next `N` octets.
-    pub(super) fn octets<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or(Error::Truncated("IPHC field"))?;
-        self.rest = rest;
-        Ok(*head)
+impl<'a> Reader<'a> {
+    pub(super) const fn new(octets: &'a [u8]) -> Self {
+        Reader { octets, at: 0 }
     }
 
-    pub(super) fn octet(&mut self) -> Result<u8, Error> {
-        let [octet] = self.octets()?;
-        Ok(octet)
+    #[inline(never)]
+    pub(super) fn octet(&mut self) -> u8 {
+        let octet = self.octets.get(self.at).copied().unwrap_or(0);
+        self.at = self.at.wrapping_add(1);
+        octet
     }
 
-    pub(super) fn word(&mut self) -> Result<u16, Error> {
-        Ok(u16::from_be_bytes(self.octets()?))
+    pub(super) fn word(&mut self) -> u16 {
+        u16::from_be_bytes([self.octet(), self.octet()])
+    }
+
+    /// Fills `out` with what is next.
+    pub(super) fn fill(&mut self, out: &mut [u8]) {
+        for octet in out {
+            *octet = self.octet();
+        }
+    }
+
+    /// How many octets were read, if all of them were there.
+    pub(super) const fn finish(&self) -> Result<usize, Error> {
+        if self.at <= self.octets.len() {
+            Ok(self.at)
+        } else {
+            Err(Error::Truncated(Field::IphcField))
+        }
     }
 }

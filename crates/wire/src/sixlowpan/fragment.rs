@@ -1,6 +1,6 @@
 //! The fragmentation header (RFC 4944, 5.3).
 
-use crate::Error;
+use crate::{Error, Field};
 
 /// A FRAG1 or FRAGN header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +33,18 @@ impl FragmentHeader {
     /// [`Error::Truncated`]; [`Error::Invalid`] if the dispatch is not a fragment's.
     pub fn parse(octets: &[u8]) -> Result<(Self, &[u8]), Error> {
         let (&[a, b, c, d], rest) =
-            octets.split_first_chunk().ok_or(Error::Truncated("fragment header"))?;
+            octets.split_first_chunk().ok_or(Error::Truncated(Field::FragmentHeader))?;
         let size = u16::from_be_bytes([a & 7, b]);
         let tag = u16::from_be_bytes([c, d]);
         match a >> 3 {
             0b11000 => Ok((FragmentHeader { size, tag, offset: None }, rest)),
             0b11100 => {
                 let (&units, rest) =
-                    rest.split_first().ok_or(Error::Truncated("datagram_offset"))?;
+                    rest.split_first().ok_or(Error::Truncated(Field::DatagramOffset))?;
                 let offset = Some(u16::from(units) << 3);
                 Ok((FragmentHeader { size, tag, offset }, rest))
             }
-            _ => Err(Error::Invalid("fragment dispatch")),
+            _ => Err(Error::Invalid(Field::FragmentDispatch)),
         }
     }
 
@@ -55,15 +55,15 @@ impl FragmentHeader {
     /// [`Error::NoRoom`], or [`Error::Invalid`] for a size or offset that cannot be expressed.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
         if self.size >= 1 << 11 {
-            return Err(Error::Invalid("datagram_size"));
+            return Err(Error::Invalid(Field::DatagramSize));
         }
-        let out = out.get_mut(..self.buffer_len()).ok_or(Error::NoRoom("fragment header"))?;
+        let out = out.get_mut(..self.buffer_len()).ok_or(Error::NoRoom(Field::FragmentHeader))?;
         let ([a, b], [c, d]) = (self.size.to_be_bytes(), self.tag.to_be_bytes());
         match self.offset {
             None => out.copy_from_slice(&[0b11000 << 3 | a, b, c, d]),
             Some(offset) => {
                 if offset & 7 != 0 || offset >= 1 << 11 {
-                    return Err(Error::Invalid("datagram_offset"));
+                    return Err(Error::Invalid(Field::DatagramOffset));
                 }
                 // Below 256 by the line above.
                 out.copy_from_slice(&[0b11100 << 3 | a, b, c, d, (offset >> 3) as u8]);

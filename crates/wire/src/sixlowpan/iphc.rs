@@ -1,10 +1,10 @@
 //! LOWPAN_IPHC (RFC 6282, 3).
 
-use super::address::{self, Choice, Coding, Context, Octets};
+use super::address::{self, Coding, Context, Octets};
 use super::cursor::{Reader, Writer};
 use super::nhc::NextHeader;
 use crate::ieee802154::Address;
-use crate::{Error, ipv6, udp};
+use crate::{Error, Field, ipv6, udp};
 
 /// The most octets that [`compress`] writes: 2 of IPHC, 1 of context identifiers, 4 of traffic
 /// class and flow label, next header, hop limit, two addresses of 16. (With the UDP NHC, its 7
@@ -46,13 +46,13 @@ pub enum Integrity {
 /// The IPv6 header at the start of `packet`, its source and its destination.
 fn header(packet: &[u8]) -> Result<(&[u8; ipv6::HEADER_LEN], &Octets, &Octets), Error> {
     let header = packet.first_chunk::<{ ipv6::HEADER_LEN }>();
-    let header = header.ok_or(Error::Truncated("IPv6 header"))?;
+    let header = header.ok_or(Error::Truncated(Field::Ipv6Header))?;
     if !matches!(header, [0x60..=0x6F, ..]) {
-        return Err(Error::Invalid("IPv6 version"));
+        return Err(Error::Invalid(Field::Ipv6Version));
     }
     let [_, _, _, _, _, _, _, _, addresses @ ..] = header;
     let (Some(src), Some(dst)) = (addresses.first_chunk(), addresses.last_chunk()) else {
-        return Err(Error::Truncated("IPv6 header"));
+        return Err(Error::Truncated(Field::Ipv6Header));
     };
     Ok((header, src, dst))
 }
@@ -98,13 +98,16 @@ fn compress_ipv6(
     let (fields, source, destination) = header(packet)?;
     let [a, b, f2, f3, _, _, next_header, hop_limit, ..] = *fields;
     let multicast = matches!(destination, [0xFF, ..]);
-    let from = address::unicast(source, src, contexts, true);
-    let to = if multicast {
-        address::multicast(destination, contexts)
-    } else {
-        address::unicast(destination, dst, contexts, false)
+    let codings = |contexts: &[Option<Context>]| {
+        let from = address::unicast(source, src, contexts, true);
+        let to = if multicast {
+            address::multicast(destination, contexts)
+        } else {
+            address::unicast(destination, dst, contexts, false)
+        };
+        (from, to)
     };
-    let (from, to, cid) = pair(from, to);
+    let (from, to, cid) = shortest(contexts, codings);
 
     let (traffic_class, f1) = (a << 4 | b >> 4, b & 0xF);
     let ecn_dscp = traffic_class.rotate_right(2);
@@ -121,45 +124,47 @@ fn compress_ipv6(
         255 => 3,
         _ => 0,
     };
-    let first = 0b011 << 5 | tf << 3 | u8::from(nhc) << 2 | hlim;
-    let second = u8::from(cid) << 7
-        | u8::from(from.stateful) << 6
-        | from.mode << 4
-        | u8::from(multicast) << 3
-        | u8::from(to.stateful) << 2
-        | to.mode;
-
-    let mut out = Writer { out, at: 0 };
-    out.put(&[first, second])?;
+    let mut out = Writer::new(out);
+    out.octet(0b011 << 5 | tf << 3 | u8::from(nhc) << 2 | hlim);
+    out.octet(u8::from(cid) << 7 | from.mode << 4 | u8::from(multicast) << 3 | to.mode);
     if cid {
-        out.put(&[from.context << 4 | to.context])?;
+        out.octet(from.context << 4 | to.context);
     }
-    match tf {
-        0b00 => out.put(&[ecn_dscp, f1, f2, f3])?,
+    if tf & 0b01 == 0 {
+        out.octet(ecn_dscp);
+    }
+    if tf & 0b10 == 0 {
         // The ECN bits keep their place; DSCP is zero.
-        0b01 => out.put(&[(ecn_dscp & 0b1100_0000) | f1, f2, f3])?,
-        0b10 => out.put(&[ecn_dscp])?,
-        _ => {}
+        out.octet(if tf == 0b01 { (ecn_dscp & 0b1100_0000) | f1 } else { f1 });
+        out.octet(f2);
+        out.octet(f3);
     }
     if !nhc {
-        out.put(&[next_header])?;
+        out.octet(next_header);
     }
     if hlim == 0 {
-        out.put(&[hop_limit])?;
+        out.octet(hop_limit);
     }
-    from.write(source, &mut out)?;
-    to.write(destination, &mut out)?;
-    Ok(out.at)
+    from.write(source, &mut out);
+    to.write(destination, &mut out);
+    out.finish()
 }
 
-/// The pair of codings that is shortest together: contexts other than 0 cost an octet, once.
-fn pair(from: Choice, to: Choice) -> (Coding, Coding, bool) {
-    let len = |a: Coding, b: Coding| a.len().saturating_add(b.len());
-    if len(from.any, to.any).saturating_add(1) < len(from.default, to.default) {
-        (from.any, to.any, true)
-    } else {
-        (from.default, to.default, false)
+/// The codings of both addresses that are shortest together, and whether they name their contexts,
+/// which costs an octet, once. Without that it is context 0.
+fn shortest(
+    contexts: &[Option<Context>],
+    codings: impl Fn(&[Option<Context>]) -> (Coding, Coding),
+) -> (Coding, Coding, bool) {
+    let len = |(a, b): (Coding, Coding)| a.len().saturating_add(b.len());
+    let plain = codings(contexts.get(..1).unwrap_or_default());
+    if contexts.len() > 1 && len(plain) > 1 {
+        let any = codings(contexts);
+        if len(any).saturating_add(1) < len(plain) {
+            return (any.0, any.1, true);
+        }
     }
+    (plain.0, plain.1, false)
 }
 
 /// Expands the compressed header at the start of `frame` to an IPv6 header (and what `N` expands
@@ -181,17 +186,13 @@ pub fn decompress<N: NextHeader>(
     integrity: Integrity,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
-    let (out, upper) = out.split_first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
-    let mut input = Reader { rest: frame };
-    let nhc = decompress_ipv6(&mut input, src, dst, contexts, out)?;
-    let mut done = Decompressed {
-        consumed: frame.len().saturating_sub(input.rest.len()),
-        written: ipv6::HEADER_LEN,
-        checksum_elided: false,
-    };
-    let mut behind = input.rest.len();
+    let (out, upper) = out.split_first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
+    let (nhc, consumed) = decompress_ipv6(frame, src, dst, contexts, out)?;
+    let mut done = Decompressed { consumed, written: ipv6::HEADER_LEN, checksum_elided: false };
+    let rest = frame.get(consumed..).unwrap_or_default();
+    let mut behind = rest.len();
     if nhc {
-        let next = N::expand(input.rest, datagram_size, integrity, upper)?;
+        let next = N::expand(rest, datagram_size, integrity, upper)?;
         if let Some(field) = out.get_mut(ipv6::NEXT_HEADER_OFFSET) {
             *field = next.next_header;
         }
@@ -206,71 +207,64 @@ pub fn decompress<N: NextHeader>(
         Some(size) => size.checked_sub(ipv6::HEADER_LEN as u16),
         None => u16::try_from(behind).ok(),
     };
-    let [e, f] = payload_len.ok_or(Error::Invalid("datagram_size"))?.to_be_bytes();
+    let [e, f] = payload_len.ok_or(Error::Invalid(Field::DatagramSize))?.to_be_bytes();
     [out[4], out[5]] = [e, f];
     Ok(done)
 }
 
 /// Writes all of the IPv6 header but its length, and its Next Header field only if that is not
-/// compressed, which is the answer.
+/// compressed. Whether it is, and how many octets of the frame are the IPv6 header.
 fn decompress_ipv6(
-    input: &mut Reader<'_>,
+    frame: &[u8],
     src: Address,
     dst: Address,
     contexts: &[Option<Context>],
     out: &mut [u8; ipv6::HEADER_LEN],
-) -> Result<bool, Error> {
-    let [first, second] = input.octets()?;
+) -> Result<(bool, usize), Error> {
+    let mut input = Reader::new(frame);
+    let (first, second) = (input.octet(), input.octet());
     if first >> 5 != 0b011 {
-        return Err(Error::Invalid("IPHC dispatch"));
+        return Err(Error::Invalid(Field::IphcDispatch));
     }
-    let cid = if second & 0x80 != 0 { input.octet()? } else { 0 };
+    let cid = if second & 0x80 != 0 { input.octet() } else { 0 };
     let context = |id: u8| contexts.get(usize::from(id)).and_then(Option::as_ref);
-    let (traffic_class, [f1, f2, f3]) = read_tf(first >> 3 & 3, input)?;
     let nhc = first & 0b100 != 0;
-    let next_header = if nhc { 0 } else { input.octet()? };
+
+    let (fields, addresses) = out.split_at_mut(8);
+    let fields: &mut [u8; 8] = fields.first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
+    // Traffic class and flow label.
+    let tf = first >> 3 & 3;
+    let mut class = if tf & 0b01 == 0 { input.octet().rotate_left(2) } else { 0 };
+    let mut label = [0; 3];
+    if tf & 0b10 == 0 {
+        input.fill(&mut label);
+        if tf == 0b01 {
+            // ECN in the upper two bits, then two reserved.
+            class = label[0] >> 6;
+        }
+    }
+    let next_header = if nhc { 0 } else { input.octet() };
     let hop_limit = match first & 3 {
-        0 => input.octet()?,
+        0 => input.octet(),
         1 => 1,
         2 => 64,
         _ => 255,
     };
-    let (fields, addresses) = out.split_at_mut(8);
-    let fields = fields.first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
-    let (a, b) = (0x60 | traffic_class >> 4, traffic_class << 4 | f1);
-    *fields = [a, b, f2, f3, 0, 0, next_header, hop_limit];
-    let (source, destination) =
-        addresses.split_first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
-    let destination = destination.first_chunk_mut().ok_or(Error::NoRoom("IPv6 header"))?;
-    match (second & 0x40 != 0, second >> 4 & 3) {
-        (true, 0) => *source = [0; 16],
-        (sac, sam) => address::read_unicast(input, sac, sam, src, context(cid >> 4), source)?,
-    }
-    match (second & 0x08 != 0, second & 0x04 != 0, second & 3) {
-        (true, dac, dam) => {
-            *destination = address::read_multicast(input, dac, dam, context(cid & 0xF))?;
-        }
-        (false, true, 0) => return Err(Error::Invalid("DAM")),
-        (_, dac, dam) => {
-            address::read_unicast(input, dac, dam, dst, context(cid & 0xF), destination)?;
-        }
-    }
-    Ok(nhc)
-}
+    let [f1, f2, f3] = label;
+    *fields = [0x60 | class >> 4, class << 4 | (f1 & 0xF), f2, f3, 0, 0, next_header, hop_limit];
 
-/// Traffic class and flow label.
-fn read_tf(tf: u8, input: &mut Reader<'_>) -> Result<(u8, [u8; 3]), Error> {
-    Ok(match tf {
-        0b00 => {
-            let [class, f1, f2, f3] = input.octets()?;
-            (class.rotate_left(2), [f1 & 0xF, f2, f3])
-        }
-        0b01 => {
-            // ECN in the upper two bits, two reserved, the flow label.
-            let [first, f2, f3] = input.octets()?;
-            (first >> 6, [first & 0xF, f2, f3])
-        }
-        0b10 => (input.octet()?.rotate_left(2), [0; 3]),
-        _ => (0, [0; 3]),
-    })
+    let (source, destination) =
+        addresses.split_first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
+    let destination = destination.first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
+    match second >> 4 & 7 {
+        address::STATEFUL => *source = [0; 16],
+        mode => address::read_unicast(&mut input, mode, src, context(cid >> 4), source)?,
+    }
+    let context = context(cid & 0xF);
+    match (second & 0x08 != 0, second & 7) {
+        (true, mode) => address::read_multicast(&mut input, mode, context, destination)?,
+        (false, address::STATEFUL) => return Err(Error::Invalid(Field::Dam)),
+        (false, mode) => address::read_unicast(&mut input, mode, dst, context, destination)?,
+    }
+    Ok((nhc, input.finish()?))
 }

@@ -3,7 +3,7 @@
 use super::cursor::{Reader, Writer};
 use super::iphc::{Compressed, Integrity};
 use crate::ipv6::{self, protocol};
-use crate::{Error, udp};
+use crate::{Error, Field, udp};
 
 /// What [`NextHeader::expand`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +51,11 @@ impl NextHeader for () {
     }
 
     fn compress(_: &[u8], _: &mut [u8]) -> Result<Compressed, Error> {
-        Err(Error::Unsupported("LOWPAN_NHC"))
+        Err(Error::Unsupported(Field::LowpanNhc))
     }
 
     fn expand(_: &[u8], _: Option<u16>, _: Integrity, _: &mut [u8]) -> Result<Expanded, Error> {
-        Err(Error::Unsupported("LOWPAN_NHC"))
+        Err(Error::Unsupported(Field::LowpanNhc))
     }
 }
 
@@ -81,19 +81,26 @@ impl NextHeader for UdpHeader {
 
     fn compress(upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error> {
         let udp = udp::Header::read(upper)?;
-        let mut out = Writer { out, at: 0 };
+        let mut out = Writer::new(out);
         let ([s1, s2], [d1, d2]) = (udp.src_port.to_be_bytes(), udp.dst_port.to_be_bytes());
         if udp.src_port >> 4 == 0xF0B && udp.dst_port >> 4 == 0xF0B {
-            out.put(&[NHC_UDP | 0b11, (s2 & 0xF) << 4 | (d2 & 0xF)])?;
-        } else if s1 == 0xF0 {
-            out.put(&[NHC_UDP | 0b10, s2, d1, d2])?;
-        } else if d1 == 0xF0 {
-            out.put(&[NHC_UDP | 0b01, s1, s2, d2])?;
+            out.octet(NHC_UDP | 0b11);
+            out.octet((s2 & 0xF) << 4 | (d2 & 0xF));
         } else {
-            out.put(&[NHC_UDP, s1, s2, d1, d2])?;
+            // One of the upper octets can be elided: the source's if both could.
+            let (source, destination) = (s1 != 0xF0, d1 != 0xF0 || s1 == 0xF0);
+            out.octet(NHC_UDP | u8::from(!source) << 1 | u8::from(!destination));
+            if source {
+                out.octet(s1);
+            }
+            out.octet(s2);
+            if destination {
+                out.octet(d1);
+            }
+            out.octet(d2);
         }
-        out.put(&udp.checksum.to_be_bytes())?;
-        Ok(Compressed { written: out.at, covered: udp::HEADER_LEN })
+        out.put(&udp.checksum.to_be_bytes());
+        Ok(Compressed { written: out.finish()?, covered: udp::HEADER_LEN })
     }
 
     fn expand(
@@ -102,35 +109,36 @@ impl NextHeader for UdpHeader {
         integrity: Integrity,
         out: &mut [u8],
     ) -> Result<Expanded, Error> {
-        let mut input = Reader { rest: frame };
-        let nhc = input.octet()?;
+        let mut input = Reader::new(frame);
+        let nhc = input.octet();
         if nhc & NHC_UDP_MASK != NHC_UDP {
-            return Err(Error::Unsupported("LOWPAN_NHC"));
+            return Err(Error::Unsupported(Field::LowpanNhc));
         }
-        let (src_port, dst_port) = match nhc & 3 {
-            0 => (input.word()?, input.word()?),
-            1 => (input.word()?, 0xF000 | u16::from(input.octet()?)),
-            2 => (0xF000 | u16::from(input.octet()?), input.word()?),
-            _ => {
-                let ports = u16::from(input.octet()?);
-                (0xF0B0 | ports >> 4, 0xF0B0 | (ports & 0xF))
-            }
+        let (src_port, dst_port) = if nhc & 3 == 3 {
+            let ports = u16::from(input.octet());
+            (0xF0B0 | ports >> 4, 0xF0B0 | (ports & 0xF))
+        } else {
+            let mut port = |elided| {
+                let first = if elided { 0xF0 } else { input.octet() };
+                u16::from_be_bytes([first, input.octet()])
+            };
+            (port(nhc & 2 != 0), port(nhc & 1 != 0))
         };
         let checksum_elided = nhc & NHC_UDP_ELIDED != 0;
         if checksum_elided && integrity == Integrity::None {
-            return Err(Error::Unsupported("elided UDP checksum"));
+            return Err(Error::Unsupported(Field::ElidedUdpChecksum));
         }
-        let checksum = if checksum_elided { 0 } else { input.word()? };
+        let checksum = if checksum_elided { 0 } else { input.word() };
+        let consumed = input.finish()?;
         let written = udp::HEADER_LEN;
         let length = match datagram_size {
             Some(size) => usize::from(size).checked_sub(ipv6::HEADER_LEN),
-            None => Some(written.saturating_add(input.rest.len())),
+            None => frame.len().saturating_sub(consumed).checked_add(written),
         };
         let length = length.filter(|length| *length >= written);
         let length = length.and_then(|length| u16::try_from(length).ok());
-        let length = length.ok_or(Error::Invalid("datagram_size"))?;
+        let length = length.ok_or(Error::Invalid(Field::DatagramSize))?;
         udp::Header { src_port, dst_port, length, checksum }.emit(out)?;
-        let consumed = frame.len().saturating_sub(input.rest.len());
         Ok(Expanded { next_header: protocol::UDP, consumed, written, checksum_elided })
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ieee802154::Address;
 use crate::ipv6::{HEADER_LEN, Header, is_link_local, protocol, same_prefix};
-use crate::{Error, udp};
+use crate::{Error, Field, udp};
 use core::net::Ipv6Addr;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -147,7 +147,7 @@ fn pitfall_058_an_elided_checksum_is_accepted_only_with_other_integrity() {
     let mut out = [0; MAX_DECOMPRESSED];
     let mut run =
         |integrity| decompress::<UdpHeader>(&frame, EUI_A, EUI_B, &[], None, integrity, &mut out);
-    assert_eq!(run(Integrity::None), Err(Error::Unsupported("elided UDP checksum")));
+    assert_eq!(run(Integrity::None), Err(Error::Unsupported(Field::ElidedUdpChecksum)));
     let done = run(Integrity::Other).unwrap();
     assert!(done.checksum_elided);
     assert_eq!((done.consumed, done.written), (4, MAX_DECOMPRESSED));
@@ -161,7 +161,7 @@ fn lengths_come_from_the_datagram_size_in_a_first_fragment() {
     let mut out = [0; MAX_DECOMPRESSED];
     let mut run =
         |size| decompress::<UdpHeader>(&frame, EUI_A, EUI_B, &[], size, Integrity::None, &mut out);
-    assert_eq!(run(Some(47)), Err(Error::Invalid("datagram_size")));
+    assert_eq!(run(Some(47)), Err(Error::Invalid(Field::DatagramSize)));
     run(Some(500)).unwrap();
     assert_eq!(Header::read(&out).unwrap().payload_len, 460);
     assert_eq!(udp::Header::read(&out[HEADER_LEN..]).unwrap().length, 460);
@@ -170,14 +170,14 @@ fn lengths_come_from_the_datagram_size_in_a_first_fragment() {
 #[test]
 fn reserved_forms_and_unknown_contexts_are_refused() {
     let refuse = |frame: &[u8], why| assert_eq!(expand(frame, EUI_A, EUI_B, &[]), Err(why));
-    refuse(&[0x7A, 0x34, 6], Error::Invalid("DAM"));
-    refuse(&[0x7A, 0x3D, 6], Error::Invalid("DAM"));
-    refuse(&[0x7A, 0x73, 6], Error::Invalid("context identifier"));
-    refuse(&[0x7A, 0x3C, 6, 0, 0, 0, 0, 0, 0], Error::Invalid("context identifier"));
-    refuse(&[0x7E, 0x33, 0xE0], Error::Unsupported("LOWPAN_NHC"));
-    refuse(&[0x41, 0x33], Error::Invalid("IPHC dispatch"));
+    refuse(&[0x7A, 0x34, 6], Error::Invalid(Field::Dam));
+    refuse(&[0x7A, 0x3D, 6], Error::Invalid(Field::Dam));
+    refuse(&[0x7A, 0x73, 6], Error::Invalid(Field::ContextIdentifier));
+    refuse(&[0x7A, 0x3C, 6, 0, 0, 0, 0, 0, 0], Error::Invalid(Field::ContextIdentifier));
+    refuse(&[0x7E, 0x33, 0xE0], Error::Unsupported(Field::LowpanNhc));
+    refuse(&[0x41, 0x33], Error::Invalid(Field::IphcDispatch));
     let nobody = expand(&[0x7A, 0x33, 6], Address::None, EUI_B, &[]);
-    assert_eq!(nobody, Err(Error::Invalid("elided address")));
+    assert_eq!(nobody, Err(Error::Invalid(Field::ElidedAddress)));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_multicast_prefix_longer_than_64_bits_does_not_fit_its_form() {
     let contexts = [Some(Context { prefix: ip("2001:db8:1:2::"), len: 80 })];
     let frame = [0x7B, 0x4C, 6, 0x38, 0, 0x12, 0x34, 0x56, 0x78];
     let expanded = expand(&frame, EUI_A, EUI_B, &contexts);
-    assert_eq!(expanded, Err(Error::Invalid("context prefix length")));
+    assert_eq!(expanded, Err(Error::Invalid(Field::ContextPrefixLength)));
 }
 
 #[test]
@@ -208,10 +208,10 @@ fn fragment_headers_have_the_layout_of_rfc_4944_figures_4_and_5() {
     assert_eq!(next.emit(&mut out), Ok(5));
     assert_eq!(out, [0xE5, 0x12, 0xAB, 0xCD, 0x0D]);
     let odd = FragmentHeader { offset: Some(0x69), ..next };
-    assert_eq!(odd.emit(&mut out), Err(Error::Invalid("datagram_offset")));
+    assert_eq!(odd.emit(&mut out), Err(Error::Invalid(Field::DatagramOffset)));
     let big = FragmentHeader { size: 2048, ..next };
-    assert_eq!(big.emit(&mut out), Err(Error::Invalid("datagram_size")));
-    assert_eq!(next.emit(&mut out[..4]), Err(Error::NoRoom("fragment header")));
+    assert_eq!(big.emit(&mut out), Err(Error::Invalid(Field::DatagramSize)));
+    assert_eq!(next.emit(&mut out[..4]), Err(Error::NoRoom(Field::FragmentHeader)));
 }
 
 fn links() -> impl Strategy<Value = Address> {
@@ -311,7 +311,7 @@ proptest! {
         let mut out = std::vec![0; len];
         match compress::<UdpHeader>(&packet, src, dst, &contexts, &mut out) {
             Ok(done) => prop_assert_eq!(&out[..done.written], &needed[..]),
-            Err(why) => prop_assert!(why == Error::NoRoom("IPHC") && len < needed.len()),
+            Err(why) => prop_assert!(why == Error::NoRoom(Field::Iphc) && len < needed.len()),
         }
     }
 

@@ -8,8 +8,8 @@ mod options;
 
 pub use options::{Cookie, MAX_SACK_BLOCKS, Options, SackBlock, SackBlocks, Timestamps};
 
-use crate::Error;
 use crate::checksum::{self, Accumulator};
+use crate::{Error, Field};
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
@@ -138,9 +138,9 @@ impl Header {
     /// [`Error::NoRoom`] if `out` is shorter than [`Header::header_len`]; `out` is unchanged.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
         let len = self.header_len();
-        let Some(out) = out.get_mut(..len) else { return Err(Error::NoRoom("TCP header")) };
+        let Some(out) = out.get_mut(..len) else { return Err(Error::NoRoom(Field::TcpHeader)) };
         let Some((fixed, options)) = out.split_first_chunk_mut::<MIN_HEADER_LEN>() else {
-            return Err(Error::NoRoom("TCP header"));
+            return Err(Error::NoRoom(Field::TcpHeader));
         };
         // len <= 60, so the data offset fits its four bits.
         let offset = u16::try_from(len / 4).unwrap_or(15) << 12;
@@ -178,15 +178,15 @@ impl<'a> Segment<'a> {
     /// which nothing that follows can be trusted.
     pub fn parse(octets: &'a [u8]) -> Result<Segment<'a>, Error> {
         let Some((fixed, _)) = octets.split_first_chunk::<MIN_HEADER_LEN>() else {
-            return Err(Error::Truncated("TCP header"));
+            return Err(Error::Truncated(Field::TcpHeader));
         };
         let &[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, _, _, q, r] = fixed;
         let header_len = usize::from(m >> 4).saturating_mul(4);
         if header_len < MIN_HEADER_LEN {
-            return Err(Error::Invalid("TCP data offset"));
+            return Err(Error::Invalid(Field::TcpDataOffset));
         }
         let Some((header, payload)) = octets.split_at_checked(header_len) else {
-            return Err(Error::Truncated("TCP options"));
+            return Err(Error::Truncated(Field::TcpOptions));
         };
         let options = Options::parse(header.get(MIN_HEADER_LEN..).unwrap_or(&[]))?;
         let header = Header {

@@ -2,7 +2,7 @@
 //! Fast Open (RFC 7413).
 
 use super::MAX_OPTIONS_LEN;
-use crate::Error;
+use crate::{Error, Field};
 
 /// SACK blocks that fit beside nothing else (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
@@ -191,11 +191,11 @@ impl Options {
                 NOP => rest = tail,
                 _ => {
                     let Some(&len) = tail.first() else {
-                        return Err(Error::Invalid("TCP option length"));
+                        return Err(Error::Invalid(Field::TcpOptionLength));
                     };
                     let split = rest.split_at_checked(usize::from(len)).filter(|_| len >= 2);
                     let Some((option, tail)) = split else {
-                        return Err(Error::Invalid("TCP option length"));
+                        return Err(Error::Invalid(Field::TcpOptionLength));
                     };
                     options.take(kind, option.get(2..).unwrap_or(&[]));
                     rest = tail;

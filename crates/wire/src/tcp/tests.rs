@@ -50,7 +50,7 @@ fn a_syn_of_linux_is_read_and_written_octet_by_octet() {
 #[test]
 fn a_buffer_that_is_too_short_is_left_alone() {
     let mut out = [7; 39];
-    assert_eq!(syn().emit(&mut out), Err(Error::NoRoom("TCP header")));
+    assert_eq!(syn().emit(&mut out), Err(Error::NoRoom(Field::TcpHeader)));
     assert_eq!(out, [7; 39]);
 }
 
@@ -74,7 +74,7 @@ fn known_options_of_a_wrong_length_are_skipped() {
 fn an_option_length_that_cannot_be_refuses_the_segment() {
     for options in [[254, 0, 0, 0], [254, 1, 0, 0], [254, 5, 0, 0], [1, 1, 1, 2]] {
         let octets = with_options(&options);
-        assert_eq!(Segment::parse(&octets), Err(Error::Invalid("TCP option length")));
+        assert_eq!(Segment::parse(&octets), Err(Error::Invalid(Field::TcpOptionLength)));
     }
 }
 
@@ -86,11 +86,11 @@ fn window_scales_above_14_are_read_as_14() {
 
 #[test]
 fn short_headers_are_refused() {
-    assert_eq!(Segment::parse(&SYN[..19]), Err(Error::Truncated("TCP header")));
-    assert_eq!(Segment::parse(&SYN[..39]), Err(Error::Truncated("TCP options")));
+    assert_eq!(Segment::parse(&SYN[..19]), Err(Error::Truncated(Field::TcpHeader)));
+    assert_eq!(Segment::parse(&SYN[..39]), Err(Error::Truncated(Field::TcpOptions)));
     let mut octets = SYN;
     octets[12] = 0x40;
-    assert_eq!(Segment::parse(&octets), Err(Error::Invalid("TCP data offset")));
+    assert_eq!(Segment::parse(&octets), Err(Error::Invalid(Field::TcpDataOffset)));
 }
 
 #[test]
