@@ -47,10 +47,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             record.take_if(|r| r.local_port() == port);
         }
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {
-            if entry.local_port == port && !entry.accepted {
+            if entry.local_port == port && !entry.told.is_accepted() {
                 entry.conn.abort(ConnectionError::Aborted);
-                entry.accepted = true;
-                entry.closed = true;
                 entry.ready = true;
                 entry.told = Told::ALL;
             }
@@ -63,14 +61,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let newest = self.order;
         let waiting = self.slots.as_mut_slice().iter_mut().enumerate().filter_map(|(i, slot)| {
             let entry = slot.entry.as_mut()?;
-            (!entry.accepted && entry.local_port == port).then_some((i, slot.generation, entry))
+            (!entry.told.is_accepted() && entry.local_port == port).then_some((i, entry))
         });
         // Ages, not numbers, are compared: the counter wraps.
-        let (index, generation, entry) =
-            waiting.max_by_key(|(_, _, entry)| newest.wrapping_sub(entry.order))?;
-        entry.accepted = true;
-        entry.told = Told::NOTHING;
-        Some(Handle { index: u16::try_from(index).ok()?, generation })
+        let (index, entry) = waiting.max_by_key(|(_, entry)| newest.wrapping_sub(entry.order))?;
+        entry.told = Told::ACCEPTED;
+        Some(Handle { index: u16::try_from(index).ok()?, order: entry.order })
     }
 
     /// Opens a connection to `port` of `peer` from an ephemeral port.
@@ -119,7 +115,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let iss = self.initial_sequence(now, &peer, local, port);
         let offset = self.timestamp_offset(&peer, local, port);
         let conn = Connection::connect(now, &self.setup(&config), iss, offset);
-        self.install((peer, local, port), conn, true).ok_or(ConnectError::NoSlot)
+        self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
     /// Puts a connection into a slot: an empty one, else one that its application has left.
@@ -127,37 +123,39 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
         conn: Connection<S::Congestion, S::Segments, S::Features>,
-        accepted: bool,
+        told: Told,
     ) -> Option<Handle> {
+        let order = self.next_order();
         let slots = self.slots.as_mut_slice();
         let index = slots
             .iter()
             .position(|s| s.entry.is_none())
             .or_else(|| slots.iter().position(Slot::is_available))?;
         let slot = slots.get_mut(index)?;
-        slot.generation = slot.generation.wrapping_add(1);
         slot.map.as_mut_slice().fill(0);
         slot.pieces.as_mut_slice().fill(Piece::EMPTY);
         self.due.set(None);
-        self.order = self.order.wrapping_add(1);
         slot.entry = Some(Held::This(Entry {
             peer,
             local_port,
             remote_port,
-            accepted,
-            closed: false,
             ready: true,
-            told: Told::NOTHING,
-            order: self.order,
+            told,
+            order,
             challenges: Challenges::NONE,
             conn,
         }));
-        Some(Handle { index: u16::try_from(index).ok()?, generation: slot.generation })
+        Some(Handle { index: u16::try_from(index).ok()?, order })
+    }
+
+    fn next_order(&mut self) -> u16 {
+        self.order = self.order.wrapping_add(1);
+        self.order
     }
 
     pub(super) fn slot(&self, handle: Handle) -> Option<&Slot<K, S>> {
         let slot = self.slots.as_slice().get(handle.index())?;
-        (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
+        slot.is_named(handle).then_some(slot)
     }
 
     /// The slot of a connection that something is to be done to.
@@ -170,7 +168,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The same if no timer is touched.
     fn quiet_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
-        (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
+        slot.is_named(handle).then_some(slot)
     }
 
     pub(super) fn entry(&self, handle: Handle) -> Option<&EntryOf<K, S>> {
@@ -286,7 +284,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !entry.conn.fin_queued() {
             entry.conn.close();
         }
-        entry.closed = true;
+        entry.told.close();
         entry.ready = true;
         Ok(())
     }
@@ -296,13 +294,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// # Errors
     /// [`InvalidHandle`].
     pub fn abort(&mut self, handle: Handle) -> Result<(), InvalidHandle> {
+        let order = self.next_order();
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
         entry.conn.abort(ConnectionError::Aborted);
-        entry.closed = true;
         entry.ready = true;
         entry.told = Told::ALL;
-        slot.generation = slot.generation.wrapping_add(1);
+        entry.order = order;
         Ok(())
     }
 

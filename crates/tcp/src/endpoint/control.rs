@@ -149,7 +149,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.keep_time(now);
         let entry = self.touched(handle)?;
         entry.conn.release(now, linger);
-        entry.closed = true;
         entry.told = Told::ALL;
         Ok(())
     }

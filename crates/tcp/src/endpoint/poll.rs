@@ -99,7 +99,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if emission.len > 0 {
             slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
         }
-        let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
+        let handle =
+            Handle { index: u16::try_from(index).ok()?, order: slot.entry.as_ref()?.order };
         let payload = PayloadRef { handle, seq, len: emission.len };
         let marks = (emission.ecn, slot.entry.as_ref()?.conn.diffserv());
         Some(self.finish(peer, header, payload, marks, sum.sum()))

@@ -24,7 +24,8 @@ pub enum Ready {
     Connection(Handle, Readiness),
 }
 
-/// What an application has been told of a connection and has not made use of yet, a bit each.
+/// What an application has been told of a connection and has not made use of yet, and what it has
+/// done about the connection itself, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told(u8);
 
@@ -33,6 +34,10 @@ impl Told {
     const READABLE: Told = Told(2);
     const WRITABLE: Told = Told(4);
     const CLOSED: Told = Told(8);
+    /// The application has called `close` or one that ends more.
+    const LEFT: Told = Told(16);
+    /// The application has the handle, and has been told nothing else.
+    pub(super) const ACCEPTED: Told = Told(32);
     /// Of a connection that its application has given up it is told no more.
     pub(super) const ALL: Told = Told(u8::MAX);
     pub(super) const NOTHING: Told = Told(0);
@@ -53,6 +58,20 @@ impl Told {
         self.0 & other.0 != 0
     }
 
+    /// Whether the application has the handle.
+    pub(super) const fn is_accepted(self) -> bool {
+        self.has(Told::ACCEPTED)
+    }
+
+    /// Whether the application has called `close`, `release` or `abort`.
+    pub(super) const fn is_closed(self) -> bool {
+        self.has(Told::LEFT)
+    }
+
+    pub(super) const fn close(&mut self) {
+        *self = self.and(Told::LEFT);
+    }
+
     /// The application has read: whatever can be read then is news.
     pub(super) const fn read(&mut self) {
         *self = self.without(Told::READABLE);
@@ -67,7 +86,7 @@ impl Told {
 /// What there is to tell now, whether it has been told or not.
 fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> Told {
     let conn = &entry.conn;
-    if !entry.accepted {
+    if !entry.told.is_accepted() {
         return Told::ACCEPTABLE;
     }
     let writable = matches!(conn.state(), State::Established | State::CloseWait);
@@ -88,7 +107,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn poll_ready(&mut self) -> Option<Ready> {
         let slots = (0u16..=u16::MAX).zip(self.slots.as_mut_slice());
         for (index, slot) in slots {
-            let generation = slot.generation;
             let Some(entry) = slot.entry.as_deref_mut() else { continue };
             let possible = possible::<K, S>(entry);
             let news = possible.without(entry.told);
@@ -104,7 +122,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 writable: news.has(Told::WRITABLE),
                 closed: news.has(Told::CLOSED),
             };
-            return Some(Ready::Connection(Handle { index, generation }, readiness));
+            return Some(Ready::Connection(Handle { index, order: entry.order }, readiness));
         }
         None
     }
