@@ -137,9 +137,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if !bare || seq != self.rcv.irs {
             return false;
         }
-        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
-            paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
-        }
+        self.remember_timestamp(now, header);
         self.recovery.pending = true;
         true
     }
@@ -221,7 +219,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if !acceptable {
             // The last segment once more, because its acknowledgment was lost: as Linux does, its
             // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
-            if !reset && len > 0 && seq.plus(len) == self.rcv.last_ack_sent {
+            if !reset && len > 0 && seq.plus(len) == self.last_ack_sent() {
                 self.remember_timestamp(now, header);
             }
             if !reset && len > 0 {
@@ -238,8 +236,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// RFC 7323 §4.3: a segment's timestamp is what the next acknowledgment echoes.
     fn remember_timestamp(&mut self, now: Instant, header: &Header) {
+        let last_ack_sent = self.last_ack_sent();
         if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
-            paws.update(now, timestamps.val, SeqNum::new(header.seq), self.rcv.last_ack_sent);
+            paws.update(now, timestamps.val, SeqNum::new(header.seq), last_ack_sent);
         }
     }
 
@@ -469,7 +468,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         self.rcv.nxt = self.rcv.nxt.plus(1);
         self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
-        self.ack.now = true;
+        self.ack.finished();
         match self.state {
             State::Established => self.transition(State::CloseWait),
             State::FinWait1 => self.transition(State::Closing),

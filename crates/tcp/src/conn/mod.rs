@@ -102,8 +102,6 @@ struct Receive {
     /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
     adv: SeqNum,
     irs: SeqNum,
-    /// Last.ACK.sent of RFC 7323.
-    last_ack_sent: SeqNum,
     /// Where the peer's FIN stands, if `fin_known`.
     fin_at: SeqNum,
     fin_known: bool,
@@ -283,7 +281,6 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
                 adv: zero,
                 // So that nothing has been received before the peer's SYN tells more.
                 irs: zero.minus(1),
-                last_ack_sent: zero,
                 fin_at: zero,
                 fin_known: false,
                 mss: 0,
@@ -343,7 +340,6 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
         self.rcv.adv = self.rcv.nxt;
-        self.rcv.last_ack_sent = self.rcv.nxt;
         self.rx.start_at(self.rcv.nxt);
         self.snd.scales = agreed.scale.is_some();
         match agreed.scale {
@@ -508,7 +504,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn stop(&mut self) {
         self.rtx.clear();
         self.keep.clear();
-        self.ack = AckState::NONE;
+        self.ack.stop();
         self.recovery.pending = false;
     }
 
@@ -630,7 +626,12 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Whether something received is not acknowledged yet.
     pub(crate) fn owes_ack(&self) -> bool {
-        self.rcv.last_ack_sent != self.rcv.nxt
+        self.ack.unacked() > 0
+    }
+
+    /// Last.ACK.sent of RFC 7323 §4.3.
+    fn last_ack_sent(&self) -> SeqNum {
+        self.rcv.nxt.minus(self.ack.unacked())
     }
 
     //= rfc9293#MUST-48 rfc9293#SHLD-21 rfc9293#SHLD-22

@@ -429,7 +429,6 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if room && self.can_receive_fin() && !self.rcv.fin_known {
             self.ack.await_more(now, self.rtt.rto(0));
         }
-        self.rcv.last_ack_sent = self.rcv.nxt;
         self.note_sent(now);
         header.seq = seq.value();
         header.ack = self.rcv.nxt.value();

@@ -22,9 +22,11 @@ pub(crate) struct ReceiveBuffer {
     readable: u32,
     /// After the highest octet that arrived; RCV.NXT if nothing is out of order.
     highest: SeqNum,
-    /// Where blocks begin that arrived out of order, the most recent first. The marks say where
-    /// they end.
-    blocks: [SeqNum; MAX_SACK_BLOCKS],
+    /// Where blocks begin that arrived out of order, the most recent first: the lower halves of
+    /// sequence numbers, which mean those from RCV.NXT on. What begins further on, as it may only
+    /// in a ring of more than 64 KiB, is not told before something arrives beside it. The marks say
+    /// where blocks end.
+    blocks: [u16; MAX_SACK_BLOCKS],
     /// What has just arrived for the second time, reported once (RFC 2883 §4).
     duplicate: SeqNum,
     /// So many octets of it, no more than a segment has.
@@ -40,7 +42,7 @@ impl ReceiveBuffer {
             head: 0,
             readable: 0,
             highest: nxt,
-            blocks: [nxt; MAX_SACK_BLOCKS],
+            blocks: [0; MAX_SACK_BLOCKS],
             duplicate: nxt,
             duplicate_len: 0,
             held: 0,
@@ -120,7 +122,7 @@ impl ReceiveBuffer {
             let known = self.highest.since(nxt);
             total = self.run_end(map, count.min(known), known, true).max(count);
             self.mark(map, 0, total.min(known), false);
-            self.drop_blocks(nxt, total);
+            self.drop_blocks(nxt, 0, total);
         }
         self.readable = self.readable.saturating_add(total);
         self.highest = self.highest.later(nxt.plus(total));
@@ -181,24 +183,28 @@ impl ReceiveBuffer {
 
     /// Puts the block around the octets just stored at the front of the list.
     fn remember(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
-        let left = nxt.plus(self.run_begin(map, offset));
+        let left = self.run_begin(map, offset);
         let known = self.highest.since(nxt);
-        let right = nxt.plus(self.run_end(map, offset.saturating_add(count), known, true));
+        let right = self.run_end(map, offset.saturating_add(count), known, true);
         // Blocks that the new one has swallowed go.
-        self.drop_blocks(left, right.since(left));
+        self.drop_blocks(nxt, left, right);
+        if left > u32::from(u16::MAX) {
+            return;
+        }
         // The oldest goes if there is no room.
-        let mut carried = left;
+        let mut carried = lower_half(nxt.plus(left));
         for slot in &mut self.blocks {
             core::mem::swap(slot, &mut carried);
         }
         self.held = self.held.saturating_add(1).min(MOST_BLOCKS);
     }
 
-    /// Forgets the blocks that begin within `len` octets from `left` on.
+    /// Forgets the blocks that begin at the octets `left..right` after RCV.NXT.
     #[inline(never)]
-    fn drop_blocks(&mut self, left: SeqNum, len: u32) {
+    fn drop_blocks(&mut self, nxt: SeqNum, left: u32, right: u32) {
         let old = self.blocks;
-        let old = old.iter().take(usize::from(self.held)).filter(|b| !b.in_window(left, len));
+        let dropped = |block: &u16| (left..right).contains(&offset_of(*block, nxt));
+        let old = old.iter().take(usize::from(self.held)).filter(|block| !dropped(block));
         self.held = 0;
         for (slot, block) in self.blocks.iter_mut().zip(old) {
             *slot = *block;
@@ -217,7 +223,7 @@ impl ReceiveBuffer {
         self.duplicate_len = 0;
     }
 
-    /// Whether there is anything for the SACK option. What is out of order has a block.
+    /// Whether there is anything for the SACK option.
     pub(crate) fn has_blocks(&self) -> bool {
         self.held > 0 || self.duplicate_len > 0
     }
@@ -239,8 +245,9 @@ impl ReceiveBuffer {
             push(self.duplicate, self.duplicate.plus(u32::from(self.duplicate_len)));
         }
         let known = self.highest.since(nxt);
-        for &left in self.blocks.iter().take(usize::from(self.held)) {
-            push(left, nxt.plus(self.run_end(map, left.since(nxt), known, true)));
+        for &block in self.blocks.iter().take(usize::from(self.held)) {
+            let left = offset_of(block, nxt);
+            push(nxt.plus(left), nxt.plus(self.run_end(map, left, known, true)));
         }
         out
     }
@@ -280,6 +287,16 @@ impl ReceiveBuffer {
             place as usize
         }
     }
+}
+
+fn lower_half(seq: SeqNum) -> u16 {
+    let [_, _, a, b] = seq.value().to_be_bytes();
+    u16::from_be_bytes([a, b])
+}
+
+/// How far behind RCV.NXT a block begins.
+fn offset_of(block: u16, nxt: SeqNum) -> u32 {
+    u32::from(block.wrapping_sub(lower_half(nxt)))
 }
 
 #[cfg(test)]
@@ -369,5 +386,33 @@ mod tests {
                 naive.read += count;
             }
         }
+    }
+
+    #[test]
+    fn what_begins_beyond_64_kib_is_told_when_something_nearer_arrives_beside_it() {
+        const FAR: u32 = 70_000;
+        let mut ring = vec![0; 100_000];
+        let mut map = vec![0; 12_500];
+        let nxt = SeqNum::new(u32::MAX - 10);
+        let mut buffer = ReceiveBuffer::new(nxt, ring.len());
+        let told = |buffer: &ReceiveBuffer, map: &[u8], nxt| -> Vec<(u32, u32)> {
+            let blocks = buffer.sack_blocks(map, nxt);
+            let distance = |seq: u32| SeqNum::new(seq).since(nxt);
+            blocks.as_slice().iter().map(|b| (distance(b.left), distance(b.right))).collect()
+        };
+        let mut insert = |buffer: &mut ReceiveBuffer, map: &mut [u8], offset, len: usize| {
+            buffer.insert(&mut ring, map, nxt, offset, &vec![0; len])
+        };
+        insert(&mut buffer, &mut map, FAR, 10);
+        assert_eq!(told(&buffer, &map, nxt), []);
+        // Alike in its lower half.
+        insert(&mut buffer, &mut map, FAR - 65_536, 10);
+        assert_eq!(told(&buffer, &map, nxt), [(4_464, 4_474)]);
+        insert(&mut buffer, &mut map, FAR + 10, 10);
+        assert_eq!(told(&buffer, &map, nxt), [(4_464, 4_474)]);
+        insert(&mut buffer, &mut map, 60_000, 10_000);
+        assert_eq!(told(&buffer, &map, nxt), [(60_000, 70_020), (4_464, 4_474)]);
+        assert_eq!(insert(&mut buffer, &mut map, 0, 4_464), 4_474);
+        assert_eq!(told(&buffer, &map, nxt.plus(4_474)), [(55_526, 65_546)]);
     }
 }
