@@ -1,7 +1,7 @@
 //! What an application calls.
 
 use super::ready::Told;
-use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot};
+use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot, Taken};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
 use crate::error::{
@@ -10,7 +10,7 @@ use crate::error::{
 use crate::info::Info;
 use crate::send::buffer::Piece;
 use core::num::NonZeroU16;
-use kinglet_mem::{Array, Empty, Held};
+use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 
 impl Handle {
@@ -49,7 +49,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {
             if entry.local_port == port && !entry.told.is_accepted() {
                 entry.conn.abort(ConnectionError::Aborted);
-                entry.ready = true;
+                entry.told.wake();
                 entry.told = Told::ALL;
             }
         }
@@ -65,7 +65,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         });
         // Ages, not numbers, are compared: the counter wraps.
         let (index, entry) = waiting.max_by_key(|(_, entry)| newest.wrapping_sub(entry.order))?;
-        entry.told = Told::ACCEPTED;
+        entry.told.accept();
         Some(Handle { index: u16::try_from(index).ok()?, order: entry.order })
     }
 
@@ -123,8 +123,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
         conn: Connection<S::Congestion, S::Segments, S::Features>,
-        told: Told,
+        mut told: Told,
     ) -> Option<Handle> {
+        told.wake();
         let order = self.next_order();
         let slots = self.slots.as_mut_slice();
         let index = slots
@@ -135,16 +136,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         slot.map.as_mut_slice().fill(0);
         slot.pieces.as_mut_slice().fill(Piece::EMPTY);
         self.due.set(None);
-        slot.entry = Some(Held::This(Entry {
+        slot.entry = Some(Entry {
+            taken: Taken::Yes,
             peer,
             local_port,
             remote_port,
-            ready: true,
             told,
             order,
             challenges: Challenges::NONE,
             conn,
-        }));
+        });
         Some(Handle { index: u16::try_from(index).ok()?, order })
     }
 
@@ -172,7 +173,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     pub(super) fn entry(&self, handle: Handle) -> Option<&EntryOf<K, S>> {
-        self.slot(handle)?.entry.as_deref()
+        self.slot(handle)?.entry.as_ref()
     }
 
     /// The slot of a connection that can still be written to; what is written leaves when polled.
@@ -185,7 +186,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !entry.conn.can_write() {
             return Err(SendError::Closed);
         }
-        entry.ready = true;
+        entry.told.wake();
         entry.told.written();
         Ok(slot)
     }
@@ -237,7 +238,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = self.quiet_mut(handle).ok_or(RecvError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;
         let count = entry.conn.read(slot.receive.as_slice(), out);
-        entry.ready |= count > 0 && entry.conn.window_update_due();
+        if count > 0 && entry.conn.window_update_due() {
+            entry.told.wake();
+        }
         entry.told.read();
         Self::received(entry, count, out.is_empty())
     }
@@ -285,7 +288,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             entry.conn.close();
         }
         entry.told.close();
-        entry.ready = true;
+        entry.told.wake();
         Ok(())
     }
 
@@ -298,7 +301,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
         entry.conn.abort(ConnectionError::Aborted);
-        entry.ready = true;
+        entry.told.wake();
         entry.told = Told::ALL;
         entry.order = order;
         Ok(())
@@ -339,7 +342,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             && let Some(entry) = &mut slot.entry
         {
             entry.conn.lost_on_link(segment.seq, u32::from(segment.len));
-            entry.ready = true;
+            entry.told.wake();
         }
     }
 
@@ -356,14 +359,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.packet_too_big(crate::SeqNum::new(seq), mtu);
-            entry.ready = true;
+            entry.told.wake();
         }
     }
 
     fn find_entry(&mut self, peer: &K, local: u16, remote: u16) -> Option<&mut EntryOf<K, S>> {
         self.due.set(None);
         let mut slots = self.slots.as_mut_slice().iter_mut();
-        slots.find(|s| s.matches(peer, local, remote))?.entry.as_deref_mut()
+        slots.find(|s| s.matches(peer, local, remote))?.entry.as_mut()
     }
 
     /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be
@@ -372,7 +375,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn notify_unreachable(&mut self, peer: &K, local_port: u16, remote_port: u16, seq: u32) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.unreachable(crate::SeqNum::new(seq));
-            entry.ready = true;
+            entry.told.wake();
         }
     }
 }

@@ -156,7 +156,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         before: FastOpen,
         segment: &Segment<'_>,
     ) {
-        let entry = self.slots.as_slice().get(index).and_then(|slot| slot.entry.as_deref());
+        let entry = self.slots.as_slice().get(index).and_then(|slot| slot.entry.as_ref());
         let Some(Entry { peer, remote_port, conn, .. }) = entry else { return };
         match (before, conn.state()) {
             (FastOpen::Accepted, State::Closed) => self.resets.add(now),

@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::congestion::Controller;
 use crate::conn::{Buffers, Connection, FastOpen, State};
 use crate::error::Discard;
-use crate::features::Features;
+use crate::features::{Features, Place};
 use crate::send::buffer::{Piece, Stored};
 use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
@@ -34,7 +34,7 @@ use core::cell::Cell;
 use core::hash::Hasher;
 use core::ops::Deref;
 use fast_open::Resets;
-use kinglet_mem::{Array, Empty, Held};
+use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
@@ -164,12 +164,18 @@ pub struct Packet<K> {
     pub payload: PayloadRef,
 }
 
+/// The mark of an entry that is there. No field has more values that it cannot have, so that the
+/// compiler marks with 0 in its place that there is none, and a table of those is all zero.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Taken {
+    Yes = 1,
+}
+
 /// A connection with its names and what the application has done about it.
 #[repr(C)] // See `Connection`.
-struct Entry<K, C, R: LossRecovery, F> {
-    /// Something has happened since `poll_packet` last found nothing to send.
-    ready: bool,
-    /// What [`Endpoint::poll_ready`] has told of it, and what the application has done about it.
+struct Entry<K, C, R: LossRecovery, F: Features> {
+    taken: Taken,
     told: Told,
     local_port: u16,
     remote_port: u16,
@@ -186,7 +192,7 @@ type EntryOf<K, S> =
 
 /// Room for a connection and its buffers.
 pub struct Slot<K: Peer, S: Sizes> {
-    entry: Option<Held<EntryOf<K, S>>>,
+    entry: Option<EntryOf<K, S>>,
     send: S::SendBuffer,
     pieces: S::Pieces,
     receive: S::ReceiveBuffer,
@@ -275,6 +281,10 @@ pub struct Endpoint<K: Peer, S: Sizes> {
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// An endpoint without connections or listeners.
     pub const fn new(config: Config) -> Self {
+        const {
+            let largest = <S::Features as Features>::Place::MAX;
+            assert!(S::SendBuffer::LEN <= largest && S::ReceiveBuffer::LEN <= largest);
+        }
         Endpoint {
             config,
             slots: <S::Connections<K> as Array<Slot<K, S>>>::EMPTY,
@@ -363,7 +373,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> Result<(), Discard> {
         let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
         let (entry, mut buffers) = slot.parts().ok_or(Discard::NoConnection)?;
-        entry.ready = true;
+        entry.told.wake();
         let before = entry.conn.state();
         let fast_open = entry.conn.fast_open();
         let result = entry.conn.handle_segment(now, ecn, segment, &mut buffers);
@@ -460,7 +470,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             let Some(entry) = &mut slot.entry else { continue };
             if entry.conn.next_timer().is_due(now) {
                 entry.conn.handle_deadline(now);
-                entry.ready = true;
+                entry.told.wake();
                 if !entry.told.is_accepted() && entry.conn.is_finished() {
                     slot.entry = None;
                 }

@@ -25,7 +25,7 @@ pub enum Ready {
 }
 
 /// What an application has been told of a connection and has not made use of yet, and what it has
-/// done about the connection itself, a bit each.
+/// done about the connection itself; and whether that is to be polled. A bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told(u8);
 
@@ -36,6 +36,8 @@ impl Told {
     const CLOSED: Told = Told(8);
     /// The application has called `close` or one that ends more.
     const LEFT: Told = Told(16);
+    /// Something has happened since `poll_packet` last found nothing to send.
+    const AWAKE: Told = Told(64);
     /// The application has the handle, and has been told nothing else.
     pub(super) const ACCEPTED: Told = Told(32);
     /// Of a connection that its application has given up it is told no more.
@@ -68,8 +70,28 @@ impl Told {
         self.has(Told::LEFT)
     }
 
+    /// The application has taken the handle: whatever is possible is news.
+    pub(super) const fn accept(&mut self) {
+        *self = Told(self.0 & Told::AWAKE.0 | Told::ACCEPTED.0);
+    }
+
     pub(super) const fn close(&mut self) {
         *self = self.and(Told::LEFT);
+    }
+
+    /// Whether there may be something to send.
+    pub(super) const fn is_awake(self) -> bool {
+        self.has(Told::AWAKE)
+    }
+
+    /// There may be something to send.
+    pub(super) const fn wake(&mut self) {
+        *self = self.and(Told::AWAKE);
+    }
+
+    /// There is nothing more to send.
+    pub(super) const fn rest(&mut self) {
+        *self = self.without(Told::AWAKE);
     }
 
     /// The application has read: whatever can be read then is news.
@@ -107,7 +129,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn poll_ready(&mut self) -> Option<Ready> {
         let slots = (0u16..=u16::MAX).zip(self.slots.as_mut_slice());
         for (index, slot) in slots {
-            let Some(entry) = slot.entry.as_deref_mut() else { continue };
+            let Some(entry) = &mut slot.entry else { continue };
             let possible = possible::<K, S>(entry);
             let news = possible.without(entry.told);
             if news == Told::NOTHING {
