@@ -474,7 +474,7 @@ const _: () = {
     const BUFFERS: usize = 2048 + 2048 + 256;
     // Six records of segments in flight and two of constant data.
     const TABLES: usize = 6 * size_of::<tcp::SegmentRecord>() + 2 * size_of::<tcp::Piece>();
-    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS - TABLES <= 372);
+    assert!(size_of::<tcp::Slot<AddressPair, Mote>>() - BUFFERS - TABLES <= 320);
     assert!(size_of::<Option<tcp::HalfOpen<AddressPair>>>() <= 72);
     assert!(size_of::<Option<tcp::TimeWait<AddressPair>>>() <= 44);
     assert!(size_of::<Option<tcp::Listener>>() <= 40);

@@ -1,5 +1,7 @@
 //! What a plan leaves out: extensions that are not chosen cost neither code nor memory.
 
+use core::fmt::Debug;
+use core::marker::PhantomData;
 use kinglet_mem::Array;
 
 /// The extensions that connections of a plan can use, each still subject to the settings of the
@@ -17,39 +19,78 @@ pub trait Features {
     /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
     /// dropped; its sender tries again. `T` is what is kept of it, [`HalfOpen`](crate::HalfOpen).
     type SynCookies<T>: Array<Option<T>>;
+    /// What holds a place in a ring, and how many octets are in it.
+    type Place: Place;
 }
 
-/// All extensions.
-#[derive(Clone, Copy, Debug)]
-pub struct Full;
+/// A number as large as the rings of a plan: `u16`, or `u32` where one has more than 65,535 octets.
+pub trait Place: Copy + Debug {
+    /// The largest ring, in octets.
+    const MAX: usize;
+    /// A place, or the last one if it is beyond that.
+    fn of(place: u32) -> Self;
+    /// The same with room to compute.
+    fn get(self) -> u32;
+}
 
-impl Features for Full {
+impl Place for u16 {
+    const MAX: usize = u16::MAX as usize;
+
+    fn of(place: u32) -> u16 {
+        u16::try_from(place).unwrap_or(u16::MAX)
+    }
+
+    fn get(self) -> u32 {
+        u32::from(self)
+    }
+}
+
+impl Place for u32 {
+    const MAX: usize = 1 << 30;
+
+    fn of(place: u32) -> u32 {
+        place
+    }
+
+    fn get(self) -> u32 {
+        self
+    }
+}
+
+/// All extensions. `P` is the [`Features::Place`].
+#[derive(Clone, Copy, Debug)]
+pub struct Full<P = u16>(PhantomData<P>);
+
+impl<P: Place> Features for Full<P> {
     const FAST_OPEN: bool = true;
     const ECN: bool = true;
     const PACING: bool = true;
     type SynCookies<T> = [Option<T>; 1];
+    type Place = P;
 }
 
 /// What serves every connection as it is: all but Fast Open and SYN cookies, which save a round
 /// trip to who asks for it and keep a port open in a flood.
 #[derive(Clone, Copy, Debug)]
-pub struct Usual;
+pub struct Usual<P = u16>(PhantomData<P>);
 
-impl Features for Usual {
+impl<P: Place> Features for Usual<P> {
     const FAST_OPEN: bool = false;
     const ECN: bool = true;
     const PACING: bool = true;
     type SynCookies<T> = [Option<T>; 0];
+    type Place = P;
 }
 
 /// No extension: what RFC 9293 and RFC 5681 ask for, with the options of RFC 7323 and RFC 2018. For
 /// parts with 16 KiB of RAM, together with `()` for [`crate::Sizes::Segments`].
 #[derive(Clone, Copy, Debug)]
-pub struct Small;
+pub struct Small<P = u16>(PhantomData<P>);
 
-impl Features for Small {
+impl<P: Place> Features for Small<P> {
     const FAST_OPEN: bool = false;
     const ECN: bool = false;
     const PACING: bool = false;
     type SynCookies<T> = [Option<T>; 0];
+    type Place = P;
 }

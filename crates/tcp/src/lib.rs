@@ -126,7 +126,7 @@ pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
     SoftError, Stale, Violation,
 };
-pub use features::{Features, Full, Small, Usual};
+pub use features::{Features, Full, Place, Small, Usual};
 pub use info::{Counters, Info, Repair};
 pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;

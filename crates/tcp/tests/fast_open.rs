@@ -7,7 +7,7 @@ use common::script::*;
 use common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
-use kinglet_wire::tcp::{Cookie, Options, Segment};
+use kinglet_wire::tcp::{Cookie, Options, Segment, Timestamps};
 
 const REQUEST: Options = Options { fast_open: Some(Cookie::REQUEST), ..Options::NONE };
 
@@ -70,6 +70,28 @@ fn data_with_a_cookie_is_read_and_answered_before_the_handshake_is_over() {
     assert_eq!(s.ep.stats().fast_opens, 1);
     s.give(ACK, 6, 7, b"more").unwrap();
     assert_eq!(s.read(handle), b"more");
+}
+
+/// Last.ACK.sent of RFC 7323 §4.3 is what the SYN-ACK has acknowledged.
+#[test]
+fn what_follows_the_data_of_a_syn_has_its_timestamp_echoed() {
+    let config = ConnectionConfig { timestamps: true, ..plain() };
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig { fast_open: 2, ..listening(3, config) }).unwrap();
+    s.options = REQUEST;
+    s.give(SYN, 0, 0, b"").unwrap();
+    let cookie = s.take().unwrap().header.options.fast_open.unwrap();
+    s.remote += 1;
+    let at = |val| Some(Timestamps { val, ecr: 0 });
+    s.options = Options { timestamps: at(7), ..with(cookie) };
+    s.give(SYN, 0, 0, b"GET /").unwrap();
+    let syn_ack = s.take().unwrap();
+    assert_eq!((syn_ack.ack, syn_ack.header.options.timestamps.unwrap().ecr), (6, 7));
+    s.theirs = syn_ack.header.seq;
+    s.options = Options { timestamps: at(9), ..Options::NONE };
+    s.give(ACK, 6, 1, b"more").unwrap();
+    let ack = s.take().unwrap();
+    assert_eq!((ack.ack, ack.header.options.timestamps.unwrap().ecr), (10, 9));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What an acknowledgment means: RTT samples, loss detection (RFC 8985 §6.2, RFC 6582), congestion
 //! window (RFC 5681, RFC 9937).
 
+use super::facts::Facts;
 use super::input::WindowChange;
 use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
@@ -64,7 +65,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
         }
         if acked > 0 {
-            self.tx.acknowledge(buffers.pieces, ack);
+            self.tx.acknowledge(buffers.pieces, self.queue(), ack);
             // RFC 3168 §6.1.2: no increase in response to ECE.
             let limited = before.saturating_add(u32::from(self.mss)) > self.cc.window();
             self.new_ack(now, ack, acked, limited && !self.is_echo(header));
@@ -82,7 +83,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         self.take_echo(header, before);
         self.reduce(delivered, safe);
-        if acked > 0 && self.fin_queued && ack == self.tx.end().plus(1) {
+        if acked > 0 && self.facts.has(Facts::FIN_QUEUED) && ack == self.snd.end.plus(1) {
             self.fin_acknowledged(now);
         }
     }
@@ -238,7 +239,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.remember_window();
         // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
         if self.begin_reduction() {
-            self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited));
+            self.cc.on_loss(self.flight().saturating_sub(self.recovery.out));
         }
         let held = self.recovery.flight.sacked();
         let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
@@ -305,8 +306,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if self.recovery.phase == Phase::Fast {
             let inflight = self.inflight();
             let (ssthresh, mss) = (self.cc.slow_start_threshold(), u32::from(self.mss));
+            let out = self.recovery.out;
             if let Some(prr) = self.recovery.prr_mut() {
-                prr.on_ack(Progress { delivered, safe, inflight, ssthresh, mss });
+                prr.on_ack(Progress { out, delivered, safe, inflight, ssthresh, mss });
             }
         }
     }
@@ -336,7 +338,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return;
         }
         let end = seq.plus(len);
-        let fin = end == self.tx.end() && self.snd.nxt.after(end);
+        let fin = end == self.snd.end && self.snd.nxt.after(end);
         if len > 0 || fin {
             self.recovery.flight.lose(seq, end.plus(u32::from(fin)));
             // The link has tried for long; what went before is far ahead.

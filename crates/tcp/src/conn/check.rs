@@ -1,5 +1,6 @@
 //! The invariants of a connection as code, for tests: images that do not ask do not contain it.
 
+use super::facts::Facts;
 use super::{Connection, State};
 use crate::congestion::Controller;
 use crate::error::Violation;
@@ -20,18 +21,18 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return silent.then_some(()).ok_or(Violation::TimerOfTheDead);
         }
         let (una, nxt) = (self.snd.una, self.snd.nxt);
-        let fin = u32::from(self.fin_queued);
-        let end = self.tx.end();
+        let fin = u32::from(self.facts.has(Facts::FIN_QUEUED));
+        let end = self.snd.end;
         let held = una.earlier(end);
         [
             (una.at_or_before(nxt), Violation::SendOrder),
-            (self.tx.start() == held && una.since(held) <= fin, Violation::SendQueue),
+            (self.tx.fits(self.queue()) && una.since(held) <= fin, Violation::SendQueue),
             (nxt.at_or_before(end.plus(fin)), Violation::SendQueue),
             (self.recovery.flight.covers(una, nxt), Violation::Flight),
             (self.flight() == 0 || self.rtx.is_set() || self.recovery.pending, Violation::NoTimer),
             (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
             (self.rcv.adv.since(self.rcv.nxt) <= self.rx.free(), Violation::ReceiveWindow),
-            (self.rx.fits(self.rcv.nxt), Violation::ReceiveRing),
+            (self.rx.fits(), Violation::ReceiveRing),
             (self.cc.window() > 0 && self.mss > 0, Violation::CongestionWindow),
         ]
         .iter()

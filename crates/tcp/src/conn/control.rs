@@ -1,5 +1,6 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
+use super::facts::Facts;
 use super::{Connection, MIN_MSS, Params, Rtx, Setup, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
@@ -92,7 +93,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Whether an answer is awaited, and when it can be here.
     pub(crate) fn expected(&self, epoch: Instant) -> Option<Expected> {
         let probed = self.keep_sent > 0 && self.keep.is_set();
-        let missing = self.rx.has_holes(self.rcv.nxt) && self.can_receive_fin();
+        let missing = self.rx.has_holes() && self.can_receive_fin();
         let over = matches!(self.state, State::Closed | State::TimeWait);
         let awaited = self.flight() > 0 || probed || missing || self.ack.awaits_more();
         // What is to follow will ask for an answer of its own.
@@ -115,7 +116,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if self.readable() > 0 || linger == Some(Duration::ZERO) {
             return self.abort(ConnectionError::Aborted);
         }
-        if !self.fin_queued {
+        if !self.facts.has(Facts::FIN_QUEUED) {
             self.close();
         }
         self.reader = Reader::Gone;

@@ -4,6 +4,7 @@
 //! means for recovery is in `acked.rs`. Steps 3 (security) and 6 (URG) have nothing to do here:
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
+use super::facts::Facts;
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
@@ -100,7 +101,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.agree(now, irs, &agreed);
         self.rcv.adv = self.receive_limit();
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.snd.set_window(u32::from(header.window));
+        self.set_window(u32::from(header.window));
         self.snd.wl1 = irs;
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
@@ -137,9 +138,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if !bare || seq != self.rcv.irs {
             return false;
         }
-        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
-            paws.update(now, timestamps.val, seq, self.rcv.last_ack_sent);
-        }
+        self.remember_timestamp(now, header);
         self.recovery.pending = true;
         true
     }
@@ -152,7 +151,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
                 let bare = self.fast_open() == FastOpen::Sent && self.flight() == 0;
                 let taken = ack.after(self.snd.una) || bare;
                 self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
-                self.tx.acknowledge(buffers.pieces, ack);
+                self.tx.acknowledge(buffers.pieces, self.queue(), ack);
                 self.snd.una = ack;
                 self.snd.nxt = ack;
             }
@@ -221,7 +220,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if !acceptable {
             // The last segment once more, because its acknowledgment was lost: as Linux does, its
             // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
-            if !reset && len > 0 && seq.plus(len) == self.rcv.last_ack_sent {
+            if !reset && len > 0 && seq.plus(len) == self.last_ack_sent() {
                 self.remember_timestamp(now, header);
             }
             if !reset && len > 0 {
@@ -238,8 +237,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// RFC 7323 §4.3: a segment's timestamp is what the next acknowledgment echoes.
     fn remember_timestamp(&mut self, now: Instant, header: &Header) {
+        let last_ack_sent = self.last_ack_sent();
         if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
-            paws.update(now, timestamps.val, SeqNum::new(header.seq), self.rcv.last_ack_sent);
+            paws.update(now, timestamps.val, SeqNum::new(header.seq), last_ack_sent);
         }
     }
 
@@ -266,11 +266,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn cut_at_window<'a>(&mut self, segment: Trimmed<'a>) -> Trimmed<'a> {
         let Trimmed { seq, mut payload, mut fin, push } = segment;
         let mut room = self.rcv.adv.since(seq) as usize;
-        if let Some(end) = self.rcv.fin() {
+        if let Some(end) = self.fin() {
             room = room.min(end.since(seq) as usize);
         }
         // The FIN takes a sequence number too and must be inside the window.
-        if payload.len() > room || (fin && payload.len() >= room && !self.rcv.fin_known) {
+        if payload.len() > room
+            || (fin && payload.len() >= room && !self.facts.has(Facts::FIN_KNOWN))
+        {
             self.ack.now = true;
             fin = false;
         }
@@ -289,7 +291,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         // In CLOSING and LAST-ACK both sides have finished, and if the peer has all that was sent,
         // that is no error for the application.
-        let all = !self.snd.una.before(self.tx.end());
+        let all = !self.snd.una.before(self.snd.end);
         let error = match self.state {
             State::Closing | State::LastAck if all => None,
             State::SynReceived if !self.is_opening_early() => Some(ConnectionError::Refused),
@@ -345,7 +347,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return Err(Discard::AckUnsent);
         }
         // RFC 5961 §5.2.
-        if ack.before(self.snd.una.minus(self.snd.max_wnd())) {
+        if ack.before(self.snd.una.minus(self.max_wnd())) {
             return Err(Discard::AckTooOld);
         }
         let window = self.take_window(segment, ack);
@@ -362,14 +364,14 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return WindowChange::None;
         }
         let scaled = !segment.header.flags.contains(Flags::SYN);
-        let shift = if scaled { self.snd.scale } else { 0 };
+        let shift = if scaled { self.shifts.snd } else { 0 };
         let wnd = u32::from(segment.header.window) << shift.min(14);
         let change = match (self.snd.wnd, wnd) {
             (old, new) if old == new => WindowChange::None,
             (0, _) => WindowChange::Opened,
             _ => WindowChange::Other,
         };
-        self.snd.set_window(wnd);
+        self.set_window(wnd);
         self.snd.wl1 = seq;
         change
     }
@@ -384,8 +386,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return;
         }
         self.probe = false;
-        if self.probing || change == WindowChange::Opened {
-            self.probing = false;
+        if self.facts.has(Facts::PROBING) || change == WindowChange::Opened {
+            self.facts.put(Facts::PROBING, false);
             self.backoff = 0;
             self.rtx.clear();
             if self.flight() > 0 {
@@ -425,13 +427,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
-        if !segment.push && len < self.rcv.mss {
+        if !segment.push && len < self.rcv_mss {
             self.ack.hurry(AFTER_TIMEOUT);
         }
         // A sender may change its segment size, and every second of them wants an acknowledgment.
-        self.rcv.mss = if segment.push { self.rcv.mss.max(len) } else { len };
+        self.rcv_mss = if segment.push { self.rcv_mss.max(len) } else { len };
         let offset = segment.seq.since(self.rcv.nxt);
-        let had_holes = self.rx.has_holes(self.rcv.nxt);
+        let had_holes = self.rx.has_holes();
         let advance =
             self.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
@@ -442,7 +444,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.ack.set_more(full || !segment.push);
         }
         self.touch_fin_wait_2(now);
-        let full = u32::from(self.rcv.mss);
+        let full = u32::from(self.rcv_mss);
         let threshold = threshold(full, self.params.ack_every, self.rx.capacity());
         let delay = Duration::from_millis(u64::from(self.params.delayed_ack_ms));
         self.ack.received(now, advance, threshold, delay);
@@ -458,18 +460,18 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// "Eighth, check the FIN bit", remembered if text before it is missing.
     fn step_8_fin(&mut self, now: Instant, segment: &Trimmed<'_>) {
-        if segment.fin && !self.rcv.fin_known && self.can_receive_fin() {
+        if segment.fin && !self.facts.has(Facts::FIN_KNOWN) && self.can_receive_fin() {
             let len = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             self.rcv.fin_at = segment.seq.plus(len);
-            self.rcv.fin_known = true;
+            self.facts.put(Facts::FIN_KNOWN, true);
             self.ack.now = true;
         }
-        if self.rcv.fin() != Some(self.rcv.nxt) || !self.can_receive_fin() {
+        if self.fin() != Some(self.rcv.nxt) || !self.can_receive_fin() {
             return;
         }
         self.rcv.nxt = self.rcv.nxt.plus(1);
         self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
-        self.ack.now = true;
+        self.ack.finished();
         match self.state {
             State::Established => self.transition(State::CloseWait),
             State::FinWait1 => self.transition(State::Closing),

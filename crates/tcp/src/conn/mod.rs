@@ -13,6 +13,7 @@ mod agreed;
 mod check;
 mod control;
 mod ecn;
+mod facts;
 mod input;
 mod output;
 mod pacing;
@@ -36,13 +37,14 @@ use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
 use crate::rtt::RttEstimator;
-use crate::send::buffer::{Piece, SendBuffer, Stored};
+use crate::send::buffer::{Piece, SendBuffer, Span, Stored};
 use crate::send::recovery::{LossRecovery, Phase, Recovery};
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
 use core::marker::PhantomData;
 use ecn::EcnState;
+use facts::Facts;
 use kinglet_time::{Duration, Instant};
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
@@ -72,27 +74,19 @@ struct Send {
     /// and what acknowledges less than that updates nothing.
     wl1: SeqNum,
     iss: SeqNum,
-    /// The largest window the peer has offered, before the shift.
-    max_field: u16,
-    /// Snd.Wind.Shift
-    scale: u8,
-    /// The peer's SYN has had the option, so ours has it too, whatever the shifts.
-    scales: bool,
+    /// After the last octet in the send queue, where a FIN stands.
+    end: SeqNum,
 }
 
-impl Send {
-    /// SND.WND is `wnd` from now on.
-    fn set_window(&mut self, wnd: u32) {
-        self.wnd = wnd;
-        // That of a SYN may be no multiple of the unit (RFC 7323 §2.2).
-        let units = wnd.div_ceil(1 << self.scale.min(14));
-        self.max_field = self.max_field.max(u16::try_from(units).unwrap_or(u16::MAX));
-    }
-
-    /// MAX.SND.WND of RFC 5961 §5.2
-    fn max_wnd(&self) -> u32 {
-        u32::from(self.max_field) << self.scale.min(14)
-    }
+/// What the windows in headers mean (RFC 7323 §2).
+#[derive(Clone, Copy, Debug)]
+struct Shifts {
+    /// The largest window the peer has offered, before the shift.
+    largest: u16,
+    /// Snd.Wind.Shift
+    snd: u8,
+    /// Rcv.Wind.Shift
+    rcv: u8,
 }
 
 /// Receive sequence variables.
@@ -102,22 +96,8 @@ struct Receive {
     /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
     adv: SeqNum,
     irs: SeqNum,
-    /// Last.ACK.sent of RFC 7323.
-    last_ack_sent: SeqNum,
-    /// Where the peer's FIN stands, if `fin_known`.
+    /// Where the peer's FIN stands, which may have come out of order, if it is known.
     fin_at: SeqNum,
-    fin_known: bool,
-    /// Largest payload seen: the peer's notion of a full segment.
-    mss: u16,
-    /// Rcv.Wind.Shift
-    scale: u8,
-}
-
-impl Receive {
-    /// Where the peer's FIN stands, which may have come out of order.
-    fn fin(&self) -> Option<SeqNum> {
-        self.fin_known.then_some(self.fin_at)
-    }
 }
 
 /// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
@@ -180,23 +160,16 @@ enum Rtx {
 /// further on. The compiler's own order has the octets last. What the endpoint calls with a
 /// segment, for one, or when time is up, is not inlined, so that it has the pointer at hand.
 #[repr(C)]
-pub(crate) struct Connection<C, R: LossRecovery, F> {
+pub(crate) struct Connection<C, R: LossRecovery, F: Features> {
     state: State,
     error: Option<ConnectionError>,
     /// Since SND.UNA last moved.
     soft_error: Option<SoftError>,
-    /// The application has closed its side: a FIN follows the last octet of the send ring.
-    fin_queued: bool,
+    facts: Facts,
     reader: Reader,
-    /// An RST is to be sent; only in CLOSED.
-    reset_pending: bool,
-    sack: bool,
     ecn: EcnState,
     /// The persist timer has expired.
     probe: bool,
-    /// What is in flight beyond a closed window was sent as a probe.
-    probing: bool,
-    keep_probe: bool,
     fast_open: FastOpen,
     keep_sent: u8,
     /// Doublings of the RTO.
@@ -212,15 +185,18 @@ pub(crate) struct Connection<C, R: LossRecovery, F> {
     mss: u16,
     /// Recent share of data segments that were sent again, in 1/65,536.
     resent: u16,
+    /// Largest payload received: the peer's notion of a full segment.
+    rcv_mss: u16,
+    shifts: Shifts,
+    tx: SendBuffer<F::Place>,
     paws: Option<Paws>,
     ack: AckState,
     snd: Send,
     rcv: Receive,
-    tx: SendBuffer,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
     recovery: Recovery<R>,
-    rx: ReceiveBuffer,
+    rx: ReceiveBuffer<F::Place>,
     cc: C,
     rtt: RttEstimator,
     /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
@@ -249,15 +225,11 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             state: State::SynSent,
             error: None,
             soft_error: None,
-            fin_queued: false,
+            facts: Facts::NONE,
             reader: Reader::Present,
-            reset_pending: false,
-            sack: false,
             ecn: EcnState::default(),
             cwr_point: iss,
             probe: false,
-            probing: false,
-            keep_probe: false,
             fast_open: match F::FAST_OPEN && params.has(Params::FAST_OPEN) {
                 true => FastOpen::Wanted,
                 false => FastOpen::Off,
@@ -268,29 +240,18 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             tries: 0,
             mss,
             resent: 0,
-            snd: Send {
-                una: iss,
-                nxt: iss,
-                wnd: 0,
-                wl1: zero,
-                iss,
-                max_field: 0,
-                scale: 0,
-                scales: false,
-            },
+            snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, end: iss.plus(1) },
             rcv: Receive {
                 nxt: zero,
                 adv: zero,
                 // So that nothing has been received before the peer's SYN tells more.
                 irs: zero.minus(1),
-                last_ack_sent: zero,
                 fin_at: zero,
-                fin_known: false,
-                mss: 0,
-                scale,
             },
-            tx: SendBuffer::new(iss.plus(1), setup.send),
-            rx: ReceiveBuffer::new(zero, setup.receive),
+            rcv_mss: 0,
+            shifts: Shifts { largest: 0, snd: 0, rcv: scale },
+            tx: SendBuffer::new(setup.send),
+            rx: ReceiveBuffer::new(setup.receive),
             rtt: RttEstimator::new(setup.rto),
             cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
             recovery: Recovery::opening(iss),
@@ -318,7 +279,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         conn.snd.nxt = from.iss.plus(1);
         conn.snd.una = conn.snd.nxt;
         conn.snd.wl1 = from.irs;
-        conn.snd.set_window(from.wnd);
+        conn.set_window(from.wnd);
         if let Some(rtt) = from.rtt {
             conn.take_sample(rtt);
         }
@@ -343,14 +304,12 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
         self.rcv.adv = self.rcv.nxt;
-        self.rcv.last_ack_sent = self.rcv.nxt;
-        self.rx.start_at(self.rcv.nxt);
-        self.snd.scales = agreed.scale.is_some();
+        self.facts.put(Facts::SCALES, agreed.scale.is_some());
         match agreed.scale {
-            Some(shift) => self.snd.scale = shift,
-            None => self.rcv.scale = 0,
+            Some(shift) => self.shifts.snd = shift,
+            None => self.shifts.rcv = 0,
         }
-        self.sack = agreed.sack;
+        self.facts.put(Facts::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
         self.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
@@ -385,7 +344,11 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.arm(now);
         }
         self.progress_at = Tick::at(now);
-        self.transition(if self.fin_queued { State::FinWait1 } else { State::Established });
+        self.transition(if self.facts.has(Facts::FIN_QUEUED) {
+            State::FinWait1
+        } else {
+            State::Established
+        });
         self.touch_keepalive(now);
     }
 
@@ -429,7 +392,27 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Whether no more segments will be exchanged in this connection's slot.
     pub(crate) fn is_finished(&self) -> bool {
-        matches!(self.state, State::Closed | State::TimeWait) && !self.reset_pending
+        matches!(self.state, State::Closed | State::TimeWait)
+            && !self.facts.has(Facts::RESET_PENDING)
+    }
+
+    /// SND.WND is `wnd` from now on.
+    fn set_window(&mut self, wnd: u32) {
+        self.snd.wnd = wnd;
+        // That of a SYN may be no multiple of the unit (RFC 7323 §2.2).
+        let units = wnd.div_ceil(1 << self.shifts.snd.min(14));
+        let units = u16::try_from(units).unwrap_or(u16::MAX);
+        self.shifts.largest = self.shifts.largest.max(units);
+    }
+
+    /// MAX.SND.WND of RFC 5961 §5.2
+    fn max_wnd(&self) -> u32 {
+        u32::from(self.shifts.largest) << self.shifts.snd.min(14)
+    }
+
+    /// Where the peer's FIN stands, if it is known.
+    fn fin(&self) -> Option<SeqNum> {
+        self.facts.has(Facts::FIN_KNOWN).then_some(self.rcv.fin_at)
     }
 
     fn flight(&self) -> u32 {
@@ -438,12 +421,12 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Octets not sent yet, the FIN not counted.
     fn unsent(&self) -> u32 {
-        self.tx.end().since(self.snd.nxt)
+        self.snd.end.since(self.snd.nxt)
     }
 
     /// A FIN is queued and has never been sent.
     fn fin_unsent(&self) -> bool {
-        self.fin_queued && self.snd.nxt.at_or_before(self.tx.end())
+        self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.at_or_before(self.snd.end)
     }
 
     /// Octets in the network.
@@ -470,7 +453,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Whether the peer's SACK says what is lost; else duplicate acknowledgments do.
     fn heeds_sack(&self) -> bool {
-        Recovery::<R>::SELECTIVE && self.sack
+        Recovery::<R>::SELECTIVE && self.facts.has(Facts::SACK)
     }
 
     fn take_sample(&mut self, rtt: Duration) {
@@ -508,16 +491,34 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn stop(&mut self) {
         self.rtx.clear();
         self.keep.clear();
-        self.ack = AckState::NONE;
+        self.ack.stop();
         self.recovery.pending = false;
     }
 
     pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {
-        self.tx.push(ring, data)
+        let count = self.tx.push(ring, data);
+        self.extend(count);
+        count
     }
 
     pub(crate) fn push_piece(&mut self, pieces: &mut [Piece], data: &'static [u8]) -> usize {
-        self.tx.push_piece(pieces, data)
+        let count = SendBuffer::<F::Place>::push_piece(pieces, self.queue(), data);
+        self.extend(count);
+        count
+    }
+
+    /// The application has written so many octets.
+    fn extend(&mut self, count: usize) {
+        self.snd.end = self.snd.end.plus(u32::try_from(count).unwrap_or(0));
+    }
+
+    /// What is in the send queue: from SND.UNA on, but without SYN and FIN.
+    fn queue(&self) -> Span {
+        let Send { una, iss, end, .. } = self.snd;
+        // A connection that has got further may be there again after 4 GiB.
+        let opening = matches!(self.state, State::SynSent | State::SynReceived | State::Closed);
+        let start = if una == iss && opening { una.plus(1) } else { una.earlier(end) };
+        Span { start, end }
     }
 
     pub(crate) fn send_room(&self) -> usize {
@@ -525,7 +526,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     pub(crate) fn can_write(&self) -> bool {
-        !self.fin_queued
+        !self.facts.has(Facts::FIN_QUEUED)
             && matches!(
                 self.state,
                 State::SynSent | State::SynReceived | State::Established | State::CloseWait
@@ -533,7 +534,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     pub(crate) fn fin_queued(&self) -> bool {
-        self.fin_queued
+        self.facts.has(Facts::FIN_QUEUED)
     }
 
     pub(crate) fn readable(&self) -> usize {
@@ -564,7 +565,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         len: usize,
         take: impl FnMut(&[u8]),
     ) -> Option<()> {
-        self.tx.read(stored, seq, len, take)
+        self.tx.read(stored, self.queue(), seq, len, take)
     }
 
     /// The application closes its side (RFC 9293 §3.10.4).
@@ -575,14 +576,14 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             State::CloseWait => self.transition(State::LastAck),
             _ => {}
         }
-        self.fin_queued = true;
+        self.facts.put(Facts::FIN_QUEUED, true);
     }
 
     /// The application aborts (RFC 9293 §3.10.5).
     pub(crate) fn abort(&mut self, error: ConnectionError) {
         let synchronised = !matches!(self.state, State::Closed | State::SynSent | State::TimeWait);
         self.finish(Some(error));
-        self.reset_pending = synchronised;
+        self.facts.put(Facts::RESET_PENDING, synchronised);
     }
 
     /// A destination-unreachable message about this connection: hard, whatever its code, while it
@@ -630,7 +631,12 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Whether something received is not acknowledged yet.
     pub(crate) fn owes_ack(&self) -> bool {
-        self.rcv.last_ack_sent != self.rcv.nxt
+        self.ack.unacked() > 0
+    }
+
+    /// Last.ACK.sent of RFC 7323 §4.3.
+    fn last_ack_sent(&self) -> SeqNum {
+        self.rcv.nxt.minus(self.ack.unacked())
     }
 
     //= rfc9293#MUST-48 rfc9293#SHLD-21 rfc9293#SHLD-22
@@ -652,7 +658,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// After the last octet of text that is in order: RCV.NXT, but before the FIN.
     fn received(&self) -> SeqNum {
-        self.rcv.fin().map_or(self.rcv.nxt, |fin| fin.earlier(self.rcv.nxt))
+        self.fin().map_or(self.rcv.nxt, |fin| fin.earlier(self.rcv.nxt))
     }
 
     /// RCV.WND as a header would say it.
@@ -660,8 +666,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let wnd = self.rcv.adv.since(self.rcv.nxt);
         // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
         // retract the edge.
-        let slack = (1_u32 << self.rcv.scale.min(14)).saturating_sub(1);
-        u16::try_from(wnd.saturating_add(slack) >> self.rcv.scale.min(14)).unwrap_or(u16::MAX)
+        let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
+        u16::try_from(wnd.saturating_add(slack) >> self.shifts.rcv.min(14)).unwrap_or(u16::MAX)
     }
 
     /// `epoch` gives the instants kept here their upper halves.
@@ -681,11 +687,11 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             rcv_wnd: self.rcv.adv.since(self.rcv.nxt),
             mss: u32::from(self.mss),
             mss_limit: self.params.own_mss,
-            rcv_mss: self.rcv.mss,
+            rcv_mss: self.rcv_mss,
             timestamps: self.paws.is_some(),
-            sack: self.sack,
-            snd_scale: self.snd.scale,
-            rcv_scale: self.rcv.scale,
+            sack: self.facts.has(Facts::SACK),
+            snd_scale: self.shifts.snd,
+            rcv_scale: self.shifts.rcv,
             backoff: self.backoff,
             retransmits: self.tries,
             keepalive_probes: self.keep_sent,
@@ -696,13 +702,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             bytes_lost: self.recovery.flight.lost(),
             bytes_resent: self.recovery.flight.resent(),
             repair: self.repair(),
-            bytes_queued: self.tx.end().since(self.tx.start()),
+            bytes_queued: self.queue().len(),
             bytes_unsent: self.unsent(),
             bytes_readable: self.rx.readable(),
             receive_buffer: self.rx.capacity(),
             last_sent: self.last_sent.near(epoch),
             last_progress: self.progress_at.near(epoch),
-            bytes_acked: distance(self.snd.iss, self.tx.start()),
+            bytes_acked: distance(self.snd.iss, self.queue().start),
             bytes_received: distance(self.rcv.irs, self.received()),
             counters: self.counters,
         }

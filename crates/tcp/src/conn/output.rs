@@ -1,5 +1,6 @@
 //! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
+use super::facts::Facts;
 use super::pacing::PIECE;
 use super::{Connection, FastOpen, Params, Phase, Rtx, State};
 use crate::congestion::Controller;
@@ -60,7 +61,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             _ => self.poll_synchronised(now, header),
         };
         let carries = !header.flags.intersects(Flags::SYN | Flags::RST);
-        if emission.is_some() && self.sack && carries && self.rx.has_blocks() {
+        if emission.is_some() && self.facts.has(Facts::SACK) && carries && self.rx.has_blocks() {
             header.options.sack = self.rx.sack_blocks(map, self.received());
         }
         if emission.is_some() && carries {
@@ -70,7 +71,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn poll_reset(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        if !core::mem::take(&mut self.reset_pending) {
+        if !self.facts.take(Facts::RESET_PENDING) {
             return None;
         }
         header.seq = self.snd.nxt.value();
@@ -106,7 +107,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let options = u32::try_from(header.options.len()).unwrap_or(0);
         let room = u32::from(self.params.own_mss.min(peer_mss)).saturating_sub(options);
         let start = self.snd.iss.plus(1);
-        let len = self.tx.end().since(start).min(room);
+        let len = self.snd.end.since(start).min(room);
         self.snd.nxt = self.snd.nxt.later(start.plus(len));
         syn.len = u16::try_from(len).unwrap_or(0);
     }
@@ -129,7 +130,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         self.arm(now);
         let (timestamps, sack, scale) = if answering {
-            (self.paws.is_some(), self.sack, self.snd.scales)
+            (self.paws.is_some(), self.facts.has(Facts::SACK), self.facts.has(Facts::SCALES))
         } else {
             // Scaling is offered always, so that the peer may even if this side needs no shift.
             (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
@@ -147,7 +148,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         header.window = u16::try_from(window).unwrap_or(u16::MAX);
         let options = &mut header.options;
         options.mss = Some(self.params.own_mss);
-        options.window_scale = scale.then_some(self.rcv.scale);
+        options.window_scale = scale.then_some(self.shifts.rcv);
         options.sack_permitted = sack;
         options.timestamps = timestamps.then(|| Timestamps {
             val: timestamp(self.ts_offset, now),
@@ -168,7 +169,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if self.ack.now || self.window_update_due() {
             return Some(self.emit_ack(now, self.snd.nxt, header));
         }
-        if core::mem::take(&mut self.keep_probe) {
+        if self.facts.take(Facts::KEEP_PROBE) {
             self.counters.probes = self.counters.probes.wrapping_add(1);
             return Some(self.emit_ack(now, self.snd.nxt.minus(1), header));
         }
@@ -199,7 +200,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Payload that fits beside the options; `self.mss` has the timestamps subtracted already.
     fn segment_room(&self) -> u32 {
-        if !self.sack || !self.rx.has_blocks() {
+        if !self.facts.has(Facts::SACK) || !self.rx.has_blocks() {
             return u32::from(self.mss).max(1);
         }
         let timestamps = self.paws.map(|_| Timestamps::default());
@@ -301,7 +302,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             // The probe takes one sequence number beyond the window and counts as sent.
             len = unsent.min(1);
             fin = unsent == 0;
-            self.probing = true;
+            self.facts.put(Facts::PROBING, true);
             self.counters.probes = self.counters.probes.wrapping_add(1);
             return Some(Stretch { seq: self.snd.nxt, len, fin, again: false });
         } else if len == 0 && !fin {
@@ -310,7 +311,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         // A loss probe goes whatever Nagle says, or it would be old data (RFC 8985 §7.3).
         let due = self.recovery.probe() == Probe::Due;
         let prompt = idle || due || !self.params.has(Params::NAGLE);
-        let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
+        let most = len == unsent || len >= self.max_wnd().div_ceil(2);
         let may_send = len >= room.min(u32::from(self.mss))
             || fin
             || (most && prompt)
@@ -323,7 +324,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
     fn again(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
-        let data_end = self.tx.end();
+        let data_end = self.snd.end;
         let window_end = self.snd.una.plus(self.snd.wnd);
         let mut limit = end;
         if end == self.snd.nxt {
@@ -334,9 +335,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             len = len.min(1);
         }
         let reaches_end = seq.plus(len) == data_end;
-        let fin_sent = self.fin_queued && self.snd.nxt.after(data_end);
+        let fin_sent = self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.after(data_end);
         let fin = reaches_end
-            && self.fin_queued
+            && self.facts.has(Facts::FIN_QUEUED)
             && if fin_sent { end.after(data_end) } else { window_end.after(data_end) };
         Stretch { seq, len, fin, again: true }
     }
@@ -358,12 +359,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             }
         }
         if self.recovery.phase == Phase::Fast {
-            if let Some(prr) = self.recovery.prr_mut() {
-                prr.on_sent(len);
-            }
+            self.recovery.note_out(len);
         } else if self.recovery.dup_acks > 0 || self.recovery.flight.sacked() > 0 {
-            let fresh = end.since(self.snd.nxt);
-            self.recovery.limited = self.recovery.limited.saturating_add(fresh);
+            self.recovery.note_out(end.since(self.snd.nxt));
         }
         self.snd.nxt = self.snd.nxt.later(end);
         self.pace(now, len);
@@ -377,11 +375,11 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if fin {
             flags |= Flags::FIN;
         }
-        if len > 0 && seq.plus(len) == self.tx.end() {
+        if len > 0 && seq.plus(len) == self.snd.end {
             flags |= Flags::PSH;
         }
         let mut ecn = Ecn::NotEct;
-        if !again && len > 0 && !self.probing {
+        if !again && len > 0 && !self.facts.has(Facts::PROBING) {
             let reduced;
             (ecn, reduced) = self.capable();
             flags |= reduced;
@@ -409,14 +407,14 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     //= rfc9293#SHLD-12
     fn emit_ack(&mut self, now: Instant, seq: SeqNum, header: &mut Header) -> Emission {
         self.fill_header(now, seq, Flags::ACK, header);
-        Emission { more: self.keep_probe, ..Emission::BARE }
+        Emission { more: self.facts.has(Facts::KEEP_PROBE), ..Emission::BARE }
     }
 
     /// Whether a segment may follow the one with text that was just formed: else nothing need be
     /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
     fn may_follow(&mut self, now: Instant) -> bool {
         let paced = self.is_paced(now);
-        self.keep_probe || (self.has_text_to_send() && !paced)
+        self.facts.has(Facts::KEEP_PROBE) || (self.has_text_to_send() && !paced)
     }
 
     /// Acknowledges everything and advertises the window.
@@ -425,11 +423,10 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         header.options.timestamps = self.timestamps(now);
         self.advance_edge();
         self.ack.sent();
-        let room = self.rcv.adv.since(self.rcv.nxt) >= u32::from(self.rcv.mss);
-        if room && self.can_receive_fin() && !self.rcv.fin_known {
+        let room = self.rcv.adv.since(self.rcv.nxt) >= u32::from(self.rcv_mss);
+        if room && self.can_receive_fin() && !self.facts.has(Facts::FIN_KNOWN) {
             self.ack.await_more(now, self.rtt.rto(0));
         }
-        self.rcv.last_ack_sent = self.rcv.nxt;
         self.note_sent(now);
         header.seq = seq.value();
         header.ack = self.rcv.nxt.value();
@@ -455,8 +452,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     #[inline(never)]
     pub(super) fn receive_limit(&self) -> SeqNum {
         // See `window_field` for the slack.
-        let slack = (1_u32 << self.rcv.scale.min(14)).saturating_sub(1);
-        let largest = u32::from(u16::MAX) << self.rcv.scale.min(14);
+        let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
+        let largest = u32::from(u16::MAX) << self.shifts.rcv.min(14);
         self.rcv.nxt.plus(self.rx.free().saturating_sub(slack).min(largest.saturating_sub(slack)))
     }
 

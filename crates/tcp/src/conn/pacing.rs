@@ -61,8 +61,8 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             && len > 0
         {
             // What the peer takes and what there is bound the rate as much as cwnd does.
-            let queued = self.tx.end().since(self.tx.start());
-            let window = self.window().min(self.snd.max_wnd()).min(queued);
+            let queued = self.queue().len();
+            let window = self.window().min(self.max_wnd()).min(queued);
             let smoothed = self.rtt.srtt();
             let least_us = match self.recovery.rack().map_or(0, |rack| rack.min_rtt_us) {
                 // Only the handshake has been answered, or nobody keeps it.

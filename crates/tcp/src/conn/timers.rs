@@ -1,5 +1,6 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
+use super::facts::Facts;
 use super::{Connection, Params, Phase, Reader, Rtx, State};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
@@ -71,7 +72,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         self.rtx_kind = Rtx::Timeout;
         if let Some(rack) = self.recovery.rack()
-            && self.sack
+            && self.facts.has(Facts::SACK)
             && self.sampled
             && rack.probe == Probe::None
             && match self.recovery.phase {
@@ -152,7 +153,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.tries = self.tries.saturating_add(1);
         if self.snd.wnd == 0 {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
-            self.probing = true;
+            self.facts.put(Facts::PROBING, true);
             self.recovery.pending = true;
             self.lose_first();
         } else {
@@ -207,7 +208,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return self.abort(ConnectionError::TimedOut);
         }
         self.keep_sent = self.keep_sent.saturating_add(1);
-        self.keep_probe = true;
+        self.facts.put(Facts::KEEP_PROBE, true);
         let interval = Duration::from_secs(u64::from(self.params.keep_interval_s));
         self.keep.set(now, interval);
     }
@@ -219,7 +220,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             return;
         }
         self.keep_sent = 0;
-        self.keep_probe = false;
+        self.facts.put(Facts::KEEP_PROBE, false);
         let over = matches!(self.state, State::Closed | State::TimeWait);
         if self.params.keep_idle_s > 0 && !over {
             self.keep.set(now, Duration::from_secs(u64::from(self.params.keep_idle_s)));

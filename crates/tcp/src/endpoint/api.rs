@@ -1,7 +1,7 @@
 //! What an application calls.
 
 use super::ready::Told;
-use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot};
+use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot, Taken};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::{Connection, State};
 use crate::error::{
@@ -10,7 +10,7 @@ use crate::error::{
 use crate::info::Info;
 use crate::send::buffer::Piece;
 use core::num::NonZeroU16;
-use kinglet_mem::{Array, Empty, Held};
+use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 
 impl Handle {
@@ -47,11 +47,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             record.take_if(|r| r.local_port() == port);
         }
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {
-            if entry.local_port == port && !entry.accepted {
+            if entry.local_port == port && !entry.told.is_accepted() {
                 entry.conn.abort(ConnectionError::Aborted);
-                entry.accepted = true;
-                entry.closed = true;
-                entry.ready = true;
+                entry.told.wake();
                 entry.told = Told::ALL;
             }
         }
@@ -63,14 +61,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let newest = self.order;
         let waiting = self.slots.as_mut_slice().iter_mut().enumerate().filter_map(|(i, slot)| {
             let entry = slot.entry.as_mut()?;
-            (!entry.accepted && entry.local_port == port).then_some((i, slot.generation, entry))
+            (!entry.told.is_accepted() && entry.local_port == port).then_some((i, entry))
         });
         // Ages, not numbers, are compared: the counter wraps.
-        let (index, generation, entry) =
-            waiting.max_by_key(|(_, _, entry)| newest.wrapping_sub(entry.order))?;
-        entry.accepted = true;
-        entry.told = Told::NOTHING;
-        Some(Handle { index: u16::try_from(index).ok()?, generation })
+        let (index, entry) = waiting.max_by_key(|(_, entry)| newest.wrapping_sub(entry.order))?;
+        entry.told.accept();
+        Some(Handle { index: u16::try_from(index).ok()?, order: entry.order })
     }
 
     /// Opens a connection to `port` of `peer` from an ephemeral port.
@@ -119,7 +115,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let iss = self.initial_sequence(now, &peer, local, port);
         let offset = self.timestamp_offset(&peer, local, port);
         let conn = Connection::connect(now, &self.setup(&config), iss, offset);
-        self.install((peer, local, port), conn, true).ok_or(ConnectError::NoSlot)
+        self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
     /// Puts a connection into a slot: an empty one, else one that its application has left.
@@ -127,37 +123,40 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
         conn: Connection<S::Congestion, S::Segments, S::Features>,
-        accepted: bool,
+        mut told: Told,
     ) -> Option<Handle> {
+        told.wake();
+        let order = self.next_order();
         let slots = self.slots.as_mut_slice();
         let index = slots
             .iter()
             .position(|s| s.entry.is_none())
             .or_else(|| slots.iter().position(Slot::is_available))?;
         let slot = slots.get_mut(index)?;
-        slot.generation = slot.generation.wrapping_add(1);
         slot.map.as_mut_slice().fill(0);
         slot.pieces.as_mut_slice().fill(Piece::EMPTY);
         self.due.set(None);
-        self.order = self.order.wrapping_add(1);
-        slot.entry = Some(Held::This(Entry {
+        slot.entry = Some(Entry {
+            taken: Taken::Yes,
             peer,
             local_port,
             remote_port,
-            accepted,
-            closed: false,
-            ready: true,
-            told: Told::NOTHING,
-            order: self.order,
+            told,
+            order,
             challenges: Challenges::NONE,
             conn,
-        }));
-        Some(Handle { index: u16::try_from(index).ok()?, generation: slot.generation })
+        });
+        Some(Handle { index: u16::try_from(index).ok()?, order })
+    }
+
+    fn next_order(&mut self) -> u16 {
+        self.order = self.order.wrapping_add(1);
+        self.order
     }
 
     pub(super) fn slot(&self, handle: Handle) -> Option<&Slot<K, S>> {
         let slot = self.slots.as_slice().get(handle.index())?;
-        (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
+        slot.is_named(handle).then_some(slot)
     }
 
     /// The slot of a connection that something is to be done to.
@@ -170,11 +169,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The same if no timer is touched.
     fn quiet_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
-        (slot.generation == handle.generation && slot.entry.is_some()).then_some(slot)
+        slot.is_named(handle).then_some(slot)
     }
 
     pub(super) fn entry(&self, handle: Handle) -> Option<&EntryOf<K, S>> {
-        self.slot(handle)?.entry.as_deref()
+        self.slot(handle)?.entry.as_ref()
     }
 
     /// The slot of a connection that can still be written to; what is written leaves when polled.
@@ -187,7 +186,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !entry.conn.can_write() {
             return Err(SendError::Closed);
         }
-        entry.ready = true;
+        entry.told.wake();
         entry.told.written();
         Ok(slot)
     }
@@ -239,7 +238,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = self.quiet_mut(handle).ok_or(RecvError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;
         let count = entry.conn.read(slot.receive.as_slice(), out);
-        entry.ready |= count > 0 && entry.conn.window_update_due();
+        if count > 0 && entry.conn.window_update_due() {
+            entry.told.wake();
+        }
         entry.told.read();
         Self::received(entry, count, out.is_empty())
     }
@@ -286,8 +287,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !entry.conn.fin_queued() {
             entry.conn.close();
         }
-        entry.closed = true;
-        entry.ready = true;
+        entry.told.close();
+        entry.told.wake();
         Ok(())
     }
 
@@ -296,13 +297,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// # Errors
     /// [`InvalidHandle`].
     pub fn abort(&mut self, handle: Handle) -> Result<(), InvalidHandle> {
+        let order = self.next_order();
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
         entry.conn.abort(ConnectionError::Aborted);
-        entry.closed = true;
-        entry.ready = true;
+        entry.told.wake();
         entry.told = Told::ALL;
-        slot.generation = slot.generation.wrapping_add(1);
+        entry.order = order;
         Ok(())
     }
 
@@ -341,7 +342,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             && let Some(entry) = &mut slot.entry
         {
             entry.conn.lost_on_link(segment.seq, u32::from(segment.len));
-            entry.ready = true;
+            entry.told.wake();
         }
     }
 
@@ -358,14 +359,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.packet_too_big(crate::SeqNum::new(seq), mtu);
-            entry.ready = true;
+            entry.told.wake();
         }
     }
 
     fn find_entry(&mut self, peer: &K, local: u16, remote: u16) -> Option<&mut EntryOf<K, S>> {
         self.due.set(None);
         let mut slots = self.slots.as_mut_slice().iter_mut();
-        slots.find(|s| s.matches(peer, local, remote))?.entry.as_deref_mut()
+        slots.find(|s| s.matches(peer, local, remote))?.entry.as_mut()
     }
 
     /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be
@@ -374,7 +375,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn notify_unreachable(&mut self, peer: &K, local_port: u16, remote_port: u16, seq: u32) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.unreachable(crate::SeqNum::new(seq));
-            entry.ready = true;
+            entry.told.wake();
         }
     }
 }

@@ -13,7 +13,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn touched(&mut self, handle: Handle) -> Result<&mut EntryOf<K, S>, InvalidHandle> {
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
-        entry.ready = true;
+        entry.told.wake();
         Ok(entry)
     }
 
@@ -112,7 +112,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// peers have begun. A connection keeps its place for as long as its handle is valid.
     pub fn expected_by_each(&self) -> impl Iterator<Item = Option<Expected>> {
         let connections = self.slots.as_slice().iter();
-        let connections = connections.map(|slot| slot.entry.as_deref()?.conn.expected(self.epoch));
+        let connections = connections.map(|slot| slot.entry.as_ref()?.conn.expected(self.epoch));
         let half_open = self.half_open.as_slice().iter();
         let listeners = self.listeners.as_slice();
         connections.chain(half_open.map(|h| h.as_ref()?.expected(listeners, self.epoch)))
@@ -149,7 +149,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.keep_time(now);
         let entry = self.touched(handle)?;
         entry.conn.release(now, linger);
-        entry.closed = true;
         entry.told = Told::ALL;
         Ok(())
     }

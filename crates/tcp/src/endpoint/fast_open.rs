@@ -6,6 +6,7 @@
 //! much strangers with cookies can keep busy is bounded by [`crate::ListenConfig`].
 
 use super::isn::Purpose;
+use super::ready::Told;
 use super::{Endpoint, Entry, HalfOpen, Listener, Peer, Sizes, Slot};
 use crate::conn::{Connection, DEFAULT_PEER_MSS, Established, FastOpen, State};
 use crate::features::Features;
@@ -132,7 +133,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let from = Established { early: true, rtt: None, ..record.established(now, segment) };
         let conn = Connection::accept(now, &listener.setup, &from);
-        let handle = self.install(record.name(), conn, false);
+        let handle = self.install(record.name(), conn, Told::NOTHING);
         let slot = handle.and_then(|h| self.slots.as_mut_slice().get_mut(h.index()));
         let Some((entry, mut buffers)) = slot.and_then(Slot::parts) else { return false };
         entry.conn.take_syn_text(now, segment, &mut buffers);
@@ -155,7 +156,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         before: FastOpen,
         segment: &Segment<'_>,
     ) {
-        let entry = self.slots.as_slice().get(index).and_then(|slot| slot.entry.as_deref());
+        let entry = self.slots.as_slice().get(index).and_then(|slot| slot.entry.as_ref());
         let Some(Entry { peer, remote_port, conn, .. }) = entry else { return };
         match (before, conn.state()) {
             (FastOpen::Accepted, State::Closed) => self.resets.add(now),

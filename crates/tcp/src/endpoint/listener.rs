@@ -1,6 +1,7 @@
 //! Listeners and half-open connections: small records, and no buffers until the handshake is done
 //! (RFC 9293 §3.10.7.2 and the SYN-RECEIVED part of §3.10.7.4 after a passive open).
 
+use super::ready::Told;
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
@@ -265,8 +266,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Whether as many connections of this listener as it may have wait to be accepted.
     fn is_full(&self, listener: &Listener) -> bool {
         let entries = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
-        let waiting =
-            entries.filter(|e| !e.accepted && e.local_port == listener.port.get()).count();
+        let waiting = entries
+            .filter(|e| !e.told.is_accepted() && e.local_port == listener.port.get())
+            .count();
         waiting >= usize::from(listener.backlog)
     }
 
@@ -432,7 +434,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::BacklogFull);
         }
         let conn = Connection::accept(now, &listener.setup, &record.established(now, segment));
-        let handle = self.install(name, conn, false).ok_or(Discard::BacklogFull)?;
+        let handle = self.install(name, conn, Told::NOTHING).ok_or(Discard::BacklogFull)?;
         self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);
         self.for_connection(now, handle.index(), ecn, segment)

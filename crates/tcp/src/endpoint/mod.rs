@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::congestion::Controller;
 use crate::conn::{Buffers, Connection, FastOpen, State};
 use crate::error::Discard;
-use crate::features::Features;
+use crate::features::{Features, Place};
 use crate::send::buffer::{Piece, Stored};
 use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
@@ -34,7 +34,7 @@ use core::cell::Cell;
 use core::hash::Hasher;
 use core::ops::Deref;
 use fast_open::Resets;
-use kinglet_mem::{Array, Empty, Held};
+use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
@@ -114,7 +114,8 @@ pub trait Sizes: Sized {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
     index: u16,
-    generation: u16,
+    /// [`Entry::order`]
+    order: u16,
 }
 
 /// Names octets in the send ring of a connection.
@@ -129,11 +130,8 @@ pub struct PayloadRef {
 }
 
 impl PayloadRef {
-    const NONE: PayloadRef = PayloadRef {
-        handle: Handle { index: u16::MAX, generation: 0 },
-        seq: SeqNum::new(0),
-        len: 0,
-    };
+    const NONE: PayloadRef =
+        PayloadRef { handle: Handle { index: u16::MAX, order: 0 }, seq: SeqNum::new(0), len: 0 };
 }
 
 /// A TCP header as octets, 20 to 60 of them, checksum included.
@@ -166,24 +164,26 @@ pub struct Packet<K> {
     pub payload: PayloadRef,
 }
 
+/// The mark of an entry that is there. No field has more values that it cannot have, so that the
+/// compiler marks with 0 in its place that there is none, and a table of those is all zero.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Taken {
+    Yes = 1,
+}
+
 /// A connection with its names and what the application has done about it.
 #[repr(C)] // See `Connection`.
-struct Entry<K, C, R: LossRecovery, F> {
-    /// The application has the handle.
-    accepted: bool,
-    /// The application has called `close` or `abort`.
-    closed: bool,
-    /// Something has happened since `poll_packet` last found nothing to send.
-    ready: bool,
-    /// What [`Endpoint::poll_ready`] has told of it.
+struct Entry<K, C, R: LossRecovery, F: Features> {
+    taken: Taken,
     told: Told,
-    challenges: Challenges,
     local_port: u16,
     remote_port: u16,
-    /// Order of completion, for `accept`.
+    /// Order of completion, for `accept`; and what tells it from those before in its slot.
     order: u16,
     conn: Connection<C, R, F>,
     peer: K,
+    challenges: Challenges,
 }
 
 /// The entry that a memory plan makes.
@@ -192,8 +192,7 @@ type EntryOf<K, S> =
 
 /// Room for a connection and its buffers.
 pub struct Slot<K: Peer, S: Sizes> {
-    entry: Option<Held<EntryOf<K, S>>>,
-    generation: u16,
+    entry: Option<EntryOf<K, S>>,
     send: S::SendBuffer,
     pieces: S::Pieces,
     receive: S::ReceiveBuffer,
@@ -203,7 +202,6 @@ pub struct Slot<K: Peer, S: Sizes> {
 impl<K: Peer, S: Sizes> Empty for Slot<K, S> {
     const EMPTY: Self = Slot {
         entry: None,
-        generation: 0,
         send: S::SendBuffer::EMPTY,
         pieces: S::Pieces::EMPTY,
         receive: S::ReceiveBuffer::EMPTY,
@@ -220,7 +218,7 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
 
     /// Free, or left behind by an application that has closed a connection which is over.
     fn is_available(&self) -> bool {
-        self.entry.as_ref().is_none_or(|e| e.closed && e.conn.is_finished())
+        self.entry.as_ref().is_none_or(|e| e.told.is_closed() && e.conn.is_finished())
     }
 
     /// The connection, and what it needs to take a segment.
@@ -231,6 +229,10 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
             pieces: self.pieces.as_mut_slice(),
         };
         Some((self.entry.as_mut()?, buffers))
+    }
+
+    fn is_named(&self, handle: Handle) -> bool {
+        self.entry.as_ref().is_some_and(|e| e.order == handle.order)
     }
 
     fn matches(&self, peer: &K, local_port: u16, remote_port: u16) -> bool {
@@ -253,7 +255,7 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     server_turn: u8,
     /// Where `poll_packet` goes on: connections take turns.
     turn: u16,
-    /// Counts connections in the order in which they were established.
+    /// Counts connections in the order in which they were established, and names that are given up.
     order: u16,
     /// Counts ephemeral ports (RFC 6056 §3.3.3).
     port_counter: u16,
@@ -279,6 +281,10 @@ pub struct Endpoint<K: Peer, S: Sizes> {
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// An endpoint without connections or listeners.
     pub const fn new(config: Config) -> Self {
+        const {
+            let largest = <S::Features as Features>::Place::MAX;
+            assert!(S::SendBuffer::LEN <= largest && S::ReceiveBuffer::LEN <= largest);
+        }
         Endpoint {
             config,
             slots: <S::Connections<K> as Array<Slot<K, S>>>::EMPTY,
@@ -367,7 +373,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> Result<(), Discard> {
         let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
         let (entry, mut buffers) = slot.parts().ok_or(Discard::NoConnection)?;
-        entry.ready = true;
+        entry.told.wake();
         let before = entry.conn.state();
         let fast_open = entry.conn.fast_open();
         let result = entry.conn.handle_segment(now, ecn, segment, &mut buffers);
@@ -399,7 +405,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         {
             self.stats.established = self.stats.established.wrapping_add(1);
         }
-        if !entry.accepted && entry.conn.is_finished() && entry.conn.error().is_some() {
+        if !entry.told.is_accepted() && entry.conn.is_finished() && entry.conn.error().is_some() {
             slot.entry = None;
         } else if state == State::TimeWait && before != State::TimeWait {
             let record = TimeWait::new(
@@ -464,8 +470,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             let Some(entry) = &mut slot.entry else { continue };
             if entry.conn.next_timer().is_due(now) {
                 entry.conn.handle_deadline(now);
-                entry.ready = true;
-                if !entry.accepted && entry.conn.is_finished() {
+                entry.told.wake();
+                if !entry.told.is_accepted() && entry.conn.is_finished() {
                     slot.entry = None;
                 }
             }

@@ -56,9 +56,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     fn poll_slot(&mut self, now: Instant, index: usize) -> Option<Packet<K>> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
-        let Entry { peer, local_port, remote_port, ready, conn, .. } =
-            &mut **slot.entry.as_mut()?;
-        if !*ready {
+        let Entry { peer, local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
+        if !told.is_awake() {
             return None;
         }
         self.due.set(None);
@@ -73,7 +72,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
             conn.offer_fast_open(&mut header, syn, offer);
         }
-        *ready = emission.is_some_and(|emission| emission.more);
+        if !emission.is_some_and(|emission| emission.more) {
+            told.rest();
+        }
         if Self::REMEMBERS {
             let (lost, failed) = (conn.take_fast_open_loss(), conn.has_fast_open_failed());
             if lost {
@@ -99,7 +100,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if emission.len > 0 {
             slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
         }
-        let handle = Handle { index: u16::try_from(index).ok()?, generation: slot.generation };
+        let handle =
+            Handle { index: u16::try_from(index).ok()?, order: slot.entry.as_ref()?.order };
         let payload = PayloadRef { handle, seq, len: emission.len };
         let marks = (emission.ecn, slot.entry.as_ref()?.conn.diffserv());
         Some(self.finish(peer, header, payload, marks, sum.sum()))

@@ -24,7 +24,8 @@ pub enum Ready {
     Connection(Handle, Readiness),
 }
 
-/// What an application has been told of a connection and has not made use of yet, a bit each.
+/// What an application has been told of a connection and has not made use of yet, and what it has
+/// done about the connection itself; and whether that is to be polled. A bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told(u8);
 
@@ -33,6 +34,12 @@ impl Told {
     const READABLE: Told = Told(2);
     const WRITABLE: Told = Told(4);
     const CLOSED: Told = Told(8);
+    /// The application has called `close` or one that ends more.
+    const LEFT: Told = Told(16);
+    /// Something has happened since `poll_packet` last found nothing to send.
+    const AWAKE: Told = Told(64);
+    /// The application has the handle, and has been told nothing else.
+    pub(super) const ACCEPTED: Told = Told(32);
     /// Of a connection that its application has given up it is told no more.
     pub(super) const ALL: Told = Told(u8::MAX);
     pub(super) const NOTHING: Told = Told(0);
@@ -53,6 +60,40 @@ impl Told {
         self.0 & other.0 != 0
     }
 
+    /// Whether the application has the handle.
+    pub(super) const fn is_accepted(self) -> bool {
+        self.has(Told::ACCEPTED)
+    }
+
+    /// Whether the application has called `close`, `release` or `abort`.
+    pub(super) const fn is_closed(self) -> bool {
+        self.has(Told::LEFT)
+    }
+
+    /// The application has taken the handle: whatever is possible is news.
+    pub(super) const fn accept(&mut self) {
+        *self = Told(self.0 & Told::AWAKE.0 | Told::ACCEPTED.0);
+    }
+
+    pub(super) const fn close(&mut self) {
+        *self = self.and(Told::LEFT);
+    }
+
+    /// Whether there may be something to send.
+    pub(super) const fn is_awake(self) -> bool {
+        self.has(Told::AWAKE)
+    }
+
+    /// There may be something to send.
+    pub(super) const fn wake(&mut self) {
+        *self = self.and(Told::AWAKE);
+    }
+
+    /// There is nothing more to send.
+    pub(super) const fn rest(&mut self) {
+        *self = self.without(Told::AWAKE);
+    }
+
     /// The application has read: whatever can be read then is news.
     pub(super) const fn read(&mut self) {
         *self = self.without(Told::READABLE);
@@ -67,7 +108,7 @@ impl Told {
 /// What there is to tell now, whether it has been told or not.
 fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> Told {
     let conn = &entry.conn;
-    if !entry.accepted {
+    if !entry.told.is_accepted() {
         return Told::ACCEPTABLE;
     }
     let writable = matches!(conn.state(), State::Established | State::CloseWait);
@@ -88,8 +129,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn poll_ready(&mut self) -> Option<Ready> {
         let slots = (0u16..=u16::MAX).zip(self.slots.as_mut_slice());
         for (index, slot) in slots {
-            let generation = slot.generation;
-            let Some(entry) = slot.entry.as_deref_mut() else { continue };
+            let Some(entry) = &mut slot.entry else { continue };
             let possible = possible::<K, S>(entry);
             let news = possible.without(entry.told);
             if news == Told::NOTHING {
@@ -104,7 +144,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 writable: news.has(Told::WRITABLE),
                 closed: news.has(Told::CLOSED),
             };
-            return Some(Ready::Connection(Handle { index, generation }, readiness));
+            return Some(Ready::Connection(Handle { index, order: entry.order }, readiness));
         }
         None
     }

@@ -9,7 +9,8 @@ use kinglet_time::{Duration, Instant};
 pub(crate) struct AckState {
     /// An acknowledgment is to be sent now.
     pub(crate) now: bool,
-    /// Octets received since the last acknowledgment; more than this can count have had theirs.
+    /// Sequence numbers received since the last acknowledgment, or as many as this can count:
+    /// before there are more an acknowledgment is due.
     unacked: u16,
     /// Segments whose acknowledgment does not wait, as the peer may wait for each; and [`MORE`].
     prompt: u8,
@@ -31,11 +32,12 @@ const MORE: u8 = 0x80;
 
 /// Octets that make an immediate acknowledgment: `every` full segments, but no more than leave the
 /// peer two acknowledgments for each `window`, so that the loss of one does not stop it. On that
-/// account they are not less than two segments (RFC 5681 §4.2).
+/// account they are not less than two segments (RFC 5681 §4.2). Nor more than can be counted.
 pub(crate) fn threshold(full: u32, every: u8, window: u32) -> u32 {
     // Another full segment would be more than half.
     let half = (window / 2).saturating_sub(full).saturating_add(1);
-    full.saturating_mul(u32::from(every)).min(half.max(full.saturating_mul(2)))
+    let octets = full.saturating_mul(u32::from(every)).min(half.max(full.saturating_mul(2)));
+    octets.min(u32::from(u16::MAX))
 }
 
 impl AckState {
@@ -73,6 +75,22 @@ impl AckState {
     pub(crate) fn hurry(&mut self, segments: u8) {
         self.now = true;
         self.prompt = (self.prompt & !MORE).max(segments) | self.prompt & MORE;
+    }
+
+    /// The peer's FIN has been reached.
+    pub(crate) fn finished(&mut self) {
+        self.now = true;
+        self.unacked = self.unacked.saturating_add(1);
+    }
+
+    /// Nothing is sent any more.
+    pub(crate) fn stop(&mut self) {
+        *self = AckState { unacked: self.unacked, ..AckState::NONE };
+    }
+
+    /// From Last.ACK.sent (RFC 7323 §4.3) to RCV.NXT.
+    pub(crate) fn unacked(&self) -> u32 {
+        u32::from(self.unacked)
     }
 
     pub(crate) fn handle_deadline(&mut self, now: Instant) {

@@ -4,6 +4,7 @@
 //! blocks of the SACK option by recency (RFC 2018 §4).
 
 use super::bitmap;
+use crate::features::Place;
 use crate::seq::SeqNum;
 use kinglet_mem::copy;
 use kinglet_wire::tcp::{MAX_SACK_BLOCKS, SackBlock, SackBlocks};
@@ -14,17 +15,19 @@ const _: () = assert!(MOST_BLOCKS as usize == MAX_SACK_BLOCKS);
 
 /// Where the octets of the receive ring are. Ring and bitmap belong to the connection's slot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReceiveBuffer {
-    capacity: u32,
+pub(crate) struct ReceiveBuffer<P> {
+    capacity: P,
     /// Place of the first octet the application has not read, below `capacity`.
-    head: u32,
+    head: P,
     /// Octets in order and unread.
-    readable: u32,
-    /// After the highest octet that arrived; RCV.NXT if nothing is out of order.
-    highest: SeqNum,
-    /// Where blocks begin that arrived out of order, the most recent first. The marks say where
-    /// they end.
-    blocks: [SeqNum; MAX_SACK_BLOCKS],
+    readable: P,
+    /// Octets from RCV.NXT to after the highest that arrived; 0 if nothing is out of order.
+    beyond: P,
+    /// Where blocks begin that arrived out of order, the most recent first: the lower halves of
+    /// sequence numbers, which mean those from RCV.NXT on. What begins further on, as it may only
+    /// in a ring of more than 64 KiB, is not told before something arrives beside it. The marks say
+    /// where blocks end.
+    blocks: [u16; MAX_SACK_BLOCKS],
     /// What has just arrived for the second time, reported once (RFC 2883 §4).
     duplicate: SeqNum,
     /// So many octets of it, no more than a segment has.
@@ -33,46 +36,41 @@ pub(crate) struct ReceiveBuffer {
     held: u8,
 }
 
-impl ReceiveBuffer {
-    pub(crate) fn new(nxt: SeqNum, capacity: usize) -> Self {
+impl<P: Place> ReceiveBuffer<P> {
+    pub(crate) fn new(capacity: usize) -> Self {
         ReceiveBuffer {
-            capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
-            head: 0,
-            readable: 0,
-            highest: nxt,
-            blocks: [nxt; MAX_SACK_BLOCKS],
-            duplicate: nxt,
+            capacity: P::of(u32::try_from(capacity).unwrap_or(u32::MAX)),
+            head: P::of(0),
+            readable: P::of(0),
+            beyond: P::of(0),
+            blocks: [0; MAX_SACK_BLOCKS],
+            duplicate: SeqNum::new(0),
             duplicate_len: 0,
             held: 0,
         }
     }
 
-    /// The peer's SYN has told where its sequence numbers start.
-    pub(crate) fn start_at(&mut self, nxt: SeqNum) {
-        self.highest = nxt;
-    }
-
     pub(crate) fn capacity(&self) -> u32 {
-        self.capacity
+        self.capacity.get()
     }
 
     pub(crate) fn readable(&self) -> u32 {
-        self.readable
+        self.readable.get()
     }
 
     pub(crate) fn free(&self) -> u32 {
-        self.capacity.saturating_sub(self.readable)
+        self.capacity().saturating_sub(self.readable())
     }
 
-    pub(crate) fn has_holes(&self, nxt: SeqNum) -> bool {
-        nxt.before(self.highest)
+    pub(crate) fn has_holes(&self) -> bool {
+        self.beyond.get() > 0
     }
 
     /// Whether what is in order, and what is not, is within the ring.
-    pub(crate) fn fits(&self, nxt: SeqNum) -> bool {
-        self.readable <= self.capacity
-            && (self.head < self.capacity || self.capacity == 0)
-            && self.highest.since(nxt) <= self.free()
+    pub(crate) fn fits(&self) -> bool {
+        self.readable() <= self.capacity()
+            && (self.head.get() < self.capacity() || self.capacity() == 0)
+            && self.beyond.get() <= self.free()
     }
 
     /// Stores `data`, whose first octet is `offset` after RCV.NXT, and answers by how much RCV.NXT
@@ -91,8 +89,8 @@ impl ReceiveBuffer {
         if count == 0 {
             return 0;
         }
-        let at = self.index(self.readable.saturating_add(offset));
-        let first = data.len().min((self.capacity as usize).saturating_sub(at));
+        let at = self.index(self.readable().saturating_add(offset));
+        let first = data.len().min((self.capacity() as usize).saturating_sub(at));
         let (head, tail) = data.split_at_checked(first).unwrap_or((data, &[]));
         if let Some(out) = ring.get_mut(at..at.saturating_add(head.len())) {
             copy(out, head);
@@ -101,12 +99,12 @@ impl ReceiveBuffer {
             copy(out, tail);
         }
         // What lies before RCV.NXT was cut off, and is the first piece.
-        if self.has_holes(nxt) && self.duplicate_len == 0 {
+        if self.has_holes() && self.duplicate_len == 0 {
             self.find_duplicate(map, nxt, offset, count);
         }
         if offset > 0 {
             self.mark(map, offset, count, true);
-            self.highest = self.highest.later(nxt.plus(offset).plus(count));
+            self.beyond = P::of(offset.saturating_add(count).max(self.beyond.get()));
             self.remember(map, nxt, offset, count);
             return 0;
         }
@@ -116,21 +114,21 @@ impl ReceiveBuffer {
     /// `count` octets have arrived in order: takes up what was waiting behind them.
     fn advance(&mut self, map: &mut [u8], nxt: SeqNum, count: u32) -> u32 {
         let mut total = count;
-        if self.has_holes(nxt) {
-            let known = self.highest.since(nxt);
+        if self.has_holes() {
+            let known = self.beyond.get();
             total = self.run_end(map, count.min(known), known, true).max(count);
             self.mark(map, 0, total.min(known), false);
-            self.drop_blocks(nxt, total);
+            self.drop_blocks(nxt, 0, total);
         }
-        self.readable = self.readable.saturating_add(total);
-        self.highest = self.highest.later(nxt.plus(total));
+        self.readable = P::of(self.readable().saturating_add(total));
+        self.beyond = P::of(self.beyond.get().saturating_sub(total));
         total
     }
 
     /// Notes what of the octets `offset..offset+count` has arrived before: if that is in several
     /// pieces the first of them (RFC 2883 §4.2).
     fn find_duplicate(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
-        let end = offset.saturating_add(count).min(self.highest.since(nxt));
+        let end = offset.saturating_add(count).min(self.beyond.get());
         let left = self.run_end(map, offset, end, false);
         let right = self.run_end(map, left, end, true);
         if left < right {
@@ -140,9 +138,9 @@ impl ReceiveBuffer {
 
     /// Sets or clears the marks of the octets `offset..offset+count` after RCV.NXT.
     fn mark(&self, map: &mut [u8], offset: u32, count: u32, value: bool) {
-        let from = self.index(self.readable.saturating_add(offset));
+        let from = self.index(self.readable().saturating_add(offset));
         let to = from.saturating_add(count as usize);
-        let capacity = self.capacity as usize;
+        let capacity = self.capacity() as usize;
         bitmap::fill(map, from, to.min(capacity), value);
         bitmap::fill(map, 0, to.saturating_sub(capacity), value);
     }
@@ -151,8 +149,8 @@ impl ReceiveBuffer {
     /// most `limit`.
     fn run_end(&self, map: &[u8], offset: u32, limit: u32, marked: bool) -> u32 {
         let span = limit.saturating_sub(offset) as usize;
-        let from = self.index(self.readable.saturating_add(offset));
-        let capacity = self.capacity as usize;
+        let from = self.index(self.readable().saturating_add(offset));
+        let capacity = self.capacity() as usize;
         let to = from.saturating_add(span);
         let end = bitmap::find(map, from, to.min(capacity), !marked);
         let wrapped = to.saturating_sub(capacity);
@@ -165,14 +163,14 @@ impl ReceiveBuffer {
 
     /// The start of the run of marked octets that ends before `offset`, as an offset.
     fn run_begin(&self, map: &[u8], offset: u32) -> u32 {
-        let to = self.index(self.readable.saturating_add(offset));
+        let to = self.index(self.readable().saturating_add(offset));
         let first = to.saturating_sub(offset as usize);
         let mut start = bitmap::run_start(map, first, to);
         let mut run = to.saturating_sub(start);
         // The offset reaches back over the end of the ring.
         let wrapped = (offset as usize).saturating_sub(to);
         if start == 0 && wrapped > 0 {
-            let capacity = self.capacity as usize;
+            let capacity = self.capacity() as usize;
             start = bitmap::run_start(map, capacity.saturating_sub(wrapped), capacity);
             run = run.saturating_add(capacity.saturating_sub(start));
         }
@@ -181,24 +179,28 @@ impl ReceiveBuffer {
 
     /// Puts the block around the octets just stored at the front of the list.
     fn remember(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
-        let left = nxt.plus(self.run_begin(map, offset));
-        let known = self.highest.since(nxt);
-        let right = nxt.plus(self.run_end(map, offset.saturating_add(count), known, true));
+        let left = self.run_begin(map, offset);
+        let known = self.beyond.get();
+        let right = self.run_end(map, offset.saturating_add(count), known, true);
         // Blocks that the new one has swallowed go.
-        self.drop_blocks(left, right.since(left));
+        self.drop_blocks(nxt, left, right);
+        if left > u32::from(u16::MAX) {
+            return;
+        }
         // The oldest goes if there is no room.
-        let mut carried = left;
+        let mut carried = lower_half(nxt.plus(left));
         for slot in &mut self.blocks {
             core::mem::swap(slot, &mut carried);
         }
         self.held = self.held.saturating_add(1).min(MOST_BLOCKS);
     }
 
-    /// Forgets the blocks that begin within `len` octets from `left` on.
+    /// Forgets the blocks that begin at the octets `left..right` after RCV.NXT.
     #[inline(never)]
-    fn drop_blocks(&mut self, left: SeqNum, len: u32) {
+    fn drop_blocks(&mut self, nxt: SeqNum, left: u32, right: u32) {
         let old = self.blocks;
-        let old = old.iter().take(usize::from(self.held)).filter(|b| !b.in_window(left, len));
+        let dropped = |block: &u16| (left..right).contains(&offset_of(*block, nxt));
+        let old = old.iter().take(usize::from(self.held)).filter(|block| !dropped(block));
         self.held = 0;
         for (slot, block) in self.blocks.iter_mut().zip(old) {
             *slot = *block;
@@ -217,7 +219,7 @@ impl ReceiveBuffer {
         self.duplicate_len = 0;
     }
 
-    /// Whether there is anything for the SACK option. What is out of order has a block.
+    /// Whether there is anything for the SACK option.
     pub(crate) fn has_blocks(&self) -> bool {
         self.held > 0 || self.duplicate_len > 0
     }
@@ -238,9 +240,10 @@ impl ReceiveBuffer {
         if self.duplicate_len > 0 {
             push(self.duplicate, self.duplicate.plus(u32::from(self.duplicate_len)));
         }
-        let known = self.highest.since(nxt);
-        for &left in self.blocks.iter().take(usize::from(self.held)) {
-            push(left, nxt.plus(self.run_end(map, left.since(nxt), known, true)));
+        let known = self.beyond.get();
+        for &block in self.blocks.iter().take(usize::from(self.held)) {
+            let left = offset_of(block, nxt);
+            push(nxt.plus(left), nxt.plus(self.run_end(map, left, known, true)));
         }
         out
     }
@@ -248,16 +251,17 @@ impl ReceiveBuffer {
     /// Moves up to `out.len()` octets to the application.
     pub(crate) fn read(&mut self, ring: &[u8], out: &mut [u8]) -> usize {
         let count = self.peek(ring, out);
-        self.head = u32::try_from(self.index(u32::try_from(count).unwrap_or(0))).unwrap_or(0);
-        self.readable = self.readable.saturating_sub(u32::try_from(count).unwrap_or(0));
+        let read = u32::try_from(count).unwrap_or(0);
+        self.head = P::of(u32::try_from(self.index(read)).unwrap_or(0));
+        self.readable = P::of(self.readable().saturating_sub(read));
         count
     }
 
     /// Copies up to `out.len()` octets and leaves them.
     pub(crate) fn peek(&self, ring: &[u8], out: &mut [u8]) -> usize {
-        let count = out.len().min(self.readable as usize);
-        let at = self.head as usize;
-        let first = count.min((self.capacity as usize).saturating_sub(at));
+        let count = out.len().min(self.readable() as usize);
+        let at = self.head.get() as usize;
+        let first = count.min((self.capacity() as usize).saturating_sub(at));
         let Some((head, tail)) = out.get_mut(..count).and_then(|o| o.split_at_mut_checked(first))
         else {
             return 0;
@@ -273,13 +277,23 @@ impl ReceiveBuffer {
 
     /// The place of the octet `offset` after the first unread; `offset` is at most `capacity`.
     fn index(&self, offset: u32) -> usize {
-        let place = self.head.saturating_add(offset);
-        if place >= self.capacity {
-            place.saturating_sub(self.capacity) as usize
+        let place = self.head.get().saturating_add(offset);
+        if place >= self.capacity() {
+            place.saturating_sub(self.capacity()) as usize
         } else {
             place as usize
         }
     }
+}
+
+fn lower_half(seq: SeqNum) -> u16 {
+    let [_, _, a, b] = seq.value().to_be_bytes();
+    u16::from_be_bytes([a, b])
+}
+
+/// How far behind RCV.NXT a block begins.
+fn offset_of(block: u16, nxt: SeqNum) -> u32 {
+    u32::from(block.wrapping_sub(lower_half(nxt)))
 }
 
 #[cfg(test)]
@@ -312,7 +326,7 @@ mod tests {
             let mut ring = vec![0; capacity];
             let mut map = vec![0; capacity.div_ceil(8)];
             let mut nxt = SeqNum::new(start);
-            let mut buffer = ReceiveBuffer::new(nxt, capacity);
+            let mut buffer = ReceiveBuffer::<u16>::new(capacity);
             let mut naive = Naive { octets: vec![None; 10_000], nxt: 0, read: 0 };
             for (offset, len, read) in steps {
                 let data: Vec<u8> = (0..len).map(|i| octet(naive.nxt + offset + i)).collect();
@@ -359,7 +373,7 @@ mod tests {
                     prop_assert!(arrived < position(first.right));
                 }
                 let holes = naive.octets[naive.nxt..].iter().any(Option::is_some);
-                prop_assert_eq!(buffer.has_holes(nxt), holes);
+                prop_assert_eq!(buffer.has_holes(), holes);
                 let mut out = vec![0; read];
                 let count = buffer.read(&ring, &mut out);
                 prop_assert_eq!(count, read.min(naive.nxt - naive.read));
@@ -369,5 +383,33 @@ mod tests {
                 naive.read += count;
             }
         }
+    }
+
+    #[test]
+    fn what_begins_beyond_64_kib_is_told_when_something_nearer_arrives_beside_it() {
+        const FAR: u32 = 70_000;
+        let mut ring = vec![0; 100_000];
+        let mut map = vec![0; 12_500];
+        let nxt = SeqNum::new(u32::MAX - 10);
+        let mut buffer = ReceiveBuffer::<u32>::new(ring.len());
+        let told = |buffer: &ReceiveBuffer<u32>, map: &[u8], nxt| -> Vec<(u32, u32)> {
+            let blocks = buffer.sack_blocks(map, nxt);
+            let distance = |seq: u32| SeqNum::new(seq).since(nxt);
+            blocks.as_slice().iter().map(|b| (distance(b.left), distance(b.right))).collect()
+        };
+        let mut insert = |buffer: &mut ReceiveBuffer<u32>, map: &mut [u8], offset, len: usize| {
+            buffer.insert(&mut ring, map, nxt, offset, &vec![0; len])
+        };
+        insert(&mut buffer, &mut map, FAR, 10);
+        assert_eq!(told(&buffer, &map, nxt), []);
+        // Alike in its lower half.
+        insert(&mut buffer, &mut map, FAR - 65_536, 10);
+        assert_eq!(told(&buffer, &map, nxt), [(4_464, 4_474)]);
+        insert(&mut buffer, &mut map, FAR + 10, 10);
+        assert_eq!(told(&buffer, &map, nxt), [(4_464, 4_474)]);
+        insert(&mut buffer, &mut map, 60_000, 10_000);
+        assert_eq!(told(&buffer, &map, nxt), [(60_000, 70_020), (4_464, 4_474)]);
+        assert_eq!(insert(&mut buffer, &mut map, 0, 4_464), 4_474);
+        assert_eq!(told(&buffer, &map, nxt.plus(4_474)), [(55_526, 65_546)]);
     }
 }

@@ -1,6 +1,7 @@
 //! What waits to be sent or acknowledged: octets from SND.UNA on, copied ones in a ring and, by
 //! reference, pieces of constant data between them.
 
+use crate::features::Place;
 use crate::seq::SeqNum;
 use kinglet_mem::{Empty, copy};
 
@@ -42,46 +43,50 @@ const MAX_QUEUE: u32 = 1 << 30;
 /// What is in no piece is in the ring, in order, so that nothing has to say where the ring's parts
 /// of the stream begin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SendBuffer {
-    /// Sequence number of the first octet held.
-    seq: SeqNum,
+pub(crate) struct SendBuffer<P> {
     /// Place in the ring of the first octet that is there, below `capacity`.
-    head: u32,
-    len: u32,
-    /// How many of `len` are in pieces.
-    in_pieces: u32,
-    capacity: u32,
+    head: P,
+    capacity: P,
+    /// How many octets are in the ring; the others are in pieces.
+    in_ring: P,
 }
 
-impl SendBuffer {
-    pub(crate) fn new(seq: SeqNum, capacity: usize) -> Self {
-        let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
-        SendBuffer { seq, head: 0, len: 0, in_pieces: 0, capacity }
+/// The part of the stream that the send queue holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// Sequence number of the first octet.
+    pub(crate) start: SeqNum,
+    /// Sequence number after the last one, which is that of a FIN.
+    pub(crate) end: SeqNum,
+}
+
+impl Span {
+    pub(crate) fn len(self) -> u32 {
+        self.end.since(self.start)
+    }
+}
+
+impl<P: Place> SendBuffer<P> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        let capacity = P::of(u32::try_from(capacity).unwrap_or(u32::MAX));
+        SendBuffer { head: P::of(0), capacity, in_ring: P::of(0) }
     }
 
-    pub(crate) fn start(&self) -> SeqNum {
-        self.seq
-    }
-
-    /// Sequence number after the last octet held, which is that of a FIN.
-    pub(crate) fn end(&self) -> SeqNum {
-        self.seq.plus(self.len)
-    }
-
-    fn in_ring(&self) -> u32 {
-        self.len.saturating_sub(self.in_pieces)
+    /// Whether what is in the ring has room there, and is no more than all.
+    pub(crate) fn fits(&self, span: Span) -> bool {
+        self.in_ring.get() <= self.capacity.get().min(span.len())
     }
 
     /// How many octets can be copied into the ring.
     pub(crate) fn room(&self) -> usize {
-        self.capacity.saturating_sub(self.in_ring()) as usize
+        self.capacity.get().saturating_sub(self.in_ring.get()) as usize
     }
 
     /// Appends as much of `data` as there is room for.
     pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {
         let count = data.len().min(self.room());
-        let at = self.index(self.in_ring());
-        let first = count.min((self.capacity as usize).saturating_sub(at));
+        let at = self.index(self.in_ring.get());
+        let first = count.min((self.capacity.get() as usize).saturating_sub(at));
         let (Some(head), Some(tail)) = (data.get(..first), data.get(first..count)) else {
             return 0;
         };
@@ -91,39 +96,40 @@ impl SendBuffer {
         if let Some(out) = ring.get_mut(..tail.len()) {
             copy(out, tail);
         }
-        self.len = self.len.saturating_add(u32::try_from(count).unwrap_or(0));
+        let octets = u32::try_from(count).unwrap_or(0);
+        self.in_ring = P::of(self.in_ring.get().saturating_add(octets));
         count
     }
 
     /// Appends `data` by reference, all of it or, without a free place, nothing.
-    pub(crate) fn push_piece(&mut self, pieces: &mut [Piece], data: &'static [u8]) -> usize {
+    pub(crate) fn push_piece(pieces: &mut [Piece], span: Span, data: &'static [u8]) -> usize {
         let place = pieces.iter_mut().find(|piece| piece.data().is_empty());
         let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let Some(place) = place.filter(|_| len <= MAX_QUEUE.saturating_sub(self.len)) else {
+        let Some(place) = place.filter(|_| len <= MAX_QUEUE.saturating_sub(span.len())) else {
             return 0;
         };
-        *place = Piece { start: self.end(), data: Some(data) };
-        self.len = self.len.saturating_add(len);
-        self.in_pieces = self.in_pieces.saturating_add(len);
+        *place = Piece { start: span.end, data: Some(data) };
         data.len()
     }
 
     /// Drops the octets before `una`; a FIN beyond the last octet is not counted.
-    pub(crate) fn acknowledge(&mut self, pieces: &mut [Piece], una: SeqNum) {
-        let count = una.since(self.seq).min(self.len);
+    pub(crate) fn acknowledge(&mut self, pieces: &mut [Piece], span: Span, una: SeqNum) {
+        let count = una.since(span.start).min(span.len());
         let mut from_ring = count;
-        let pieces = if self.in_pieces > 0 { pieces } else { &mut [] };
+        let pieces = if self.has_pieces(span) { pieces } else { &mut [] };
         for piece in pieces.iter_mut() {
             // Not after `count`, so pieces further on lose nothing.
-            let cut = count.saturating_sub(piece.start.since(self.seq)).min(piece.len());
+            let cut = count.saturating_sub(piece.start.since(span.start)).min(piece.len());
             piece.data = piece.data().get(cut as usize..);
             piece.start = piece.start.plus(cut);
             from_ring = from_ring.saturating_sub(cut);
         }
-        self.in_pieces = self.in_pieces.saturating_sub(count.saturating_sub(from_ring));
-        self.head = u32::try_from(self.index(from_ring)).unwrap_or(0);
-        self.len = self.len.saturating_sub(count);
-        self.seq = self.seq.plus(count);
+        self.head = P::of(u32::try_from(self.index(from_ring)).unwrap_or(0));
+        self.in_ring = P::of(self.in_ring.get().saturating_sub(from_ring));
+    }
+
+    fn has_pieces(&self, span: Span) -> bool {
+        span.len() > self.in_ring.get()
     }
 
     /// Gives the octets `seq..seq+len` to `take`, run by run, at most two for the ring and each
@@ -131,17 +137,18 @@ impl SendBuffer {
     pub(crate) fn read(
         &self,
         stored: Stored<'_>,
+        span: Span,
         seq: SeqNum,
         len: usize,
         mut take: impl FnMut(&[u8]),
     ) -> Option<()> {
-        if seq.before(self.seq) || len > self.len.checked_sub(seq.since(self.seq))? as usize {
+        if seq.before(span.start) || len > span.len().checked_sub(seq.since(span.start))? as usize {
             return None;
         }
-        let mut at = seq.since(self.seq);
+        let mut at = seq.since(span.start);
         let mut rest = len;
         while rest > 0 {
-            let run = self.run(stored, at);
+            let run = self.run(stored, span, at);
             let run = run.get(..rest.min(run.len()))?;
             if run.is_empty() {
                 return None;
@@ -154,12 +161,12 @@ impl SendBuffer {
     }
 
     /// What is stored in one stretch from the octet `at` on, in one pass over the pieces.
-    fn run<'a>(&self, stored: Stored<'a>, at: u32) -> &'a [u8] {
-        let (mut in_ring, mut end) = (at, self.len);
+    fn run<'a>(&self, stored: Stored<'a>, span: Span, at: u32) -> &'a [u8] {
+        let (mut in_ring, mut end) = (at, span.len());
         // Mostly there is none, and no place need be looked at.
-        let pieces = if self.in_pieces > 0 { stored.pieces } else { &[] };
+        let pieces = if self.has_pieces(span) { stored.pieces } else { &[] };
         for piece in pieces.iter().filter(|piece| !piece.data().is_empty()) {
-            let start = piece.start.since(self.seq);
+            let start = piece.start.since(span.start);
             match at.checked_sub(start) {
                 Some(inside) if inside < piece.len() => {
                     return piece.data().get(inside as usize..).unwrap_or_default();
@@ -169,19 +176,15 @@ impl SendBuffer {
             }
         }
         let place = self.index(in_ring);
-        let wrap = (self.capacity as usize).saturating_sub(place);
+        let wrap = (self.capacity.get() as usize).saturating_sub(place);
         let len = wrap.min(end.saturating_sub(at) as usize);
         stored.ring.get(place..place.saturating_add(len)).unwrap_or_default()
     }
 
     /// The place of the octet `offset` after the first in the ring; `offset` is at most `capacity`.
     fn index(&self, offset: u32) -> usize {
-        let place = self.head.saturating_add(offset);
-        if place >= self.capacity {
-            place.saturating_sub(self.capacity) as usize
-        } else {
-            place as usize
-        }
+        let (place, capacity) = (self.head.get().saturating_add(offset), self.capacity.get());
+        if place >= capacity { place.saturating_sub(capacity) as usize } else { place as usize }
     }
 }
 
@@ -232,7 +235,8 @@ mod tests {
             let mut ring = [0; 50];
             let mut table = [Piece::EMPTY; 4];
             let pieces = &mut table[..places];
-            let mut buffer = SendBuffer::new(SeqNum::new(isn), capacity);
+            let mut buffer = SendBuffer::<u16>::new(capacity);
+            let mut span = Span { start: SeqNum::new(isn), end: SeqNum::new(isn) };
             let mut model: Vec<u8> = Vec::new();
             let mut copied: Vec<bool> = Vec::new();
             for (n, step) in steps.into_iter().enumerate() {
@@ -242,13 +246,15 @@ mod tests {
                         let room = capacity - copied.iter().filter(|c| **c).count();
                         prop_assert_eq!(buffer.room(), room);
                         prop_assert_eq!(buffer.push(&mut ring, &data), len.min(room));
+                        span.end = span.end.plus(len.min(room) as u32);
                         model.extend(&data[..len.min(room)]);
                         copied.resize(model.len(), true);
                     }
                     Step::Refer(from, len) => {
                         let data = &FLASH[from..from + len];
                         let free = pieces.iter().any(|piece| piece.data().is_empty());
-                        let taken = buffer.push_piece(pieces, data);
+                        let taken = SendBuffer::<u16>::push_piece(pieces, span, data);
+                        span.end = span.end.plus(taken as u32);
                         prop_assert_eq!(taken, if free { len } else { 0 });
                         model.extend(&data[..taken]);
                         copied.resize(model.len(), false);
@@ -256,8 +262,9 @@ mod tests {
                     Step::Acknowledge(count) => {
                         // One more than there is: the FIN.
                         let count = count.min(model.len() as u32 + 1);
-                        let una = buffer.start().plus(count);
-                        buffer.acknowledge(pieces, una);
+                        let una = span.start.plus(count);
+                        buffer.acknowledge(pieces, span, una);
+                        span.start = una.earlier(span.end);
                         let count = model.len().min(count as usize);
                         model.drain(..count);
                         copied.drain(..count);
@@ -265,28 +272,28 @@ mod tests {
                     Step::Read(from, len) => {
                         let stored = Stored { ring: &ring, pieces };
                         let mut out = Vec::new();
-                        let seq = buffer.start().plus(from as u32);
+                        let seq = span.start.plus(from as u32);
                         let take = |run: &[u8]| out.extend_from_slice(run);
-                        let read = buffer.read(stored, seq, len, take);
+                        let read = buffer.read(stored, span, seq, len, take);
                         let held = model.get(from..from + len);
                         prop_assert_eq!(read.is_some(), held.is_some());
                         prop_assert_eq!(&out[..], held.unwrap_or_default());
                     }
                 }
-                prop_assert_eq!(buffer.end().since(buffer.start()) as usize, model.len());
+                prop_assert_eq!(span.len() as usize, model.len());
             }
             // The first octet that is gone cannot be read again.
             let stored = Stored { ring: &ring, pieces };
-            prop_assert!(buffer.read(stored, buffer.start().minus(1), 1, |_| ()).is_none());
+            prop_assert!(buffer.read(stored, span, span.start.minus(1), 1, |_| ()).is_none());
         }
     }
 
     #[test]
     fn a_queue_never_holds_half_of_the_sequence_space() {
-        let mut buffer = SendBuffer::new(SeqNum::new(0), 0);
-        buffer.len = MAX_QUEUE - 10;
+        let start = SeqNum::new(7);
+        let span = Span { start, end: start.plus(MAX_QUEUE - 10) };
         let mut pieces = [Piece::EMPTY];
-        assert_eq!(buffer.push_piece(&mut pieces, &FLASH[..11]), 0);
-        assert_eq!(buffer.push_piece(&mut pieces, &FLASH[..10]), 10);
+        let mut push = |data| SendBuffer::<u16>::push_piece(&mut pieces, span, data);
+        assert_eq!((push(&FLASH[..11]), push(&FLASH[..10])), (0, 10));
     }
 }

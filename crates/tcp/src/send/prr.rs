@@ -1,10 +1,9 @@
 //! Proportional Rate Reduction (RFC 9937): how much may be sent during fast recovery.
 
-/// The variables of RFC 9937 §5, in octets.
+/// The variables of RFC 9937 §5, in octets, but for prr_out, which is not needed here alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     delivered: u32,
-    out: u32,
     recover_fs: u32,
     /// cwnd while in fast recovery.
     pub(crate) window: u32,
@@ -13,6 +12,8 @@ pub(crate) struct Prr {
 /// What an acknowledgment means for the rate (§6.2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
+    /// prr_out (§6.3)
+    pub(crate) out: u32,
     /// DeliveredData
     pub(crate) delivered: u32,
     /// SafeACK
@@ -30,7 +31,7 @@ impl Prr {
 
     /// §6.2, the per-ACK steps.
     pub(crate) fn on_ack(&mut self, progress: Progress) {
-        let Progress { delivered, safe, inflight, ssthresh, mss } = progress;
+        let Progress { out: sent, delivered, safe, inflight, ssthresh, mss } = progress;
         if delivered == 0 {
             return;
         }
@@ -38,20 +39,15 @@ impl Prr {
         let mut count = if inflight > ssthresh {
             let product = u64::from(self.delivered).saturating_mul(u64::from(ssthresh));
             let out = product.div_ceil(u64::from(self.recover_fs.max(1)));
-            u32::try_from(out).unwrap_or(u32::MAX).saturating_sub(self.out)
+            u32::try_from(out).unwrap_or(u32::MAX).saturating_sub(sent)
         } else {
-            let conserved = self.delivered.saturating_sub(self.out).max(delivered);
+            let conserved = self.delivered.saturating_sub(sent).max(delivered);
             let bound = conserved.saturating_add(if safe { mss } else { 0 });
             bound.min(ssthresh.saturating_sub(inflight))
         };
-        if self.out == 0 && count == 0 {
+        if sent == 0 && count == 0 {
             count = mss;
         }
         self.window = inflight.saturating_add(count);
-    }
-
-    /// §6.3
-    pub(crate) fn on_sent(&mut self, octets: u32) {
-        self.out = self.out.saturating_add(octets);
     }
 }

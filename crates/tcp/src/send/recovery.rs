@@ -116,8 +116,9 @@ pub(crate) struct Recovery<R: LossRecovery> {
     aids: R::Aids,
     /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
     pub(crate) point: SeqNum,
-    /// Octets that limited transmit has let out since SND.UNA last moved.
-    pub(crate) limited: u32,
+    /// Octets sent: in fast recovery prr_out (RFC 9937 §5), else those that limited transmit has
+    /// let out since SND.UNA last moved.
+    pub(crate) out: u32,
     pub(crate) flight: R::Board,
 }
 
@@ -134,7 +135,7 @@ impl<R: LossRecovery> Recovery<R> {
             pending: false,
             dup_acks: 0,
             told: 0,
-            limited: 0,
+            out: 0,
         }
     }
 
@@ -193,7 +194,9 @@ impl<R: LossRecovery> Recovery<R> {
 
     /// SND.UNA has moved to `una`.
     pub(crate) fn advance(&mut self, una: SeqNum) {
-        self.limited = 0;
+        if self.phase != Phase::Fast {
+            self.out = 0;
+        }
         self.pending = false;
         if let Some(rack) = self.rack_mut() {
             rack.advance(una);
@@ -202,6 +205,10 @@ impl<R: LossRecovery> Recovery<R> {
             // Keeps `point` within half the sequence space of SND.UNA.
             self.point = self.point.later(una.minus(1));
         }
+    }
+
+    pub(crate) fn note_out(&mut self, octets: u32) {
+        self.out = self.out.saturating_add(octets);
     }
 
     /// inflight (RFC 9937 §6.2): octets in the network. Without SACK every duplicate tells of a
@@ -217,6 +224,7 @@ impl<R: LossRecovery> Recovery<R> {
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
         self.phase = Phase::Fast;
         self.point = nxt;
+        self.out = 0;
         if let Some(prr) = self.prr_mut() {
             *prr = Prr::new(recover_fs);
         }
@@ -244,6 +252,9 @@ impl<R: LossRecovery> Recovery<R> {
     }
 
     pub(crate) fn leave(&mut self) {
+        if self.phase == Phase::Fast {
+            self.out = 0;
+        }
         self.phase = Phase::Open;
         self.dup_acks = 0;
         self.pending = false;

@@ -18,7 +18,7 @@ impl Sizes for Ample {
     type Pieces = [Piece; 0];
     type ReceiveBuffer = Heap<LARGEST_BUFFER>;
     type ReceiveMap = Heap<{ LARGEST_BUFFER / 8 }>;
-    type Features = kinglet_tcp::Full;
+    type Features = kinglet_tcp::Full<u32>;
     type Segments = [SegmentRecord; 255];
     type Connections<K: Peer> = [Slot<K, Self>; 16];
     type Listeners = [Option<Listener>; 4];

@@ -1,0 +1,38 @@
+//! What is true or not of a connection, a bit each.
+
+/// Some of what a connection has to remember, in one octet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts(u8);
+
+impl Facts {
+    pub(super) const NONE: Facts = Facts(0);
+    /// The application has closed its side: a FIN follows the last octet of the send ring.
+    pub(super) const FIN_QUEUED: u8 = 1;
+    /// An RST is to be sent; only in CLOSED.
+    pub(super) const RESET_PENDING: u8 = 2;
+    /// Both sides use SACK.
+    pub(super) const SACK: u8 = 4;
+    /// What is in flight beyond a closed window was sent as a probe.
+    pub(super) const PROBING: u8 = 8;
+    /// A keep-alive probe is to be sent.
+    pub(super) const KEEP_PROBE: u8 = 16;
+    /// The peer's SYN has had the window scale option, so ours has it too, whatever the shifts.
+    pub(super) const SCALES: u8 = 32;
+    /// The peer's FIN has come, perhaps out of order.
+    pub(super) const FIN_KNOWN: u8 = 64;
+
+    pub(super) const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    pub(super) const fn put(&mut self, bit: u8, to: bool) {
+        self.0 = if to { self.0 | bit } else { self.0 & !bit };
+    }
+
+    /// Whether it was true; it is not any more.
+    pub(super) const fn take(&mut self, bit: u8) -> bool {
+        let had = self.has(bit);
+        self.put(bit, false);
+        had
+    }
+}
