@@ -108,10 +108,27 @@ impl<S: Sizes> Mac<S> {
         rssi_dbm: i8,
         lqi: u8,
     ) -> Result<Option<Indication>, Discard> {
-        if let Some(heard) = self.plain(octets, rssi_dbm, lqi) {
-            let repeated = self.note_sender(now, &heard, None)?;
-            return self.take(now, sfd, heard, repeated);
-        }
+        let (heard, seen) = match self.plain(octets, rssi_dbm, lqi) {
+            Some(heard) => (heard, None),
+            None => match self.parse(now, sfd, octets, rssi_dbm, lqi)? {
+                Some(parsed) => parsed,
+                None => return Ok(None),
+            },
+        };
+        let repeated = self.note_sender(now, &heard, seen)?;
+        self.take(now, sfd, &heard, repeated)
+    }
+
+    /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. Where frames are
+    /// secured their counters have told whether it was seen before.
+    fn parse(
+        &mut self,
+        now: Instant,
+        sfd: Instant,
+        octets: &mut [u8],
+        rssi_dbm: i8,
+        lqi: u8,
+    ) -> Result<Option<(Heard, Option<bool>)>, Discard> {
         let frame = Frame::parse(octets).map_err(Discard::Malformed)?;
         if frame.frame_type() == FrameType::Ack {
             let pending = frame.frame_pending();
@@ -130,8 +147,7 @@ impl<S: Sizes> Mac<S> {
         if let Some(sealed) = &sealed {
             heard.payload.end = self.open(octets, sealed)?;
         }
-        let repeated = self.note_sender(now, &heard, sealed.map(|sealed| sealed.seen))?;
-        self.take(now, sfd, heard, repeated)
+        Ok(Some((heard, sealed.map(|sealed| sealed.seen))))
     }
 
     /// What most frames are: unsecured data for the short address of this device, from another one
@@ -172,16 +188,16 @@ impl<S: Sizes> Mac<S> {
         &mut self,
         now: Instant,
         sfd: Instant,
-        heard: Heard,
+        heard: &Heard,
         repeated: bool,
     ) -> Result<Option<Indication>, Discard> {
-        let Heard { src, dst, frame_type, rssi_dbm, lqi, .. } = heard;
+        let &Heard { ref src, ref dst, frame_type, rssi_dbm, lqi, .. } = heard;
         if frame_type == FrameType::Data && dst.is_unicast() {
             if let Some(csl) = heard.csl {
-                self.reach.handle_samples(now, self.capabilities, src, sfd, csl);
+                self.reach.handle_samples(now, self.capabilities, *src, sfd, csl);
             }
             let may_send = self.tx == TxState::Idle;
-            let frame = FromParent { src, sfd, more: heard.more, may_send };
+            let frame = FromParent { src: *src, sfd, more: heard.more, may_send };
             if self.listening.handle_frame(now, &self.config, &frame) {
                 self.start_next(now);
             }
@@ -189,8 +205,8 @@ impl<S: Sizes> Mac<S> {
         match frame_type {
             // What the repetition of a data request asks for is still wanted.
             _ if heard.asks => {
-                self.handle_data_request(now, src);
-                Ok(Some(Indication::DataRequest { src, rssi_dbm, lqi }))
+                self.handle_data_request(now, *src);
+                Ok(Some(Indication::DataRequest { src: *src, rssi_dbm, lqi }))
             }
             _ if repeated => Err(Discard::Duplicate),
             FrameType::Data if heard.payload.is_empty() => {
@@ -198,7 +214,8 @@ impl<S: Sizes> Mac<S> {
                 Ok(None)
             }
             FrameType::Data => {
-                Ok(Some(Indication::Data { src, dst, payload: heard.payload, rssi_dbm, lqi }))
+                let payload = heard.payload.clone();
+                Ok(Some(Indication::Data { src: *src, dst: *dst, payload, rssi_dbm, lqi }))
             }
             _ => Err(Discard::NotData),
         }

@@ -411,6 +411,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Notes when the first datagram expires, for which the node asks after every event.
+    #[inline(never)]
     fn note_expiry(&mut self) {
         // `min` would first count the table, for which a small core divides.
         let mut first = None;

@@ -199,13 +199,15 @@ impl<P: Profile> Node<P> {
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         let rest = self.rest.replace(Rest::Busy);
         // What a layer discards it has counted.
-        let Ok(Some(indication)) = self.mac.handle_radio(now, event, frame) else { return };
-        let (Indication::Data { src, rssi_dbm, .. }
-        | Indication::DataRequest { src, rssi_dbm, .. }) = indication;
+        let result = self.mac.handle_radio(now, event, frame);
+        let Ok(Some(indication)) = &result else { return };
+        let (&Indication::Data { ref src, rssi_dbm, .. }
+        | &Indication::DataRequest { ref src, rssi_dbm, .. }) = indication;
         self.routing_heard(now, src, rssi_dbm);
         match indication {
             Indication::Data { dst, payload, .. } => {
-                let frame = FrameIn { src, dst, payload: frame.get(payload).unwrap_or_default() };
+                let payload = frame.get(payload.clone()).unwrap_or_default();
+                let frame = FrameIn { src: *src, dst: *dst, payload };
                 if self.net.keep_fragment(now, &frame) {
                     return self.rest_on(rest);
                 }
@@ -216,7 +218,7 @@ impl<P: Profile> Node<P> {
                     result => self.deliver(now, result),
                 }
             }
-            Indication::DataRequest { src: Address::Short(child), .. } if Self::HAS_CHILDREN => {
+            &Indication::DataRequest { src: Address::Short(child), .. } if Self::HAS_CHILDREN => {
                 let _ = self.net.handle_data_request(now, child);
             }
             // What has no short address is nobody's child.

@@ -105,8 +105,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// A frame came from a neighbour.
-    pub(crate) fn routing_heard(&mut self, now: Instant, from: Address, rssi_dbm: i8) {
-        if let Address::Short(from) = from {
+    pub(crate) fn routing_heard(&mut self, now: Instant, from: &Address, rssi_dbm: i8) {
+        if let &Address::Short(from) = from {
             self.routing_mut().handle_heard(now, from, rssi_dbm);
         }
     }
@@ -115,7 +115,7 @@ impl<P: Profile> Node<P> {
     pub(crate) fn routing_message(
         &mut self,
         now: Instant,
-        from: Address,
+        from: &Address,
         rssi_dbm: i8,
         message: net::Delivery,
     ) {
@@ -124,7 +124,7 @@ impl<P: Profile> Node<P> {
         // One that is longer than any message is refused as one octet too long.
         let len = kinglet_mem::copy(&mut octets, packet);
         let octets = octets.get(..len).unwrap_or_default();
-        if let Address::Short(from) = from {
+        if let &Address::Short(from) = from {
             self.routing_mut().handle_message(now, from, rssi_dbm, octets);
         }
         self.net.release(message.packet);
