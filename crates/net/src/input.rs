@@ -11,7 +11,9 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Action, Extension, Fault, Header, Options, Packet, protocol};
+use kinglet_wire::ipv6::{
+    Action, AddressType, Extension, Fault, Header, Options, Packet, protocol,
+};
 use kinglet_wire::sixlowpan::Dispatch;
 
 /// A frame's payload as it came from the MAC.
@@ -200,13 +202,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.pool.set_len(handle, len);
         // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
         // back unless routes form a loop.
-        let never = src.is_multicast() || src.is_loopback() || self.is_own(src);
-        if never || dst.is_loopback() || dst.is_unspecified() {
+        let (from, to) = (AddressType::of(&src), AddressType::of(&dst));
+        let never = matches!(from, AddressType::Multicast | AddressType::Loopback)
+            || matches!(to, AddressType::Unspecified | AddressType::Loopback);
+        if never || self.is_own(src) {
             return Fate::Drop(Discard::Address);
         }
         if let Some(upper) = upper {
             self.local(now, handle, &header, own, upper)
-        } else if !S::FORWARDS || dst.is_multicast() || arrival.broadcast || !self.config.forward {
+        } else if !S::FORWARDS
+            || to == AddressType::Multicast
+            || arrival.broadcast
+            || !self.config.forward
+        {
             Fate::Drop(Discard::NotForUs)
         } else {
             self.forward(now, handle, &header, arrival)

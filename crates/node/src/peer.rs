@@ -3,7 +3,10 @@
 use core::hash::Hasher;
 use core::net::Ipv6Addr;
 use kinglet_tcp::Peer;
-use kinglet_wire::{checksum, ipv6::protocol};
+use kinglet_wire::{
+    checksum,
+    ipv6::{AddressType, protocol},
+};
 
 /// The addresses of both ends, to TCP an opaque key. Every connection has one, and so has every
 /// record that TCP keeps of one, so the own address, of which a node has few, is kept as the index
@@ -51,8 +54,8 @@ impl Peer for AddressPair {
     }
 
     fn is_unicast(&self) -> bool {
-        let remote = self.remote;
-        self.local != FOREIGN && !remote.is_multicast() && !remote.is_unspecified()
+        let remote = AddressType::of(&self.remote);
+        self.local != FOREIGN && matches!(remote, AddressType::Unicast | AddressType::Loopback)
     }
 }
 

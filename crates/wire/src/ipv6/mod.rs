@@ -184,6 +184,33 @@ pub(crate) fn is_prefix(a: &[u8; 16], b: &[u8; 16], len: u8) -> bool {
     true
 }
 
+/// What kind of address it is, RFC 4291, 2.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressType {
+    /// `::`
+    Unspecified,
+    /// `::1`
+    Loopback,
+    /// In ff00::/8.
+    Multicast,
+    /// Every other one, link-local ones among them.
+    Unicast,
+}
+
+impl AddressType {
+    /// That of `address`.
+    // In a program once: a small core loads an address octet by octet.
+    #[inline(never)]
+    pub fn of(address: &Ipv6Addr) -> AddressType {
+        match address.octets() {
+            [0xFF, ..] => AddressType::Multicast,
+            [0, ..] if address.is_unspecified() => AddressType::Unspecified,
+            [0, ..] if address.is_loopback() => AddressType::Loopback,
+            _ => AddressType::Unicast,
+        }
+    }
+}
+
 /// Whether `address` is in fe80::/10.
 pub const fn is_link_local(address: Ipv6Addr) -> bool {
     matches!(address.octets(), [0xFE, 0x80..=0xBF, ..])
