@@ -32,6 +32,11 @@ pub(crate) fn micros_u32(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
 
+/// So many milliseconds, without a multiplication in 64 bits.
+pub(crate) fn millis(ms: u16) -> Duration {
+    duration(u32::from(ms).saturating_mul(1_000))
+}
+
 fn duration(us: u32) -> Duration {
     Duration::from_micros(u64::from(us))
 }
@@ -79,8 +84,8 @@ impl RttEstimator {
         if self.measured() {
             // RTTVAR before SRTT: beta = 1/4, alpha = 1/8.
             let error = self.srtt_us.abs_diff(r);
-            self.rttvar_us = weighted(self.rttvar_us, 3, error, 2);
-            self.srtt_us = weighted(self.srtt_us, 7, r, 3);
+            self.rttvar_us = weighted(self.rttvar_us, error, 2);
+            self.srtt_us = weighted(self.srtt_us, r, 3);
         } else {
             self.srtt_us = r;
             self.rttvar_us = r / 2;
@@ -115,6 +120,11 @@ impl RttEstimator {
         Expected { since, from: since + duration(earliest), until: since + self.rto(0) }
     }
 
+    /// SRTT in microseconds; 0 before the first sample.
+    pub(crate) fn srtt_us(&self) -> u32 {
+        self.srtt_us
+    }
+
     pub(crate) fn srtt(&self) -> Duration {
         duration(self.srtt_us)
     }
@@ -128,10 +138,14 @@ impl RttEstimator {
     }
 }
 
-/// `(old * weight + new) / 2^shift`, in 64 bits so that nothing overflows.
-fn weighted(old: u32, weight: u32, new: u32, shift: u32) -> u32 {
-    let sum = u64::from(old).saturating_mul(u64::from(weight)).saturating_add(u64::from(new));
-    u32::try_from(sum >> shift).unwrap_or(u32::MAX)
+/// `old` and a share of 1 / 2^shift of the way to `new`, rounded down.
+fn weighted(old: u32, new: u32, shift: u32) -> u32 {
+    match new.checked_sub(old) {
+        Some(up) => old.saturating_add(up >> shift),
+        None => {
+            old.saturating_sub((old.abs_diff(new).saturating_sub(1) >> shift).saturating_add(1))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -191,6 +205,15 @@ mod tests {
         assert_eq!(e.rto(0), MS * 3000);
         e.sample(MS * 10);
         assert_eq!(e.rto(0), MS * 210);
+    }
+
+    proptest::proptest! {
+        /// RFC 6298 §2.3 with wider numbers.
+        #[test]
+        fn an_average_is_exact_and_cannot_overflow(old: u32, new: u32, shift in 1u32..8) {
+            let sum = u64::from(old) * ((1 << shift) - 1) + u64::from(new);
+            proptest::prop_assert_eq!(u64::from(weighted(old, new, shift)), sum >> shift);
+        }
     }
 
     #[test]

@@ -259,6 +259,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has come `again`, by so
     /// many octets just now, or what was not sent again arrives after a timeout (RFC 5682).
     fn take_back(&mut self, arrival: &Arrival, again: u32, advanced: bool, duplicate: bool) {
+        if self.recovery.undo_mut().is_none() {
+            return;
+        }
         let timeout = self.recovery.phase == Phase::Timeout;
         let forward = self.recovery.tries_forward();
         let within = self.recovery.flight.fack().at_or_before(self.recovery.point);

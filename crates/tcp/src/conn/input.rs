@@ -10,11 +10,12 @@ use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::features::Features;
 use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, threshold};
+use crate::rtt::millis;
 use crate::send::recovery::LossRecovery;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header, Segment};
 
@@ -446,7 +447,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv_mss);
         let threshold = threshold(full, self.params.ack_every, self.rx.capacity());
-        let delay = Duration::from_millis(u64::from(self.params.delayed_ack_ms));
+        let delay = millis(self.params.delayed_ack_ms);
         self.ack.received(now, advance, threshold, delay);
         // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
         // left holds no full segment, the peer can only wait for us (TCPlp §6.2).

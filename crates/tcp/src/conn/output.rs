@@ -159,7 +159,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        if self.may_send_text(now) {
+        if self.recovery.pending || self.has_text_to_send() {
             let room = self.segment_room();
             if let Some(stretch) = self.next_stretch(now, room) {
                 return Some(self.emit(now, stretch, header));
@@ -176,11 +176,17 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         None
     }
 
-    /// Whether there is anything to choose a stretch from. Mostly there is not: all is sent and
-    /// only an acknowledgment can be due, which is not to cost what the choice of a stretch does.
-    fn may_send_text(&mut self, now: Instant) -> bool {
+    /// Whether [`Connection::poll`] would give nothing, which it is asked before.
+    pub(crate) fn is_silent(&mut self, now: Instant) -> bool {
         self.end_gap(now);
-        self.recovery.pending || self.has_text_to_send()
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        let settled = matches!(self.fast_open(), FastOpen::Off | FastOpen::Accepted);
+        let speaks = opening
+            || !settled
+            || self.ack.now
+            || self.recovery.pending
+            || self.facts.has(Facts::KEEP_PROBE | Facts::RESET_PENDING);
+        !speaks && !self.has_text_to_send() && !self.window_update_due()
     }
 
     /// Something is unsent, to be sent again, or to be probed for.

@@ -4,7 +4,6 @@
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::rtt::micros_u32;
 use crate::send::recovery::LossRecovery;
 use crate::send::scoreboard::Scoreboard;
 use crate::timer::{Tick, Timer};
@@ -13,7 +12,7 @@ use kinglet_time::{Duration, Instant};
 /// What of round trips the gaps go by.
 #[derive(Clone, Copy, Debug)]
 struct Rtt {
-    smoothed: Duration,
+    smoothed_us: u32,
     least_us: u32,
 }
 
@@ -30,22 +29,25 @@ impl Rtt {
     /// of it, so a gap becomes 0.8 (`n` - 1) / `n` of what it was, and whatever the path adds: less
     /// than one for every `n`. Being the shorter of two, the gap inherits that.
     fn gap(self, len: u32, mss: u32, window: u32) -> Duration {
-        let (len, window) = (u64::from(len), u64::from(window.max(len)));
-        let share = self.smoothed.as_micros().saturating_mul(len).saturating_mul(4);
-        let share = quotient(share, window.saturating_mul(5));
-        let path = u64::from(self.least_us).saturating_mul(len).saturating_mul(3);
-        let path = quotient(path, u64::from(mss).saturating_mul(5));
+        let share = fifths(self.smoothed_us, 4, len, window.max(len));
+        let path = fifths(self.least_us, 3, len, mss);
         Duration::from_micros(share.min(path))
     }
 }
 
-/// `a / b`, in 32 bits if they are enough, as they are for round trips up to two seconds: without a
-/// divider that takes a quarter of the time. Zero if `b` is.
-fn quotient(a: u64, b: u64) -> u64 {
-    match (u32::try_from(a), u32::try_from(b)) {
-        (Ok(a), Ok(b)) => a.checked_div(b).map_or(0, u64::from),
-        _ => a.checked_div(b).unwrap_or(0),
+/// `count` fifths of `time_us`, times `len` / `whole`; zero if `whole` is. In 32 bits if they are
+/// enough, as they are for round trips up to a second: without a divider that takes a quarter of
+/// the time.
+fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
+    let count = u32::from(count);
+    if time_us < 1 << 20 && len < 1 << 10 && whole < 1 << 29 {
+        // Less than 2^30, and `count` is four at most.
+        let product = time_us.wrapping_mul(len).wrapping_mul(count);
+        return product.checked_div(whole.wrapping_mul(5)).map_or(0, u64::from);
     }
+    let product =
+        u64::from(time_us).saturating_mul(u64::from(len)).saturating_mul(u64::from(count));
+    product.checked_div(u64::from(whole).saturating_mul(5)).unwrap_or(0)
 }
 
 /// Octets that fit into one frame of IEEE 802.15.4 with every header.
@@ -55,21 +57,17 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
-        if F::PACING
-            && self.params.has(Params::PACING)
-            && self.rtt.srtt() != Duration::ZERO
-            && len > 0
-        {
+        if F::PACING && self.params.has(Params::PACING) && self.rtt.srtt_us() > 0 && len > 0 {
             // What the peer takes and what there is bound the rate as much as cwnd does.
             let queued = self.queue().len();
             let window = self.window().min(self.max_wnd()).min(queued);
-            let smoothed = self.rtt.srtt();
+            let smoothed_us = self.rtt.srtt_us();
             let least_us = match self.recovery.rack().map_or(0, |rack| rack.min_rtt_us) {
                 // Only the handshake has been answered, or nobody keeps it.
-                0 => micros_u32(smoothed),
+                0 => smoothed_us,
                 least_us => least_us,
             };
-            let rtt = Rtt { smoothed, least_us };
+            let rtt = Rtt { smoothed_us, least_us };
             self.pace.set(now, rtt.gap(len, u32::from(self.mss), window));
         }
     }
@@ -152,7 +150,7 @@ mod tests {
             let mut gap = Duration::from_millis(first_gap_ms).as_micros();
             for _ in 0..300 * n {
                 let rtt = base + behind * gap;
-                let rtt = Rtt { smoothed: Duration::from_micros(rtt), least_us: rtt as u32 };
+                let rtt = Rtt { smoothed_us: rtt as u32, least_us: rtt as u32 };
                 gap = rtt.gap(MSS, MSS, n * MSS).as_micros();
             }
             // 0.8 base / n of the path's own, and 1 / (1 - 0.8) of that at most.
@@ -161,10 +159,21 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn a_share_is_the_same_in_32_bits(
+            time in 0..1_u32 << 21, count in 0_u8..=4, len in 0..1_u32 << 11, whole in 0..1_u32 << 30,
+        ) {
+            let product = u64::from(time) * u64::from(len) * u64::from(count);
+            let exact = product.checked_div(u64::from(whole) * 5).unwrap_or(0);
+            prop_assert_eq!(fifths(time, count, len, whole), exact);
+        }
+    }
+
     #[test]
     fn a_gap_is_what_the_window_or_the_path_asks_for() {
         let ms = Duration::from_millis;
-        let rtt = Rtt { smoothed: ms(500), least_us: 200_000 };
+        let rtt = Rtt { smoothed_us: 500_000, least_us: 200_000 };
         // A window of four: 100 ms; of the path 120.
         assert_eq!(rtt.gap(MSS, MSS, 4 * MSS), ms(100));
         assert_eq!(rtt.gap(MSS, MSS, 2 * MSS), ms(120));

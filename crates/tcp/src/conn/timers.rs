@@ -6,7 +6,7 @@ use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
-use crate::rtt::{GRANULARITY, micros_u32};
+use crate::rtt::{GRANULARITY, millis};
 use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
 use crate::send::recovery::{DUP_THRESH, LossRecovery};
@@ -86,11 +86,12 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         {
             self.rtx_kind = Rtx::Probe;
             // A path without delay is not asked in the same instant.
-            let mut probe = (self.rtt.srtt() * 2).max(GRANULARITY);
+            let srtt = self.rtt.srtt();
+            let mut probe = (srtt + srtt).max(GRANULARITY);
             if self.flight() <= u32::from(self.mss) {
                 // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours; but
                 // that we never delay does not mean that the peer does not.
-                let own = Duration::from_millis(u64::from(self.params.delayed_ack_ms));
+                let own = millis(self.params.delayed_ack_ms);
                 probe += own.max(ConnectionConfig::DEFAULT.delayed_ack);
             }
             wait = wait.min(probe);
@@ -129,7 +130,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn loss_wait_us(&self) -> u32 {
         let many = u32::from(self.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
         let sure = self.recovery.phase != Phase::Open || self.recovery.flight.sacked() > many;
-        let srtt_us = micros_u32(self.rtt.srtt());
+        let srtt_us = self.rtt.srtt_us();
         self.recovery.rack().map_or(0, |rack| rack.wait_us(srtt_us, sure))
     }
 

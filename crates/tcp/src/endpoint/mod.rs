@@ -35,7 +35,7 @@ use core::hash::Hasher;
 use core::ops::Deref;
 use fast_open::Resets;
 use kinglet_mem::{Array, Empty};
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
 use ready::Told;
@@ -440,8 +440,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// The first step of every call that is told the time: see [`Tick::age`].
     fn keep_time(&mut self, now: Instant) {
+        let passed = now.as_micros().wrapping_sub(self.epoch.as_micros());
+        if Duration::from_micros(passed) >= HORIZON {
+            self.begin_epoch(now);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_epoch(&mut self, now: Instant) {
         let epoch = self.epoch;
-        if now - epoch < HORIZON {
+        if now <= epoch {
             return;
         }
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {

@@ -1,6 +1,8 @@
 //! The way out: one segment at a time, connections in turn, answers to strangers first.
 
-use super::{Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes};
+use super::{
+    Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes, Slot,
+};
 use crate::conn::{Emission, FastOpen};
 use crate::error::Stale;
 use crate::seq::SeqNum;
@@ -8,10 +10,22 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::checksum::{Accumulator, add};
-use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, set_checksum};
+use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, Options, set_checksum};
 
 /// Congestion notification and differentiated services of a segment that is no connection's.
 const PLAIN: (Ecn, u8) = (Ecn::NotEct, 0);
+
+/// A header that says nothing yet.
+const EMPTY: Header = Header {
+    src_port: 0,
+    dst_port: 0,
+    seq: 0,
+    ack: 0,
+    flags: Flags::NONE,
+    window: 0,
+    urgent: 0,
+    options: Options::NONE,
+};
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next segment to send, or `None` until something happens. A segment that is handed out
@@ -26,24 +40,49 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 return packet;
             }
         }
-        let count = self.slots.as_slice().len();
-        let mut index = usize::from(self.turn);
-        for _ in 0..count {
-            // No remainder, which has to be computed by division.
-            index = if index < count { index } else { 0 };
-            let packet = self.poll_slot(now, index);
-            index = index.saturating_add(1);
-            if packet.is_some() {
-                self.turn = u16::try_from(index).unwrap_or(0);
-                return packet;
+        // Each round ends with a segment, or there is one less to be asked.
+        loop {
+            let index = self.find_awake()?;
+            if self.rests(now, index) {
+                continue;
+            }
+            let mut header = EMPTY;
+            if let Some(emission) = self.poll_slot(now, index, &mut header) {
+                self.turn = u16::try_from(index.saturating_add(1)).unwrap_or(0);
+                return self.finish_emission(index, &header, emission);
             }
         }
-        None
+    }
+
+    /// The next connection whose turn it is to be asked for a segment.
+    fn find_awake(&self) -> Option<usize> {
+        let slots = self.slots.as_slice();
+        let awake = |(_, slot): &(usize, &Slot<K, S>)| {
+            slot.entry.as_ref().is_some_and(|entry| entry.told.is_awake())
+        };
+        let turn = usize::from(self.turn);
+        let after = slots.iter().enumerate().skip(turn).find(awake);
+        after.or_else(|| slots.iter().enumerate().take(turn).find(awake)).map(|(index, _)| index)
+    }
+
+    /// Whether a connection has nothing to send, as after most of what it has received: then no
+    /// header need be made for it.
+    fn rests(&mut self, now: Instant, index: usize) -> bool {
+        self.due.set(None);
+        let entry = self.slots.as_mut_slice().get_mut(index).and_then(|slot| slot.entry.as_mut());
+        entry.is_none_or(|entry| {
+            let silent = entry.conn.is_silent(now);
+            if silent {
+                entry.told.rest();
+            }
+            silent
+        })
     }
 
     /// What is no connection's: answers to strangers, TIME-WAIT, handshakes.
+    #[inline(never)]
     fn poll_answer(&mut self, now: Instant) -> Option<Packet<K>> {
-        let mut header = Header::default();
+        let mut header = EMPTY;
         let peer = match self.replies.pop().or_else(|| self.poll_time_wait(now)) {
             Some(reply) => {
                 reply.fill(&mut header);
@@ -54,56 +93,64 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(self.finish(peer, &header, PayloadRef::NONE, PLAIN, 0))
     }
 
-    fn poll_slot(&mut self, now: Instant, index: usize) -> Option<Packet<K>> {
+    fn poll_slot(&mut self, now: Instant, index: usize, header: &mut Header) -> Option<Emission> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
-        let Entry { peer, local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
-        if !told.is_awake() {
-            return None;
-        }
-        self.due.set(None);
-        let (peer, port) = (*peer, *remote_port);
-        let mut header = Header::default();
-        let mut emission = conn.poll(now, slot.map.as_slice(), &mut header);
-        (header.src_port, header.dst_port) = (*local_port, port);
-        if Self::REMEMBERS
-            && matches!(conn.fast_open(), FastOpen::Wanted | FastOpen::Again)
-            && let Some(syn) = &mut emission
-        {
-            let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
-            conn.offer_fast_open(&mut header, syn, offer);
-        }
+        let Entry { local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
+        let mut emission = conn.poll(now, slot.map.as_slice(), header);
+        (header.src_port, header.dst_port) = (*local_port, *remote_port);
         if !emission.is_some_and(|emission| emission.more) {
             told.rest();
         }
-        if Self::REMEMBERS {
-            let (lost, failed) = (conn.take_fast_open_loss(), conn.has_fast_open_failed());
-            if lost {
-                self.count_syn_loss(now, &peer, port);
-            } else if failed {
-                self.hold_fast_open(now, &peer, port);
-            }
+        if Self::REMEMBERS && !matches!(conn.fast_open(), FastOpen::Off | FastOpen::Accepted) {
+            self.poll_fast_open(now, index, header, &mut emission);
         }
-        self.finish_emission(index, peer, &header, emission?)
+        emission
+    }
+
+    /// What a client that opens fast adds to its SYN, and learns when it is lost.
+    #[inline(never)]
+    fn poll_fast_open(
+        &mut self,
+        now: Instant,
+        index: usize,
+        header: &mut Header,
+        emission: &mut Option<Emission>,
+    ) {
+        let entry = self.slots.as_mut_slice().get_mut(index).and_then(|slot| slot.entry.as_mut());
+        let Some(Entry { peer, remote_port, conn, .. }) = entry else { return };
+        let (peer, port) = (*peer, *remote_port);
+        if matches!(conn.fast_open(), FastOpen::Wanted | FastOpen::Again)
+            && let Some(syn) = emission
+        {
+            let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);
+            conn.offer_fast_open(header, syn, offer);
+        }
+        let (lost, failed) = (conn.take_fast_open_loss(), conn.has_fast_open_failed());
+        if lost {
+            self.count_syn_loss(now, &peer, port);
+        } else if failed {
+            self.hold_fast_open(now, &peer, port);
+        }
     }
 
     fn finish_emission(
         &mut self,
         index: usize,
-        peer: K,
         header: &Header,
         emission: Emission,
     ) -> Option<Packet<K>> {
         let slot = self.slots.as_slice().get(index)?;
+        let entry = slot.entry.as_ref()?;
         let syn = u32::from(header.flags.contains(Flags::SYN));
         let seq = SeqNum::new(header.seq).plus(syn);
         let mut sum = Accumulator::new(0);
         if emission.len > 0 {
             slot.payload(seq, usize::from(emission.len), |run| sum.push(run))?;
         }
-        let handle =
-            Handle { index: u16::try_from(index).ok()?, order: slot.entry.as_ref()?.order };
+        let handle = Handle { index: u16::try_from(index).ok()?, order: entry.order };
         let payload = PayloadRef { handle, seq, len: emission.len };
-        let marks = (emission.ecn, slot.entry.as_ref()?.conn.diffserv());
+        let marks = (emission.ecn, entry.conn.diffserv());
+        let peer = entry.peer;
         Some(self.finish(peer, header, payload, marks, sum.sum()))
     }
 
@@ -117,9 +164,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         (ecn, diffserv): (Ecn, u8),
         sum: u16,
     ) -> Packet<K> {
-        let mut octets = [0; MAX_HEADER_LEN];
+        // Made where it is returned, and never copied.
+        let bytes = HeaderBytes { octets: [0; MAX_HEADER_LEN], len: 0 };
+        let mut packet = Packet { peer, ecn, diffserv, header: bytes, payload };
+        let octets = &mut packet.header.octets;
         // Options take at most 40 octets, so the longest header fits.
-        let len = header.emit(&mut octets).unwrap_or(0);
+        let len = header.emit(octets).unwrap_or(0);
         let total = len.saturating_add(usize::from(payload.len));
         let sum = add(sum, peer.pseudo_header_sum(total));
         set_checksum(octets.get_mut(..len).unwrap_or(&mut []), sum);
@@ -127,8 +177,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if header.flags.contains(Flags::RST) {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
         }
-        let len = u8::try_from(len).unwrap_or(0);
-        Packet { peer, ecn, diffserv, header: HeaderBytes { octets, len }, payload }
+        packet.header.len = u8::try_from(len).unwrap_or(0);
+        packet
     }
 
     /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.

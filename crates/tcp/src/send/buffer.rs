@@ -62,7 +62,8 @@ pub(crate) struct Span {
 
 impl Span {
     pub(crate) fn len(self) -> u32 {
-        self.end.since(self.start)
+        // It never ends before it starts.
+        self.end.value().wrapping_sub(self.start.value())
     }
 }
 
@@ -142,10 +143,34 @@ impl<P: Place> SendBuffer<P> {
         len: usize,
         mut take: impl FnMut(&[u8]),
     ) -> Option<()> {
-        if seq.before(span.start) || len > span.len().checked_sub(seq.since(span.start))? as usize {
+        // What is before the span is far behind it.
+        let at = seq.value().wrapping_sub(span.start.value());
+        if len > span.len().checked_sub(at)? as usize {
             return None;
         }
-        let mut at = seq.since(span.start);
+        if !stored.pieces.is_empty() && self.has_pieces(span) {
+            return self.read_mixed(stored, span, at, len, &mut take);
+        }
+        let place = self.index(at);
+        let first = len.min((self.capacity.get() as usize).saturating_sub(place));
+        let wrapped = stored.ring.get(..len.saturating_sub(first))?;
+        take(stored.ring.get(place..place.saturating_add(first))?);
+        if !wrapped.is_empty() {
+            take(wrapped);
+        }
+        Some(())
+    }
+
+    /// The same from the octet `at` on, where some may be in pieces.
+    #[inline(never)]
+    fn read_mixed(
+        &self,
+        stored: Stored<'_>,
+        span: Span,
+        mut at: u32,
+        len: usize,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Option<()> {
         let mut rest = len;
         while rest > 0 {
             let run = self.run(stored, span, at);
@@ -163,9 +188,7 @@ impl<P: Place> SendBuffer<P> {
     /// What is stored in one stretch from the octet `at` on, in one pass over the pieces.
     fn run<'a>(&self, stored: Stored<'a>, span: Span, at: u32) -> &'a [u8] {
         let (mut in_ring, mut end) = (at, span.len());
-        // Mostly there is none, and no place need be looked at.
-        let pieces = if self.has_pieces(span) { stored.pieces } else { &[] };
-        for piece in pieces.iter().filter(|piece| !piece.data().is_empty()) {
+        for piece in stored.pieces.iter().filter(|piece| !piece.data().is_empty()) {
             let start = piece.start.since(span.start);
             match at.checked_sub(start) {
                 Some(inside) if inside < piece.len() => {

@@ -310,6 +310,11 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
 
     fn detect(&mut self, now: Stamp, (at, end): (Stamp, SeqNum), wait_us: u32) -> (bool, u32) {
         let (mut found, mut wait) = (false, 0);
+        let before = |r: &SegmentRecord| at.sent_after(end, r.stamp(), r.end);
+        if self.marks == 0 && !self.held().first().is_some_and(before) {
+            // All were sent once and in order, so none of them before what has arrived.
+            return (found, wait);
+        }
         for record in self.held_mut().iter_mut().filter(|r| r.outstanding()) {
             if at.sent_after(end, record.stamp(), record.end) {
                 let remaining = wait_us.saturating_sub(now.since(record.stamp()));
@@ -344,8 +349,10 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     }
 
     fn fack(&self) -> SeqNum {
-        let mut records = self.held().iter().filter(|_| self.may_have(SACKED));
-        records.rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
+        if !self.may_have(SACKED) {
+            return self.una;
+        }
+        self.held().iter().rfind(|r| r.is(SACKED)).map_or(self.una, |r| r.end)
     }
 
     fn lost(&self) -> u32 {

@@ -138,7 +138,13 @@ impl Rack {
     /// reordering has been seen (§6.2 step 4).
     pub(crate) fn wait_us(&self, srtt_us: u32, sure: bool) -> u32 {
         let multiple = if sure { self.multiple } else { self.multiple.max(1) };
-        let window = (self.min_rtt_us / 4).saturating_mul(u32::from(multiple)).min(srtt_us);
+        let window = match (multiple, self.min_rtt_us / 4) {
+            // Mostly it is one of these, and an overflow need not be looked for.
+            (0, _) => 0,
+            (1, quarter) => quarter,
+            (multiple, quarter) => quarter.saturating_mul(u32::from(multiple)),
+        };
+        let window = window.min(srtt_us);
         let rtt = if self.rtt_us == UNKNOWN { 0 } else { self.rtt_us };
         rtt.saturating_add(window)
     }

@@ -188,7 +188,11 @@ impl<'a> Segment<'a> {
         let Some((header, payload)) = octets.split_at_checked(header_len) else {
             return Err(Error::Truncated(Field::TcpOptions));
         };
-        let options = Options::parse(header.get(MIN_HEADER_LEN..).unwrap_or(&[]))?;
+        // Most headers have none.
+        let options = match header.get(MIN_HEADER_LEN..) {
+            Some(options @ [_, ..]) => Options::parse(options)?,
+            _ => Options::NONE,
+        };
         let header = Header {
             src_port: u16::from_be_bytes([a, b]),
             dst_port: u16::from_be_bytes([c, d]),
