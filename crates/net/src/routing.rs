@@ -5,6 +5,7 @@
 //! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go
 //! before data and are never parked for a child, for one that awaits an answer listens.
 
+use crate::compose::{Headers, Upper};
 use crate::config::Sizes;
 use crate::input::{Delivery, Fate};
 use crate::net::Net;
@@ -14,10 +15,9 @@ use crate::submit::{Queued, SendError};
 use crate::tables::{NextHop, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{self, Header, is_link_local, protocol};
+use kinglet_wire::ipv6::{Header, is_link_local, protocol};
 use kinglet_wire::udp;
 
 /// Only a neighbour can have sent it.
@@ -91,25 +91,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !self.can_send_routing_message() {
             return Err(SendError::NoBuffer);
         }
-        let len = udp::HEADER_LEN.saturating_add(data.len());
-        let total = ipv6::HEADER_LEN.saturating_add(len);
-        let length = u16::try_from(len).map_err(|_| SendError::TooLong)?;
-        let plain = self.plain_header(src, dst, protocol::UDP, len);
-        let header = Header { hop_limit: HOP_LIMIT, ..plain };
-        let packet = self.pool.alloc(1).ok_or(SendError::NoBuffer)?;
-        let storage = self.pool.storage_mut(packet);
-        let written = storage.get_mut(..total).map(|octets| {
-            header.emit(octets)?;
-            let upper = octets.get_mut(ipv6::HEADER_LEN..).unwrap_or_default();
-            udp::Header { src_port: port, dst_port: port, length, checksum: 0 }.emit(upper)?;
-            copy(upper.get_mut(udp::HEADER_LEN..).unwrap_or_default(), data);
-            udp::fill_checksum(upper, header.pseudo_header_sum(len, protocol::UDP))
-        });
-        self.pool.set_len(packet, total);
-        if !matches!(written, Some(Ok(()))) {
-            self.release(packet);
-            return Err(SendError::TooLong);
-        }
+        let usual = self.headers(src, dst, Upper::Udp { src_port: port, dst_port: port });
+        let packet = self.compose_with(1, &Headers { hop_limit: HOP_LIMIT, ..usual }, data)?;
         // There is room, as was asked above.
         let _ = self.control.push(Queued::new(packet, to));
         bump(&mut self.stats.datagrams_out);
