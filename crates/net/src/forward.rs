@@ -95,7 +95,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             bump(&mut self.stats.packets_in);
             // 1280.
             let too_big = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
-            return self.settle(now, handle, arrival, Fate::Report(Discard::TooBig, too_big));
+            let fate = Fate::Report(Discard::TooBig, too_big);
+            return self.settle(now, handle, arrival, fate).map(|()| None);
         }
         self.input(now, handle, arrival)
     }

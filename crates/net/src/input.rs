@@ -50,8 +50,8 @@ pub(crate) struct Arrival {
 
 /// What a packet's processing came to.
 pub(crate) enum Fate {
-    /// For the upper layer; the slot goes along.
-    Deliver(Delivery),
+    /// For the upper layer, whose octets and protocol these are; the slot goes along.
+    Deliver(Range<usize>, u8),
     /// Its slot was moved to a queue.
     Moved,
     /// Dealt with; the slot is free again.
@@ -142,47 +142,54 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
     ) -> Result<Option<Delivery>, Discard> {
         bump(&mut self.stats.packets_in);
-        let fate = self.judge(now, packet, arrival);
-        self.settle(now, packet, arrival, fate)
+        let Ok(whole) = Packet::parse(self.pool.get(packet)) else {
+            self.release(packet);
+            return Err(Discard::Malformed);
+        };
+        let (header, len) = (*whole.header(), whole.octets().len());
+        let upper = self.accepts(header.dst).then(|| walk(&whole));
+        self.pool.set_len(packet, len);
+        match self.judge(now, packet, &header, upper, arrival) {
+            Fate::Deliver(upper, protocol) => {
+                bump(&mut self.stats.delivered);
+                Ok(Some(Delivery { packet, header, upper, protocol }))
+            }
+            fate => self.settle(now, packet, arrival, fate).map(|()| None),
+        }
     }
 
+    /// Finds the slot of a packet that is not delivered its end.
     pub(crate) fn settle(
         &mut self,
         now: Instant,
         packet: PacketHandle,
         arrival: Arrival,
         fate: Fate,
-    ) -> Result<Option<Delivery>, Discard> {
-        match fate {
-            Fate::Deliver(delivery) => {
-                bump(&mut self.stats.delivered);
-                return Ok(Some(delivery));
-            }
-            Fate::Moved => return Ok(None),
+    ) -> Result<(), Discard> {
+        let result = match fate {
+            Fate::Moved => return Ok(()),
             Fate::Report(reason, kind) => {
-                if !S::REPORTS_ERRORS || !self.send_error(now, packet, arrival, kind) {
-                    self.release(packet);
+                if S::REPORTS_ERRORS && self.send_error(now, packet, arrival, kind) {
+                    return Err(reason);
                 }
-                return Err(reason);
+                Err(reason)
             }
-            Fate::Done => {}
-            Fate::Drop(reason) => {
-                self.release(packet);
-                return Err(reason);
-            }
-        }
+            Fate::Drop(reason) => Err(reason),
+            Fate::Deliver(..) | Fate::Done => Ok(()),
+        };
         self.release(packet);
-        Ok(None)
+        result
     }
 
-    fn judge(&mut self, now: Instant, handle: PacketHandle, arrival: Arrival) -> Fate {
-        let Ok(packet) = Packet::parse(self.pool.get(handle)) else {
-            return Fate::Drop(Discard::Malformed);
-        };
-        let (header, len) = (*packet.header(), packet.octets().len());
-        let Header { src, dst, .. } = header;
-        let upper = self.accepts(dst).then(|| walk(&packet));
-        self.pool.set_len(handle, len);
+    fn judge(
+        &mut self,
+        now: Instant,
+        handle: PacketHandle,
+        header: &Header,
+        upper: Option<Result<Upper, Fate>>,
+        arrival: Arrival,
+    ) -> Fate {
+        let Header { src, dst, .. } = *header;
         // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
         // back unless routes form a loop.
         let never = src.is_multicast() || src.is_loopback() || self.is_own(src);
@@ -190,11 +197,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Address);
         }
         if let Some(upper) = upper {
-            self.local(now, handle, &header, upper)
+            self.local(now, handle, header, upper)
         } else if !S::FORWARDS || dst.is_multicast() || arrival.broadcast || !self.config.forward {
             Fate::Drop(Discard::NotForUs)
         } else {
-            self.forward(now, handle, &header, arrival)
+            self.forward(now, handle, header, arrival)
         }
     }
 
@@ -211,10 +218,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         match protocol {
             protocol::TCP if header.dst.is_multicast() => Fate::Drop(Discard::Address),
-            protocol::TCP => {
-                let (packet, header) = (handle, *header);
-                Fate::Deliver(Delivery { packet, header, upper, protocol })
-            }
+            protocol::TCP => Fate::Deliver(upper, protocol),
             protocol::UDP => self.udp_input(handle, header, upper),
             protocol::ICMPV6 => self.icmp_input(now, handle, header, upper),
             protocol::NONE => Fate::Done,

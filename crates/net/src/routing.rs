@@ -7,9 +7,8 @@
 
 use crate::compose::{Headers, Upper};
 use crate::config::Sizes;
-use crate::input::{Delivery, Fate};
+use crate::input::Fate;
 use crate::net::Net;
-use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use crate::submit::{Queued, SendError};
 use crate::tables::{NextHop, link_local};
@@ -98,18 +97,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         bump(&mut self.stats.datagrams_out);
         Ok(())
     }
+}
 
-    /// A datagram for the port of the routing messages.
-    pub(crate) fn routing_input(
-        &mut self,
-        packet: PacketHandle,
-        header: &Header,
-        upper: Range<usize>,
-    ) -> Fate {
-        if header.hop_limit != HOP_LIMIT || !is_link_local(header.src) {
-            return Fate::Drop(Discard::HopLimit);
-        }
-        let upper = upper.start.saturating_add(udp::HEADER_LEN)..upper.end;
-        Fate::Deliver(Delivery { packet, header: *header, upper, protocol: protocol::UDP })
+/// A datagram for the port of the routing messages.
+pub(crate) fn routing_input(header: &Header, upper: Range<usize>) -> Fate {
+    if header.hop_limit != HOP_LIMIT || !is_link_local(header.src) {
+        return Fate::Drop(Discard::HopLimit);
     }
+    Fate::Deliver(upper.start.saturating_add(udp::HEADER_LEN)..upper.end, protocol::UDP)
 }

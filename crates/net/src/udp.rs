@@ -6,7 +6,7 @@ use crate::input::Fate;
 use crate::net::Net;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::queue::Queue;
-use crate::routing::Routing;
+use crate::routing::{Routing, routing_input};
 use crate::stats::{Discard, bump};
 use crate::submit::SendError;
 use core::net::Ipv6Addr;
@@ -244,7 +244,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let dst_port = datagram.header().dst_port;
         bump(&mut self.stats.datagrams_in);
         if S::Routing::PORT == Some(dst_port) {
-            return self.routing_input(packet, header, upper);
+            return routing_input(header, upper);
         }
         // Unread datagrams hold at most half of the slots, so that they cannot stop the rest.
         let crowded =
