@@ -11,7 +11,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Action, Extension, Fault, Header, Options, Packet, protocol};
+use kinglet_wire::ipv6::{Action, Fault, Header, Options, Packet, protocol};
 use kinglet_wire::sixlowpan::Dispatch;
 
 /// A frame's payload as it came from the MAC.
@@ -242,20 +242,21 @@ struct Upper {
 fn walk(packet: &Packet<'_>) -> Result<Upper, Fate> {
     let mut chain = packet.extensions();
     for extension in &mut chain {
-        match extension {
-            Ok(Extension::HopByHop(options) | Extension::Destination(options)) => {
-                check_options(options, packet.header())?;
+        let extension = extension.map_err(fault_fate)?;
+        match extension.kind {
+            protocol::HOP_BY_HOP | protocol::DESTINATION => {
+                check_options(extension.options(), packet.header())?;
             }
             // RFC 8200, 4.4: with no segments left, the header is ignored.
-            Ok(Extension::Routing { segments_left: 0, .. }) => {}
-            Ok(Extension::Routing { offset, .. }) => {
-                let kind = problem(parameter::HEADER_FIELD, offset.saturating_add(2));
+            protocol::ROUTING if extension.segments_left() > 0 => {
+                let kind = problem(parameter::HEADER_FIELD, extension.offset.saturating_add(2));
                 return Err(Fate::Report(Discard::RoutingHeader, kind));
             }
             // A whole packet with a Fragment header is no fragment (RFC 6946).
-            Ok(Extension::Fragment { fragment_offset: 0, more: false, .. }) => {}
-            Ok(Extension::Fragment { .. }) => return Err(Fate::Drop(Discard::Ipv6Fragment)),
-            Err(fault) => return Err(fault_fate(fault)),
+            protocol::FRAGMENT if !extension.is_atomic() => {
+                return Err(Fate::Drop(Discard::Ipv6Fragment));
+            }
+            _ => {}
         }
     }
     let range = chain.offset()..packet.octets().len();
