@@ -93,10 +93,9 @@ pub fn ipv6(data: &[u8]) {
     assert_eq!(header, packet.octets()[..ip::HEADER_LEN]);
     let mut steps = 0;
     for extension in packet.extensions() {
-        if let Ok(ip::Extension::HopByHop(options) | ip::Extension::Destination(options)) =
-            extension
-        {
-            assert!(options.count() <= packet.octets().len());
+        if let Ok(extension) = extension {
+            assert!(extension.options().count() <= packet.octets().len());
+            let _ = (extension.segments_left(), extension.is_atomic());
         }
         steps += 1;
     }

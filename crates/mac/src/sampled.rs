@@ -54,10 +54,10 @@ impl Drift {
 
     /// A frame came so many microseconds late, `age` after the synchronisation.
     fn measured(csl: &Csl, came: Instant, late_us: i64, age: Duration) -> Option<Self> {
-        let age = i64::try_from(age.as_micros()).ok()?;
-        let ppm = late_us.saturating_mul(1_000_000).checked_div(age)?;
+        let age = age.as_micros();
+        let ppm = scaled(late_us, 1_000_000, age)?;
         let spread = UNCERTAINTY.as_micros().saturating_mul(1_000_000);
-        let doubt = spread.checked_div(age.unsigned_abs())?.saturating_add(STEADY_PPM);
+        let doubt = spread.checked_div(age)?.saturating_add(STEADY_PPM);
         // From there to the other end of what the clocks are specified for.
         let most = u64::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
         Some(Drift { ppm, doubt, most, measured: came })
@@ -86,9 +86,9 @@ impl Drift {
     /// the synchronisation, and how much earlier or later still.
     fn after(self, age: Duration, at: Instant) -> (i64, Duration) {
         let age = age.as_micros();
-        let late = self.ppm.saturating_mul(i64::try_from(age).unwrap_or(i64::MAX));
+        let late_us = scaled(self.ppm, age, 1_000_000).unwrap_or(0);
         let guard = age.saturating_mul(self.doubt_at(at)).div_ceil(1_000_000);
-        (late.checked_div(1_000_000).unwrap_or(0), UNCERTAINTY + Duration::from_micros(guard))
+        (late_us, UNCERTAINTY + Duration::from_micros(guard))
     }
 
     /// How long after a synchronisation the guard is [`MAX_GUARD`].
@@ -96,6 +96,14 @@ impl Drift {
         let guard = MAX_GUARD.as_micros().saturating_mul(1_000_000);
         guard.checked_div(self.doubt_at(now)).map_or(Duration::MAX, Duration::from_micros)
     }
+}
+
+/// `value` times `by` through `through`, rounded towards zero. A division of numbers with signs would
+/// be one more routine in the program.
+fn scaled(value: i64, by: u64, through: u64) -> Option<i64> {
+    let size = value.unsigned_abs().saturating_mul(by).checked_div(through)?;
+    let size = i64::try_from(size).ok()?;
+    Some(if value < 0 { size.saturating_neg() } else { size })
 }
 
 /// `at`, so many microseconds later.
@@ -271,13 +279,17 @@ impl Sampling {
 
     fn drift_shown_by(&self, csl: &Csl, came: Instant) -> Option<Drift> {
         let synced = self.synced?;
-        let signed = |us: u64| i64::try_from(us).ok();
-        let period = signed(csl.period.as_micros())?;
-        let half = period.checked_div(2)?;
-        let after = signed(came.as_micros())?
-            .checked_sub(signed(self.sample.as_micros())?)?
-            .checked_add(half)?;
-        let late_us = after.checked_rem_euclid(period)?.checked_sub(half)?;
+        // Half a period later it would have come so long after a sample.
+        let (period, half) = (csl.period.as_micros(), csl.period / 2);
+        let shifted = came + half;
+        let rest = match shifted.checked_since(self.sample) {
+            Some(after) => after.as_micros().checked_rem(period)?,
+            None => match (self.sample - shifted).as_micros().checked_rem(period)? {
+                0 => 0,
+                before => period.saturating_sub(before),
+            },
+        };
+        let late_us = i64::try_from(rest).ok()?.checked_sub_unsigned(half.as_micros())?;
         let age = came.checked_since(synced)?;
         // Farther from it than clocks can be, it was not sent for a sample.
         let (_, most) = Drift::unknown(csl).after(age, came);
@@ -321,6 +333,25 @@ impl Sampling {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_frame_is_late_or_early_for_the_nearest_sample() {
+        let (period, sync_interval) = (Duration::from_millis(100), Duration::from_secs(50));
+        let csl = Csl { period, drift_ppm: 80, sync_interval };
+        let synced = Instant::from_secs(10);
+        let sampling = |sample| Sampling { sample, synced: Some(synced), ..Sampling::NONE };
+        // After 10 s clocks are 0.8 ms apart at the most.
+        let came = synced + Duration::from_secs(10);
+        for late_us in [-700_i64, -1, 0, 1, 700] {
+            for periods in [-3, -1, 0, 1, 3_i64] {
+                let by = late_us + periods * 100_000;
+                let drift = sampling(shifted(came, -by)).drift_shown_by(&csl, came);
+                assert_eq!(drift.map(|drift| drift.ppm), Some(late_us / 10), "{by}");
+            }
+        }
+        let far = sampling(shifted(came, -50_000)).drift_shown_by(&csl, came);
+        assert_eq!(far, None);
+    }
 
     #[test]
     fn however_late_the_next_sample_is_still_to_come() {

@@ -11,7 +11,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ipv6::{
-    self, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
+    self, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
 };
 
 impl<S: Sizes, X: Copy> Net<S, X> {
@@ -29,8 +29,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if header.next_header == protocol::HOP_BY_HOP {
             let packet = Packet::parse(self.pool.get(handle)).ok();
             match packet.and_then(|packet| packet.extensions().next()) {
-                Some(Ok(Extension::HopByHop(options))) => {
-                    if let Err(fate) = check_options(options, header) {
+                Some(Ok(extension)) => {
+                    if let Err(fate) = check_options(extension.options(), header) {
                         return fate;
                     }
                 }
@@ -95,7 +95,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             bump(&mut self.stats.packets_in);
             // 1280.
             let too_big = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
-            return self.settle(now, handle, arrival, Fate::Report(Discard::TooBig, too_big));
+            let fate = Fate::Report(Discard::TooBig, too_big);
+            return self.settle(now, handle, arrival, fate).map(|()| None);
         }
         self.input(now, handle, arrival)
     }

@@ -1,16 +1,17 @@
 //! ICMPv6 (RFC 4443): echo, errors sent under its rules, errors received and believed only if they
 //! quote a packet of ours.
 
+use crate::compose::{HEAD, Upper};
 use crate::config::Sizes;
 use crate::input::{Arrival, Fate};
 use crate::net::Net;
-use crate::pool::{PacketHandle, RESERVED};
+use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use crate::submit::{Class, SendError};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::{Array, copy, move_within};
-use kinglet_time::Instant;
+use kinglet_mem::{Array, move_within};
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::icmpv6::{self, Kind, Message, parameter};
 use kinglet_wire::ipv6::{self, Header, MIN_MTU, Packet, protocol};
 
@@ -57,9 +58,6 @@ impl ErrorReport {
     }
 }
 
-/// Octets in front of the packet that an error quotes.
-const ERROR_HEAD: usize = ipv6::HEADER_LEN + icmpv6::HEADER_LEN;
-
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Sends an echo request with `payload` as its data.
     ///
@@ -74,16 +72,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         payload: &[u8],
     ) -> Result<(), SendError> {
         let src = self.source_for(dst).ok_or(SendError::NoRoute)?;
-        let kind = Kind::EchoRequest { ident, seq };
-        let len = icmpv6::HEADER_LEN.saturating_add(payload.len());
-        let header = self.plain_header(src, dst, protocol::ICMPV6, len);
-        self.send_packet(now, &header, |upper, pseudo| {
-            kind.emit(upper)?;
-            if let Some(body) = upper.get_mut(icmpv6::HEADER_LEN..) {
-                copy(body, payload);
-            }
-            icmpv6::fill_checksum(upper, pseudo)
-        })
+        let headers = self.headers(src, dst, Upper::Icmpv6(Kind::EchoRequest { ident, seq }));
+        self.send_packet(now, &headers, payload)
     }
 
     /// The oldest echo reply not asked for yet; four are kept.
@@ -157,23 +147,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let (Some(src), Some(egress)) = (src, self.egress(header.src)) else {
             return Fate::Drop(Discard::NoRoute);
         };
-        let len = upper.len();
-        let reply = self.plain_header(src, header.src, protocol::ICMPV6, len);
-        let storage = self.pool.storage_mut(handle);
-        if move_within(storage, upper, ipv6::HEADER_LEN).is_none() {
+        let headers = self.headers(src, header.src, Upper::Icmpv6(Kind::EchoReply { ident, seq }));
+        let data = upper.start.saturating_add(icmpv6::HEADER_LEN)..upper.end;
+        let len = data.len();
+        let moved = move_within(self.pool.storage_mut(handle), data, HEAD);
+        if moved.and_then(|()| self.compose(handle, &headers, len)).is_none() {
             return Fate::Drop(Discard::Malformed);
         }
-        let total = ipv6::HEADER_LEN.saturating_add(len);
-        let written = storage.get_mut(..total).and_then(|packet| {
-            reply.emit(packet).ok()?;
-            let message = packet.get_mut(ipv6::HEADER_LEN..)?;
-            Kind::EchoReply { ident, seq }.emit(message).ok()?;
-            icmpv6::fill_checksum(message, reply.pseudo_header_sum(len, protocol::ICMPV6)).ok()
-        });
-        if written.is_none() {
-            return Fate::Drop(Discard::Malformed);
-        }
-        self.pool.set_len(handle, total);
         match self.enqueue(now, handle, egress, Class::Data) {
             Ok(()) => Fate::Moved,
             Err(reason) => Fate::Drop(reason),
@@ -216,26 +196,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             bump(&mut self.stats.errors_suppressed);
             return false;
         };
-        let quoted = self.pool.get(handle).len();
         // 2.4 (c): as much of the packet as fits into the minimum MTU.
-        let total = quoted.saturating_add(ERROR_HEAD).min(MIN_MTU).min(S::Storage::LEN);
-        let (Some(quoted), Some(len)) =
-            (total.checked_sub(ERROR_HEAD), total.checked_sub(ipv6::HEADER_LEN))
-        else {
-            return false;
-        };
-        let header = self.plain_header(src, dst, protocol::ICMPV6, len);
-        let storage = self.pool.storage_mut(handle);
-        if move_within(storage, 0..quoted, ERROR_HEAD).is_none() {
+        let room = MIN_MTU.min(S::Storage::LEN).saturating_sub(HEAD);
+        let quoted = self.pool.get(handle).len().min(room);
+        if move_within(self.pool.storage_mut(handle), 0..quoted, HEAD).is_none() {
             return false;
         }
-        let written = storage.get_mut(..total).and_then(|packet| {
-            header.emit(packet).ok()?;
-            let message = packet.get_mut(ipv6::HEADER_LEN..)?;
-            kind.emit(message).ok()?;
-            icmpv6::fill_checksum(message, header.pseudo_header_sum(len, protocol::ICMPV6)).ok()
-        });
-        self.pool.set_len(handle, total);
+        let headers = self.headers(src, dst, Upper::Icmpv6(kind));
+        let written = self.compose(handle, &headers, quoted);
         if written.is_none() || self.enqueue(now, handle, egress, Class::Control).is_err() {
             bump(&mut self.stats.errors_suppressed);
             return false;
@@ -283,58 +251,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// The token bucket: whether one more error may be sent now.
     fn earn_error(&mut self, now: Instant) -> bool {
-        let interval = self.config.icmp_error_interval.as_micros().max(1);
-        let since = now.checked_since(self.errors_since).unwrap_or_default().as_micros();
-        let earned = since.checked_div(interval).unwrap_or(0);
-        let spent = u64::from(self.errors_spent).saturating_sub(earned);
-        self.errors_spent = u8::try_from(spent).unwrap_or(u8::MAX);
+        let interval = self.config.icmp_error_interval.max(Duration::from_micros(1));
+        let mut since = now - self.errors_since;
+        // At most 255 rounds, and no division.
+        while self.errors_spent > 0 && since >= interval {
+            since = since - interval;
+            self.errors_spent = self.errors_spent.saturating_sub(1);
+        }
         // Parts of an interval are kept, unless the bucket is full anyway.
-        let part = since.checked_rem(interval).filter(|_| self.errors_spent > 0).unwrap_or(0);
-        self.errors_since = Instant::from_micros(now.as_micros().saturating_sub(part));
+        self.errors_since = if self.errors_spent > 0 { now - since } else { now };
         self.errors_spent < self.config.icmp_error_burst
-    }
-
-    pub(crate) fn plain_header(
-        &self,
-        src: Ipv6Addr,
-        dst: Ipv6Addr,
-        next_header: u8,
-        len: usize,
-    ) -> Header {
-        let payload_len = u16::try_from(len).unwrap_or(u16::MAX);
-        let hop_limit = self.config.hop_limit;
-        Header { traffic_class: 0, flow_label: 0, payload_len, next_header, hop_limit, src, dst }
-    }
-
-    /// Builds the packet that a header announces in a slot and queues it.
-    pub(crate) fn send_packet(
-        &mut self,
-        now: Instant,
-        header: &Header,
-        fill: impl FnOnce(&mut [u8], u16) -> Result<(), kinglet_wire::Error>,
-    ) -> Result<(), SendError> {
-        let total = header.total_len();
-        if total > MIN_MTU.min(S::Storage::LEN) {
-            return Err(SendError::TooLong);
-        }
-        let egress = self.egress(header.dst).ok_or(SendError::NoRoute)?;
-        let handle = self.pool.alloc(RESERVED).ok_or(SendError::NoBuffer)?;
-        let len = usize::from(header.payload_len);
-        let pseudo = header.pseudo_header_sum(len, header.next_header);
-        let storage = self.pool.storage_mut(handle);
-        let written = storage.get_mut(..total).map(|packet| {
-            header.emit(packet)?;
-            fill(packet.get_mut(ipv6::HEADER_LEN..).unwrap_or_default(), pseudo)
-        });
-        self.pool.set_len(handle, total);
-        let queued = match written {
-            Some(Ok(())) => self.enqueue(now, handle, egress, Class::Data).is_ok(),
-            _ => false,
-        };
-        if queued {
-            return Ok(());
-        }
-        self.release(handle);
-        Err(SendError::QueueFull)
     }
 }

@@ -11,9 +11,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{
-    Action, AddressType, Extension, Fault, Header, Options, Packet, protocol,
-};
+use kinglet_wire::ipv6::{Action, AddressType, Fault, Header, Options, Packet, protocol};
 use kinglet_wire::sixlowpan::Dispatch;
 
 /// A frame's payload as it came from the MAC.
@@ -54,8 +52,8 @@ pub(crate) struct Arrival {
 
 /// What a packet's processing came to.
 pub(crate) enum Fate {
-    /// For the upper layer; the slot goes along.
-    Deliver(Delivery),
+    /// For the upper layer, whose octets and protocol these are; the slot goes along.
+    Deliver(Range<usize>, u8),
     /// Its slot was moved to a queue.
     Moved,
     /// Dealt with; the slot is free again.
@@ -157,49 +155,56 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
     ) -> Result<Option<Delivery>, Discard> {
         bump(&mut self.stats.packets_in);
-        let fate = self.judge(now, packet, arrival);
-        self.settle(now, packet, arrival, fate)
+        let Ok(whole) = Packet::parse(self.pool.get(packet)) else {
+            self.release(packet);
+            return Err(Discard::Malformed);
+        };
+        let (header, len) = (*whole.header(), whole.octets().len());
+        let own = self.own_index(header.dst);
+        let accepted = own.is_some() || header.dst.is_multicast() && self.is_member(header.dst);
+        let upper = accepted.then(|| walk(&whole));
+        self.pool.set_len(packet, len);
+        match self.judge(now, packet, &header, upper, arrival) {
+            Fate::Deliver(upper, protocol) => {
+                bump(&mut self.stats.delivered);
+                Ok(Some(Delivery { packet, header, own, upper, protocol }))
+            }
+            fate => self.settle(now, packet, arrival, fate).map(|()| None),
+        }
     }
 
+    /// Finds the slot of a packet that is not delivered its end.
     pub(crate) fn settle(
         &mut self,
         now: Instant,
         packet: PacketHandle,
         arrival: Arrival,
         fate: Fate,
-    ) -> Result<Option<Delivery>, Discard> {
-        match fate {
-            Fate::Deliver(delivery) => {
-                bump(&mut self.stats.delivered);
-                return Ok(Some(delivery));
-            }
-            Fate::Moved => return Ok(None),
+    ) -> Result<(), Discard> {
+        let result = match fate {
+            Fate::Moved => return Ok(()),
             Fate::Report(reason, kind) => {
-                if !S::REPORTS_ERRORS || !self.send_error(now, packet, arrival, kind) {
-                    self.release(packet);
+                if S::REPORTS_ERRORS && self.send_error(now, packet, arrival, kind) {
+                    return Err(reason);
                 }
-                return Err(reason);
+                Err(reason)
             }
-            Fate::Done => {}
-            Fate::Drop(reason) => {
-                self.release(packet);
-                return Err(reason);
-            }
-        }
+            Fate::Drop(reason) => Err(reason),
+            Fate::Deliver(..) | Fate::Done => Ok(()),
+        };
         self.release(packet);
-        Ok(None)
+        result
     }
 
-    fn judge(&mut self, now: Instant, handle: PacketHandle, arrival: Arrival) -> Fate {
-        let Ok(packet) = Packet::parse(self.pool.get(handle)) else {
-            return Fate::Drop(Discard::Malformed);
-        };
-        let (header, len) = (*packet.header(), packet.octets().len());
-        let Header { src, dst, .. } = header;
-        let own = self.own_index(dst);
-        let accepted = own.is_some() || dst.is_multicast() && self.is_member(dst);
-        let upper = accepted.then(|| walk(&packet));
-        self.pool.set_len(handle, len);
+    fn judge(
+        &mut self,
+        now: Instant,
+        handle: PacketHandle,
+        header: &Header,
+        upper: Option<Result<Upper, Fate>>,
+        arrival: Arrival,
+    ) -> Fate {
+        let Header { src, dst, .. } = *header;
         // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
         // back unless routes form a loop.
         let (from, to) = (AddressType::of(&src), AddressType::of(&dst));
@@ -209,7 +214,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Address);
         }
         if let Some(upper) = upper {
-            self.local(now, handle, &header, own, upper)
+            self.local(now, handle, header, upper)
         } else if !S::FORWARDS
             || to == AddressType::Multicast
             || arrival.broadcast
@@ -217,7 +222,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             Fate::Drop(Discard::NotForUs)
         } else {
-            self.forward(now, handle, &header, arrival)
+            self.forward(now, handle, header, arrival)
         }
     }
 
@@ -226,7 +231,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         now: Instant,
         handle: PacketHandle,
         header: &Header,
-        own: Option<u8>,
         upper: Result<Upper, Fate>,
     ) -> Fate {
         let Upper { protocol, range: upper, field } = match upper {
@@ -234,12 +238,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Err(fate) => return fate,
         };
         match protocol {
-            // To a group.
-            protocol::TCP if own.is_none() => Fate::Drop(Discard::Address),
-            protocol::TCP => {
-                let (packet, header) = (handle, *header);
-                Fate::Deliver(Delivery { packet, header, own, upper, protocol })
-            }
+            protocol::TCP if header.dst.is_multicast() => Fate::Drop(Discard::Address),
+            protocol::TCP => Fate::Deliver(upper, protocol),
             protocol::UDP => self.udp_input(handle, header, upper),
             protocol::ICMPV6 => self.icmp_input(now, handle, header, upper),
             protocol::NONE => Fate::Done,
@@ -263,20 +263,21 @@ struct Upper {
 fn walk(packet: &Packet<'_>) -> Result<Upper, Fate> {
     let mut chain = packet.extensions();
     for extension in &mut chain {
-        match extension {
-            Ok(Extension::HopByHop(options) | Extension::Destination(options)) => {
-                check_options(options, packet.header())?;
+        let extension = extension.map_err(fault_fate)?;
+        match extension.kind {
+            protocol::HOP_BY_HOP | protocol::DESTINATION => {
+                check_options(extension.options(), packet.header())?;
             }
             // RFC 8200, 4.4: with no segments left, the header is ignored.
-            Ok(Extension::Routing { segments_left: 0, .. }) => {}
-            Ok(Extension::Routing { offset, .. }) => {
-                let kind = problem(parameter::HEADER_FIELD, offset.saturating_add(2));
+            protocol::ROUTING if extension.segments_left() > 0 => {
+                let kind = problem(parameter::HEADER_FIELD, extension.offset.saturating_add(2));
                 return Err(Fate::Report(Discard::RoutingHeader, kind));
             }
             // A whole packet with a Fragment header is no fragment (RFC 6946).
-            Ok(Extension::Fragment { fragment_offset: 0, more: false, .. }) => {}
-            Ok(Extension::Fragment { .. }) => return Err(Fate::Drop(Discard::Ipv6Fragment)),
-            Err(fault) => return Err(fault_fate(fault)),
+            protocol::FRAGMENT if !extension.is_atomic() => {
+                return Err(Fate::Drop(Discard::Ipv6Fragment));
+            }
+            _ => {}
         }
     }
     let range = chain.offset()..packet.octets().len();

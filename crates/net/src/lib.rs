@@ -59,6 +59,7 @@
 extern crate std;
 
 mod codec;
+mod compose;
 mod config;
 mod forward;
 mod fragment;

@@ -5,19 +5,18 @@
 //! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go
 //! before data and are never parked for a child, for one that awaits an answer listens.
 
+use crate::compose::{Headers, Upper};
 use crate::config::Sizes;
-use crate::input::{Delivery, Fate};
+use crate::input::Fate;
 use crate::net::Net;
-use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use crate::submit::{Queued, SendError};
 use crate::tables::{NextHop, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{self, Header, is_link_local, protocol};
+use kinglet_wire::ipv6::{Header, is_link_local, protocol};
 use kinglet_wire::udp;
 
 /// Only a neighbour can have sent it.
@@ -91,43 +90,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !self.can_send_routing_message() {
             return Err(SendError::NoBuffer);
         }
-        let len = udp::HEADER_LEN.saturating_add(data.len());
-        let total = ipv6::HEADER_LEN.saturating_add(len);
-        let length = u16::try_from(len).map_err(|_| SendError::TooLong)?;
-        let plain = self.plain_header(src, dst, protocol::UDP, len);
-        let header = Header { hop_limit: HOP_LIMIT, ..plain };
-        let packet = self.pool.alloc(1).ok_or(SendError::NoBuffer)?;
-        let storage = self.pool.storage_mut(packet);
-        let written = storage.get_mut(..total).map(|octets| {
-            header.emit(octets)?;
-            let upper = octets.get_mut(ipv6::HEADER_LEN..).unwrap_or_default();
-            udp::Header { src_port: port, dst_port: port, length, checksum: 0 }.emit(upper)?;
-            copy(upper.get_mut(udp::HEADER_LEN..).unwrap_or_default(), data);
-            udp::fill_checksum(upper, header.pseudo_header_sum(len, protocol::UDP))
-        });
-        self.pool.set_len(packet, total);
-        if !matches!(written, Some(Ok(()))) {
-            self.release(packet);
-            return Err(SendError::TooLong);
-        }
+        let usual = self.headers(src, dst, Upper::Udp { src_port: port, dst_port: port });
+        let packet = self.compose_with(1, &Headers { hop_limit: HOP_LIMIT, ..usual }, data)?;
         // There is room, as was asked above.
         let _ = self.control.push(Queued::new(packet, to));
         bump(&mut self.stats.datagrams_out);
         Ok(())
     }
+}
 
-    /// A datagram for the port of the routing messages.
-    pub(crate) fn routing_input(
-        &mut self,
-        packet: PacketHandle,
-        header: &Header,
-        upper: Range<usize>,
-    ) -> Fate {
-        if header.hop_limit != HOP_LIMIT || !is_link_local(header.src) {
-            return Fate::Drop(Discard::HopLimit);
-        }
-        let upper = upper.start.saturating_add(udp::HEADER_LEN)..upper.end;
-        let own = self.own_index(header.dst);
-        Fate::Deliver(Delivery { packet, header: *header, own, upper, protocol: protocol::UDP })
+/// A datagram for the port of the routing messages.
+pub(crate) fn routing_input(header: &Header, upper: Range<usize>) -> Fate {
+    if header.hop_limit != HOP_LIMIT || !is_link_local(header.src) {
+        return Fate::Drop(Discard::HopLimit);
     }
+    Fate::Deliver(upper.start.saturating_add(udp::HEADER_LEN)..upper.end, protocol::UDP)
 }

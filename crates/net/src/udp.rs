@@ -1,11 +1,12 @@
 //! UDP sockets (RFC 768).
 
+use crate::compose::{Headers, Upper};
 use crate::config::Sizes;
 use crate::input::Fate;
 use crate::net::Net;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::queue::Queue;
-use crate::routing::Routing;
+use crate::routing::{Routing, routing_input};
 use crate::stats::{Discard, bump};
 use crate::submit::SendError;
 use core::net::Ipv6Addr;
@@ -181,19 +182,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             None => self.source_for(dst),
         };
         let src = src.ok_or(SendError::NoRoute)?;
-        let len = udp::HEADER_LEN.saturating_add(data.len());
-        let length = u16::try_from(len).map_err(|_| SendError::TooLong)?;
-        let plain = self.plain_header(src, dst, protocol::UDP, len);
-        let hop_limit = sending.hop_limit.unwrap_or(plain.hop_limit);
-        let packet = Header { hop_limit, traffic_class: sending.traffic_class, ..plain };
-        let header = udp::Header { src_port, dst_port, length, checksum: 0 };
-        self.send_packet(now, &packet, |upper, pseudo| {
-            header.emit(upper)?;
-            if let Some(body) = upper.get_mut(udp::HEADER_LEN..) {
-                copy(body, data);
-            }
-            udp::fill_checksum(upper, pseudo)
-        })?;
+        let usual = self.headers(src, dst, Upper::Udp { src_port, dst_port });
+        let hop_limit = sending.hop_limit.unwrap_or(usual.hop_limit);
+        let headers = Headers { hop_limit, traffic_class: sending.traffic_class, ..usual };
+        self.send_packet(now, &headers, data)?;
         bump(&mut self.stats.datagrams_out);
         Ok(())
     }
@@ -252,7 +244,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let dst_port = datagram.header().dst_port;
         bump(&mut self.stats.datagrams_in);
         if S::Routing::PORT == Some(dst_port) {
-            return self.routing_input(packet, header, upper);
+            return routing_input(header, upper);
         }
         // Unread datagrams hold at most half of the slots, so that they cannot stop the rest.
         let crowded =

@@ -1,7 +1,7 @@
-@ Octets in bulk for ARMv6-M. There are no loads and stores across word borders here, so what counts
-@ is how the two ends of a copy lie: both at words, four words take two instructions; otherwise
-@ words are loaded and stored at words, and put together in between: halfwords, which lie so half of
-@ the time, for a third less than the rest.
+@ Octets in bulk, and division, for ARMv6-M. There are no loads and stores across word borders here,
+@ so what counts is how the two ends of a copy lie: both at words, four words take two instructions;
+@ otherwise words are loaded and stored at words, and put together in between: halfwords, which lie
+@ so half of the time, for a third less than the rest.
 @
 @ Symbols are weak: whoever brings routines of these names has them.
 
@@ -280,3 +280,79 @@ kinglet_sum_words:
 4:  movs    r0, r2
     pop     {r4-r7}
     bx      lr
+
+    .section .text.kinglet_divide, "ax", %progbits
+
+@ __aeabi_uidivmod(n, d) gives quotient and remainder: a bit of the quotient at a turn, of which there
+@ are 8, 16 or 32. The compiler's own has eight times the octets, and few divide here.
+    .weak   __aeabi_uidiv
+    .weak   __aeabi_uidivmod
+    .thumb_func
+__aeabi_uidiv:
+    .thumb_func
+__aeabi_uidivmod:
+divide:
+    movs    r3, #8
+    lsrs    r2, r0, #8
+    cmp     r2, r1
+    blo     1f                      @ the quotient has 8 bits: the rest of n is a remainder
+    movs    r3, #16
+    lsrs    r2, r0, #16
+    cmp     r2, r1
+    blo     2f
+    movs    r3, #32
+    movs    r2, #0
+    b       3f
+1:  lsls    r0, r0, #8
+2:  lsls    r0, r0, #16
+3:  adds    r0, r0, r0              @ the next bit of n, through the carry
+    adcs    r2, r2
+    cmp     r2, r1                  @ the bits so far: no more than n, so none was lost
+    blo     4f
+    subs    r2, r2, r1
+    adds    r0, #1
+4:  subs    r3, #1
+    bne     3b
+    movs    r1, r2
+    bx      lr
+
+@ The same with 64 bits: n in r0 and r1, d in r2 and r3, and so the results.
+    .weak   __aeabi_uldivmod
+    .thumb_func
+__aeabi_uldivmod:
+    push    {r4, r5, r6, r7, lr}
+    movs    r6, #32
+    movs    r4, r1
+    movs    r5, #0
+    cmp     r3, #0
+    bne     1f
+    cmp     r1, #0
+    beq     5f
+    cmp     r1, r2
+    blo     1f
+    movs    r6, #64
+    movs    r4, #0
+    b       2f
+1:  movs    r1, r0                  @ the upper half of the quotient is zero
+    movs    r0, #0
+2:  adds    r0, r0, r0
+    adcs    r1, r1
+    adcs    r4, r4
+    adcs    r5, r5
+    movs    r7, r5
+    cmp     r4, r2
+    sbcs    r7, r3
+    blo     3f
+    subs    r4, r4, r2
+    sbcs    r5, r3
+    adds    r0, #1
+3:  subs    r6, #1
+    bne     2b
+4:  movs    r2, r4
+    movs    r3, r5
+    pop     {r4, r5, r6, r7, pc}
+5:  movs    r1, r2                  @ no more than 32 bits
+    bl      divide
+    movs    r4, r1
+    movs    r1, #0
+    b       4b

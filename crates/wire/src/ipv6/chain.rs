@@ -9,29 +9,32 @@ pub const MAX_EXTENSIONS: u8 = 7;
 
 /// An extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extension<'a> {
-    /// Hop-by-Hop Options (RFC 8200, 4.3).
-    HopByHop(Options<'a>),
-    /// Destination Options (RFC 8200, 4.6).
-    Destination(Options<'a>),
-    /// A Routing header (RFC 8200, 4.4).
-    Routing {
-        /// Routing Type.
-        kind: u8,
-        /// Segments Left.
-        segments_left: u8,
-        /// Offset of the header in the packet.
-        offset: usize,
-    },
-    /// A Fragment header (RFC 8200, 4.5).
-    Fragment {
-        /// Fragment Offset in octets.
-        fragment_offset: u16,
-        /// The M flag.
-        more: bool,
-        /// Identification.
-        ident: u32,
-    },
+pub struct Extension<'a> {
+    /// Which one: Hop-by-Hop Options (RFC 8200, 4.3), Destination Options (4.6), Routing (4.4) or
+    /// Fragment (4.5), by its number in [`protocol`].
+    pub kind: u8,
+    /// All of it, eight octets at the least.
+    pub octets: &'a [u8],
+    /// Where it is in the packet.
+    pub offset: usize,
+}
+
+impl<'a> Extension<'a> {
+    /// The options of a Hop-by-Hop or Destination Options header.
+    pub const fn options(&self) -> Options<'a> {
+        Options { octets: self.octets, at: 2, base: self.offset }
+    }
+
+    /// Segments Left of a Routing header.
+    pub fn segments_left(&self) -> u8 {
+        self.octets.get(3).copied().unwrap_or(0)
+    }
+
+    /// Whether a Fragment header is that of a whole packet: offset 0, and no more fragments.
+    pub fn is_atomic(&self) -> bool {
+        // The two bits between the offset and M are reserved.
+        matches!(self.octets, [_, _, 0, last, ..] if last & !0b110 == 0)
+    }
 }
 
 /// Why a chain of extension headers cannot be followed; offsets count from the packet's start.
@@ -91,31 +94,15 @@ impl<'a> Chain<'a> {
         }
         self.left = self.left.checked_sub(1).ok_or(Fault::TooMany)?;
         let tail = self.packet.get(self.offset..).unwrap_or_default();
-        let [next, len, a, b, c, d, e, f] = *tail.first_chunk::<8>().ok_or(Fault::Truncated)?;
+        let [next, len, ..] = *tail.first_chunk::<8>().ok_or(Fault::Truncated)?;
         // Every extension header is a multiple of 8 octets; Fragment has no length field.
-        let octets = match self.next_header {
-            protocol::FRAGMENT => 8,
-            _ => usize::from(len).saturating_add(1).saturating_mul(8),
-        };
-        let header = tail.get(..octets).ok_or(Fault::Truncated)?;
-        let offset = self.offset;
-        let options = || Options { octets: header, at: 2, base: offset };
-        let extension = match self.next_header {
-            protocol::HOP_BY_HOP => Extension::HopByHop(options()),
-            protocol::DESTINATION => Extension::Destination(options()),
-            protocol::ROUTING => Extension::Routing { kind: a, segments_left: b, offset },
-            _ => {
-                let word = u16::from_be_bytes([a, b]);
-                Extension::Fragment {
-                    fragment_offset: word & !7,
-                    more: word & 1 == 1,
-                    ident: u32::from_be_bytes([c, d, e, f]),
-                }
-            }
-        };
+        let units = if self.next_header == protocol::FRAGMENT { 0 } else { len };
+        let len = usize::from(units).saturating_add(1).saturating_mul(8);
+        let octets = tail.get(..len).ok_or(Fault::Truncated)?;
+        let extension = Extension { kind: self.next_header, octets, offset: self.offset };
         self.next_header = next;
-        self.field = offset;
-        self.offset = offset.saturating_add(octets);
+        self.field = self.offset;
+        self.offset = self.offset.saturating_add(len);
         Ok(extension)
     }
 }
@@ -245,13 +232,24 @@ mod tests {
         let packet = Packet::parse(&octets).unwrap();
         assert_eq!(packet.upper(), Ok((protocol::UDP, 80..81)));
         let all: Vec<_> = packet.extensions().map(Result::unwrap).collect();
-        assert!(matches!(all[0], Extension::HopByHop(options) if options.count() == 0));
-        let Extension::Destination(mut options) = all[1] else { panic!("{all:?}") };
-        let option = options.next().unwrap().unwrap();
+        let places: Vec<_> = all.iter().map(|it| (it.kind, it.offset, it.octets.len())).collect();
+        assert_eq!(places, [(0, 40, 8), (60, 48, 16), (43, 64, 8), (44, 72, 8)]);
+        assert_eq!(all[0].options().count(), 0);
+        let option = all[1].options().next().unwrap().unwrap();
         assert_eq!((option.kind, option.offset, option.data.len()), (0xC2, 53, 8));
         assert_eq!(option.action(), Action::ReportUnlessMulticast);
-        assert_eq!(all[2], Extension::Routing { kind: 9, segments_left: 3, offset: 64 });
-        assert_eq!(all[3], Extension::Fragment { fragment_offset: 16, more: true, ident: 7 });
+        assert_eq!(all[2].segments_left(), 3);
+        assert!(!all[3].is_atomic());
+    }
+
+    #[test]
+    fn a_fragment_is_atomic_with_nothing_before_it_and_nothing_behind() {
+        let is_atomic = |field: u16| {
+            let [a, b] = field.to_be_bytes();
+            Extension { kind: 44, octets: &[17, 0, a, b, 0, 0, 0, 7], offset: 40 }.is_atomic()
+        };
+        assert!(is_atomic(0) && is_atomic(0b110));
+        assert!(!is_atomic(1) && !is_atomic(8) && !is_atomic(0x8000));
     }
 
     #[test]
@@ -278,7 +276,7 @@ mod tests {
     fn an_option_over_the_end_of_its_header_is_an_error_once() {
         let octets = packet(60, &[59, 0, 0x3E, 5, 0, 0, 0, 0]);
         let first = Packet::parse(&octets).unwrap().extensions().next();
-        let Some(Ok(Extension::Destination(options))) = first else { panic!("{first:?}") };
+        let options = first.unwrap().unwrap().options();
         assert_eq!(options.collect::<Vec<_>>(), [Err(42)]);
     }
 

@@ -1,5 +1,6 @@
 //! Compares the routines of `kinglet-octets`, as this image has them linked, with plain loops, at
-//! every length up to several turns of their longest loop and at every place relative to a word.
+//! every length up to several turns of their longest loop and at every place relative to a word; and
+//! its divisions, of numbers of every length in bits.
 //!
 //! The last line says `ok` and the emulator exits with 0, or what differs and with 1. Unlike the
 //! other images this one has the language's checks of lengths linked: they would stop it.
@@ -44,6 +45,12 @@ fn compare() -> Result<(), &'static str> {
     }
     for words in 0..=LONGEST / 4 {
         copy_words(words).ok_or("copying words")?;
+    }
+    for n in numbers() {
+        for d in numbers() {
+            divide(n, d).ok_or("a division")?;
+            divide_long(n, d).ok_or("a long division")?;
+        }
     }
     Ok(())
 }
@@ -117,6 +124,47 @@ fn copy_words(len: usize) -> Option<()> {
     let right =
         |(i, (&is, &from)): (usize, (&u32, &u32))| is == if i < len { from } else { 0xdead_beef };
     places.all(right).then_some(())
+}
+
+/// Numbers of every length in bits: powers of two, what is beside them, and any.
+fn numbers() -> impl Iterator<Item = u64> {
+    let mut any = 1_u64;
+    (0..64).flat_map(move |bit| {
+        any = any.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let power = 1 << bit;
+        [power, power - 1, power + 1, any >> bit]
+    })
+}
+
+fn divide(n: u64, d: u64) -> Option<()> {
+    let (n, d) = (black_box(n as u32), black_box(d as u32));
+    let (Some(quotient), Some(rest)) = (n.checked_div(d), n.checked_rem(d)) else {
+        return (d == 0).then_some(());
+    };
+    let expected = slow_division(n.into(), d.into());
+    ((u64::from(quotient), u64::from(rest)) == expected).then_some(())
+}
+
+fn divide_long(n: u64, d: u64) -> Option<()> {
+    let (n, d) = (black_box(n), black_box(d));
+    let (Some(quotient), Some(rest)) = (n.checked_div(d), n.checked_rem(d)) else {
+        return (d == 0).then_some(());
+    };
+    ((quotient, rest) == slow_division(n, d)).then_some(())
+}
+
+/// Quotient and remainder, bit by bit.
+fn slow_division(n: u64, d: u64) -> (u64, u64) {
+    let (mut quotient, mut rest) = (0, 0);
+    for bit in (0..64).rev() {
+        let over = rest >> 63 == 1;
+        rest = black_box(rest << 1 | (n >> bit & 1));
+        if over || rest >= d {
+            rest = rest.wrapping_sub(d);
+            quotient |= 1 << bit;
+        }
+    }
+    (quotient, rest)
 }
 
 /// With many ones, so that there are carries.
