@@ -181,11 +181,13 @@ pub(crate) struct Queue<A: Array<Slot>> {
     /// The frame being sent.
     head: Option<usize>,
     next_order: u16,
+    /// The slot that [`Queue::free`] has given.
+    filling: usize,
 }
 
 impl<A: Array<Slot>> Queue<A> {
     pub(crate) const fn new() -> Self {
-        Queue { slots: A::EMPTY, used: 0, ended: 0, head: None, next_order: 0 }
+        Queue { slots: A::EMPTY, used: 0, ended: 0, head: None, next_order: 0, filling: 0 }
     }
 
     pub(crate) fn used(&self) -> usize {
@@ -206,16 +208,17 @@ impl<A: Array<Slot>> Queue<A> {
         if !self.can_accept(kind.class()) {
             return None;
         }
-        let slot = self.slots.as_mut_slice().iter_mut().find(|slot| slot.place == Place::Free)?;
+        let slots = self.slots.as_mut_slice();
+        self.filling = slots.iter().position(|slot| slot.place == Place::Free)?;
+        let slot = slots.get_mut(self.filling)?;
         slot.kind = kind;
         Some(slot)
     }
 
-    /// Takes the slot of [`Queue::free`], which is the first free one, into the queue.
+    /// Takes the slot of [`Queue::free`] into the queue.
     pub(crate) fn push(&mut self) {
         let order = self.take_number();
-        let slots = self.slots.as_mut_slice();
-        if let Some(slot) = slots.iter_mut().find(|slot| slot.place == Place::Free) {
+        if let Some(slot) = self.slots.as_mut_slice().get_mut(self.filling) {
             slot.place = Place::Waiting;
             slot.order = order;
             self.used = self.used.saturating_add(1);
