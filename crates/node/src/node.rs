@@ -289,6 +289,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// Moves what waits to where the radio finds it.
+    // Apart from the loop that calls it, for what `note_sent` is apart.
+    #[inline(never)]
     fn prepare_radio(&mut self, now: Instant) {
         if Self::ASKS
             && let Some(outcome) = self.mac.poll_data_request(now)
