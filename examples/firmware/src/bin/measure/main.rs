@@ -14,46 +14,24 @@
 
 mod messages;
 mod station;
+mod transfer;
 
-use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::mac::{self, Mac};
+use kinglet::mac::{self, Mac, Security};
+use kinglet::radio::Capabilities;
 use kinglet::net::{self, Net};
-use kinglet::tcp::{self, ConnectionConfig, Endpoint, Handle, ListenConfig, State};
+use kinglet::tcp::{self, Endpoint};
 use kinglet::time::{Duration, Instant};
 use kinglet::{AddressPair, BorderRouter, Mote, Node, Router};
 use kinglet_firmware::Place;
-use kinglet_firmware::app::{RECEIVER, RECEIVER_ADDRESS, SECURITY, SECURITY_OCTETS, SENDER, mss};
+use kinglet_firmware::app::{self, RECEIVER, SECURITY, SENDER};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
-use station::{Frame, Station, node, settle};
-
-/// Segments before anything counts: slow start is over, every table has its entries.
-const WARM_UP: u32 = 20;
-/// Segments that count.
-const SEGMENTS: u32 = 200;
-/// The longest payload of a segment.
-const PAYLOAD: usize = payload(&CLEAR);
-/// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
-const INSTRUCTIONS_PER_TICK: u32 = 40;
-const FRAMES: u32 = 5;
-const PORT: u16 = 7;
-static CLEAR: ConnectionConfig = prompt(mss(0));
-static SECURED: ConnectionConfig = prompt(mss(SECURITY_OCTETS));
-
-/// Every segment is acknowledged at once.
-const fn prompt(mss: u16) -> ConnectionConfig {
-    ConnectionConfig { mss, delayed_ack: Duration::ZERO, ack_every: 1, ..ConnectionConfig::DEFAULT }
-}
-
-/// Payload of a segment: timestamps take 12 octets of the MSS.
-const fn payload(connection: &ConnectionConfig) -> usize {
-    connection.mss as usize - 12
-}
-
-/// Receiver and sender.
-type Ends<'a> = (Station<'a>, Station<'a>);
+use station::{Frame, Station, with};
+use transfer::{
+    CLEAR, Ends, FRAMES, PORT, SECURED, SEGMENTS, per, report_count, transfer,
+};
 
 #[entry]
 fn main() -> ! {
@@ -61,12 +39,7 @@ fn main() -> ! {
 }
 
 fn measure() -> Result<(), &'static str> {
-    let peripherals = cortex_m::Peripherals::take().ok_or("no peripherals")?;
-    let mut clock = peripherals.SYST;
-    clock.set_clock_source(SystClkSource::Core);
-    clock.set_reload(0xFF_FFFF);
-    clock.clear_current();
-    clock.enable_counter();
+    transfer::start_clock()?;
     let receiver = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let stack = Stack::paint();
     let receiver = node(receiver, RECEIVER, None);
@@ -88,7 +61,7 @@ fn measure() -> Result<(), &'static str> {
     // Whatever wakes a node up costs a look at everything, and most on a leaf that sleeps and expects
     // something; if there was nothing, it rests.
     let leaf = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
-    let mut leaf = Station::new(station::leaf(leaf, SENDER), false);
+    let mut leaf = Station::new(sleeper(leaf, SENDER), false);
     leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
     let expected = leaf.node.expect(now, PORT, now, now + Duration::from_secs(60));
     expected.map_err(|_| "nothing can be expected")?;
@@ -99,37 +72,22 @@ fn measure() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Moves the segments; when the next one would be sent, and how deep the stack was.
-fn transfer(
-    (receiver, sender): &mut Ends<'_>,
-    config: &ConnectionConfig,
-) -> Result<(Instant, u32), &'static str> {
-    let listen = ListenConfig { connection: *config, ..ListenConfig::default() };
-    receiver.node.streams().listen(PORT, listen).map_err(|_| "cannot listen")?;
-    let mut now = Instant::from_secs(1);
-    let up = sender.node.streams().connect(now, RECEIVER_ADDRESS, PORT, *config);
-    let up = up.map_err(|_| "cannot connect")?;
-    settle(now, sender, receiver);
-    settle(now, sender, receiver);
-    let down = receiver.node.streams().accept(PORT).ok_or("no connection")?;
-    if sender.node.tcp().state(up) != Some(State::Established) {
-        return Err("the connection does not stand");
-    }
-    let len = payload(config);
-    for _ in 0..WARM_UP {
-        now = segment(now, len, (sender, up), (receiver, down))?;
-    }
-    sender.restart();
-    receiver.restart();
-    let stack = Stack::paint();
-    for _ in 0..SEGMENTS {
-        now = segment(now, len, (sender, up), (receiver, down))?;
-    }
-    let depth = stack.depth();
-    if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
-        return Err("a segment does not take five frames and one acknowledgement");
-    }
-    Ok((now, depth))
+/// The node with this short address.
+fn node(
+    place: &'static mut Place<Mote>,
+    short: u16,
+    security: Option<Security>,
+) -> &'static mut Node<Mote> {
+    let mut config = app::config(short);
+    config.mac.security = security;
+    with(place, config, Capabilities::NONE)
+}
+
+/// One that sleeps.
+fn sleeper(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mote> {
+    let mut config = app::config(short);
+    config.mac.rx_on_when_idle = false;
+    with(place, config, Capabilities::NONE)
 }
 
 /// What a turn of the loop costs in which nothing is to be done; with `wakes` the node does not know
@@ -145,14 +103,6 @@ fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
         station.turn(now, None, &mut [], &mut Frame::new());
     }
     per(station.ticks, SEGMENTS)
-}
-
-/// Instructions in `ticks` for each of `count`; of nothing, none.
-const fn per(ticks: u32, count: u32) -> u32 {
-    match (ticks * INSTRUCTIONS_PER_TICK).checked_div(count) {
-        Some(instructions) => instructions,
-        None => 0,
-    }
 }
 
 /// What the segments took in the clear, and how that divides between frames and what a segment
@@ -177,10 +127,6 @@ fn report(clear: &Ends<'_>, secured: &Ends<'_>) -> (u32, u32) {
     let added = to.ticks + from.ticks - receiver.ticks - sender.ticks;
     report_count("cipher_run", per(added, to.cipher_runs() + from.cipher_runs()));
     (frame_received, frame_sent)
-}
-
-fn report_count(name: &str, count: u32) {
-    console::line(&[Text("instructions "), Text(name), Text(" "), Number(count)]);
 }
 
 fn report_size(name: &str, octets: u32) {
@@ -211,32 +157,3 @@ fn report_sizes() {
     }
 }
 
-/// Moves one segment and its acknowledgement; when the next one is sent.
-fn segment(
-    now: Instant,
-    len: usize,
-    (sender, up): (&mut Station<'_>, Handle),
-    (receiver, down): (&mut Station<'_>, Handle),
-) -> Result<Instant, &'static str> {
-    static DATA: [u8; PAYLOAD] = [0x5a; PAYLOAD];
-    let data = DATA.get(..len).unwrap_or_default();
-    let written = sender.timed(|node| node.streams().send(up, data));
-    if written != Ok(len) {
-        return Err("a segment does not fit into the buffer");
-    }
-    settle(now, sender, receiver);
-    let mut octets = [0; PAYLOAD];
-    let read = receiver.timed(|node| node.streams().recv(down, &mut octets));
-    if read != Ok(len) || !octets.starts_with(data) {
-        return Err("a segment did not arrive as it was sent");
-    }
-    // Reading may have opened the window by enough to say so.
-    settle(now, receiver, sender);
-    let now = now + Duration::from_millis(40);
-    for node in [&mut *sender.node, &mut *receiver.node] {
-        if node.deadline().is_some_and(|at| at <= now) {
-            node.handle_deadline(now);
-        }
-    }
-    Ok(now)
-}

@@ -2,7 +2,7 @@
 //! one frame back, by UDP alone and as a request and its response.
 
 use crate::station::{Station, settle};
-use crate::{FRAMES, PAYLOAD, per, report_count};
+use crate::transfer::{FRAMES, PAYLOAD, per, report_count};
 use cortex_m::singleton;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant};

@@ -2,15 +2,15 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 use cortex_m::peripheral::SYST;
-use kinglet::mac::{Csma, Security};
+use kinglet::mac::{Csma, KeyOf};
 use kinglet::radio::{Ack, Capabilities, Command, Event, MAX_FRAME};
 use kinglet::time::{Duration, Instant};
-use kinglet::{Config, Mote, Node};
-use kinglet_firmware::{Place, app, make};
+use kinglet::{Config, Mote, Node, Profile};
+use kinglet_firmware::{Place, make};
 
 /// A node, what it has cost so far, and how many frames it has sent.
-pub struct Station<'a> {
-    pub node: &'a mut Node<Mote>,
+pub struct Station<'a, P: Profile = Mote> {
+    pub node: &'a mut Node<P>,
     pub ticks: u32,
     pub frames: u32,
     /// Runs of the cipher before anything counted.
@@ -37,24 +37,24 @@ impl Frame {
     }
 }
 
-impl<'a> Station<'a> {
-    pub const fn new(node: &'a mut Node<Mote>, receives: bool) -> Self {
+impl<'a, P: Profile> Station<'a, P> {
+    pub const fn new(node: &'a mut Node<P>, receives: bool) -> Self {
         Station { node, ticks: 0, frames: 0, cipher_runs: 0, receives, taking: 0, giving: 0 }
     }
 
     /// Counts from here.
-    pub const fn restart(&mut self) {
+    pub fn restart(&mut self) {
         (self.ticks, self.frames, self.taking, self.giving) = (0, 0, 0, 0);
         self.cipher_runs = self.node.mac().stats().cipher_runs;
     }
 
     /// Runs of the cipher since then.
-    pub const fn cipher_runs(&self) -> u32 {
+    pub fn cipher_runs(&self) -> u32 {
         self.node.mac().stats().cipher_runs - self.cipher_runs
     }
 
     /// Does `work` on the clock.
-    pub fn timed<T>(&mut self, work: impl FnOnce(&mut Node<Mote>) -> T) -> T {
+    pub fn timed<T>(&mut self, work: impl FnOnce(&mut Node<P>) -> T) -> T {
         let before = self.start();
         let result = work(self.node);
         self.ticks += ticks_since(before);
@@ -139,7 +139,7 @@ fn nobody_works() {
 const PASSED: Duration = Duration::from_millis(10);
 
 /// Carries frames both ways until nobody has anything to send.
-pub fn settle(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>) {
+pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Station<'_, P>) {
     let mut frame = Frame::new();
     let mut other = Frame::new();
     let (sfd, ack) = (now - PASSED, Ack::Received { frame_pending: false });
@@ -156,7 +156,12 @@ pub fn settle(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>) {
 }
 
 /// Carries the frame that `from` sends in answer, and those that follow it.
-fn reply(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>, frame: &mut Frame) {
+fn reply<P: Profile>(
+    now: Instant,
+    from: &mut Station<'_, P>,
+    to: &mut Station<'_, P>,
+    frame: &mut Frame,
+) {
     let (sfd, ack) = (now - PASSED, Ack::Received { frame_pending: false });
     let mut unused = Frame::new();
     loop {
@@ -172,25 +177,13 @@ fn reply(now: Instant, from: &mut Station<'_>, to: &mut Station<'_>, frame: &mut
     }
 }
 
-pub fn node(
-    place: &'static mut Place<Mote>,
-    short: u16,
-    security: Option<Security>,
-) -> &'static mut Node<Mote> {
-    let mut config = app::config(short);
-    config.mac.security = security;
-    with(place, config)
-}
-
-/// One that sleeps.
-pub fn leaf(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mote> {
-    let mut config = app::config(short);
-    config.mac.rx_on_when_idle = false;
-    with(place, config)
-}
-
-fn with(place: &'static mut Place<Mote>, mut config: Config) -> &'static mut Node<Mote> {
+/// One with these settings, whose radio has these abilities besides the usual ones.
+pub fn with<P: Profile>(
+    place: &'static mut Place<P>,
+    mut config: Config<KeyOf<P>>,
+    radio: Capabilities,
+) -> &'static mut Node<P> {
     config.mac.csma = Csma::Hardware;
-    let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
-    make(place, config, radio)
+    let usual = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
+    make(place, config, usual | radio)
 }

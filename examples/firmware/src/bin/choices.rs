@@ -1,0 +1,96 @@
+//! What the segments of `measure` cost nodes that are made of less, or whose hardware does more: the
+//! small TCP, a cipher in hardware, a radio that secures frames by itself. An image of its own, as
+//! each further profile changes what is inlined.
+
+#![no_std]
+#![no_main]
+
+#[path = "measure/station.rs"]
+mod station;
+#[path = "measure/transfer.rs"]
+mod transfer;
+
+use cortex_m::singleton;
+use cortex_m_rt::entry;
+use kinglet::mac::{self, Block, BlockCipher};
+use kinglet::radio::Capabilities;
+use kinglet::tcp;
+use kinglet_firmware::Place;
+use kinglet_firmware::app::{self, RECEIVER, SECURITY, SENDER};
+use kinglet_firmware::console;
+use station::{Station, with};
+use transfer::{CLEAR, Ends, SECURED, SEGMENTS, per, report_count, transfer};
+
+kinglet_firmware::echo_profile!(Small { features: tcp::Small, recovery: () });
+
+kinglet_firmware::echo_profile!(Engine { security: mac::CcmStar<EncryptBlock, [mac::Peer; 16]>, });
+
+kinglet_firmware::echo_profile!(ByRadio { security: mac::CcmStar<mac::ByRadio, [mac::Peer; 16]>, });
+
+/// A peripheral that encrypts a block, such as ECB of the nRF52: a driver writes the block, and
+/// reads it when it is encrypted. This one mixes in the key and takes no time; a real one takes
+/// some, which its driver waits for.
+struct EncryptBlock(Block);
+
+impl BlockCipher for EncryptBlock {
+    fn new(key: &[u8; 16]) -> Self {
+        let (words, _) = key.as_chunks();
+        EncryptBlock(core::array::from_fn(|at| words.get(at).copied().map_or(0, u32::from_be_bytes)))
+    }
+
+    fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]) {
+        for block in blocks {
+            // As registers that the compiler knows nothing of.
+            let register = core::hint::black_box(*block);
+            for ((word, read), key) in block.iter_mut().zip(register).zip(self.0) {
+                *word = read ^ key;
+            }
+        }
+    }
+}
+
+/// Two nodes with this profile.
+macro_rules! ends {
+    ($profile:ty, $config:expr, $radio:expr) => {{
+        let receiver = singleton!(: Place<$profile> = Place::uninit()).ok_or("run twice")?;
+        let sender = singleton!(: Place<$profile> = Place::uninit()).ok_or("run twice")?;
+        (
+            Station::new(with(receiver, $config(RECEIVER), $radio), true),
+            Station::new(with(sender, $config(SENDER), $radio), false),
+        )
+    }};
+}
+
+#[entry]
+fn main() -> ! {
+    console::end(measure())
+}
+
+fn measure() -> Result<(), &'static str> {
+    transfer::start_clock()?;
+    let unsecured = |short| app::config(short).unsecured();
+    let secured = |short| {
+        let mut config = app::config(short);
+        config.mac.security = Some(SECURITY);
+        config
+    };
+    let mut small: Ends<'_, Small> = ends!(Small, unsecured, Capabilities::NONE);
+    transfer(&mut small, &CLEAR)?;
+    report_count("receiver_small", per(small.0.ticks, SEGMENTS));
+    report_count("sender_small", per(small.1.ticks, SEGMENTS));
+    let mut engine: Ends<'_, Engine> = ends!(Engine, secured, Capabilities::NONE);
+    transfer(&mut engine, &SECURED)?;
+    if engine.0.cipher_runs() == 0 {
+        return Err("nothing was secured");
+    }
+    report_count("receiver_engine", per(engine.0.ticks, SEGMENTS));
+    report_count("sender_engine", per(engine.1.ticks, SEGMENTS));
+    let mut by_radio: Ends<'_, ByRadio> = ends!(ByRadio, secured, Capabilities::SECURES);
+    transfer(&mut by_radio, &SECURED)?;
+    if by_radio.0.cipher_runs() > 0 {
+        return Err("the radio did not secure");
+    }
+    report_count("receiver_by_radio", per(by_radio.0.ticks, SEGMENTS));
+    report_count("sender_by_radio", per(by_radio.1.ticks, SEGMENTS));
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! The segments that are moved while the clock runs, and how their cost is told.
+
+use crate::station::{Station, settle};
+use cortex_m::peripheral::syst::SystClkSource;
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::time::{Duration, Instant};
+use kinglet::{Mote, Profile};
+use kinglet_firmware::app::{RECEIVER_ADDRESS, SECURITY_OCTETS, mss};
+use kinglet_firmware::board::Stack;
+use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
+
+/// Segments before anything counts: slow start is over, every table has its entries.
+const WARM_UP: u32 = 20;
+/// Segments that count.
+pub const SEGMENTS: u32 = 200;
+/// The longest payload of a segment.
+pub const PAYLOAD: usize = payload(&CLEAR);
+/// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
+const INSTRUCTIONS_PER_TICK: u32 = 40;
+pub const FRAMES: u32 = 5;
+pub const PORT: u16 = 7;
+pub static CLEAR: ConnectionConfig = prompt(mss(0));
+pub static SECURED: ConnectionConfig = prompt(mss(SECURITY_OCTETS));
+
+/// Every segment is acknowledged at once.
+const fn prompt(mss: u16) -> ConnectionConfig {
+    ConnectionConfig { mss, delayed_ack: Duration::ZERO, ack_every: 1, ..ConnectionConfig::DEFAULT }
+}
+
+/// Payload of a segment: timestamps take 12 octets of the MSS.
+const fn payload(connection: &ConnectionConfig) -> usize {
+    connection.mss as usize - 12
+}
+
+/// Receiver and sender.
+pub type Ends<'a, P = Mote> = (Station<'a, P>, Station<'a, P>);
+
+/// Starts the clock.
+pub fn start_clock() -> Result<(), &'static str> {
+    let peripherals = cortex_m::Peripherals::take().ok_or("no peripherals")?;
+    let mut clock = peripherals.SYST;
+    clock.set_clock_source(SystClkSource::Core);
+    clock.set_reload(0xFF_FFFF);
+    clock.clear_current();
+    clock.enable_counter();
+    Ok(())
+}
+
+/// Moves the segments; when the next one would be sent, and how deep the stack was.
+pub fn transfer<P: Profile>(
+    (receiver, sender): &mut Ends<'_, P>,
+    config: &ConnectionConfig,
+) -> Result<(Instant, u32), &'static str> {
+    let listen = ListenConfig { connection: *config, ..ListenConfig::default() };
+    receiver.node.streams().listen(PORT, listen).map_err(|_| "cannot listen")?;
+    let mut now = Instant::from_secs(1);
+    let up = sender.node.streams().connect(now, RECEIVER_ADDRESS, PORT, *config);
+    let up = up.map_err(|_| "cannot connect")?;
+    settle(now, sender, receiver);
+    settle(now, sender, receiver);
+    let down = receiver.node.streams().accept(PORT).ok_or("no connection")?;
+    if sender.node.tcp().state(up) != Some(State::Established) {
+        return Err("the connection does not stand");
+    }
+    let len = payload(config);
+    for _ in 0..WARM_UP {
+        now = segment(now, len, (sender, up), (receiver, down))?;
+    }
+    sender.restart();
+    receiver.restart();
+    let stack = Stack::paint();
+    for _ in 0..SEGMENTS {
+        now = segment(now, len, (sender, up), (receiver, down))?;
+    }
+    let depth = stack.depth();
+    if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
+        return Err("a segment does not take five frames and one acknowledgement");
+    }
+    Ok((now, depth))
+}
+
+/// Instructions in `ticks` for each of `count`; of nothing, none.
+pub const fn per(ticks: u32, count: u32) -> u32 {
+    match (ticks * INSTRUCTIONS_PER_TICK).checked_div(count) {
+        Some(instructions) => instructions,
+        None => 0,
+    }
+}
+
+pub fn report_count(name: &str, count: u32) {
+    console::line(&[Text("instructions "), Text(name), Text(" "), Number(count)]);
+}
+
+/// Moves one segment and its acknowledgement; when the next one is sent.
+fn segment<P: Profile>(
+    now: Instant,
+    len: usize,
+    (sender, up): (&mut Station<'_, P>, Handle),
+    (receiver, down): (&mut Station<'_, P>, Handle),
+) -> Result<Instant, &'static str> {
+    static DATA: [u8; PAYLOAD] = [0x5a; PAYLOAD];
+    let data = DATA.get(..len).unwrap_or_default();
+    let written = sender.timed(|node| node.streams().send(up, data));
+    if written != Ok(len) {
+        return Err("a segment does not fit into the buffer");
+    }
+    settle(now, sender, receiver);
+    let mut octets = [0; PAYLOAD];
+    let read = receiver.timed(|node| node.streams().recv(down, &mut octets));
+    if read != Ok(len) || !octets.starts_with(data) {
+        return Err("a segment did not arrive as it was sent");
+    }
+    // Reading may have opened the window by enough to say so.
+    settle(now, receiver, sender);
+    let now = now + Duration::from_millis(40);
+    for node in [&mut *sender.node, &mut *receiver.node] {
+        if node.deadline().is_some_and(|at| at <= now) {
+            node.handle_deadline(now);
+        }
+    }
+    Ok(now)
+}
