@@ -83,12 +83,12 @@ pub(crate) struct Recovery<A> {
     pub(crate) dup_acks: u8,
     /// Losses that the link has told of since there was progress.
     pub(crate) told: u8,
-    aids: A,
     /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
     pub(crate) point: SeqNum,
     /// Octets sent: in fast recovery prr_out (RFC 9937 §5), else those that limited transmit has
     /// let out since SND.UNA last moved.
     pub(crate) out: u32,
+    aids: A,
 }
 
 impl<A: Aids> Recovery<A> {
