@@ -200,13 +200,7 @@ pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     rcv: Receive,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
-    recovery: Recovery<A>,
-    rx: ReceiveBuffer<F::Place>,
     cc: C,
-    rtt: RttEstimator,
-    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
-    cwr_point: SeqNum,
-    ts_offset: u32,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
     /// Until then nothing follows what is in flight: with pacing, or by `hold_back`.
@@ -214,6 +208,12 @@ pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     last_sent: Tick,
     /// When SND.UNA last moved, or when the flight began.
     progress_at: Tick,
+    recovery: Recovery<A>,
+    rx: ReceiveBuffer<F::Place>,
+    rtt: RttEstimator,
+    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
+    cwr_point: SeqNum,
+    ts_offset: u32,
     params: Params,
     counters: Counters,
     features: PhantomData<F>,
