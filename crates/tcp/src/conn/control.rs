@@ -86,6 +86,9 @@ where
 
     /// See [`SegmentLoss`].
     pub(crate) fn segment_loss(&self) -> Option<SegmentLoss> {
+        if !F::ADAPTIVE_MSS {
+            return None;
+        }
         let synchronised = !matches!(self.state, State::SynSent | State::SynReceived);
         let options = self.timestamps_len();
         let due = self.counters.segments_sent.is_multiple_of(16);

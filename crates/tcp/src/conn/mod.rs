@@ -590,6 +590,16 @@ where
         self.tx.read(stored, self.queue(), seq, len, take)
     }
 
+    /// See [`SendBuffer::copy_to`].
+    pub(crate) fn copy_payload(
+        &self,
+        stored: Stored<'_>,
+        seq: SeqNum,
+        out: &mut [u8],
+    ) -> Option<()> {
+        self.tx.copy_to(stored, self.queue(), seq, out)
+    }
+
     /// The application closes its side (RFC 9293 §3.10.4).
     pub(crate) fn close(&mut self) {
         match self.state {

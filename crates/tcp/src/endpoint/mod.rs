@@ -209,10 +209,18 @@ impl<K: Peer, S: Sizes> Empty for Slot<K, S> {
 }
 
 impl<K: Peer, S: Sizes> Slot<K, S> {
+    fn stored(&self) -> Stored<'_> {
+        Stored { ring: self.send.as_slice(), pieces: self.pieces.as_slice() }
+    }
+
     /// Gives octets of the send queue to `take`, as `SendBuffer::read` does.
     fn payload(&self, seq: SeqNum, len: usize, take: impl FnMut(&[u8])) -> Option<()> {
-        let stored = Stored { ring: self.send.as_slice(), pieces: self.pieces.as_slice() };
-        self.entry.as_ref()?.conn.payload(stored, seq, len, take)
+        self.entry.as_ref()?.conn.payload(self.stored(), seq, len, take)
+    }
+
+    /// Copies octets of the send queue, as `SendBuffer::copy_to` does.
+    fn copy_payload(&self, seq: SeqNum, out: &mut [u8]) -> Option<()> {
+        self.entry.as_ref()?.conn.copy_payload(self.stored(), seq, out)
     }
 
     /// Free, or left behind by an application that has closed a connection which is over.

@@ -1,12 +1,10 @@
 //! The way out: one segment at a time, connections in turn, answers to strangers first.
 
-use super::{
-    Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes, Slot,
-};
+use super::{Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes};
 use crate::conn::{Emission, FastOpen};
 use crate::error::Stale;
 use crate::seq::SeqNum;
-use kinglet_mem::{Array, copy};
+use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::checksum::{Accumulator, add};
@@ -57,12 +55,17 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next connection whose turn it is to be asked for a segment.
     fn find_awake(&self) -> Option<usize> {
         let slots = self.slots.as_slice();
-        let awake = |(_, slot): &(usize, &Slot<K, S>)| {
-            slot.entry.as_ref().is_some_and(|entry| entry.told.is_awake())
-        };
-        let turn = usize::from(self.turn);
-        let after = slots.iter().enumerate().skip(turn).find(awake);
-        after.or_else(|| slots.iter().enumerate().take(turn).find(awake)).map(|(index, _)| index)
+        let mut index = usize::from(self.turn);
+        for _ in slots {
+            // No remainder, which has to be computed by division.
+            index = if index < slots.len() { index } else { 0 };
+            let entry = slots.get(index).and_then(|slot| slot.entry.as_ref());
+            if entry.is_some_and(|entry| entry.told.is_awake()) {
+                return Some(index);
+            }
+            index = index.saturating_add(1);
+        }
+        None
     }
 
     /// Whether a connection has nothing to send, as after most of what it has received: then no
@@ -197,14 +200,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let slot = self.slot(payload.handle).ok_or(Stale)?;
         let seq = payload.seq.plus(u32::try_from(offset).map_err(|_| Stale)?);
-        let (len, mut done) = (out.len(), 0_usize);
-        let append = |run: &[u8]| {
-            let end = done.saturating_add(run.len());
-            if let Some(out) = out.get_mut(done..end) {
-                copy(out, run);
-            }
-            done = end;
-        };
-        slot.payload(seq, len, append).ok_or(Stale)
+        slot.copy_payload(seq, out).ok_or(Stale)
     }
 }
