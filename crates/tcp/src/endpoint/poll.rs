@@ -157,31 +157,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(self.finish(peer, header, payload, marks, sum.sum()))
     }
 
-    /// Makes octets of a header and completes the checksum, given that of the payload.
-    #[inline(never)]
+    /// A segment leaves.
     fn finish(
         &mut self,
         peer: K,
         header: &Header,
         payload: PayloadRef,
-        (ecn, diffserv): (Ecn, u8),
+        marks: (Ecn, u8),
         sum: u16,
     ) -> Packet<K> {
-        // Made where it is returned, and never copied.
-        let bytes = HeaderBytes { octets: [0; MAX_HEADER_LEN], len: 0 };
-        let mut packet = Packet { peer, ecn, diffserv, header: bytes, payload };
-        let octets = &mut packet.header.octets;
-        // Options take at most 40 octets, so the longest header fits.
-        let len = header.emit(octets).unwrap_or(0);
-        let total = len.saturating_add(usize::from(payload.len));
-        let sum = add(sum, peer.pseudo_header_sum(total));
-        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), sum);
         self.stats.sent = self.stats.sent.wrapping_add(1);
         if header.flags.contains(Flags::RST) {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
         }
-        packet.header.len = u8::try_from(len).unwrap_or(0);
-        packet
+        Packet::new(peer, header, payload, marks, sum)
     }
 
     /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.
@@ -201,5 +190,29 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = self.slot(payload.handle).ok_or(Stale)?;
         let seq = payload.seq.plus(u32::try_from(offset).map_err(|_| Stale)?);
         slot.copy_payload(seq, out).ok_or(Stale)
+    }
+}
+
+impl<K: Peer> Packet<K> {
+    /// Makes octets of a header and completes the checksum, given that of the payload.
+    #[inline(never)]
+    fn new(
+        peer: K,
+        header: &Header,
+        payload: PayloadRef,
+        (ecn, diffserv): (Ecn, u8),
+        sum: u16,
+    ) -> Self {
+        // Made where it is returned, and never copied.
+        let bytes = HeaderBytes { octets: [0; MAX_HEADER_LEN], len: 0 };
+        let mut packet = Packet { peer, ecn, diffserv, header: bytes, payload };
+        let octets = &mut packet.header.octets;
+        // Options take at most 40 octets, so the longest header fits.
+        let len = header.emit(octets).unwrap_or(0);
+        let total = len.saturating_add(usize::from(payload.len));
+        let sum = add(sum, peer.pseudo_header_sum(total));
+        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), sum);
+        packet.header.len = u8::try_from(len).unwrap_or(0);
+        packet
     }
 }
