@@ -15,6 +15,10 @@ pub trait Features {
     const ECN: bool;
     /// Gaps between the segments of a window ([`crate::ConnectionConfig::pacing`]).
     const PACING: bool;
+    /// Segment sizes that follow from what is lost
+    /// ([`adaptive_mss`](crate::ConnectionConfig::adaptive_mss)). Without,
+    /// [`segment_loss`](crate::Endpoint::segment_loss) tells nothing.
+    const ADAPTIVE_MSS: bool;
     /// SYNs that wait to be answered with a cookie (RFC 4987 §3.6) because there is no room for
     /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
     /// dropped; its sender tries again. `T` is what is kept of it, [`HalfOpen`](crate::HalfOpen).
@@ -65,6 +69,7 @@ impl<P: Place> Features for Full<P> {
     const FAST_OPEN: bool = true;
     const ECN: bool = true;
     const PACING: bool = true;
+    const ADAPTIVE_MSS: bool = true;
     type SynCookies<T> = [Option<T>; 1];
     type Place = P;
 }
@@ -78,6 +83,7 @@ impl<P: Place> Features for Usual<P> {
     const FAST_OPEN: bool = false;
     const ECN: bool = true;
     const PACING: bool = true;
+    const ADAPTIVE_MSS: bool = true;
     type SynCookies<T> = [Option<T>; 0];
     type Place = P;
 }
@@ -91,6 +97,7 @@ impl<P: Place> Features for Small<P> {
     const FAST_OPEN: bool = false;
     const ECN: bool = false;
     const PACING: bool = false;
+    const ADAPTIVE_MSS: bool = false;
     type SynCookies<T> = [Option<T>; 0];
     type Place = P;
 }

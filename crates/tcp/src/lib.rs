@@ -117,7 +117,7 @@ pub mod congestion;
 pub mod manual {}
 
 pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
-pub use conn::{SegmentLoss, State};
+pub use conn::{LossRecovery, SegmentLoss, State};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,
     Readiness, Ready, Sizes, Slot, TimeWait,
@@ -132,6 +132,5 @@ pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;
-pub use send::recovery::LossRecovery;
 pub use seq::SeqNum;
 pub use stats::Stats;

@@ -313,3 +313,16 @@ fn a_small_and_a_full_one_understand_each_other() {
     between::<Little, Plan>();
     between::<Plan, Little>();
 }
+
+#[test]
+fn segment_sizes_do_not_follow_losses() {
+    let (mut s, handle) = in_flight();
+    let config = ConnectionConfig { adaptive_mss: true, ..plain() };
+    s.ep.configure(s.now, handle, &config).unwrap();
+    for n in 1..=32 {
+        assert_eq!(s.ep.segment_loss(handle), None);
+        s.give(ACK, 1, 401 + 100 * n, b"").unwrap();
+        s.ep.send(handle, &[1; 100]).unwrap();
+        assert_eq!(s.take_all().len(), 1);
+    }
+}

@@ -11,7 +11,7 @@ use crate::paws::echo_age;
 use crate::send::arrival::{Arrival, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
-use crate::send::recovery::{DUP_THRESH, LossRecovery, Recovery};
+use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::undo::Undo;
 use crate::seq::SeqNum;
@@ -26,7 +26,13 @@ const MOST_NEEDLESS: u8 = 3;
 /// As many make a link look dead.
 const DEAD_LINK: u8 = 3;
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
     pub(super) fn take_ack(
         &mut self,
@@ -108,13 +114,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
-        let paws = self.paws.as_ref().filter(|_| Recovery::<R>::SELECTIVE);
+        let paws = self.paws.as_ref().filter(|_| A::SELECTIVE);
         let echo = paws.zip(segment.header.options.timestamps);
         Arrival {
             now: Stamp::of(now),
             echo_age: echo.and_then(|(_, ts)| echo_age(self.ts_offset, now, ts.ecr)),
             min_rtt_us: self.recovery.rack().map_or(0, |rack| rack.min_rtt_us),
-            fack: self.recovery.flight.fack(),
+            fack: self.board.fack(),
             octets: 0,
             newest: None,
             rtt_us: None,
@@ -126,7 +132,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// SND.UNA may advance; the RTT sample is that of the first segment acknowledged.
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
-        self.recovery.flight.advance(ack.later(self.snd.una), arrival);
+        self.board.advance(ack.later(self.snd.una), arrival);
         if let Some(us) = arrival.rtt_us {
             self.take_sample(Duration::from_micros(u64::from(us)));
         }
@@ -144,7 +150,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             let (left, right) = (SeqNum::new(block.left), SeqNum::new(block.right));
             // A block beyond SND.NXT is nonsense.
             if left.after(floor) && left.before(right) && right.at_or_before(self.snd.nxt) {
-                self.recovery.flight.sack(left, right, arrival);
+                self.board.sack(left, right, arrival);
             }
         }
         let Some(first) = blocks.first() else { return 0 };
@@ -220,7 +226,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Takes the first segment for lost: a full one, if it is not recorded.
     pub(super) fn lose_first(&mut self) {
         let full = self.snd.una.plus(u32::from(self.mss));
-        self.recovery.flight.lose_first(full);
+        self.board.lose_first(full);
     }
 
     /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
@@ -241,7 +247,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if self.begin_reduction() {
             self.cc.on_loss(self.flight().saturating_sub(self.recovery.out));
         }
-        let held = self.recovery.flight.sacked();
+        let held = self.board.sacked();
         let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
         self.recovery.enter_fast(self.snd.nxt, recover_fs);
         self.recovery.pending = true;
@@ -264,7 +270,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         let timeout = self.recovery.phase == Phase::Timeout;
         let forward = self.recovery.tries_forward();
-        let within = self.recovery.flight.fack().at_or_before(self.recovery.point);
+        let within = self.board.fack().at_or_before(self.recovery.point);
         let Some(undo) = self.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
@@ -274,13 +280,13 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if !needless {
             // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.
             if !self.heeds_sack() && forward && !self.recovery.tries_forward() {
-                self.recovery.flight.lose(self.recovery.point, self.snd.nxt);
+                self.board.lose(self.recovery.point, self.snd.nxt);
             }
             return;
         }
         self.cc.on_spurious(undo.window, undo.threshold);
         self.recovery.set_undo(None);
-        self.recovery.flight.find_all();
+        self.board.find_all();
         if self.recovery.phase != Phase::Open {
             self.recovery.leave();
         }
@@ -299,7 +305,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// Karn's algorithm (RFC 6298 §5.5): who cannot find out that a timeout was needless takes each
     /// one for that, or an RTO that is too short would stay so.
     pub(super) fn keep_backoff(&mut self) {
-        if !Recovery::<R>::SELECTIVE {
+        if !A::SELECTIVE {
             self.note_needless();
         }
     }
@@ -343,7 +349,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let end = seq.plus(len);
         let fin = end == self.snd.end && self.snd.nxt.after(end);
         if len > 0 || fin {
-            self.recovery.flight.lose(seq, end.plus(u32::from(fin)));
+            self.board.lose(seq, end.plus(u32::from(fin)));
             // The link has tried for long; what went before is far ahead.
             self.pace.clear();
         } else {

@@ -5,10 +5,16 @@ use super::{Connection, State};
 use crate::congestion::Controller;
 use crate::error::Violation;
 use crate::features::Features;
-use crate::send::recovery::LossRecovery;
+use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// Whether everything fits together, which it does between any two calls.
     ///
     /// # Errors
@@ -28,7 +34,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             (una.at_or_before(nxt), Violation::SendOrder),
             (self.tx.fits(self.queue()) && una.since(held) <= fin, Violation::SendQueue),
             (nxt.at_or_before(end.plus(fin)), Violation::SendQueue),
-            (self.recovery.flight.covers(una, nxt), Violation::Flight),
+            (self.board.covers(una, nxt), Violation::Flight),
             (self.flight() == 0 || self.rtx.is_set() || self.recovery.pending, Violation::NoTimer),
             (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
             (self.rcv.adv.since(self.rcv.nxt) <= self.rx.free(), Violation::ReceiveWindow),

@@ -6,7 +6,8 @@ use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
-use crate::send::recovery::LossRecovery;
+use crate::send::recovery::Aids;
+use crate::send::scoreboard::Scoreboard;
 use kinglet_time::{Duration, Expected, Instant};
 
 /// What the choice of a segment size needs to know. Sizes are octets of payload and options.
@@ -33,7 +34,13 @@ pub(super) enum Reader {
     Lingering,
 }
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has settled stays.
@@ -79,6 +86,9 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// See [`SegmentLoss`].
     pub(crate) fn segment_loss(&self) -> Option<SegmentLoss> {
+        if !F::ADAPTIVE_MSS {
+            return None;
+        }
         let synchronised = !matches!(self.state, State::SynSent | State::SynReceived);
         let options = self.timestamps_len();
         let due = self.counters.segments_sent.is_multiple_of(16);

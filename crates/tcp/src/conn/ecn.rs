@@ -8,7 +8,8 @@
 use super::{Connection, Params, Phase};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::send::recovery::LossRecovery;
+use crate::send::recovery::Aids;
+use crate::send::scoreboard::Scoreboard;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header};
 
@@ -64,7 +65,13 @@ pub(crate) fn syn_ack_flags(agrees: bool) -> Flags {
     Flags::SYN | Flags::ACK | echo
 }
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// Flags of this side's SYN, or of its SYN-ACK when it is `answering`. One retransmission of
     /// the SYN still asks, as losses happen; later ones do not, in case something on the path drops
     /// what asks (§6.1.1.1).

@@ -11,7 +11,7 @@ use crate::error::{ConnectionError, Discard};
 use crate::features::Features;
 use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, threshold};
 use crate::rtt::millis;
-use crate::send::recovery::LossRecovery;
+use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
@@ -29,7 +29,13 @@ struct Trimmed<'a> {
     push: bool,
 }
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
@@ -393,7 +399,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.rtx.clear();
             if self.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.
-                self.recovery.flight.lose(self.snd.una, self.snd.nxt);
+                self.board.lose(self.snd.una, self.snd.nxt);
                 self.recovery.pending = true;
             }
         }

@@ -17,6 +17,8 @@ mod facts;
 mod input;
 mod output;
 mod pacing;
+mod plan;
+mod report;
 mod setup;
 mod state;
 mod timers;
@@ -26,19 +28,22 @@ use control::Reader;
 pub use control::SegmentLoss;
 pub(crate) use ecn::{syn_ack_flags, syn_flags};
 pub(crate) use output::Emission;
+use plan::Board;
+pub use plan::LossRecovery;
+pub(crate) use plan::Planned;
 pub(crate) use setup::{Params, Setup};
 pub use state::State;
 
 use crate::congestion::{Acked, Controller};
 use crate::error::{ConnectionError, SoftError};
 use crate::features::Features;
-use crate::info::{Counters, Info, Repair};
+use crate::info::Counters;
 use crate::paws::Paws;
 use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
 use crate::rtt::RttEstimator;
 use crate::send::buffer::{Piece, SendBuffer, Span, Stored};
-use crate::send::recovery::{LossRecovery, Phase, Recovery};
+use crate::send::recovery::{Aids, Phase, Recovery};
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
@@ -160,7 +165,7 @@ enum Rtx {
 /// further on. The compiler's own order has the octets last. What the endpoint calls with a
 /// segment, for one, or when time is up, is not inlined, so that it has the pointer at hand.
 #[repr(C)]
-pub(crate) struct Connection<C, R: LossRecovery, F: Features> {
+pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     state: State,
     error: Option<ConnectionError>,
     /// Since SND.UNA last moved.
@@ -195,13 +200,7 @@ pub(crate) struct Connection<C, R: LossRecovery, F: Features> {
     rcv: Receive,
     /// Retransmission timer, or persist timer if nothing is in flight.
     rtx: Timer,
-    recovery: Recovery<R>,
-    rx: ReceiveBuffer<F::Place>,
     cc: C,
-    rtt: RttEstimator,
-    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
-    cwr_point: SeqNum,
-    ts_offset: u32,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
     /// Until then nothing follows what is in flight: with pacing, or by `hold_back`.
@@ -209,12 +208,27 @@ pub(crate) struct Connection<C, R: LossRecovery, F: Features> {
     last_sent: Tick,
     /// When SND.UNA last moved, or when the flight began.
     progress_at: Tick,
+    recovery: Recovery<A>,
+    rx: ReceiveBuffer<F::Place>,
+    rtt: RttEstimator,
+    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
+    cwr_point: SeqNum,
+    ts_offset: u32,
     params: Params,
     counters: Counters,
     features: PhantomData<F>,
+    /// Last, so that a connection can be used without the length of its table being known: then
+    /// there is one program for the connections of all plans ([`Board`]).
+    board: B,
 }
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Board,
+{
     /// An active open: SYN-SENT, the SYN to be polled.
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
@@ -268,34 +282,41 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             counters: Counters::default(),
             params,
             features: PhantomData,
+            board: B::new(iss),
         }
     }
+}
 
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// A passive open whose handshake is complete: ESTABLISHED; or SYN-RECEIVED for an early one.
-    pub(crate) fn accept(now: Instant, setup: &Setup, from: &Established) -> Self {
-        let mut conn = Self::connect(now, setup, from.iss, from.ts_offset);
-        conn.agree(now, from.irs, &from.agreed);
-        conn.rcv.adv = from.adv;
-        conn.snd.nxt = from.iss.plus(1);
-        conn.snd.una = conn.snd.nxt;
-        conn.snd.wl1 = from.irs;
-        conn.set_window(from.wnd);
+    pub(crate) fn accept_from(&mut self, now: Instant, from: &Established) {
+        self.agree(now, from.irs, &from.agreed);
+        self.rcv.adv = from.adv;
+        self.snd.nxt = from.iss.plus(1);
+        self.snd.una = self.snd.nxt;
+        self.snd.wl1 = from.irs;
+        self.set_window(from.wnd);
         if let Some(rtt) = from.rtt {
-            conn.take_sample(rtt);
+            self.take_sample(rtt);
         }
         if from.early {
-            conn.fast_open = FastOpen::Accepted;
-            conn.transition(State::SynReceived);
-            conn.snd.una = from.iss;
-            conn.snd.nxt = from.iss;
-            conn.begin_sending(false);
-            conn.recovery.pending = true;
+            self.fast_open = FastOpen::Accepted;
+            self.transition(State::SynReceived);
+            self.snd.una = from.iss;
+            self.snd.nxt = from.iss;
+            self.begin_sending(false);
+            self.recovery.pending = true;
         } else {
-            conn.fast_open = FastOpen::Off;
-            conn.begin_sending(from.syn_lost);
-            conn.establish(now, from.syn_lost);
+            self.fast_open = FastOpen::Off;
+            self.begin_sending(from.syn_lost);
+            self.establish(now, from.syn_lost);
         }
-        conn
     }
 
     /// The peer's SYN is known: takes over its options.
@@ -325,6 +346,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.cc = C::new(mss, initial);
         // The SYN has measured the path.
         self.recovery.restart(self.snd.una);
+        self.board.reset(self.snd.una);
         // Lets the first loss be repaired fast: `point` lies before SND.UNA.
         self.recovery.point = self.snd.iss;
     }
@@ -431,7 +453,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Octets in the network.
     fn inflight(&self) -> u32 {
-        self.recovery.inflight(self.flight(), u32::from(self.mss))
+        self.recovery.inflight(self.flight(), self.board.gone(), u32::from(self.mss))
     }
 
     /// cwnd, which RFC 9937 sets in fast recovery. Of a window of four, of which much was lost, it
@@ -453,7 +475,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// Whether the peer's SACK says what is lost; else duplicate acknowledgments do.
     fn heeds_sack(&self) -> bool {
-        Recovery::<R>::SELECTIVE && self.facts.has(Facts::SACK)
+        A::SELECTIVE && self.facts.has(Facts::SACK)
     }
 
     fn take_sample(&mut self, rtt: Duration) {
@@ -568,6 +590,16 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         self.tx.read(stored, self.queue(), seq, len, take)
     }
 
+    /// See [`SendBuffer::copy_to`].
+    pub(crate) fn copy_payload(
+        &self,
+        stored: Stored<'_>,
+        seq: SeqNum,
+        out: &mut [u8],
+    ) -> Option<()> {
+        self.tx.copy_to(stored, self.queue(), seq, out)
+    }
+
     /// The application closes its side (RFC 9293 §3.10.4).
     pub(crate) fn close(&mut self) {
         match self.state {
@@ -622,7 +654,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         self.params.own_mss = mss;
         self.set_mss(mss);
-        self.recovery.flight.lose(self.snd.una, self.snd.nxt);
+        self.board.lose(self.snd.una, self.snd.nxt);
     }
 
     pub(crate) fn acknowledge_now(&mut self) {
@@ -669,69 +701,6 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
         u16::try_from(wnd.saturating_add(slack) >> self.shifts.rcv.min(14)).unwrap_or(u16::MAX)
     }
-
-    /// `epoch` gives the instants kept here their upper halves.
-    pub(crate) fn info(&self, epoch: Instant) -> Info {
-        Info {
-            state: self.state,
-            error: self.error,
-            soft_error: self.soft_error,
-            fast_open: self.fast_open() == FastOpen::Accepted,
-            cwnd: self.window(),
-            ssthresh: self.cc.slow_start_threshold(),
-            srtt: self.rtt.srtt(),
-            rttvar: self.rtt.rttvar(),
-            rto: self.rto(),
-            last_rtt: self.rtt.last(),
-            snd_wnd: self.snd.wnd,
-            rcv_wnd: self.rcv.adv.since(self.rcv.nxt),
-            mss: u32::from(self.mss),
-            mss_limit: self.params.own_mss,
-            rcv_mss: self.rcv_mss,
-            timestamps: self.paws.is_some(),
-            sack: self.facts.has(Facts::SACK),
-            snd_scale: self.shifts.snd,
-            rcv_scale: self.shifts.rcv,
-            backoff: self.backoff,
-            retransmits: self.tries,
-            keepalive_probes: self.keep_sent,
-            resent: self.resent,
-            ecn: self.ecn_agreed(),
-            bytes_in_flight: self.flight(),
-            bytes_sacked: self.recovery.flight.sacked(),
-            bytes_lost: self.recovery.flight.lost(),
-            bytes_resent: self.recovery.flight.resent(),
-            repair: self.repair(),
-            bytes_queued: self.queue().len(),
-            bytes_unsent: self.unsent(),
-            bytes_readable: self.rx.readable(),
-            receive_buffer: self.rx.capacity(),
-            last_sent: self.last_sent.near(epoch),
-            last_progress: self.progress_at.near(epoch),
-            bytes_acked: distance(self.snd.iss, self.queue().start),
-            bytes_received: distance(self.rcv.irs, self.received()),
-            counters: self.counters,
-        }
-    }
-}
-
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
-    fn repair(&self) -> Repair {
-        match self.recovery.phase {
-            Phase::Fast => Repair::Fast,
-            Phase::Timeout => Repair::Timeout,
-            Phase::Open if self.is_reduced() => Repair::Marked,
-            Phase::Open if self.recovery.dup_acks > 0 || self.recovery.flight.sacked() > 0 => {
-                Repair::Doubt
-            }
-            Phase::Open => Repair::None,
-        }
-    }
-}
-
-/// Octets between a SYN and `end`, modulo 2^32.
-fn distance(syn: SeqNum, end: SeqNum) -> u32 {
-    end.value().wrapping_sub(syn.plus(1).value())
 }
 
 /// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
@@ -762,11 +731,12 @@ mod tests {
     use super::*;
     use crate::congestion::NewReno;
     use crate::features::Full;
-    use crate::send::flight::SegmentRecord;
+    use crate::send::flight::{Flight, SegmentRecord};
+    use crate::send::recovery::Selective;
 
     #[test]
     fn a_connection_without_buffers_is_no_larger_than_tcplps() {
-        let size = size_of::<Connection<NewReno, [SegmentRecord; 6], Full>>();
+        let size = size_of::<Connection<NewReno, Selective, Full, Flight<[SegmentRecord; 6]>>>();
         std::println!("{size}");
         assert!(size <= 536, "TCPlp's TCB has 536 octets on a 32-bit machine, this one {size}");
     }

@@ -8,7 +8,7 @@ use crate::features::Features;
 use crate::paws::timestamp;
 use crate::send::arrival::Stamp;
 use crate::send::rack::Probe;
-use crate::send::recovery::LossRecovery;
+use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
@@ -40,7 +40,13 @@ struct Stretch {
     again: bool,
 }
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
     /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
     /// `map` is the bitmap of the receive ring.
@@ -123,10 +129,10 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         }
         if self.snd.nxt == self.snd.iss {
             self.snd.nxt = self.snd.iss.plus(1);
-            self.recovery.flight.push(self.snd.nxt, Stamp::of(now));
+            self.board.push(self.snd.nxt, Stamp::of(now));
             self.progress_at = Tick::at(now);
         } else {
-            self.recovery.flight.resend(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
+            self.board.resend(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
         }
         self.arm(now);
         let (timestamps, sack, scale) = if answering {
@@ -193,7 +199,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     fn has_text_to_send(&self) -> bool {
         self.unsent() > 0
             || self.fin_unsent()
-            || self.recovery.flight.lost() > 0
+            || self.board.lost() > 0
             || self.recovery.probe() == Probe::Due
     }
 
@@ -239,7 +245,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         // Into a closed window goes nothing but probes.
         if (forced || self.snd.wnd > 0)
             && !forward
-            && let Some((seq, end)) = self.recovery.flight.first_lost()
+            && let Some((seq, end)) = self.board.first_lost()
         {
             let room = self.loss_room(end.since(seq), allowed, room);
             let stretch = self.again(seq, end, room);
@@ -261,7 +267,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if self.recovery.phase != Phase::Open {
             // The first segment has been sent again, and that has probably been lost.
             self.recovery.set_probe(Probe::Again);
-            return Some(self.again(self.snd.una, self.recovery.flight.first_end(), room));
+            return Some(self.again(self.snd.una, self.board.first_end(), room));
         }
         if let Some(new) = self.new_stretch(now, room, room) {
             let rack = self.recovery.rack_mut()?;
@@ -274,7 +280,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             self.recovery.set_probe(Probe::None);
             return None;
         }
-        let start = self.recovery.flight.last_start().later(nxt.minus(room));
+        let start = self.board.last_start().later(nxt.minus(room));
         let stretch = self.again(start, nxt, room);
         self.recovery.set_probe(Probe::Again);
         Some(stretch)
@@ -359,14 +365,14 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         if again {
             self.note_retransmission(now, seq, end, len);
         } else {
-            self.recovery.flight.push(end, Stamp::of(now));
+            self.board.push(end, Stamp::of(now));
             if self.flight() == 0 {
                 self.progress_at = Tick::at(now);
             }
         }
         if self.recovery.phase == Phase::Fast {
             self.recovery.note_out(len);
-        } else if self.recovery.dup_acks > 0 || self.recovery.flight.sacked() > 0 {
+        } else if self.recovery.dup_acks > 0 || self.board.sacked() > 0 {
             self.recovery.note_out(end.since(self.snd.nxt));
         }
         self.snd.nxt = self.snd.nxt.later(end);
@@ -396,7 +402,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     }
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum, len: u32) {
-        self.recovery.flight.resend(seq, end, Stamp::of(now));
+        self.board.resend(seq, end, Stamp::of(now));
         let before = self.snd.nxt.since(seq).min(len);
         if let Some(undo) = self.recovery.undo_mut() {
             // Not what the segment was filled up with.

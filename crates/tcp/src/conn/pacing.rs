@@ -4,7 +4,7 @@
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::send::recovery::LossRecovery;
+use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
@@ -53,7 +53,13 @@ fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
 /// Octets that fit into one frame of IEEE 802.15.4 with every header.
 pub(super) const PIECE: u16 = 64;
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
@@ -120,7 +126,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         let room = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
         let room = room.min(self.window().saturating_sub(self.inflight()));
         let waiting = self.recovery.pending
-            || self.recovery.flight.first_lost().is_some()
+            || self.board.first_lost().is_some()
             || (room > 0 && (self.unsent() > 0 || self.fin_unsent()));
         if waiting { self.pace } else { Timer::OFF }
     }
@@ -162,7 +168,10 @@ mod tests {
     proptest! {
         #[test]
         fn a_share_is_the_same_in_32_bits(
-            time in 0..1_u32 << 21, count in 0_u8..=4, len in 0..1_u32 << 11, whole in 0..1_u32 << 30,
+            time in 0..1_u32 << 21,
+            count in 0_u8..=4,
+            len in 0..1_u32 << 11,
+            whole in 0..1_u32 << 30,
         ) {
             let product = u64::from(time) * u64::from(len) * u64::from(count);
             let exact = product.checked_div(u64::from(whole) * 5).unwrap_or(0);

@@ -9,12 +9,18 @@ use crate::features::Features;
 use crate::rtt::{GRANULARITY, millis};
 use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
-use crate::send::recovery::{DUP_THRESH, LossRecovery};
+use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
 use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
 
-impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
+impl<C, A, F, B> Connection<C, A, F, B>
+where
+    C: Controller,
+    A: Aids,
+    F: Features,
+    B: Scoreboard + ?Sized,
+{
     /// What is due first. A gap has an end even if nothing waits for it: what an application writes
     /// later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {
@@ -29,7 +35,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
         for stamp in [&mut self.last_sent, &mut self.progress_at] {
             stamp.age(epoch, now);
         }
-        self.recovery.flight.age(Stamp::of(now));
+        self.board.age(Stamp::of(now));
         if let Some(rack) = self.recovery.rack_mut() {
             rack.age(Stamp::of(now));
         }
@@ -57,7 +63,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
                 }
                 Rtx::Reordering => {
                     self.arm(now);
-                    self.detect_losses(now, self.recovery.flight.sacked());
+                    self.detect_losses(now, self.board.sacked());
                 }
             }
         }
@@ -76,7 +82,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
             && self.sampled
             && rack.probe == Probe::None
             && match self.recovery.phase {
-                Phase::Open => self.recovery.flight.gone() == 0,
+                Phase::Open => self.board.gone() == 0,
                 // A small window has nothing later to send that would show the loss of a
                 // retransmission, so that one is asked for too, once it is known that the path is
                 // alive. RFC 8985 §7.2 leaves this to RTO.
@@ -113,7 +119,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
         let Some(newest) = self.recovery.rack().and_then(Rack::newest) else { return false };
         let wait_us = self.loss_wait_us();
-        let (found, wait) = self.recovery.flight.detect(Stamp::of(now), newest, wait_us);
+        let (found, wait) = self.board.detect(Stamp::of(now), newest, wait_us);
         if found && self.recovery.phase == Phase::Open {
             self.enter_recovery(fresh);
         }
@@ -129,7 +135,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
     /// step 4).
     fn loss_wait_us(&self) -> u32 {
         let many = u32::from(self.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
-        let sure = self.recovery.phase != Phase::Open || self.recovery.flight.sacked() > many;
+        let sure = self.recovery.phase != Phase::Open || self.board.sacked() > many;
         let srtt_us = self.rtt.srtt_us();
         self.recovery.rack().map_or(0, |rack| rack.wait_us(srtt_us, sure))
     }
@@ -181,14 +187,14 @@ impl<C: Controller, R: LossRecovery, F: Features> Connection<C, R, F> {
 
     /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
     fn time_out(&mut self, now: Instant) {
-        let flight = &mut self.recovery.flight;
+        let flight = &mut self.board;
         // On the second timeout in a row what SACK said is forgotten, in case the peer has taken it
         // back (RFC 2018 §8).
         if self.backoff > 0 || flight.is_reneged() {
             flight.forget();
         }
         let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };
-        self.recovery.flight.time_out(Stamp::of(now), wait_us);
+        self.board.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel knows a round trip earlier, and from less.
         self.recovery.enter_timeout(self.snd.nxt, self.paws.is_none());
     }

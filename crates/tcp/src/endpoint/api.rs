@@ -3,7 +3,7 @@
 use super::ready::Told;
 use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot, Taken};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Connection, State};
+use crate::conn::{Planned, State};
 use crate::error::{
     ConnectError, ConnectionError, InvalidHandle, ListenError, RecvError, SendError,
 };
@@ -114,7 +114,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.keep_time(now);
         let iss = self.initial_sequence(now, &peer, local, port);
         let offset = self.timestamp_offset(&peer, local, port);
-        let conn = Connection::connect(now, &self.setup(&config), iss, offset);
+        let conn = Planned::connect(now, &self.setup(&config), iss, offset);
         self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
@@ -122,7 +122,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub(super) fn install(
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
-        conn: Connection<S::Congestion, S::Segments, S::Features>,
+        conn: Planned<S::Congestion, S::Segments, S::Features>,
         mut told: Told,
     ) -> Option<Handle> {
         told.wake();

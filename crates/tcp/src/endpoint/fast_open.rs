@@ -8,7 +8,7 @@
 use super::isn::Purpose;
 use super::ready::Told;
 use super::{Endpoint, Entry, HalfOpen, Listener, Peer, Sizes, Slot};
-use crate::conn::{Connection, DEFAULT_PEER_MSS, Established, FastOpen, State};
+use crate::conn::{DEFAULT_PEER_MSS, Established, FastOpen, Planned, State};
 use crate::features::Features;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
@@ -132,7 +132,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return false;
         }
         let from = Established { early: true, rtt: None, ..record.established(now, segment) };
-        let conn = Connection::accept(now, &listener.setup, &from);
+        let conn = Planned::accept(now, &listener.setup, &from);
         let handle = self.install(record.name(), conn, Told::NOTHING);
         let slot = handle.and_then(|h| self.slots.as_mut_slice().get_mut(h.index()));
         let Some((entry, mut buffers)) = slot.and_then(Slot::parts) else { return false };

@@ -5,7 +5,7 @@ use super::ready::Told;
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Agreed, Connection, Established, Setup, syn_ack_flags, window_scale};
+use crate::conn::{Agreed, Established, Planned, Setup, syn_ack_flags, window_scale};
 use crate::error::Discard;
 use crate::features::Features;
 use crate::paws::{CLOCK, Paws, echo_age, ticks, timestamp};
@@ -433,7 +433,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if self.is_full(&listener) {
             return Err(Discard::BacklogFull);
         }
-        let conn = Connection::accept(now, &listener.setup, &record.established(now, segment));
+        let conn = Planned::accept(now, &listener.setup, &record.established(now, segment));
         let handle = self.install(name, conn, Told::NOTHING).ok_or(Discard::BacklogFull)?;
         self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);

@@ -22,11 +22,10 @@ pub use time_wait::TimeWait;
 
 use crate::config::Config;
 use crate::congestion::Controller;
-use crate::conn::{Buffers, Connection, FastOpen, State};
+use crate::conn::{Buffers, FastOpen, LossRecovery, Planned, State};
 use crate::error::Discard;
 use crate::features::{Features, Place};
 use crate::send::buffer::{Piece, Stored};
-use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
 use crate::stats::Stats;
 use crate::timer::{HORIZON, Tick, Timer};
@@ -181,7 +180,7 @@ struct Entry<K, C, R: LossRecovery, F: Features> {
     remote_port: u16,
     /// Order of completion, for `accept`; and what tells it from those before in its slot.
     order: u16,
-    conn: Connection<C, R, F>,
+    conn: Planned<C, R, F>,
     peer: K,
     challenges: Challenges,
 }
@@ -210,10 +209,18 @@ impl<K: Peer, S: Sizes> Empty for Slot<K, S> {
 }
 
 impl<K: Peer, S: Sizes> Slot<K, S> {
-    /// Reads octets of the send queue; see [`Connection::payload`].
+    fn stored(&self) -> Stored<'_> {
+        Stored { ring: self.send.as_slice(), pieces: self.pieces.as_slice() }
+    }
+
+    /// Gives octets of the send queue to `take`, as `SendBuffer::read` does.
     fn payload(&self, seq: SeqNum, len: usize, take: impl FnMut(&[u8])) -> Option<()> {
-        let stored = Stored { ring: self.send.as_slice(), pieces: self.pieces.as_slice() };
-        self.entry.as_ref()?.conn.payload(stored, seq, len, take)
+        self.entry.as_ref()?.conn.payload(self.stored(), seq, len, take)
+    }
+
+    /// Copies octets of the send queue, as `SendBuffer::copy_to` does.
+    fn copy_payload(&self, seq: SeqNum, out: &mut [u8]) -> Option<()> {
+        self.entry.as_ref()?.conn.copy_payload(self.stored(), seq, out)
     }
 
     /// Free, or left behind by an application that has closed a connection which is over.

@@ -1,12 +1,10 @@
 //! The way out: one segment at a time, connections in turn, answers to strangers first.
 
-use super::{
-    Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes, Slot,
-};
+use super::{Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes};
 use crate::conn::{Emission, FastOpen};
 use crate::error::Stale;
 use crate::seq::SeqNum;
-use kinglet_mem::{Array, copy};
+use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::checksum::{Accumulator, add};
@@ -57,12 +55,17 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next connection whose turn it is to be asked for a segment.
     fn find_awake(&self) -> Option<usize> {
         let slots = self.slots.as_slice();
-        let awake = |(_, slot): &(usize, &Slot<K, S>)| {
-            slot.entry.as_ref().is_some_and(|entry| entry.told.is_awake())
-        };
-        let turn = usize::from(self.turn);
-        let after = slots.iter().enumerate().skip(turn).find(awake);
-        after.or_else(|| slots.iter().enumerate().take(turn).find(awake)).map(|(index, _)| index)
+        let mut index = usize::from(self.turn);
+        for _ in slots {
+            // No remainder, which has to be computed by division.
+            index = if index < slots.len() { index } else { 0 };
+            let entry = slots.get(index).and_then(|slot| slot.entry.as_ref());
+            if entry.is_some_and(|entry| entry.told.is_awake()) {
+                return Some(index);
+            }
+            index = index.saturating_add(1);
+        }
+        None
     }
 
     /// Whether a connection has nothing to send, as after most of what it has received: then no
@@ -154,31 +157,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(self.finish(peer, header, payload, marks, sum.sum()))
     }
 
-    /// Makes octets of a header and completes the checksum, given that of the payload.
-    #[inline(never)]
+    /// A segment leaves.
     fn finish(
         &mut self,
         peer: K,
         header: &Header,
         payload: PayloadRef,
-        (ecn, diffserv): (Ecn, u8),
+        marks: (Ecn, u8),
         sum: u16,
     ) -> Packet<K> {
-        // Made where it is returned, and never copied.
-        let bytes = HeaderBytes { octets: [0; MAX_HEADER_LEN], len: 0 };
-        let mut packet = Packet { peer, ecn, diffserv, header: bytes, payload };
-        let octets = &mut packet.header.octets;
-        // Options take at most 40 octets, so the longest header fits.
-        let len = header.emit(octets).unwrap_or(0);
-        let total = len.saturating_add(usize::from(payload.len));
-        let sum = add(sum, peer.pseudo_header_sum(total));
-        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), sum);
         self.stats.sent = self.stats.sent.wrapping_add(1);
         if header.flags.contains(Flags::RST) {
             self.stats.resets_sent = self.stats.resets_sent.wrapping_add(1);
         }
-        packet.header.len = u8::try_from(len).unwrap_or(0);
-        packet
+        Packet::new(peer, header, payload, marks, sum)
     }
 
     /// Copies the octets from `offset` on of a segment's payload into `out`, as many as `out` has.
@@ -197,14 +189,30 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let slot = self.slot(payload.handle).ok_or(Stale)?;
         let seq = payload.seq.plus(u32::try_from(offset).map_err(|_| Stale)?);
-        let (len, mut done) = (out.len(), 0_usize);
-        let append = |run: &[u8]| {
-            let end = done.saturating_add(run.len());
-            if let Some(out) = out.get_mut(done..end) {
-                copy(out, run);
-            }
-            done = end;
-        };
-        slot.payload(seq, len, append).ok_or(Stale)
+        slot.copy_payload(seq, out).ok_or(Stale)
+    }
+}
+
+impl<K: Peer> Packet<K> {
+    /// Makes octets of a header and completes the checksum, given that of the payload.
+    #[inline(never)]
+    fn new(
+        peer: K,
+        header: &Header,
+        payload: PayloadRef,
+        (ecn, diffserv): (Ecn, u8),
+        sum: u16,
+    ) -> Self {
+        // Made where it is returned, and never copied.
+        let bytes = HeaderBytes { octets: [0; MAX_HEADER_LEN], len: 0 };
+        let mut packet = Packet { peer, ecn, diffserv, header: bytes, payload };
+        let octets = &mut packet.header.octets;
+        // Options take at most 40 octets, so the longest header fits.
+        let len = header.emit(octets).unwrap_or(0);
+        let total = len.saturating_add(usize::from(payload.len));
+        let sum = add(sum, peer.pseudo_header_sum(total));
+        set_checksum(octets.get_mut(..len).unwrap_or(&mut []), sum);
+        packet.header.len = u8::try_from(len).unwrap_or(0);
+        packet
     }
 }

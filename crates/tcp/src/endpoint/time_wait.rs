@@ -3,11 +3,10 @@
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::congestion::Controller;
-use crate::conn::{Connection, Params};
+use crate::conn::{LossRecovery, Params, Planned};
 use crate::error::Discard;
 use crate::features::Features;
 use crate::paws::timestamp;
-use crate::send::recovery::LossRecovery;
 use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_mem::Array;
@@ -35,7 +34,7 @@ impl<K: Peer> TimeWait<K> {
     pub(super) fn new<C: Controller, R: LossRecovery, F: Features>(
         expires: Tick,
         (peer, local_port, remote_port): (K, u16, u16),
-        conn: &Connection<C, R, F>,
+        conn: &Planned<C, R, F>,
     ) -> Self {
         TimeWait {
             peer,

@@ -65,6 +65,13 @@ impl Span {
         // It never ends before it starts.
         self.end.value().wrapping_sub(self.start.value())
     }
+
+    /// How far behind the start `seq` is, if the next `len` octets are all held.
+    fn offset_of(self, seq: SeqNum, len: usize) -> Option<u32> {
+        // What is before the start is far behind it.
+        let at = seq.value().wrapping_sub(self.start.value());
+        (len <= self.len().checked_sub(at)? as usize).then_some(at)
+    }
 }
 
 impl<P: Place> SendBuffer<P> {
@@ -143,11 +150,7 @@ impl<P: Place> SendBuffer<P> {
         len: usize,
         mut take: impl FnMut(&[u8]),
     ) -> Option<()> {
-        // What is before the span is far behind it.
-        let at = seq.value().wrapping_sub(span.start.value());
-        if len > span.len().checked_sub(at)? as usize {
-            return None;
-        }
+        let at = span.offset_of(seq, len)?;
         if !stored.pieces.is_empty() && self.has_pieces(span) {
             return self.read_mixed(stored, span, at, len, &mut take);
         }
@@ -161,7 +164,44 @@ impl<P: Place> SendBuffer<P> {
         Some(())
     }
 
+    /// Copies the octets from `seq` on to `out`, as many as that has; `None`, and `out` is as it
+    /// was, if any of them is not held.
+    pub(crate) fn copy_to(
+        &self,
+        stored: Stored<'_>,
+        span: Span,
+        seq: SeqNum,
+        out: &mut [u8],
+    ) -> Option<()> {
+        let at = span.offset_of(seq, out.len())?;
+        if !stored.pieces.is_empty() && self.has_pieces(span) {
+            return self.copy_mixed(stored, span, at, out);
+        }
+        let place = self.index(at);
+        let first = out.len().min((self.capacity.get() as usize).saturating_sub(place));
+        let (head, tail) = out.split_at_mut_checked(first)?;
+        let wrapped = stored.ring.get(..tail.len())?;
+        copy(head, stored.ring.get(place..)?.get(..head.len())?);
+        if !tail.is_empty() {
+            copy(tail, wrapped);
+        }
+        Some(())
+    }
+
     /// The same from the octet `at` on, where some may be in pieces.
+    #[inline(never)]
+    fn copy_mixed(&self, stored: Stored<'_>, span: Span, at: u32, out: &mut [u8]) -> Option<()> {
+        let mut done = 0_usize;
+        self.read_mixed(stored, span, at, out.len(), &mut |run| {
+            let end = done.saturating_add(run.len());
+            if let Some(out) = out.get_mut(done..end) {
+                copy(out, run);
+            }
+            done = end;
+        })
+    }
+
+    /// As [`SendBuffer::read`] from the octet `at` on, where some may be in pieces.
     #[inline(never)]
     fn read_mixed(
         &self,
@@ -301,6 +341,9 @@ mod tests {
                         let held = model.get(from..from + len);
                         prop_assert_eq!(read.is_some(), held.is_some());
                         prop_assert_eq!(&out[..], held.unwrap_or_default());
+                        let mut copied = std::vec![0; len];
+                        let read = buffer.copy_to(stored, span, seq, &mut copied);
+                        prop_assert_eq!(read.map(|()| &copied[..]), held);
                     }
                 }
                 prop_assert_eq!(span.len() as usize, model.len());

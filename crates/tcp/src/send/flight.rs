@@ -12,7 +12,7 @@ use super::arrival::{Arrival, Stamp};
 use super::scoreboard::Scoreboard;
 use crate::paws::is_older;
 use crate::seq::SeqNum;
-use kinglet_mem::{Array, Empty};
+use kinglet_mem::Empty;
 
 /// The peer holds it (RFC 2018).
 const SACKED: u32 = 1;
@@ -83,21 +83,21 @@ impl Arrival {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Flight<R> {
-    records: R,
+pub struct Flight<R: ?Sized> {
     len: u8,
     /// Flags that records may have; of the others, none has any.
     marks: u8,
     una: SeqNum,
+    records: R,
 }
 
-impl<R: Array<SegmentRecord>> Flight<R> {
+impl Flight<[SegmentRecord]> {
     fn held(&self) -> &[SegmentRecord] {
-        self.records.as_slice().get(..usize::from(self.len)).unwrap_or(&[])
+        self.records.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
     fn held_mut(&mut self) -> &mut [SegmentRecord] {
-        self.records.as_mut_slice().get_mut(..usize::from(self.len)).unwrap_or(&mut [])
+        self.records.get_mut(..usize::from(self.len)).unwrap_or(&mut [])
     }
 
     /// The records with where each begins.
@@ -167,7 +167,7 @@ impl<R: Array<SegmentRecord>> Flight<R> {
     /// Whether there is room for one more record, after merging two if need be: those that lose
     /// least by it, and among them the last.
     fn make_room(&mut self) -> bool {
-        let capacity = R::LEN.min(usize::from(u8::MAX));
+        let capacity = self.records.len().min(usize::from(u8::MAX));
         if usize::from(self.len) < capacity {
             return true;
         }
@@ -197,9 +197,16 @@ impl<R: Array<SegmentRecord>> Flight<R> {
     }
 }
 
-impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
-    fn new(una: SeqNum) -> Self {
-        Flight { records: R::EMPTY, len: 0, marks: 0, una }
+impl<const N: usize> Flight<[SegmentRecord; N]> {
+    /// Nothing is in flight.
+    pub(crate) fn new(una: SeqNum) -> Self {
+        Flight { len: 0, marks: 0, una, records: [SegmentRecord::EMPTY; N] }
+    }
+}
+
+impl Scoreboard for Flight<[SegmentRecord]> {
+    fn reset(&mut self, una: SeqNum) {
+        (self.len, self.marks, self.una) = (0, 0, una);
     }
 
     fn push(&mut self, end: SeqNum, at: Stamp) {
@@ -221,12 +228,12 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
         let mut count: u8 = 0;
         let mut merged = false;
         for i in 0..usize::from(self.len) {
-            let Some(&record) = self.records.as_slice().get(i) else { break };
+            let Some(&record) = self.records.get(i) else { break };
             let inside = start.before(record.end) && begin.before(end) && !record.is(SACKED);
             begin = record.end;
             let place = if inside && merged { count.saturating_sub(1) } else { count };
             let new = SegmentRecord { end: record.end, word: at.word() | AGAIN };
-            if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(place)) {
+            if let Some(slot) = self.records.get_mut(usize::from(place)) {
                 *slot = if inside { new } else { record };
             }
             count = place.saturating_add(1);
@@ -241,7 +248,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
     fn advance(&mut self, una: SeqNum, arrival: &mut Arrival) {
         let (mut kept, mut flags): (u8, u32) = (0, 0);
         for i in 0..usize::from(self.len) {
-            let Some(&record) = self.records.as_slice().get(i) else { break };
+            let Some(&record) = self.records.get(i) else { break };
             let arrived = record.end.earlier(una).since(self.una);
             if arrived > 0 && !record.is(SACKED) {
                 arrival.take(record, arrived);
@@ -249,7 +256,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
             self.una = self.una.plus(arrived);
             if record.end.after(una) {
                 flags |= record.word & FLAGS;
-                if let Some(slot) = self.records.as_mut_slice().get_mut(usize::from(kept)) {
+                if let Some(slot) = self.records.get_mut(usize::from(kept)) {
                     *slot = record;
                 }
                 kept = kept.saturating_add(1);
@@ -371,7 +378,7 @@ impl<R: Array<SegmentRecord> + Copy> Scoreboard for Flight<R> {
         let end = self.held().last().map_or(self.una, |r| r.end);
         let marked = self.held().iter().fold(0, |marks, r| marks | (r.word & FLAGS));
         self.una == una
-            && (end == nxt || R::LEN == 0)
+            && (end == nxt || self.records.is_empty())
             && self.spans().all(|(start, r)| start.before(r.end))
             && marked & !u32::from(self.marks) == 0
     }
@@ -473,7 +480,7 @@ mod tests {
     }
 
     fn play<const N: usize>(steps: &[Step], exact: bool) -> Result<(), TestCaseError> {
-        let mut flight = Flight::<[SegmentRecord; N]>::new(BASE);
+        let flight: &mut Flight<[SegmentRecord]> = &mut Flight::<[SegmentRecord; N]>::new(BASE);
         let mut naive = Naive::default();
         let mut reported = [false; 4000];
         for (i, step) in steps.iter().enumerate() {
@@ -529,19 +536,19 @@ mod tests {
                     }
                 }
             }
-            compare(&flight, &naive, &reported, exact)?;
+            compare(flight, &naive, &reported, exact)?;
         }
         Ok(())
     }
 
-    fn compare<const N: usize>(
-        flight: &Flight<[SegmentRecord; N]>,
+    fn compare(
+        flight: &Flight<[SegmentRecord]>,
         naive: &Naive,
         reported: &[bool],
         exact: bool,
     ) -> Result<(), TestCaseError> {
         let (una, end) = (naive.una, naive.octets.len());
-        prop_assert!(usize::from(flight.len) <= N);
+        prop_assert!(usize::from(flight.len) <= flight.records.len());
         prop_assert!(flight.spans().all(|(start, r)| start.before(r.end)), "no empty record");
         prop_assert_eq!(flight.held().last().map_or(flight.una, |r| r.end), seq(end));
         let mut got = vec![(0, Stamp::default()); end];
@@ -583,7 +590,7 @@ mod tests {
 
     #[test]
     fn a_full_table_first_merges_what_is_known_equally() {
-        let mut flight = Flight::<[SegmentRecord; 4]>::new(BASE);
+        let flight: &mut Flight<[SegmentRecord]> = &mut Flight::<[SegmentRecord; 4]>::new(BASE);
         for i in 1..=4 {
             flight.push(seq(10 * i), at(i));
         }
@@ -594,17 +601,18 @@ mod tests {
 
     #[test]
     fn only_an_unambiguous_segment_is_timed() {
-        let mut flight = Flight::<[SegmentRecord; 4]>::new(BASE);
-        flight.push(seq(10), at(0));
-        flight.resend(seq(0), seq(10), at(100));
-        let mut plain = arrival(at(150));
-        flight.clone().advance(seq(10), &mut plain);
+        let acknowledged = |echo_age| {
+            let flight: &mut Flight<[SegmentRecord]> = &mut Flight::<[SegmentRecord; 4]>::new(BASE);
+            flight.push(seq(10), at(0));
+            flight.resend(seq(0), seq(10), at(100));
+            let mut heard = Arrival { echo_age, ..arrival(at(150)) };
+            flight.advance(seq(10), &mut heard);
+            heard
+        };
+        let plain = acknowledged(None);
         assert_eq!((plain.rtt_us, plain.octets), (None, 10), "Karn");
-        let mut echoed = Arrival { echo_age: Some(195), ..arrival(at(150)) };
-        flight.clone().advance(seq(10), &mut echoed);
-        assert_eq!(echoed.rtt_us, Some(200_000));
-        let mut old = Arrival { echo_age: Some(600), ..arrival(at(150)) };
-        flight.advance(seq(10), &mut old);
+        assert_eq!(acknowledged(Some(195)).rtt_us, Some(200_000));
+        let old = acknowledged(Some(600));
         assert_eq!((old.rtt_us, old.newest), (None, None), "the first transmission was echoed");
     }
 }

@@ -4,43 +4,13 @@
 //! (RFC 8985) if the peer sends SACK, by duplicate acknowledgments (RFC 6582) if not, by the timer
 //! (RFC 6298 §5) or by the link; sending it again is the same for all.
 
-use super::flight::{Flight, SegmentRecord};
 use super::prr::Prr;
 use super::rack::{Probe, Rack};
-use super::scoreboard::{Plain, Scoreboard};
 use super::undo::{Trial, Undo};
 use crate::seq::SeqNum;
 
 /// DupThresh (RFC 5681 §3.2), for peers without SACK.
 pub(crate) const DUP_THRESH: u8 = 3;
-
-/// How a plan finds and repairs losses ([`crate::Sizes::Segments`]).
-///
-/// * `[SegmentRecord; N]`: every segment in flight has a record. RACK-TLP (RFC 8985) by the peer's
-///   SACK, PRR (RFC 9937), and recoveries that turn out to be needless are taken back (RFC 2883,
-///   3522, 4015, 5682). Of a peer without SACK losses are found as New Reno does.
-/// * `()`: nothing is recorded, and losses are found as New Reno does (RFC 6582) whatever the peer
-///   sends: three duplicates, or the timer, after which all that was in flight goes again but for
-///   what is acknowledged meanwhile. SACK is sent all the same. One segment a round trip is timed
-///   (RFC 6298 §3).
-pub trait LossRecovery {
-    /// What is known of what is in flight.
-    #[doc(hidden)]
-    type Board: Scoreboard;
-    /// What is remembered beside.
-    #[doc(hidden)]
-    type Aids: Aids;
-}
-
-impl<const N: usize> LossRecovery for [SegmentRecord; N] {
-    type Board = Flight<Self>;
-    type Aids = Selective;
-}
-
-impl LossRecovery for () {
-    type Board = Plain;
-    type Aids = ();
-}
 
 /// What is remembered beside the scoreboard, if anything is: the answers of `()` are known to the
 /// compiler, so that what depends on them is not linked.
@@ -106,30 +76,25 @@ pub(crate) enum Phase {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
-pub(crate) struct Recovery<R: LossRecovery> {
+pub(crate) struct Recovery<A> {
     pub(crate) phase: Phase,
     /// What is lost first is to be sent again now, whatever cwnd says.
     pub(crate) pending: bool,
     pub(crate) dup_acks: u8,
     /// Losses that the link has told of since there was progress.
     pub(crate) told: u8,
-    aids: R::Aids,
     /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
     pub(crate) point: SeqNum,
     /// Octets sent: in fast recovery prr_out (RFC 9937 §5), else those that limited transmit has
     /// let out since SND.UNA last moved.
     pub(crate) out: u32,
-    pub(crate) flight: R::Board,
+    aids: A,
 }
 
-impl<R: LossRecovery> Recovery<R> {
-    /// Whether a peer that sends SACK is listened to.
-    pub(crate) const SELECTIVE: bool = R::Aids::SELECTIVE;
-
+impl<A: Aids> Recovery<A> {
     pub(crate) fn new(una: SeqNum) -> Self {
         Recovery {
-            flight: R::Board::new(una),
-            aids: R::Aids::new(una),
+            aids: A::new(una),
             phase: Phase::Open,
             point: una,
             pending: false,
@@ -214,11 +179,9 @@ impl<R: LossRecovery> Recovery<R> {
     /// inflight (RFC 9937 §6.2): octets in the network. Without SACK every duplicate tells of a
     /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
     /// Reno's window inflation (RFC 6582) from the third on.
-    pub(crate) fn inflight(&self, flight: u32, mss: u32) -> u32 {
+    pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
         let duplicates = if self.phase == Phase::Timeout { 0 } else { self.dup_acks };
-        flight
-            .saturating_sub(self.flight.gone())
-            .saturating_sub(mss.saturating_mul(u32::from(duplicates)))
+        flight.saturating_sub(gone).saturating_sub(mss.saturating_mul(u32::from(duplicates)))
     }
 
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {

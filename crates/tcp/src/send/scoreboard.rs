@@ -8,9 +8,9 @@ use crate::seq::SeqNum;
 
 /// What is in flight, from SND.UNA to SND.NXT. What only a table can know has an answer here for
 /// those that have none.
-pub trait Scoreboard: Copy {
-    /// Nothing is in flight.
-    fn new(una: SeqNum) -> Self;
+pub trait Scoreboard {
+    /// Nothing is in flight any more, and what follows begins at `una`.
+    fn reset(&mut self, una: SeqNum);
     /// A segment was sent for the first time: it ends at `end`.
     fn push(&mut self, end: SeqNum, at: Stamp);
     /// `start..end` was sent again as one segment, perhaps with new octets at the end.
@@ -91,10 +91,17 @@ pub struct Plain {
     timed_at: Stamp,
 }
 
-impl Scoreboard for Plain {
-    fn new(una: SeqNum) -> Self {
+impl Plain {
+    /// Nothing is in flight.
+    pub(crate) fn new(una: SeqNum) -> Self {
         let timed_at = Stamp::default();
         Plain { una, nxt: una, lost_from: una, lost_to: una, timed_end: una, timed_at }
+    }
+}
+
+impl Scoreboard for Plain {
+    fn reset(&mut self, una: SeqNum) {
+        *self = Plain::new(una);
     }
 
     fn push(&mut self, end: SeqNum, at: Stamp) {

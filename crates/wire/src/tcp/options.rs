@@ -283,6 +283,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    #[inline(never)] // Twelve of these are smaller as calls.
     fn put(&mut self, octets: &[u8]) {
         if let Some((head, tail)) =
             core::mem::take(&mut self.rest).split_at_mut_checked(octets.len())
