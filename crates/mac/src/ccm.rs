@@ -99,19 +99,20 @@ impl<C: BlockCipher> Ccm<C> {
         let has_open = if open.is_empty() { 0 } else { 0x40 };
         let len = u16::try_from(message_len).unwrap_or(u16::MAX);
         let mut chain = [block(has_open | size << 3 | LENGTH_FIELD, nonce, len)];
-        let mut append = |octets: &[u8]| {
+        // The length takes the first two octets.
+        let (head, mut rest) = open.split_at_checked(14).unwrap_or((open, &[]));
+        let mut first = [0; 16];
+        let [high, low, room @ ..] = &mut first;
+        [*high, *low] = u16::try_from(open.len()).unwrap_or(u16::MAX).to_be_bytes();
+        copy(room, head);
+        let mut next = if open.is_empty() { None } else { Some(words(&first)) };
+        // At most 16 rounds.
+        while let Some(block) = next {
             self.cipher(&mut chain);
-            chain = chain.map(|code| add(code, &load(octets)));
-        };
-        if !open.is_empty() {
-            // The length takes the first two octets.
-            let (head, rest) = open.split_at_checked(14).unwrap_or((open, &[]));
-            let mut first = [0; 16];
-            let [high, low, room @ ..] = &mut first;
-            [*high, *low] = u16::try_from(open.len()).unwrap_or(u16::MAX).to_be_bytes();
-            copy(room, head);
-            append(&first);
-            rest.chunks(16).for_each(append);
+            chain = chain.map(|code| add(code, &block));
+            let (head, tail) = rest.split_at_checked(16).unwrap_or((rest, &[]));
+            next = if head.is_empty() { None } else { Some(load(head)) };
+            rest = tail;
         }
         let [chain] = chain;
         chain
@@ -119,10 +120,8 @@ impl<C: BlockCipher> Ccm<C> {
 }
 
 /// Up to sixteen octets, zeros appended.
+#[inline(never)]
 fn load(octets: &[u8]) -> Block {
-    if let Some(octets) = octets.first_chunk() {
-        return words(octets);
-    }
     let mut padded = [0; 16];
     copy(&mut padded, octets);
     words(&padded)

@@ -58,6 +58,7 @@ pub(crate) fn is_far(now: Instant, sfd: Instant) -> bool {
 }
 
 /// The instant at or after `not_before` that is whole periods after `from`.
+#[inline(never)]
 pub(crate) fn next_after(from: Instant, period: Duration, not_before: Instant) -> Instant {
     let late = (not_before - from).as_micros();
     match late.checked_rem(period.as_micros()) {

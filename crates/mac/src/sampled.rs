@@ -20,12 +20,12 @@ use kinglet_wire::ieee802154::{self, Address};
 const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
 /// A drift that was measured is right to so many parts per million: one is for rounding, and one
 /// for what the measurement takes.
-const STEADY_PPM: u64 = 2;
+const STEADY_PPM: u32 = 2;
 /// In this time it may become wrong by one more: 12 in an hour, which a tuning fork for 32 kHz does
 /// 20 degrees from room temperature (0.034 ppm per square degree) when it warms by nine.
 const AGEING_US: u64 = 300_000_000;
 /// A drift that is known so well need not be learnt.
-const EXACT_PPM: u64 = 10;
+const EXACT_PPM: u32 = 10;
 /// By how much earlier and later than [`UNCERTAINTY`] the leaf listens at the most: before it
 /// would have to, it synchronises. Guards that grow to that within 10 s (40 ppm) take 0.4 ms in
 /// each period of a second in the mean, and a synchronisation some 3 ms in all of that time.
@@ -33,13 +33,16 @@ const MAX_GUARD: Duration = Duration::from_micros(400);
 /// How long after a failed synchronisation the next one is tried.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// One, in parts per million.
+const ONE: u32 = 1_000_000;
+
 /// By how much the parent's clock is slower than this one, in parts per million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drift {
-    ppm: i64,
+    ppm: i32,
     /// How wrong that was when it was measured, and how wrong it can become.
-    doubt: u64,
-    most: u64,
+    doubt: u32,
+    most: u32,
     measured: Instant,
 }
 
@@ -48,24 +51,24 @@ impl Drift {
 
     /// Before anything is measured.
     const fn unknown(csl: &Csl) -> Self {
-        let most = csl.drift_ppm as u64;
+        let most = csl.drift_ppm as u32;
         Drift { ppm: 0, doubt: most, most, measured: Instant::ZERO }
     }
 
     /// A frame came so many microseconds late, `age` after the synchronisation.
-    fn measured(csl: &Csl, came: Instant, late_us: i64, age: Duration) -> Option<Self> {
-        let age = age.as_micros();
-        let ppm = scaled(late_us, 1_000_000, age)?;
-        let spread = UNCERTAINTY.as_micros().saturating_mul(1_000_000);
-        let doubt = spread.checked_div(age)?.saturating_add(STEADY_PPM);
+    fn measured(csl: &Csl, came: Instant, late_us: i32, age: Duration) -> Option<Self> {
+        let age = micros(age);
+        let ppm = scaled(late_us, ONE, age)?;
+        let doubt = through(micros(UNCERTAINTY), ONE, 0, age)?.saturating_add(STEADY_PPM);
         // From there to the other end of what the clocks are specified for.
-        let most = u64::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
+        let most = u32::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
         Some(Drift { ppm, doubt, most, measured: came })
     }
 
     /// How wrong it may be at an instant.
-    fn doubt_at(self, at: Instant) -> u64 {
+    fn doubt_at(self, at: Instant) -> u32 {
         let aged = (at - self.measured).as_micros() / AGEING_US;
+        let aged = u32::try_from(aged).unwrap_or(u32::MAX);
         self.doubt.saturating_add(aged).min(self.most)
     }
 
@@ -84,31 +87,43 @@ impl Drift {
 
     /// By how much later than its clock says what the parent does comes at an instant, `age` after
     /// the synchronisation, and how much earlier or later still.
-    fn after(self, age: Duration, at: Instant) -> (i64, Duration) {
-        let age = age.as_micros();
-        let late_us = scaled(self.ppm, age, 1_000_000).unwrap_or(0);
-        let guard = age.saturating_mul(self.doubt_at(at)).div_ceil(1_000_000);
-        (late_us, UNCERTAINTY + Duration::from_micros(guard))
+    fn after(self, age: Duration, at: Instant) -> (i32, Duration) {
+        let age = micros(age);
+        let late_us = scaled(self.ppm, age, ONE).unwrap_or(0);
+        let guard = through(age, self.doubt_at(at), ONE.saturating_sub(1), ONE).unwrap_or(0);
+        (late_us, UNCERTAINTY + Duration::from_micros(guard.into()))
     }
 
     /// How long after a synchronisation the guard is [`MAX_GUARD`].
     fn good_for(self, now: Instant) -> Duration {
-        let guard = MAX_GUARD.as_micros().saturating_mul(1_000_000);
-        guard.checked_div(self.doubt_at(now)).map_or(Duration::MAX, Duration::from_micros)
+        let good = through(micros(MAX_GUARD), ONE, 0, self.doubt_at(now));
+        good.map_or(Duration::MAX, |us| Duration::from_micros(us.into()))
     }
 }
 
-/// `value` times `by` through `through`, rounded towards zero. A division of numbers with signs would
-/// be one more routine in the program.
-fn scaled(value: i64, by: u64, through: u64) -> Option<i64> {
-    let size = value.unsigned_abs().saturating_mul(by).checked_div(through)?;
-    let size = i64::try_from(size).ok()?;
+/// In 32 bits: a synchronisation is never as long ago as 71 minutes.
+fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// `value` times `by`, `plus` something, through `through`.
+#[inline(never)]
+fn through(value: u32, by: u32, plus: u32, through: u32) -> Option<u32> {
+    // Less than 2^64.
+    let product = u64::from(value).wrapping_mul(by.into()).wrapping_add(plus.into());
+    Some(u32::try_from(product.checked_div(through.into())?).unwrap_or(u32::MAX))
+}
+
+/// `value` times `by` through `through`, rounded towards zero.
+fn scaled(value: i32, by: u32, through: u32) -> Option<i32> {
+    let size = self::through(value.unsigned_abs(), by, 0, through)?;
+    let size = i32::try_from(size).unwrap_or(i32::MAX);
     Some(if value < 0 { size.saturating_neg() } else { size })
 }
 
 /// `at`, so many microseconds later.
-fn shifted(at: Instant, late_us: i64) -> Instant {
-    let by = Duration::from_micros(late_us.unsigned_abs());
+fn shifted(at: Instant, late_us: i32) -> Instant {
+    let by = Duration::from_micros(late_us.unsigned_abs().into());
     if late_us < 0 { at - by } else { at + by }
 }
 
@@ -289,11 +304,11 @@ impl Sampling {
                 before => period.saturating_sub(before),
             },
         };
-        let late_us = i64::try_from(rest).ok()?.checked_sub_unsigned(half.as_micros())?;
+        let late_us = i32::try_from(rest).ok()?.checked_sub_unsigned(micros(half))?;
         let age = came.checked_since(synced)?;
         // Farther from it than clocks can be, it was not sent for a sample.
         let (_, most) = Drift::unknown(csl).after(age, came);
-        if late_us.unsigned_abs() > most.as_micros() {
+        if late_us.unsigned_abs() > micros(most) {
             return None;
         }
         Drift::measured(csl, came, late_us, age)
@@ -322,7 +337,7 @@ impl Sampling {
             // With a parent whose clock is fast that is before the sample itself, and so is what
             // follows: the next one must be as far ahead as that.
             let (late_us, _) = drift.after(now - synced, now);
-            let ahead = Duration::from_micros(late_us.min(0).unsigned_abs());
+            let ahead = Duration::from_micros(late_us.min(0).unsigned_abs().into());
             let later = (now + ahead).max(sample) + Duration::from_micros(1);
             self.sample = next_after(sample, csl.period, later);
             self.find_window();
@@ -342,8 +357,8 @@ mod tests {
         let sampling = |sample| Sampling { sample, synced: Some(synced), ..Sampling::NONE };
         // After 10 s clocks are 0.8 ms apart at the most.
         let came = synced + Duration::from_secs(10);
-        for late_us in [-700_i64, -1, 0, 1, 700] {
-            for periods in [-3, -1, 0, 1, 3_i64] {
+        for late_us in [-700_i32, -1, 0, 1, 700] {
+            for periods in [-3, -1, 0, 1, 3] {
                 let by = late_us + periods * 100_000;
                 let drift = sampling(shifted(came, -by)).drift_shown_by(&csl, came);
                 assert_eq!(drift.map(|drift| drift.ppm), Some(late_us / 10), "{by}");

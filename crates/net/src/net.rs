@@ -20,10 +20,28 @@ const CONTROL: usize = 2;
 
 /// The network layer of a node. `X` is what an upper layer calls its payload by
 /// ([`Body::External`](crate::Body::External)).
+///
+/// Its fields lie in this order: what is looked at most comes first, the packets last, because a
+/// small core reaches no further than 124 octets from where a structure begins without reckoning.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Net<S: Sizes, X: Copy> {
+    pub(crate) current: Option<Current>,
+    pub(crate) next_token: u32,
+    /// Whether the last datagram begun was an external one: the queue is next.
+    pub(crate) external_was_last: bool,
+    /// Received datagrams that the application has not read.
+    pub(crate) unread: u8,
+    /// Tokens for ICMPv6 errors that were spent and are not earned back yet.
+    pub(crate) errors_spent: u8,
+    pub(crate) output: Queue<S::Output, Queued>,
+    pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
+    pub(crate) external: Option<External<X>>,
     pub(crate) config: Config,
-    pub(crate) pool: Pool<S::Packets, S::Storage>,
+    pub(crate) stats: Stats,
+    pub(crate) ready: Ready,
+    /// The last datagrams with external payload that were written as a whole, newest first.
+    pub(crate) finished: [Option<(u32, X)>; FINISHED],
     pub(crate) partials: S::Reassembly,
     /// When the first of them expires.
     pub(crate) first_expires: Option<Instant>,
@@ -35,30 +53,16 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) contexts: S::Contexts,
     pub(crate) routing: S::Routing,
     pub(crate) codec: S::Headers,
-    pub(crate) ready: Ready,
     pub(crate) sockets: S::UdpSockets,
-    pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) red: red::State,
-    pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
     pub(crate) host: Queue<S::Host, Queued>,
     pub(crate) children: S::Children,
     /// Packets for children, in order; the free places come last.
     pub(crate) parked: S::Indirect,
-    pub(crate) external: Option<External<X>>,
-    pub(crate) current: Option<Current>,
-    /// The last datagrams with external payload that were written as a whole, newest first.
-    pub(crate) finished: [Option<(u32, X)>; FINISHED],
-    /// Whether the last datagram begun was an external one: the queue is next.
-    pub(crate) external_was_last: bool,
-    pub(crate) next_token: u32,
     pub(crate) echo_replies: Queue<[Option<EchoReply>; REPORTS], EchoReply>,
     pub(crate) errors: Queue<[Option<ErrorReport>; REPORTS], ErrorReport>,
-    /// Tokens for ICMPv6 errors that were spent and are not earned back yet.
-    pub(crate) errors_spent: u8,
     pub(crate) errors_since: Instant,
-    /// Received datagrams that the application has not read.
-    pub(crate) unread: u8,
-    pub(crate) stats: Stats,
+    pub(crate) pool: Pool<S::Packets, S::Storage>,
 }
 
 /// How full the tables are.

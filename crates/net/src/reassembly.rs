@@ -35,14 +35,10 @@ impl Units {
         word.is_some_and(|word| word.wrapping_shr(unit.into()) & 1 == 1)
     }
 
-    /// Whether all of the units `from..to` are marked.
-    fn all(&self, from: u16, to: u16) -> bool {
-        (from..to).all(|unit| self.has(unit))
-    }
-
-    /// Whether any of the units `from..to` is marked.
-    fn any(&self, from: u16, to: u16) -> bool {
-        (from..to).any(|unit| self.has(unit))
+    /// How many of the units `from..to` are marked.
+    #[inline(never)]
+    fn count(&self, from: u16, to: u16) -> usize {
+        (from..to).filter(|unit| self.has(*unit)).count()
     }
 
     /// Marks a unit; those from 160 on are not kept.
@@ -53,6 +49,7 @@ impl Units {
     }
 
     /// Marks the units `from..to`.
+    #[inline(never)]
     fn insert(&mut self, from: u16, to: u16) {
         for unit in from..to {
             self.mark(unit);
@@ -125,6 +122,41 @@ impl Partial {
         self.next = end;
         self.touched = now;
         if end == self.size { Step::Complete } else { Step::Waiting }
+    }
+
+    /// Takes a piece, for which `octets` have room.
+    fn place(&mut self, now: Instant, piece: &Piece<'_>, octets: &mut [u8]) -> Step {
+        if self.in_order && piece.offset == self.next {
+            piece.write(octets);
+            return self.extend(now, piece.end);
+        }
+        self.leave_order();
+        let (from, to) = piece.units();
+        let units = to.saturating_sub(from);
+        let present = self.have.count(from, to);
+        if present > 0 {
+            let same_extent = present == usize::from(units)
+                && self.starts.has(from)
+                && self.starts.count(from, to) == 1
+                && (piece.end == piece.size || self.begins(to));
+            return if same_extent && piece.is_at(octets) {
+                Step::Duplicate
+            } else {
+                Step::Conflict
+            };
+        }
+        piece.write(octets);
+        self.have.insert(from, to);
+        self.starts.mark(from);
+        self.touched = now;
+        self.missing = self.missing.saturating_sub(units);
+        if self.missing == 0 { Step::Complete } else { Step::Waiting }
+    }
+
+    /// Whether a fragment that is there begins with this unit, or nothing is there: then one that
+    /// ended before it cannot be told from a longer one, whose other units would be there.
+    fn begins(&self, unit: u16) -> bool {
+        !self.have.has(unit) || self.starts.has(unit)
     }
 
     /// From now on fragments may be anywhere.
@@ -317,31 +349,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     fn place(&mut self, now: Instant, index: usize, piece: &Piece<'_>) -> Step {
         let partials = self.partials.as_mut_slice();
         let Some(Some(partial)) = partials.get_mut(index) else { return Step::Waiting };
-        if partial.in_order && piece.offset == partial.next {
-            piece.write(self.pool.storage_mut(partial.packet));
-            return partial.extend(now, piece.end);
-        }
-        partial.leave_order();
-        let (from, to) = piece.units();
-        let second = from.saturating_add(1);
-        let octets = self.pool.storage_mut(partial.packet);
-        if partial.have.any(from, to) {
-            let same_extent = partial.have.all(from, to)
-                && partial.starts.any(from, second)
-                && !partial.starts.any(second, to)
-                && (piece.end == piece.size || begins(partial, piece.end));
-            return if same_extent && piece.is_at(octets) {
-                Step::Duplicate
-            } else {
-                Step::Conflict
-            };
-        }
-        piece.write(octets);
-        partial.have.insert(from, to);
-        partial.starts.mark(from);
-        partial.touched = now;
-        partial.missing = partial.missing.saturating_sub(to.saturating_sub(from));
-        if partial.missing == 0 { Step::Complete } else { Step::Waiting }
+        partial.place(now, piece, self.pool.storage_mut(partial.packet))
     }
 
     /// Finds a place and a slot for a new datagram, or makes them.
@@ -430,11 +438,4 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
         }
     }
-}
-
-/// Whether a fragment that is there begins at octet `at`, or nothing is there: then one that ended
-/// at `at` cannot be told from a longer one, whose other units would be there.
-fn begins(partial: &Partial, at: u16) -> bool {
-    let (unit, next) = (at / 8, (at / 8).saturating_add(1));
-    !partial.have.any(unit, next) || partial.starts.any(unit, next)
 }
