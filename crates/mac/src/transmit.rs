@@ -80,6 +80,8 @@ impl<S: Sizes> Mac<S> {
     /// its sample, a synchronisation with somebody who is no parent any more. Tells whether there
     /// was one: then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`]
     /// does the same, but who fills the queue before it would find out at the next event only.
+    // Inlined, it costs a comparison.
+    #[inline(always)]
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
         // This is asked at every turn of the loop, and most frames miss nothing.
         let may_miss = |slot: &Slot| slot.kind.is_indirect() || slot.kind == Kind::Sync;

@@ -16,7 +16,7 @@ use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
 use kinglet_net::{Outgoing, Route, TableFull};
-use kinglet_radio::{Capabilities, Event, Filter};
+use kinglet_radio::{Capabilities, Command, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Duration, Expected, Instant};
 use kinglet_wire::Ecn;
@@ -283,8 +283,11 @@ impl<P: Profile> Node<P> {
         }
         self.begin_rest();
         let submission = self.mac.poll_radio(now)?;
-        let rest = self.rest.get_mut();
-        *rest = if let Rest::Done = rest { Rest::Offering } else { Rest::Busy };
+        // A frame is what comes last, unless the receiver goes off after it.
+        let is_last = matches!(submission.command, Command::Transmit { .. }) && !self.sleeps;
+        if !is_last {
+            *self.rest.get_mut() = Rest::Offering;
+        }
         Some(submission)
     }
 
