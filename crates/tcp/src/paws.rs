@@ -57,6 +57,7 @@ impl Paws {
 
 /// TSval: ticks of 1,024 µs, shifted by `offset` so that it does not tell the time since boot
 /// (RFC 7323 §7.1).
+#[inline(never)]
 pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
     low_half(now.as_micros() >> TICK).wrapping_add(offset)
 }

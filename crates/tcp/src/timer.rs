@@ -26,6 +26,7 @@ pub(crate) fn low_half(value: u64) -> u32 {
 }
 
 /// Units from the origin to `at`.
+#[inline(never)]
 fn count(at: Instant) -> u32 {
     low_half(at.as_micros() >> UNIT)
 }

@@ -535,6 +535,7 @@ where
     }
 
     /// What is in the send queue: from SND.UNA on, but without SYN and FIN.
+    #[inline(never)]
     fn queue(&self) -> Span {
         let Send { una, iss, end, .. } = self.snd;
         // A connection that has got further may be there again after 4 GiB.

@@ -72,6 +72,7 @@ impl AckState {
     /// Acknowledges what has arrived, and the next `segments`, at once: the peer is repairing a
     /// loss with a small window, where a delay can cost it a timeout. RFC 5681 §4.2 demands this
     /// only for as long as there is a gap.
+    #[inline(never)]
     pub(crate) fn hurry(&mut self, segments: u8) {
         self.now = true;
         self.prompt = (self.prompt & !MORE).max(segments) | self.prompt & MORE;

@@ -25,6 +25,7 @@ impl Stamp {
         self.0
     }
 
+    #[inline(never)]
     pub(crate) fn of(now: Instant) -> Stamp {
         Stamp(low_half(now.as_micros() >> 2) & !Self::SPARE)
     }
