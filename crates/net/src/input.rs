@@ -11,7 +11,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Action, AddressType, Fault, Header, Options, Packet, protocol};
+use kinglet_wire::ipv6::{Action, AddressType, Chain, Fault, Header, Options, protocol};
 use kinglet_wire::sixlowpan::Dispatch;
 
 /// A frame's payload as it came from the MAC.
@@ -155,14 +155,20 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
     ) -> Result<Option<Delivery>, Discard> {
         bump(&mut self.stats.packets_in);
-        let Ok(whole) = Packet::parse(self.pool.get(packet)) else {
+        let octets = self.pool.get(packet);
+        let Ok(header) = Header::read(octets) else {
             self.release(packet);
             return Err(Discard::Malformed);
         };
-        let (header, len) = (*whole.header(), whole.octets().len());
+        // What follows the announced payload is padding.
+        let len = header.total_len();
+        let Some(octets) = octets.get(..len) else {
+            self.release(packet);
+            return Err(Discard::Malformed);
+        };
         let own = self.own_index(header.dst);
         let accepted = own.is_some() || header.dst.is_multicast() && self.is_member(header.dst);
-        let upper = accepted.then(|| walk(&whole));
+        let upper = accepted.then(|| walk(octets, &header));
         self.pool.set_len(packet, len);
         match self.judge(now, packet, &header, upper, arrival) {
             Fate::Deliver(upper, protocol) => {
@@ -204,13 +210,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         upper: Option<Result<Upper, Fate>>,
         arrival: Arrival,
     ) -> Fate {
-        let Header { src, dst, .. } = *header;
+        let Header { src, dst, .. } = header;
         // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
         // back unless routes form a loop.
-        let (from, to) = (AddressType::of(&src), AddressType::of(&dst));
+        let (from, to) = (AddressType::of(src), AddressType::of(dst));
         let never = matches!(from, AddressType::Multicast | AddressType::Loopback)
             || matches!(to, AddressType::Unspecified | AddressType::Loopback);
-        if never || self.is_own(src) {
+        if never || self.owns(src) {
             return Fate::Drop(Discard::Address);
         }
         if let Some(upper) = upper {
@@ -260,13 +266,13 @@ struct Upper {
 }
 
 /// Goes through the extension headers of a packet for this node.
-fn walk(packet: &Packet<'_>) -> Result<Upper, Fate> {
-    let mut chain = packet.extensions();
+fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
+    let mut chain = Chain::new(packet, header.next_header);
     for extension in &mut chain {
         let extension = extension.map_err(fault_fate)?;
         match extension.kind {
             protocol::HOP_BY_HOP | protocol::DESTINATION => {
-                check_options(extension.options(), packet.header())?;
+                check_options(extension.options(), header)?;
             }
             // RFC 8200, 4.4: with no segments left, the header is ignored.
             protocol::ROUTING if extension.segments_left() > 0 => {
@@ -280,7 +286,7 @@ fn walk(packet: &Packet<'_>) -> Result<Upper, Fate> {
             _ => {}
         }
     }
-    let range = chain.offset()..packet.octets().len();
+    let range = chain.offset()..packet.len();
     Ok(Upper { protocol: chain.next_header(), range, field: chain.next_header_field() })
 }
 

@@ -1,6 +1,6 @@
 //! Addresses, routes, neighbours and contexts: static tables and the questions asked of them.
 
-use crate::config::Sizes;
+use crate::config::{Config, Sizes};
 use crate::net::Net;
 use crate::routing::Routing;
 use core::net::Ipv6Addr;
@@ -100,14 +100,66 @@ fn words(address: &Ipv6Addr) -> Words {
     (u32::from_ne_bytes([m, n, o, p]), u32::from_ne_bytes([i, j, k, l]), second, first)
 }
 
-/// The first place of an own address, in words.
-fn find_own(table: &[Option<InterfaceAddress>], (d, c, b, a): Words) -> Option<usize> {
-    table.iter().position(|place| {
+/// The short name of one of the own addresses, those of the link first.
+fn find_own(config: &Config, table: &[Option<InterfaceAddress>], address: &Ipv6Addr) -> Option<u8> {
+    let address @ (d, c, b, a) = words(address);
+    if let (0, LINK_LOCAL) = (b, a) {
+        let is_of = |link| link_local(link).is_some_and(|own| words(&own) == address);
+        if is_of(config.link) {
+            return Some(0);
+        }
+        if is_of(config.alias) {
+            return Some(1);
+        }
+    }
+    let place = table.iter().position(|place| {
         let Some(own) = place else { return false };
         let (h, g, f, e) = words(&own.address);
         // Of two that are not the same the ends nearly always differ.
         d == h && c == g && b == f && a == e
-    })
+    })?;
+    u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
+}
+
+/// The own address for packets to `dst`.
+fn find_source(
+    config: &Config,
+    table: &[Option<InterfaceAddress>],
+    dst: Ipv6Addr,
+) -> Option<Ipv6Addr> {
+    // Multicast of link-local scope or less.
+    let narrow = matches!(dst.octets(), [0xFF, scope, ..] if scope & 0xF <= 2);
+    if narrow || is_link_local(dst) {
+        return link_local(config.link);
+    }
+    let (mut best, mut most) = (None, 0);
+    for own in table.iter().flatten() {
+        let common = common_prefix(own.address, dst);
+        // The last of equals.
+        if common >= most {
+            (best, most) = (Some(own.address), common);
+        }
+    }
+    best
+}
+
+/// The route with the longest prefix that `dst` has, the last of equals.
+fn find_route(table: &[Option<Route>], dst: Ipv6Addr) -> Option<&Route> {
+    let mut best: Option<&Route> = None;
+    for route in table.iter().flatten() {
+        if best.is_none_or(|best| route.prefix_len >= best.prefix_len)
+            && same_prefix(route.prefix, dst, route.prefix_len)
+        {
+            best = Some(route);
+        }
+    }
+    best
+}
+
+/// The link address of a neighbour.
+fn find_link(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Address {
+    let known = table.iter().flatten().find(|entry| entry.address == dst);
+    known.map_or_else(|| link_address_of(dst), |entry| entry.link)
 }
 
 /// How many leading bits two addresses have in common.
@@ -212,18 +264,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
     /// names that one for good.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
-        let address = words(&address);
-        if let (_, _, 0, LINK_LOCAL) = address {
-            let is_of = |link| link_local(link).is_some_and(|own| words(&own) == address);
-            if is_of(self.config.link) {
-                return Some(0);
-            }
-            if is_of(self.config.alias) {
-                return Some(1);
-            }
-        }
-        let place = find_own(self.addresses.as_slice(), address)?;
-        u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
+        find_own(&self.config, self.addresses.as_slice(), &address)
     }
 
     /// The unicast address of this node that has this name.
@@ -237,23 +278,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
+    /// The same where the address stays: a small core need not copy it.
+    pub(crate) fn owns(&self, address: &Ipv6Addr) -> bool {
+        find_own(&self.config, self.addresses.as_slice(), address).is_some()
+    }
+
     /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
     /// these the one that has the longest prefix in common with it (rule 8).
     pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
-        // Multicast of link-local scope or less.
-        let narrow = matches!(dst.octets(), [0xFF, scope, ..] if scope & 0xF <= 2);
-        if narrow || is_link_local(dst) {
-            return link_local(self.config.link);
-        }
-        let mut best = None;
-        for own in self.addresses.as_slice().iter().flatten() {
-            let common = common_prefix(own.address, dst);
-            // The last of equals.
-            if best.is_none_or(|(most, _)| common >= most) {
-                best = Some((common, own.address));
-            }
-        }
-        best.map(|(_, address)| address)
+        find_source(&self.config, self.addresses.as_slice(), dst)
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
@@ -262,15 +295,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if dst.is_multicast() {
             return Some(Egress::Radio(Address::BROADCAST));
         }
-        if self.is_own(dst) {
+        if self.owns(&dst) {
             return None;
         }
         if is_link_local(dst) {
             return Some(Egress::Radio(self.resolve(dst)));
         }
-        let matching = |route: &&Route| same_prefix(route.prefix, dst, route.prefix_len);
-        let routes = self.routes.as_slice().iter().flatten().filter(matching);
-        let fixed = routes.max_by_key(|route| route.prefix_len);
+        let fixed = find_route(self.routes.as_slice(), dst);
         let via = match (fixed, self.routing.route(dst)) {
             (Some(fixed), Some(learnt)) if fixed.prefix_len >= learnt.prefix_len => fixed.via,
             (_, Some(learnt)) => learnt.via?,
@@ -285,8 +316,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     fn resolve(&self, dst: Ipv6Addr) -> Address {
-        let entries = self.neighbours.as_slice().iter().flatten();
-        let known = entries.clone().find(|entry| entry.address == dst);
-        known.map_or_else(|| link_address_of(dst), |entry| entry.link)
+        find_link(self.neighbours.as_slice(), dst)
     }
 }

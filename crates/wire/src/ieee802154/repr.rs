@@ -2,6 +2,7 @@
 
 use super::{Address, FrameType, PanId, Version, control, ie};
 use crate::{Error, Field};
+use core::slice::IterMut;
 
 /// The auxiliary security header (9.4) of a frame whose key is named by its index alone (key
 /// identifier mode 1), to be written.
@@ -126,30 +127,31 @@ impl Repr {
         }
         let len = self.header_len();
         let header = buf.get_mut(..len).ok_or(Error::NoRoom(Field::MacHeader))?;
-        let mut writer = Writer { rest: header };
-        writer.put(&self.control().to_le_bytes());
-        writer.put(&[self.sequence]);
+        let mut writer = Writer { rest: header.iter_mut() };
+        writer.u16(self.control());
+        writer.u8(self.sequence);
         // One PAN identifier, before the first address there is.
         if !(self.dst.is_empty() && self.src.is_empty()) {
-            writer.put(&self.pan_id.0.to_le_bytes());
+            writer.u16(self.pan_id.0);
         }
-        writer.put_address(self.dst);
-        writer.put_address(self.src);
+        writer.address(self.dst);
+        writer.address(self.src);
         if let Some(Security { level, frame_counter, key_index }) = self.security {
-            writer.put(&[level & 7 | Security::KEY_INDEX_MODE]);
-            writer.put(&frame_counter.to_le_bytes());
-            writer.put(&[key_index]);
+            writer.u8(level & 7 | Security::KEY_INDEX_MODE);
+            writer.u16(frame_counter as u16);
+            writer.u16((frame_counter >> 16) as u16);
+            writer.u8(key_index);
         }
         if let Some(Csl { phase, period }) = self.csl {
-            writer.put(&header_ie(ie::HEADER_CSL, Csl::CONTENT));
-            writer.put(&phase.to_le_bytes());
-            writer.put(&period.to_le_bytes());
-            writer.put(&header_ie(ie::HEADER_TERMINATION_2, 0));
+            writer.u16(header_ie(ie::HEADER_CSL, Csl::CONTENT));
+            writer.u16(phase);
+            writer.u16(period);
+            writer.u16(header_ie(ie::HEADER_TERMINATION_2, 0));
         }
         if let Some(content_len) = self.filling.checked_sub(4) {
-            writer.put(&header_ie(ie::HEADER_VENDOR, content_len));
-            writer.put_zeros(usize::from(content_len));
-            writer.put(&header_ie(ie::HEADER_TERMINATION_2, 0));
+            writer.u16(header_ie(ie::HEADER_VENDOR, content_len));
+            (0..content_len).for_each(|_| writer.u8(0));
+            writer.u16(header_ie(ie::HEADER_TERMINATION_2, 0));
         }
         Ok(len)
     }
@@ -174,39 +176,34 @@ impl Repr {
 }
 
 /// The descriptor of a header IE, 7.4.2.1.
-fn header_ie(id: u8, content_len: u8) -> [u8; 2] {
-    (u16::from(content_len & 0x7f) | u16::from(id) << 7).to_le_bytes()
+fn header_ie(id: u8, content_len: u8) -> u16 {
+    u16::from(content_len & 0x7f) | u16::from(id) << 7
 }
 
 /// Fills a slice from its start. What does not fit is dropped; callers size it beforehand.
 struct Writer<'a> {
-    rest: &'a mut [u8],
+    rest: IterMut<'a, u8>,
 }
 
 impl Writer<'_> {
-    fn put(&mut self, octets: &[u8]) {
-        let rest = core::mem::take(&mut self.rest);
-        let (head, tail) = rest.split_at_mut(octets.len().min(rest.len()));
-        for (to, from) in head.iter_mut().zip(octets) {
-            *to = *from;
-        }
-        self.rest = tail;
-    }
-
-    fn put_zeros(&mut self, count: usize) {
-        for _ in 0..count {
-            self.put(&[0]);
+    fn u8(&mut self, octet: u8) {
+        if let Some(place) = self.rest.next() {
+            *place = octet;
         }
     }
 
-    fn put_address(&mut self, address: Address) {
+    #[inline(never)]
+    fn u16(&mut self, word: u16) {
+        let [low, high] = word.to_le_bytes();
+        self.u8(low);
+        self.u8(high);
+    }
+
+    fn address(&mut self, address: Address) {
         match address {
             Address::None => {}
-            Address::Short(short) => self.put(&short.to_le_bytes()),
-            Address::Extended(mut octets) => {
-                octets.reverse();
-                self.put(&octets);
-            }
+            Address::Short(short) => self.u16(short),
+            Address::Extended(octets) => octets.iter().rev().for_each(|octet| self.u8(*octet)),
         }
     }
 }

@@ -62,7 +62,8 @@ pub struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    pub(super) fn new(packet: &'a [u8], next_header: u8) -> Self {
+    /// Those of a whole packet, in whose header stands `next_header`.
+    pub const fn new(packet: &'a [u8], next_header: u8) -> Self {
         Chain {
             packet,
             next_header,
