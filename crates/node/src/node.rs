@@ -135,6 +135,8 @@ pub struct Node<P: Profile> {
     pub(crate) sleeps: bool,
     /// Whether there is anything to do.
     pub(crate) rest: Cell<Rest>,
+    /// The deadline of the layers above the MAC, if it is known.
+    pub(crate) above: Cell<Option<Option<Instant>>>,
     stats: Stats,
 }
 
@@ -152,7 +154,7 @@ impl<P: Profile> Node<P> {
     /// for that is left out else.
     const ASKS: bool = <P::Listening as mac::Listening>::SLEEPS;
     /// Whether it can be the parent of nodes that sleep.
-    const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
+    pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
@@ -177,6 +179,7 @@ impl<P: Profile> Node<P> {
             courtesy: Courtesy::new(config.yields),
             has_parent: false,
             rest: Cell::new(Rest::Busy),
+            above: Cell::new(None),
             stats: Stats {
                 unroutable_segments: 0,
                 unsendable_packets: 0,
@@ -197,7 +200,11 @@ impl<P: Profile> Node<P> {
     /// Takes an event of the radio; `frame` holds the octets of a received frame, which is
     /// decrypted where it is.
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
-        let rest = self.rest.replace(Rest::Busy);
+        let rest = self.rest.get();
+        match event {
+            Event::Received { .. } => self.wake(),
+            _ => self.wake_after_transmission(),
+        }
         // What a layer discards it has counted.
         let result = self.mac.handle_radio(now, event, frame);
         let Ok(Some(indication)) = &result else { return };
@@ -428,6 +435,8 @@ impl<P: Profile> Node<P> {
 
     #[inline(never)]
     fn poll_tcp(&mut self, now: Instant) -> bool {
+        // Its deadline may change even if it has nothing to send.
+        *self.above.get_mut() = None;
         let Some(tcp::Packet { peer, ecn, diffserv, header, payload }) = self.tcp.poll_packet(now)
         else {
             self.tcp_is_quiet = true;

@@ -39,9 +39,16 @@ impl<P: Profile> Node<P> {
 
     #[inline(never)]
     fn first_deadline(&self) -> Option<Instant> {
-        let below = earliest(self.mac.deadline(), self.net.deadline());
-        let below = earliest(below, self.routing().deadline());
-        earliest(below, earliest(self.tcp.deadline(), self.poller.deadline()))
+        let above = match self.above.get() {
+            Some(known) => known,
+            None => {
+                let net = earliest(self.net.deadline(), self.routing().deadline());
+                let at = earliest(net, earliest(self.tcp.deadline(), self.poller.deadline()));
+                self.above.set(Some(at));
+                at
+            }
+        };
+        earliest(self.mac.deadline(), above)
     }
 
     /// Whether nothing has happened and nothing is due.
@@ -52,6 +59,16 @@ impl<P: Profile> Node<P> {
 
     /// Something happens: the node has to look at everything again.
     pub(crate) const fn wake(&mut self) {
+        *self.rest.get_mut() = Rest::Busy;
+        *self.above.get_mut() = None;
+    }
+
+    /// The radio tells how a transmission ended. For the layers above the MAC that changes no time,
+    /// unless routing or the poller counts on it, or the frame was for a child.
+    pub(crate) fn wake_after_transmission(&mut self) {
+        if Self::HAS_CHILDREN || self.poller.parent().is_some() || self.routing().is_on() {
+            return self.wake();
+        }
         *self.rest.get_mut() = Rest::Busy;
     }
 
