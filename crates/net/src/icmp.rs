@@ -1,13 +1,12 @@
 //! ICMPv6 (RFC 4443): echo, errors sent under its rules, errors received and believed only if they
 //! quote a packet of ours.
 
-use crate::compose::{HEAD, Upper};
 use crate::config::Sizes;
 use crate::input::{Arrival, Fate};
 use crate::net::Net;
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
-use crate::submit::{Class, SendError};
+use crate::submit::{Class, HEAD, SendError, Upper};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::{Array, move_within};

@@ -59,7 +59,6 @@
 extern crate std;
 
 mod codec;
-mod compose;
 mod config;
 mod forward;
 mod fragment;

@@ -5,12 +5,11 @@
 //! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go
 //! before data and are never parked for a child, for one that awaits an answer listens.
 
-use crate::compose::{Headers, Upper};
 use crate::config::Sizes;
 use crate::input::Fate;
 use crate::net::Net;
 use crate::stats::{Discard, bump};
-use crate::submit::{Queued, SendError};
+use crate::submit::{Headers, Queued, SendError, Upper};
 use crate::tables::{NextHop, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;

@@ -1,6 +1,5 @@
 //! UDP sockets (RFC 768).
 
-use crate::compose::{Headers, Upper};
 use crate::config::Sizes;
 use crate::input::Fate;
 use crate::net::Net;
@@ -8,7 +7,7 @@ use crate::pool::{PacketHandle, RESERVED};
 use crate::queue::Queue;
 use crate::routing::{Routing, routing_input};
 use crate::stats::{Discard, bump};
-use crate::submit::SendError;
+use crate::submit::{Headers, SendError, Upper};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::copy;

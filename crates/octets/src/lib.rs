@@ -7,13 +7,13 @@
 //! | `memcpy`, `memmove`, `memset`, `__aeabi_*` | `armv6m.s` | the compiler's own |
 //! | [`copy`] | `memcpy` | words in Rust |
 //! | [`sum`] | `armv6m.s` | words in Rust |
-//! | `__aeabi_uidiv`, `__aeabi_uidivmod`, `__aeabi_uldivmod` | `armv6m.s` | the compiler's own |
+//! | `__aeabi_uidiv`, `…mod`, `__aeabi_uldivmod` | `armv6m.s` | the compiler's own |
 //!
 //! A Cortex-M0+ moves four words with two instructions if both ends lie at words. The compiler's
 //! own copy finds that out late, and moves octets where the ends lie differently. Whatever links
 //! this crate has these routines instead, for its slices and for structures that are moved. The
-//! compiler's divisions are unrolled, to 1.4 kB; those here take 120 octets, and a stack that hardly
-//! divides while data flows loses nothing by their turns for each bit.
+//! compiler's divisions are unrolled, to 1.4 kB; those here take 120 octets, and a stack that
+//! hardly divides while data flows loses nothing by their turns for each bit.
 //!
 //! This is the one crate of the stack with `unsafe` in it, for calling assembly. The image `octets`
 //! of `examples/firmware` compares every routine with a plain one, at each length and alignment or

@@ -1,6 +1,6 @@
 //! Compares the routines of `kinglet-octets`, as this image has them linked, with plain loops, at
-//! every length up to several turns of their longest loop and at every place relative to a word; and
-//! its divisions, of numbers of every length in bits.
+//! every length up to several turns of their longest loop and at every place relative to a word;
+//! and its divisions, of numbers of every length in bits.
 //!
 //! The last line says `ok` and the emulator exits with 0, or what differs and with 1. Unlike the
 //! other images this one has the language's checks of lengths linked: they would stop it.
