@@ -33,7 +33,8 @@ pub struct Delivery {
     pub packet: PacketHandle,
     /// The IPv6 header.
     pub header: Header,
-    /// The name of the own address that it is for ([`Net::own_index`]); `None` if it is for a group.
+    /// The name of the own address that it is for ([`Net::own_index`]); `None` if it is for a
+    /// group.
     pub own: Option<u8>,
     /// Where the upper layer's octets are in [`Net::packet`].
     pub upper: Range<usize>,

@@ -294,8 +294,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.input(now, packet, Arrival { broadcast, host: false })
     }
 
-    /// Takes a fragment that continues a datagram where it ends, and does not end it. `None` if it is
-    /// not one.
+    /// Takes a fragment that continues a datagram where it ends, and does not end it. `None` if it
+    /// is not one.
     pub(crate) fn keep_piece(&mut self, now: Instant, frame: &FrameIn<'_>) -> Option<()> {
         let (header, rest) = FragmentHeader::parse(frame.payload).ok()?;
         let (index, end) = self.continued(frame, header, rest)?;

@@ -121,8 +121,8 @@ const DRIVER_TIME: Duration = Duration::from_secs(1);
 ///
 /// * the longest frame that is being received then (11.2), its acknowledgement and the spacing
 ///   after that (6.2.4);
-/// * CSMA-CA if the radio does it, each time with the longest backoff, that of macMaxBe (6.2.5.1), or
-///   one assessment;
+/// * CSMA-CA if the radio does it, each time with the longest backoff, that of macMaxBe (6.2.5.1),
+///   or one assessment;
 /// * the turnaround and the longest frame;
 /// * macAckWaitDuration (8.4.3), as if each frame asked for an acknowledgement;
 /// * a second for the driver.

@@ -122,8 +122,8 @@ pub struct Instructions {
     /// A run of the block cipher, with its share of everything else that securing or opening a full
     /// frame takes.
     pub cipher_run: u32,
-    /// A deadline attended to, beside what it is for: a look at everything, on a leaf that sleeps and
-    /// expects something, which is the longest.
+    /// A deadline attended to, beside what it is for: a look at everything, on a leaf that sleeps
+    /// and expects something, which is the longest.
     pub wake_up: u32,
 }
 

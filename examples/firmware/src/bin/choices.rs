@@ -1,6 +1,6 @@
-//! What the segments of `measure` cost nodes that are made of less, or whose hardware does more: the
-//! small TCP, a cipher in hardware, a radio that secures frames by itself. An image of its own, as
-//! each further profile changes what is inlined.
+//! What the segments of `measure` cost nodes that are made of less, or whose hardware does more:
+//! the small TCP, a cipher in hardware, a radio that secures frames by itself. An image of its own,
+//! as each further profile changes what is inlined.
 
 #![no_std]
 #![no_main]
@@ -35,7 +35,8 @@ struct EncryptBlock(Block);
 impl BlockCipher for EncryptBlock {
     fn new(key: &[u8; 16]) -> Self {
         let (words, _) = key.as_chunks();
-        EncryptBlock(core::array::from_fn(|at| words.get(at).copied().map_or(0, u32::from_be_bytes)))
+        let word = |at: usize| words.get(at).copied().map_or(0, u32::from_be_bytes);
+        EncryptBlock(core::array::from_fn(word))
     }
 
     fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]) {

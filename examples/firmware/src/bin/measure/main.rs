@@ -19,8 +19,8 @@ mod transfer;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
 use kinglet::mac::{self, Mac, Security};
-use kinglet::radio::Capabilities;
 use kinglet::net::{self, Net};
+use kinglet::radio::Capabilities;
 use kinglet::tcp::{self, Endpoint};
 use kinglet::time::{Duration, Instant};
 use kinglet::{AddressPair, BorderRouter, Mote, Node, Router};
@@ -29,9 +29,7 @@ use kinglet_firmware::app::{self, RECEIVER, SECURITY, SENDER};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use station::{Frame, Station, with};
-use transfer::{
-    CLEAR, Ends, FRAMES, PORT, SECURED, SEGMENTS, per, report_count, transfer,
-};
+use transfer::{CLEAR, Ends, FRAMES, PORT, SECURED, SEGMENTS, per, report_count, transfer};
 
 #[entry]
 fn main() -> ! {
@@ -58,8 +56,8 @@ fn measure() -> Result<(), &'static str> {
     let (frame_received, frame_sent) = report(&clear, &secured);
     report_size("stack", depth);
     let (mut receiver, mut sender) = clear;
-    // Whatever wakes a node up costs a look at everything, and most on a leaf that sleeps and expects
-    // something; if there was nothing, it rests.
+    // Whatever wakes a node up costs a look at everything, and most on a leaf that sleeps and
+    // expects something; if there was nothing, it rests.
     let leaf = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let mut leaf = Station::new(sleeper(leaf, SENDER), false);
     leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
@@ -90,8 +88,8 @@ fn sleeper(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mot
     with(place, config, Capabilities::NONE)
 }
 
-/// What a turn of the loop costs in which nothing is to be done; with `wakes` the node does not know
-/// that before it has looked.
+/// What a turn of the loop costs in which nothing is to be done; with `wakes` the node does not
+/// know that before it has looked.
 fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
     station.turn(now, None, &mut [], &mut Frame::new());
     station.restart();
@@ -156,4 +154,3 @@ fn report_sizes() {
         report_size(name, octets as u32);
     }
 }
-
