@@ -6,7 +6,7 @@ use crate::congestion::Controller;
 use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
-use crate::timer::{Tick, Timer};
+use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
 
 /// What of round trips the gaps go by.
@@ -76,23 +76,6 @@ where
             let rtt = Rtt { smoothed_us, least_us };
             self.pace.set(now, rtt.gap(len, u32::from(self.mss), window));
         }
-    }
-
-    /// Nothing follows what is in flight for this long.
-    pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
-        self.pace = self.pace.latest(Tick::after(now, gap).into());
-    }
-
-    pub(super) fn end_gap(&mut self, now: Instant) {
-        if self.pace.is_due(now) {
-            self.pace.clear();
-        }
-    }
-
-    /// Whether the gap lasts. With nothing in flight there is nothing to keep a distance from.
-    pub(super) fn is_paced(&mut self, now: Instant) -> bool {
-        self.end_gap(now);
-        self.pace.is_set() && self.flight() > 0
     }
 
     /// What of `lost` octets goes next, if a segment has room for `room` and the window for

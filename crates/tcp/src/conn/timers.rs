@@ -11,7 +11,7 @@ use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
 use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
-use crate::timer::Timer;
+use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
 impl<C, A, F, B> Connection<C, A, F, B>
@@ -21,6 +21,24 @@ where
     F: Features,
     B: Scoreboard + ?Sized,
 {
+    /// Nothing follows what is in flight for this long.
+    pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
+        self.pace = self.pace.latest(Tick::after(now, gap).into());
+    }
+
+    /// The gap ends when its time has come.
+    pub(super) fn end_gap(&mut self, now: Instant) {
+        if self.pace.is_due(now) {
+            self.pace.clear();
+        }
+    }
+
+    /// Whether the gap lasts. With nothing in flight there is nothing to keep a distance from.
+    pub(super) fn is_paced(&mut self, now: Instant) -> bool {
+        self.end_gap(now);
+        self.pace.is_set() && self.flight() > 0
+    }
+
     /// What is due first. A gap has an end even if nothing waits for it: what an application writes
     /// later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {
