@@ -26,13 +26,7 @@ const MOST_NEEDLESS: u8 = 3;
 /// As many make a link look dead.
 const DEAD_LINK: u8 = 3;
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
     pub(super) fn take_ack(
         &mut self,

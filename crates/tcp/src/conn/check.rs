@@ -8,13 +8,7 @@ use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Whether everything fits together, which it does between any two calls.
     ///
     /// # Errors

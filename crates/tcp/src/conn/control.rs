@@ -34,13 +34,7 @@ pub(super) enum Reader {
     Lingering,
 }
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has settled stays.

@@ -65,13 +65,7 @@ pub(crate) fn syn_ack_flags(agrees: bool) -> Flags {
     Flags::SYN | Flags::ACK | echo
 }
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Flags of this side's SYN, or of its SYN-ACK when it is `answering`. One retransmission of
     /// the SYN still asks, as losses happen; later ones do not, in case something on the path drops
     /// what asks (§6.1.1.1).

@@ -29,13 +29,7 @@ struct Trimmed<'a> {
     push: bool,
 }
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors

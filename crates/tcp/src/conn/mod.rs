@@ -222,13 +222,7 @@ pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     board: B,
 }
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Board,
-{
+impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
     /// An active open: SYN-SENT, the SYN to be polled.
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
@@ -287,13 +281,7 @@ where
     }
 }
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// A passive open whose handshake is complete: ESTABLISHED; or SYN-RECEIVED for an early one.
     pub(crate) fn accept_from(&mut self, now: Instant, from: &Established) {
         self.agree(now, from.irs, &from.agreed);

@@ -40,13 +40,7 @@ struct Stretch {
     again: bool,
 }
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
     /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
     /// `map` is the bitmap of the receive ring.

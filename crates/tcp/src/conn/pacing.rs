@@ -53,13 +53,7 @@ fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
 /// Octets that fit into one frame of IEEE 802.15.4 with every header.
 pub(super) const PIECE: u16 = 64;
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {

@@ -10,13 +10,7 @@ use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use kinglet_time::Instant;
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// `epoch` gives the instants kept here their upper halves.
     pub(crate) fn info(&self, epoch: Instant) -> Info {
         Info {

@@ -14,13 +14,7 @@ use crate::send::scoreboard::Scoreboard;
 use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
-impl<C, A, F, B> Connection<C, A, F, B>
-where
-    C: Controller,
-    A: Aids,
-    F: Features,
-    B: Scoreboard + ?Sized,
-{
+impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Nothing follows what is in flight for this long.
     pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
         self.pace = self.pace.latest(Tick::after(now, gap).into());
