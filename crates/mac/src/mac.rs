@@ -190,11 +190,17 @@ impl Header<'_> {
         }
     }
 
-    /// To whom the frame goes, and whether it asks for an acknowledgement.
-    const fn recipient(&self) -> (Address, bool) {
-        match *self {
-            Header::Plain(Plain { dst, ack, .. }) => (Address::Short(dst), ack),
-            Header::Any(&Repr { dst, ack_request, .. }) => (dst, ack_request),
+    /// Tells the slot to whom the frame goes, and whether it asks for an acknowledgement.
+    const fn address(&self, slot: &mut Slot) {
+        match self {
+            Header::Plain(plain) => {
+                slot.dst = Address::Short(plain.dst);
+                slot.ack = plain.ack;
+            }
+            Header::Any(repr) => {
+                slot.dst = repr.dst;
+                slot.ack = repr.ack_request;
+            }
         }
     }
 }
@@ -299,7 +305,7 @@ impl<S: Sizes> Mac<S> {
         let payload_len = fill(room).min(room.len());
         slot.len = u8::try_from(header_len.saturating_add(payload_len).saturating_add(mic_len))
             .unwrap_or(u8::MAX);
-        (slot.dst, slot.ack) = header.recipient();
+        header.address(slot);
         slot.sequence = self.sequence;
         slot.token = token;
         slot.transmissions = 0;
