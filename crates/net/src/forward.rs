@@ -40,7 +40,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if header.hop_limit <= 1 {
             return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
         }
-        let Some(egress) = self.egress(header.dst) else {
+        let Some(egress) = self.egress(&header.dst) else {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };

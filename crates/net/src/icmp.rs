@@ -143,7 +143,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         // RFC 4443, 4.2: from the address that was asked, unless it was a multicast one.
         let src =
             if header.dst.is_multicast() { self.source_for(header.src) } else { Some(header.dst) };
-        let (Some(src), Some(egress)) = (src, self.egress(header.src)) else {
+        let (Some(src), Some(egress)) = (src, self.egress(&header.src)) else {
             return Fate::Drop(Discard::NoRoute);
         };
         let headers = self.headers(src, header.src, Upper::Icmpv6(Kind::EchoReply { ident, seq }));
@@ -190,7 +190,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         kind: Kind,
     ) -> bool {
         let Some((src, dst)) = self.may_report(handle, arrival, kind) else { return false };
-        let egress = self.egress(dst);
+        let egress = self.egress(&dst);
         let (Some(egress), true) = (egress, self.earn_error(now)) else {
             bump(&mut self.stats.errors_suppressed);
             return false;

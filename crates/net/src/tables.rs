@@ -291,25 +291,25 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
     /// route with the longest matching prefix, a static one if two are of the same length.
-    pub(crate) fn egress(&self, dst: Ipv6Addr) -> Option<Egress> {
+    pub(crate) fn egress(&self, dst: &Ipv6Addr) -> Option<Egress> {
         if dst.is_multicast() {
             return Some(Egress::Radio(Address::BROADCAST));
         }
-        if self.owns(&dst) {
+        if self.owns(dst) {
             return None;
         }
-        if is_link_local(dst) {
-            return Some(Egress::Radio(self.resolve(dst)));
+        if is_link_local(*dst) {
+            return Some(Egress::Radio(self.resolve(*dst)));
         }
-        let fixed = find_route(self.routes.as_slice(), dst);
-        let via = match (fixed, self.routing.route(dst)) {
+        let fixed = find_route(self.routes.as_slice(), *dst);
+        let via = match (fixed, self.routing.route(*dst)) {
             (Some(fixed), Some(learnt)) if fixed.prefix_len >= learnt.prefix_len => fixed.via,
             (_, Some(learnt)) => learnt.via?,
             (fixed, None) => fixed?.via,
         };
         Some(match via {
             NextHop::Link(link) => Egress::Radio(link),
-            NextHop::OnLink => Egress::Radio(self.resolve(dst)),
+            NextHop::OnLink => Egress::Radio(self.resolve(*dst)),
             NextHop::Host if S::Host::LEN == 0 => return None,
             NextHop::Host => Egress::Host,
         })
