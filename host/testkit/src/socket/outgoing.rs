@@ -1,5 +1,5 @@
-//! What an application writes, on its way to a connection: how much a socket takes, and when what it
-//! holds back (`held.rs`) goes on.
+//! What an application writes, on its way to a connection: how much a socket takes, and when what
+//! it holds back (`held.rs`) goes on.
 //!
 //! A segment that is whole while it is held back leaves with PSH, as a connection does not know
 //! that there is more; Linux leaves the flag out.
