@@ -1,6 +1,6 @@
 //! What can be chosen: transmission parameters as values, table lengths as types.
 
-use crate::endpoint::{PeerEstimate, Reset, Slot};
+use crate::exchange::{PeerEstimate, Reset, Slot};
 use crate::rto::Rto;
 use kinglet_mem::Array;
 use kinglet_time::Duration;

@@ -152,6 +152,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `message.rs`, `option.rs` | the format: reading and writing |
+//! | `exchange.rs` | a request and its response: the states, and what is kept of them |
 //! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves |
 //! | `rto.rs` | when a message is sent again |
 //! | `block.rs` | bodies in blocks |
@@ -168,6 +169,7 @@ extern crate std;
 mod block;
 mod config;
 mod endpoint;
+mod exchange;
 mod info;
 mod message;
 mod rto;
@@ -179,10 +181,8 @@ pub use block::{
     UploadStep,
 };
 pub use config::{Config, Sizes};
-pub use endpoint::{
-    Delivery, Endpoint, Event, Handle, PeerEstimate, RequestError, Reset, RespondError, Slot,
-    Ticket,
-};
+pub use endpoint::{Delivery, Endpoint, Event, RequestError, RespondError};
+pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
 pub use info::{Discard, Failure, Info, Stats};
 pub use kinglet_time::Expected;
 pub use message::{

@@ -70,7 +70,7 @@
 #[cfg(test)]
 extern crate std;
 
-mod acknowledge;
+mod air;
 mod ccm;
 mod cipher;
 mod config;
@@ -83,33 +83,29 @@ mod mac;
 mod polled;
 mod queue;
 mod reach;
-mod receive;
 mod replay;
 mod retry;
 mod sampled;
 mod samples;
 mod security;
 mod sleepers;
-mod spacing;
 mod stats;
 #[cfg(test)]
 mod tests;
-mod transmit;
 
 pub use cipher::{Block, BlockCipher, Sliced, Tabled};
 pub use config::{Config, ConfigError, Csma};
 pub use csl::Csl;
 pub use kinglet_radio::Key;
 pub use link::{Link, Neighbour};
-pub use listening::{AlwaysOn, Listening};
-pub use mac::{Info, KeyOf, Mac, RadioUse, Sizes, Submission, TxState};
-pub use polled::{DataRequestOutcome, Polled};
-pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest};
-pub use reach::{Indirect, Reach, Way};
-pub use receive::{Discard, Indication};
+pub use listening::{AlwaysOn, DataRequestOutcome, Listening};
+pub use mac::{Indication, Info, KeyOf, Mac, RadioUse, Sizes, Submission};
+pub use polled::Polled;
+pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest, TxState};
+pub use reach::{Indirect, Reach, TableFull, Way};
 pub use replay::Peer;
 pub use sampled::Sampled;
 pub use samples::Samples;
 pub use security::{ByRadio, CcmStar, LinkSecurity, Runs, Security};
-pub use sleepers::{Schedule, Sleeper, Sleepers, TableFull};
-pub use stats::Stats;
+pub use sleepers::{Schedule, Sleeper, Sleepers};
+pub use stats::{Discard, Stats};

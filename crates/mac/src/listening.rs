@@ -14,9 +14,7 @@
 //! [`Command::Sense`]: kinglet_radio::Command::Sense
 
 use crate::config::Config;
-use crate::mac::TxState;
-use crate::polled::DataRequestOutcome;
-use crate::queue::{Delivery, Kind};
+use crate::queue::{Delivery, Kind, TxState};
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -60,6 +58,22 @@ pub struct Told {
     pub(crate) result: Delivery,
     /// The frame-pending bit of its acknowledgement.
     pub(crate) frame_pending: bool,
+}
+
+/// How asking for data ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataRequestOutcome {
+    /// The parent has not acknowledged any attempt, or the channel could not be won.
+    NoAck,
+    /// The parent has nothing.
+    NothingPending,
+    /// A frame came, which may have been a repetition or empty.
+    Received {
+        /// Whether the last one said that more is pending; ask again.
+        more: bool,
+    },
+    /// The parent has something, but it did not come in time.
+    TimedOut,
 }
 
 /// When the radio is on. What a type does not say is that of a device that is always on: there is

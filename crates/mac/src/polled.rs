@@ -2,28 +2,11 @@
 //! transmission (IEEE 802.15.4-2015, 6.7.3). TCPlp §3.2 calls it listen-after-send.
 
 use crate::config::Config;
-use crate::listening::{FromParent, Listening, Mode, Situation, Told};
-use crate::mac::TxState;
-use crate::queue::{Delivery, Kind};
+use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::queue::{Delivery, Kind, TxState};
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-
-/// How asking for data ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataRequestOutcome {
-    /// The parent has not acknowledged any attempt, or the channel could not be won.
-    NoAck,
-    /// The parent has nothing.
-    NothingPending,
-    /// A frame came, which may have been a repetition or empty.
-    Received {
-        /// Whether the last one said that more is pending; ask again.
-        more: bool,
-    },
-    /// The parent has something, but it did not come in time.
-    TimedOut,
-}
 
 /// The radio is on while the answer to a data request is awaited, unless
 /// [`Config::rx_on_when_idle`] says that it is always.

@@ -7,6 +7,7 @@
 
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::MAX_FRAME;
+use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
 /// The user's name for a frame, given back with its outcome.
@@ -40,6 +41,29 @@ pub struct TxRequest {
     /// Whether the frame says that more is pending for its recipient, which then keeps listening or
     /// asks again.
     pub frame_pending: bool,
+}
+
+/// Where the sending of the head of the queue stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TxState {
+    /// Nothing to send.
+    Idle,
+    /// In a CSMA backoff, a retry delay or both.
+    Backoff {
+        /// When it ends.
+        until: Instant,
+    },
+    /// Waits for `poll_radio`.
+    Ready,
+    /// The radio has it.
+    Submitted,
+    /// Sent; the MAC waits for the acknowledgement because the radio does not.
+    AwaitAck {
+        /// When the SFD of the frame ended.
+        since: Instant,
+        /// When it counts as missing.
+        until: Instant,
+    },
 }
 
 /// No slot is free for a frame of this class.

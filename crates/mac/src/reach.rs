@@ -15,7 +15,6 @@
 //! [`Sleeper`]: crate::Sleeper
 //! [`Samples`]: crate::Samples
 
-use crate::sleepers::TableFull;
 use kinglet_radio::{Capabilities, Command};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -63,6 +62,10 @@ pub enum Way {
     /// Once, so that its SFD ends at this instant.
     At(Instant),
 }
+
+/// There are more neighbours with something pending than the table has places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableFull;
 
 /// How those are reached whose radio is off. What a type does not say is that of a device that
 /// knows nobody who sleeps.

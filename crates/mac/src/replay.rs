@@ -5,7 +5,7 @@
 //! descriptor (IEEE 802.15.4-2015, 9.2.3). Only who has the key gets a place. The link statistics
 //! have a table of their own, whose entries come and go.
 
-use crate::receive::Discard;
+use crate::stats::Discard;
 use kinglet_mem::{Array, Empty};
 
 /// A place for the frame counter of one device: 12 octets.

@@ -6,11 +6,11 @@
 //! for which nothing comes nobody tells the time: it goes by what the clocks are specified for, and
 //! synchronises so often that it need not listen long.
 
-use crate::acknowledge::PREAMBLE_SFD;
+use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
 use crate::csl::{AHEAD, Csl, UNIT_US, next_after};
-use crate::listening::{FromParent, Listening, Mode, Situation, Told};
-use crate::polled::{DataRequestOutcome, Polled};
+use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::polled::Polled;
 use crate::queue::{Delivery, Kind};
 use kinglet_radio::{Capabilities, SYMBOL};
 use kinglet_time::{Duration, Instant, earliest};

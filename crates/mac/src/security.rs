@@ -8,27 +8,30 @@
 //! gets its counter when it goes to the radio for the first time, not when it is queued, so that
 //! counters grow in the order of transmission whatever overtakes whatever; its repetitions keep
 //! it. Immediate acknowledgements cannot be secured.
+//!
+//! [`Sizes::Security`]: crate::Sizes::Security
 
 use crate::ccm::{Ccm, Direction, NONCE};
 use crate::cipher::BlockCipher;
-use crate::mac::{Mac, Sizes};
-use crate::receive::Discard;
 use crate::replay::{Peer, Peers};
+use crate::stats::Discard;
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Key, LinkKey};
-use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{self, Address, Frame};
 
 /// ENC-MIC-32.
 const LEVEL: u8 = 5;
 /// Octets of the message integrity code.
-const MIC: usize = 4;
+pub(crate) const MIC: usize = 4;
 /// Key identifier mode 1: an index alone.
 const KEY_ID_MODE: u8 = 1;
 /// The index of the one key.
 const KEY_INDEX: u8 = 1;
 /// The counter that no frame carries: with it a device's key is used up.
 const EXHAUSTED: u32 = u32::MAX;
+/// The security header of a frame that is queued; its counter comes with the transmission.
+pub(crate) const HEADER: ieee802154::Security =
+    ieee802154::Security { level: LEVEL, frame_counter: EXHAUSTED, key_index: KEY_INDEX };
 /// How far ahead of the counter the bound is that a device keeps for its next start. A restart
 /// wastes that many counters at the most, of which there are enough for 260,000 restarts, and a
 /// device that sends ten frames a second writes its flash every 14 minutes, when half are used.
@@ -48,6 +51,8 @@ pub struct Security {
     /// use a counter twice with the same key**: who sees two frames with one nonce can read both
     /// and forge a third. Others take a device that begins below what it used for one that repeats
     /// old frames. At 4294967295 a device stops sending.
+    ///
+    /// [`Mac::poll_counter_bound`]: crate::Mac::poll_counter_bound
     pub first_counter: u32,
 }
 
@@ -135,7 +140,7 @@ pub trait LinkSecurity {
         sealed: &Sealed,
     ) -> Result<usize, Discard>;
 
-    /// See [`Mac::poll_counter_bound`].
+    /// See [`Mac::poll_counter_bound`](crate::Mac::poll_counter_bound).
     fn poll_counter_bound(&mut self, key: &Self::Key) -> Option<u32>;
 
     /// How often the block cipher has run, wrapping.
@@ -439,51 +444,6 @@ impl<R: Runs, P: Array<Peer>> CcmStar<R, P> {
         let nonce = nonce(eui64, counter, LEVEL);
         R::seal(&mut self.state, key, &nonce, open, message, mic);
         Some(())
-    }
-}
-
-impl<S: Sizes> Mac<S> {
-    /// A bound on the frame counters, to be written to flash, for [`Security::first_counter`] after
-    /// the next start: once right after a start, and from then on when half of the way to the last
-    /// one is used. Call this before [`Mac::poll_radio`]. The first one must be in flash before
-    /// the first frame is on the air; for each later one there is time for 8192 frames.
-    pub fn poll_counter_bound(&mut self, _now: Instant) -> Option<u32> {
-        self.security.poll_counter_bound(&self.key)
-    }
-
-    /// The security header of a frame that is queued; its counter comes with the transmission.
-    pub(crate) fn security_header(&self) -> Option<ieee802154::Security> {
-        S::Security::is_on(&self.key).then_some(ieee802154::Security {
-            level: LEVEL,
-            frame_counter: EXHAUSTED,
-            key_index: KEY_INDEX,
-        })
-    }
-
-    /// Octets to be kept at the end of a frame.
-    pub(crate) fn mic_len(&self) -> usize {
-        if S::Security::is_on(&self.key) { MIC } else { 0 }
-    }
-
-    /// Secures the head of the queue, unless that is done or not wanted.
-    pub(crate) fn secure_head(&mut self) -> Result<(), CounterError> {
-        if !S::Security::is_on(&self.key) {
-            return Ok(());
-        }
-        let source = self.config.source();
-        let Some(slot) = self.queue.head_mut().filter(|slot| !slot.secured) else { return Ok(()) };
-        let frame = slot.frame.get_mut(..usize::from(slot.len)).ok_or(CounterError)?;
-        self.security.secure(&self.key, self.capabilities, source, frame)?;
-        slot.secured = true;
-        self.stats.cipher_runs = self.security.cipher_runs();
-        Ok(())
-    }
-
-    /// Decrypts a frame where it is; see [`LinkSecurity::open`].
-    pub(crate) fn open(&mut self, frame: &mut [u8], sealed: &Sealed) -> Result<usize, Discard> {
-        let opened = self.security.open(&self.key, frame, sealed);
-        self.stats.cipher_runs = self.security.cipher_runs();
-        opened
     }
 }
 

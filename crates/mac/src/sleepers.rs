@@ -2,8 +2,8 @@
 //! sleep whether a frame is pending, and sending it before everything else when they ask, or when
 //! they listen.
 
-use crate::acknowledge::PREAMBLE_SFD;
-use crate::reach::{Reach, Way};
+use crate::air::PREAMBLE_SFD;
+use crate::reach::{Reach, TableFull, Way};
 use kinglet_mem::Empty;
 use kinglet_radio::{Capabilities, Command};
 use kinglet_time::{Duration, Instant};
@@ -92,10 +92,6 @@ pub struct Sleepers<A> {
     /// The one bit of a radio without a table.
     bit: bool,
 }
-
-/// There are more neighbours with something pending than the table has places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableFull;
 
 impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
     const NEW: Self = Sleepers { table: [const { Sleeper::EMPTY }; N], bit: false };

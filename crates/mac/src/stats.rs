@@ -1,4 +1,6 @@
-//! Counters.
+//! Counters, and why frames are discarded.
+
+use kinglet_wire::Error;
 
 /// What has happened since start-up; each counter stops at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +115,36 @@ impl Stats {
         discarded_duplicate: 0,
         unexpected_events: 0,
     };
+}
+
+/// Why a frame or event was discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// The header is malformed or of a kind that is not supported.
+    Malformed(Error),
+    /// An acknowledgement that nobody awaits.
+    UnawaitedAck,
+    /// For another PAN or another device.
+    OtherDestination,
+    /// From an address that no other device can have: this device's, or broadcast.
+    BadSource,
+    /// Secured, but not at the level or with the key that this device has, or it has none.
+    Secured,
+    /// Not secured, although this device has a key.
+    Unsecured,
+    /// The message integrity code is wrong: damaged, forged or secured with another key.
+    BadMic,
+    /// Secured, and older than the last frame of the same source, or a data request that is too old
+    /// to be repeated.
+    Replay,
+    /// Secured by a device that [`CcmStar`](crate::CcmStar) has no place for.
+    TooManyPeers,
+    /// A beacon, or a MAC command other than a data request.
+    NotData,
+    /// A repetition of the frame before it.
+    Duplicate,
+    /// An event that fits no command that was submitted.
+    UnexpectedEvent,
 }
 
 /// Counts one, without wrapping.

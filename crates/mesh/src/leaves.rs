@@ -4,7 +4,7 @@
 //! wherever it is heard; and a parent that is named as one but is not says so, with the same number
 //! and [`NOBODY`], which counts as later.
 
-use crate::mesh::Change;
+use crate::change::Change;
 use crate::message::{Binding, NOBODY};
 use kinglet_time::{Duration, Instant, earliest};
 

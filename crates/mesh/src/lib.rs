@@ -59,6 +59,7 @@
 //! | `leaves.rs` | whose child is who |
 //! | `attach.rs` | how a leaf gets and keeps a parent |
 //! | `trickle.rs` | when to advertise |
+//! | `change.rs` | what the node is told of it |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -70,6 +71,7 @@
 extern crate std;
 
 mod attach;
+mod change;
 mod config;
 mod leaves;
 mod link;
@@ -79,10 +81,11 @@ mod route;
 mod stats;
 mod trickle;
 
+pub use change::Change;
 pub use config::{Config, Role, Sizes};
 pub use leaves::Leaf;
 pub use link::{Neighbour, UNREACHABLE};
-pub use mesh::{Change, Destination, Mesh, Out};
+pub use mesh::{Destination, Mesh, Out};
 pub use message::{Field, MAX_LEN};
 pub use route::{HOLD, Route};
 pub use stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats};

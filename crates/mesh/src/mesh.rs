@@ -1,6 +1,7 @@
 //! What comes in, what goes out, when.
 
 use crate::attach::{Attach, RESPONSE_DELAY};
+use crate::change::Change;
 use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
@@ -34,22 +35,6 @@ pub struct Out {
     pub to: Destination,
     /// Octets written.
     pub len: usize,
-}
-
-/// What the node has to know at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A leaf has another parent, or none.
-    ParentChanged(Option<u16>),
-    /// A leaf has become this router's child.
-    ChildAdded {
-        /// Its short address.
-        child: u16,
-        /// Whether it has to be waited for until it asks.
-        sleeps: bool,
-    },
-    /// A leaf is this router's child no longer.
-    ChildRemoved(u16),
 }
 
 #[derive(Clone, Copy)]

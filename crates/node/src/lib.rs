@@ -277,11 +277,14 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `node.rs` | how the layers are joined: a frame's way in, a segment's way out |
-//! | `drive.rs`, `rest.rs` | the loop around a node and its radio; whether it has work |
+//! | `node/` | how the layers are joined: a frame's way in, a segment's way out |
+//! | `node/rest.rs` | whether a node has work |
+//! | `node/follow.rs` | how it follows its routing |
+//! | `node/segments.rs` | how many link frames a segment spans |
+//! | `drive.rs` | the loop around a node and its radio |
+//! | `config.rs` | what it is told when it is made |
 //! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
-//! | `segments.rs` | how many link frames a segment spans |
 //! | `interface.rs` | addresses, routes, contexts |
 //! | `polling.rs` | when a node that sleeps asks its parent |
 //! | `profile.rs` | the memory plans |
@@ -296,6 +299,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod config;
 mod courtesy;
 mod datagrams;
 mod drive;
@@ -306,15 +310,14 @@ mod peer;
 pub mod polling;
 mod profile;
 mod ready;
-mod rest;
 mod routing;
-mod segments;
 mod streams;
 
+pub use config::Config;
 pub use datagrams::Datagrams;
 pub use interface::Interface;
 pub use meshed::{MESH_PORT, Meshed};
-pub use node::{Config, Info, Node, Stats};
+pub use node::{Info, Node, Stats};
 pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Lengths, Mote, Profile, Router};

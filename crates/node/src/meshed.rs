@@ -1,6 +1,6 @@
 //! The mesh as a node's routing.
 
-use crate::node::Config;
+use crate::config::Config;
 use crate::routing::{Change, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_mesh::{self as mesh, Destination, Mesh, Role};

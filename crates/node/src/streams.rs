@@ -1,9 +1,8 @@
 //! Byte streams by handle: what an application does to TCP.
 
-use crate::node::Node;
+use crate::node::{ANYBODY, Node};
 use crate::peer::AddressPair;
 use crate::profile::Profile;
-use crate::segments::ANYBODY;
 use core::fmt;
 use core::net::Ipv6Addr;
 use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, InvalidHandle, ListenConfig};

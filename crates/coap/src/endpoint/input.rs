@@ -1,8 +1,8 @@
 //! What arrives (RFC 7252 §4 and 5).
 
-use super::exchange::{Exchange, Handle, Reset, State, Ticket, place};
 use super::{Endpoint, Event};
 use crate::config::Sizes;
+use crate::exchange::{Exchange, Handle, Reset, State, Ticket, place};
 use crate::info::{Discard, Failure};
 use crate::message::{Code, Kind, Message, ParseError};
 use crate::option;

@@ -1,17 +1,14 @@
 //! The endpoint: requests under way and requests being served, each with the message that may have
 //! to be sent again.
 
-mod exchange;
 mod input;
 mod output;
 
-pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
-
 use crate::config::{Config, Sizes};
+use crate::exchange::{Exchange, Handle, PeerEstimate, Slot, State, Ticket, place};
 use crate::info::{Failure, Info, Stats};
 use crate::message::{Code, Header, Kind, Message, Token, WriteError, Writer};
 use crate::rto::{self, Estimate};
-use exchange::{Exchange, State, place};
 use kinglet_mem::{Array, Held};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Expected, Instant, earliest};

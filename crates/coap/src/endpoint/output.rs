@@ -1,8 +1,8 @@
 //! What leaves: Resets, acknowledgements, then messages in their order.
 
-use super::exchange::{Exchange, Reset, State, empty};
 use super::{Endpoint, REFUSED_FOR};
 use crate::config::Sizes;
+use crate::exchange::{Exchange, Reset, State, empty};
 use crate::message::{HEADER_LEN, Kind, Writer};
 use kinglet_mem::Array;
 use kinglet_time::Instant;

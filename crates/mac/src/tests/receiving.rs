@@ -149,7 +149,7 @@ proptest! {
             prop_assert_eq!(mac.filter_frame(&whole), Ok(()));
             let sealed = mac.security.check(&None, all(), &whole);
             prop_assert_eq!(sealed.map(|sealed| sealed.is_none()), Ok(true));
-            prop_assert_eq!(heard, crate::receive::Heard::of(&whole, -60, 200));
+            prop_assert_eq!(heard, crate::mac::receive::Heard::of(&whole, -60, 200));
         }
         for frame in [&frame[..8], &[]] {
             prop_assert_eq!(mac.plain(frame, -60, 200), None);

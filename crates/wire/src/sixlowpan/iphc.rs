@@ -2,7 +2,7 @@
 
 use super::address::{self, Coding, Context, Octets};
 use super::cursor::{Reader, Writer};
-use super::nhc::NextHeader;
+use super::nhc::{Compressed, Integrity, NextHeader};
 use crate::ieee802154::Address;
 use crate::{Error, Field, ipv6, udp};
 
@@ -12,15 +12,6 @@ use crate::{Error, Field, ipv6, udp};
 pub const MAX_COMPRESSED: usize = 47;
 /// The most octets that [`decompress`] writes: an IPv6 and a UDP header.
 pub const MAX_DECOMPRESSED: usize = ipv6::HEADER_LEN + udp::HEADER_LEN;
-
-/// What [`compress`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compressed {
-    /// Octets written.
-    pub written: usize,
-    /// Octets of the packet that they stand for: 40, or 48 with a UDP header.
-    pub covered: usize,
-}
 
 /// What [`decompress`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +23,6 @@ pub struct Decompressed {
     /// The UDP checksum was elided: its field is zero and must be computed over the whole datagram
     /// (RFC 6282, 4.3.2). Only with [`Integrity::Other`].
     pub checksum_elided: bool,
-}
-
-/// Whether a UDP checksum may be missing (RFC 6282, 4.3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Integrity {
-    /// Nothing else protects the datagram: an elided checksum is refused.
-    None,
-    /// Something else does (a link-layer MIC with the sender's authorisation to elide).
-    Other,
 }
 
 /// The IPv6 header at the start of `packet`, its source and its destination.

@@ -14,10 +14,8 @@ mod nhc;
 
 pub use address::{Context, derived_iid, link_address_of};
 pub use fragment::FragmentHeader;
-pub use iphc::{
-    Compressed, Decompressed, Integrity, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress,
-};
-pub use nhc::{Expanded, NextHeader, UdpHeader};
+pub use iphc::{Decompressed, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress};
+pub use nhc::{Compressed, Expanded, Integrity, NextHeader, UdpHeader};
 
 /// What kind of header a 6LoWPAN frame starts with (RFC 4944, 5.1; RFC 6282, 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,26 @@
 //! LOWPAN_NHC: compression of what follows the IPv6 header (RFC 6282, 4).
 
 use super::cursor::{Reader, Writer};
-use super::iphc::{Compressed, Integrity};
 use crate::ipv6::{self, protocol};
 use crate::{Error, Field, udp};
+
+/// Whether a UDP checksum may be missing (RFC 6282, 4.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// Nothing else protects the datagram: an elided checksum is refused.
+    None,
+    /// Something else does (a link-layer MIC with the sender's authorisation to elide).
+    Other,
+}
+
+/// What [`compress`](super::compress) or [`NextHeader::compress`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compressed {
+    /// Octets written.
+    pub written: usize,
+    /// Octets of the packet that they stand for: 40 of an IPv6 header, 8 of a UDP header.
+    pub covered: usize,
+}
 
 /// What [`NextHeader::expand`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

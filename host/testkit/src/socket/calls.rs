@@ -1,161 +1,19 @@
-//! The descriptors, and what calls do with them.
+//! What calls do with descriptors.
 
-use super::outgoing::{Held, Lent};
-use super::ready::Epoll;
+use super::descriptors::{Epoll, Kind, Socket};
 use super::stack::Flow;
 use super::{
-    Algorithm, Answer, Control, Errno, F_GETFL, F_SETFL, FIONREAD, IPV6_RECVERR, MSG_DONTWAIT,
-    MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Output, Request, SHUT_RD,
-    SHUT_RDWR, SHUT_WR, SIOCOUTQ, SO_EE_CODE_ZEROCOPY_COPIED, SO_EE_ORIGIN_ZEROCOPY, SOCK_NONBLOCK,
-    SOCK_STREAM, SOL_IPV6, SOL_TCP, Settings, Stack, TCP_INQ,
+    Answer, Control, DONE, Errno, F_GETFL, F_SETFL, FIONREAD, IPV6_RECVERR, MSG_DONTWAIT,
+    MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_WAITALL, O_NONBLOCK, O_RDWR, Outcome, Output, Request,
+    SHUT_RD, SHUT_RDWR, SHUT_WR, SIOCOUTQ, SO_EE_CODE_ZEROCOPY_COPIED, SO_EE_ORIGIN_ZEROCOPY,
+    SOCK_NONBLOCK, SOCK_STREAM, SOL_IPV6, SOL_TCP, Stack, TCP_INQ, done,
 };
 use kinglet_tcp::{
-    ConnectError, ConnectionConfig, ConnectionError, Handle, KeepAlive, ListenConfig, ListenError,
-    RecvError, State,
+    ConnectError, ConnectionConfig, ConnectionError, Handle, ListenConfig, ListenError, RecvError,
+    State,
 };
-use kinglet_time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{Ipv6Addr, SocketAddrV6};
-
-/// What a descriptor stands for.
-pub(super) enum Kind {
-    Fresh,
-    /// Connections that `poll` has taken off the endpoint's queue wait for `accept` here.
-    Listening(VecDeque<Handle>),
-    Connection(Handle),
-    Epoll(Epoll),
-}
-
-pub(super) struct Socket {
-    pub(super) kind: Kind,
-    pub(super) config: ConnectionConfig,
-    pub(super) congestion: Algorithm,
-    /// The MSS in the SYN of its connections.
-    pub(super) announced: u16,
-    pub(super) keepalive: KeepAlive,
-    pub(super) keepalive_on: bool,
-    /// Of `listen`.
-    backlog: u8,
-    /// SO_LINGER.
-    pub(super) linger: Option<Duration>,
-    pub(super) nonblocking: bool,
-    local: Option<SocketAddrV6>,
-    /// TCP_FASTOPEN: how many connections of a listener may be early.
-    pub(super) fast_open: u8,
-    /// Where a `connect` with TCP_FASTOPEN_CONNECT leads to, once there is data.
-    pub(super) deferred: Option<SocketAddrV6>,
-    /// `connect` has not yet reported success.
-    connecting: bool,
-    /// The application has shut down reading.
-    deaf: bool,
-    /// The error has been reported: like SO_ERROR, only once.
-    pub(super) told: bool,
-    /// Octets of a waiting write that are done.
-    pub(super) partial: usize,
-    /// Octets written, modulo 2^32.
-    pub(super) written: u32,
-    pub(super) held: Held,
-    pub(super) lent: Lent,
-    /// TCP_NOTSENT_LOWAT.
-    pub(super) notsent_lowat: u32,
-    /// TCP_INQ.
-    pub(super) inquires: bool,
-    /// A write has found too little room, and nobody has been told that there is some again.
-    pub(super) starved: bool,
-}
-
-impl Socket {
-    fn new(kind: Kind, settings: &Settings) -> Socket {
-        Socket {
-            kind,
-            config: settings.connection,
-            congestion: settings.congestion,
-            announced: settings.connection.mss,
-            keepalive: settings.keepalive,
-            keepalive_on: false,
-            backlog: 1,
-            linger: None,
-            nonblocking: false,
-            local: None,
-            fast_open: 0,
-            deferred: None,
-            connecting: false,
-            deaf: false,
-            told: false,
-            partial: 0,
-            written: 0,
-            held: Held::default(),
-            lent: Lent::default(),
-            notsent_lowat: settings.notsent_lowat,
-            inquires: false,
-            starved: false,
-        }
-    }
-
-    /// The socket of a connection that this one has listened for: what was set stays set.
-    fn heir(&self, kind: Kind, settings: &Settings) -> Socket {
-        Socket {
-            config: self.config,
-            congestion: self.congestion,
-            announced: self.announced,
-            keepalive: self.keepalive,
-            keepalive_on: self.keepalive_on,
-            linger: self.linger,
-            held: self.held.clone(),
-            lent: self.lent.clone(),
-            notsent_lowat: self.notsent_lowat,
-            inquires: self.inquires,
-            ..Socket::new(kind, settings)
-        }
-    }
-
-    /// Settings for the endpoint: its send ring is always whole, because the socket may be given
-    /// more of it at any time.
-    fn ring_config(&self) -> ConnectionConfig {
-        ConnectionConfig { send_buffer: 0, ..self.config }
-    }
-}
-
-/// All descriptors.
-pub(super) struct Table {
-    pub(super) sockets: BTreeMap<i32, Socket>,
-    descriptors: Descriptors,
-}
-
-/// Where new descriptors come from.
-type Descriptors = Box<dyn FnMut() -> Option<i32> + Send>;
-
-impl Table {
-    pub(super) fn new(descriptors: Descriptors) -> Table {
-        Table { sockets: BTreeMap::new(), descriptors }
-    }
-
-    fn add(&mut self, socket: Socket) -> Answer {
-        let Some(fd) = (self.descriptors)() else { return Answer::error(Errno::ENOMEM) };
-        self.sockets.insert(fd, socket);
-        Answer::value(i64::from(fd))
-    }
-
-    pub(super) fn handle(&self, fd: i32) -> Option<Handle> {
-        match self.sockets.get(&fd)?.kind {
-            Kind::Connection(handle) => Some(handle),
-            _ => None,
-        }
-    }
-
-    pub(super) fn entry(&mut self, fd: i32) -> Result<&mut Socket, Errno> {
-        self.sockets.get_mut(&fd).ok_or(Errno::EBADF)
-    }
-}
-
-/// `Ok(None)`: it has to wait.
-pub(super) type Outcome = Result<Option<Answer>, Errno>;
-
-pub(super) fn done(result: usize) -> Outcome {
-    Ok(Some(Answer::value(i64::try_from(result).unwrap_or(i64::MAX))))
-}
-
-pub(super) const DONE: Outcome = Ok(Some(Answer::DONE));
 
 impl Stack {
     /// Does what a call asks for. `None`: it has to wait, and is to be tried again with what is

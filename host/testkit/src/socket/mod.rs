@@ -10,6 +10,8 @@
 //! and `SO_RCVBUF` counts only before the handshake.
 
 mod calls;
+mod descriptors;
+mod held;
 mod info;
 mod options;
 mod outgoing;
@@ -137,3 +139,12 @@ impl Answer {
         Answer { result: Err(errno), output: Output::None }
     }
 }
+
+/// What a call has come to so far; `Ok(None)`: it has to wait.
+type Outcome = Result<Option<Answer>, Errno>;
+
+fn done(result: usize) -> Outcome {
+    Ok(Some(Answer::value(i64::try_from(result).unwrap_or(i64::MAX))))
+}
+
+const DONE: Outcome = Ok(Some(Answer::DONE));

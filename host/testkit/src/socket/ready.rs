@@ -1,28 +1,14 @@
 //! `poll` and `epoll`: what a descriptor is ready for.
 
-use super::calls::{DONE, Kind, Outcome, Socket};
+use super::descriptors::{Epoll, Kind, Socket, Watch};
 use super::{
-    Answer, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLONESHOT, Errno, Output,
-    POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, Patience,
-    Stack,
+    Answer, DONE, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLONESHOT, Errno,
+    Outcome, Output, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM,
+    POLLWRNORM, Patience, Stack,
 };
 use kinglet_tcp::{Handle, State};
 use kinglet_time::{Duration, Instant};
 use std::collections::BTreeMap;
-
-/// An epoll descriptor: what is watched.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Epoll(BTreeMap<i32, Watch>);
-
-#[derive(Clone, Copy, Debug)]
-struct Watch {
-    events: u32,
-    data: u64,
-    /// What was ready when it was last told, for edges.
-    told: i32,
-    /// Octets that had been received then.
-    received: u32,
-}
 
 impl Stack {
     /// What a descriptor is ready for.

@@ -1,7 +1,7 @@
 //! The endpoint with a clock, IPv6 around its segments, and the packets it has sent.
 
 use super::Settings;
-use super::calls::Table;
+use super::descriptors::Table;
 use super::sizes::Ample;
 use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer};
 use kinglet_time::{Instant, earliest};

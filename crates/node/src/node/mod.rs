@@ -4,13 +4,18 @@
 //! writes the next frame into it, and when it has none, one segment is taken from TCP. Nothing is
 //! formed before it can leave, and a payload is copied once, from the send ring into the slot.
 
+mod follow;
+mod rest;
+mod segments;
+
+pub(crate) use segments::ANYBODY;
+
+use crate::config::{Config, with_addresses};
 use crate::courtesy::Courtesy;
 use crate::peer::AddressPair;
-use crate::polling::{Poller, Polling};
+use crate::polling::Poller;
 use crate::profile::Profile;
-use crate::rest::Rest;
 use crate::routing::Routing;
-use crate::segments::MAX_MSS;
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
@@ -23,72 +28,7 @@ use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
-
-/// What a node is told when it is made; `K` is what its plan has for a key ([`mac::KeyOf`]).
-#[derive(Clone, Copy, Debug)]
-pub struct Config<K = Option<mac::Security>> {
-    /// The MAC's part.
-    pub mac: mac::Config<K>,
-    /// The network layer's part, except for its `link`, `alias` and `indirect.burst`, which
-    /// [`Node::new`] takes from the MAC's part.
-    pub net: net::Config,
-    /// TCP's part.
-    pub tcp: tcp::Config,
-    /// Whether own segments leave room for what this node relays: see `docs/decisions/0024`.
-    /// Default true.
-    pub yields: bool,
-    /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
-    pub polling: Polling,
-    /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
-    /// differ from node to node, so that two do not back off in step, and should from boot to
-    /// boot.
-    pub seed: u64,
-}
-
-impl Config {
-    /// The defaults of all layers for a node with these addresses (a `short` of 0xFFFF is none).
-    /// Link retries are not the standard's but what carried most, and starved nobody, where many
-    /// share the air: 15, with a delay between them that adapts, up to 60 ms.
-    /// `seed` and `secret` must differ from node to node and from boot to boot: draw them from the
-    /// chip's source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
-    pub const fn new(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
-        let mac = mac::Config {
-            short,
-            extended,
-            max_frame_retries: 15,
-            retry_delay_max: Duration::from_millis(60),
-            adaptive_retry_delay: true,
-            ..mac::Config::DEFAULT
-        };
-        // The top octets, mixed by multiplication with the golden ratio.
-        let [.., second, first] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
-        let first_tag = u16::from_be_bytes([first, second]);
-        let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
-        let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
-        let polling = Polling::DEFAULT;
-        Config { mac, net, tcp, yields: true, polling, seed }
-    }
-}
-
-impl<K: Copy> Config<K> {
-    /// The same, without a key, for a plan whose `mac::Sizes::Security` is `()`.
-    pub const fn unsecured(self) -> Config<()> {
-        let Config { net, tcp, yields, polling, seed, .. } = self;
-        Config { mac: self.mac.unsecured(), net, tcp, yields, polling, seed }
-    }
-}
-
-/// The network layer's settings, with what it must share with the MAC: the addresses under which
-/// that sends and receives, and how children fetch their frames.
-const fn with_addresses<K: Copy>(net: net::Config, mac: &mac::Config<K>) -> net::Config {
-    let link = mac.source();
-    let alias = match link {
-        Address::Short(_) => Address::Extended(mac.extended),
-        _ => Address::None,
-    };
-    let indirect = net::Indirect { burst: mac.indirect.burst, ..net.indirect };
-    net::Config { link, alias, indirect, ..net }
-}
+use rest::Rest;
 
 /// What got lost between the layers; counters stop at their maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,18 +1,23 @@
 //! The MAC itself: its state, what it takes and what it gives.
 
-use crate::acknowledge::OwedAck;
+mod acknowledge;
+pub(crate) mod receive;
+mod secure;
+mod spacing;
+mod transmit;
+
+pub use receive::Indication;
+
 use crate::config::{Config, Csma};
 use crate::csma::Attempt;
 use crate::link::{Link, Neighbour, Neighbours};
-use crate::listening::{Listening, Mode, Situation, Told};
-use crate::polled::DataRequestOutcome;
-use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest};
-use crate::reach::Reach;
-use crate::receive::{Discard, Indication};
+use crate::listening::{DataRequestOutcome, Listening, Mode, Situation, Told};
+use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest, TxState};
+use crate::reach::{Reach, TableFull};
 use crate::retry::Adaptation;
 use crate::security::LinkSecurity;
-use crate::sleepers::TableFull;
-use crate::stats::{Stats, count};
+use crate::stats::{Discard, Stats, count};
+use acknowledge::OwedAck;
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
 use kinglet_random::Random;
@@ -51,29 +56,6 @@ pub struct Submission<'a> {
     pub command: Command,
     /// The frame of a `Transmit`, without FCS; empty otherwise.
     pub frame: &'a [u8],
-}
-
-/// Where the sending of the head of the queue stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TxState {
-    /// Nothing to send.
-    Idle,
-    /// In a CSMA backoff, a retry delay or both.
-    Backoff {
-        /// When it ends.
-        until: Instant,
-    },
-    /// Waits for `poll_radio`.
-    Ready,
-    /// The radio has it.
-    Submitted,
-    /// Sent; the MAC waits for the acknowledgement because the radio does not.
-    AwaitAck {
-        /// When the SFD of the frame ended.
-        since: Instant,
-        /// When it counts as missing.
-        until: Instant,
-    },
 }
 
 /// What the radio is on for, so that its energy can be accounted for.

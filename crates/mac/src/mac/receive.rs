@@ -1,14 +1,14 @@
 //! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
+use super::{Mac, Sizes};
 use crate::listening::{FromParent, Listening};
-use crate::mac::{Mac, Sizes, TxState};
+use crate::queue::TxState;
 use crate::reach::Reach;
 use crate::security::LinkSecurity;
-use crate::stats::count;
+use crate::stats::{Discard, count};
 use core::ops::Range;
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
-use kinglet_wire::Error;
 use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, Frame, FrameType, PanId};
 
 /// What came for this device.
@@ -38,36 +38,6 @@ pub enum Indication {
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
     },
-}
-
-/// Why a frame or event was discarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discard {
-    /// The header is malformed or of a kind that is not supported.
-    Malformed(Error),
-    /// An acknowledgement that nobody awaits.
-    UnawaitedAck,
-    /// For another PAN or another device.
-    OtherDestination,
-    /// From an address that no other device can have: this device's, or broadcast.
-    BadSource,
-    /// Secured, but not at the level or with the key that this device has, or it has none.
-    Secured,
-    /// Not secured, although this device has a key.
-    Unsecured,
-    /// The message integrity code is wrong: damaged, forged or secured with another key.
-    BadMic,
-    /// Secured, and older than the last frame of the same source, or a data request that is too old
-    /// to be repeated.
-    Replay,
-    /// Secured by a device that [`CcmStar`](crate::CcmStar) has no place for.
-    TooManyPeers,
-    /// A beacon, or a MAC command other than a data request.
-    NotData,
-    /// A repetition of the frame before it.
-    Duplicate,
-    /// An event that fits no command that was submitted.
-    UnexpectedEvent,
 }
 
 impl<S: Sizes> Mac<S> {

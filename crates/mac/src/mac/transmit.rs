@@ -1,19 +1,16 @@
 //! Sending the head of the queue: CSMA-CA, transmission, acknowledgement, retry.
 
+use super::{Mac, Outstanding, Sizes, Submission};
+use crate::air::{end_of_ack, end_of_frame};
 use crate::csl;
 use crate::csma::Attempt;
 use crate::link::Link;
 use crate::listening::{Listening, Told};
-use crate::mac::{Mac, Outstanding, Sizes, Submission, TxState};
-use crate::queue::{Delivery, Kind, Slot};
+use crate::queue::{Delivery, Kind, Slot, TxState};
 use crate::reach::{Reach, Way};
-use crate::receive::Discard;
 use crate::retry::{self, STRONG_DBM};
-use crate::spacing::end_of_ack;
-use crate::stats::count;
-use kinglet_radio::{
-    ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, FCS_LEN, OCTET, Start, time_limit,
-};
+use crate::stats::{Discard, count};
+use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, Start, time_limit};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
@@ -395,11 +392,4 @@ impl<S: Sizes> Mac<S> {
         count(&mut self.stats.unexpected_events);
         Discard::UnexpectedEvent
     }
-}
-
-/// When a frame of `len` octets without FCS ends on the air: one octet of PHR and the PSDU after
-/// its SFD.
-pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
-    let octets = len.saturating_add(FCS_LEN).saturating_add(1);
-    sfd + OCTET * u32::try_from(octets).unwrap_or(u32::MAX)
 }

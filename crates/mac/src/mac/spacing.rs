@@ -3,9 +3,8 @@
 //! this MAC sent before is over; acknowledgements do not wait. After an acknowledgement that the
 //! radio has sent by itself it is the radio that waits (see the rules of [`kinglet_radio`]).
 
-use crate::mac::{Mac, Sizes};
-use crate::transmit::end_of_frame;
-use kinglet_radio::{ACK_PSDU, FCS_LEN, TURNAROUND, air_time, spacing_after};
+use super::{Mac, Sizes};
+use kinglet_radio::{FCS_LEN, spacing_after};
 use kinglet_time::Instant;
 
 impl<S: Sizes> Mac<S> {
@@ -14,9 +13,4 @@ impl<S: Sizes> Mac<S> {
         let until = end + spacing_after(len.saturating_add(FCS_LEN));
         self.spaced_until = self.spaced_until.max(until);
     }
-}
-
-/// When the acknowledgement ends of a frame of `len` octets whose SFD ended at `sfd`.
-pub(crate) fn end_of_ack(sfd: Instant, len: usize) -> Instant {
-    end_of_frame(sfd, len) + TURNAROUND + air_time(ACK_PSDU)
 }

@@ -9,17 +9,17 @@ use kinglet_time::{Duration, Instant};
 /// Names a request of this end until its place is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
-    pub(super) index: u8,
-    pub(super) generation: u16,
+    pub(crate) index: u8,
+    pub(crate) generation: u16,
 }
 
 /// Names a request of a peer until it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(pub(super) Handle);
+pub struct Ticket(pub(crate) Handle);
 
 /// Where an exchange stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     /// The message waits for others to the same peer (NSTART).
     Queued,
     /// The message is to be sent, for the first time or again.
@@ -41,35 +41,35 @@ pub(super) enum State {
 
 /// An exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Exchange<K> {
-    pub(super) peer: K,
-    pub(super) token: Token,
+pub(crate) struct Exchange<K> {
+    pub(crate) peer: K,
+    pub(crate) token: Token,
     /// Type and ID of the message that this end sends.
-    pub(super) kind: Kind,
-    pub(super) message_id: u16,
+    pub(crate) kind: Kind,
+    pub(crate) message_id: u16,
     /// ID of the peer's message: the request, or the response that came by itself.
-    pub(super) peer_id: u16,
+    pub(crate) peer_id: u16,
     /// Whether the peer's message was confirmable.
-    pub(super) confirmable: bool,
+    pub(crate) confirmable: bool,
     /// `peer_id` is to be acknowledged in a message of its own.
-    pub(super) owes_ack: bool,
+    pub(crate) owes_ack: bool,
     /// This end is the server: its message is the response.
-    pub(super) serves: bool,
-    pub(super) state: State,
-    pub(super) len: u16,
-    pub(super) order: u16,
+    pub(crate) serves: bool,
+    pub(crate) state: State,
+    pub(crate) len: u16,
+    pub(crate) order: u16,
     /// Transmissions so far.
-    pub(super) tries: u8,
+    pub(crate) tries: u8,
     /// When the first of them was.
-    pub(super) first: Instant,
+    pub(crate) first: Instant,
     /// When something is to be done; it was set so long before.
-    pub(super) due: Instant,
-    pub(super) timeout: Duration,
-    pub(super) first_timeout: Duration,
+    pub(crate) due: Instant,
+    pub(crate) timeout: Duration,
+    pub(crate) first_timeout: Duration,
 }
 
 impl<K> Exchange<K> {
-    pub(super) const fn new(now: Instant, peer: K, header: Header) -> Self {
+    pub(crate) const fn new(now: Instant, peer: K, header: Header) -> Self {
         Exchange {
             peer,
             token: header.token,
@@ -91,7 +91,7 @@ impl<K> Exchange<K> {
     }
 
     /// Whether `due` means anything.
-    pub(super) const fn is_timed(&self) -> bool {
+    pub(crate) const fn is_timed(&self) -> bool {
         match self.state {
             State::Unacknowledged | State::Waiting | State::Received | State::Acknowledged => true,
             // A client's is kept until its place is needed, and has no timeout.
@@ -101,23 +101,23 @@ impl<K> Exchange<K> {
     }
 
     /// Whether the application of a client has something to wait for.
-    pub(super) const fn is_under_way(&self) -> bool {
+    pub(crate) const fn is_under_way(&self) -> bool {
         !matches!(self.state, State::Failed(_) | State::Done)
     }
 
     /// Whether something is awaited from the peer.
-    pub(super) const fn awaits(&self) -> bool {
+    pub(crate) const fn awaits(&self) -> bool {
         matches!(self.state, State::Unacknowledged | State::Waiting)
     }
 
     /// Whether it counts against NSTART.
-    pub(super) const fn is_outstanding(&self) -> bool {
+    pub(crate) const fn is_outstanding(&self) -> bool {
         matches!(self.kind, Kind::Confirmable)
             && matches!(self.state, State::Ready | State::Unacknowledged)
     }
 
     /// What is awaited is late: whether the message is sent again, which is then to be offered.
-    pub(super) fn try_again(&mut self, rto: Rto, max_retransmit: u8) -> bool {
+    pub(crate) fn try_again(&mut self, rto: Rto, max_retransmit: u8) -> bool {
         if self.state != State::Unacknowledged || self.tries > max_retransmit {
             return false;
         }
@@ -126,16 +126,16 @@ impl<K> Exchange<K> {
         true
     }
 
-    pub(super) fn set_due(&mut self, now: Instant, after: Duration) {
+    pub(crate) fn set_due(&mut self, now: Instant, after: Duration) {
         (self.due, self.timeout) = (now + after, after);
     }
 }
 
 /// Room for an exchange and the message of this end.
 pub struct Slot<K, B> {
-    pub(super) exchange: Option<Held<Exchange<K>>>,
-    pub(super) generation: u16,
-    pub(super) message: B,
+    pub(crate) exchange: Option<Held<Exchange<K>>>,
+    pub(crate) generation: u16,
+    pub(crate) message: B,
 }
 
 impl<K, B: Array<u8>> Empty for Slot<K, B> {
@@ -144,7 +144,7 @@ impl<K, B: Array<u8>> Empty for Slot<K, B> {
 
 impl<K, B: Array<u8>> Slot<K, B> {
     /// Whether nothing is to be done any more.
-    pub(super) fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         self.exchange.as_ref().is_none_or(|it| it.state == State::Done && !it.owes_ack)
     }
 
@@ -161,7 +161,7 @@ impl<K, B: Array<u8>> Slot<K, B> {
 }
 
 /// The place for a new exchange, and its index.
-pub(super) fn place<K, B: Array<u8>>(slots: &mut [Slot<K, B>]) -> Option<(&mut Slot<K, B>, u8)> {
+pub(crate) fn place<K, B: Array<u8>>(slots: &mut [Slot<K, B>]) -> Option<(&mut Slot<K, B>, u8)> {
     let places = slots.iter_mut().zip(0u8..=u8::MAX);
     let free = places.filter_map(|(slot, index)| Some((slot.rank()?, slot, index)));
     free.min_by_key(|(rank, ..)| *rank).map(|(_, slot, index)| (slot, index))
@@ -170,18 +170,18 @@ pub(super) fn place<K, B: Array<u8>>(slots: &mut [Slot<K, B>]) -> Option<(&mut S
 /// What is known of the round trips to a peer.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerEstimate<K> {
-    pub(super) peer: K,
-    pub(super) estimate: Estimate,
+    pub(crate) peer: K,
+    pub(crate) estimate: Estimate,
 }
 
 /// A Reset that waits to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Reset<K> {
-    pub(super) peer: K,
-    pub(super) message_id: u16,
+    pub(crate) peer: K,
+    pub(crate) message_id: u16,
 }
 
 /// An acknowledgement or a Reset.
-pub(super) const fn empty(kind: Kind, message_id: u16) -> Header {
+pub(crate) const fn empty(kind: Kind, message_id: u16) -> Header {
     Header { kind, code: Code::EMPTY, message_id, token: Token::EMPTY }
 }

@@ -1,6 +1,6 @@
 //! How long segments are: as many link frames as suit the path.
 
-use crate::node::Node;
+use super::Node;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
 use kinglet_net::{best_frames, mss_for_frames, path_header_len};
@@ -8,9 +8,6 @@ use kinglet_tcp::{ConnectionConfig, Handle, SegmentLoss};
 
 /// Octets of the TCP header without options (RFC 9293 §3.1).
 const TCP_HEADER: usize = 20;
-
-/// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
-pub(crate) const MAX_MSS: u16 = 1280 - 40 - 20;
 
 /// As many frames as a packet of 1280 octets can take.
 const MAX_FRAMES: usize = 16;

@@ -4,7 +4,7 @@
 //! radio was offered everything remembers that, and when its next deadline is; until that, or until
 //! something happens, a call costs a comparison.
 
-use crate::node::Node;
+use super::Node;
 use crate::profile::Profile;
 use crate::routing::Routing;
 use kinglet_time::{Instant, earliest};

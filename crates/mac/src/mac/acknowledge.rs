@@ -1,19 +1,14 @@
 //! Acknowledging in software, for radios that do not.
 
-use crate::mac::{Mac, Outstanding, Sizes};
+use super::{Mac, Outstanding, Sizes};
+use crate::air::{PREAMBLE_SFD, end_of_frame};
 use crate::stats::count;
-use crate::transmit::end_of_frame;
 use kinglet_radio::{
-    ACK_PSDU, ACK_WAIT, Access, Capabilities, Command, FCS_LEN, OCTET, SHR_PHR, Start, TURNAROUND,
-    air_time, time_limit,
+    ACK_PSDU, ACK_WAIT, Access, Capabilities, Command, FCS_LEN, Start, TURNAROUND, air_time,
+    time_limit,
 };
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Repr;
-
-/// Preamble and SFD, from the first symbol of a frame to the instant that events name: [`SHR_PHR`]
-/// without the PHR, which is one octet.
-pub(crate) const PREAMBLE_SFD: Duration =
-    Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
 
 /// An immediate acknowledgement for a frame that has just been received.
 pub(crate) struct OwedAck {

@@ -1,0 +1,49 @@
+//! Securing and opening the frames of a [`Mac`], as its plan's [`LinkSecurity`] does it.
+
+use super::{Mac, Sizes};
+use crate::security::{CounterError, HEADER, LinkSecurity, MIC, Sealed};
+use crate::stats::Discard;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154;
+
+impl<S: Sizes> Mac<S> {
+    /// A bound on the frame counters, to be written to flash, for
+    /// [`Security::first_counter`](crate::Security::first_counter) after the next start: once right
+    /// after a start, and from then on when half of the way to the last one is used. Call this
+    /// before [`Mac::poll_radio`]. The first one must be in flash before the first frame is on the
+    /// air; for each later one there is time for 8192 frames.
+    pub fn poll_counter_bound(&mut self, _now: Instant) -> Option<u32> {
+        self.security.poll_counter_bound(&self.key)
+    }
+
+    /// The security header of a frame that is queued; its counter comes with the transmission.
+    pub(crate) fn security_header(&self) -> Option<ieee802154::Security> {
+        S::Security::is_on(&self.key).then_some(HEADER)
+    }
+
+    /// Octets to be kept at the end of a frame.
+    pub(crate) fn mic_len(&self) -> usize {
+        if S::Security::is_on(&self.key) { MIC } else { 0 }
+    }
+
+    /// Secures the head of the queue, unless that is done or not wanted.
+    pub(crate) fn secure_head(&mut self) -> Result<(), CounterError> {
+        if !S::Security::is_on(&self.key) {
+            return Ok(());
+        }
+        let source = self.config.source();
+        let Some(slot) = self.queue.head_mut().filter(|slot| !slot.secured) else { return Ok(()) };
+        let frame = slot.frame.get_mut(..usize::from(slot.len)).ok_or(CounterError)?;
+        self.security.secure(&self.key, self.capabilities, source, frame)?;
+        slot.secured = true;
+        self.stats.cipher_runs = self.security.cipher_runs();
+        Ok(())
+    }
+
+    /// Decrypts a frame where it is; see [`LinkSecurity::open`].
+    pub(crate) fn open(&mut self, frame: &mut [u8], sealed: &Sealed) -> Result<usize, Discard> {
+        let opened = self.security.open(&self.key, frame, sealed);
+        self.stats.cipher_runs = self.security.cipher_runs();
+        opened
+    }
+}

@@ -1,0 +1,99 @@
+//! How a node follows its routing: what that is told, what it decides, its messages.
+
+use super::Node;
+use crate::profile::Profile;
+use crate::routing::{Change, MAX_MESSAGE, Routing};
+use kinglet_mac as mac;
+use kinglet_net as net;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+
+impl<P: Profile> Node<P> {
+    /// Who learns routes, to look at.
+    pub const fn routing(&self) -> &P::Routing {
+        self.net.routing()
+    }
+
+    pub(crate) const fn routing_mut(&mut self) -> &mut P::Routing {
+        self.net.routing_mut()
+    }
+
+    /// A frame came from a neighbour.
+    pub(crate) fn routing_heard(&mut self, now: Instant, from: &Address, rssi_dbm: i8) {
+        if let &Address::Short(from) = from {
+            self.routing_mut().handle_heard(now, from, rssi_dbm);
+        }
+    }
+
+    /// A message came from a neighbour.
+    pub(crate) fn routing_message(
+        &mut self,
+        now: Instant,
+        from: &Address,
+        rssi_dbm: i8,
+        message: net::Delivery,
+    ) {
+        let mut octets = [0; MAX_MESSAGE + 1];
+        let packet = self.net.packet(message.packet).get(message.upper).unwrap_or_default();
+        // One that is longer than any message is refused as one octet too long.
+        let len = kinglet_mem::copy(&mut octets, packet);
+        let octets = octets.get(..len).unwrap_or_default();
+        if let &Address::Short(from) = from {
+            self.routing_mut().handle_message(now, from, rssi_dbm, octets);
+        }
+        self.net.release(message.packet);
+    }
+
+    /// How the sending of a frame ended. That the channel was never free says nothing of a link.
+    pub(crate) fn routing_outcome(&mut self, now: Instant, outcome: &mac::Outcome) {
+        let acked = match outcome.result {
+            mac::Delivery::Delivered => true,
+            mac::Delivery::NoAck => false,
+            _ => return,
+        };
+        if let Address::Short(to) = outcome.dst
+            && outcome.dst.is_unicast()
+        {
+            self.routing_mut().handle_sent(now, to, acked);
+        }
+    }
+
+    /// Carries out what routing has decided, and takes its messages while there is room.
+    pub(crate) fn follow_routing(&mut self, now: Instant) {
+        if self.routing().is_on() {
+            self.carry_out(now);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out(&mut self, now: Instant) {
+        if self.sleeps {
+            let listens = self.routing().listens();
+            self.mac.set_rx_on_when_idle(listens);
+        }
+        // At most one change for every child, and one for the parent.
+        while let Some(change) = self.routing_mut().poll_change() {
+            match change {
+                // A table without room for a default route is one for static routes only, and
+                // routing knows the way too.
+                Change::Parent(parent) => {
+                    let _ = self.set_parent(now, parent);
+                }
+                // A child too many for the network layer's table is sent its packets like anybody.
+                Change::Child(child) => {
+                    let _ = self.add_child(child);
+                }
+                Change::NoChild(child) => {
+                    let _ = self.remove_child(now, child);
+                }
+            }
+        }
+        let mut buf = [0; MAX_MESSAGE];
+        while self.net.can_send_routing_message() {
+            let Some(out) = self.routing_mut().poll_message(now, &mut buf) else { return };
+            // There is room, as was just asked; whatever else fails, routing repeats itself.
+            let octets = buf.get(..out.len).unwrap_or_default();
+            let _ = self.net.send_routing_message(now, out.to, octets);
+        }
+    }
+}
