@@ -80,6 +80,7 @@ mod duplicates;
 mod link;
 mod listening;
 mod mac;
+mod plain;
 mod polled;
 mod queue;
 mod reach;

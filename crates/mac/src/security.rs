@@ -13,6 +13,7 @@
 
 use crate::ccm::{Ccm, Direction, NONCE};
 use crate::cipher::BlockCipher;
+use crate::plain::Plain;
 use crate::replay::{Peer, Peers};
 use crate::stats::Discard;
 use kinglet_mem::Array;
@@ -20,11 +21,11 @@ use kinglet_radio::{Capabilities, Command, Key, LinkKey};
 use kinglet_wire::ieee802154::{self, Address, Frame};
 
 /// ENC-MIC-32.
-const LEVEL: u8 = 5;
+pub(crate) const LEVEL: u8 = 5;
 /// Octets of the message integrity code.
 pub(crate) const MIC: usize = 4;
 /// Key identifier mode 1: an index alone.
-const KEY_ID_MODE: u8 = 1;
+pub(crate) const KEY_ID_MODE: u8 = 1;
 /// The index of the one key.
 const KEY_INDEX: u8 = 1;
 /// The counter that no frame carries: with it a device's key is used up.
@@ -76,14 +77,13 @@ impl Security {
     }
 }
 
-/// What it takes to open a frame whose header was found to fit.
+/// What the header of a secured frame says of how to open it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed {
-    counter: u32,
-    eui64: [u8; 8],
-    /// It was accepted before.
-    pub(crate) seen: bool,
+    /// The frame counter.
+    pub(crate) counter: u32,
     /// Where what is not encrypted ends.
-    open_len: usize,
+    pub(crate) open_len: usize,
 }
 
 /// Why a frame was not sent.
@@ -120,25 +120,22 @@ pub trait LinkSecurity {
     /// secured.
     ///
     /// # Errors
-    /// [`Discard::Secured`], [`Discard::Unsecured`], [`Discard::Replay`], [`Discard::TooManyPeers`]
-    fn check(
-        &self,
-        key: &Self::Key,
-        radio: Capabilities,
-        frame: &Frame<'_>,
-    ) -> Result<Option<Sealed>, Discard>;
+    /// [`Discard::Secured`], [`Discard::Unsecured`]
+    fn check(&self, key: &Self::Key, frame: &Frame<'_>) -> Result<Option<Sealed>, Discard>;
 
-    /// Decrypts a frame where it is, and gives its length without the integrity code. From then on
-    /// older ones of its sender are refused.
+    /// Decrypts a frame of `source` where it is. Gives its length without the integrity code, and
+    /// whether it was accepted before. From then on older ones of its sender are refused.
     ///
     /// # Errors
-    /// [`Discard::BadMic`]
+    /// [`Discard::Secured`], [`Discard::Replay`], [`Discard::TooManyPeers`], [`Discard::BadMic`]
     fn open(
         &mut self,
         key: &Self::Key,
+        radio: Capabilities,
+        source: Address,
         frame: &mut [u8],
-        sealed: &Sealed,
-    ) -> Result<usize, Discard>;
+        sealed: Sealed,
+    ) -> Result<(usize, bool), Discard>;
 
     /// See [`Mac::poll_counter_bound`](crate::Mac::poll_counter_bound).
     fn poll_counter_bound(&mut self, key: &Self::Key) -> Option<u32>;
@@ -171,16 +168,18 @@ impl LinkSecurity for () {
         Ok(())
     }
 
-    fn check(
-        &self,
-        &(): &(),
-        _radio: Capabilities,
-        frame: &Frame<'_>,
-    ) -> Result<Option<Sealed>, Discard> {
+    fn check(&self, &(): &(), frame: &Frame<'_>) -> Result<Option<Sealed>, Discard> {
         if frame.security().is_some() { Err(Discard::Secured) } else { Ok(None) }
     }
 
-    fn open(&mut self, &(): &(), _frame: &mut [u8], _sealed: &Sealed) -> Result<usize, Discard> {
+    fn open(
+        &mut self,
+        &(): &(),
+        _radio: Capabilities,
+        _source: Address,
+        _frame: &mut [u8],
+        _sealed: Sealed,
+    ) -> Result<(usize, bool), Discard> {
         Err(Discard::Secured)
     }
 
@@ -367,48 +366,42 @@ impl<R: Runs, P: Array<Peer>> LinkSecurity for CcmStar<R, P> {
         Ok(())
     }
 
-    fn check(
-        &self,
-        key: &Option<Security>,
-        radio: Capabilities,
-        frame: &Frame<'_>,
-    ) -> Result<Option<Sealed>, Discard> {
-        let (security, header) = match (key, frame.security()) {
+    fn check(&self, key: &Option<Security>, frame: &Frame<'_>) -> Result<Option<Sealed>, Discard> {
+        let header = match (key, frame.security()) {
             (None, None) => return Ok(None),
             (None, Some(_)) => return Err(Discard::Secured),
             (Some(_), None) => return Err(Discard::Unsecured),
-            (Some(security), Some(header)) => (security, header),
+            (Some(_), Some(header)) => header,
         };
         let ours = header.level == LEVEL
             && header.key_id_mode == KEY_ID_MODE
-            && header.key_identifier == [KEY_INDEX]
-            && R::is_able(radio);
-        let counter = header.frame_counter.filter(|&counter| ours && counter != EXHAUSTED);
-        let (Some(counter), Some(eui64)) = (counter, security.eui64(frame.src())) else {
-            return Err(Discard::Secured);
-        };
-        let seen = self.peers.has_seen(eui64, counter)?;
+            && header.key_identifier == [KEY_INDEX];
+        let counter = header.frame_counter.filter(|_| ours).ok_or(Discard::Secured)?;
         let open_len = frame.payload_range().start.saturating_add(frame.open_payload_len());
-        Ok(Some(Sealed { counter, eui64, seen, open_len }))
+        Ok(Some(Sealed { counter, open_len }))
     }
 
     fn open(
         &mut self,
         key: &Option<Security>,
+        radio: Capabilities,
+        source: Address,
         frame: &mut [u8],
-        sealed: &Sealed,
-    ) -> Result<usize, Discard> {
-        let Some(security) = key else { return Err(Discard::Secured) };
+        Sealed { counter, open_len }: Sealed,
+    ) -> Result<(usize, bool), Discard> {
+        let usable = counter != EXHAUSTED && R::is_able(radio);
+        let security = key.as_ref().filter(|_| usable).ok_or(Discard::Secured)?;
+        let eui64 = security.eui64(source).ok_or(Discard::Secured)?;
+        let seen = self.peers.has_seen(eui64, counter)?;
         let (text, mic) = frame.split_last_chunk_mut().ok_or(Discard::BadMic)?;
         let len = text.len();
-        let halves = text.split_at_mut_checked(sealed.open_len);
-        let (open, message) = halves.ok_or(Discard::BadMic)?;
-        let nonce = nonce(&sealed.eui64, sealed.counter, LEVEL);
+        let (open, message) = text.split_at_mut_checked(open_len).ok_or(Discard::BadMic)?;
+        let nonce = nonce(&eui64, counter, LEVEL);
         if !R::open(&mut self.state, &security.key, &nonce, open, message, mic) {
             return Err(Discard::BadMic);
         }
-        self.peers.accept(sealed.eui64, sealed.counter);
-        Ok(len)
+        self.peers.accept(eui64, counter);
+        Ok((len, seen))
     }
 
     fn poll_counter_bound(&mut self, key: &Option<Security>) -> Option<u32> {
@@ -432,12 +425,15 @@ impl<R: Runs, P: Array<Peer>> LinkSecurity for CcmStar<R, P> {
 impl<R: Runs, P: Array<Peer>> CcmStar<R, P> {
     /// Writes the counter, encrypts the payload and fills the last [`MIC`] octets.
     fn seal(&mut self, key: &Key, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Option<()> {
-        let (header, open_len) = {
-            let parsed = Frame::parse(frame).ok()?;
-            let open_len = parsed.payload_range().start.checked_add(parsed.open_payload_len())?;
-            (parsed.security()?.frame_counter_at, open_len)
+        let (at, open_len) = match Plain::has_counter(frame) {
+            true => (Plain::COUNTER_AT, Plain::SECURED_LEN),
+            false => {
+                let parsed = Frame::parse(frame).ok()?;
+                let open = parsed.payload_range().start.checked_add(parsed.open_payload_len())?;
+                (parsed.security()?.frame_counter_at, open)
+            }
         };
-        let at = frame.get_mut(header..)?.first_chunk_mut::<4>()?;
+        let at = frame.get_mut(at..)?.first_chunk_mut::<4>()?;
         *at = counter.to_le_bytes();
         let (text, mic) = frame.split_last_chunk_mut()?;
         let (open, message) = text.split_at_mut_checked(open_len)?;

@@ -12,6 +12,7 @@ use crate::config::{Config, Csma};
 use crate::csma::Attempt;
 use crate::link::{Link, Neighbour, Neighbours};
 use crate::listening::{DataRequestOutcome, Listening, Mode, Situation, Told};
+use crate::plain::Plain;
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest, TxState};
 use crate::reach::{Reach, TableFull};
 use crate::retry::Adaptation;
@@ -22,9 +23,7 @@ use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
-use kinglet_wire::ieee802154::{
-    Address, COMMAND_DATA_REQUEST, Csl, FrameType, PanId, Repr, Version,
-};
+use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Repr, Version};
 
 /// The stream of the MAC's dice: the one that the documentation of the generator's crate names as
 /// the usual one.
@@ -134,29 +133,6 @@ pub(crate) enum Header<'a> {
     Plain(Plain),
     /// Anything.
     Any(&'a Repr),
-}
-
-/// The header of unsecured data between short addresses in one PAN.
-#[derive(Clone, Copy)]
-pub(crate) struct Plain {
-    ack: bool,
-    pending: bool,
-    sequence: u8,
-    pan_id: PanId,
-    dst: u16,
-    src: u16,
-}
-
-impl Plain {
-    const LEN: usize = 9;
-
-    pub(crate) const fn octets(self) -> [u8; Plain::LEN] {
-        // A data frame of version 1 with one PAN identifier and two short addresses.
-        let low = 0b0100_0001 | (self.pending as u8) << 4 | (self.ack as u8) << 5;
-        let [a, b] = self.pan_id.0.to_le_bytes();
-        let ([c, d], [e, f]) = (self.dst.to_le_bytes(), self.src.to_le_bytes());
-        [low, 0b1001_1000, self.sequence, a, b, c, d, e, f]
-    }
 }
 
 impl Header<'_> {
@@ -281,7 +257,10 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.queue_full);
             return Err(QueueFull);
         };
-        let header_len = header.emit(&mut slot.frame).ok_or(QueueFull)?;
+        let mut header_len = header.emit(&mut slot.frame).ok_or(QueueFull)?;
+        if let (Header::Plain(_), true) = (&header, S::Security::is_on(&self.key)) {
+            header_len = Plain::reserve_counter(&mut slot.frame).ok_or(QueueFull)?;
+        }
         let room = slot.frame.get_mut(header_len..MAX_FRAME.saturating_sub(mic_len));
         let room = room.unwrap_or_default();
         let payload_len = fill(room).min(room.len());
@@ -630,7 +609,7 @@ impl<S: Sizes> Mac<S> {
         let (Address::Short(dst), Address::Short(src)) = (dst, self.config.source()) else {
             return None;
         };
-        if S::Security::is_on(&self.key) || self.config.reserved_security != 0 {
+        if self.config.reserved_security != 0 {
             return None;
         }
         let (sequence, pan_id) = (self.sequence, self.config.pan_id);

@@ -4,7 +4,7 @@ use super::{Mac, Sizes};
 use crate::security::{CounterError, HEADER, LinkSecurity, MIC, Sealed};
 use crate::stats::Discard;
 use kinglet_time::Instant;
-use kinglet_wire::ieee802154;
+use kinglet_wire::ieee802154::{self, Address};
 
 impl<S: Sizes> Mac<S> {
     /// A bound on the frame counters, to be written to flash, for
@@ -41,8 +41,13 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Decrypts a frame where it is; see [`LinkSecurity::open`].
-    pub(crate) fn open(&mut self, frame: &mut [u8], sealed: &Sealed) -> Result<usize, Discard> {
-        let opened = self.security.open(&self.key, frame, sealed);
+    pub(crate) fn open(
+        &mut self,
+        source: Address,
+        frame: &mut [u8],
+        sealed: Sealed,
+    ) -> Result<(usize, bool), Discard> {
+        let opened = self.security.open(&self.key, self.capabilities, source, frame, sealed);
         self.stats.cipher_runs = self.security.cipher_runs();
         opened
     }

@@ -147,11 +147,41 @@ proptest! {
         if let Some(heard) = plain {
             let whole = Frame::parse(&frame).unwrap();
             prop_assert_eq!(mac.filter_frame(&whole), Ok(()));
-            let sealed = mac.security.check(&None, all(), &whole);
-            prop_assert_eq!(sealed.map(|sealed| sealed.is_none()), Ok(true));
+            prop_assert_eq!(mac.security.check(&None, &whole), Ok(None));
             prop_assert_eq!(heard, crate::mac::receive::Heard::of(&whole, -60, 200));
         }
         for frame in [&frame[..8], &[]] {
+            prop_assert_eq!(mac.plain(frame, -60, 200), None);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_plain_path_takes_a_secured_frame_for_what_the_whole_one_does(
+        low in prop_oneof![Just(0x49u8), Just(0x79), Just(0x41), any::<u8>()],
+        high in prop_oneof![Just(0x98u8), Just(0x88), Just(0xa8), any::<u8>()],
+        control in prop_oneof![Just(0x0du8), any::<u8>()],
+        counter in any::<u32>(),
+        index in prop_oneof![Just(1u8), any::<u8>()],
+        rest in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let mac = mac(with_key(), all(), 1);
+        let [a, b] = config().pan_id.0.to_le_bytes();
+        let [c, d, e, f] = counter.to_le_bytes();
+        let header = [low, high, 7, a, b, 1, 0, 2, 0, control, c, d, e, f, index];
+        let frame = [&header[..], &rest].concat();
+        let plain = mac.plain(&frame, -60, 200);
+        let usual = low & !0x30 == 0x49 && high == 0x98 && control == 0x0d && index == 1;
+        prop_assert_eq!(plain.is_some(), usual);
+        if let Some(heard) = plain {
+            let whole = Frame::parse(&frame).unwrap();
+            prop_assert_eq!(mac.filter_frame(&whole), Ok(()));
+            let sealed = mac.security.check(&with_key().security, &whole);
+            prop_assert_eq!(sealed, Ok(crate::plain::Plain::sealed(&frame)));
+            prop_assert_eq!(heard, crate::mac::receive::Heard::of(&whole, -60, 200));
+        }
+        for frame in [&frame[..14], &frame[..8]] {
             prop_assert_eq!(mac.plain(frame, -60, 200), None);
         }
     }
@@ -161,9 +191,12 @@ proptest! {
 fn only_what_needs_nothing_else_takes_the_plain_path() {
     let frame = data_frame(PEER, ME, 1, true);
     assert!(mac(config(), all(), 1).plain(&frame, -60, 200).is_some());
-    // This device has to acknowledge it, or has a key, or no short address.
+    // This device has to acknowledge it, or has a key.
     assert_eq!(mac(config(), Capabilities::NONE, 1).plain(&frame, -60, 200), None);
+    assert_eq!(mac(with_key(), all(), 1).plain(&frame, -60, 200), None);
+}
+
+fn with_key() -> Config {
     let security = Security { key: Key([0; 16]), eui64_prefix: [0; 6], first_counter: 0 };
-    let secured = Config { security: Some(security), ..config() };
-    assert_eq!(mac(secured, all(), 1).plain(&frame, -60, 200), None);
+    Config { security: Some(security), ..config() }
 }
