@@ -63,7 +63,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `mac/` | the engine: [`Mac`] with its plan [`Sizes`]; all else lies beneath and does not know it |
+//! | `mac/` | the engine: [`Mac`] and its plan [`Sizes`]; all else lies beneath, without it |
 //! | `mac/receive.rs`, `acknowledge.rs` | frames in |
 //! | `mac/transmit.rs`, `spacing.rs` | frames out |
 //! | `mac/secure.rs` | securing and opening them |

@@ -51,7 +51,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `net/` | the engine: [`Net`] with its plan [`Sizes`]; all else lies beneath and does not know it |
+//! | `net/` | the engine: [`Net`] and its plan [`Sizes`]; all else lies beneath, without it |
 //! | `net/input.rs`, `reassembly.rs` | frames in, and packets for this node |
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
