@@ -17,7 +17,6 @@
 //! 11. *Rest is free*: asked with nothing to do, a layer gives nothing, changes nothing, and does
 //!     not ask the layers inside of it again.
 //!
-//!
 //! A twelfth, *what is not chosen is not there*, is about images, where continuous integration
 //! checks it: `tools/size-table --without` looks for what a profile has not chosen.
 
