@@ -1,4 +1,4 @@
-//! CoAP keeps the ten laws of a layer, with any datagrams and any order of calls.
+//! CoAP keeps the laws of a layer, with any datagrams and any order of calls.
 
 mod common;
 use common::*;
@@ -165,6 +165,6 @@ impl Subject for Both {
 }
 
 #[test]
-fn coap_keeps_the_ten_laws() {
+fn coap_keeps_the_laws() {
     check::<Both>(0..60, 250);
 }

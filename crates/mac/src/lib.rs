@@ -60,6 +60,18 @@
 //! assert!(matches!(submission.command, Command::Transmit { ack: true, .. }));
 //! assert!(submission.frame.ends_with(b"hello"));
 //! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mac/` | the engine: [`Mac`] and its plan [`Sizes`]; all else lies beneath, without it |
+//! | `mac/receive.rs`, `acknowledge.rs` | frames in |
+//! | `mac/transmit.rs`, `spacing.rs` | frames out |
+//! | `mac/secure.rs` | securing and opening them |
+//! | `listening.rs`: `polled.rs`, `sampled.rs` | when the radio is on |
+//! | `reach.rs`: `sleepers.rs`, `samples.rs` | how those are reached whose radio is off |
+//! | `security.rs`: `ccm.rs`, `cipher.rs`, `replay.rs` | link security |
+//! | `queue.rs`, `link.rs`, `duplicates.rs` | frames and neighbours |
+//! | `csma.rs`, `retry.rs`, `csl.rs`, `air.rs` | what the standard reckons |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! The MAC keeps the ten laws of a layer, with any radio and any order of calls.
+//! The MAC keeps the laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
     AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Indirect, Key, KeyOf, Mac, Neighbour,
@@ -303,7 +303,7 @@ impl<P: Choice> Subject for Device<P> {
 }
 
 #[test]
-fn the_mac_keeps_the_ten_laws() {
+fn the_mac_keeps_the_laws() {
     check::<Device<Everything>>(0..128, 300);
 }
 

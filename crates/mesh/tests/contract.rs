@@ -1,4 +1,4 @@
-//! The mesh keeps the ten laws of a layer, in every role and with any message.
+//! The mesh keeps the laws of a layer, in every role and with any message.
 
 use kinglet_mesh::{Config, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes};
 use kinglet_testkit::contract::{Subject, check};
@@ -130,6 +130,6 @@ impl Subject for Device {
 }
 
 #[test]
-fn the_mesh_keeps_the_ten_laws() {
+fn the_mesh_keeps_the_laws() {
     check::<Device>(0..60, 300);
 }

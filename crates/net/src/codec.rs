@@ -1,14 +1,11 @@
-//! How headers are written in frames: a type of the plan ([`Sizes::Headers`]).
+//! How headers are written in frames: a type of the plan
+//! ([`Sizes::Headers`](crate::Sizes::Headers)).
 //!
 //! The headers of a datagram are compressed once, when its first frame is asked about, and wait in
 //! [`Ready`] until that is written.
 
-use crate::config::Sizes;
-use crate::fragment::Refusal;
-use crate::net::Net;
-use crate::submit::{Current, External, Origin, Token};
+use crate::frame::Token;
 use core::marker::PhantomData;
-use kinglet_mem::Array;
 use kinglet_wire::Error;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::sixlowpan::{
@@ -99,9 +96,9 @@ impl<N: NextHeader> HeaderCompression for Iphc<N> {
 #[derive(Debug)]
 pub(crate) struct Ready {
     /// Whose they are.
-    token: Option<u32>,
-    octets: [u8; MAX_COMPRESSED],
-    written: u8,
+    pub(crate) token: Option<u32>,
+    pub(crate) octets: [u8; MAX_COMPRESSED],
+    pub(crate) written: u8,
     /// Octets of the packet that they stand for.
     pub(crate) covered: u8,
 }
@@ -112,28 +109,5 @@ impl Ready {
 
     pub(crate) fn octets(&self) -> &[u8] {
         self.octets.get(..usize::from(self.written)).unwrap_or_default()
-    }
-}
-
-impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Compresses the headers of a datagram, unless they are.
-    pub(crate) fn prepare(&mut self, current: &Current) -> Result<(), Refusal> {
-        if self.ready.token == Some(current.token) {
-            return Ok(());
-        }
-        let head = match current.origin {
-            Origin::Slot(packet) => self.pool.get(packet),
-            Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),
-        };
-        let contexts = self.contexts.as_slice();
-        let hop = Hop { src: self.config.link, dst: current.next_hop, contexts };
-        self.ready.token = None;
-        let done = self.codec.compress(Token(current.token), head, hop, &mut self.ready.octets);
-        // Not a packet at all: cannot be, but would block the queue.
-        let done = done.map_err(|_| Refusal::Stale)?;
-        // At most 47 and 48.
-        (self.ready.written, self.ready.covered) = (done.written as u8, done.covered as u8);
-        self.ready.token = Some(current.token);
-        Ok(())
     }
 }

@@ -1,20 +1,9 @@
-//! What a node's network layer is told at its start, and how big its tables are.
+//! What a node's network layer is told at its start.
 
-use crate::codec::{HeaderCompression, Iphc};
-use crate::fragment::{Fragmentation, Rfc4944};
-use crate::indirect::{Child, Indirect, Parked};
-use crate::pool::Slot;
-use crate::reassembly::Partial;
+use crate::child::Indirect;
 use crate::red::QueueDiscipline;
-use crate::routing::Routing;
-use crate::submit::Queued;
-use crate::tables::{InterfaceAddress, Neighbour, Route};
-use crate::udp::UdpSocket;
-use core::net::Ipv6Addr;
-use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::sixlowpan::Context;
 
 /// Parameters; tables are filled by the `add_` methods of [`Net`](crate::Net).
 //= rfc9293#MUST-49
@@ -76,73 +65,4 @@ impl Config {
             indirect: Indirect::DEFAULT,
         }
     }
-}
-
-/// A memory plan: how long each table is.
-pub trait Sizes {
-    /// Whether packets for others can be forwarded; if not, [`Config::forward`] has no effect, and
-    /// nothing of it is in the program.
-    const FORWARDS: bool = true;
-    /// Whether [`Config::queue`] can be random early detection; if not, it is tail drop, and
-    /// nothing of the other is in the program. Only of use where packets are forwarded.
-    const DETECTS_CONGESTION: bool = true;
-    /// Whether senders of packets that are discarded are told so (RFC 4443, 2.4): a host that runs
-    /// no more than it must can do without; echo requests are answered all the same.
-    const REPORTS_ERRORS: bool = true;
-    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received.
-    type Storage: Array<u8>;
-    /// Packet slots, 4 to 255.
-    type Packets: Array<Slot<Self::Storage>>;
-    /// Datagrams being reassembled at a time, at least 1.
-    type Reassembly: Array<Option<Partial>>;
-    /// Packets waiting for the radio (errors have two places of their own).
-    type Output: Array<Option<Queued>>;
-    /// Packets waiting for the host interface; length 0 if there is none.
-    type Host: Array<Option<Queued>>;
-    /// Neighbours that sleep; length 0 if this node is nobody's parent.
-    type Children: Array<Option<Child>>;
-    /// Packets waiting for them, at least one for each. With all places taken, those of `Output`
-    /// should still find slots.
-    type Indirect: Array<Option<Parked>>;
-    /// Own addresses beside the link-local ones.
-    type Addresses: Array<Option<InterfaceAddress>>;
-    /// Multicast groups that are joined, beside those of all nodes.
-    type Groups: Array<Option<Ipv6Addr>>;
-    /// Static routes.
-    type Routes: Array<Option<Route>>;
-    /// Static neighbours, for those whose IID does not tell the link address.
-    type Neighbours: Array<Option<Neighbour>>;
-    /// 6LoWPAN contexts, at most 16.
-    type Contexts: Array<Option<Context>>;
-    /// Who learns routes; `()` if all are static.
-    type Routing: Routing;
-    /// How datagrams are cut into frames: [`Rfc4944`].
-    type Fragmentation: Fragmentation;
-    /// How headers are compressed: [`Iphc`].
-    type Headers: HeaderCompression;
-    /// UDP sockets, at most 255.
-    type UdpSockets: Array<UdpSocket>;
-}
-
-/// The smallest plan that makes sense, for examples and tests.
-#[derive(Clone, Copy, Debug)]
-pub struct Small;
-
-impl Sizes for Small {
-    type Storage = [u8; 1280];
-    type Packets = [Slot<Self::Storage>; 4];
-    type Reassembly = [Option<Partial>; 2];
-    type Output = [Option<Queued>; 4];
-    type Host = [Option<Queued>; 2];
-    type Children = [Option<Child>; 0];
-    type Indirect = [Option<Parked>; 0];
-    type Addresses = [Option<InterfaceAddress>; 2];
-    type Groups = [Option<Ipv6Addr>; 1];
-    type Routes = [Option<Route>; 4];
-    type Neighbours = [Option<Neighbour>; 2];
-    type Contexts = [Option<Context>; 2];
-    type Routing = ();
-    type Fragmentation = Rfc4944;
-    type Headers = Iphc;
-    type UdpSockets = [UdpSocket; 2];
 }

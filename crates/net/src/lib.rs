@@ -48,6 +48,20 @@
 //! [`Delivery`], an output queue or a UDP socket. What waits can never starve what it waits for:
 //! no packet is parked in a queue unless [`RESERVED`] slots stay free, unread datagrams hold at
 //! most half of the pool, and a reassembly leaves one slot for input that is not fragmented.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `net/` | the engine: [`Net`] and its plan [`Sizes`]; all else lies beneath, without it |
+//! | `net/input.rs`, `reassembly.rs` | frames in, and packets for this node |
+//! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
+//! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
+//! | `net/congestion.rs`, `indirect.rs` | packets that may not wait, and those that must |
+//! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
+//! | `frame.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
+//! | `child.rs`, `partial.rs`, `report.rs`, `socket.rs`, `tables.rs` | what is kept |
+//! | `pool.rs`, `queue.rs` | in what |
+//! | `codec.rs`, `red.rs`, `routing.rs` | what can be chosen |
+//! | `mss.rs`, `segment.rs` | how long segments should be |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -58,45 +72,44 @@
 #[cfg(test)]
 extern crate std;
 
+mod child;
 mod codec;
 mod config;
-mod forward;
-mod fragment;
-mod icmp;
-mod indirect;
-mod input;
+mod frame;
+mod incoming;
 mod mss;
 mod net;
+mod outgoing;
+mod partial;
 mod pool;
 mod queue;
-mod reassembly;
 mod red;
+mod report;
 mod routing;
 mod segment;
+mod small;
+mod socket;
 mod stats;
-mod submit;
 mod tables;
-mod udp;
 
+pub use child::{Child, Indirect, Parked};
 pub use codec::{HeaderCompression, Hop, Iphc};
-pub use config::{Config, Sizes, Small};
-pub use fragment::{Cut, Datagram, Fragmentation, FrameLimits, FrameOut, Rfc4944};
-pub use icmp::{EchoReply, ErrorReport};
-pub use indirect::{Child, Indirect, Parked};
-pub use input::{Delivery, FrameIn};
+pub use config::Config;
+pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
+pub use incoming::Delivery;
 pub use mss::{mss_for_frames, path_header_len};
-pub use net::{Info, Net};
+pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Sizes};
+pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
+pub use partial::Partial;
 pub use pool::{PacketHandle, RESERVED, Slot};
-pub use reassembly::Partial;
 pub use red::{QueueDiscipline, Red};
+pub use report::{EchoReply, ErrorReport};
 pub use routing::{Learnt, Routing};
 pub use segment::best_frames;
+pub use small::Small;
+pub use socket::{BindError, Sending, UdpDatagram, UdpError, UdpHandle, UdpSocket};
 pub use stats::{Discard, Stats};
-pub use submit::{
-    Body, BodySource, Class, FINISHED, NoBody, Outgoing, Pending, Queued, SendError, Stale, Token,
-};
 pub use tables::{InterfaceAddress, JoinError, Neighbour, NextHop, Route, TableFull};
-pub use udp::{BindError, Sending, UdpDatagram, UdpError, UdpHandle, UdpSocket};
 
 macro_rules! display_as_debug {
     ($($error:ty),+) => {$(

@@ -7,12 +7,7 @@
 //! packets for the host hardly wait at all; both see only a full queue. The same goes for packets
 //! of this node.
 
-use crate::config::Sizes;
-use crate::net::Net;
-use crate::pool::PacketHandle;
-use crate::stats::{Discard, bump};
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::Ecn;
 
 /// What happens to packets that are to be relayed while others wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +25,9 @@ pub struct Red {
     /// one waits, and the channel is never idle.
     pub min: u8,
     /// max_th, above `min`: with a longer average queue every packet is dropped (RFC 3168 §7).
-    /// Default 7: less than the 10 places that [`Sizes::Output`] has in a relay, and about three
-    /// times `min`, as Floyd advises ("RED: Discussions of Setting Parameters", 1997).
+    /// Default 7: less than the 10 places that [`Sizes::Output`](crate::Sizes::Output) has in a
+    /// relay, and about three times `min`, as Floyd advises ("RED: Discussions of Setting
+    /// Parameters", 1997).
     pub max: u8,
     /// max_p: the share of packets that is marked as the average reaches `max`, in 1/256.
     /// Default 26: Floyd's 0.1.
@@ -62,13 +58,13 @@ pub(crate) struct State {
     /// Packets since the last one that was marked.
     count: u16,
     /// Since when nothing waits.
-    idle_since: Option<Instant>,
+    pub(crate) idle_since: Option<Instant>,
     random: u32,
 }
 
 /// What is to become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub(crate) enum Verdict {
     Pass,
     Mark,
     Drop,
@@ -82,7 +78,7 @@ impl State {
     }
 
     /// A packet arrives while `waiting` others wait.
-    fn judge(&mut self, now: Instant, waiting: usize, red: &Red) -> Verdict {
+    pub(crate) fn judge(&mut self, now: Instant, waiting: usize, red: &Red) -> Verdict {
         let weight = u32::from(red.weight.min(8));
         let sample = u16::try_from(waiting << FRACTION).unwrap_or(u16::MAX);
         if let Some(since) = self.idle_since.take_if(|_| waiting == 0) {
@@ -137,48 +133,6 @@ impl State {
 const fn rounded(value: u16, shift: u32) -> u16 {
     let part = value >> shift;
     if part == 0 && value > 0 { 1 } else { part }
-}
-
-impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Whether a packet that is to be relayed by radio may wait; marks it if RED wants that.
-    pub(crate) fn detect_congestion(
-        &mut self,
-        now: Instant,
-        packet: PacketHandle,
-    ) -> Result<(), Discard> {
-        if self.waiting() >= usize::from(self.config.queue_limit) {
-            return Err(Discard::QueueFull);
-        }
-        let QueueDiscipline::Red(red) = self.config.queue else { return Ok(()) };
-        if !S::DETECTS_CONGESTION {
-            return Ok(());
-        }
-        let verdict = self.red.judge(now, self.waiting(), &red);
-        // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.
-        let octet = self.pool.storage_mut(packet).get_mut(1);
-        let capable = octet.filter(|octet| Ecn::of(**octet >> 4) != Ecn::NotEct);
-        match (verdict, capable) {
-            (Verdict::Pass, _) => Ok(()),
-            (Verdict::Mark, Some(octet)) => {
-                *octet |= Ecn::Ce.traffic_class() << 4;
-                bump(&mut self.stats.marked);
-                Ok(())
-            }
-            (Verdict::Mark | Verdict::Drop, _) => Err(Discard::Congestion),
-        }
-    }
-
-    /// Packets that wait for the radio, the one in progress included.
-    fn waiting(&self) -> usize {
-        self.output.len().saturating_add(usize::from(self.current.is_some()))
-    }
-
-    /// A packet has left: perhaps nothing waits any more.
-    pub(crate) fn note_departure(&mut self, now: Instant) {
-        if S::DETECTS_CONGESTION && self.waiting() == 0 {
-            self.red.idle_since = Some(now);
-        }
-    }
 }
 
 #[cfg(test)]

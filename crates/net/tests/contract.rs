@@ -1,4 +1,4 @@
-//! The network layer keeps the ten laws of a layer, with any frames and any order of calls.
+//! The network layer keeps the laws of a layer, with any frames and any order of calls.
 
 mod common;
 use common::*;
@@ -256,6 +256,6 @@ impl Subject for Router {
 }
 
 #[test]
-fn the_network_layer_keeps_the_ten_laws() {
+fn the_network_layer_keeps_the_laws() {
     check::<Router>(0..64, 250);
 }

@@ -1,4 +1,4 @@
-//! The endpoint keeps the ten laws of a layer, whatever segments come and in whatever order it is
+//! The endpoint keeps the laws of a layer, whatever segments come and in whatever order it is
 //! called.
 
 mod common;
@@ -209,6 +209,6 @@ impl Subject for World {
 }
 
 #[test]
-fn the_endpoint_keeps_the_ten_laws() {
+fn the_endpoint_keeps_the_laws() {
     check::<World>(0..64, 300);
 }

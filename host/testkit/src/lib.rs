@@ -1,6 +1,6 @@
 //! Test equipment of the Kinglet project; nothing here ships.
 //!
-//! [`contract`] checks on any layer the ten laws that all layers of the stack obey;
+//! [`contract`] checks on any layer the laws that all layers of the stack obey;
 //! [`pair`] runs two TCP endpoints over a bad link from beginning to end and judges them;
 //! [`script`] runs segment scripts in packetdrill's notation against the TCP; [`socket`] is what
 //! they call: sockets over the TCP in virtual time; [`namespace`] runs tests that need a network

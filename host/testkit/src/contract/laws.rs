@@ -20,10 +20,11 @@ pub enum Law {
     Bounded,
     ControlProceeds,
     NothingPanics,
+    RestIsFree,
 }
 
 /// All laws, in their order.
-pub const ALL: [Law; 10] = [
+pub const ALL: [Law; 11] = [
     Law::TimeIsMonotone,
     Law::DrainingEnds,
     Law::NoStaleDeadline,
@@ -34,6 +35,7 @@ pub const ALL: [Law; 10] = [
     Law::Bounded,
     Law::ControlProceeds,
     Law::NothingPanics,
+    Law::RestIsFree,
 ];
 
 /// Checks one law, and takes a panic of the layer for a violation of law 10.
@@ -52,6 +54,7 @@ pub fn without_panic<S: Subject>(law: Law, seed: u64, steps: u32) -> Result<(), 
         Law::Bounded => bounded::<S>(seed, steps),
         Law::ControlProceeds => control_proceeds::<S>(seed, steps),
         Law::NothingPanics => nothing_panics::<S>(seed, steps),
+        Law::RestIsFree => rest_is_free::<S>(seed, steps),
     }));
     checked.unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -307,6 +310,48 @@ pub fn nothing_panics<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation
             _ => drop(run.subject.operate(wild, &mut run.random)),
         }
         run.now += Duration::from_micros(u64::from(run.random.next_u32() % 5_000));
+    }
+    Ok(())
+}
+
+/// How often a layer that has nothing to do is asked at one time.
+const ASKED: usize = 3;
+
+/// Law 11: drained and before its deadline, a layer gives nothing and changes nothing, however
+/// often and at whatever time it is asked; and when it has looked once, it asks none of the layers
+/// inside of it again ([`Subject::work`]) until something happens or is due.
+///
+/// # Errors
+/// The violation.
+pub fn rest_is_free<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation> {
+    let mut run = Run::<S>::new((11, "rest is free"), seed);
+    for _ in 0..steps {
+        run.step()?;
+        let deadline = run.subject.deadline();
+        let later = Duration::from_micros(u64::from(run.random.next_u32() % 2_000_000));
+        let mut worked = None;
+        for at in [run.now, run.now + later] {
+            if deadline.is_some_and(|deadline| deadline <= at) {
+                break;
+            }
+            run.now = at;
+            for _ in 0..ASKED {
+                let before = run.subject.observe();
+                let given = run.subject.poll(at);
+                run.subject.handle_deadline(at);
+                let next = run.subject.deadline();
+                run.demand(given.is_none() && next == deadline, || {
+                    format!("with nothing to do it gave {given:?}; {deadline:?} became {next:?}")
+                })?;
+                let after = run.subject.observe();
+                run.demand(before == after, || format!("asked in vain {before} became {after}"))?;
+                let work = run.subject.work();
+                let before = *worked.get_or_insert(work);
+                run.demand(work == before, || {
+                    format!("asked in vain it asked its layers {} times", work - before)
+                })?;
+            }
+        }
     }
     Ok(())
 }

@@ -18,6 +18,10 @@ mod defect {
     pub(super) const UNBOUNDED: u8 = 7;
     pub(super) const DATA_STARVES_CONTROL: u8 = 8;
     pub(super) const PANICS: u8 = 9;
+    pub(super) const DEADLINE_PUT_OFF: u8 = 10;
+    pub(super) const COUNTS_CALLS: u8 = 11;
+    pub(super) const WORKS_AT_REST: u8 = 12;
+    pub(super) const GIVES_EARLY: u8 = 13;
 }
 
 const SLOTS: usize = 4;
@@ -31,6 +35,7 @@ struct Toy<const DEFECT: u8> {
     ready: usize,
     beat: Option<Instant>,
     beats: u32,
+    work: u64,
 }
 
 impl<const DEFECT: u8> Toy<DEFECT> {
@@ -43,6 +48,24 @@ impl<const DEFECT: u8> Toy<DEFECT> {
         accepted
     }
 
+    /// What a toy does that is asked for what it has not.
+    fn poll_in_vain(&mut self, now: Instant) -> Option<String> {
+        match DEFECT {
+            defect::DEADLINE_PUT_OFF => {
+                self.waiting.iter_mut().for_each(|at| *at += PERIOD / 1_000);
+            }
+            defect::COUNTS_CALLS => self.beats += 1,
+            defect::WORKS_AT_REST => self.work += 1,
+            defect::GIVES_EARLY => {
+                let soon = self.waiting.iter().position(|&at| at <= now + PERIOD / 10)?;
+                self.waiting.remove(soon);
+                return Some("unit".to_owned());
+            }
+            _ => {}
+        }
+        None
+    }
+
     fn data_limit() -> usize {
         if DEFECT == defect::DATA_STARVES_CONTROL { SLOTS } else { SLOTS - 1 }
     }
@@ -52,7 +75,7 @@ impl<const DEFECT: u8> Subject for Toy<DEFECT> {
     const DRAIN_BOUND: usize = SLOTS;
 
     fn fresh(_seed: u64) -> Self {
-        Toy { waiting: Vec::new(), ready: 0, beat: None, beats: 0 }
+        Toy { waiting: Vec::new(), ready: 0, beat: None, beats: 0, work: 0 }
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -67,9 +90,9 @@ impl<const DEFECT: u8> Subject for Toy<DEFECT> {
         format!("{} {extra}", self.accept(now, delay, SLOTS))
     }
 
-    fn poll(&mut self, _now: Instant) -> Option<String> {
+    fn poll(&mut self, now: Instant) -> Option<String> {
         if self.ready == 0 {
-            return None;
+            return self.poll_in_vain(now);
         }
         if DEFECT != defect::ENDLESS_DRAIN {
             self.ready -= 1;
@@ -100,6 +123,10 @@ impl<const DEFECT: u8> Subject for Toy<DEFECT> {
 
     fn observe(&self) -> String {
         format!("{} {} {}", self.waiting.len(), self.ready, self.beats)
+    }
+
+    fn work(&self) -> u64 {
+        self.work
     }
 
     fn refuse(&mut self, _now: Instant) -> bool {
@@ -178,6 +205,14 @@ fn a_table_without_bound_is_caught() {
 #[test]
 fn data_that_starves_control_is_caught() {
     assert_eq!(found::<{ defect::DATA_STARVES_CONTROL }>(Law::ControlProceeds), Some(9));
+}
+
+#[test]
+fn a_layer_that_does_something_at_rest_is_caught() {
+    assert_eq!(found::<{ defect::DEADLINE_PUT_OFF }>(Law::RestIsFree), Some(11));
+    assert_eq!(found::<{ defect::COUNTS_CALLS }>(Law::RestIsFree), Some(11));
+    assert_eq!(found::<{ defect::WORKS_AT_REST }>(Law::RestIsFree), Some(11));
+    assert_eq!(found::<{ defect::GIVES_EARLY }>(Law::RestIsFree), Some(11));
 }
 
 #[test]

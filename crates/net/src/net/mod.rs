@@ -1,17 +1,83 @@
-//! The layer's state, its clock and its self-description.
+//! The layer's state, its tables, its clock and its self-description.
 
+mod compose;
+mod congestion;
+mod forward;
+mod fragment;
+mod icmp;
+mod indirect;
+mod input;
+mod interface;
+mod messages;
+mod reassembly;
+mod submit;
+mod udp;
+
+pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
+
+use crate::child::{Child, Parked};
 use crate::codec::{HeaderCompression, Ready};
-use crate::config::{Config, Sizes};
-use crate::fragment::Fragmentation;
-use crate::icmp::{EchoReply, ErrorReport};
-use crate::pool::{PacketHandle, Pool};
+use crate::config::Config;
+use crate::outgoing::{Current, External, FINISHED, Queued};
+use crate::partial::Partial;
+use crate::pool::{PacketHandle, Pool, Slot};
 use crate::queue::Queue;
 use crate::red;
+use crate::report::{EchoReply, ErrorReport};
 use crate::routing::Routing;
+use crate::socket::UdpSocket;
 use crate::stats::Stats;
-use crate::submit::{Current, External, FINISHED, Queued};
+use crate::tables::{InterfaceAddress, Neighbour, Route};
+use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::{Instant, earliest};
+use kinglet_wire::sixlowpan::Context;
+
+/// A memory plan: how long each table is.
+pub trait Sizes {
+    /// Whether packets for others can be forwarded; if not, [`Config::forward`] has no effect, and
+    /// nothing of it is in the program.
+    const FORWARDS: bool = true;
+    /// Whether [`Config::queue`] can be random early detection; if not, it is tail drop, and
+    /// nothing of the other is in the program. Only of use where packets are forwarded.
+    const DETECTS_CONGESTION: bool = true;
+    /// Whether senders of packets that are discarded are told so (RFC 4443, 2.4): a host that runs
+    /// no more than it must can do without; echo requests are answered all the same.
+    const REPORTS_ERRORS: bool = true;
+    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received.
+    type Storage: Array<u8>;
+    /// Packet slots, 4 to 255.
+    type Packets: Array<Slot<Self::Storage>>;
+    /// Datagrams being reassembled at a time, at least 1.
+    type Reassembly: Array<Option<Partial>>;
+    /// Packets waiting for the radio (errors have two places of their own).
+    type Output: Array<Option<Queued>>;
+    /// Packets waiting for the host interface; length 0 if there is none.
+    type Host: Array<Option<Queued>>;
+    /// Neighbours that sleep; length 0 if this node is nobody's parent.
+    type Children: Array<Option<Child>>;
+    /// Packets waiting for them, at least one for each. With all places taken, those of `Output`
+    /// should still find slots.
+    type Indirect: Array<Option<Parked>>;
+    /// Own addresses beside the link-local ones.
+    type Addresses: Array<Option<InterfaceAddress>>;
+    /// Multicast groups that are joined, beside those of all nodes.
+    type Groups: Array<Option<Ipv6Addr>>;
+    /// Static routes.
+    type Routes: Array<Option<Route>>;
+    /// Static neighbours, for those whose IID does not tell the link address.
+    type Neighbours: Array<Option<Neighbour>>;
+    /// 6LoWPAN contexts, at most 16.
+    type Contexts: Array<Option<Context>>;
+    /// Who learns routes; `()` if all are static.
+    type Routing: Routing;
+    /// How datagrams are cut into frames: [`Rfc4944`].
+    type Fragmentation: Fragmentation;
+    /// How headers are compressed: [`Iphc`](crate::Iphc).
+    type Headers: HeaderCompression;
+    /// UDP sockets, at most 255.
+    type UdpSockets: Array<UdpSocket>;
+}
 
 /// Room for received echo replies and error reports that nobody has asked for yet; the oldest go.
 const REPORTS: usize = 4;

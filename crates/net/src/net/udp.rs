@@ -1,103 +1,24 @@
-//! UDP sockets (RFC 768).
+//! UDP (RFC 768): binding, sending, reading, and what comes in.
 
-use crate::config::Sizes;
-use crate::input::Fate;
-use crate::net::Net;
+use super::compose::{Headers, Upper};
+use super::messages::routing_input;
+use super::{Net, Sizes};
+use crate::incoming::Fate;
+use crate::outgoing::SendError;
 use crate::pool::{PacketHandle, RESERVED};
-use crate::queue::Queue;
-use crate::routing::{Routing, routing_input};
+use crate::routing::Routing;
+use crate::socket::{BindError, Received, Sending, UdpDatagram, UdpError, UdpHandle};
 use crate::stats::{Discard, bump};
-use crate::submit::{Headers, SendError, Upper};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::copy;
-use kinglet_mem::{Array, Empty};
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ipv6::{Header, protocol};
 use kinglet_wire::udp::{self, Datagram};
 
-/// Datagrams that a socket holds until they are read.
-const BACKLOG: usize = 4;
 /// The first ephemeral port: those of 0xF0B0 to 0xF0BF compress to four bits (RFC 6282, 4.3.1).
 const EPHEMERAL: Range<u16> = 0xF0B0..0xF100;
-
-/// A socket, by its place in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UdpHandle(u8);
-
-/// A whole packet, which says who sent it to whom.
-#[derive(Clone, Copy, Debug)]
-struct Received {
-    packet: PacketHandle,
-    /// Where its UDP header is.
-    start: u16,
-}
-
-/// How a datagram is sent, as far as that is not left to the network layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sending {
-    /// Source address: a unicast one of this node. `None`: the one that suits the destination
-    /// ([`Net::source_for`]).
-    pub src: Option<Ipv6Addr>,
-    /// Hop limit; `None`: that of [`Config`](crate::Config).
-    pub hop_limit: Option<u8>,
-    /// Traffic Class: DSCP and ECN.
-    pub traffic_class: u8,
-}
-
-/// A place in the socket table.
-#[derive(Debug)]
-pub struct UdpSocket {
-    /// 0 if the place is free.
-    port: u16,
-    /// [`Net::poll_ready`] has told of what waits.
-    told: bool,
-    queue: Queue<[Option<Received>; BACKLOG], Received>,
-}
-
-impl Empty for UdpSocket {
-    const EMPTY: Self = UdpSocket { port: 0, told: false, queue: Queue::new() };
-}
-
-impl UdpSocket {
-    pub(crate) fn is_bound_to(&self, port: u16) -> bool {
-        self.port == port && port != 0
-    }
-}
-
-/// A datagram that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UdpDatagram {
-    /// Who sent it.
-    pub src: Ipv6Addr,
-    /// From which port.
-    pub src_port: u16,
-    /// Which of our addresses (or a multicast one) it was sent to.
-    pub dst: Ipv6Addr,
-    /// Hop limit it arrived with: 255 can only be a neighbour's (RFC 5082).
-    pub hop_limit: u8,
-    /// Octets of data, at the start of the buffer.
-    pub len: usize,
-}
-
-/// Why [`Net::udp_bind`] failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BindError {
-    /// A socket has this port already, or no ephemeral port is left.
-    PortInUse,
-    /// No free place in the table.
-    TableFull,
-}
-
-/// Why [`Net::udp_recv`] failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UdpError {
-    /// The handle is of no bound socket.
-    NotBound,
-    /// The datagram is this long; it stays.
-    BufferTooShort(usize),
-}
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Binds a socket to `port` on all own addresses; 0 chooses a port of 0xF0B0 to 0xF0FF, which

@@ -1,9 +1,10 @@
 //! Frames and packets in: expansion, the checks of RFC 8200 on packets for this node, delivery.
 
+use super::fragment::Fragmentation;
+use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
-use crate::config::Sizes;
-use crate::fragment::Fragmentation;
-use crate::net::Net;
+use crate::frame::FrameIn;
+use crate::incoming::{Arrival, Delivery, Fate};
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use core::ops::Range;
@@ -13,57 +14,6 @@ use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Action, AddressType, Chain, Fault, Header, Options, protocol};
 use kinglet_wire::sixlowpan::Dispatch;
-
-/// A frame's payload as it came from the MAC.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameIn<'a> {
-    /// Link source.
-    pub src: Address,
-    /// Link destination.
-    pub dst: Address,
-    /// What the MAC frame carried.
-    pub payload: &'a [u8],
-}
-
-/// A packet for an upper layer that is not part of this crate: TCP. Its slot belongs to the
-/// receiver until [`Net::release`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The slot.
-    pub packet: PacketHandle,
-    /// The IPv6 header.
-    pub header: Header,
-    /// The name of the own address that it is for ([`Net::own_index`]); `None` if it is for a
-    /// group.
-    pub own: Option<u8>,
-    /// Where the upper layer's octets are in [`Net::packet`].
-    pub upper: Range<usize>,
-    /// The upper layer's protocol number.
-    pub protocol: u8,
-}
-
-/// How a packet came in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// In a link-layer broadcast.
-    pub(crate) broadcast: bool,
-    /// From the host interface.
-    pub(crate) host: bool,
-}
-
-/// What a packet's processing came to.
-pub(crate) enum Fate {
-    /// For the upper layer, whose octets and protocol these are; the slot goes along.
-    Deliver(Range<usize>, u8),
-    /// Its slot was moved to a queue.
-    Moved,
-    /// Dealt with; the slot is free again.
-    Done,
-    /// Discarded.
-    Drop(Discard),
-    /// Discarded, and the sender is told.
-    Report(Discard, Kind),
-}
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether

@@ -1,36 +1,14 @@
 //! How a datagram is cut into frames: a type of the plan ([`Sizes::Fragmentation`]).
 
-use crate::config::Sizes;
-use crate::input::{Delivery, FrameIn};
-use crate::net::Net;
+use super::{Net, Sizes};
+use crate::codec::{HeaderCompression, Hop};
+use crate::frame::{FrameIn, FrameLimits, FrameOut, Token};
+use crate::incoming::Delivery;
+use crate::outgoing::{BodySource, Current, External, Origin, Stale};
 use crate::stats::{Discard, bump};
-use crate::submit::{BodySource, Class, Current, Origin, Stale, Token};
-use kinglet_mem::copy;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
-use kinglet_wire::ieee802154::Address;
 use kinglet_wire::sixlowpan::FragmentHeader;
-
-/// What the MAC can carry to the destination of [`Net::pending`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameLimits {
-    /// Octets of payload in one frame; 60 are needed at the least.
-    pub max_payload: usize,
-}
-
-/// A frame's payload that was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameOut {
-    /// Link destination.
-    pub dst: Address,
-    /// Whether an acknowledgement is asked for: for all but broadcasts.
-    pub ack: bool,
-    /// Octets written.
-    pub len: usize,
-    /// Names the datagram, for [`Net::handle_outcome`].
-    pub token: Token,
-    /// How it competes.
-    pub class: Class,
-}
 
 /// Why a frame could not be written.
 pub(crate) enum Refusal {
@@ -229,6 +207,27 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let end = at.saturating_add(written);
         copy(room.get_mut(at..end).ok_or(Refusal::NoRoom)?, headers);
         Ok((covered, end, len))
+    }
+
+    /// Compresses the headers of a datagram, unless they are.
+    pub(crate) fn prepare(&mut self, current: &Current) -> Result<(), Refusal> {
+        if self.ready.token == Some(current.token) {
+            return Ok(());
+        }
+        let head = match current.origin {
+            Origin::Slot(packet) => self.pool.get(packet),
+            Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),
+        };
+        let contexts = self.contexts.as_slice();
+        let hop = Hop { src: self.config.link, dst: current.next_hop, contexts };
+        self.ready.token = None;
+        let done = self.codec.compress(Token(current.token), head, hop, &mut self.ready.octets);
+        // Not a packet at all: cannot be, but would block the queue.
+        let done = done.map_err(|_| Refusal::Stale)?;
+        // At most 47 and 48.
+        (self.ready.written, self.ready.covered) = (done.written as u8, done.covered as u8);
+        self.ready.token = Some(current.token);
+        Ok(())
     }
 
     /// Whether all that is left of a datagram goes into a frame of `room` octets.

@@ -10,67 +10,17 @@
 //! none will not miss; and one slot more than [`RESERVED`] stays free, for direct traffic.
 //! Multicasts are not kept for children.
 
-use crate::config::Sizes;
-use crate::fragment::{FrameLimits, FrameOut, Refusal};
-use crate::net::Net;
+use super::fragment::Refusal;
+use super::{Net, Sizes};
+use crate::child::{Child, Indirect, Parked};
+use crate::frame::{Class, FrameLimits, FrameOut, Pending, Token};
+use crate::outgoing::{BodySource, Current, Origin};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
-use crate::submit::{BodySource, Class, Current, Origin, Pending, Token};
 use crate::tables::TableFull;
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant, earliest};
+use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
-
-/// How packets for sleeping children are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Indirect {
-    /// The most packets that wait for one child. Default 6: a window of four segments (TCPlp §6.2)
-    /// and somebody else's. With 4, a child with a window of six that asks every second loses 1 %.
-    pub limit: u8,
-    /// How long a packet waits. Default 8 min: two of a Thread child's longest sleeps, so that one
-    /// data request may go astray.
-    pub lifetime: Duration,
-    /// At how many data requests a frame is tried before its packet is given up. Default 4
-    /// (OpenThread's count).
-    pub polls: u8,
-    /// Whether one data request fetches all that waits; each frame but the last then says that the
-    /// next one follows, and the child stays awake. If not, each frame has a data request of its
-    /// own, as in OpenThread. Default true.
-    pub burst: bool,
-}
-
-impl Indirect {
-    /// The defaults.
-    pub const DEFAULT: Indirect =
-        Indirect { limit: 6, lifetime: Duration::from_secs(480), polls: 4, burst: true };
-}
-
-/// A neighbour that sleeps.
-#[derive(Clone, Copy, Debug)]
-pub struct Child {
-    short: u16,
-    /// What [`Net::poll_pending_change`] has last told of it.
-    announced: bool,
-    /// It listens for a frame that it has not been given yet.
-    asked: bool,
-}
-
-/// A packet that waits for a child.
-#[derive(Clone, Copy, Debug)]
-pub struct Parked {
-    packet: PacketHandle,
-    child: u16,
-    expires: Instant,
-    /// Octets of the uncompressed packet that have arrived, and since when.
-    sent: u16,
-    sent_at: Instant,
-    /// What `sent` will be when the frame that the MAC has is delivered.
-    at_mac: Option<u16>,
-    /// Names it, once its first frame has been written.
-    token: Option<u32>,
-    /// Data requests at which its next frame was tried.
-    failures: u8,
-}
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Lets a neighbour sleep: packets to it wait from now on until it asks. A second time changes

@@ -1,11 +1,12 @@
 //! Packets for others, and the host interface of a border router.
 
-use crate::config::Sizes;
-use crate::input::{Arrival, Delivery, Fate, check_options};
-use crate::net::Net;
+use super::input::check_options;
+use super::{Net, Sizes};
+use crate::frame::Class;
+use crate::incoming::{Arrival, Delivery, Fate};
+use crate::outgoing::{BodySource, Stale};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
-use crate::submit::{BodySource, Class, Stale};
 use crate::tables::Egress;
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;

@@ -1,0 +1,50 @@
+//! Whether a packet that is to be relayed may wait (`red.rs`).
+
+use super::{Net, Sizes};
+use crate::pool::PacketHandle;
+use crate::red::{QueueDiscipline, Verdict};
+use crate::stats::{Discard, bump};
+use kinglet_time::Instant;
+use kinglet_wire::Ecn;
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Whether a packet that is to be relayed by radio may wait; marks it if RED wants that.
+    pub(crate) fn detect_congestion(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+    ) -> Result<(), Discard> {
+        if self.waiting() >= usize::from(self.config.queue_limit) {
+            return Err(Discard::QueueFull);
+        }
+        let QueueDiscipline::Red(red) = self.config.queue else { return Ok(()) };
+        if !S::DETECTS_CONGESTION {
+            return Ok(());
+        }
+        let verdict = self.red.judge(now, self.waiting(), &red);
+        // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.
+        let octet = self.pool.storage_mut(packet).get_mut(1);
+        let capable = octet.filter(|octet| Ecn::of(**octet >> 4) != Ecn::NotEct);
+        match (verdict, capable) {
+            (Verdict::Pass, _) => Ok(()),
+            (Verdict::Mark, Some(octet)) => {
+                *octet |= Ecn::Ce.traffic_class() << 4;
+                bump(&mut self.stats.marked);
+                Ok(())
+            }
+            (Verdict::Mark | Verdict::Drop, _) => Err(Discard::Congestion),
+        }
+    }
+
+    /// Packets that wait for the radio, the one in progress included.
+    fn waiting(&self) -> usize {
+        self.output.len().saturating_add(usize::from(self.current.is_some()))
+    }
+
+    /// A packet has left: perhaps nothing waits any more.
+    pub(crate) fn note_departure(&mut self, now: Instant) {
+        if S::DETECTS_CONGESTION && self.waiting() == 0 {
+            self.red.idle_since = Some(now);
+        }
+    }
+}

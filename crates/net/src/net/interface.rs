@@ -1,0 +1,161 @@
+//! Addresses, groups, routes, neighbours and contexts of this node: filling the tables, and asking
+//! them.
+
+use super::{Net, Sizes};
+use crate::routing::Routing;
+use crate::tables::{
+    Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, NextHop, Route, TableFull,
+    find_link, find_own, find_route, find_source, insert, link_local,
+};
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{is_link_local, same_prefix};
+use kinglet_wire::sixlowpan::Context;
+
+/// All nodes, interface-local and link-local scope (RFC 4291, 2.7.1).
+const ALL_NODES: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xFF01, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1)];
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Adds an own address, for good: connections count on it.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
+        insert(self.addresses.as_mut_slice(), address)
+    }
+
+    /// Adds a route, or replaces the one with the same prefix.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_route(&mut self, route: Route) -> Result<(), TableFull> {
+        let _ = self.remove_route(route.prefix, route.prefix_len);
+        insert(self.routes.as_mut_slice(), route)
+    }
+
+    /// Removes the route with this prefix; whether there was one.
+    pub fn remove_route(&mut self, prefix: Ipv6Addr, prefix_len: u8) -> bool {
+        let same = |route: &Route| {
+            route.prefix_len == prefix_len && same_prefix(route.prefix, prefix, prefix_len)
+        };
+        let place = self.routes.as_mut_slice().iter_mut().find(|r| r.as_ref().is_some_and(same));
+        place.and_then(Option::take).is_some()
+    }
+
+    /// Adds a neighbour.
+    ///
+    /// # Errors
+    /// [`TableFull`]
+    pub fn add_neighbour(&mut self, neighbour: Neighbour) -> Result<(), TableFull> {
+        insert(self.neighbours.as_mut_slice(), neighbour)
+    }
+
+    /// Sets 6LoWPAN context `id`; `None` forgets it. All nodes of a network need the same.
+    ///
+    /// # Errors
+    /// [`TableFull`] if the table does not reach to `id`, or `id` is above 15.
+    pub fn set_context(&mut self, id: u8, context: Option<Context>) -> Result<(), TableFull> {
+        let table = self.contexts.as_mut_slice();
+        let place = table.iter_mut().take(16).nth(usize::from(id)).ok_or(TableFull)?;
+        *place = context;
+        Ok(())
+    }
+
+    /// The 6LoWPAN contexts, by identifier.
+    pub fn contexts(&self) -> &[Option<Context>] {
+        self.contexts.as_slice()
+    }
+
+    /// Joins a multicast group: packets for it are for this node too, from the link that they come
+    /// by. A second time changes nothing. Nobody is told (no MLD, RFC 3810): the members of a group
+    /// hear what neighbours send to it.
+    ///
+    /// # Errors
+    /// [`JoinError`]
+    pub fn join_group(&mut self, group: Ipv6Addr) -> Result<(), JoinError> {
+        if !group.is_multicast() {
+            return Err(JoinError::NotMulticast);
+        }
+        if self.is_member(group) {
+            return Ok(());
+        }
+        insert(self.groups.as_mut_slice(), group).map_err(|TableFull| JoinError::TableFull)
+    }
+
+    /// Leaves a multicast group; whether this node was a member by [`Net::join_group`]. The groups
+    /// of all nodes cannot be left.
+    pub fn leave_group(&mut self, group: Ipv6Addr) -> bool {
+        let mut places = self.groups.as_mut_slice().iter_mut();
+        places.find(|place| **place == Some(group)).and_then(Option::take).is_some()
+    }
+
+    /// Whether this node is a member of a multicast group.
+    pub fn is_member(&self, group: Ipv6Addr) -> bool {
+        ALL_NODES.contains(&group) || self.groups.as_slice().contains(&Some(group))
+    }
+
+    /// Whether `address` is one of this node's unicast addresses.
+    pub fn is_own(&self, address: Ipv6Addr) -> bool {
+        self.own_index(address).is_some()
+    }
+
+    /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
+    /// names that one for good.
+    pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
+        find_own(&self.config, self.addresses.as_slice(), &address)
+    }
+
+    /// The unicast address of this node that has this name.
+    pub fn own_address(&self, index: u8) -> Option<Ipv6Addr> {
+        match index {
+            0 | 1 => link_local(if index == 0 { self.config.link } else { self.config.alias }),
+            _ => {
+                let place = usize::from(index).checked_sub(LINK_LOCALS)?;
+                self.addresses.as_slice().get(place)?.map(|own| own.address)
+            }
+        }
+    }
+
+    /// The same where the address stays: a small core need not copy it.
+    pub(crate) fn owns(&self, address: &Ipv6Addr) -> bool {
+        find_own(&self.config, self.addresses.as_slice(), address).is_some()
+    }
+
+    /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
+    /// these the one that has the longest prefix in common with it (rule 8).
+    pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
+        find_source(&self.config, self.addresses.as_slice(), dst)
+    }
+
+    /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
+    /// route with the longest matching prefix, a static one if two are of the same length.
+    pub(crate) fn egress(&self, dst: &Ipv6Addr) -> Option<Egress> {
+        if dst.is_multicast() {
+            return Some(Egress::Radio(Address::BROADCAST));
+        }
+        if self.owns(dst) {
+            return None;
+        }
+        if is_link_local(*dst) {
+            return Some(Egress::Radio(self.resolve(*dst)));
+        }
+        let fixed = find_route(self.routes.as_slice(), *dst);
+        let via = match (fixed, self.routing.route(*dst)) {
+            (Some(fixed), Some(learnt)) if fixed.prefix_len >= learnt.prefix_len => fixed.via,
+            (_, Some(learnt)) => learnt.via?,
+            (fixed, None) => fixed?.via,
+        };
+        Some(match via {
+            NextHop::Link(link) => Egress::Radio(link),
+            NextHop::OnLink => Egress::Radio(self.resolve(*dst)),
+            NextHop::Host if S::Host::LEN == 0 => return None,
+            NextHop::Host => Egress::Host,
+        })
+    }
+
+    fn resolve(&self, dst: Ipv6Addr) -> Address {
+        find_link(self.neighbours.as_slice(), dst)
+    }
+}

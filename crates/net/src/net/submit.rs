@@ -1,0 +1,225 @@
+//! Packets out: taking what upper layers submit, the queues, and which datagram is next.
+//!
+//! One datagram at a time is cut into frames (`fragment.rs`), so that its fragments follow each
+//! other. Packets in slots and the one packet with external payload take turns; ICMPv6 errors go
+//! first, and before all of them what a child has asked for (`indirect.rs`). A slot is free again
+//! when its last frame is written, whatever becomes of that frame.
+
+use super::compose::{HEAD, Headers};
+use super::{Net, Sizes};
+use crate::codec::HeaderCompression;
+use crate::frame::{Class, Pending, Token};
+use crate::outgoing::{Body, Current, External, MAX_HEAD, MAX_UPPER, Origin, Outgoing};
+use crate::outgoing::{Queued, SendError};
+use crate::pool::{PacketHandle, RESERVED};
+use crate::stats::{Discard, bump};
+use crate::tables::Egress;
+use kinglet_mem::{Array, copy};
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{self, Header, MIN_MTU};
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Whether [`Net::submit`] can take a packet: none with external payload is waiting or in
+    /// progress. Ask for a segment only then, and it is formed when it can leave.
+    pub const fn can_submit(&self) -> bool {
+        self.external.is_none()
+    }
+
+    /// Takes a packet of an upper layer: its header is copied, its payload is not.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was taken.
+    pub fn submit(&mut self, _now: Instant, packet: Outgoing<'_, X>) -> Result<(), SendError> {
+        if !self.can_submit() {
+            return Err(SendError::Busy);
+        }
+        let Outgoing { src, dst, hop_limit, traffic_class, flow_label, protocol, upper, body } =
+            packet;
+        let body_len = match body {
+            Body::None => 0,
+            Body::External { len, .. } => usize::from(len),
+        };
+        let payload = upper.len().saturating_add(body_len);
+        let total = payload.saturating_add(ipv6::HEADER_LEN);
+        if upper.len() > MAX_UPPER || total > MIN_MTU {
+            return Err(SendError::TooLong);
+        }
+        let egress = self.egress(&dst).ok_or(SendError::NoRoute)?;
+        let payload_len = u16::try_from(payload).map_err(|_| SendError::TooLong)?;
+        let total = u16::try_from(total).map_err(|_| SendError::TooLong)?;
+        let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
+        let head_len = u8::try_from(head_len).map_err(|_| SendError::TooLong)?;
+        let next_header = protocol;
+        let header =
+            Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+        // Written where it stays.
+        let external = External { head: [0; MAX_HEAD], head_len, body, total, egress };
+        let head = &mut self.external.insert(external).head;
+        // There is room for both.
+        let _ = header.emit(head);
+        copy(head.get_mut(ipv6::HEADER_LEN..).unwrap_or_default(), upper);
+        Ok(())
+    }
+
+    /// Parks a packet in the queue of its way out; on an error its slot is still the caller's.
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        egress: Egress,
+        class: Class,
+    ) -> Result<(), Discard> {
+        if let Egress::Radio(Address::Short(next_hop)) = egress
+            && self.is_child(next_hop)
+        {
+            return self.park_for_child(now, packet, next_hop);
+        }
+        let keep = if class == Class::Control { 1 } else { RESERVED };
+        if self.pool.free() < keep {
+            return Err(Discard::NoBuffer);
+        }
+        let taken = match (egress, class) {
+            (Egress::Host, _) => self.host.push(Queued { packet, next_hop: Address::None }),
+            (Egress::Radio(next_hop), Class::Control) => {
+                self.control.push(Queued { packet, next_hop })
+            }
+            (Egress::Radio(next_hop), _) => self.output.push(Queued { packet, next_hop }),
+        };
+        if taken { Ok(()) } else { Err(Discard::QueueFull) }
+    }
+
+    /// What the next frame of [`Net::poll_frame`] is; `None` if there is none. Ask right before
+    /// polling: what is submitted or received in between may change the answer.
+    pub fn pending(&self) -> Option<Pending> {
+        let indirect = self.pending_indirect();
+        if indirect.is_some() {
+            return indirect;
+        }
+        match &self.current {
+            Some(current) => Some(current.pending()),
+            None if self.is_drained() => None,
+            None => self.choose().map(|current| current.pending()),
+        }
+    }
+
+    /// Whether nothing waits: the usual case, and this is asked at every turn of the loop.
+    fn is_drained(&self) -> bool {
+        self.external.is_none() && self.output.len() == 0 && self.control.len() == 0
+    }
+
+    /// What is next if nothing is in progress.
+    fn choose(&self) -> Option<Current> {
+        if let Some(queued) = self.control.front() {
+            return Some(self.of_slot(queued, Class::Control));
+        }
+        if self.external_was_last {
+            self.choose_queued().or_else(|| self.choose_external())
+        } else {
+            self.choose_external().or_else(|| self.choose_queued())
+        }
+    }
+
+    fn choose_queued(&self) -> Option<Current> {
+        self.output.front().map(|queued| self.of_slot(queued, Class::Data))
+    }
+
+    fn of_slot(&self, queued: Queued, class: Class) -> Current {
+        Current {
+            origin: Origin::Slot(queued.packet),
+            next_hop: queued.next_hop,
+            class,
+            total: u16::try_from(self.pool.get(queued.packet).len()).unwrap_or(u16::MAX),
+            sent: 0,
+            token: self.next_token,
+        }
+    }
+
+    fn choose_external(&self) -> Option<Current> {
+        let external = self.external.as_ref()?;
+        let Egress::Radio(next_hop) = external.egress else { return None };
+        Some(Current {
+            origin: Origin::External,
+            next_hop,
+            class: Class::Data,
+            total: external.total,
+            sent: 0,
+            token: self.next_token,
+        })
+    }
+
+    /// Makes what is next the datagram in progress.
+    pub(crate) fn begin(&mut self) -> Option<Current> {
+        if self.current.is_none() {
+            let chosen = self.choose()?;
+            match (chosen.origin, chosen.class) {
+                (Origin::External, _) => self.external_was_last = true,
+                (Origin::Slot(_), Class::Control) => {
+                    let _ = self.control.pop();
+                }
+                (Origin::Slot(_), _) => {
+                    self.external_was_last = false;
+                    let _ = self.output.pop();
+                }
+            }
+            self.next_token = self.next_token.wrapping_add(1);
+            self.current = Some(chosen);
+        }
+        self.current
+    }
+
+    pub(crate) fn end(&mut self, now: Instant) {
+        match self.current.take().map(|current| current.origin) {
+            Some(Origin::Slot(packet)) => self.release(packet),
+            Some(Origin::External) => self.external = None,
+            None => {}
+        }
+        self.note_departure(now);
+    }
+
+    /// Learns what became of a frame. A frame that was not delivered ends its datagram, as the rest
+    /// would only waste the channel; but one for a child is offered again when that asks. Answers
+    /// the key of external payload that has got lost so, once; as long as no more than
+    /// [`FINISHED`](crate::FINISHED) such datagrams have been written after it.
+    pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
+        self.codec.handle_outcome(token, delivered);
+        if self.indirect_outcome(now, token, delivered) || delivered {
+            return None;
+        }
+        if self.current.as_ref().is_some_and(|current| current.token == token.0) {
+            bump(&mut self.stats.cancelled);
+            let key = self.external_key();
+            self.end(now);
+            return key;
+        }
+        let of_token = |finished: &&mut Option<(u32, X)>| finished.is_some_and(|f| f.0 == token.0);
+        self.finished.iter_mut().find(of_token)?.take().map(|(_, key)| key)
+    }
+
+    /// The key of the datagram in progress, if its payload is external.
+    pub(crate) fn external_key(&self) -> Option<X> {
+        match (self.current?.origin, self.external.as_ref()?.body) {
+            (Origin::External, Body::External { key, .. }) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Makes a packet and queues it.
+    pub(crate) fn send_packet(
+        &mut self,
+        now: Instant,
+        headers: &Headers,
+        data: &[u8],
+    ) -> Result<(), SendError> {
+        if data.len().saturating_add(HEAD) > MIN_MTU.min(S::Storage::LEN) {
+            return Err(SendError::TooLong);
+        }
+        let egress = self.egress(&headers.dst).ok_or(SendError::NoRoute)?;
+        let packet = self.compose_with(RESERVED, headers, data)?;
+        if self.enqueue(now, packet, egress, Class::Data).is_err() {
+            self.release(packet);
+            return Err(SendError::QueueFull);
+        }
+        Ok(())
+    }
+}

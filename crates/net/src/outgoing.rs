@@ -1,0 +1,180 @@
+//! Packets on their way out: what upper layers submit, and the datagram that is being cut.
+
+use crate::frame::{Class, Pending, Token};
+use crate::pool::PacketHandle;
+use crate::tables::Egress;
+use core::net::Ipv6Addr;
+use kinglet_mem::copy;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6;
+
+/// The most header octets that an upper layer may submit: a TCP header with all its options.
+pub(crate) const MAX_UPPER: usize = 60;
+pub(crate) const MAX_HEAD: usize = ipv6::HEADER_LEN + MAX_UPPER;
+
+/// Payload behind the header octets of an [`Outgoing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<X> {
+    /// None.
+    None,
+    /// It stays with its owner, who finds it by `key` when a frame needs it.
+    External {
+        /// What the owner calls it.
+        key: X,
+        /// Its length in octets.
+        len: u16,
+    },
+}
+
+/// A packet of an upper layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a, X> {
+    /// Source address.
+    pub src: Ipv6Addr,
+    /// Destination address.
+    pub dst: Ipv6Addr,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// Traffic Class: DSCP and ECN.
+    pub traffic_class: u8,
+    /// Flow Label, 20 bits.
+    pub flow_label: u32,
+    /// Protocol number of the upper layer.
+    pub protocol: u8,
+    /// The upper layer's header, at most 60 octets; it is copied.
+    pub upper: &'a [u8],
+    /// What follows it.
+    pub body: Body<X>,
+}
+
+/// Why a packet was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// More than 60 header octets, or more than 1280 octets in all.
+    TooLong,
+    /// No route, or no source address of the right scope.
+    NoRoute,
+    /// The packet with external payload before this one is not out yet
+    /// ([`Net::can_submit`](crate::Net::can_submit)).
+    Busy,
+    /// No packet slot free for this use.
+    NoBuffer,
+    /// The output queue is full.
+    QueueFull,
+    /// The socket is not bound.
+    NotBound,
+}
+
+/// External payload that no longer exists: its connection is gone, or the octets were acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale;
+
+/// The owner of external payload.
+pub trait BodySource<X> {
+    /// Fills `out` with the payload's octets from `offset` on. Never asked for octets beyond the
+    /// length that was submitted.
+    ///
+    /// # Errors
+    /// [`Stale`]: the rest of the packet is not sent.
+    fn read(&self, key: X, offset: usize, out: &mut [u8]) -> Result<(), Stale>;
+}
+
+/// For layers that submit no external payload.
+#[derive(Clone, Copy, Debug)]
+pub struct NoBody;
+
+impl<X> BodySource<X> for NoBody {
+    fn read(&self, _: X, _: usize, _: &mut [u8]) -> Result<(), Stale> {
+        Err(Stale)
+    }
+}
+
+/// Datagrams that are remembered after their last frame was written: as many as a MAC of the usual
+/// two or three slots holds frames of.
+pub const FINISHED: usize = 2;
+
+/// A packet in a slot that waits for its way out.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    pub(crate) packet: PacketHandle,
+    pub(crate) next_hop: Address,
+}
+
+impl Queued {
+    pub(crate) const fn new(packet: PacketHandle, next_hop: Address) -> Self {
+        Queued { packet, next_hop }
+    }
+}
+
+/// A packet with its header here and its payload elsewhere.
+#[derive(Debug)]
+pub(crate) struct External<X> {
+    pub(crate) head: [u8; MAX_HEAD],
+    pub(crate) head_len: u8,
+    pub(crate) body: Body<X>,
+    pub(crate) total: u16,
+    pub(crate) egress: Egress,
+}
+
+impl<X: Copy> External<X> {
+    pub(crate) fn head(&self) -> &[u8] {
+        self.head.get(..usize::from(self.head_len)).unwrap_or_default()
+    }
+
+    /// Fills `out` with the packet's octets from `from` on.
+    pub(crate) fn read(
+        &self,
+        source: &impl BodySource<X>,
+        from: usize,
+        out: &mut [u8],
+    ) -> Result<(), Stale> {
+        if let (Some(at), Body::External { key, .. }) =
+            (from.checked_sub(usize::from(self.head_len)), self.body)
+        {
+            return source.read(key, at, out);
+        }
+        let head = self.head().get(from..).unwrap_or_default();
+        let own = head.len().min(out.len());
+        let (Some(head), Some((first, rest))) = (head.get(..own), out.split_at_mut_checked(own))
+        else {
+            return Err(Stale);
+        };
+        copy(first, head);
+        match self.body {
+            _ if rest.is_empty() => Ok(()),
+            Body::None => Err(Stale),
+            Body::External { key, .. } => source.read(key, 0, rest),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Slot(PacketHandle),
+    External,
+}
+
+/// The datagram that is being cut into frames.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    pub(crate) origin: Origin,
+    pub(crate) next_hop: Address,
+    pub(crate) class: Class,
+    pub(crate) total: u16,
+    /// Octets of the uncompressed packet that are in written frames.
+    pub(crate) sent: u16,
+    pub(crate) token: u32,
+}
+
+impl Current {
+    /// Whether an acknowledgement is asked for.
+    pub(crate) fn ack(&self) -> bool {
+        self.next_hop != Address::BROADCAST
+    }
+
+    /// Its next frame.
+    pub(crate) fn pending(&self) -> Pending {
+        let Current { next_hop: dst, class, token, .. } = *self;
+        Pending { dst, ack: self.ack(), token: Token(token), class }
+    }
+}
