@@ -89,6 +89,7 @@ mod config;
 mod csl;
 mod csma;
 mod duplicates;
+mod level;
 mod link;
 mod listening;
 mod mac;

@@ -4,7 +4,7 @@
 //! known here alone; all other frames, and those about which there is a doubt, are for
 //! [`Frame`](kinglet_wire::ieee802154::Frame) and [`Repr`](kinglet_wire::ieee802154::Repr).
 
-use crate::security::{HEADER, KEY_ID_MODE, LEVEL, Sealed};
+use crate::level::{HEADER, KEY_ID_MODE, LEVEL, Sealed};
 use kinglet_wire::ieee802154::PanId;
 
 /// Such a header.

@@ -13,26 +13,14 @@
 
 use crate::ccm::{Ccm, Direction, NONCE};
 use crate::cipher::BlockCipher;
+use crate::level::{EXHAUSTED, KEY_ID_MODE, KEY_INDEX, LEVEL, MIC, Sealed};
 use crate::plain::Plain;
 use crate::replay::{Peer, Peers};
 use crate::stats::Discard;
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Key, LinkKey};
-use kinglet_wire::ieee802154::{self, Address, Frame};
+use kinglet_wire::ieee802154::{Address, Frame};
 
-/// ENC-MIC-32.
-pub(crate) const LEVEL: u8 = 5;
-/// Octets of the message integrity code.
-pub(crate) const MIC: usize = 4;
-/// Key identifier mode 1: an index alone.
-pub(crate) const KEY_ID_MODE: u8 = 1;
-/// The index of the one key.
-const KEY_INDEX: u8 = 1;
-/// The counter that no frame carries: with it a device's key is used up.
-const EXHAUSTED: u32 = u32::MAX;
-/// The security header of a frame that is queued; its counter comes with the transmission.
-pub(crate) const HEADER: ieee802154::Security =
-    ieee802154::Security { level: LEVEL, frame_counter: EXHAUSTED, key_index: KEY_INDEX };
 /// How far ahead of the counter the bound is that a device keeps for its next start. A restart
 /// wastes that many counters at the most, of which there are enough for 260,000 restarts, and a
 /// device that sends ten frames a second writes its flash every 14 minutes, when half are used.
@@ -75,15 +63,6 @@ impl Security {
     const fn link_key(&self) -> LinkKey {
         LinkKey { key: self.key, index: KEY_INDEX, eui64_prefix: self.eui64_prefix }
     }
-}
-
-/// What the header of a secured frame says of how to open it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealed {
-    /// The frame counter.
-    pub(crate) counter: u32,
-    /// Where what is not encrypted ends.
-    pub(crate) open_len: usize,
 }
 
 /// Why a frame was not sent.

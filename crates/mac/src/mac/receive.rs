@@ -1,11 +1,12 @@
 //! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
 use super::{Mac, Sizes};
+use crate::level::Sealed;
 use crate::listening::{FromParent, Listening};
 use crate::plain::Plain;
 use crate::queue::TxState;
 use crate::reach::Reach;
-use crate::security::{LinkSecurity, Sealed};
+use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
 use core::ops::Range;
 use kinglet_radio::Capabilities;

@@ -1,7 +1,8 @@
 //! Securing and opening the frames of a [`Mac`], as its plan's [`LinkSecurity`] does it.
 
 use super::{Mac, Sizes};
-use crate::security::{CounterError, HEADER, LinkSecurity, MIC, Sealed};
+use crate::level::{HEADER, MIC, Sealed};
+use crate::security::{CounterError, LinkSecurity};
 use crate::stats::Discard;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{self, Address};
