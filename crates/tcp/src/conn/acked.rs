@@ -13,7 +13,7 @@ use crate::send::prr::Progress;
 use crate::send::rack::Probe;
 use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
-use crate::send::undo::Undo;
+use crate::send::undo::{Trial, Undo};
 use crate::seq::SeqNum;
 use crate::timer::Tick;
 use kinglet_time::{Duration, Instant};
@@ -93,7 +93,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// nothing. A D-SACK may come late, and a loss probe may wait for one.
     fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
         segment.header.options.sack.as_slice().is_empty()
-            && self.recovery.phase == Phase::Open
+            && self.recovery.is_open()
             && !self.recovery.probe().is_sent()
     }
 
@@ -165,9 +165,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // short, and would be for ever: what was sent again gives no sample. There the rule holds.
         self.backoff = self.needless;
         self.tries = 0;
-        self.recovery.told = 0;
+        self.told = 0;
+        self.resend = false;
         self.progress_at = Tick::at(now);
-        self.recovery.advance(ack);
         self.recover(now, ack, acked, limited);
         if self.flight() == 0 {
             self.rtx.clear();
@@ -179,38 +179,34 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// The congestion window and the phase, after `acked` new octets up to `ack`.
     fn recover(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
-        let phase = self.recovery.phase;
-        let full = !ack.before(self.recovery.point);
-        let dups = core::mem::take(&mut self.recovery.dup_acks);
-        if phase != Phase::Fast {
-            let after_timeout = phase == Phase::Timeout;
+        self.recovery.advance(ack);
+        let full = !ack.before(self.recovery.point());
+        let (open, after_timeout) = (self.recovery.is_open(), self.recovery.is_timeout());
+        if open || after_timeout {
             let srtt = self.rtt.srtt();
             self.cc.on_ack(Acked { now, srtt, octets: acked, limited, after_timeout });
-        } else if !full && !self.heeds_sack() {
-            // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well, and
-            // the duplicates counted those that are acknowledged now.
+        } else if self.heeds_sack() {
+            // RACK says what is lost besides, and PRR how much may leave.
+        } else if full {
+            self.cc.on_recovered(self.flight());
+        } else {
+            // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well.
             self.lose_first();
-            self.recovery.pending = true;
-            let segments = acked.checked_div(u32::from(self.mss)).unwrap_or(0).saturating_sub(1);
-            let dups = u32::from(dups).saturating_sub(segments);
-            self.recovery.dup_acks = u8::try_from(dups).unwrap_or(u8::MAX);
+            self.resend = true;
+            self.recovery.deflate(acked.checked_div(u32::from(self.mss)).unwrap_or(0));
         }
-        if full && phase != Phase::Open {
-            if phase == Phase::Fast && !self.heeds_sack() {
-                self.cc.on_recovered(self.flight());
-            }
+        if full && !open {
             self.recovery.leave();
         }
     }
 
     /// RFC 5681 §3.2 and RFC 6582, for peers without SACK.
     fn duplicate_ack(&mut self) {
-        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
+        let count = self.recovery.count_duplicate();
         // RFC 6582 §3.2 step 1: duplicates of what a recovery has sent twice must not begin
         // another one.
-        if self.recovery.phase == Phase::Open
-            && self.snd.una.after(self.recovery.point)
-            && (self.recovery.dup_acks >= DUP_THRESH || self.early())
+        if self.snd.una.after(self.recovery.point())
+            && count.is_some_and(|count| count >= DUP_THRESH || self.early(count))
         {
             self.lose_first();
             self.enter_recovery(0);
@@ -225,12 +221,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
     /// to send, three duplicates cannot come, so one less than is outstanding must do.
-    fn early(&self) -> bool {
+    fn early(&self, dup_acks: u8) -> bool {
         let flight = self.flight();
         let segments = flight.div_ceil(u32::from(self.mss).max(1));
         self.unsent().min(self.snd.wnd.saturating_sub(flight)) == 0
             && (2..=u32::from(DUP_THRESH)).contains(&segments)
-            && u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
+            && u32::from(dup_acks) >= segments.saturating_sub(1)
     }
 
     /// Fast recovery begins with an acknowledgment of `fresh` octets, SACKed or not.
@@ -239,19 +235,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.remember_window();
         // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
         if self.begin_reduction() {
-            self.cc.on_loss(self.flight().saturating_sub(self.recovery.out));
+            self.cc.on_loss(self.flight().saturating_sub(self.recovery.limited()));
         }
         let held = self.board.sacked();
         let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
         self.recovery.enter_fast(self.snd.nxt, recover_fs);
-        self.recovery.pending = true;
+        self.resend = true;
     }
 
     /// A loss is about to be reported to the congestion control.
     pub(super) fn remember_window(&mut self) {
-        if self.recovery.phase == Phase::Open {
+        if self.recovery.is_open() {
             let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());
-            self.recovery.set_undo(Some(undo));
+            self.recovery.remember(undo);
         }
     }
 
@@ -259,30 +255,28 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has come `again`, by so
     /// many octets just now, or what was not sent again arrives after a timeout (RFC 5682).
     fn take_back(&mut self, arrival: &Arrival, again: u32, advanced: bool, duplicate: bool) {
-        if self.recovery.undo_mut().is_none() {
-            return;
-        }
-        let timeout = self.recovery.phase == Phase::Timeout;
-        let forward = self.recovery.tries_forward();
-        let within = self.board.fack().at_or_before(self.recovery.point);
         let Some(undo) = self.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
-        let needless = echoed
-            || undo.note_duplicate(again)
-            || (timeout && undo.is_needless(arrival, advanced, duplicate, within));
-        if !needless {
+        let shown = echoed || undo.note_duplicate(again);
+        let timeout = self.recovery.is_timeout();
+        let forward = self.recovery.tries_forward();
+        let within = self.board.fack().at_or_before(self.recovery.point());
+        let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
+        if !shown && !self.recovery.trial_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.
             if !self.heeds_sack() && forward && !self.recovery.tries_forward() {
-                self.board.lose(self.recovery.point, self.snd.nxt);
+                self.board.lose(self.recovery.point(), self.snd.nxt);
             }
             return;
         }
-        self.cc.on_spurious(undo.window, undo.threshold);
-        self.recovery.set_undo(None);
+        if let Some(undo) = self.recovery.take_undo() {
+            self.cc.on_spurious(undo.window, undo.threshold);
+        }
         self.board.find_all();
-        if self.recovery.phase != Phase::Open {
+        if !self.recovery.is_open() {
             self.recovery.leave();
+            self.resend = false;
         }
         if timeout {
             self.note_needless();
@@ -306,13 +300,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// RFC 9937 §6.2: `delivered` octets have arrived.
     fn reduce(&mut self, delivered: u32, safe: bool) {
-        if self.recovery.phase == Phase::Fast {
+        if let Phase::Fast { .. } = self.recovery.phase() {
             let inflight = self.inflight();
             let (ssthresh, mss) = (self.cc.slow_start_threshold(), u32::from(self.mss));
-            let out = self.recovery.out;
-            if let Some(prr) = self.recovery.prr_mut() {
-                prr.on_ack(Progress { out, delivered, safe, inflight, ssthresh, mss });
-            }
+            self.recovery.reduce(Progress { delivered, safe, inflight, ssthresh, mss });
         }
     }
 
@@ -322,16 +313,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.params.has(Params::LINK_LOSSES) {
             return;
         }
-        let told = self.recovery.told;
-        self.recovery.told = told.saturating_add(1);
-        if self.recovery.told >= DEAD_LINK {
+        let told = self.told;
+        self.told = told.saturating_add(1);
+        if self.told >= DEAD_LINK {
             self.soft_error = Some(SoftError::LinkDown);
         }
         if told >= MOST_TOLD >> self.backoff.min(7) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
-            self.recovery.pending = true;
+            self.resend = true;
             // Nothing speaks against Fast Open: the SYN has not been on the path.
             self.fast_open = match self.fast_open() {
                 FastOpen::Asked => FastOpen::Wanted,
@@ -362,8 +353,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return;
         }
         rack.probe = Probe::None;
-        if again && !duplicated && self.recovery.phase == Phase::Open && self.begin_reduction() {
-            self.recovery.set_undo(None);
+        if again && !duplicated && self.recovery.is_open() && self.begin_reduction() {
+            self.recovery.take_undo();
             self.cc.on_loss(self.flight());
         }
     }

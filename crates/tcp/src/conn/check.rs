@@ -21,6 +21,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return silent.then_some(()).ok_or(Violation::TimerOfTheDead);
         }
         let (una, nxt) = (self.snd.una, self.snd.nxt);
+        let resend = self.resend;
         let fin = u32::from(self.facts.has(Facts::FIN_QUEUED));
         let end = self.snd.end;
         let held = una.earlier(end);
@@ -29,7 +30,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             (self.tx.fits(self.queue()) && una.since(held) <= fin, Violation::SendQueue),
             (nxt.at_or_before(end.plus(fin)), Violation::SendQueue),
             (self.board.covers(una, nxt), Violation::Flight),
-            (self.flight() == 0 || self.rtx.is_set() || self.recovery.pending, Violation::NoTimer),
+            (self.flight() == 0 || self.rtx.is_set() || resend, Violation::NoTimer),
             (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
             (self.rcv.adv.since(self.rcv.nxt) <= self.rx.free(), Violation::ReceiveWindow),
             (self.rx.fits(), Violation::ReceiveRing),

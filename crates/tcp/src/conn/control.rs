@@ -70,7 +70,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// link has told of its loss counts a quarter: it cost the frames up to the lost one, and
     /// nobody had to wait for a timer or for acknowledgments to find out.
     pub(super) fn note_share(&mut self, again: bool) {
-        let sample = match (again, self.recovery.told) {
+        let sample = match (again, self.told) {
             (false, _) => 0,
             (true, 0) => u16::MAX >> 5,
             (true, _) => u16::MAX >> 7,

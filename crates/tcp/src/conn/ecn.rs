@@ -5,7 +5,8 @@
 //! sent as ECN-capable: no SYN, no bare acknowledgment, no probe, nothing that is sent again.
 //! RFC 8311 would allow experiments with more than that; this is none.
 
-use super::{Connection, Params, Phase};
+use super::facts::Facts;
+use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::send::recovery::Aids;
@@ -121,9 +122,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let echo = self.is_echo(header);
         if echo {
             // Whatever was reduced for, there was need.
-            self.recovery.set_undo(None);
+            self.recovery.take_undo();
         }
-        let due = echo && self.recovery.phase == Phase::Open && self.snd.una.after(self.cwr_point);
+        let due = echo && self.recovery.is_open() && self.snd.una.after(self.cwr_point);
         // A window of one segment cannot shrink, so the sender slows down to one per RTO.
         self.ecn.put(EcnState::HOLD, due && self.cc.window() <= u32::from(self.mss));
         if due {
@@ -154,7 +155,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Whether new data waits for the timer that `arm_persist` starts.
     pub(super) fn held_back(&mut self) -> bool {
-        if self.probe {
+        if self.facts.has(Facts::PROBE_DUE) {
             self.ecn.put(EcnState::HOLD, false);
         }
         self.ecn_has(EcnState::HOLD) && self.flight() == 0

@@ -107,7 +107,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
             self.transition(State::SynReceived);
-            self.recovery.pending = true;
+            self.resend = true;
             self.rtx.clear();
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return false;
         }
         self.remember_timestamp(now, header);
-        self.recovery.pending = true;
+        self.resend = true;
         true
     }
 
@@ -326,7 +326,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !header.flags.contains(Flags::ACK) {
             if header.flags.contains(Flags::SYN) {
                 // The peer repeats its SYN of a simultaneous open: so do we, with ACK.
-                self.recovery.pending = true;
+                self.resend = true;
             }
             return Err(Discard::NoAck);
         }
@@ -365,7 +365,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return WindowChange::None;
         }
         let scaled = !segment.header.flags.contains(Flags::SYN);
-        let shift = if scaled { self.shifts.snd } else { 0 };
+        let shift = if scaled { self.snd_shift } else { 0 };
         let wnd = u32::from(segment.header.window) << shift.min(14);
         let change = match (self.snd.wnd, wnd) {
             (old, new) if old == new => WindowChange::None,
@@ -386,7 +386,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.progress_at = Tick::at(now);
             return;
         }
-        self.probe = false;
+        self.facts.put(Facts::PROBE_DUE, false);
         if self.facts.has(Facts::PROBING) || change == WindowChange::Opened {
             self.facts.put(Facts::PROBING, false);
             self.backoff = 0;
@@ -394,7 +394,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if self.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.
                 self.board.lose(self.snd.una, self.snd.nxt);
-                self.recovery.pending = true;
+                self.resend = true;
             }
         }
     }
@@ -439,7 +439,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         if advance > 0 {
-            self.recovery.told = 0;
+            self.told = 0;
             // With a short send buffer every segment is the last of those that wait.
             let full = len.saturating_add(self.timestamps_len()) >= self.params.own_mss;
             self.ack.set_more(full || !segment.push);

@@ -43,6 +43,7 @@ use crate::recv::ack::AckState;
 use crate::recv::buffer::ReceiveBuffer;
 use crate::rtt::RttEstimator;
 use crate::send::buffer::{Piece, SendBuffer, Span, Stored};
+use crate::send::prr::Rate;
 use crate::send::recovery::{Aids, Phase, Recovery};
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
@@ -81,17 +82,6 @@ struct Send {
     iss: SeqNum,
     /// After the last octet in the send queue, where a FIN stands.
     end: SeqNum,
-}
-
-/// What the windows in headers mean (RFC 7323 §2).
-#[derive(Clone, Copy, Debug)]
-struct Shifts {
-    /// The largest window the peer has offered, before the shift.
-    largest: u16,
-    /// Snd.Wind.Shift
-    snd: u8,
-    /// Rcv.Wind.Shift
-    rcv: u8,
 }
 
 /// Receive sequence variables.
@@ -168,13 +158,11 @@ enum Rtx {
 pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     state: State,
     error: Option<ConnectionError>,
+    facts: Facts,
     /// Since SND.UNA last moved.
     soft_error: Option<SoftError>,
-    facts: Facts,
     reader: Reader,
     ecn: EcnState,
-    /// The persist timer has expired.
-    probe: bool,
     fast_open: FastOpen,
     keep_sent: u8,
     /// Doublings of the RTO.
@@ -183,16 +171,23 @@ pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     needless: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     tries: u8,
+    /// Losses that the link has told of since there was progress.
+    told: u8,
     rtx_kind: Rtx,
+    /// What is lost first, or the SYN, is to be sent again now, whatever cwnd says.
+    resend: bool,
     /// A round trip was measured since the last loss probe.
     sampled: bool,
+    /// Snd.Wind.Shift (RFC 7323 §2)
+    snd_shift: u8,
     /// Octets of payload in a full segment without SACK option.
     mss: u16,
     /// Recent share of data segments that were sent again, in 1/65,536.
     resent: u16,
     /// Largest payload received: the peer's notion of a full segment.
     rcv_mss: u16,
-    shifts: Shifts,
+    /// The largest window the peer has offered, before the shift.
+    max_wnd: u16,
     tx: SendBuffer<F::Place>,
     paws: Option<Paws>,
     ack: AckState,
@@ -227,17 +222,16 @@ impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
         let zero = SeqNum::new(0);
-        let scale = window_scale(setup.receive);
         let mss = params.own_mss;
         Connection {
             state: State::SynSent,
             error: None,
-            soft_error: None,
+            // The SYN is to be sent.
             facts: Facts::NONE,
+            soft_error: None,
             reader: Reader::Present,
             ecn: EcnState::default(),
             cwr_point: iss,
-            probe: false,
             fast_open: match F::FAST_OPEN && params.has(Params::FAST_OPEN) {
                 true => FastOpen::Wanted,
                 false => FastOpen::Off,
@@ -246,6 +240,10 @@ impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
             backoff: 0,
             needless: 0,
             tries: 0,
+            told: 0,
+            resend: true,
+            sampled: false,
+            snd_shift: 0,
             mss,
             resent: 0,
             snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, end: iss.plus(1) },
@@ -257,18 +255,17 @@ impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
                 fin_at: zero,
             },
             rcv_mss: 0,
-            shifts: Shifts { largest: 0, snd: 0, rcv: scale },
+            max_wnd: 0,
             tx: SendBuffer::new(setup.send),
             rx: ReceiveBuffer::new(setup.receive),
             rtt: RttEstimator::new(setup.rto),
             cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
-            recovery: Recovery::opening(iss),
+            recovery: Recovery::new(iss),
             ack: AckState::NONE,
             paws: None,
             ts_offset,
             rtx: Timer::OFF,
             rtx_kind: Rtx::Timeout,
-            sampled: false,
             keep: Timer::OFF,
             pace: Timer::OFF,
             last_sent: Tick::at(now),
@@ -299,7 +296,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.una = from.iss;
             self.snd.nxt = from.iss;
             self.begin_sending(false);
-            self.recovery.pending = true;
+            self.resend = true;
         } else {
             self.fast_open = FastOpen::Off;
             self.begin_sending(from.syn_lost);
@@ -315,8 +312,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.adv = self.rcv.nxt;
         self.facts.put(Facts::SCALES, agreed.scale.is_some());
         match agreed.scale {
-            Some(shift) => self.shifts.snd = shift,
-            None => self.shifts.rcv = 0,
+            Some(shift) => self.snd_shift = shift,
+            None => self.rx.leave_unscaled(),
         }
         self.facts.put(Facts::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
@@ -332,11 +329,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
         let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
         self.cc = C::new(mss, initial);
-        // The SYN has measured the path.
-        self.recovery.restart(self.snd.una);
+        self.recovery.restart(self.snd.una, self.snd.iss);
         self.board.reset(self.snd.una);
-        // Lets the first loss be repaired fast: `point` lies before SND.UNA.
-        self.recovery.point = self.snd.iss;
+        self.told = 0;
+        self.resend = false;
     }
 
     /// Both SYNs are acknowledged.
@@ -410,14 +406,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn set_window(&mut self, wnd: u32) {
         self.snd.wnd = wnd;
         // That of a SYN may be no multiple of the unit (RFC 7323 §2.2).
-        let units = wnd.div_ceil(1 << self.shifts.snd.min(14));
+        let units = wnd.div_ceil(1 << self.snd_shift.min(14));
         let units = u16::try_from(units).unwrap_or(u16::MAX);
-        self.shifts.largest = self.shifts.largest.max(units);
+        self.max_wnd = self.max_wnd.max(units);
     }
 
     /// MAX.SND.WND of RFC 5961 §5.2
     fn max_wnd(&self) -> u32 {
-        u32::from(self.shifts.largest) << self.shifts.snd.min(14)
+        u32::from(self.max_wnd) << self.snd_shift.min(14)
     }
 
     /// Where the peer's FIN stands, if it is known.
@@ -450,14 +446,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// wants one; two, on a path where timeouts are no congestion, is the least of RFC 9002 §7.2.
     fn window(&self) -> u32 {
         let two = u32::from(self.mss).saturating_mul(2);
-        match self.recovery.phase {
-            Phase::Fast => match self.recovery.prr() {
-                Some(prr) => prr.window.max(two.min(self.cc.slow_start_threshold())),
+        match self.recovery.phase() {
+            Phase::Fast { rate, .. } => match rate.window() {
+                Some(window) => window.max(two.min(self.cc.slow_start_threshold())),
                 // RFC 6582: what duplicates add is taken from what is in flight.
                 None => self.cc.window(),
             },
-            Phase::Timeout if self.params.has(Params::LOSSY_PATH) => self.cc.window().max(two),
-            Phase::Timeout | Phase::Open => self.cc.window(),
+            Phase::Timeout { .. } if self.params.has(Params::LOSSY_PATH) => {
+                self.cc.window().max(two)
+            }
+            Phase::Timeout { .. } | Phase::Open { .. } => self.cc.window(),
         }
     }
 
@@ -475,7 +473,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn rto(&self) -> Duration {
         // What the link has told of was lost there, and no timeout has found it out: waiting for
         // the link to recover need not begin with a doubling.
-        let told = self.recovery.told > 0 || self.params.has(Params::LOSSY_PATH);
+        let told = self.told > 0 || self.params.has(Params::LOSSY_PATH);
         let data = self.flight() > 0 && self.snd.una != self.snd.iss;
         let same = if told && data { SAME_RTO } else { 0 };
         self.rtt.rto(self.backoff.saturating_sub(same))
@@ -502,7 +500,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rtx.clear();
         self.keep.clear();
         self.ack.stop();
-        self.recovery.pending = false;
+        self.resend = false;
     }
 
     pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {
@@ -687,18 +685,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let wnd = self.rcv.adv.since(self.rcv.nxt);
         // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
         // retract the edge.
-        let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
-        u16::try_from(wnd.saturating_add(slack) >> self.shifts.rcv.min(14)).unwrap_or(u16::MAX)
+        let slack = (1_u32 << self.rx.shift()).saturating_sub(1);
+        u16::try_from(wnd.saturating_add(slack) >> self.rx.shift()).unwrap_or(u16::MAX)
     }
-}
-
-/// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
-pub(crate) fn window_scale(capacity: usize) -> u8 {
-    let mut shift: u8 = 0;
-    while shift < 14 && (capacity >> shift) > usize::from(u16::MAX) {
-        shift = shift.saturating_add(1);
-    }
-    shift
 }
 
 /// The initial window in octets: RFC 5681 §3.1 for 0 segments, else as many, within RFC 6928 §2.
@@ -728,13 +717,5 @@ mod tests {
         let size = size_of::<Connection<NewReno, Selective, Full, Flight<[SegmentRecord; 6]>>>();
         std::println!("{size}");
         assert!(size <= 536, "TCPlp's TCB has 536 octets on a 32-bit machine, this one {size}");
-    }
-
-    #[test]
-    fn a_window_is_scaled_only_as_far_as_needed() {
-        for (capacity, shift) in [(0, 0), (65_535, 0), (65_536, 1), (131_071, 1), (1 << 20, 5)] {
-            assert_eq!(window_scale(capacity), shift);
-        }
-        assert_eq!(window_scale(usize::MAX), 14);
     }
 }

@@ -54,7 +54,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let emission = match self.state {
             State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,
-            State::SynReceived if self.is_opening_early() && !self.recovery.pending => {
+            State::SynReceived if self.is_opening_early() && !self.resend => {
                 self.poll_synchronised(now, header)
             }
             State::SynSent | State::SynReceived => self.poll_syn(now, header),
@@ -115,7 +115,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
     fn poll_syn(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
-        if !core::mem::take(&mut self.recovery.pending) {
+        if !core::mem::take(&mut self.resend) {
             if answering && self.ack.now {
                 return Some(self.emit_ack(now, self.snd.nxt, header));
             }
@@ -148,7 +148,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         header.window = u16::try_from(window).unwrap_or(u16::MAX);
         let options = &mut header.options;
         options.mss = Some(self.params.own_mss);
-        options.window_scale = scale.then_some(self.shifts.rcv);
+        options.window_scale = scale.then_some(self.rx.shift());
         options.sack_permitted = sack;
         options.timestamps = timestamps.then(|| Timestamps {
             val: timestamp(self.ts_offset, now),
@@ -159,7 +159,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        if self.recovery.pending || self.has_text_to_send() {
+        if self.resend || self.has_text_to_send() {
             let room = self.segment_room();
             if let Some(stretch) = self.next_stretch(now, room) {
                 return Some(self.emit(now, stretch, header));
@@ -184,7 +184,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let speaks = opening
             || !settled
             || self.ack.now
-            || self.recovery.pending
+            || self.resend
             || self.facts.has(Facts::KEEP_PROBE | Facts::RESET_PENDING);
         !speaks && !self.has_text_to_send() && !self.window_update_due()
     }
@@ -225,15 +225,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let inflight = self.inflight();
         let allowed = self.window().saturating_sub(inflight);
-        let forced = core::mem::take(&mut self.recovery.pending) || inflight == 0;
+        let forced = core::mem::take(&mut self.resend) || inflight == 0;
         let forward = self.recovery.tries_forward();
         if forward && let Some(new) = self.new_stretch(now, allowed, room) {
             return Some(new);
         }
         // The trial ends where there is nothing new to be sent.
-        let forward = forward && self.snd.nxt.after(self.recovery.point);
+        let forward = forward && self.snd.nxt.after(self.recovery.point());
         // What is lost waits for a window that only the answer to the probe can open.
-        if self.recovery.probe() == Probe::Due && self.recovery.phase != Phase::Open && !forced {
+        if self.recovery.probe() == Probe::Due && !self.recovery.is_open() && !forced {
             return self.tail_probe(now, room);
         }
         // Into a closed window goes nothing but probes.
@@ -258,7 +258,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let rack = self.recovery.rack_mut()?;
         rack.probe_end = nxt;
         self.sampled = false;
-        if self.recovery.phase != Phase::Open {
+        if !self.recovery.is_open() {
             // The first segment has been sent again, and that has probably been lost.
             self.recovery.set_probe(Probe::Again);
             return Some(self.again(self.snd.una, self.board.first_end(), room));
@@ -304,7 +304,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let usable = window.min(allowed);
         let mut len = unsent.min(usable).min(room);
         let mut fin = fin_unsent && len == unsent && window > len;
-        if core::mem::take(&mut self.probe) && len == 0 && !fin {
+        if self.facts.take(Facts::PROBE_DUE) && len == 0 && !fin {
             // The probe takes one sequence number beyond the window and counts as sent.
             len = unsent.min(1);
             fin = unsent == 0;
@@ -364,11 +364,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
                 self.progress_at = Tick::at(now);
             }
         }
-        if self.recovery.phase == Phase::Fast {
-            self.recovery.note_out(len);
-        } else if self.recovery.dup_acks > 0 || self.board.sacked() > 0 {
-            self.recovery.note_out(end.since(self.snd.nxt));
-        }
+        self.recovery.note_sent(len, end.since(self.snd.nxt), || self.board.sacked() > 0);
         self.snd.nxt = self.snd.nxt.later(end);
         self.pace(now, len);
         // The timer starts when the segment does, and starts over for the first segment; that of
@@ -402,10 +398,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             // Not what the segment was filled up with.
             undo.note_sent(Stamp::of(now), before);
         }
-        let counter = match self.recovery.phase {
+        let counter = match self.recovery.phase() {
             _ if self.snd.wnd == 0 => &mut self.counters.probes,
-            Phase::Timeout => &mut self.counters.timeout_retransmits,
-            Phase::Fast | Phase::Open => &mut self.counters.fast_retransmits,
+            Phase::Timeout { .. } => &mut self.counters.timeout_retransmits,
+            Phase::Fast { .. } | Phase::Open { .. } => &mut self.counters.fast_retransmits,
         };
         *counter = counter.wrapping_add(1);
     }
@@ -449,7 +445,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-36
     fn arm_persist(&mut self, now: Instant) {
         let waiting = self.unsent() > 0 || self.fin_unsent();
-        if self.flight() == 0 && waiting && !self.rtx.is_set() && !self.probe {
+        if self.flight() == 0 && waiting && !self.rtx.is_set() && !self.facts.has(Facts::PROBE_DUE)
+        {
             self.rtx.set(now, self.rto());
         }
     }
@@ -458,8 +455,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     #[inline(never)]
     pub(super) fn receive_limit(&self) -> SeqNum {
         // See `window_field` for the slack.
-        let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
-        let largest = u32::from(u16::MAX) << self.shifts.rcv.min(14);
+        let slack = (1_u32 << self.rx.shift()).saturating_sub(1);
+        let largest = u32::from(u16::MAX) << self.rx.shift();
         self.rcv.nxt.plus(self.rx.free().saturating_sub(slack).min(largest.saturating_sub(slack)))
     }
 

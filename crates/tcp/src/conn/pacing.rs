@@ -102,7 +102,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let room = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
         let room = room.min(self.window().saturating_sub(self.inflight()));
-        let waiting = self.recovery.pending
+        let waiting = self.resend
             || self.board.first_lost().is_some()
             || (room > 0 && (self.unsent() > 0 || self.fin_unsent()));
         if waiting { self.pace } else { Timer::OFF }

@@ -31,8 +31,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             rcv_mss: self.rcv_mss,
             timestamps: self.paws.is_some(),
             sack: self.facts.has(Facts::SACK),
-            snd_scale: self.shifts.snd,
-            rcv_scale: self.shifts.rcv,
+            snd_scale: self.snd_shift,
+            rcv_scale: self.rx.shift(),
             backoff: self.backoff,
             retransmits: self.tries,
             keepalive_probes: self.keep_sent,
@@ -56,12 +56,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     fn repair(&self) -> Repair {
-        match self.recovery.phase {
-            Phase::Fast => Repair::Fast,
-            Phase::Timeout => Repair::Timeout,
-            Phase::Open if self.is_reduced() => Repair::Marked,
-            Phase::Open if self.recovery.dup_acks > 0 || self.board.sacked() > 0 => Repair::Doubt,
-            Phase::Open => Repair::None,
+        match *self.recovery.phase() {
+            Phase::Fast { .. } => Repair::Fast,
+            Phase::Timeout { .. } => Repair::Timeout,
+            Phase::Open { .. } if self.is_reduced() => Repair::Marked,
+            Phase::Open { dup_acks: 1.., .. } => Repair::Doubt,
+            Phase::Open { .. } if self.board.sacked() > 0 => Repair::Doubt,
+            Phase::Open { .. } => Repair::None,
         }
     }
 }

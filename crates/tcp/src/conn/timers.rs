@@ -93,12 +93,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && self.facts.has(Facts::SACK)
             && self.sampled
             && rack.probe == Probe::None
-            && match self.recovery.phase {
-                Phase::Open => self.board.gone() == 0,
+            && match self.recovery.phase() {
+                Phase::Open { .. } => self.board.gone() == 0,
                 // A small window has nothing later to send that would show the loss of a
                 // retransmission, so that one is asked for too, once it is known that the path is
                 // alive. RFC 8985 §7.2 leaves this to RTO.
-                Phase::Fast | Phase::Timeout => self.backoff == 0,
+                Phase::Fast { .. } | Phase::Timeout { .. } => self.backoff == 0,
             }
             && self.snd.wnd > 0
         {
@@ -132,7 +132,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let Some(newest) = self.recovery.rack().and_then(Rack::newest) else { return false };
         let wait_us = self.loss_wait_us();
         let (found, wait) = self.board.detect(Stamp::of(now), newest, wait_us);
-        if found && self.recovery.phase == Phase::Open {
+        if found && self.recovery.is_open() {
             self.enter_recovery(fresh);
         }
         if wait > 0 {
@@ -147,7 +147,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// step 4).
     fn loss_wait_us(&self) -> u32 {
         let many = u32::from(self.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
-        let sure = self.recovery.phase != Phase::Open || self.board.sacked() > many;
+        let sure = !self.recovery.is_open() || self.board.sacked() > many;
         let srtt_us = self.rtt.srtt_us();
         self.recovery.rack().map_or(0, |rack| rack.wait_us(srtt_us, sure))
     }
@@ -159,7 +159,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         if self.flight() == 0 {
             // Persist timer: RFC 9293 §3.8.6.1.
-            self.probe = true;
+            self.facts.put(Facts::PROBE_DUE, true);
             self.backoff = self.backoff.saturating_add(1);
             return;
         }
@@ -173,12 +173,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.wnd == 0 {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
             self.facts.put(Facts::PROBING, true);
-            self.recovery.pending = true;
+            self.resend = true;
             self.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
             self.remember_window();
-            let first = self.recovery.phase != Phase::Timeout || self.backoff == 0;
+            let first = !self.recovery.is_timeout() || self.backoff == 0;
             let first = first && self.begin_reduction();
             self.cc.on_timeout(self.flight(), first);
             self.keep_backoff();
@@ -194,7 +194,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.tries = self.tries.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
-        self.recovery.pending = true;
+        self.resend = true;
     }
 
     /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
@@ -209,6 +209,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.board.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel knows a round trip earlier, and from less.
         self.recovery.enter_timeout(self.snd.nxt, self.paws.is_none());
+        self.resend = true;
+        self.told = 0;
     }
 
     //= rfc9293#MUST-26 rfc9293#MUST-29

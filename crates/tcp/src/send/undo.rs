@@ -14,6 +14,30 @@ pub(crate) enum Trial {
     Forward,
 }
 
+impl Trial {
+    /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
+    /// `within` if it says nothing of what was sent after the timeout. Answers whether that was
+    /// needless: what arrives has been sent before, and not again.
+    pub(crate) fn is_needless(
+        &mut self,
+        arrival: &Arrival,
+        advanced: bool,
+        duplicate: bool,
+        within: bool,
+    ) -> bool {
+        let fresh = arrival.octets > 0;
+        let before = *self;
+        *self = match before {
+            Trial::Resent if advanced => Trial::Forward,
+            // With SACK the trial waits for the first segment.
+            Trial::Resent if duplicate && !fresh => Trial::Off,
+            Trial::Forward if advanced || duplicate => Trial::Off,
+            _ => before,
+        };
+        before == Trial::Forward && *self == Trial::Off && fresh && within && !arrival.again
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
     /// cwnd and ssthresh from before, in octets.
@@ -25,19 +49,11 @@ pub(crate) struct Undo {
     /// counted stay unproven.
     unproven: u16,
     any: bool,
-    pub(crate) trial: Trial,
 }
 
 impl Undo {
     pub(crate) fn new(window: u32, threshold: u32) -> Undo {
-        Undo {
-            window,
-            threshold,
-            first: Stamp::default(),
-            unproven: 0,
-            any: false,
-            trial: Trial::Off,
-        }
+        Undo { window, threshold, first: Stamp::default(), unproven: 0, any: false }
     }
 
     /// A segment with `octets` that had been sent before was sent again.
@@ -64,28 +80,6 @@ impl Undo {
         }
         self.unproven = before.saturating_sub(u16::try_from(octets).unwrap_or(u16::MAX));
         before > 0 && self.unproven == 0
-    }
-
-    /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
-    /// `within` if it says nothing of what was sent after the timeout. Answers whether that was
-    /// needless: what arrives has been sent before, and not again.
-    pub(crate) fn is_needless(
-        &mut self,
-        arrival: &Arrival,
-        advanced: bool,
-        duplicate: bool,
-        within: bool,
-    ) -> bool {
-        let fresh = arrival.octets > 0;
-        let before = self.trial;
-        self.trial = match before {
-            Trial::Resent if advanced => Trial::Forward,
-            // With SACK the trial waits for the first segment.
-            Trial::Resent if duplicate && !fresh => Trial::Off,
-            Trial::Forward if advanced || duplicate => Trial::Off,
-            _ => before,
-        };
-        before == Trial::Forward && self.trial == Trial::Off && fresh && within && !arrival.again
     }
 
     /// Whether a timestamp of this age, in ticks, is from before anything was sent again.
@@ -134,15 +128,14 @@ mod tests {
         fn the_second_acknowledgment_decides(
             acks in proptest::collection::vec((any::<[bool; 4]>(), 0_u32..2), 1..12),
         ) {
-            let mut undo = Undo::new(4, 4);
-            undo.trial = Trial::Resent;
+            let mut trial = Trial::Resent;
             // Those that the trial does not ignore.
             let counted: Vec<_> = acks.iter().filter(|a| a.0[0] || a.0[1]).collect();
             let first = counted.iter().position(|a| a.0[0] || a.1 == 0);
             let second = first.filter(|&i| counted[i].0[0]).and_then(|i| counted.get(i + 1));
             let want = second.is_some_and(|(b, octets)| *octets > 0 && b[2] && !b[3]);
             let taken = acks.iter().filter(|([advanced, duplicate, within, again], octets)| {
-                undo.is_needless(&arrival(*octets, *again), *advanced, *duplicate, *within)
+                trial.is_needless(&arrival(*octets, *again), *advanced, *duplicate, *within)
             });
             prop_assert_eq!(taken.count(), usize::from(want));
         }
