@@ -22,8 +22,8 @@
 //! | `ato`, `fackets`, `rcv_ssthresh` | not of this TCP's making |
 //! | `min_rtt`, `last_data_recv`, `busy_time`, `reord_seen`, … | not kept: each takes RAM |
 
-use crate::conn::State;
 use crate::error::{ConnectionError, SoftError};
+use crate::state::State;
 use kinglet_time::{Duration, Instant};
 
 /// A snapshot of a connection. Octets unless said otherwise.

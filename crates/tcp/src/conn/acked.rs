@@ -3,7 +3,7 @@
 
 use super::facts::Facts;
 use super::input::WindowChange;
-use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx, State};
+use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
 use crate::error::SoftError;
 use crate::features::Features;
@@ -15,6 +15,7 @@ use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::undo::{Trial, Undo};
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};

@@ -1,12 +1,13 @@
 //! The invariants of a connection as code, for tests: images that do not ask do not contain it.
 
+use super::Connection;
 use super::facts::Facts;
-use super::{Connection, State};
 use crate::congestion::Controller;
 use crate::error::Violation;
 use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
+use crate::state::State;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Whether everything fits together, which it does between any two calls.

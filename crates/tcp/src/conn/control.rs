@@ -1,13 +1,14 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
 use super::facts::Facts;
-use super::{Connection, MIN_MSS, Params, Rtx, Setup, State};
+use super::{Connection, MIN_MSS, Params, Rtx, Setup};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
+use crate::state::State;
 use kinglet_time::{Duration, Expected, Instant};
 
 /// What the choice of a segment size needs to know. Sizes are octets of payload and options.

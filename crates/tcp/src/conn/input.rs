@@ -5,7 +5,7 @@
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
 use super::facts::Facts;
-use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State};
+use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::features::Features;
@@ -14,6 +14,7 @@ use crate::rtt::millis;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;

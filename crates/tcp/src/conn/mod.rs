@@ -20,7 +20,6 @@ mod pacing;
 mod plan;
 mod report;
 mod setup;
-mod state;
 mod timers;
 
 pub(crate) use agreed::Agreed;
@@ -32,7 +31,6 @@ use plan::Board;
 pub use plan::LossRecovery;
 pub(crate) use plan::Planned;
 pub(crate) use setup::{Params, Setup};
-pub use state::State;
 
 use crate::congestion::{Acked, Controller};
 use crate::error::{ConnectionError, SoftError};
@@ -47,6 +45,7 @@ use crate::send::prr::Rate;
 use crate::send::recovery::{Aids, Phase, Recovery};
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::{Tick, Timer};
 use core::marker::PhantomData;
 use ecn::EcnState;

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::pacing::PIECE;
-use super::{Connection, FastOpen, Params, Phase, Rtx, State};
+use super::{Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::paws::timestamp;
@@ -11,6 +11,7 @@ use crate::send::rack::Probe;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;

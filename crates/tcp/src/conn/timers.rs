@@ -1,7 +1,7 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
 use super::facts::Facts;
-use super::{Connection, Params, Phase, Reader, Rtx, State};
+use super::{Connection, Params, Phase, Reader, Rtx};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
@@ -11,6 +11,7 @@ use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
 use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
+use crate::state::State;
 use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
