@@ -83,7 +83,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     fn asks_still(&self) -> bool {
-        self.tries < 2
+        self.snd.tries < 2
     }
 
     /// The handshake has agreed, or not.
@@ -100,7 +100,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let marked = ecn == Ecn::Ce;
         let over = flags.contains(Flags::CWR);
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
-        self.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
+        self.rcv.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
         if marked || over {
             self.ecn.put(EcnState::ECHO, marked);
         }
@@ -118,18 +118,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.ecn_has(EcnState::CAPABLE) {
             return;
         }
-        self.cwr_point = self.cwr_point.later(self.snd.una.minus(1));
+        self.snd.cwr_point = self.snd.cwr_point.later(self.snd.una.minus(1));
         let echo = self.is_echo(header);
         if echo {
             // Whatever was reduced for, there was need.
-            self.recovery.take_undo();
+            self.snd.recovery.take_undo();
         }
-        let due = echo && self.recovery.is_open() && self.snd.una.after(self.cwr_point);
+        let due = echo && self.snd.recovery.is_open() && self.snd.una.after(self.snd.cwr_point);
         // A window of one segment cannot shrink, so the sender slows down to one per RTO.
-        self.ecn.put(EcnState::HOLD, due && self.cc.window() <= u32::from(self.mss));
+        self.ecn.put(EcnState::HOLD, due && self.snd.cc.window() <= u32::from(self.snd.mss));
         if due {
             self.counters.marks = self.counters.marks.wrapping_add(1);
-            self.cc.on_mark(flight);
+            self.snd.cc.on_mark(flight);
             self.begin_reduction();
         }
     }
@@ -140,17 +140,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.ecn_has(EcnState::CAPABLE) {
             return true;
         }
-        if self.snd.una.before(self.cwr_point) {
+        if self.snd.una.before(self.snd.cwr_point) {
             return false;
         }
-        self.cwr_point = self.snd.nxt;
+        self.snd.cwr_point = self.snd.nxt;
         self.ecn.put(EcnState::REDUCED, true);
         true
     }
 
     /// Whether the data in flight is from before a reduction.
     pub(super) fn is_reduced(&self) -> bool {
-        self.ecn_has(EcnState::CAPABLE) && self.flight() > 0 && self.snd.una.before(self.cwr_point)
+        self.ecn_has(EcnState::CAPABLE)
+            && self.snd.flight() > 0
+            && self.snd.una.before(self.snd.cwr_point)
     }
 
     /// Whether new data waits for the timer that `arm_persist` starts.
@@ -158,7 +160,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.facts.has(Facts::PROBE_DUE) {
             self.ecn.put(EcnState::HOLD, false);
         }
-        self.ecn_has(EcnState::HOLD) && self.flight() == 0
+        self.ecn_has(EcnState::HOLD) && self.snd.flight() == 0
     }
 
     /// Nothing was sent for long enough.
