@@ -65,9 +65,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         if acked > 0 {
             self.snd.tx.acknowledge(buffers.pieces, self.queue(), ack);
-            // RFC 3168 §6.1.2: no increase in response to ECE.
             let limited = before.saturating_add(u32::from(self.snd.mss)) > self.snd.cc.window();
-            self.new_ack(now, ack, acked, limited && !self.is_echo(header));
+            self.new_ack(now, ack, acked, limited && self.may_grow(header));
         }
         let mut delivered = arrival.octets;
         let mut safe = acked > 0;

@@ -12,7 +12,7 @@ use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Flags, Header};
+use kinglet_wire::tcp::{Flags, Header, Segment};
 
 /// What a connection has to remember, in one octet.
 //= rfc9293#SHLD-8
@@ -48,8 +48,14 @@ impl EcnState {
     }
 }
 
+/// Whether a SYN or SYN-ACK with these flags and the settings of this side agree upon ECN. Whoever
+/// asks for it gets it; when this side has `asked`, by opening, its settings have to want it.
+pub(super) fn agrees<F: Features>(flags: Flags, params: &Params, asked: bool) -> bool {
+    F::ECN && is_setup(flags) && (!asked || params.has(Params::ECN))
+}
+
 /// Whether a SYN or SYN-ACK is an ECN-setup one (§6.1.1).
-pub(crate) fn is_setup(flags: Flags) -> bool {
+pub(super) fn is_setup(flags: Flags) -> bool {
     // A SYN-ACK that reflects the flags of the SYN is none (§6.1.1.2).
     let answers = flags.contains(Flags::ACK);
     flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != answers
@@ -92,13 +98,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.ecn = EcnState::new(agreed, self.asks_still());
     }
 
-    /// §6.1.3: marks are echoed until CWR. Only for data that was inside the window (§6.1.5).
-    pub(super) fn take_mark(&mut self, ecn: Ecn, flags: Flags) {
-        if !self.ecn_has(EcnState::ON) {
-            return;
+    /// A segment has come that was inside the window: marks on data alone count (§6.1.5).
+    pub(super) fn take_mark(&mut self, ecn: Ecn, segment: &Segment<'_>) {
+        if self.ecn_has(EcnState::ON) && !segment.payload.is_empty() {
+            self.heed_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
         }
-        let marked = ecn == Ecn::Ce;
-        let over = flags.contains(Flags::CWR);
+    }
+
+    /// §6.1.3: marks are echoed until CWR, which says that it is `over`.
+    #[inline(never)]
+    fn heed_mark(&mut self, marked: bool, over: bool) {
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
         self.rcv.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
         if marked || over {
@@ -106,8 +115,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
+    /// Whether cwnd may grow with an acknowledgment: not in response to ECE (§6.1.2).
+    pub(super) fn may_grow(&self, header: &Header) -> bool {
+        !self.is_echo(header)
+    }
+
     /// Whether this acknowledgment reports a mark.
-    pub(super) fn is_echo(&self, header: &Header) -> bool {
+    fn is_echo(&self, header: &Header) -> bool {
         let bits = header.flags;
         self.ecn_has(EcnState::CAPABLE) && bits.contains(Flags::ECE) && !bits.contains(Flags::SYN)
     }
@@ -173,9 +187,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.ecn_has(EcnState::ECHO) { Flags::ECE } else { Flags::NONE }
     }
 
-    /// Codepoint and flag of a segment with new data.
-    pub(super) fn capable(&mut self) -> (Ecn, Flags) {
-        if !self.ecn_has(EcnState::CAPABLE) {
+    /// Codepoint and flag of a segment of `len` octets, which may be sent `again`: new data alone
+    /// is capable, and no probe of a closed window (§6.1.4 to §6.1.6).
+    pub(super) fn mark_out(&mut self, len: u32, again: bool) -> (Ecn, Flags) {
+        let plain = again || len == 0 || self.facts.has(Facts::PROBING);
+        if plain || !self.ecn_has(EcnState::CAPABLE) {
             return (Ecn::NotEct, Flags::NONE);
         }
         let reduced = self.ecn_has(EcnState::REDUCED);

@@ -62,9 +62,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // In RFC 7323 §5.3 R3 this comes first; but then a forged segment anywhere in the window,
         // whatever it acknowledges, could set TS.Recent so high that all true ones look old.
         self.rcv.remember_timestamp(now, &segment.header);
-        if !segment.payload.is_empty() {
-            self.take_mark(ecn, segment.header.flags);
-        }
+        self.take_mark(ecn, segment);
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())

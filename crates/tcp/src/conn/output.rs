@@ -382,12 +382,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if len > 0 && seq.plus(len) == self.snd.end {
             flags |= Flags::PSH;
         }
-        let mut ecn = Ecn::NotEct;
-        if !again && len > 0 && !self.facts.has(Facts::PROBING) {
-            let reduced;
-            (ecn, reduced) = self.capable();
-            flags |= reduced;
-        }
+        let (ecn, reduced) = self.mark_out(len, again);
+        flags |= reduced;
         self.fill_header(now, seq, flags, header);
         let more = self.may_follow(now);
         Emission { len: u16::try_from(len).unwrap_or(0), ecn, more }
