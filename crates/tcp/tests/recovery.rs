@@ -55,7 +55,10 @@ fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_pieces() {
             assert_eq!(sent(&second), rest);
             // Two segments were sent again: a piece is none.
             let sample = u16::MAX >> 5;
-            assert_eq!(s.ep.info(handle).unwrap().resent, sample - (sample >> 5) + sample);
+            assert_eq!(
+                s.ep.info(handle).unwrap().retransmitted_share,
+                sample - (sample >> 5) + sample
+            );
         }
         // One that arrives ends it.
         s.give(ACK, 1, 465, b"").unwrap();

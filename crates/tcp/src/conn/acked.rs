@@ -43,8 +43,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let mut arrival = self.arrival(now, segment);
         let acked = ack.since(self.snd.una);
         self.take_advance(ack, &mut arrival);
-        let again = self.take_sack(segment, ack, &mut arrival);
-        let duplicated = again > 0;
+        let dsacked = self.take_sack(segment, ack, &mut arrival);
+        let duplicated = dsacked > 0;
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
@@ -55,7 +55,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.heeds_sack() { arrival.octets > 0 } else { silent }
         };
-        self.take_back(&arrival, again, acked > 0, duplicate);
+        self.take_back(&arrival, dsacked, acked > 0, duplicate);
         let (una, nxt) = (self.snd.una, self.snd.nxt);
         if duplicated && let Some(rack) = self.snd.recovery.rack_mut() {
             rack.on_dsack(una, nxt);
@@ -117,7 +117,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             newest: None,
             rtt_us: None,
             reordered: false,
-            again: false,
+            retransmitted: false,
             echo_is_old: false,
         }
     }
@@ -164,7 +164,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.backoff = self.snd.needless;
         self.snd.tries = 0;
         self.snd.told = 0;
-        self.snd.resend = false;
+        self.snd.retransmit_now = false;
         self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
         if self.snd.flight() == 0 {
@@ -190,7 +190,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         } else {
             // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well.
             self.lose_first();
-            self.snd.resend = true;
+            self.snd.retransmit_now = true;
             self.snd.recovery.deflate(acked.checked_div(u32::from(self.snd.mss)).unwrap_or(0));
         }
         if full && !open {
@@ -238,17 +238,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let held = self.board.sacked();
         let recover_fs = self.snd.flight().saturating_add(fresh).saturating_sub(held);
         self.snd.recovery.enter_fast(self.snd.nxt, recover_fs);
-        self.snd.resend = true;
+        self.snd.retransmit_now = true;
     }
 
     /// Takes the last congestion response back if nothing had been lost: what was sent again is
-    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has come `again`, by so
-    /// many octets just now, or what was not sent again arrives after a timeout (RFC 5682).
-    fn take_back(&mut self, arrival: &Arrival, again: u32, advanced: bool, duplicate: bool) {
+    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has arrived twice, of
+    /// which this acknowledgment tells `dsacked` octets, or what was not sent again arrives after a
+    /// timeout (RFC 5682).
+    fn take_back(&mut self, arrival: &Arrival, dsacked: u32, advanced: bool, duplicate: bool) {
         let Some(undo) = self.snd.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
-        let shown = echoed || undo.note_duplicate(again);
+        let shown = echoed || undo.note_duplicate(dsacked);
         let timeout = self.snd.recovery.is_timeout();
         let forward = self.snd.recovery.tries_forward();
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
@@ -266,7 +267,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.board.find_all();
         if !self.snd.recovery.is_open() {
             self.snd.recovery.leave();
-            self.snd.resend = false;
+            self.snd.retransmit_now = false;
         }
         if timeout {
             self.snd.note_needless();
@@ -299,11 +300,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
-            self.snd.resend = true;
+            self.snd.retransmit_now = true;
             // Nothing speaks against Fast Open: the SYN has not been on the path.
             self.fast_open = match self.fast_open() {
                 FastOpen::Asked => FastOpen::Wanted,
-                FastOpen::Sent => FastOpen::Again,
+                FastOpen::Sent => FastOpen::LostOnLink,
                 other => other,
             };
             return;
@@ -322,15 +323,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// TLP_process_ack (RFC 8985 §7.4.2): a probe that has repaired a loss counts as one.
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
         let Some(rack) = self.snd.recovery.rack_mut() else { return };
-        let again = rack.probe == Probe::Again;
+        let retransmission = rack.probe == Probe::Retransmission;
         if !rack.probe.is_sent()
             || ack.before(rack.probe_end)
-            || (again && !duplicated && ack == rack.probe_end)
+            || (retransmission && !duplicated && ack == rack.probe_end)
         {
             return;
         }
         rack.probe = Probe::None;
-        if again && !duplicated && self.snd.recovery.is_open() && self.begin_reduction() {
+        if retransmission && !duplicated && self.snd.recovery.is_open() && self.begin_reduction() {
             self.snd.recovery.take_undo();
             self.snd.cc.on_loss(self.snd.flight());
         }

@@ -22,7 +22,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return silent.then_some(()).ok_or(Violation::TimerOfTheDead);
         }
         let (una, nxt) = (self.snd.una, self.snd.nxt);
-        let resend = self.snd.resend;
+        let pending = self.snd.retransmit_now;
         let fin = u32::from(self.facts.has(Facts::FIN_QUEUED));
         let end = self.snd.end;
         let held = una.earlier(end);
@@ -31,7 +31,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             (self.snd.tx.fits(self.queue()) && una.since(held) <= fin, Violation::SendQueue),
             (nxt.at_or_before(end.plus(fin)), Violation::SendQueue),
             (self.board.covers(una, nxt), Violation::Flight),
-            (self.snd.flight() == 0 || self.snd.rtx.is_set() || resend, Violation::NoTimer),
+            (self.snd.flight() == 0 || self.snd.rtx.is_set() || pending, Violation::NoTimer),
             (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
             (self.rcv.wnd() <= self.rcv.rx.free(), Violation::ReceiveWindow),
             (self.rcv.rx.fits(), Violation::ReceiveRing),

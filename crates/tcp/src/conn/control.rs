@@ -16,7 +16,7 @@ use kinglet_time::{Duration, Expected, Instant};
 pub struct SegmentLoss {
     /// The recent share of data segments that had to be sent again, in 1/65,536: about how many
     /// get lost, wherever on the path. What the link has told of counts a quarter.
-    pub resent: u16,
+    pub retransmitted_share: u16,
     /// The segment size in use.
     pub mss: u16,
     /// The largest one that both sides have announced.
@@ -38,7 +38,7 @@ pub(super) enum Reader {
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
-        // What the handshake has settled stays.
+        // What the handshake has agreed upon stays.
         let own_mss = self.params.own_mss;
         self.params = Params::new(config, own_mss);
         self.snd.rtt.set_bounds(Setup::rto_bounds(config));
@@ -75,7 +75,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let options = self.rcv.timestamps_len();
         let due = self.counters.segments_sent.is_multiple_of(16);
         (self.params.has(Params::ADAPTIVE_MSS) && synchronised && due).then_some(SegmentLoss {
-            resent: self.snd.resent,
+            retransmitted_share: self.snd.retransmitted_share,
             mss: self.snd.mss.saturating_add(options),
             limit: self.params.own_mss,
             options,

@@ -187,10 +187,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.ecn_has(EcnState::ECHO) { Flags::ECE } else { Flags::NONE }
     }
 
-    /// Codepoint and flag of a segment of `len` octets, which may be sent `again`: new data alone
-    /// is capable, and no probe of a closed window (§6.1.4 to §6.1.6).
-    pub(super) fn mark_out(&mut self, len: u32, again: bool) -> (Ecn, Flags) {
-        let plain = again || len == 0 || self.facts.has(Facts::PROBING);
+    /// Codepoint and flag of a segment of `len` octets, perhaps a `retransmission`: new data
+    /// alone is capable, and no probe of a closed window (§6.1.4 to §6.1.6).
+    pub(super) fn mark_out(&mut self, len: u32, retransmission: bool) -> (Ecn, Flags) {
+        let plain = retransmission || len == 0 || self.facts.has(Facts::PROBING);
         if plain || !self.ecn_has(EcnState::CAPABLE) {
             return (Ecn::NotEct, Flags::NONE);
         }

@@ -106,13 +106,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
             self.transition(State::SynReceived);
-            self.snd.resend = true;
+            self.snd.retransmit_now = true;
             self.snd.rtx.clear();
             return Ok(());
         }
         self.take_ack_of_syn(now, ack, segment);
         self.snd.una = self.snd.iss.plus(1);
-        self.settle_syn_data(ack, buffers);
+        self.acknowledge_syn_data(ack, buffers);
         self.begin_sending(syn_lost);
         self.establish(now, syn_lost);
         self.rcv.ack.now = true;
@@ -139,15 +139,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return false;
         }
         self.rcv.remember_timestamp(now, header);
-        self.snd.resend = true;
+        self.snd.retransmit_now = true;
         true
     }
 
     /// What of the SYN's data the SYN-ACK does not acknowledge the peer has not kept: it counts as
     /// never sent, and follows at once (RFC 7413 §4.2.2).
-    fn settle_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
+    fn acknowledge_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
         match self.fast_open() {
-            FastOpen::Sent | FastOpen::Again | FastOpen::Lost => {
+            FastOpen::Sent | FastOpen::LostOnLink | FastOpen::Lost => {
                 let bare = self.fast_open() == FastOpen::Sent && self.snd.flight() == 0;
                 let taken = ack.after(self.snd.una) || bare;
                 self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
@@ -317,7 +317,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !header.flags.contains(Flags::ACK) {
             if header.flags.contains(Flags::SYN) {
                 // The peer repeats its SYN of a simultaneous open: so do we, with ACK.
-                self.snd.resend = true;
+                self.snd.retransmit_now = true;
             }
             return Err(Discard::NoAck);
         }
@@ -330,7 +330,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.take_ack_of_syn(now, ack, segment);
             self.snd.una = self.snd.iss.plus(1);
             if !self.is_opening_early() {
-                self.settle_syn_data(ack, buffers);
+                self.acknowledge_syn_data(ack, buffers);
                 self.begin_sending(syn_lost);
             }
             self.establish(now, syn_lost);
@@ -385,7 +385,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if self.snd.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.
                 self.board.lose(self.snd.una, self.snd.nxt);
-                self.snd.resend = true;
+                self.snd.retransmit_now = true;
             }
         }
     }

@@ -82,7 +82,7 @@ pub(crate) enum FastOpen {
     /// The SYN has carried a cookie, and data if there was any.
     Sent,
     /// The own link has lost that SYN: it goes again with all that it carried.
-    Again,
+    LostOnLink,
     /// The SYN was not answered in time and went again without.
     Lost,
     /// The data of the SYN was taken: by the peer, or from it.
@@ -189,7 +189,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.una = from.iss;
             self.snd.nxt = from.iss;
             self.begin_sending(false);
-            self.snd.resend = true;
+            self.snd.retransmit_now = true;
         } else {
             self.fast_open = FastOpen::Off;
             self.begin_sending(from.syn_lost);
@@ -225,7 +225,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.recovery.restart(self.snd.una, self.snd.iss);
         self.board.reset(self.snd.una);
         self.snd.told = 0;
-        self.snd.resend = false;
+        self.snd.retransmit_now = false;
     }
 
     /// Both SYNs are acknowledged.
@@ -266,7 +266,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Whether the SYN for Fast Open had to be sent again; it is told once.
     pub(crate) fn take_fast_open_loss(&mut self) -> bool {
-        let sent = matches!(self.fast_open(), FastOpen::Asked | FastOpen::Sent | FastOpen::Again);
+        let sent =
+            matches!(self.fast_open(), FastOpen::Asked | FastOpen::Sent | FastOpen::LostOnLink);
         let lost = sent && self.state == State::SynSent && self.snd.tries > 0;
         if lost {
             self.fast_open = FastOpen::Lost;
@@ -332,7 +333,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.rtx.clear();
         self.keep.clear();
         self.rcv.ack.stop();
-        self.snd.resend = false;
+        self.snd.retransmit_now = false;
     }
 
     pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {

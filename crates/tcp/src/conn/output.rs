@@ -38,7 +38,8 @@ struct Stretch {
     /// Payload octets.
     len: u32,
     fin: bool,
-    again: bool,
+    /// It was sent before, or begins with what was.
+    retransmission: bool,
 }
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
@@ -55,7 +56,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let emission = match self.state {
             State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,
-            State::SynReceived if self.is_opening_early() && !self.snd.resend => {
+            State::SynReceived if self.is_opening_early() && !self.snd.retransmit_now => {
                 self.poll_synchronised(now, header)
             }
             State::SynSent | State::SynReceived => self.poll_syn(now, header),
@@ -93,11 +94,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         syn: &mut Emission,
         offer: Option<(Cookie, u16)>,
     ) {
-        let again = self.fast_open() == FastOpen::Again;
+        let lost_on_link = self.fast_open() == FastOpen::LostOnLink;
         // A cookie that has gone meanwhile is not asked for with data on its way.
-        let offer = offer.filter(|(cookie, _)| !(again && cookie.is_request()));
+        let offer = offer.filter(|(cookie, _)| !(lost_on_link && cookie.is_request()));
         let Some((cookie, peer_mss)) = offer else {
-            self.fast_open = if again { FastOpen::Lost } else { FastOpen::Off };
+            self.fast_open = if lost_on_link { FastOpen::Lost } else { FastOpen::Off };
             return;
         };
         header.options.fast_open = Some(cookie);
@@ -117,7 +118,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
     fn poll_syn(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
-        if !core::mem::take(&mut self.snd.resend) {
+        if !core::mem::take(&mut self.snd.retransmit_now) {
             if answering && self.rcv.ack.now {
                 return Some(self.emit_ack(now, self.snd.nxt, header));
             }
@@ -128,7 +129,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.board.push(self.snd.nxt, Stamp::of(now));
             self.snd.progress_at = Tick::at(now);
         } else {
-            self.board.resend(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
+            self.board.retransmit(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
         }
         self.arm(now);
         let (timestamps, sack, scale) = if answering {
@@ -161,7 +162,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        if self.snd.resend || self.has_text_to_send() {
+        if self.snd.retransmit_now || self.has_text_to_send() {
             let room = self.segment_room();
             if let Some(stretch) = self.next_stretch(now, room) {
                 return Some(self.emit(now, stretch, header));
@@ -182,11 +183,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     pub(crate) fn is_silent(&mut self, now: Instant) -> bool {
         self.snd.end_gap(now);
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let settled = matches!(self.fast_open(), FastOpen::Off | FastOpen::Accepted);
+        let opened = matches!(self.fast_open(), FastOpen::Off | FastOpen::Accepted);
         let speaks = opening
-            || !settled
+            || !opened
             || self.rcv.ack.now
-            || self.snd.resend
+            || self.snd.retransmit_now
             || self.facts.has(Facts::KEEP_PROBE | Facts::RESET_PENDING);
         !speaks && !self.has_text_to_send() && !self.window_update_due()
     }
@@ -227,7 +228,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let inflight = self.inflight();
         let allowed = self.snd.window(&self.params).saturating_sub(inflight);
-        let forced = core::mem::take(&mut self.snd.resend) || inflight == 0;
+        let forced = core::mem::take(&mut self.snd.retransmit_now) || inflight == 0;
         let forward = self.snd.recovery.tries_forward();
         if forward && let Some(new) = self.new_stretch(now, allowed, room) {
             return Some(new);
@@ -244,7 +245,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && let Some((seq, end)) = self.board.first_lost()
         {
             let room = self.loss_room(end.since(seq), allowed, room);
-            let stretch = self.again(seq, end, room);
+            let stretch = self.retransmission(seq, end, room);
             // A window of less than a segment lets one segment out if nothing else is.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }
@@ -262,8 +263,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.sampled = false;
         if !self.snd.recovery.is_open() {
             // The first segment has been sent again, and that has probably been lost.
-            self.snd.recovery.set_probe(Probe::Again);
-            return Some(self.again(self.snd.una, self.board.first_end(), room));
+            self.snd.recovery.set_probe(Probe::Retransmission);
+            return Some(self.retransmission(self.snd.una, self.board.first_end(), room));
         }
         if let Some(new) = self.new_stretch(now, room, room) {
             let rack = self.snd.recovery.rack_mut()?;
@@ -277,8 +278,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return None;
         }
         let start = self.board.last_start().later(nxt.minus(room));
-        let stretch = self.again(start, nxt, room);
-        self.snd.recovery.set_probe(Probe::Again);
+        let stretch = self.retransmission(start, nxt, room);
+        self.snd.recovery.set_probe(Probe::Retransmission);
         Some(stretch)
     }
 
@@ -312,7 +313,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             fin = unsent == 0;
             self.facts.put(Facts::PROBING, true);
             self.counters.probes = self.counters.probes.wrapping_add(1);
-            return Some(Stretch { seq: self.snd.nxt, len, fin, again: false });
+            return Some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false });
         } else if len == 0 && !fin {
             return None;
         }
@@ -325,13 +326,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             || (most && prompt)
             // The override timeout of SWS avoidance is the persist timer.
             || (self.snd.backoff > 0 && idle);
-        may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, again: false })
+        may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })
     }
 
     /// The segment at `seq` once more, within `seq..end`; if it would be short because the flight
     /// ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
-    fn again(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
+    fn retransmission(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
         let data_end = self.snd.end;
         let window_end = self.snd.una.plus(self.snd.wnd);
         let mut limit = end;
@@ -347,18 +348,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let fin = reaches_end
             && self.facts.has(Facts::FIN_QUEUED)
             && if fin_sent { end.after(data_end) } else { window_end.after(data_end) };
-        Stretch { seq, len, fin, again: true }
+        Stretch { seq, len, fin, retransmission: true }
     }
 
     //= rfc9293#MUST-61
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
-        let Stretch { seq, len, fin, again } = stretch;
+        let Stretch { seq, len, fin, retransmission } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
         // A piece of a segment is not one.
         if len > u32::from(PIECE) && self.snd.wnd > 0 {
-            self.snd.note_share(again);
+            self.snd.note_share(retransmission);
         }
-        if again {
+        if retransmission {
             self.note_retransmission(now, seq, end, len);
         } else {
             self.board.push(end, Stamp::of(now));
@@ -372,7 +373,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // The timer starts when the segment does, and starts over for the first segment; that of
         // the loss probe with every new one (RFC 8985 §7.2).
         let probing = self.snd.rtx_kind == Rtx::Probe;
-        if !self.snd.rtx.is_set() || seq == self.snd.una || (probing && !again) {
+        if !self.snd.rtx.is_set() || seq == self.snd.una || (probing && !retransmission) {
             self.arm(now);
         }
         let mut flags = Flags::ACK;
@@ -382,7 +383,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if len > 0 && seq.plus(len) == self.snd.end {
             flags |= Flags::PSH;
         }
-        let (ecn, reduced) = self.mark_out(len, again);
+        let (ecn, reduced) = self.mark_out(len, retransmission);
         flags |= reduced;
         self.fill_header(now, seq, flags, header);
         let more = self.may_follow(now);
@@ -390,7 +391,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum, len: u32) {
-        self.board.resend(seq, end, Stamp::of(now));
+        self.board.retransmit(seq, end, Stamp::of(now));
         let before = self.snd.nxt.since(seq).min(len);
         if let Some(undo) = self.snd.recovery.undo_mut() {
             // Not what the segment was filled up with.

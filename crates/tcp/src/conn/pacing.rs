@@ -102,7 +102,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let room = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
         let room = room.min(self.snd.window(&self.params).saturating_sub(self.inflight()));
-        let waiting = self.snd.resend
+        let waiting = self.snd.retransmit_now
             || self.board.first_lost().is_some()
             || (room > 0 && (self.snd.unsent() > 0 || self.fin_unsent()));
         if waiting { self.snd.pace } else { Timer::OFF }

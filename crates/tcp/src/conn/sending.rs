@@ -47,7 +47,7 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     pub(super) told: u8,
     pub(super) rtx_kind: Rtx,
     /// What is lost first, or the SYN, is to be sent again now, whatever cwnd says.
-    pub(super) resend: bool,
+    pub(super) retransmit_now: bool,
     /// A round trip was measured since the last loss probe.
     pub(super) sampled: bool,
     /// Snd.Wind.Shift (RFC 7323 §2)
@@ -55,7 +55,7 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     /// Octets of payload in a full segment without SACK option.
     pub(super) mss: u16,
     /// Recent share of data segments that were sent again, in 1/65,536.
-    pub(super) resent: u16,
+    pub(super) retransmitted_share: u16,
     /// The largest window the peer has offered, before the shift.
     pub(super) max_wnd: u16,
     pub(super) tx: SendBuffer<F::Place>,
@@ -93,11 +93,11 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             tries: 0,
             told: 0,
             rtx_kind: Rtx::Timeout,
-            resend: true,
+            retransmit_now: true,
             sampled: false,
             shift: 0,
             mss,
-            resent: 0,
+            retransmitted_share: 0,
             max_wnd: 0,
             tx: SendBuffer::new(setup.send),
             una: iss,
@@ -186,13 +186,14 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     /// a weight of 1/32, about eight windows of four segments. What is sent again because the
     /// link has told of its loss counts a quarter: it cost the frames up to the lost one, and
     /// nobody had to wait for a timer or for acknowledgments to find out.
-    pub(super) fn note_share(&mut self, again: bool) {
-        let sample = match (again, self.told) {
+    pub(super) fn note_share(&mut self, retransmission: bool) {
+        let sample = match (retransmission, self.told) {
             (false, _) => 0,
             (true, 0) => u16::MAX >> 5,
             (true, _) => u16::MAX >> 7,
         };
-        self.resent = self.resent.saturating_sub(self.resent >> 5).saturating_add(sample);
+        let share = self.retransmitted_share;
+        self.retransmitted_share = share.saturating_sub(share >> 5).saturating_add(sample);
     }
 
     /// The gap ends when its time has come.

@@ -155,7 +155,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.wnd == 0 {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
             self.facts.put(Facts::PROBING, true);
-            self.snd.resend = true;
+            self.snd.retransmit_now = true;
             self.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
@@ -176,7 +176,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.snd.tries = self.snd.tries.saturating_add(1);
         self.snd.backoff = self.snd.backoff.saturating_add(1);
-        self.snd.resend = true;
+        self.snd.retransmit_now = true;
     }
 
     /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
@@ -191,7 +191,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.board.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel knows a round trip earlier, and from less.
         self.snd.recovery.enter_timeout(self.snd.nxt, self.rcv.paws.is_none());
-        self.snd.resend = true;
+        self.snd.retransmit_now = true;
         self.snd.told = 0;
     }
 

@@ -268,7 +268,7 @@ impl<A: Aids> Recovery<A> {
     /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss.
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
         let tried = forward && self.is_open() && self.undo_mut().is_some();
-        let trial = if tried { Trial::Resent } else { Trial::Off };
+        let trial = if tried { Trial::Retransmitted } else { Trial::Off };
         self.phase = Phase::Timeout { trial };
         self.point = nxt;
         self.set_probe(Probe::None);

@@ -9,7 +9,7 @@ use crate::paws::is_older;
 pub(crate) enum Trial {
     Off,
     /// The timer has expired and the first segment goes again.
-    Resent,
+    Retransmitted,
     /// That was acknowledged, and new data goes before what is lost.
     Forward,
 }
@@ -28,13 +28,13 @@ impl Trial {
         let fresh = arrival.octets > 0;
         let before = *self;
         *self = match before {
-            Trial::Resent if advanced => Trial::Forward,
+            Trial::Retransmitted if advanced => Trial::Forward,
             // With SACK the trial waits for the first segment.
-            Trial::Resent if duplicate && !fresh => Trial::Off,
+            Trial::Retransmitted if duplicate && !fresh => Trial::Off,
             Trial::Forward if advanced || duplicate => Trial::Off,
             _ => before,
         };
-        before == Trial::Forward && *self == Trial::Off && fresh && within && !arrival.again
+        before == Trial::Forward && *self == Trial::Off && fresh && within && !arrival.retransmitted
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    fn arrival(octets: u32, again: bool) -> Arrival {
+    fn arrival(octets: u32, retransmitted: bool) -> Arrival {
         Arrival {
             now: Stamp::default(),
             echo_age: None,
@@ -105,7 +105,7 @@ mod tests {
             newest: None,
             rtt_us: None,
             reordered: false,
-            again,
+            retransmitted,
             echo_is_old: false,
         }
     }
@@ -128,14 +128,14 @@ mod tests {
         fn the_second_acknowledgment_decides(
             acks in proptest::collection::vec((any::<[bool; 4]>(), 0_u32..2), 1..12),
         ) {
-            let mut trial = Trial::Resent;
+            let mut trial = Trial::Retransmitted;
             // Those that the trial does not ignore.
             let counted: Vec<_> = acks.iter().filter(|a| a.0[0] || a.0[1]).collect();
             let first = counted.iter().position(|a| a.0[0] || a.1 == 0);
             let second = first.filter(|&i| counted[i].0[0]).and_then(|i| counted.get(i + 1));
             let want = second.is_some_and(|(b, octets)| *octets > 0 && b[2] && !b[3]);
-            let taken = acks.iter().filter(|([advanced, duplicate, within, again], octets)| {
-                trial.is_needless(&arrival(*octets, *again), *advanced, *duplicate, *within)
+            let taken = acks.iter().filter(|([advanced, duplicate, within, twice], octets)| {
+                trial.is_needless(&arrival(*octets, *twice), *advanced, *duplicate, *within)
             });
             prop_assert_eq!(taken.count(), usize::from(want));
         }
