@@ -117,7 +117,7 @@ impl<K> Exchange<K> {
     }
 
     /// What is awaited is late: whether the message is sent again, which is then to be offered.
-    pub(crate) fn try_again(&mut self, rto: Rto, max_retransmit: u8) -> bool {
+    pub(crate) fn retransmit(&mut self, rto: Rto, max_retransmit: u8) -> bool {
         if self.state != State::Unacknowledged || self.tries > max_retransmit {
             return false;
         }

@@ -71,13 +71,13 @@ pub(crate) struct Estimate {
     rto: Duration,
     updated: Instant,
     /// Retransmissions since the last strong sample.
-    resent: u8,
+    retransmissions: u8,
 }
 
 impl Estimate {
     pub(crate) const fn new(now: Instant) -> Self {
         let (strong, weak) = (Estimator::NEW, Estimator::NEW);
-        Estimate { strong, weak, rto: Duration::ZERO, updated: now, resent: 0 }
+        Estimate { strong, weak, rto: Duration::ZERO, updated: now, retransmissions: 0 }
     }
 
     /// Smoothed round-trip time and its variation, from exchanges without retransmission; `None`
@@ -95,16 +95,16 @@ impl Estimate {
         if self.rto == Duration::ZERO { BLIND } else { self.rto }
     }
 
-    /// An answer came `rtt` after the first transmission, and `resent` more transmissions.
-    pub(crate) fn sample(&mut self, now: Instant, rto: Rto, rtt: Duration, resent: u8) {
+    /// An answer came `rtt` after the first transmission, and `retransmissions` more transmissions.
+    pub(crate) fn sample(&mut self, now: Instant, rto: Rto, rtt: Duration, retransmissions: u8) {
         let old = self.rto();
-        if resent == 0 {
+        if retransmissions == 0 {
             self.strong.sample(rtt);
-            self.resent = 0;
+            self.retransmissions = 0;
             self.rto = ((self.strong.value(4) + old) / 2).min(MAX_RTO);
         } else {
-            self.resent = self.resent.saturating_add(resent);
-            if rto != Rto::CocoaAsMeasured && resent > 2 {
+            self.retransmissions = self.retransmissions.saturating_add(retransmissions);
+            if rto != Rto::CocoaAsMeasured && retransmissions > 2 {
                 return;
             }
             self.weak.sample(rtt);
@@ -114,9 +114,9 @@ impl Estimate {
                 Rto::Plain | Rto::Cocoa => (new + old * 3) / 4,
             }
             .min(MAX_RTO);
-            if rto == Rto::CocoaAsMeasured && self.resent > 3 {
+            if rto == Rto::CocoaAsMeasured && self.retransmissions > 3 {
                 self.strong = Estimator::NEW;
-                self.resent = 0;
+                self.retransmissions = 0;
             }
         }
         self.updated = now;
@@ -182,7 +182,7 @@ pub(crate) fn next(rto: Rto, timeout: Duration, first: Duration) -> Duration {
         Rto::Cocoa if timeout < SHORT => timeout * 3,
         Rto::Cocoa if timeout > LONG => (timeout * 3 / 2).min(MAX_BACKOFF.max(timeout)),
         Rto::Cocoa => timeout * 2,
-        // The factor is settled by the first timeout.
+        // The first timeout decides on the factor.
         Rto::CocoaAsMeasured if first < SHORT => timeout * 5 / 2,
         Rto::CocoaAsMeasured if first > LONG => timeout * 3 / 2,
         Rto::CocoaAsMeasured => timeout * 2,

@@ -79,15 +79,15 @@ mod tests {
     const LONGEST: Duration = Duration::from_millis(40);
 
     /// The delay after a thousand frames whose first transmission fails `first` times in a hundred
-    /// and whose repetitions fail `again` times.
-    fn after(first: u32, again: u32) -> Duration {
+    /// and whose repetitions fail `second` times.
+    fn after(first: u32, second: u32) -> Duration {
         let mut adaptation = Adaptation::NONE;
         for n in 0..1_000u32 {
             // 37 has no factor in common with 100: every hundredth comes once, and well mixed.
             let dice = n * 37 % 100;
             adaptation.sent(dice >= first);
             if dice < first {
-                adaptation.repeated((n / 100 * 37 + n) * 61 % 100 >= again);
+                adaptation.repeated((n / 100 * 37 + n) * 61 % 100 >= second);
             }
         }
         adaptation.of(LONGEST)
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn noise_and_collisions_in_hearing_leave_it_short() {
-        for (first, again) in [(0, 0), (2, 12), (10, 10), (30, 30), (60, 60)] {
-            let d = after(first, again);
-            assert!(d < LONGEST / 8, "{first}, {again}: {d:?}");
+        for (first, second) in [(0, 0), (2, 12), (10, 10), (30, 30), (60, 60)] {
+            let d = after(first, second);
+            assert!(d < LONGEST / 8, "{first}, {second}: {d:?}");
         }
     }
 

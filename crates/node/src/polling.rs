@@ -163,10 +163,10 @@ impl Source {
 
     fn predict(&self, asked: &Asked) -> Option<Instant> {
         let last_call = last_call(self.expected?);
-        let Some(again) = self.asked.checked_sub(1) else { return self.first(asked) };
+        let Some(repeats) = self.asked.checked_sub(1) else { return self.first(asked) };
         let last = asked.last;
         // 2^12 times the shortest is 5 s.
-        let distance = (self.due / 8).max(SHORTEST) * (1 << again.min(12));
+        let distance = (self.due / 8).max(SHORTEST) * (1 << repeats.min(12));
         let next = last + distance;
         Some(if last < last_call { next.min(last_call) } else { next })
     }
@@ -242,7 +242,7 @@ pub(crate) struct Poller<C, A> {
     /// No data request before this, …
     not_before: Instant,
     /// … and then one at once.
-    again: bool,
+    at_once: bool,
     /// Data requests without result in a row.
     failures: u8,
     /// What is to come is left to the next sample of the channel.
@@ -263,7 +263,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
             asked: Asked { last: Instant::ZERO, left: Instant::ZERO, sending: false },
             found: false,
             not_before: Instant::ZERO,
-            again: false,
+            at_once: false,
             failures: 0,
             learning: false,
             next: None,
@@ -346,7 +346,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         tcp: impl Iterator<Item = Option<Expected>>,
     ) {
         self.asking = false;
-        self.again = false;
+        self.at_once = false;
         self.not_before = now;
         match outcome {
             DataRequestOutcome::NothingPending => {
@@ -357,7 +357,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
                 }
             }
             DataRequestOutcome::Received { more } => {
-                (self.failures, self.found, self.again) = (0, true, more);
+                (self.failures, self.found, self.at_once) = (0, true, more);
                 self.observe(now, tcp);
                 for source in self.connections.as_mut_slice() {
                     source.partly |= source.asked > 0;
@@ -386,8 +386,8 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
     /// in a row.
     fn fail(&mut self, most: u8) {
         self.failures = self.failures.saturating_add(1);
-        self.again = self.failures <= most;
-        if self.again {
+        self.at_once = self.failures <= most;
+        if self.at_once {
             self.discount();
         }
     }
@@ -440,7 +440,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
                 next = if self.may_wait() { due } else { base.min(due) };
             }
         }
-        if self.again {
+        if self.at_once {
             next = self.not_before;
         }
         self.next = Some(next.max(self.not_before));
@@ -469,7 +469,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
             return;
         }
         (self.asking, self.next, self.asked.last) = (true, None, now);
-        (self.found, self.again) = (false, false);
+        (self.found, self.at_once) = (false, false);
         let when = self.asked;
         for source in self.sources_mut() {
             let Some(Expected { since, .. }) = source.expected else { continue };

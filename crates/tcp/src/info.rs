@@ -9,7 +9,7 @@
 //! | `snd_mss`, `rcv_mss`, `advmss` | `mss`, `rcv_mss`, `mss_limit` |
 //! | `snd_cwnd`, `snd_ssthresh` (segments) | `cwnd`, `ssthresh` (octets) |
 //! | `unacked`, `sacked` (segments) | `bytes_in_flight`, `bytes_sacked` |
-//! | `retrans`, `lost` (segments) | `bytes_resent`, which and `bytes_lost` together |
+//! | `retrans`, `lost` (segments) | `bytes_retransmitted`, which and `bytes_lost` together |
 //! | `ca_state` | `repair` |
 //! | `notsent_bytes` | `bytes_unsent` |
 //! | `last_data_sent` | `last_sent`, which counts acknowledgments too |
@@ -22,8 +22,8 @@
 //! | `ato`, `fackets`, `rcv_ssthresh` | not of this TCP's making |
 //! | `min_rtt`, `last_data_recv`, `busy_time`, `reord_seen`, … | not kept: each takes RAM |
 
-use crate::conn::State;
 use crate::error::{ConnectionError, SoftError};
+use crate::state::State;
 use kinglet_time::{Duration, Instant};
 
 /// A snapshot of a connection. Octets unless said otherwise.
@@ -76,7 +76,7 @@ pub struct Info {
     /// Keep-alive probes without an answer.
     pub keepalive_probes: u8,
     /// Recent share of data segments that were sent again, in 1/65,536.
-    pub resent: u16,
+    pub retransmitted_share: u16,
     /// Whether both sides use ECN (RFC 3168).
     pub ecn: bool,
     /// Sent and not yet acknowledged.
@@ -86,7 +86,7 @@ pub struct Info {
     /// Of these, taken for lost and not sent again yet.
     pub bytes_lost: u32,
     /// Of these, sent again and not heard of since.
-    pub bytes_resent: u32,
+    pub bytes_retransmitted: u32,
     /// What is thought of what is in flight.
     pub repair: Repair,
     /// In the send queue, sent or not, copied or by reference.

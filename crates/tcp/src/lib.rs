@@ -108,6 +108,7 @@ mod rtt;
 mod send;
 mod seq;
 mod siphash;
+mod state;
 mod stats;
 mod timer;
 
@@ -117,7 +118,7 @@ pub mod congestion;
 pub mod manual {}
 
 pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
-pub use conn::{LossRecovery, SegmentLoss, State};
+pub use conn::{LossRecovery, SegmentLoss};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,
     Readiness, Ready, Sizes, Slot, TimeWait,
@@ -133,4 +134,5 @@ pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;
 pub use seq::SeqNum;
+pub use state::State;
 pub use stats::Stats;

@@ -238,7 +238,7 @@ fn the_share_of_segments_sent_again_follows_what_is_lost() {
             net.ends[0].send(client, &[1; 1000]).unwrap();
             net.run_for(MS * 500);
             while let Ok(1..) = net.ends[1].recv(server, &mut [0; 8192]) {}
-            sum += u32::from(net.ends[0].info(client).unwrap().resent);
+            sum += u32::from(net.ends[0].info(client).unwrap().retransmitted_share);
             if n == 200 {
                 let mean = sum / n;
                 assert!((low..=high).contains(&mean), "{loss}: {mean}");
@@ -249,7 +249,7 @@ fn the_share_of_segments_sent_again_follows_what_is_lost() {
 
 #[test]
 fn a_loss_that_the_link_has_told_of_counts_a_quarter() {
-    let resent = |told: bool| {
+    let share = |told: bool| {
         let (mut s, handle) = Script::server(plain(), Options::NONE);
         s.ep.send(handle, &[1; 100]).unwrap();
         let packet = s.ep.poll_packet(s.now).unwrap();
@@ -259,9 +259,9 @@ fn a_loss_that_the_link_has_told_of_counts_a_quarter() {
         } else {
             assert_eq!(s.wait(MS * 1500).len(), 1, "by the timer");
         }
-        s.ep.info(handle).unwrap().resent
+        s.ep.info(handle).unwrap().retransmitted_share
     };
-    assert_eq!((resent(false), resent(true)), (u16::MAX / 32, u16::MAX / 128));
+    assert_eq!((share(false), share(true)), (u16::MAX / 32, u16::MAX / 128));
 }
 
 #[test]
@@ -279,7 +279,10 @@ fn the_segment_size_is_the_applications_unless_it_gives_it_up() {
     for _ in 0..64 {
         if let Some(loss) = s.ep.segment_loss(handle) {
             asked += 1;
-            assert_eq!(loss, SegmentLoss { resent: 0, mss: 100, limit: 100, options: 0 });
+            assert_eq!(
+                loss,
+                SegmentLoss { retransmitted_share: 0, mss: 100, limit: 100, options: 0 }
+            );
         }
         s.ep.send(handle, &[1; 50]).unwrap();
         let end = s.take().unwrap().seq + 50;

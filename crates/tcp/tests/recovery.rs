@@ -4,7 +4,7 @@ mod common;
 use common::script::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
-use kinglet_wire::tcp::{Options, SackBlock};
+use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -55,7 +55,10 @@ fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_pieces() {
             assert_eq!(sent(&second), rest);
             // Two segments were sent again: a piece is none.
             let sample = u16::MAX >> 5;
-            assert_eq!(s.ep.info(handle).unwrap().resent, sample - (sample >> 5) + sample);
+            assert_eq!(
+                s.ep.info(handle).unwrap().retransmitted_share,
+                sample - (sample >> 5) + sample
+            );
         }
         // One that arrives ends it.
         s.give(ACK, 1, 465, b"").unwrap();
@@ -180,4 +183,46 @@ fn a_loss_probe_is_not_sent_once_all_is_acknowledged() {
     s.window = 4000;
     s.give(ACK, 1, 2001, b"").unwrap();
     assert_eq!(sent(&s.take_all()), [(2001, 400)]);
+}
+
+#[test]
+fn a_loss_after_a_needless_timeout_counts_all_that_is_in_flight() {
+    let config = ConnectionConfig { mss: 412, sack: true, timestamps: true, ..plain() };
+    let config = ConnectionConfig {
+        rto_min: MS * 200,
+        pacing: false,
+        initial_window: 8,
+        send_buffer: 3200,
+        ..config
+    };
+    let stamped = |val, ecr| Some(Timestamps { val, ecr });
+    let options = Options { mss: Some(412), sack_permitted: true, ..Options::NONE };
+    let (mut s, handle) = Script::server(config, Options { timestamps: stamped(1, 0), ..options });
+    s.window = 4000;
+    s.ep.send(handle, &[1; 400]).unwrap();
+    let echo = |got: &Got| got.header.options.timestamps.unwrap().val;
+    let first = s.take().unwrap();
+    s.wait(MS * 20);
+    s.options.timestamps = stamped(1, echo(&first));
+    s.give(ACK, 1, 401, b"").unwrap();
+    s.ep.send(handle, &[1; 3200]).unwrap();
+    let flight = s.take_all();
+    assert_eq!(flight.len(), 8);
+    s.options.timestamps = stamped(1, echo(&flight[0]));
+    s.wait(MS * 20);
+    // Fast recovery sends two of six again, and then the timer expires.
+    sack(&mut s, 2801, 3601);
+    assert_eq!(seqs(&s.wait(MS * 10)), [401, 801]);
+    let rto = s.ep.info(handle).unwrap().rto;
+    s.wait(rto * 2);
+    assert_eq!(s.ep.info(handle).unwrap().repair, Repair::Timeout);
+    // What had been sent again has only been late; but another one is lost.
+    s.options.timestamps = stamped(1, echo(&flight[1]));
+    let at = |offset: u32| s.theirs.wrapping_add(offset);
+    let late = SackBlock { left: at(801), right: at(1201) };
+    s.options.sack.push(late);
+    sack(&mut s, 2801, 3601);
+    let info = s.ep.info(handle).unwrap();
+    assert_eq!((info.counters.undone, info.repair), (1, Repair::Fast));
+    assert_eq!(info.ssthresh, 1600);
 }

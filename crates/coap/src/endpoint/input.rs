@@ -222,11 +222,12 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
 fn bad_option(message: &Message<'_>) -> Option<Code> {
     let mut last = None;
     for (number, value) in message.options() {
-        let again = last.replace(number) == Some(number) && !option::is_repeatable(number);
+        let repeated = last.replace(number) == Some(number) && !option::is_repeatable(number);
         if matches!(number, option::PROXY_URI | option::PROXY_SCHEME) {
             return Some(Code::PROXYING_NOT_SUPPORTED);
         }
-        if option::is_critical(number) && (again || !option::is_recognised(number, value.len())) {
+        if option::is_critical(number) && (repeated || !option::is_recognised(number, value.len()))
+        {
             return Some(Code::BAD_OPTION);
         }
     }

@@ -278,7 +278,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
             let Some(exchange) = slot.exchange.as_deref_mut().filter(|it| due(it)) else {
                 continue;
             };
-            if !exchange.try_again(rto, max_retransmit) {
+            if !exchange.retransmit(rto, max_retransmit) {
                 timeouts = u32::saturating_add(timeouts, 1);
                 exchange.state = State::Failed(Failure::TimedOut);
             }
@@ -294,7 +294,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
                     exchange.due = now + lifetimes.0;
                 }
                 State::Unacknowledged => {
-                    if !exchange.try_again(rto, max_retransmit) {
+                    if !exchange.retransmit(rto, max_retransmit) {
                         timeouts = timeouts.saturating_add(1);
                         exchange.state = State::Done;
                         exchange.due = now + lifetimes.0;

@@ -97,7 +97,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             // 1280.
             let too_big = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
             let fate = Fate::Report(Discard::TooBig, too_big);
-            return self.settle(now, handle, arrival, fate).map(|()| None);
+            return self.dispose(now, handle, arrival, fate).map(|()| None);
         }
         self.input(now, handle, arrival)
     }

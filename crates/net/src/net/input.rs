@@ -126,12 +126,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 bump(&mut self.stats.delivered);
                 Ok(Some(Delivery { packet, header, own, upper, protocol }))
             }
-            fate => self.settle(now, packet, arrival, fate).map(|()| None),
+            fate => self.dispose(now, packet, arrival, fate).map(|()| None),
         }
     }
 
     /// Finds the slot of a packet that is not delivered its end.
-    pub(crate) fn settle(
+    pub(crate) fn dispose(
         &mut self,
         now: Instant,
         packet: PacketHandle,

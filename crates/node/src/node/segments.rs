@@ -48,7 +48,8 @@ impl<P: Profile> Node<P> {
     /// Lets the segments of a connection that allows it span as many frames as promise the most
     /// goodput; called with every segment.
     pub(crate) fn adapt_segments(&mut self, handle: Handle) {
-        let Some(SegmentLoss { resent, mss, limit, options }) = self.tcp.segment_loss(handle)
+        let Some(SegmentLoss { retransmitted_share, mss, limit, options }) =
+            self.tcp.segment_loss(handle)
         else {
             return;
         };
@@ -62,7 +63,7 @@ impl<P: Profile> Node<P> {
         let frames_for = |mss| (1..).zip(sizes).find(|(_, size)| *size >= mss).map(|(n, _)| n);
         let payload = |frames| size(frames).unwrap_or(0).saturating_sub(options);
         let (Some(now), Some(largest)) = (frames_for(mss), frames_for(limit)) else { return };
-        let best = best_frames(resent, now, largest, payload);
+        let best = best_frames(retransmitted_share, now, largest, payload);
         if best != now
             && let Some(mss) = size(best)
         {

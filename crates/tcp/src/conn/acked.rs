@@ -3,7 +3,7 @@
 
 use super::facts::Facts;
 use super::input::WindowChange;
-use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx, State};
+use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
 use crate::error::SoftError;
 use crate::features::Features;
@@ -13,16 +13,15 @@ use crate::send::prr::Progress;
 use crate::send::rack::Probe;
 use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
-use crate::send::undo::Undo;
+use crate::send::undo::Trial;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};
 
 /// Losses that the link may tell of, and have repaired at once, without progress in between.
 const MOST_TOLD: u8 = 8;
-/// Doublings that needless timeouts leave at most.
-const MOST_NEEDLESS: u8 = 3;
 /// As many make a link look dead.
 const DEAD_LINK: u8 = 3;
 
@@ -37,38 +36,37 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         buffers: &mut Buffers<'_>,
     ) {
         let header = &segment.header;
-        let before = self.flight();
+        let before = self.snd.flight();
         if before == 0 && self.tells_nothing(segment) {
             return self.take_echo(header, 0);
         }
         let mut arrival = self.arrival(now, segment);
         let acked = ack.since(self.snd.una);
         self.take_advance(ack, &mut arrival);
-        let again = self.take_sack(segment, ack, &mut arrival);
-        let duplicated = again > 0;
-        if let Some(rack) = self.recovery.rack_mut() {
+        let dsacked = self.take_sack(segment, ack, &mut arrival);
+        let duplicated = dsacked > 0;
+        if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.sampled |= arrival.newest.is_some();
+        self.snd.sampled |= arrival.newest.is_some();
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.heeds_sack() { arrival.octets > 0 } else { silent }
         };
-        self.take_back(&arrival, again, acked > 0, duplicate);
+        self.take_back(&arrival, dsacked, acked > 0, duplicate);
         let (una, nxt) = (self.snd.una, self.snd.nxt);
-        if duplicated && let Some(rack) = self.recovery.rack_mut() {
+        if duplicated && let Some(rack) = self.snd.recovery.rack_mut() {
             rack.on_dsack(una, nxt);
         }
         if duplicate {
             self.counters.dup_acks = self.counters.dup_acks.wrapping_add(1);
         }
         if acked > 0 {
-            self.tx.acknowledge(buffers.pieces, self.queue(), ack);
-            // RFC 3168 §6.1.2: no increase in response to ECE.
-            let limited = before.saturating_add(u32::from(self.mss)) > self.cc.window();
-            self.new_ack(now, ack, acked, limited && !self.is_echo(header));
+            self.snd.tx.acknowledge(buffers.pieces, self.queue(), ack);
+            let limited = before.saturating_add(u32::from(self.snd.mss)) > self.snd.cc.window();
+            self.new_ack(now, ack, acked, limited && self.may_grow(header));
         }
         let mut delivered = arrival.octets;
         let mut safe = acked > 0;
@@ -78,7 +76,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.end_probe(ack, duplicated);
             safe &= !self.detect_losses(now, arrival.octets);
         } else if duplicate {
-            delivered = u32::from(self.mss);
+            delivered = u32::from(self.snd.mss);
             self.duplicate_ack();
         }
         self.take_echo(header, before);
@@ -93,33 +91,33 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// nothing. A D-SACK may come late, and a loss probe may wait for one.
     fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
         segment.header.options.sack.as_slice().is_empty()
-            && self.recovery.phase == Phase::Open
-            && !self.recovery.probe().is_sent()
+            && self.snd.recovery.is_open()
+            && !self.snd.recovery.probe().is_sent()
     }
 
     /// The acknowledgment of a SYN.
     pub(super) fn take_ack_of_syn(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
         let mut arrival = self.arrival(now, segment);
         self.take_advance(ack, &mut arrival);
-        if let Some(rack) = self.recovery.rack_mut() {
+        if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.sampled |= arrival.newest.is_some();
+        self.snd.sampled |= arrival.newest.is_some();
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
-        let paws = self.paws.as_ref().filter(|_| A::SELECTIVE);
+        let paws = self.rcv.paws.as_ref().filter(|_| A::SELECTIVE);
         let echo = paws.zip(segment.header.options.timestamps);
         Arrival {
             now: Stamp::of(now),
             echo_age: echo.and_then(|(_, ts)| echo_age(self.ts_offset, now, ts.ecr)),
-            min_rtt_us: self.recovery.rack().map_or(0, |rack| rack.min_rtt_us),
+            min_rtt_us: self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us),
             fack: self.board.fack(),
             octets: 0,
             newest: None,
             rtt_us: None,
             reordered: false,
-            again: false,
+            retransmitted: false,
             echo_is_old: false,
         }
     }
@@ -128,7 +126,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
         if let Some(us) = arrival.rtt_us {
-            self.take_sample(Duration::from_micros(u64::from(us)));
+            self.snd.take_sample(Duration::from_micros(u64::from(us)));
         }
     }
 
@@ -163,15 +161,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
         // up for as long as every flight loses something. Where nothing was lost the RTO is too
         // short, and would be for ever: what was sent again gives no sample. There the rule holds.
-        self.backoff = self.needless;
-        self.tries = 0;
-        self.recovery.told = 0;
-        self.progress_at = Tick::at(now);
-        self.recovery.advance(ack);
+        self.snd.backoff = self.snd.needless;
+        self.snd.tries = 0;
+        self.snd.told = 0;
+        self.snd.retransmit_now = false;
+        self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
-        if self.flight() == 0 {
-            self.rtx.clear();
-            self.rtx_kind = Rtx::Timeout;
+        if self.snd.flight() == 0 {
+            self.snd.rtx.clear();
+            self.snd.rtx_kind = Rtx::Timeout;
         } else {
             self.arm(now);
         }
@@ -179,38 +177,34 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// The congestion window and the phase, after `acked` new octets up to `ack`.
     fn recover(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
-        let phase = self.recovery.phase;
-        let full = !ack.before(self.recovery.point);
-        let dups = core::mem::take(&mut self.recovery.dup_acks);
-        if phase != Phase::Fast {
-            let after_timeout = phase == Phase::Timeout;
-            let srtt = self.rtt.srtt();
-            self.cc.on_ack(Acked { now, srtt, octets: acked, limited, after_timeout });
-        } else if !full && !self.heeds_sack() {
-            // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well, and
-            // the duplicates counted those that are acknowledged now.
+        self.snd.recovery.advance(ack);
+        let full = !ack.before(self.snd.recovery.point());
+        let (open, after_timeout) = (self.snd.recovery.is_open(), self.snd.recovery.is_timeout());
+        if open || after_timeout {
+            let srtt = self.snd.rtt.srtt();
+            self.snd.cc.on_ack(Acked { now, srtt, octets: acked, limited, after_timeout });
+        } else if self.heeds_sack() {
+            // RACK says what is lost besides, and PRR how much may leave.
+        } else if full {
+            self.snd.cc.on_recovered(self.snd.flight());
+        } else {
+            // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well.
             self.lose_first();
-            self.recovery.pending = true;
-            let segments = acked.checked_div(u32::from(self.mss)).unwrap_or(0).saturating_sub(1);
-            let dups = u32::from(dups).saturating_sub(segments);
-            self.recovery.dup_acks = u8::try_from(dups).unwrap_or(u8::MAX);
+            self.snd.retransmit_now = true;
+            self.snd.recovery.deflate(acked.checked_div(u32::from(self.snd.mss)).unwrap_or(0));
         }
-        if full && phase != Phase::Open {
-            if phase == Phase::Fast && !self.heeds_sack() {
-                self.cc.on_recovered(self.flight());
-            }
-            self.recovery.leave();
+        if full && !open {
+            self.snd.recovery.leave();
         }
     }
 
     /// RFC 5681 §3.2 and RFC 6582, for peers without SACK.
     fn duplicate_ack(&mut self) {
-        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
+        let count = self.snd.recovery.count_duplicate();
         // RFC 6582 §3.2 step 1: duplicates of what a recovery has sent twice must not begin
         // another one.
-        if self.recovery.phase == Phase::Open
-            && self.snd.una.after(self.recovery.point)
-            && (self.recovery.dup_acks >= DUP_THRESH || self.early())
+        if self.snd.una.after(self.snd.recovery.point())
+            && count.is_some_and(|count| count >= DUP_THRESH || self.early(count))
         {
             self.lose_first();
             self.enter_recovery(0);
@@ -219,100 +213,75 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes the first segment for lost: a full one, if it is not recorded.
     pub(super) fn lose_first(&mut self) {
-        let full = self.snd.una.plus(u32::from(self.mss));
+        let full = self.snd.una.plus(u32::from(self.snd.mss));
         self.board.lose_first(full);
     }
 
     /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
     /// to send, three duplicates cannot come, so one less than is outstanding must do.
-    fn early(&self) -> bool {
-        let flight = self.flight();
-        let segments = flight.div_ceil(u32::from(self.mss).max(1));
-        self.unsent().min(self.snd.wnd.saturating_sub(flight)) == 0
+    fn early(&self, dup_acks: u8) -> bool {
+        let flight = self.snd.flight();
+        let segments = flight.div_ceil(u32::from(self.snd.mss).max(1));
+        self.snd.unsent().min(self.snd.wnd.saturating_sub(flight)) == 0
             && (2..=u32::from(DUP_THRESH)).contains(&segments)
-            && u32::from(self.recovery.dup_acks) >= segments.saturating_sub(1)
+            && u32::from(dup_acks) >= segments.saturating_sub(1)
     }
 
     /// Fast recovery begins with an acknowledgment of `fresh` octets, SACKed or not.
     pub(super) fn enter_recovery(&mut self, fresh: u32) {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
-        self.remember_window();
+        self.snd.remember_window();
         // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
         if self.begin_reduction() {
-            self.cc.on_loss(self.flight().saturating_sub(self.recovery.out));
+            self.snd.cc.on_loss(self.snd.flight().saturating_sub(self.snd.recovery.limited()));
         }
         let held = self.board.sacked();
-        let recover_fs = self.flight().saturating_add(fresh).saturating_sub(held);
-        self.recovery.enter_fast(self.snd.nxt, recover_fs);
-        self.recovery.pending = true;
-    }
-
-    /// A loss is about to be reported to the congestion control.
-    pub(super) fn remember_window(&mut self) {
-        if self.recovery.phase == Phase::Open {
-            let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());
-            self.recovery.set_undo(Some(undo));
-        }
+        let recover_fs = self.snd.flight().saturating_add(fresh).saturating_sub(held);
+        self.snd.recovery.enter_fast(self.snd.nxt, recover_fs);
+        self.snd.retransmit_now = true;
     }
 
     /// Takes the last congestion response back if nothing had been lost: what was sent again is
-    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has come `again`, by so
-    /// many octets just now, or what was not sent again arrives after a timeout (RFC 5682).
-    fn take_back(&mut self, arrival: &Arrival, again: u32, advanced: bool, duplicate: bool) {
-        if self.recovery.undo_mut().is_none() {
-            return;
-        }
-        let timeout = self.recovery.phase == Phase::Timeout;
-        let forward = self.recovery.tries_forward();
-        let within = self.board.fack().at_or_before(self.recovery.point);
-        let Some(undo) = self.recovery.undo_mut() else { return };
+    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has arrived twice, of
+    /// which this acknowledgment tells `dsacked` octets, or what was not sent again arrives after a
+    /// timeout (RFC 5682).
+    fn take_back(&mut self, arrival: &Arrival, dsacked: u32, advanced: bool, duplicate: bool) {
+        let Some(undo) = self.snd.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
-        let needless = echoed
-            || undo.note_duplicate(again)
-            || (timeout && undo.is_needless(arrival, advanced, duplicate, within));
-        if !needless {
+        let shown = echoed || undo.note_duplicate(dsacked);
+        let timeout = self.snd.recovery.is_timeout();
+        let forward = self.snd.recovery.tries_forward();
+        let within = self.board.fack().at_or_before(self.snd.recovery.point());
+        let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
+        if !shown && !self.snd.recovery.trial_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.
-            if !self.heeds_sack() && forward && !self.recovery.tries_forward() {
-                self.board.lose(self.recovery.point, self.snd.nxt);
+            if !self.heeds_sack() && forward && !self.snd.recovery.tries_forward() {
+                self.board.lose(self.snd.recovery.point(), self.snd.nxt);
             }
             return;
         }
-        self.cc.on_spurious(undo.window, undo.threshold);
-        self.recovery.set_undo(None);
+        if let Some(undo) = self.snd.recovery.take_undo() {
+            self.snd.cc.on_spurious(undo.window, undo.threshold);
+        }
         self.board.find_all();
-        if self.recovery.phase != Phase::Open {
-            self.recovery.leave();
+        if !self.snd.recovery.is_open() {
+            self.snd.recovery.leave();
+            self.snd.retransmit_now = false;
         }
         if timeout {
-            self.note_needless();
+            self.snd.note_needless();
         }
-        self.backoff = self.needless;
+        self.snd.backoff = self.snd.needless;
         self.counters.undone = self.counters.undone.wrapping_add(1);
-    }
-
-    /// A timeout was needless: the next ones wait longer until a round trip has been measured.
-    fn note_needless(&mut self) {
-        self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
-    }
-
-    /// Karn's algorithm (RFC 6298 §5.5): who cannot find out that a timeout was needless takes each
-    /// one for that, or an RTO that is too short would stay so.
-    pub(super) fn keep_backoff(&mut self) {
-        if !A::SELECTIVE {
-            self.note_needless();
-        }
     }
 
     /// RFC 9937 §6.2: `delivered` octets have arrived.
     fn reduce(&mut self, delivered: u32, safe: bool) {
-        if self.recovery.phase == Phase::Fast {
+        if let Phase::Fast { .. } = self.snd.recovery.phase() {
             let inflight = self.inflight();
-            let (ssthresh, mss) = (self.cc.slow_start_threshold(), u32::from(self.mss));
-            let out = self.recovery.out;
-            if let Some(prr) = self.recovery.prr_mut() {
-                prr.on_ack(Progress { out, delivered, safe, inflight, ssthresh, mss });
-            }
+            let (ssthresh, mss) = (self.snd.cc.slow_start_threshold(), u32::from(self.snd.mss));
+            self.snd.recovery.reduce(Progress { delivered, safe, inflight, ssthresh, mss });
         }
     }
 
@@ -322,20 +291,20 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.params.has(Params::LINK_LOSSES) {
             return;
         }
-        let told = self.recovery.told;
-        self.recovery.told = told.saturating_add(1);
-        if self.recovery.told >= DEAD_LINK {
+        let told = self.snd.told;
+        self.snd.told = told.saturating_add(1);
+        if self.snd.told >= DEAD_LINK {
             self.soft_error = Some(SoftError::LinkDown);
         }
-        if told >= MOST_TOLD >> self.backoff.min(7) {
+        if told >= MOST_TOLD >> self.snd.backoff.min(7) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
-            self.recovery.pending = true;
+            self.snd.retransmit_now = true;
             // Nothing speaks against Fast Open: the SYN has not been on the path.
             self.fast_open = match self.fast_open() {
                 FastOpen::Asked => FastOpen::Wanted,
-                FastOpen::Sent => FastOpen::Again,
+                FastOpen::Sent => FastOpen::LostOnLink,
                 other => other,
             };
             return;
@@ -345,26 +314,26 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if len > 0 || fin {
             self.board.lose(seq, end.plus(u32::from(fin)));
             // The link has tried for long; what went before is far ahead.
-            self.pace.clear();
+            self.snd.pace.clear();
         } else {
-            self.ack.now = true;
+            self.rcv.ack.now = true;
         }
     }
 
     /// TLP_process_ack (RFC 8985 §7.4.2): a probe that has repaired a loss counts as one.
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
-        let Some(rack) = self.recovery.rack_mut() else { return };
-        let again = rack.probe == Probe::Again;
+        let Some(rack) = self.snd.recovery.rack_mut() else { return };
+        let retransmission = rack.probe == Probe::Retransmission;
         if !rack.probe.is_sent()
             || ack.before(rack.probe_end)
-            || (again && !duplicated && ack == rack.probe_end)
+            || (retransmission && !duplicated && ack == rack.probe_end)
         {
             return;
         }
         rack.probe = Probe::None;
-        if again && !duplicated && self.recovery.phase == Phase::Open && self.begin_reduction() {
-            self.recovery.set_undo(None);
-            self.cc.on_loss(self.flight());
+        if retransmission && !duplicated && self.snd.recovery.is_open() && self.begin_reduction() {
+            self.snd.recovery.take_undo();
+            self.snd.cc.on_loss(self.snd.flight());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the options and flags of both SYNs agree upon: the one place for both ways to open.
 
 use super::Params;
-use super::ecn::is_setup;
+use super::ecn::{agrees, is_setup};
 use crate::features::Features;
 use kinglet_wire::tcp::Header;
 
@@ -20,8 +20,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// What a SYN or SYN-ACK and the settings of this side agree upon. Whoever asks for ECN gets
-    /// it; when this side has `asked`, by opening, its settings have to want it.
+    /// What a SYN or SYN-ACK and the settings of this side agree upon; it has `asked` if it opens.
     pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
         let options = &syn.options;
         let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
@@ -30,7 +29,7 @@ impl Agreed {
             scale: options.window_scale,
             sack: options.sack_permitted && params.has(Params::SACK),
             timestamp: timestamps.map(|timestamps| timestamps.val),
-            ecn: F::ECN && is_setup(syn.flags) && (!asked || params.has(Params::ECN)),
+            ecn: agrees::<F>(syn.flags, params, asked),
         }
     }
 

@@ -1,12 +1,13 @@
 //! The invariants of a connection as code, for tests: images that do not ask do not contain it.
 
+use super::Connection;
 use super::facts::Facts;
-use super::{Connection, State};
 use crate::congestion::Controller;
 use crate::error::Violation;
 use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
+use crate::state::State;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Whether everything fits together, which it does between any two calls.
@@ -16,24 +17,25 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     pub(crate) fn check(&self) -> Result<(), Violation> {
         let over = matches!(self.state, State::Closed | State::TimeWait);
         if over || matches!(self.state, State::SynSent | State::SynReceived) {
-            let timers = [self.ack.timer, self.rtx, self.keep];
+            let timers = [self.rcv.ack.timer, self.snd.rtx, self.keep];
             let silent = !over || timers.into_iter().all(|timer| !timer.is_set());
             return silent.then_some(()).ok_or(Violation::TimerOfTheDead);
         }
         let (una, nxt) = (self.snd.una, self.snd.nxt);
+        let pending = self.snd.retransmit_now;
         let fin = u32::from(self.facts.has(Facts::FIN_QUEUED));
         let end = self.snd.end;
         let held = una.earlier(end);
         [
             (una.at_or_before(nxt), Violation::SendOrder),
-            (self.tx.fits(self.queue()) && una.since(held) <= fin, Violation::SendQueue),
+            (self.snd.tx.fits(self.queue()) && una.since(held) <= fin, Violation::SendQueue),
             (nxt.at_or_before(end.plus(fin)), Violation::SendQueue),
             (self.board.covers(una, nxt), Violation::Flight),
-            (self.flight() == 0 || self.rtx.is_set() || self.recovery.pending, Violation::NoTimer),
+            (self.snd.flight() == 0 || self.snd.rtx.is_set() || pending, Violation::NoTimer),
             (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
-            (self.rcv.adv.since(self.rcv.nxt) <= self.rx.free(), Violation::ReceiveWindow),
-            (self.rx.fits(), Violation::ReceiveRing),
-            (self.cc.window() > 0 && self.mss > 0, Violation::CongestionWindow),
+            (self.rcv.wnd() <= self.rcv.rx.free(), Violation::ReceiveWindow),
+            (self.rcv.rx.fits(), Violation::ReceiveRing),
+            (self.snd.cc.window() > 0 && self.snd.mss > 0, Violation::CongestionWindow),
         ]
         .iter()
         .find(|(holds, _)| !holds)

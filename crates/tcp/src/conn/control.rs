@@ -1,13 +1,14 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
 use super::facts::Facts;
-use super::{Connection, MIN_MSS, Params, Rtx, Setup, State};
+use super::{Connection, MIN_MSS, Params, Rtx, Setup};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
+use crate::state::State;
 use kinglet_time::{Duration, Expected, Instant};
 
 /// What the choice of a segment size needs to know. Sizes are octets of payload and options.
@@ -15,7 +16,7 @@ use kinglet_time::{Duration, Expected, Instant};
 pub struct SegmentLoss {
     /// The recent share of data segments that had to be sent again, in 1/65,536: about how many
     /// get lost, wherever on the path. What the link has told of counts a quarter.
-    pub resent: u16,
+    pub retransmitted_share: u16,
     /// The segment size in use.
     pub mss: u16,
     /// The largest one that both sides have announced.
@@ -37,12 +38,12 @@ pub(super) enum Reader {
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
-        // What the handshake has settled stays.
+        // What the handshake has agreed upon stays.
         let own_mss = self.params.own_mss;
         self.params = Params::new(config, own_mss);
-        self.rtt.set_bounds(Setup::rto_bounds(config));
+        self.snd.rtt.set_bounds(Setup::rto_bounds(config));
         // An acknowledgment that waits does not wait longer than the new settings allow.
-        self.ack.now |= self.ack.is_delayed() && config.delayed_ack == Duration::ZERO;
+        self.rcv.ack.now |= self.rcv.ack.is_delayed() && config.delayed_ack == Duration::ZERO;
         self.touch_keepalive(now);
         self.touch_fin_wait_2(now);
     }
@@ -53,29 +54,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return;
         }
-        let options = self.timestamps_len();
+        let options = self.rcv.timestamps_len();
         let mss = mss.max(MIN_MSS).min(self.params.own_mss).saturating_sub(options);
-        self.mss = mss;
+        self.snd.mss = mss;
         // SMSS of RFC 5681 is the largest segment that may be sent: windows do not shrink with
         // those that are chosen, or a loss would leave two small ones of them.
-        self.cc.set_mss(u32::from(self.params.own_mss.saturating_sub(options)));
+        self.snd.cc.set_mss(u32::from(self.params.own_mss.saturating_sub(options)));
     }
 
     pub(crate) fn congestion(&mut self) -> &mut C {
-        &mut self.cc
-    }
-
-    /// A data segment leaves, for the first time or not: an average that gives the newest sample
-    /// a weight of 1/32, about eight windows of four segments. What is sent again because the
-    /// link has told of its loss counts a quarter: it cost the frames up to the lost one, and
-    /// nobody had to wait for a timer or for acknowledgments to find out.
-    pub(super) fn note_share(&mut self, again: bool) {
-        let sample = match (again, self.recovery.told) {
-            (false, _) => 0,
-            (true, 0) => u16::MAX >> 5,
-            (true, _) => u16::MAX >> 7,
-        };
-        self.resent = self.resent.saturating_sub(self.resent >> 5).saturating_add(sample);
+        &mut self.snd.cc
     }
 
     /// See [`SegmentLoss`].
@@ -84,11 +72,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return None;
         }
         let synchronised = !matches!(self.state, State::SynSent | State::SynReceived);
-        let options = self.timestamps_len();
+        let options = self.rcv.timestamps_len();
         let due = self.counters.segments_sent.is_multiple_of(16);
         (self.params.has(Params::ADAPTIVE_MSS) && synchronised && due).then_some(SegmentLoss {
-            resent: self.resent,
-            mss: self.mss.saturating_add(options),
+            retransmitted_share: self.snd.retransmitted_share,
+            mss: self.snd.mss.saturating_add(options),
             limit: self.params.own_mss,
             options,
         })
@@ -97,21 +85,21 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Whether an answer is awaited, and when it can be here.
     pub(crate) fn expected(&self, epoch: Instant) -> Option<Expected> {
         let probed = self.keep_sent > 0 && self.keep.is_set();
-        let missing = self.rx.has_holes() && self.can_receive_fin();
+        let missing = self.rcv.rx.has_holes() && self.can_receive_fin();
         let over = matches!(self.state, State::Closed | State::TimeWait);
-        let awaited = self.flight() > 0 || probed || missing || self.ack.awaits_more();
+        let awaited = self.snd.flight() > 0 || probed || missing || self.rcv.ack.awaits_more();
         // What is to follow will ask for an answer of its own.
         let since = self.next_paced().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
-        let mut expected = (awaited && !over).then(|| self.rtt.expected(since))?;
+        let mut expected = (awaited && !over).then(|| self.snd.rtt.expected(since))?;
         // The window of reordering is no reason to hurry: its end tells what has arrived.
-        let timer = self.rtx.deadline(epoch).filter(|_| self.rtx_kind != Rtx::Reordering);
+        let timer = self.snd.rtx.deadline(epoch).filter(|_| self.snd.rtx_kind != Rtx::Reordering);
         expected.until = timer.map_or(expected.until, |timer| expected.until.min(timer));
         Some(expected)
     }
 
     /// Sends now what would be acknowledged later.
     pub(crate) fn hurry_ack(&mut self) {
-        self.ack.now |= self.ack.is_delayed();
+        self.rcv.ack.now |= self.rcv.ack.is_delayed();
     }
 
     /// CLOSE of RFC 9293 §3.10.4 by an application that will not read any more: RFC 1122

@@ -5,13 +5,14 @@
 //! sent as ECN-capable: no SYN, no bare acknowledgment, no probe, nothing that is sent again.
 //! RFC 8311 would allow experiments with more than that; this is none.
 
-use super::{Connection, Params, Phase};
+use super::facts::Facts;
+use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Flags, Header};
+use kinglet_wire::tcp::{Flags, Header, Segment};
 
 /// What a connection has to remember, in one octet.
 //= rfc9293#SHLD-8
@@ -47,8 +48,14 @@ impl EcnState {
     }
 }
 
+/// Whether a SYN or SYN-ACK with these flags and the settings of this side agree upon ECN. Whoever
+/// asks for it gets it; when this side has `asked`, by opening, its settings have to want it.
+pub(super) fn agrees<F: Features>(flags: Flags, params: &Params, asked: bool) -> bool {
+    F::ECN && is_setup(flags) && (!asked || params.has(Params::ECN))
+}
+
 /// Whether a SYN or SYN-ACK is an ECN-setup one (§6.1.1).
-pub(crate) fn is_setup(flags: Flags) -> bool {
+pub(super) fn is_setup(flags: Flags) -> bool {
     // A SYN-ACK that reflects the flags of the SYN is none (§6.1.1.2).
     let answers = flags.contains(Flags::ACK);
     flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != answers
@@ -82,7 +89,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     fn asks_still(&self) -> bool {
-        self.tries < 2
+        self.snd.tries < 2
     }
 
     /// The handshake has agreed, or not.
@@ -91,22 +98,30 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.ecn = EcnState::new(agreed, self.asks_still());
     }
 
-    /// §6.1.3: marks are echoed until CWR. Only for data that was inside the window (§6.1.5).
-    pub(super) fn take_mark(&mut self, ecn: Ecn, flags: Flags) {
-        if !self.ecn_has(EcnState::ON) {
-            return;
+    /// A segment has come that was inside the window: marks on data alone count (§6.1.5).
+    pub(super) fn take_mark(&mut self, ecn: Ecn, segment: &Segment<'_>) {
+        if self.ecn_has(EcnState::ON) && !segment.payload.is_empty() {
+            self.heed_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
         }
-        let marked = ecn == Ecn::Ce;
-        let over = flags.contains(Flags::CWR);
+    }
+
+    /// §6.1.3: marks are echoed until CWR, which says that it is `over`.
+    #[inline(never)]
+    fn heed_mark(&mut self, marked: bool, over: bool) {
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
-        self.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
+        self.rcv.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
         if marked || over {
             self.ecn.put(EcnState::ECHO, marked);
         }
     }
 
+    /// Whether cwnd may grow with an acknowledgment: not in response to ECE (§6.1.2).
+    pub(super) fn may_grow(&self, header: &Header) -> bool {
+        !self.is_echo(header)
+    }
+
     /// Whether this acknowledgment reports a mark.
-    pub(super) fn is_echo(&self, header: &Header) -> bool {
+    fn is_echo(&self, header: &Header) -> bool {
         let bits = header.flags;
         self.ecn_has(EcnState::CAPABLE) && bits.contains(Flags::ECE) && !bits.contains(Flags::SYN)
     }
@@ -117,18 +132,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.ecn_has(EcnState::CAPABLE) {
             return;
         }
-        self.cwr_point = self.cwr_point.later(self.snd.una.minus(1));
+        self.snd.cwr_point = self.snd.cwr_point.later(self.snd.una.minus(1));
         let echo = self.is_echo(header);
         if echo {
             // Whatever was reduced for, there was need.
-            self.recovery.set_undo(None);
+            self.snd.recovery.take_undo();
         }
-        let due = echo && self.recovery.phase == Phase::Open && self.snd.una.after(self.cwr_point);
+        let due = echo && self.snd.recovery.is_open() && self.snd.una.after(self.snd.cwr_point);
         // A window of one segment cannot shrink, so the sender slows down to one per RTO.
-        self.ecn.put(EcnState::HOLD, due && self.cc.window() <= u32::from(self.mss));
+        self.ecn.put(EcnState::HOLD, due && self.snd.cc.window() <= u32::from(self.snd.mss));
         if due {
             self.counters.marks = self.counters.marks.wrapping_add(1);
-            self.cc.on_mark(flight);
+            self.snd.cc.on_mark(flight);
             self.begin_reduction();
         }
     }
@@ -139,25 +154,27 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.ecn_has(EcnState::CAPABLE) {
             return true;
         }
-        if self.snd.una.before(self.cwr_point) {
+        if self.snd.una.before(self.snd.cwr_point) {
             return false;
         }
-        self.cwr_point = self.snd.nxt;
+        self.snd.cwr_point = self.snd.nxt;
         self.ecn.put(EcnState::REDUCED, true);
         true
     }
 
     /// Whether the data in flight is from before a reduction.
     pub(super) fn is_reduced(&self) -> bool {
-        self.ecn_has(EcnState::CAPABLE) && self.flight() > 0 && self.snd.una.before(self.cwr_point)
+        self.ecn_has(EcnState::CAPABLE)
+            && self.snd.flight() > 0
+            && self.snd.una.before(self.snd.cwr_point)
     }
 
     /// Whether new data waits for the timer that `arm_persist` starts.
     pub(super) fn held_back(&mut self) -> bool {
-        if self.probe {
+        if self.facts.has(Facts::PROBE_DUE) {
             self.ecn.put(EcnState::HOLD, false);
         }
-        self.ecn_has(EcnState::HOLD) && self.flight() == 0
+        self.ecn_has(EcnState::HOLD) && self.snd.flight() == 0
     }
 
     /// Nothing was sent for long enough.
@@ -170,9 +187,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.ecn_has(EcnState::ECHO) { Flags::ECE } else { Flags::NONE }
     }
 
-    /// Codepoint and flag of a segment with new data.
-    pub(super) fn capable(&mut self) -> (Ecn, Flags) {
-        if !self.ecn_has(EcnState::CAPABLE) {
+    /// Codepoint and flag of a segment of `len` octets, perhaps a `retransmission`: new data
+    /// alone is capable, and no probe of a closed window (§6.1.4 to §6.1.6).
+    pub(super) fn mark_out(&mut self, len: u32, retransmission: bool) -> (Ecn, Flags) {
+        let plain = retransmission || len == 0 || self.facts.has(Facts::PROBING);
+        if plain || !self.ecn_has(EcnState::CAPABLE) {
             return (Ecn::NotEct, Flags::NONE);
         }
         let reduced = self.ecn_has(EcnState::REDUCED);

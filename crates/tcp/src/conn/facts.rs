@@ -20,6 +20,8 @@ impl Facts {
     pub(super) const SCALES: u8 = 32;
     /// The peer's FIN has come, perhaps out of order.
     pub(super) const FIN_KNOWN: u8 = 64;
+    /// The persist timer has expired: a zero-window probe is due.
+    pub(super) const PROBE_DUE: u8 = 128;
 
     pub(super) const fn has(self, bit: u8) -> bool {
         self.0 & bit != 0

@@ -5,7 +5,7 @@
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
 use super::facts::Facts;
-use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader, State};
+use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::features::Features;
@@ -14,10 +14,11 @@ use crate::rtt::millis;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Flags, Header, Segment};
+use kinglet_wire::tcp::{Flags, Segment};
 
 /// A segment as the later steps see it: trimmed to the receive window.
 struct Trimmed<'a> {
@@ -60,10 +61,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.step_5_ack(now, segment, buffers)?;
         // In RFC 7323 §5.3 R3 this comes first; but then a forged segment anywhere in the window,
         // whatever it acknowledges, could set TS.Recent so high that all true ones look old.
-        self.remember_timestamp(now, &segment.header);
-        if !segment.payload.is_empty() {
-            self.take_mark(ecn, segment.header.flags);
-        }
+        self.rcv.remember_timestamp(now, &segment.header);
+        self.take_mark(ecn, segment);
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
@@ -98,25 +97,25 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let agreed = Agreed::of::<F>(header, &self.params, true);
         let irs = SeqNum::new(header.seq);
-        let syn_lost = self.tries > 0;
+        let syn_lost = self.snd.tries > 0;
         self.agree(now, irs, &agreed);
-        self.rcv.adv = self.receive_limit();
+        self.rcv.adv = self.rcv.limit();
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.set_window(u32::from(header.window));
+        self.snd.set_window(u32::from(header.window));
         self.snd.wl1 = irs;
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
             self.transition(State::SynReceived);
-            self.recovery.pending = true;
-            self.rtx.clear();
+            self.snd.retransmit_now = true;
+            self.snd.rtx.clear();
             return Ok(());
         }
         self.take_ack_of_syn(now, ack, segment);
         self.snd.una = self.snd.iss.plus(1);
-        self.settle_syn_data(ack, buffers);
+        self.acknowledge_syn_data(ack, buffers);
         self.begin_sending(syn_lost);
         self.establish(now, syn_lost);
-        self.ack.now = true;
+        self.rcv.ack.now = true;
         // "If there are other controls or text in the segment, continue at the sixth step."
         let trimmed = Trimmed {
             seq: irs.plus(1),
@@ -139,20 +138,20 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !bare || seq != self.rcv.irs {
             return false;
         }
-        self.remember_timestamp(now, header);
-        self.recovery.pending = true;
+        self.rcv.remember_timestamp(now, header);
+        self.snd.retransmit_now = true;
         true
     }
 
     /// What of the SYN's data the SYN-ACK does not acknowledge the peer has not kept: it counts as
     /// never sent, and follows at once (RFC 7413 §4.2.2).
-    fn settle_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
+    fn acknowledge_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
         match self.fast_open() {
-            FastOpen::Sent | FastOpen::Again | FastOpen::Lost => {
-                let bare = self.fast_open() == FastOpen::Sent && self.flight() == 0;
+            FastOpen::Sent | FastOpen::LostOnLink | FastOpen::Lost => {
+                let bare = self.fast_open() == FastOpen::Sent && self.snd.flight() == 0;
                 let taken = ack.after(self.snd.una) || bare;
                 self.fast_open = if taken { FastOpen::Accepted } else { FastOpen::Off };
-                self.tx.acknowledge(buffers.pieces, self.queue(), ack);
+                self.snd.tx.acknowledge(buffers.pieces, self.queue(), ack);
                 self.snd.una = ack;
                 self.snd.nxt = ack;
             }
@@ -168,7 +167,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         segment: &Segment<'_>,
         buffers: &mut Buffers<'_>,
     ) {
-        self.rcv.adv = self.receive_limit();
+        self.rcv.adv = self.rcv.limit();
         let (seq, payload) = (self.rcv.nxt, segment.payload);
         let trimmed = self.cut_at_window(Trimmed { seq, payload, fin: false, push: true });
         self.step_7_text(now, &trimmed, buffers);
@@ -194,18 +193,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             seq = seq.plus(1);
             len = len.saturating_sub(1);
         }
-        if let Some(paws) = &mut self.paws
+        if let Some(paws) = &mut self.rcv.paws
             && !reset
         {
             let Some(timestamps) = header.options.timestamps else {
                 return Err(Discard::NoTimestamp);
             };
             if paws.rejects(now, timestamps.val) {
-                self.ack.now = true;
+                self.rcv.ack.now = true;
                 return Err(Discard::Paws);
             }
         }
-        let wnd = self.rcv.adv.since(self.rcv.nxt);
+        let wnd = self.rcv.wnd();
         let acceptable = match (len, wnd) {
             // With a closed window ACKs and RSTs must still get through, and a probe's text is cut.
             (_, 0) => seq == self.rcv.nxt,
@@ -221,27 +220,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !acceptable {
             // The last segment once more, because its acknowledgment was lost: as Linux does, its
             // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
-            if !reset && len > 0 && seq.plus(len) == self.last_ack_sent() {
-                self.remember_timestamp(now, header);
+            if !reset && len > 0 && seq.plus(len) == self.rcv.last_ack_sent() {
+                self.rcv.remember_timestamp(now, header);
             }
             if !reset && len > 0 {
-                self.ack.hurry(AFTER_TIMEOUT);
+                self.rcv.ack.hurry(AFTER_TIMEOUT);
             }
             let end = seq.plus(u32::try_from(segment.payload.len()).unwrap_or(0));
             if !reset && end.at_or_before(self.rcv.nxt) {
-                self.rx.note_duplicate(seq, end);
+                self.rcv.rx.note_duplicate(seq, end);
             }
             return Err(Discard::OutsideWindow);
         }
         Ok(self.trim(seq, segment))
-    }
-
-    /// RFC 7323 §4.3: a segment's timestamp is what the next acknowledgment echoes.
-    fn remember_timestamp(&mut self, now: Instant, header: &Header) {
-        let last_ack_sent = self.last_ack_sent();
-        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
-            paws.update(now, timestamps.val, SeqNum::new(header.seq), last_ack_sent);
-        }
     }
 
     /// Cuts off what lies before RCV.NXT and beyond the window or a FIN that is known.
@@ -252,8 +243,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let old = self.rcv.nxt.since(seq);
         if old > 0 {
             // Whatever was sent again, the peer has not seen its acknowledgment.
-            self.ack.hurry(AFTER_TIMEOUT);
-            self.rx.note_duplicate(seq, self.rcv.nxt);
+            self.rcv.ack.hurry(AFTER_TIMEOUT);
+            self.rcv.rx.note_duplicate(seq, self.rcv.nxt);
             let cut = (old as usize).min(payload.len());
             payload = payload.get(cut..).unwrap_or(&[]);
             let past = old > u32::try_from(cut).unwrap_or(u32::MAX);
@@ -274,7 +265,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if payload.len() > room
             || (fin && payload.len() >= room && !self.facts.has(Facts::FIN_KNOWN))
         {
-            self.ack.now = true;
+            self.rcv.ack.now = true;
             fin = false;
         }
         payload = payload.get(..payload.len().min(room)).unwrap_or(payload);
@@ -326,7 +317,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !header.flags.contains(Flags::ACK) {
             if header.flags.contains(Flags::SYN) {
                 // The peer repeats its SYN of a simultaneous open: so do we, with ACK.
-                self.recovery.pending = true;
+                self.snd.retransmit_now = true;
             }
             return Err(Discard::NoAck);
         }
@@ -335,11 +326,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if ack.at_or_before(self.snd.una) || ack.after(self.snd.nxt) {
                 return Err(Discard::AckUnsent);
             }
-            let syn_lost = self.tries > 0;
+            let syn_lost = self.snd.tries > 0;
             self.take_ack_of_syn(now, ack, segment);
             self.snd.una = self.snd.iss.plus(1);
             if !self.is_opening_early() {
-                self.settle_syn_data(ack, buffers);
+                self.acknowledge_syn_data(ack, buffers);
                 self.begin_sending(syn_lost);
             }
             self.establish(now, syn_lost);
@@ -348,7 +339,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return Err(Discard::AckUnsent);
         }
         // RFC 5961 §5.2.
-        if ack.before(self.snd.una.minus(self.max_wnd())) {
+        if ack.before(self.snd.una.minus(self.snd.max_wnd())) {
             return Err(Discard::AckTooOld);
         }
         let window = self.take_window(segment, ack);
@@ -365,14 +356,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return WindowChange::None;
         }
         let scaled = !segment.header.flags.contains(Flags::SYN);
-        let shift = if scaled { self.shifts.snd } else { 0 };
+        let shift = if scaled { self.snd.shift } else { 0 };
         let wnd = u32::from(segment.header.window) << shift.min(14);
         let change = match (self.snd.wnd, wnd) {
             (old, new) if old == new => WindowChange::None,
             (0, _) => WindowChange::Opened,
             _ => WindowChange::Other,
         };
-        self.set_window(wnd);
+        self.snd.set_window(wnd);
         self.snd.wl1 = seq;
         change
     }
@@ -382,19 +373,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn after_window(&mut self, now: Instant, change: WindowChange) {
         if self.snd.wnd == 0 {
             // RFC 9293 §3.8.6.1: as long as probes are answered the connection stays open.
-            self.tries = 0;
-            self.progress_at = Tick::at(now);
+            self.snd.tries = 0;
+            self.snd.progress_at = Tick::at(now);
             return;
         }
-        self.probe = false;
+        self.facts.put(Facts::PROBE_DUE, false);
         if self.facts.has(Facts::PROBING) || change == WindowChange::Opened {
             self.facts.put(Facts::PROBING, false);
-            self.backoff = 0;
-            self.rtx.clear();
-            if self.flight() > 0 {
+            self.snd.backoff = 0;
+            self.snd.rtx.clear();
+            if self.snd.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.
                 self.board.lose(self.snd.una, self.snd.nxt);
-                self.recovery.pending = true;
+                self.snd.retransmit_now = true;
             }
         }
     }
@@ -428,34 +419,34 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
-        if !segment.push && len < self.rcv_mss {
-            self.ack.hurry(AFTER_TIMEOUT);
+        if !segment.push && len < self.rcv.mss {
+            self.rcv.ack.hurry(AFTER_TIMEOUT);
         }
         // A sender may change its segment size, and every second of them wants an acknowledgment.
-        self.rcv_mss = if segment.push { self.rcv_mss.max(len) } else { len };
+        self.rcv.mss = if segment.push { self.rcv.mss.max(len) } else { len };
         let offset = segment.seq.since(self.rcv.nxt);
-        let had_holes = self.rx.has_holes();
+        let had_holes = self.rcv.rx.has_holes();
         let advance =
-            self.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
+            self.rcv.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         if advance > 0 {
-            self.recovery.told = 0;
+            self.snd.told = 0;
             // With a short send buffer every segment is the last of those that wait.
-            let full = len.saturating_add(self.timestamps_len()) >= self.params.own_mss;
-            self.ack.set_more(full || !segment.push);
+            let full = len.saturating_add(self.rcv.timestamps_len()) >= self.params.own_mss;
+            self.rcv.ack.set_more(full || !segment.push);
         }
         self.touch_fin_wait_2(now);
-        let full = u32::from(self.rcv_mss);
-        let threshold = threshold(full, self.params.ack_every, self.rx.capacity());
+        let full = u32::from(self.rcv.mss);
+        let threshold = threshold(full, self.params.ack_every, self.rcv.rx.capacity());
         let delay = millis(self.params.delayed_ack_ms);
-        self.ack.received(now, advance, threshold, delay);
+        self.rcv.ack.received(now, advance, threshold, delay);
         // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
         // left holds no full segment, the peer can only wait for us (TCPlp §6.2).
         if had_holes || advance == 0 {
             // Where much is lost the next loss comes soon.
-            self.ack.hurry(AFTER_GAP << u8::from(self.params.has(Params::LOSSY_PATH)));
-        } else if self.rcv.adv.since(self.rcv.nxt) < full {
-            self.ack.now = true;
+            self.rcv.ack.hurry(AFTER_GAP << u8::from(self.params.has(Params::LOSSY_PATH)));
+        } else if self.rcv.wnd() < full {
+            self.rcv.ack.now = true;
         }
     }
 
@@ -465,14 +456,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             let len = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             self.rcv.fin_at = segment.seq.plus(len);
             self.facts.put(Facts::FIN_KNOWN, true);
-            self.ack.now = true;
+            self.rcv.ack.now = true;
         }
         if self.fin() != Some(self.rcv.nxt) || !self.can_receive_fin() {
             return;
         }
         self.rcv.nxt = self.rcv.nxt.plus(1);
         self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
-        self.ack.finished();
+        self.rcv.ack.finished();
         match self.state {
             State::Established => self.transition(State::CloseWait),
             State::FinWait1 => self.transition(State::Closing),

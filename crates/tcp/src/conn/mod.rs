@@ -1,5 +1,8 @@
 //! One connection: the variables of RFC 9293 §3.3.1 and what the extensions add to them.
 //!
+//! What is about sending is in `sending.rs`, what is about receiving in `receiving.rs`, and here
+//! what joins them: how a connection begins and ends, and what is asked of it from outside.
+//!
 //! A [`Connection`] knows neither addresses nor ports nor checksums, and it does not own its
 //! buffers: every call that touches octets brings them along as [`Buffers`].
 //!
@@ -18,9 +21,10 @@ mod input;
 mod output;
 mod pacing;
 mod plan;
+mod receiving;
 mod report;
+mod sending;
 mod setup;
-mod state;
 mod timers;
 
 pub(crate) use agreed::Agreed;
@@ -32,25 +36,23 @@ use plan::Board;
 pub use plan::LossRecovery;
 pub(crate) use plan::Planned;
 pub(crate) use setup::{Params, Setup};
-pub use state::State;
 
 use crate::congestion::{Acked, Controller};
 use crate::error::{ConnectionError, SoftError};
 use crate::features::Features;
 use crate::info::Counters;
 use crate::paws::Paws;
-use crate::recv::ack::AckState;
-use crate::recv::buffer::ReceiveBuffer;
-use crate::rtt::RttEstimator;
 use crate::send::buffer::{Piece, SendBuffer, Span, Stored};
-use crate::send::recovery::{Aids, Phase, Recovery};
+use crate::send::recovery::{Aids, Phase};
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::{Tick, Timer};
-use core::marker::PhantomData;
 use ecn::EcnState;
 use facts::Facts;
 use kinglet_time::{Duration, Instant};
+use receiving::Receiving;
+use sending::{Rtx, Sending};
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
 pub(crate) const TIMESTAMPS_LEN: u16 = 12;
@@ -68,47 +70,6 @@ pub(crate) struct Buffers<'a> {
     pub(crate) pieces: &'a mut [Piece],
 }
 
-/// Send sequence variables.
-#[derive(Clone, Copy, Debug)]
-struct Send {
-    una: SeqNum,
-    /// After everything ever sent: SND.MAX of other stacks.
-    nxt: SeqNum,
-    wnd: u32,
-    /// Sequence number of the last window update. SND.WL2 is left out: it never exceeds SND.UNA,
-    /// and what acknowledges less than that updates nothing.
-    wl1: SeqNum,
-    iss: SeqNum,
-    /// After the last octet in the send queue, where a FIN stands.
-    end: SeqNum,
-}
-
-/// What the windows in headers mean (RFC 7323 §2).
-#[derive(Clone, Copy, Debug)]
-struct Shifts {
-    /// The largest window the peer has offered, before the shift.
-    largest: u16,
-    /// Snd.Wind.Shift
-    snd: u8,
-    /// Rcv.Wind.Shift
-    rcv: u8,
-}
-
-/// Receive sequence variables.
-#[derive(Clone, Copy, Debug)]
-struct Receive {
-    nxt: SeqNum,
-    /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
-    adv: SeqNum,
-    irs: SeqNum,
-    /// Where the peer's FIN stands, which may have come out of order, if it is known.
-    fin_at: SeqNum,
-}
-
-/// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
-/// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
-const SAME_RTO: u8 = 3;
-
 /// How far Fast Open has come (RFC 7413).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FastOpen {
@@ -121,7 +82,7 @@ pub(crate) enum FastOpen {
     /// The SYN has carried a cookie, and data if there was any.
     Sent,
     /// The own link has lost that SYN: it goes again with all that it carried.
-    Again,
+    LostOnLink,
     /// The SYN was not answered in time and went again without.
     Lost,
     /// The data of the SYN was taken: by the peer, or from it.
@@ -146,19 +107,12 @@ pub(crate) struct Established {
     pub(crate) rtt: Option<Duration>,
 }
 
-/// What the retransmission timer waits for: one timer for all, as RFC 8985 §8 has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rtx {
-    /// RTO, or the persist timer.
-    Timeout,
-    /// PTO: a tail loss probe.
-    Probe,
-    /// The reordering window.
-    Reordering,
-}
-
-/// A connection; `C` controls congestion, `R` finds and repairs losses, and `F` says what else
-/// there is.
+/// A connection; `C` controls congestion, `A` and `B` find and repair losses, and `F` says what
+/// else there is.
+///
+/// It has a half that sends and one that receives, which know nothing of each other; what is here
+/// belongs to both. What a segment, a timer or the application does to both halves is done by the
+/// connection, step by step as the RFCs have it; what concerns one alone is a method of that.
 ///
 /// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
 /// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is
@@ -168,57 +122,24 @@ enum Rtx {
 pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     state: State,
     error: Option<ConnectionError>,
+    facts: Facts,
     /// Since SND.UNA last moved.
     soft_error: Option<SoftError>,
-    facts: Facts,
     reader: Reader,
     ecn: EcnState,
-    /// The persist timer has expired.
-    probe: bool,
     fast_open: FastOpen,
     keep_sent: u8,
-    /// Doublings of the RTO.
-    backoff: u8,
-    /// How many of them stay until a round trip has been measured.
-    needless: u8,
-    /// Retransmissions in a row without a sign of life from the peer.
-    tries: u8,
-    rtx_kind: Rtx,
-    /// A round trip was measured since the last loss probe.
-    sampled: bool,
-    /// Octets of payload in a full segment without SACK option.
-    mss: u16,
-    /// Recent share of data segments that were sent again, in 1/65,536.
-    resent: u16,
-    /// Largest payload received: the peer's notion of a full segment.
-    rcv_mss: u16,
-    shifts: Shifts,
-    tx: SendBuffer<F::Place>,
-    paws: Option<Paws>,
-    ack: AckState,
-    snd: Send,
-    rcv: Receive,
-    /// Retransmission timer, or persist timer if nothing is in flight.
-    rtx: Timer,
-    cc: C,
+    snd: Sending<C, A, F>,
+    rcv: Receiving<F>,
     /// Keep-alive timer; in FIN-WAIT-2 the time this state may still last.
     keep: Timer,
-    /// Until then nothing follows what is in flight: with pacing, or by `hold_back`.
-    pace: Timer,
     last_sent: Tick,
-    /// When SND.UNA last moved, or when the flight began.
-    progress_at: Tick,
-    recovery: Recovery<A>,
-    rx: ReceiveBuffer<F::Place>,
-    rtt: RttEstimator,
-    /// SND.NXT when the window was last reduced, with ECN; what lies before it was answered.
-    cwr_point: SeqNum,
     ts_offset: u32,
     params: Params,
     counters: Counters,
-    features: PhantomData<F>,
-    /// Last, so that a connection can be used without the length of its table being known: then
-    /// there is one program for the connections of all plans ([`Board`]).
+    /// What the sending half has in flight. Last, so that a connection can be used without the
+    /// length of its table being known: then there is one program for the connections of all plans
+    /// ([`Board`]).
     board: B,
 }
 
@@ -226,56 +147,25 @@ impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
     /// An active open: SYN-SENT, the SYN to be polled.
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
-        let zero = SeqNum::new(0);
-        let scale = window_scale(setup.receive);
-        let mss = params.own_mss;
         Connection {
             state: State::SynSent,
             error: None,
-            soft_error: None,
             facts: Facts::NONE,
+            soft_error: None,
             reader: Reader::Present,
             ecn: EcnState::default(),
-            cwr_point: iss,
-            probe: false,
             fast_open: match F::FAST_OPEN && params.has(Params::FAST_OPEN) {
                 true => FastOpen::Wanted,
                 false => FastOpen::Off,
             },
             keep_sent: 0,
-            backoff: 0,
-            needless: 0,
-            tries: 0,
-            mss,
-            resent: 0,
-            snd: Send { una: iss, nxt: iss, wnd: 0, wl1: zero, iss, end: iss.plus(1) },
-            rcv: Receive {
-                nxt: zero,
-                adv: zero,
-                // So that nothing has been received before the peer's SYN tells more.
-                irs: zero.minus(1),
-                fin_at: zero,
-            },
-            rcv_mss: 0,
-            shifts: Shifts { largest: 0, snd: 0, rcv: scale },
-            tx: SendBuffer::new(setup.send),
-            rx: ReceiveBuffer::new(setup.receive),
-            rtt: RttEstimator::new(setup.rto),
-            cc: C::new(u32::from(mss), initial_window(u32::from(mss), params.initial_window)),
-            recovery: Recovery::opening(iss),
-            ack: AckState::NONE,
-            paws: None,
-            ts_offset,
-            rtx: Timer::OFF,
-            rtx_kind: Rtx::Timeout,
-            sampled: false,
             keep: Timer::OFF,
-            pace: Timer::OFF,
             last_sent: Tick::at(now),
-            progress_at: Tick::at(now),
-            counters: Counters::default(),
+            ts_offset,
             params,
-            features: PhantomData,
+            counters: Counters::default(),
+            rcv: Receiving::new(setup),
+            snd: Sending::new(now, setup, iss),
             board: B::new(iss),
         }
     }
@@ -289,9 +179,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.nxt = from.iss.plus(1);
         self.snd.una = self.snd.nxt;
         self.snd.wl1 = from.irs;
-        self.set_window(from.wnd);
+        self.snd.set_window(from.wnd);
         if let Some(rtt) = from.rtt {
-            self.take_sample(rtt);
+            self.snd.take_sample(rtt);
         }
         if from.early {
             self.fast_open = FastOpen::Accepted;
@@ -299,7 +189,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.una = from.iss;
             self.snd.nxt = from.iss;
             self.begin_sending(false);
-            self.recovery.pending = true;
+            self.snd.retransmit_now = true;
         } else {
             self.fast_open = FastOpen::Off;
             self.begin_sending(from.syn_lost);
@@ -315,56 +205,50 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.adv = self.rcv.nxt;
         self.facts.put(Facts::SCALES, agreed.scale.is_some());
         match agreed.scale {
-            Some(shift) => self.shifts.snd = shift,
-            None => self.shifts.rcv = 0,
+            Some(shift) => self.snd.shift = shift,
+            None => self.rcv.rx.leave_unscaled(),
         }
         self.facts.put(Facts::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
-        self.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
+        self.rcv.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
-        let options = self.timestamps_len();
-        self.mss = self.params.own_mss.min(peer).saturating_sub(options);
+        let options = self.rcv.timestamps_len();
+        self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options);
     }
 
     /// Sets up the congestion window and recovery for what follows the SYN.
     fn begin_sending(&mut self, syn_lost: bool) {
-        let mss = u32::from(self.mss);
+        let mss = u32::from(self.snd.mss);
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
         let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
-        self.cc = C::new(mss, initial);
-        // The SYN has measured the path.
-        self.recovery.restart(self.snd.una);
+        self.snd.cc = C::new(mss, initial);
+        self.snd.recovery.restart(self.snd.una, self.snd.iss);
         self.board.reset(self.snd.una);
-        // Lets the first loss be repaired fast: `point` lies before SND.UNA.
-        self.recovery.point = self.snd.iss;
+        self.snd.told = 0;
+        self.snd.retransmit_now = false;
     }
 
     /// Both SYNs are acknowledged.
     fn establish(&mut self, now: Instant, syn_lost: bool) {
         if syn_lost {
-            self.rtt.syn_was_lost();
+            self.snd.rtt.syn_was_lost();
         }
         // From now on the bound for `set_mss`: what both sides have announced.
-        self.params.own_mss = self.mss.saturating_add(self.timestamps_len());
-        self.backoff = 0;
-        self.tries = 0;
-        self.rtx.clear();
-        if self.flight() > 0 {
+        self.params.own_mss = self.snd.mss.saturating_add(self.rcv.timestamps_len());
+        self.snd.backoff = 0;
+        self.snd.tries = 0;
+        self.snd.rtx.clear();
+        if self.snd.flight() > 0 {
             // An early connection has sent data since its SYN.
             self.arm(now);
         }
-        self.progress_at = Tick::at(now);
+        self.snd.progress_at = Tick::at(now);
         self.transition(if self.facts.has(Facts::FIN_QUEUED) {
             State::FinWait1
         } else {
             State::Established
         });
         self.touch_keepalive(now);
-    }
-
-    /// Octets of the timestamps option in every segment.
-    fn timestamps_len(&self) -> u16 {
-        if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -382,8 +266,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Whether the SYN for Fast Open had to be sent again; it is told once.
     pub(crate) fn take_fast_open_loss(&mut self) -> bool {
-        let sent = matches!(self.fast_open(), FastOpen::Asked | FastOpen::Sent | FastOpen::Again);
-        let lost = sent && self.state == State::SynSent && self.tries > 0;
+        let sent =
+            matches!(self.fast_open(), FastOpen::Asked | FastOpen::Sent | FastOpen::LostOnLink);
+        let lost = sent && self.state == State::SynSent && self.snd.tries > 0;
         if lost {
             self.fast_open = FastOpen::Lost;
         }
@@ -406,32 +291,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && !self.facts.has(Facts::RESET_PENDING)
     }
 
-    /// SND.WND is `wnd` from now on.
-    fn set_window(&mut self, wnd: u32) {
-        self.snd.wnd = wnd;
-        // That of a SYN may be no multiple of the unit (RFC 7323 §2.2).
-        let units = wnd.div_ceil(1 << self.shifts.snd.min(14));
-        let units = u16::try_from(units).unwrap_or(u16::MAX);
-        self.shifts.largest = self.shifts.largest.max(units);
-    }
-
-    /// MAX.SND.WND of RFC 5961 §5.2
-    fn max_wnd(&self) -> u32 {
-        u32::from(self.shifts.largest) << self.shifts.snd.min(14)
-    }
-
     /// Where the peer's FIN stands, if it is known.
     fn fin(&self) -> Option<SeqNum> {
         self.facts.has(Facts::FIN_KNOWN).then_some(self.rcv.fin_at)
-    }
-
-    fn flight(&self) -> u32 {
-        self.snd.nxt.since(self.snd.una)
-    }
-
-    /// Octets not sent yet, the FIN not counted.
-    fn unsent(&self) -> u32 {
-        self.snd.end.since(self.snd.nxt)
     }
 
     /// A FIN is queued and has never been sent.
@@ -441,44 +303,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Octets in the network.
     fn inflight(&self) -> u32 {
-        self.recovery.inflight(self.flight(), self.board.gone(), u32::from(self.mss))
-    }
-
-    /// cwnd, which RFC 9937 sets in fast recovery. Of a window of four, of which much was lost, it
-    /// can leave one segment, and nothing would follow to show the loss of that. RFC 5681's least
-    /// ssthresh is two, and RFC 6675 sends as many whatever was lost. After a timeout RFC 5681 §3.1
-    /// wants one; two, on a path where timeouts are no congestion, is the least of RFC 9002 §7.2.
-    fn window(&self) -> u32 {
-        let two = u32::from(self.mss).saturating_mul(2);
-        match self.recovery.phase {
-            Phase::Fast => match self.recovery.prr() {
-                Some(prr) => prr.window.max(two.min(self.cc.slow_start_threshold())),
-                // RFC 6582: what duplicates add is taken from what is in flight.
-                None => self.cc.window(),
-            },
-            Phase::Timeout if self.params.has(Params::LOSSY_PATH) => self.cc.window().max(two),
-            Phase::Timeout | Phase::Open => self.cc.window(),
-        }
+        let (flight, mss) = (self.snd.flight(), u32::from(self.snd.mss));
+        self.snd.recovery.inflight(flight, self.board.gone(), mss)
     }
 
     /// Whether the peer's SACK says what is lost; else duplicate acknowledgments do.
     fn heeds_sack(&self) -> bool {
         A::SELECTIVE && self.facts.has(Facts::SACK)
-    }
-
-    fn take_sample(&mut self, rtt: Duration) {
-        self.rtt.sample(rtt);
-        self.needless = 0;
-        self.sampled = true;
-    }
-
-    fn rto(&self) -> Duration {
-        // What the link has told of was lost there, and no timeout has found it out: waiting for
-        // the link to recover need not begin with a doubling.
-        let told = self.recovery.told > 0 || self.params.has(Params::LOSSY_PATH);
-        let data = self.flight() > 0 && self.snd.una != self.snd.iss;
-        let same = if told && data { SAME_RTO } else { 0 };
-        self.rtt.rto(self.backoff.saturating_sub(same))
     }
 
     /// Ends the connection without a segment.
@@ -499,33 +330,28 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Nothing is sent any more.
     fn stop(&mut self) {
-        self.rtx.clear();
+        self.snd.rtx.clear();
         self.keep.clear();
-        self.ack.stop();
-        self.recovery.pending = false;
+        self.rcv.ack.stop();
+        self.snd.retransmit_now = false;
     }
 
     pub(crate) fn push(&mut self, ring: &mut [u8], data: &[u8]) -> usize {
-        let count = self.tx.push(ring, data);
-        self.extend(count);
+        let count = self.snd.tx.push(ring, data);
+        self.snd.extend(count);
         count
     }
 
     pub(crate) fn push_piece(&mut self, pieces: &mut [Piece], data: &'static [u8]) -> usize {
         let count = SendBuffer::<F::Place>::push_piece(pieces, self.queue(), data);
-        self.extend(count);
+        self.snd.extend(count);
         count
-    }
-
-    /// The application has written so many octets.
-    fn extend(&mut self, count: usize) {
-        self.snd.end = self.snd.end.plus(u32::try_from(count).unwrap_or(0));
     }
 
     /// What is in the send queue: from SND.UNA on, but without SYN and FIN.
     #[inline(never)]
     fn queue(&self) -> Span {
-        let Send { una, iss, end, .. } = self.snd;
+        let (una, iss, end) = (self.snd.una, self.snd.iss, self.snd.end);
         // A connection that has got further may be there again after 4 GiB.
         let opening = matches!(self.state, State::SynSent | State::SynReceived | State::Closed);
         let start = if una == iss && opening { una.plus(1) } else { una.earlier(end) };
@@ -533,7 +359,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     pub(crate) fn send_room(&self) -> usize {
-        if self.can_write() { self.tx.room() } else { 0 }
+        if self.can_write() { self.snd.tx.room() } else { 0 }
     }
 
     pub(crate) fn can_write(&self) -> bool {
@@ -549,15 +375,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     pub(crate) fn readable(&self) -> usize {
-        self.rx.readable() as usize
+        self.rcv.rx.readable() as usize
     }
 
     pub(crate) fn read(&mut self, ring: &[u8], out: &mut [u8]) -> usize {
-        self.rx.read(ring, out)
+        self.rcv.rx.read(ring, out)
     }
 
     pub(crate) fn peek(&self, ring: &[u8], out: &mut [u8]) -> usize {
-        self.rx.peek(ring, out)
+        self.rcv.rx.peek(ring, out)
     }
 
     /// Whether the peer's FIN has been reached, so that nothing more can be read later.
@@ -576,7 +402,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         len: usize,
         take: impl FnMut(&[u8]),
     ) -> Option<()> {
-        self.tx.read(stored, self.queue(), seq, len, take)
+        self.snd.tx.read(stored, self.queue(), seq, len, take)
     }
 
     /// See [`SendBuffer::copy_to`].
@@ -586,7 +412,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         seq: SeqNum,
         out: &mut [u8],
     ) -> Option<()> {
-        self.tx.copy_to(stored, self.queue(), seq, out)
+        self.snd.tx.copy_to(stored, self.queue(), seq, out)
     }
 
     /// The application closes its side (RFC 9293 §3.10.4).
@@ -611,7 +437,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
     //= rfc9293#SHLD-26
     pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
-        if !self.is_in_flight(quoted) {
+        if !self.snd.is_in_flight(quoted) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
@@ -619,12 +445,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         } else {
             self.soft_error = Some(SoftError::Unreachable);
         }
-    }
-
-    /// What an ICMP message quotes is believed only if it was sent and is not yet acknowledged
-    /// (RFC 5927 §4.1).
-    fn is_in_flight(&self, quoted: SeqNum) -> bool {
-        quoted.in_window(self.snd.una, self.flight())
     }
 
     /// The path takes packets of `mtu` octets only (RFC 8201 §4). What is in flight is taken for
@@ -637,8 +457,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let mss = mtu.max(u32::from(MIN_MTU)).saturating_sub(headers);
         let mss = u16::try_from(mss).unwrap_or(u16::MAX);
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let options = self.timestamps_len();
-        if opening || !self.is_in_flight(quoted) || mss >= self.mss.saturating_add(options) {
+        let options = self.rcv.timestamps_len();
+        if opening || !self.snd.is_in_flight(quoted) || mss >= self.snd.mss.saturating_add(options)
+        {
             return;
         }
         self.params.own_mss = mss;
@@ -647,17 +468,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     pub(crate) fn acknowledge_now(&mut self) {
-        self.ack.now = true;
+        self.rcv.ack.now = true;
     }
 
     /// Whether something received is not acknowledged yet.
     pub(crate) fn owes_ack(&self) -> bool {
-        self.ack.unacked() > 0
+        self.rcv.ack.unacked() > 0
     }
 
-    /// Last.ACK.sent of RFC 7323 §4.3.
-    fn last_ack_sent(&self) -> SeqNum {
-        self.rcv.nxt.minus(self.ack.unacked())
+    /// RCV.WND as a header would say it.
+    pub(crate) fn window_field(&self) -> u16 {
+        self.rcv.window_field()
     }
 
     //= rfc9293#MUST-48 rfc9293#SHLD-21 rfc9293#SHLD-22
@@ -674,31 +495,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     pub(crate) fn paws(&self) -> Option<Paws> {
-        self.paws
+        self.rcv.paws
     }
 
     /// After the last octet of text that is in order: RCV.NXT, but before the FIN.
     fn received(&self) -> SeqNum {
         self.fin().map_or(self.rcv.nxt, |fin| fin.earlier(self.rcv.nxt))
     }
-
-    /// RCV.WND as a header would say it.
-    pub(crate) fn window_field(&self) -> u16 {
-        let wnd = self.rcv.adv.since(self.rcv.nxt);
-        // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
-        // retract the edge.
-        let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
-        u16::try_from(wnd.saturating_add(slack) >> self.shifts.rcv.min(14)).unwrap_or(u16::MAX)
-    }
-}
-
-/// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
-pub(crate) fn window_scale(capacity: usize) -> u8 {
-    let mut shift: u8 = 0;
-    while shift < 14 && (capacity >> shift) > usize::from(u16::MAX) {
-        shift = shift.saturating_add(1);
-    }
-    shift
 }
 
 /// The initial window in octets: RFC 5681 §3.1 for 0 segments, else as many, within RFC 6928 §2.
@@ -728,13 +531,5 @@ mod tests {
         let size = size_of::<Connection<NewReno, Selective, Full, Flight<[SegmentRecord; 6]>>>();
         std::println!("{size}");
         assert!(size <= 536, "TCPlp's TCB has 536 octets on a 32-bit machine, this one {size}");
-    }
-
-    #[test]
-    fn a_window_is_scaled_only_as_far_as_needed() {
-        for (capacity, shift) in [(0, 0), (65_535, 0), (65_536, 1), (131_071, 1), (1 << 20, 5)] {
-            assert_eq!(window_scale(capacity), shift);
-        }
-        assert_eq!(window_scale(usize::MAX), 14);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::pacing::PIECE;
-use super::{Connection, FastOpen, Params, Phase, Rtx, State};
+use super::{Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::paws::timestamp;
@@ -11,6 +11,7 @@ use crate::send::rack::Probe;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
@@ -37,7 +38,8 @@ struct Stretch {
     /// Payload octets.
     len: u32,
     fin: bool,
-    again: bool,
+    /// It was sent before, or begins with what was.
+    retransmission: bool,
 }
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
@@ -54,18 +56,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let emission = match self.state {
             State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,
-            State::SynReceived if self.is_opening_early() && !self.recovery.pending => {
+            State::SynReceived if self.is_opening_early() && !self.snd.retransmit_now => {
                 self.poll_synchronised(now, header)
             }
             State::SynSent | State::SynReceived => self.poll_syn(now, header),
             _ => self.poll_synchronised(now, header),
         };
         let carries = !header.flags.intersects(Flags::SYN | Flags::RST);
-        if emission.is_some() && self.facts.has(Facts::SACK) && carries && self.rx.has_blocks() {
-            header.options.sack = self.rx.sack_blocks(map, self.received());
+        if emission.is_some() && self.facts.has(Facts::SACK) && carries && self.rcv.rx.has_blocks()
+        {
+            header.options.sack = self.rcv.rx.sack_blocks(map, self.received());
         }
         if emission.is_some() && carries {
-            self.rx.blocks_sent();
+            self.rcv.rx.blocks_sent();
         }
         emission
     }
@@ -91,11 +94,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         syn: &mut Emission,
         offer: Option<(Cookie, u16)>,
     ) {
-        let again = self.fast_open() == FastOpen::Again;
+        let lost_on_link = self.fast_open() == FastOpen::LostOnLink;
         // A cookie that has gone meanwhile is not asked for with data on its way.
-        let offer = offer.filter(|(cookie, _)| !(again && cookie.is_request()));
+        let offer = offer.filter(|(cookie, _)| !(lost_on_link && cookie.is_request()));
         let Some((cookie, peer_mss)) = offer else {
-            self.fast_open = if again { FastOpen::Lost } else { FastOpen::Off };
+            self.fast_open = if lost_on_link { FastOpen::Lost } else { FastOpen::Off };
             return;
         };
         header.options.fast_open = Some(cookie);
@@ -115,8 +118,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
     fn poll_syn(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
-        if !core::mem::take(&mut self.recovery.pending) {
-            if answering && self.ack.now {
+        if !core::mem::take(&mut self.snd.retransmit_now) {
+            if answering && self.rcv.ack.now {
                 return Some(self.emit_ack(now, self.snd.nxt, header));
             }
             return None;
@@ -124,22 +127,22 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.nxt == self.snd.iss {
             self.snd.nxt = self.snd.iss.plus(1);
             self.board.push(self.snd.nxt, Stamp::of(now));
-            self.progress_at = Tick::at(now);
+            self.snd.progress_at = Tick::at(now);
         } else {
-            self.board.resend(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
+            self.board.retransmit(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
         }
         self.arm(now);
         let (timestamps, sack, scale) = if answering {
-            (self.paws.is_some(), self.facts.has(Facts::SACK), self.facts.has(Facts::SCALES))
+            (self.rcv.paws.is_some(), self.facts.has(Facts::SACK), self.facts.has(Facts::SCALES))
         } else {
             // Scaling is offered always, so that the peer may even if this side needs no shift.
             (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
         };
         // An early connection may hold text already.
-        let window = self.rx.free().min(u32::from(u16::MAX));
+        let window = self.rcv.rx.free().min(u32::from(u16::MAX));
         if answering {
             self.rcv.adv = self.rcv.adv.later(self.rcv.nxt.plus(window));
-            self.ack.sent();
+            self.rcv.ack.sent();
         }
         header.seq = self.snd.iss.value();
         header.ack = if answering { self.rcv.nxt.value() } else { 0 };
@@ -148,25 +151,25 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         header.window = u16::try_from(window).unwrap_or(u16::MAX);
         let options = &mut header.options;
         options.mss = Some(self.params.own_mss);
-        options.window_scale = scale.then_some(self.shifts.rcv);
+        options.window_scale = scale.then_some(self.rcv.rx.shift());
         options.sack_permitted = sack;
         options.timestamps = timestamps.then(|| Timestamps {
             val: timestamp(self.ts_offset, now),
-            ecr: self.paws.map_or(0, |p| p.recent()),
+            ecr: self.rcv.paws.map_or(0, |p| p.recent()),
         });
         self.note_sent(now);
         Some(Emission::BARE)
     }
 
     fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        if self.recovery.pending || self.has_text_to_send() {
+        if self.snd.retransmit_now || self.has_text_to_send() {
             let room = self.segment_room();
             if let Some(stretch) = self.next_stretch(now, room) {
                 return Some(self.emit(now, stretch, header));
             }
             self.arm_persist(now);
         }
-        if self.ack.now || self.window_update_due() {
+        if self.rcv.ack.now || self.window_update_due() {
             return Some(self.emit_ack(now, self.snd.nxt, header));
         }
         if self.facts.take(Facts::KEEP_PROBE) {
@@ -178,62 +181,62 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Whether [`Connection::poll`] would give nothing, which it is asked before.
     pub(crate) fn is_silent(&mut self, now: Instant) -> bool {
-        self.end_gap(now);
+        self.snd.end_gap(now);
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        let settled = matches!(self.fast_open(), FastOpen::Off | FastOpen::Accepted);
+        let opened = matches!(self.fast_open(), FastOpen::Off | FastOpen::Accepted);
         let speaks = opening
-            || !settled
-            || self.ack.now
-            || self.recovery.pending
+            || !opened
+            || self.rcv.ack.now
+            || self.snd.retransmit_now
             || self.facts.has(Facts::KEEP_PROBE | Facts::RESET_PENDING);
         !speaks && !self.has_text_to_send() && !self.window_update_due()
     }
 
     /// Something is unsent, to be sent again, or to be probed for.
     fn has_text_to_send(&self) -> bool {
-        self.unsent() > 0
+        self.snd.unsent() > 0
             || self.fin_unsent()
             || self.board.lost() > 0
-            || self.recovery.probe() == Probe::Due
+            || self.snd.recovery.probe() == Probe::Due
     }
 
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
-        self.paws.map(|paws| {
+        self.rcv.paws.map(|paws| {
             let val = timestamp(self.ts_offset, now);
             Timestamps { val, ecr: paws.recent() }
         })
     }
 
-    /// Payload that fits beside the options; `self.mss` has the timestamps subtracted already.
+    /// Payload that fits beside the options; `self.snd.mss` has the timestamps subtracted already.
     fn segment_room(&self) -> u32 {
-        if !self.facts.has(Facts::SACK) || !self.rx.has_blocks() {
-            return u32::from(self.mss).max(1);
+        if !self.facts.has(Facts::SACK) || !self.rcv.rx.has_blocks() {
+            return u32::from(self.snd.mss).max(1);
         }
-        let timestamps = self.paws.map(|_| Timestamps::default());
+        let timestamps = self.rcv.paws.map(|_| Timestamps::default());
         let mut options = Options { timestamps, ..Options::NONE };
-        for _ in 0..self.rx.count_blocks() {
+        for _ in 0..self.rcv.rx.count_blocks() {
             options.sack.push(SackBlock { left: 0, right: 0 });
         }
-        let whole = usize::from(self.mss.saturating_add(self.timestamps_len()));
+        let whole = usize::from(self.snd.mss.saturating_add(self.rcv.timestamps_len()));
         u32::try_from(whole.saturating_sub(options.len())).unwrap_or(0).max(1)
     }
 
     /// Chooses what to send: what is lost, in order, then new data under Nagle and SWS avoidance.
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
-        if self.is_paced(now) {
+        if self.snd.is_paced(now) {
             return None;
         }
         let inflight = self.inflight();
-        let allowed = self.window().saturating_sub(inflight);
-        let forced = core::mem::take(&mut self.recovery.pending) || inflight == 0;
-        let forward = self.recovery.tries_forward();
+        let allowed = self.snd.window(&self.params).saturating_sub(inflight);
+        let forced = core::mem::take(&mut self.snd.retransmit_now) || inflight == 0;
+        let forward = self.snd.recovery.tries_forward();
         if forward && let Some(new) = self.new_stretch(now, allowed, room) {
             return Some(new);
         }
         // The trial ends where there is nothing new to be sent.
-        let forward = forward && self.snd.nxt.after(self.recovery.point);
+        let forward = forward && self.snd.nxt.after(self.snd.recovery.point());
         // What is lost waits for a window that only the answer to the probe can open.
-        if self.recovery.probe() == Probe::Due && self.recovery.phase != Phase::Open && !forced {
+        if self.snd.recovery.probe() == Probe::Due && !self.snd.recovery.is_open() && !forced {
             return self.tail_probe(now, room);
         }
         // Into a closed window goes nothing but probes.
@@ -242,11 +245,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && let Some((seq, end)) = self.board.first_lost()
         {
             let room = self.loss_room(end.since(seq), allowed, room);
-            let stretch = self.again(seq, end, room);
+            let stretch = self.retransmission(seq, end, room);
             // A window of less than a segment lets one segment out if nothing else is.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }
-        if self.recovery.probe() == Probe::Due {
+        if self.snd.recovery.probe() == Probe::Due {
             return self.tail_probe(now, room);
         }
         self.new_stretch(now, allowed, room)
@@ -255,28 +258,28 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// RFC 8985 §7.3: new data if there is any, whatever cwnd says, else the last segment again.
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
-        let rack = self.recovery.rack_mut()?;
+        let rack = self.snd.recovery.rack_mut()?;
         rack.probe_end = nxt;
-        self.sampled = false;
-        if self.recovery.phase != Phase::Open {
+        self.snd.sampled = false;
+        if !self.snd.recovery.is_open() {
             // The first segment has been sent again, and that has probably been lost.
-            self.recovery.set_probe(Probe::Again);
-            return Some(self.again(self.snd.una, self.board.first_end(), room));
+            self.snd.recovery.set_probe(Probe::Retransmission);
+            return Some(self.retransmission(self.snd.una, self.board.first_end(), room));
         }
         if let Some(new) = self.new_stretch(now, room, room) {
-            let rack = self.recovery.rack_mut()?;
+            let rack = self.snd.recovery.rack_mut()?;
             rack.probe = Probe::New;
             rack.probe_end = nxt.plus(new.len).plus(u32::from(new.fin));
             return Some(new);
         }
-        if self.flight() == 0 {
+        if self.snd.flight() == 0 {
             // All was acknowledged before the probe could leave: nothing is there to be asked for.
-            self.recovery.set_probe(Probe::None);
+            self.snd.recovery.set_probe(Probe::None);
             return None;
         }
         let start = self.board.last_start().later(nxt.minus(room));
-        let stretch = self.again(start, nxt, room);
-        self.recovery.set_probe(Probe::Again);
+        let stretch = self.retransmission(start, nxt, room);
+        self.snd.recovery.set_probe(Probe::Retransmission);
         Some(stretch)
     }
 
@@ -284,17 +287,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15
     //= rfc9293#SHLD-27 rfc9293#SHLD-28
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
-        let unsent = self.unsent();
+        let unsent = self.snd.unsent();
         let fin_unsent = self.fin_unsent();
         if unsent == 0 && !fin_unsent {
             return None;
         }
         // The SYN of an early connection holds nothing back.
-        let idle = self.flight() <= u32::from(self.state == State::SynReceived);
+        let idle = self.snd.flight() <= u32::from(self.state == State::SynReceived);
         // RFC 5681 §4.1 counts from the last data sent; its acknowledgment is a round trip later,
         // and unlike what was sent last of all, it is no answer to the peer's request.
-        if idle && self.progress_at.elapsed(now) > self.rto() {
-            self.cc.on_idle();
+        if idle && self.snd.progress_at.elapsed(now) > self.snd.rto(&self.params) {
+            self.snd.cc.on_idle();
             self.end_hold();
         }
         if self.held_back() {
@@ -304,32 +307,32 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let usable = window.min(allowed);
         let mut len = unsent.min(usable).min(room);
         let mut fin = fin_unsent && len == unsent && window > len;
-        if core::mem::take(&mut self.probe) && len == 0 && !fin {
+        if self.facts.take(Facts::PROBE_DUE) && len == 0 && !fin {
             // The probe takes one sequence number beyond the window and counts as sent.
             len = unsent.min(1);
             fin = unsent == 0;
             self.facts.put(Facts::PROBING, true);
             self.counters.probes = self.counters.probes.wrapping_add(1);
-            return Some(Stretch { seq: self.snd.nxt, len, fin, again: false });
+            return Some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false });
         } else if len == 0 && !fin {
             return None;
         }
         // A loss probe goes whatever Nagle says, or it would be old data (RFC 8985 §7.3).
-        let due = self.recovery.probe() == Probe::Due;
+        let due = self.snd.recovery.probe() == Probe::Due;
         let prompt = idle || due || !self.params.has(Params::NAGLE);
-        let most = len == unsent || len >= self.max_wnd().div_ceil(2);
-        let may_send = len >= room.min(u32::from(self.mss))
+        let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
+        let may_send = len >= room.min(u32::from(self.snd.mss))
             || fin
             || (most && prompt)
             // The override timeout of SWS avoidance is the persist timer.
-            || (self.backoff > 0 && idle);
-        may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, again: false })
+            || (self.snd.backoff > 0 && idle);
+        may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })
     }
 
     /// The segment at `seq` once more, within `seq..end`; if it would be short because the flight
     /// ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
-    fn again(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
+    fn retransmission(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
         let data_end = self.snd.end;
         let window_end = self.snd.una.plus(self.snd.wnd);
         let mut limit = end;
@@ -345,36 +348,32 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let fin = reaches_end
             && self.facts.has(Facts::FIN_QUEUED)
             && if fin_sent { end.after(data_end) } else { window_end.after(data_end) };
-        Stretch { seq, len, fin, again: true }
+        Stretch { seq, len, fin, retransmission: true }
     }
 
     //= rfc9293#MUST-61
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
-        let Stretch { seq, len, fin, again } = stretch;
+        let Stretch { seq, len, fin, retransmission } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
         // A piece of a segment is not one.
         if len > u32::from(PIECE) && self.snd.wnd > 0 {
-            self.note_share(again);
+            self.snd.note_share(retransmission);
         }
-        if again {
+        if retransmission {
             self.note_retransmission(now, seq, end, len);
         } else {
             self.board.push(end, Stamp::of(now));
-            if self.flight() == 0 {
-                self.progress_at = Tick::at(now);
+            if self.snd.flight() == 0 {
+                self.snd.progress_at = Tick::at(now);
             }
         }
-        if self.recovery.phase == Phase::Fast {
-            self.recovery.note_out(len);
-        } else if self.recovery.dup_acks > 0 || self.board.sacked() > 0 {
-            self.recovery.note_out(end.since(self.snd.nxt));
-        }
+        self.snd.recovery.note_sent(len, end.since(self.snd.nxt), || self.board.sacked() > 0);
         self.snd.nxt = self.snd.nxt.later(end);
         self.pace(now, len);
         // The timer starts when the segment does, and starts over for the first segment; that of
         // the loss probe with every new one (RFC 8985 §7.2).
-        let probing = self.rtx_kind == Rtx::Probe;
-        if !self.rtx.is_set() || seq == self.snd.una || (probing && !again) {
+        let probing = self.snd.rtx_kind == Rtx::Probe;
+        if !self.snd.rtx.is_set() || seq == self.snd.una || (probing && !retransmission) {
             self.arm(now);
         }
         let mut flags = Flags::ACK;
@@ -384,28 +383,24 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if len > 0 && seq.plus(len) == self.snd.end {
             flags |= Flags::PSH;
         }
-        let mut ecn = Ecn::NotEct;
-        if !again && len > 0 && !self.facts.has(Facts::PROBING) {
-            let reduced;
-            (ecn, reduced) = self.capable();
-            flags |= reduced;
-        }
+        let (ecn, reduced) = self.mark_out(len, retransmission);
+        flags |= reduced;
         self.fill_header(now, seq, flags, header);
         let more = self.may_follow(now);
         Emission { len: u16::try_from(len).unwrap_or(0), ecn, more }
     }
 
     fn note_retransmission(&mut self, now: Instant, seq: SeqNum, end: SeqNum, len: u32) {
-        self.board.resend(seq, end, Stamp::of(now));
+        self.board.retransmit(seq, end, Stamp::of(now));
         let before = self.snd.nxt.since(seq).min(len);
-        if let Some(undo) = self.recovery.undo_mut() {
+        if let Some(undo) = self.snd.recovery.undo_mut() {
             // Not what the segment was filled up with.
             undo.note_sent(Stamp::of(now), before);
         }
-        let counter = match self.recovery.phase {
+        let counter = match self.snd.recovery.phase() {
             _ if self.snd.wnd == 0 => &mut self.counters.probes,
-            Phase::Timeout => &mut self.counters.timeout_retransmits,
-            Phase::Fast | Phase::Open => &mut self.counters.fast_retransmits,
+            Phase::Timeout { .. } => &mut self.counters.timeout_retransmits,
+            Phase::Fast { .. } | Phase::Open { .. } => &mut self.counters.fast_retransmits,
         };
         *counter = counter.wrapping_add(1);
     }
@@ -419,7 +414,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Whether a segment may follow the one with text that was just formed: else nothing need be
     /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
     fn may_follow(&mut self, now: Instant) -> bool {
-        let paced = self.is_paced(now);
+        let paced = self.snd.is_paced(now);
         self.facts.has(Facts::KEEP_PROBE) || (self.has_text_to_send() && !paced)
     }
 
@@ -427,17 +422,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-65 rfc9293#SHLD-14
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         header.options.timestamps = self.timestamps(now);
-        self.advance_edge();
-        self.ack.sent();
-        let room = self.rcv.adv.since(self.rcv.nxt) >= u32::from(self.rcv_mss);
+        self.rcv.advance_edge(self.snd.mss);
+        self.rcv.ack.sent();
+        let room = self.rcv.wnd() >= u32::from(self.rcv.mss);
         if room && self.can_receive_fin() && !self.facts.has(Facts::FIN_KNOWN) {
-            self.ack.await_more(now, self.rtt.rto(0));
+            self.rcv.ack.await_more(now, self.snd.rtt.rto(0));
         }
         self.note_sent(now);
         header.seq = seq.value();
         header.ack = self.rcv.nxt.value();
         header.flags = flags | self.echo();
-        header.window = self.window_field();
+        header.window = self.rcv.window_field();
     }
 
     fn note_sent(&mut self, now: Instant) {
@@ -448,32 +443,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// The persist timer runs while data waits for a window and nothing is in flight.
     //= rfc9293#MUST-36
     fn arm_persist(&mut self, now: Instant) {
-        let waiting = self.unsent() > 0 || self.fin_unsent();
-        if self.flight() == 0 && waiting && !self.rtx.is_set() && !self.probe {
-            self.rtx.set(now, self.rto());
+        let waiting = self.snd.unsent() > 0 || self.fin_unsent();
+        if self.snd.flight() == 0
+            && waiting
+            && !self.snd.rtx.is_set()
+            && !self.facts.has(Facts::PROBE_DUE)
+        {
+            self.snd.rtx.set(now, self.snd.rto(&self.params));
         }
-    }
-
-    /// The largest right edge that free space allows.
-    #[inline(never)]
-    pub(super) fn receive_limit(&self) -> SeqNum {
-        // See `window_field` for the slack.
-        let slack = (1_u32 << self.shifts.rcv.min(14)).saturating_sub(1);
-        let largest = u32::from(u16::MAX) << self.shifts.rcv.min(14);
-        self.rcv.nxt.plus(self.rx.free().saturating_sub(slack).min(largest.saturating_sub(slack)))
-    }
-
-    /// RFC 9293 §3.8.6.2.2: the edge moves by a segment or half the buffer, or not at all.
-    //= rfc9293#MUST-39
-    fn advance_edge(&mut self) {
-        let limit = self.receive_limit();
-        if limit.since(self.rcv.adv) >= self.least_advance() {
-            self.rcv.adv = limit;
-        }
-    }
-
-    fn least_advance(&self) -> u32 {
-        (self.rx.capacity() / 2).min(u32::from(self.mss)).max(1)
     }
 
     /// Whether the peer must hear unasked that the window has grown: when it has at least doubled,
@@ -484,8 +461,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// what is not told is less than what the peer still has, so that has more than half of the
     /// buffer, which its side of silly window avoidance (§3.8.6.2.1) lets it fill.
     pub(crate) fn window_update_due(&self) -> bool {
-        let growth = self.receive_limit().since(self.rcv.adv);
+        let growth = self.rcv.limit().since(self.rcv.adv);
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
-            && growth >= self.least_advance().max(self.rcv.adv.since(self.rcv.nxt))
+            && growth >= self.rcv.least_advance(self.snd.mss).max(self.rcv.wnd())
     }
 }

@@ -57,18 +57,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
-        if F::PACING && self.params.has(Params::PACING) && self.rtt.srtt_us() > 0 && len > 0 {
+        if F::PACING && self.params.has(Params::PACING) && self.snd.rtt.srtt_us() > 0 && len > 0 {
             // What the peer takes and what there is bound the rate as much as cwnd does.
             let queued = self.queue().len();
-            let window = self.window().min(self.max_wnd()).min(queued);
-            let smoothed_us = self.rtt.srtt_us();
-            let least_us = match self.recovery.rack().map_or(0, |rack| rack.min_rtt_us) {
+            let window = self.snd.window(&self.params).min(self.snd.max_wnd()).min(queued);
+            let smoothed_us = self.snd.rtt.srtt_us();
+            let least_us = match self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us) {
                 // Only the handshake has been answered, or nobody keeps it.
                 0 => smoothed_us,
                 least_us => least_us,
             };
             let rtt = Rtt { smoothed_us, least_us };
-            self.pace.set(now, rtt.gap(len, u32::from(self.mss), window));
+            self.snd.pace.set(now, rtt.gap(len, u32::from(self.snd.mss), window));
         }
     }
 
@@ -79,7 +79,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// The first two are so short that a frame holds them, because a packet of many frames is lost
     /// with any of them. The rest follows at once, for losses that come in bursts.
     pub(super) fn loss_room(&self, lost: u32, allowed: u32, room: u32) -> u32 {
-        if self.backoff < 2 {
+        if self.snd.backoff < 2 {
             return room;
         }
         let inflight = self.inflight();
@@ -97,15 +97,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// The end of the gap, if anything waits for it that the window allows.
     pub(super) fn next_paced(&self) -> Timer {
-        if !self.pace.is_set() || self.flight() == 0 {
+        if !self.snd.pace.is_set() || self.snd.flight() == 0 {
             return Timer::OFF;
         }
         let room = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
-        let room = room.min(self.window().saturating_sub(self.inflight()));
-        let waiting = self.recovery.pending
+        let room = room.min(self.snd.window(&self.params).saturating_sub(self.inflight()));
+        let waiting = self.snd.retransmit_now
             || self.board.first_lost().is_some()
-            || (room > 0 && (self.unsent() > 0 || self.fin_unsent()));
-        if waiting { self.pace } else { Timer::OFF }
+            || (room > 0 && (self.snd.unsent() > 0 || self.fin_unsent()));
+        if waiting { self.snd.pace } else { Timer::OFF }
     }
 }
 

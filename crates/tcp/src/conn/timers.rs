@@ -1,7 +1,7 @@
 //! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
 use super::facts::Facts;
-use super::{Connection, Params, Phase, Reader, Rtx, State};
+use super::{Connection, Params, Phase, Reader, Rtx};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
@@ -11,67 +11,57 @@ use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
 use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
+use crate::state::State;
 use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Nothing follows what is in flight for this long.
     pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
-        self.pace = self.pace.latest(Tick::after(now, gap).into());
-    }
-
-    /// The gap ends when its time has come.
-    pub(super) fn end_gap(&mut self, now: Instant) {
-        if self.pace.is_due(now) {
-            self.pace.clear();
-        }
-    }
-
-    /// Whether the gap lasts. With nothing in flight there is nothing to keep a distance from.
-    pub(super) fn is_paced(&mut self, now: Instant) -> bool {
-        self.end_gap(now);
-        self.pace.is_set() && self.flight() > 0
+        self.snd.pace = self.snd.pace.latest(Tick::after(now, gap).into());
     }
 
     /// What is due first. A gap has an end even if nothing waits for it: what an application writes
     /// later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {
-        self.ack.timer.earliest(self.rtx).earliest(self.keep).earliest(self.pace)
+        self.rcv.ack.timer.earliest(self.snd.rtx).earliest(self.keep).earliest(self.snd.pace)
     }
 
     /// See [`Tick::age`](crate::timer::Tick::age).
     pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
-        for timer in [&mut self.ack.timer, &mut self.rtx, &mut self.keep, &mut self.pace] {
+        for timer in
+            [&mut self.rcv.ack.timer, &mut self.snd.rtx, &mut self.keep, &mut self.snd.pace]
+        {
             timer.age(epoch, now);
         }
-        for stamp in [&mut self.last_sent, &mut self.progress_at] {
+        for stamp in [&mut self.last_sent, &mut self.snd.progress_at] {
             stamp.age(epoch, now);
         }
         self.board.age(Stamp::of(now));
-        if let Some(rack) = self.recovery.rack_mut() {
+        if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.age(Stamp::of(now));
         }
-        if let Some(undo) = self.recovery.undo_mut() {
+        if let Some(undo) = self.snd.recovery.undo_mut() {
             undo.age(Stamp::of(now));
         }
     }
 
     #[inline(never)] // See `Connection`.
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
-        self.ack.handle_deadline(now);
-        self.end_gap(now);
+        self.rcv.ack.handle_deadline(now);
+        self.snd.end_gap(now);
         if self.keep.is_due(now) {
             self.keep.clear();
             self.on_keep_timer(now);
         }
-        if self.rtx.is_due(now) {
-            self.rtx.clear();
-            match core::mem::replace(&mut self.rtx_kind, Rtx::Timeout) {
+        if self.snd.rtx.is_due(now) {
+            self.snd.rtx.clear();
+            match core::mem::replace(&mut self.snd.rtx_kind, Rtx::Timeout) {
                 Rtx::Timeout => self.on_retransmission_timer(now),
                 Rtx::Probe => {
                     // Whether or not there is anything to send, RTO comes next (RFC 8985 §7.3).
-                    self.recovery.set_probe(Probe::Due);
-                    self.rtx.set(now, self.rto());
+                    self.snd.recovery.set_probe(Probe::Due);
+                    self.snd.rtx.set(now, self.snd.rto(&self.params));
                 }
                 Rtx::Reordering => {
                     self.arm(now);
@@ -84,29 +74,29 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Starts the retransmission timer over: PTO where a tail loss probe is possible (RFC 8985
     /// §7.2), else RTO.
     pub(super) fn arm(&mut self, now: Instant) {
-        let mut wait = self.rto();
-        if self.params.has(Params::RANDOM_BACKOFF) && self.backoff > 0 {
-            wait += self.spread(wait);
+        let mut wait = self.snd.rto(&self.params);
+        if self.params.has(Params::RANDOM_BACKOFF) && self.snd.backoff > 0 {
+            wait += self.snd.spread(wait);
         }
-        self.rtx_kind = Rtx::Timeout;
-        if let Some(rack) = self.recovery.rack()
+        self.snd.rtx_kind = Rtx::Timeout;
+        if let Some(rack) = self.snd.recovery.rack()
             && self.facts.has(Facts::SACK)
-            && self.sampled
+            && self.snd.sampled
             && rack.probe == Probe::None
-            && match self.recovery.phase {
-                Phase::Open => self.board.gone() == 0,
+            && match self.snd.recovery.phase() {
+                Phase::Open { .. } => self.board.gone() == 0,
                 // A small window has nothing later to send that would show the loss of a
                 // retransmission, so that one is asked for too, once it is known that the path is
                 // alive. RFC 8985 §7.2 leaves this to RTO.
-                Phase::Fast | Phase::Timeout => self.backoff == 0,
+                Phase::Fast { .. } | Phase::Timeout { .. } => self.snd.backoff == 0,
             }
             && self.snd.wnd > 0
         {
-            self.rtx_kind = Rtx::Probe;
+            self.snd.rtx_kind = Rtx::Probe;
             // A path without delay is not asked in the same instant.
-            let srtt = self.rtt.srtt();
+            let srtt = self.snd.rtt.srtt();
             let mut probe = (srtt + srtt).max(GRANULARITY);
-            if self.flight() <= u32::from(self.mss) {
+            if self.snd.flight() <= u32::from(self.snd.mss) {
                 // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours; but
                 // that we never delay does not mean that the peer does not.
                 let own = millis(self.params.delayed_ack_ms);
@@ -114,30 +104,21 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             }
             wait = wait.min(probe);
         }
-        self.rtx.set(now, wait);
-    }
-
-    /// Up to half of `wait`, a pure function of this connection's numbers: the initial sequence
-    /// number comes from a keyed hash, so no two nodes draw the same.
-    fn spread(&self, wait: Duration) -> Duration {
-        let drawn = self.snd.iss.value() ^ self.snd.una.value().rotate_left(u32::from(self.tries));
-        // The upper half of a product with the golden ratio depends on all bits.
-        let share = u64::from(drawn.wrapping_mul(0x9e37_79b1) >> 16);
-        Duration::from_micros(wait.as_micros().saturating_mul(share) >> 17)
+        self.snd.rtx.set(now, wait);
     }
 
     /// RFC 8985 §6.2 step 5, after an acknowledgment or the end of the reordering window.
     /// `fresh` octets have just been SACKed or acknowledged.
     pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
-        let Some(newest) = self.recovery.rack().and_then(Rack::newest) else { return false };
+        let Some(newest) = self.snd.recovery.rack().and_then(Rack::newest) else { return false };
         let wait_us = self.loss_wait_us();
         let (found, wait) = self.board.detect(Stamp::of(now), newest, wait_us);
-        if found && self.recovery.phase == Phase::Open {
+        if found && self.snd.recovery.is_open() {
             self.enter_recovery(fresh);
         }
         if wait > 0 {
-            self.rtx_kind = Rtx::Reordering;
-            self.rtx.set(now, Duration::from_micros(u64::from(wait)));
+            self.snd.rtx_kind = Rtx::Reordering;
+            self.snd.rtx.set(now, Duration::from_micros(u64::from(wait)));
         }
         found
     }
@@ -146,10 +127,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// a sign of reordering, recovery and DupThresh SACKed segments leave no doubt (RFC 8985 §6.2
     /// step 4).
     fn loss_wait_us(&self) -> u32 {
-        let many = u32::from(self.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
-        let sure = self.recovery.phase != Phase::Open || self.board.sacked() > many;
-        let srtt_us = self.rtt.srtt_us();
-        self.recovery.rack().map_or(0, |rack| rack.wait_us(srtt_us, sure))
+        let many = u32::from(self.snd.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
+        let sure = !self.snd.recovery.is_open() || self.board.sacked() > many;
+        let srtt_us = self.snd.rtt.srtt_us();
+        self.snd.recovery.rack().map_or(0, |rack| rack.wait_us(srtt_us, sure))
     }
 
     //= rfc9293#MUST-20 rfc9293#SHLD-29 rfc9293#SHLD-30
@@ -157,44 +138,45 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.on_syn_timer();
         }
-        if self.flight() == 0 {
+        if self.snd.flight() == 0 {
             // Persist timer: RFC 9293 §3.8.6.1.
-            self.probe = true;
-            self.backoff = self.backoff.saturating_add(1);
+            self.facts.put(Facts::PROBE_DUE, true);
+            self.snd.backoff = self.snd.backoff.saturating_add(1);
             return;
         }
-        let waited = self.progress_at.elapsed(now);
+        let waited = self.snd.progress_at.elapsed(now);
         let limit = Duration::from_secs(u64::from(self.params.user_timeout_s));
-        if self.tries >= self.params.max_retransmits || (limit > Duration::ZERO && waited >= limit)
+        if self.snd.tries >= self.params.max_retransmits
+            || (limit > Duration::ZERO && waited >= limit)
         {
             return self.abort(ConnectionError::TimedOut);
         }
-        self.tries = self.tries.saturating_add(1);
+        self.snd.tries = self.snd.tries.saturating_add(1);
         if self.snd.wnd == 0 {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
             self.facts.put(Facts::PROBING, true);
-            self.recovery.pending = true;
+            self.snd.retransmit_now = true;
             self.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
-            self.remember_window();
-            let first = self.recovery.phase != Phase::Timeout || self.backoff == 0;
+            self.snd.remember_window();
+            let first = !self.snd.recovery.is_timeout() || self.snd.backoff == 0;
             let first = first && self.begin_reduction();
-            self.cc.on_timeout(self.flight(), first);
-            self.keep_backoff();
+            self.snd.cc.on_timeout(self.snd.flight(), first);
+            self.snd.keep_backoff();
             self.time_out(now);
         }
-        self.backoff = self.backoff.saturating_add(1);
+        self.snd.backoff = self.snd.backoff.saturating_add(1);
     }
 
     //= rfc9293#MUST-22 rfc9293#MUST-23
     fn on_syn_timer(&mut self) {
-        if self.tries >= self.params.syn_retries {
+        if self.snd.tries >= self.params.syn_retries {
             return self.finish(Some(ConnectionError::TimedOut));
         }
-        self.tries = self.tries.saturating_add(1);
-        self.backoff = self.backoff.saturating_add(1);
-        self.recovery.pending = true;
+        self.snd.tries = self.snd.tries.saturating_add(1);
+        self.snd.backoff = self.snd.backoff.saturating_add(1);
+        self.snd.retransmit_now = true;
     }
 
     /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
@@ -202,13 +184,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let flight = &mut self.board;
         // On the second timeout in a row what SACK said is forgotten, in case the peer has taken it
         // back (RFC 2018 §8).
-        if self.backoff > 0 || flight.is_reneged() {
+        if self.snd.backoff > 0 || flight.is_reneged() {
             flight.forget();
         }
         let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };
         self.board.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel knows a round trip earlier, and from less.
-        self.recovery.enter_timeout(self.snd.nxt, self.paws.is_none());
+        self.snd.recovery.enter_timeout(self.snd.nxt, self.rcv.paws.is_none());
+        self.snd.retransmit_now = true;
+        self.snd.told = 0;
     }
 
     //= rfc9293#MUST-26 rfc9293#MUST-29
@@ -219,7 +203,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.state == State::FinWait2 && self.params.fin_wait_2_s > 0 {
             return self.finish(Some(ConnectionError::TimedOut));
         }
-        if self.flight() > 0 {
+        if self.snd.flight() > 0 {
             // RFC 9293 MUST-26: not while data is outstanding, whose retransmission asks the same.
             return self.touch_keepalive(now);
         }

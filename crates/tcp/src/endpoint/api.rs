@@ -3,12 +3,13 @@
 use super::ready::Told;
 use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot, Taken};
 use crate::config::{ConnectionConfig, ListenConfig};
-use crate::conn::{Planned, State};
+use crate::conn::Planned;
 use crate::error::{
     ConnectError, ConnectionError, InvalidHandle, ListenError, RecvError, SendError,
 };
 use crate::info::Info;
 use crate::send::buffer::Piece;
+use crate::state::State;
 use core::num::NonZeroU16;
 use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;

@@ -18,7 +18,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// Changes the settings of a connection, whether it was opened or accepted. All of
-    /// [`ConnectionConfig`] counts from now on but what the handshake settles or has used:
+    /// [`ConnectionConfig`] counts from now on but what the handshake agrees upon or has used:
     /// `mss` (see [`Endpoint::set_mss`]), buffers, timestamps, SACK, `rto_initial` and
     /// `initial_window`. Usual changes:
     ///

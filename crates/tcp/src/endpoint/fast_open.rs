@@ -8,8 +8,9 @@
 use super::isn::Purpose;
 use super::ready::Told;
 use super::{Endpoint, Entry, HalfOpen, Listener, Peer, Sizes, Slot};
-use crate::conn::{DEFAULT_PEER_MSS, Established, FastOpen, Planned, State};
+use crate::conn::{DEFAULT_PEER_MSS, Established, FastOpen, Planned};
 use crate::features::Features;
+use crate::state::State;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Cookie, Segment};

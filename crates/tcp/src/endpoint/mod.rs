@@ -22,11 +22,12 @@ pub use time_wait::TimeWait;
 
 use crate::config::Config;
 use crate::congestion::Controller;
-use crate::conn::{Buffers, FastOpen, LossRecovery, Planned, State};
+use crate::conn::{Buffers, FastOpen, LossRecovery, Planned};
 use crate::error::Discard;
 use crate::features::{Features, Place};
 use crate::send::buffer::{Piece, Stored};
 use crate::seq::SeqNum;
+use crate::state::State;
 use crate::stats::Stats;
 use crate::timer::{HORIZON, Tick, Timer};
 use core::cell::Cell;

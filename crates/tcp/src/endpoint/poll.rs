@@ -122,7 +122,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let entry = self.slots.as_mut_slice().get_mut(index).and_then(|slot| slot.entry.as_mut());
         let Some(Entry { peer, remote_port, conn, .. }) = entry else { return };
         let (peer, port) = (*peer, *remote_port);
-        if matches!(conn.fast_open(), FastOpen::Wanted | FastOpen::Again)
+        if matches!(conn.fast_open(), FastOpen::Wanted | FastOpen::LostOnLink)
             && let Some(syn) = emission
         {
             let offer = KnownServer::offer(self.servers.as_slice(), now, &peer, port);

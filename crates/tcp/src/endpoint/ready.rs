@@ -1,7 +1,7 @@
 //! What an application could do now, told once.
 
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
-use crate::conn::State;
+use crate::state::State;
 use kinglet_mem::Array;
 
 /// What has become possible with a connection.

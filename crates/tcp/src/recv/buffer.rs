@@ -34,6 +34,17 @@ pub(crate) struct ReceiveBuffer<P> {
     duplicate_len: u16,
     /// How many of `blocks` are in use.
     held: u8,
+    /// Rcv.Wind.Shift (RFC 7323 §2): what the window in a header is of it.
+    shift: u8,
+}
+
+/// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
+pub(crate) fn window_scale(capacity: usize) -> u8 {
+    let mut shift: u8 = 0;
+    while shift < 14 && (capacity >> shift) > usize::from(u16::MAX) {
+        shift = shift.saturating_add(1);
+    }
+    shift
 }
 
 impl<P: Place> ReceiveBuffer<P> {
@@ -47,7 +58,18 @@ impl<P: Place> ReceiveBuffer<P> {
             duplicate: SeqNum::new(0),
             duplicate_len: 0,
             held: 0,
+            shift: window_scale(capacity),
         }
+    }
+
+    /// At most 14.
+    pub(crate) fn shift(&self) -> u8 {
+        self.shift.min(14)
+    }
+
+    /// The peer's windows are not scaled, so neither are these (RFC 7323 §2.2).
+    pub(crate) fn leave_unscaled(&mut self) {
+        self.shift = 0;
     }
 
     pub(crate) fn capacity(&self) -> u32 {
@@ -312,6 +334,14 @@ mod tests {
 
     fn octet(i: usize) -> u8 {
         (i * 7 % 251) as u8
+    }
+
+    #[test]
+    fn a_window_is_scaled_only_as_far_as_needed() {
+        for (capacity, shift) in [(0, 0), (65_535, 0), (65_536, 1), (131_071, 1), (1 << 20, 5)] {
+            assert_eq!(window_scale(capacity), shift);
+        }
+        assert_eq!(window_scale(usize::MAX), 14);
     }
 
     proptest! {

@@ -74,7 +74,7 @@ pub struct Arrival {
     /// One that was sent once came after one that was sent later.
     pub(crate) reordered: bool,
     /// One that was sent again has arrived.
-    pub(crate) again: bool,
+    pub(crate) retransmitted: bool,
     /// It has, and the echo is older than its last transmission.
     pub(crate) echo_is_old: bool,
 }

@@ -19,9 +19,9 @@ const SACKED: u32 = 1;
 /// It is taken for lost, and has not been sent again since.
 const LOST: u32 = 2;
 /// It was sent more than once.
-const AGAIN: u32 = 4;
+const RETRANSMITTED: u32 = 4;
 const FLAGS: u32 = Stamp::SPARE;
-const _: () = assert!(FLAGS == SACKED | LOST | AGAIN);
+const _: () = assert!(FLAGS == SACKED | LOST | RETRANSMITTED);
 
 /// One segment in flight, in eight octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,8 @@ impl SegmentRecord {
 
     /// One record for two neighbours, which claims no more than both.
     fn merged(self, next: SegmentRecord) -> SegmentRecord {
-        let flags = (self.word & next.word & (SACKED | LOST)) | ((self.word | next.word) & AGAIN);
+        let flags =
+            (self.word & next.word & (SACKED | LOST)) | ((self.word | next.word) & RETRANSMITTED);
         SegmentRecord { end: next.end, word: self.stamp().later(next.stamp()).word() | flags }
     }
 }
@@ -60,8 +61,8 @@ impl Arrival {
         let first = self.octets == 0;
         self.octets = self.octets.saturating_add(octets);
         let rtt = self.now.since(record.stamp());
-        if record.is(AGAIN) {
-            self.again = true;
+        if record.is(RETRANSMITTED) {
+            self.retransmitted = true;
             // Not the acknowledgment of the last transmission: by the echo, or because it would be
             // too fast.
             let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
@@ -73,7 +74,7 @@ impl Arrival {
             self.reordered = true;
         }
         // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
-        if first && (!record.is(AGAIN) || self.echo_age.is_some()) {
+        if first && (!record.is(RETRANSMITTED) || self.echo_age.is_some()) {
             self.rtt_us = Some(rtt);
         }
         if self.newest.is_none_or(|(at, end)| record.stamp().sent_after(record.end, at, end)) {
@@ -218,8 +219,8 @@ impl Scoreboard for Flight<[SegmentRecord]> {
         }
     }
 
-    fn resend(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
-        self.note(AGAIN);
+    fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
+        self.note(RETRANSMITTED);
         self.cut(start);
         self.cut(end);
         // From here on the records of this stretch are one. If the table had no room to cut, it
@@ -232,7 +233,7 @@ impl Scoreboard for Flight<[SegmentRecord]> {
             let inside = start.before(record.end) && begin.before(end) && !record.is(SACKED);
             begin = record.end;
             let place = if inside && merged { count.saturating_sub(1) } else { count };
-            let new = SegmentRecord { end: record.end, word: at.word() | AGAIN };
+            let new = SegmentRecord { end: record.end, word: at.word() | RETRANSMITTED };
             if let Some(slot) = self.records.get_mut(usize::from(place)) {
                 *slot = if inside { new } else { record };
             }
@@ -383,8 +384,8 @@ impl Scoreboard for Flight<[SegmentRecord]> {
             && marked & !u32::from(self.marks) == 0
     }
 
-    fn resent(&self) -> u32 {
-        self.octets_of(|r| r.is(AGAIN) && r.outstanding())
+    fn retransmitted(&self) -> u32 {
+        self.octets_of(|r| r.is(RETRANSMITTED) && r.outstanding())
     }
 
     fn is_reneged(&self) -> bool {
@@ -426,7 +427,7 @@ mod tests {
             newest: None,
             rtt_us: None,
             reordered: false,
-            again: false,
+            retransmitted: false,
             echo_is_old: false,
         }
     }
@@ -512,11 +513,11 @@ mod tests {
                 Step::Resend(len) => {
                     let Some((start, run_end)) = flight.first_lost() else { continue };
                     let to = start.plus(len as u32).earlier(run_end);
-                    flight.resend(start, to, now);
+                    flight.retransmit(start, to, now);
                     prop_assert!(flight.first_lost().is_none_or(|(s, _)| !s.before(to)));
                     if exact {
                         let from = start.since(BASE) as usize;
-                        naive.octets[from..to.since(BASE) as usize].fill((AGAIN, now));
+                        naive.octets[from..to.since(BASE) as usize].fill((RETRANSMITTED, now));
                     }
                 }
                 Step::Advance(len) => {
@@ -604,7 +605,7 @@ mod tests {
         let acknowledged = |echo_age| {
             let flight: &mut Flight<[SegmentRecord]> = &mut Flight::<[SegmentRecord; 4]>::new(BASE);
             flight.push(seq(10), at(0));
-            flight.resend(seq(0), seq(10), at(100));
+            flight.retransmit(seq(0), seq(10), at(100));
             let mut heard = Arrival { echo_age, ..arrival(at(150)) };
             flight.advance(seq(10), &mut heard);
             heard

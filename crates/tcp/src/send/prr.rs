@@ -1,19 +1,44 @@
 //! Proportional Rate Reduction (RFC 9937): how much may be sent during fast recovery.
 
-/// The variables of RFC 9937 §5, in octets, but for prr_out, which is not needed here alone.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Prr {
+use core::fmt::Debug;
+
+/// How much may leave during fast recovery: [`Prr`], or for `()` whatever cwnd says (RFC 6582).
+pub trait Rate: Copy + Debug {
+    /// Fast recovery begins; `recover_fs` is what it is to repair, in octets.
+    fn new(recover_fs: u32) -> Self;
+    /// So many octets leave, for the first time or not.
+    fn note_sent(&mut self, octets: u32);
+    /// An acknowledgment has arrived.
+    fn on_ack(&mut self, progress: Progress);
+    /// cwnd in octets, if it is not that of the congestion control.
+    fn window(&self) -> Option<u32>;
+}
+
+impl Rate for () {
+    fn new(_: u32) {}
+
+    fn note_sent(&mut self, _: u32) {}
+
+    fn on_ack(&mut self, _: Progress) {}
+
+    fn window(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// The variables of RFC 9937 §5, in octets.
+#[derive(Clone, Copy, Debug)]
+pub struct Prr {
     delivered: u32,
+    /// prr_out (§6.3)
+    out: u32,
     recover_fs: u32,
-    /// cwnd while in fast recovery.
-    pub(crate) window: u32,
+    window: u32,
 }
 
 /// What an acknowledgment means for the rate (§6.2).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// prr_out (§6.3)
-    pub(crate) out: u32,
+pub struct Progress {
     /// DeliveredData
     pub(crate) delivered: u32,
     /// SafeACK
@@ -23,15 +48,21 @@ pub(crate) struct Progress {
     pub(crate) mss: u32,
 }
 
-impl Prr {
+impl Rate for Prr {
     /// §6.1, with RecoverFS.
-    pub(crate) fn new(recover_fs: u32) -> Prr {
-        Prr { recover_fs: recover_fs.max(1), ..Prr::default() }
+    fn new(recover_fs: u32) -> Prr {
+        Prr { delivered: 0, out: 0, recover_fs: recover_fs.max(1), window: 0 }
+    }
+
+    /// §6.3
+    fn note_sent(&mut self, octets: u32) {
+        self.out = self.out.saturating_add(octets);
     }
 
     /// §6.2, the per-ACK steps.
-    pub(crate) fn on_ack(&mut self, progress: Progress) {
-        let Progress { out: sent, delivered, safe, inflight, ssthresh, mss } = progress;
+    fn on_ack(&mut self, progress: Progress) {
+        let Progress { delivered, safe, inflight, ssthresh, mss } = progress;
+        let sent = self.out;
         if delivered == 0 {
             return;
         }
@@ -49,5 +80,9 @@ impl Prr {
             count = mss;
         }
         self.window = inflight.saturating_add(count);
+    }
+
+    fn window(&self) -> Option<u32> {
+        Some(self.window)
     }
 }

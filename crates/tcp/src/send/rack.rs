@@ -11,13 +11,13 @@ pub(crate) enum Probe {
     Due,
     /// It was sent and is new data.
     New,
-    /// It was sent and is the last segment once more.
-    Again,
+    /// It was sent and is the last segment once more (TLP.is_retrans).
+    Retransmission,
 }
 
 impl Probe {
     pub(crate) const fn is_sent(self) -> bool {
-        matches!(self, Probe::New | Probe::Again)
+        matches!(self, Probe::New | Probe::Retransmission)
     }
 }
 

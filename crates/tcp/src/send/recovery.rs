@@ -1,10 +1,18 @@
 //! The phases of loss recovery and what belongs to each.
 //!
+//! ```text
+//!           duplicates, RACK            all up to `point` acknowledged, or needless
+//!   Open ------------------> Fast ------------------------------------------------> Open
+//!     \                       |  the timer
+//!      \ the timer             v
+//!       +----------------> Timeout ----------------------------------------------> Open
+//! ```
+//!
 //! SND.NXT never goes back. Whatever is to be sent again is marked in the scoreboard, by RACK
 //! (RFC 8985) if the peer sends SACK, by duplicate acknowledgments (RFC 6582) if not, by the timer
 //! (RFC 6298 §5) or by the link; sending it again is the same for all.
 
-use super::prr::Prr;
+use super::prr::{Progress, Prr, Rate};
 use super::rack::{Probe, Rack};
 use super::undo::{Trial, Undo};
 use crate::seq::SeqNum;
@@ -17,6 +25,8 @@ pub(crate) const DUP_THRESH: u8 = 3;
 pub trait Aids: Copy {
     /// Whether SACK is heeded.
     const SELECTIVE: bool;
+    /// How much may leave during fast recovery.
+    type Rate: Rate;
     /// Nothing has been heard yet of what is sent from `una` on.
     fn new(una: SeqNum) -> Self;
     /// All of it.
@@ -30,16 +40,16 @@ pub trait Aids: Copy {
 #[repr(C)] // See `Connection`.
 pub struct Selective {
     rack: Rack,
-    prr: Prr,
-    /// Of the last loss, until it is taken back.
+    /// Of the last loss, until it is taken back: a D-SACK may come when recovery is over.
     undo: Option<Undo>,
 }
 
 impl Aids for Selective {
     const SELECTIVE: bool = true;
+    type Rate = Prr;
 
     fn new(una: SeqNum) -> Self {
-        Selective { rack: Rack::new(una), prr: Prr::default(), undo: None }
+        Selective { rack: Rack::new(una), undo: None }
     }
 
     fn get(&self) -> Option<&Selective> {
@@ -53,6 +63,7 @@ impl Aids for Selective {
 
 impl Aids for () {
     const SELECTIVE: bool = false;
+    type Rate = ();
 
     fn new(_: SeqNum) -> Self {}
 
@@ -65,58 +76,76 @@ impl Aids for () {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Open,
-    /// Fast recovery.
-    Fast,
-    /// The timer expired, and what was then outstanding is not yet acknowledged.
-    Timeout,
+/// What a sender thinks of what is in flight, and what it knows only for as long as it does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Phase<R> {
+    /// Nothing is taken for lost but what the link has told of.
+    Open {
+        /// Duplicate acknowledgments since SND.UNA last moved, without SACK.
+        dup_acks: u8,
+        /// Octets that limited transmit (RFC 3042) has let out since then.
+        limited: u32,
+    },
+    /// Fast recovery (RFC 5681 §3.2, RFC 6582): duplicates or RACK have found something lost, and
+    /// what was then outstanding is not yet acknowledged.
+    Fast {
+        /// Segments that have left the network since SND.UNA last moved, without SACK.
+        dup_acks: u8,
+        /// How much may leave.
+        rate: R,
+    },
+    /// The timer has expired, and what was then outstanding is not yet acknowledged. Duplicates
+    /// mean nothing here.
+    Timeout {
+        /// How far F-RTO has come. Only what [`Undo`] remembers can be tried.
+        trial: Trial,
+    },
+}
+
+impl<R> Phase<R> {
+    /// Nothing has been heard since SND.UNA moved.
+    const OPEN: Self = Phase::Open { dup_acks: 0, limited: 0 };
 }
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
-pub(crate) struct Recovery<A> {
-    pub(crate) phase: Phase,
-    /// What is lost first is to be sent again now, whatever cwnd says.
-    pub(crate) pending: bool,
-    pub(crate) dup_acks: u8,
-    /// Losses that the link has told of since there was progress.
-    pub(crate) told: u8,
-    /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582.
-    pub(crate) point: SeqNum,
-    /// Octets sent: in fast recovery prr_out (RFC 9937 §5), else those that limited transmit has
-    /// let out since SND.UNA last moved.
-    pub(crate) out: u32,
+pub(crate) struct Recovery<A: Aids> {
+    phase: Phase<A::Rate>,
+    /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582: it outlasts the phase, so that what a
+    /// recovery has sent twice begins no other.
+    point: SeqNum,
     aids: A,
 }
 
 impl<A: Aids> Recovery<A> {
     pub(crate) fn new(una: SeqNum) -> Self {
-        Recovery {
-            aids: A::new(una),
-            phase: Phase::Open,
-            point: una,
-            pending: false,
-            dup_acks: 0,
-            told: 0,
-            out: 0,
-        }
+        Recovery { phase: Phase::OPEN, point: una, aids: A::new(una) }
     }
 
-    /// A SYN is to be sent.
-    pub(crate) fn opening(iss: SeqNum) -> Self {
-        let mut recovery = Recovery::new(iss);
-        recovery.pending = true;
-        recovery
-    }
-
-    /// Starts over from `una` with what the SYN has measured of the path.
-    pub(crate) fn restart(&mut self, una: SeqNum) {
+    /// Starts over from `una` with what the SYN has measured of the path. The first loss is
+    /// repaired fast, as `iss` lies before it.
+    pub(crate) fn restart(&mut self, una: SeqNum, iss: SeqNum) {
         let before = core::mem::replace(self, Recovery::new(una));
         if let (Some(rack), Some(before)) = (self.rack_mut(), before.rack()) {
             *rack = *before;
         }
+        self.point = iss;
+    }
+
+    pub(crate) fn phase(&self) -> &Phase<A::Rate> {
+        &self.phase
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open { .. })
+    }
+
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self.phase, Phase::Timeout { .. })
+    }
+
+    pub(crate) fn point(&self) -> SeqNum {
+        self.point
     }
 
     pub(crate) fn rack(&self) -> Option<&Rack> {
@@ -127,23 +156,23 @@ impl<A: Aids> Recovery<A> {
         self.aids.get_mut().map(|aids| &mut aids.rack)
     }
 
-    pub(crate) fn prr(&self) -> Option<&Prr> {
-        self.aids.get().map(|aids| &aids.prr)
-    }
-
-    pub(crate) fn prr_mut(&mut self) -> Option<&mut Prr> {
-        self.aids.get_mut().map(|aids| &mut aids.prr)
-    }
-
     pub(crate) fn undo_mut(&mut self) -> Option<&mut Undo> {
         self.aids.get_mut().and_then(|aids| aids.undo.as_mut())
     }
 
-    /// What is kept to take the last loss back; `None`: it is not to be.
-    pub(crate) fn set_undo(&mut self, undo: Option<Undo>) {
+    /// What takes the loss back that is about to be reported.
+    pub(crate) fn remember(&mut self, undo: Undo) {
         if let Some(aids) = self.aids.get_mut() {
-            aids.undo = undo;
+            aids.undo = Some(undo);
         }
+    }
+
+    /// The last loss is not to be taken back any more, as it is now or for good.
+    pub(crate) fn take_undo(&mut self) -> Option<Undo> {
+        if let Phase::Timeout { trial } = &mut self.phase {
+            *trial = Trial::Off;
+        }
+        self.aids.get_mut().and_then(|aids| aids.undo.take())
     }
 
     /// How far a loss probe has come.
@@ -159,68 +188,108 @@ impl<A: Aids> Recovery<A> {
 
     /// SND.UNA has moved to `una`.
     pub(crate) fn advance(&mut self, una: SeqNum) {
-        if self.phase != Phase::Fast {
-            self.out = 0;
-        }
-        self.pending = false;
         if let Some(rack) = self.rack_mut() {
             rack.advance(una);
         }
-        if self.phase == Phase::Open {
+        if self.is_open() {
+            self.phase = Phase::OPEN;
             // Keeps `point` within half the sequence space of SND.UNA.
             self.point = self.point.later(una.minus(1));
         }
     }
 
-    pub(crate) fn note_out(&mut self, octets: u32) {
-        self.out = self.out.saturating_add(octets);
+    /// `octets` leave, `fresh` of them for the first time; `doubt` if the peer holds something
+    /// beyond a gap, as duplicates show where it does not say so.
+    pub(crate) fn note_sent(&mut self, octets: u32, fresh: u32, doubt: impl FnOnce() -> bool) {
+        match &mut self.phase {
+            Phase::Open { dup_acks, limited } if *dup_acks > 0 || doubt() => {
+                *limited = limited.saturating_add(fresh);
+            }
+            Phase::Fast { rate, .. } => rate.note_sent(octets),
+            Phase::Open { .. } | Phase::Timeout { .. } => {}
+        }
+    }
+
+    /// A duplicate acknowledgment, from a peer without SACK. Answers how many there are, if they
+    /// can show a loss.
+    pub(crate) fn count_duplicate(&mut self) -> Option<u8> {
+        match &mut self.phase {
+            Phase::Open { dup_acks, .. } => {
+                *dup_acks = dup_acks.saturating_add(1);
+                Some(*dup_acks)
+            }
+            Phase::Fast { dup_acks, .. } => {
+                *dup_acks = dup_acks.saturating_add(1);
+                None
+            }
+            Phase::Timeout { .. } => None,
+        }
+    }
+
+    /// RFC 6582 §3.2 step 3, partial acknowledgment of so many segments: the duplicates counted
+    /// those, but for the one that was lost.
+    pub(crate) fn deflate(&mut self, segments: u32) {
+        if let Phase::Fast { dup_acks, .. } = &mut self.phase {
+            let arrived = u8::try_from(segments.saturating_sub(1)).unwrap_or(u8::MAX);
+            *dup_acks = dup_acks.saturating_sub(arrived);
+        }
+    }
+
+    /// Octets in flight that limited transmit has let out, which a reduction leaves out.
+    pub(crate) fn limited(&self) -> u32 {
+        if let Phase::Open { limited, .. } = self.phase { limited } else { 0 }
     }
 
     /// inflight (RFC 9937 §6.2): octets in the network. Without SACK every duplicate tells of a
     /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
     /// Reno's window inflation (RFC 6582) from the third on.
     pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
-        let duplicates = if self.phase == Phase::Timeout { 0 } else { self.dup_acks };
-        flight.saturating_sub(gone).saturating_sub(mss.saturating_mul(u32::from(duplicates)))
+        let (Phase::Open { dup_acks, .. } | Phase::Fast { dup_acks, .. }) = self.phase else {
+            return flight.saturating_sub(gone);
+        };
+        flight.saturating_sub(gone).saturating_sub(mss.saturating_mul(u32::from(dup_acks)))
     }
 
-    pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
-        self.phase = Phase::Fast;
-        self.point = nxt;
-        self.out = 0;
-        if let Some(prr) = self.prr_mut() {
-            *prr = Prr::new(recover_fs);
+    /// An acknowledgment has arrived: in fast recovery it says how much may leave.
+    pub(crate) fn reduce(&mut self, progress: Progress) {
+        if let Phase::Fast { rate, .. } = &mut self.phase {
+            rate.on_ack(progress);
         }
+    }
+
+    /// Fast recovery begins. `recover_fs` is RFC 9937's.
+    pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
+        let dup_acks = if let Phase::Open { dup_acks, .. } = self.phase { dup_acks } else { 0 };
+        self.phase = Phase::Fast { dup_acks, rate: A::Rate::new(recover_fs) };
+        self.point = nxt;
         self.set_probe(Probe::None);
     }
 
     /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss.
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
-        let first = self.phase == Phase::Open;
-        if let Some(undo) = self.undo_mut() {
-            undo.trial = if first && forward { Trial::Resent } else { Trial::Off };
-        }
-        self.phase = Phase::Timeout;
+        let tried = forward && self.is_open() && self.undo_mut().is_some();
+        let trial = if tried { Trial::Retransmitted } else { Trial::Off };
+        self.phase = Phase::Timeout { trial };
         self.point = nxt;
-        self.pending = true;
-        self.dup_acks = 0;
-        self.told = 0;
         self.set_probe(Probe::None);
     }
 
     /// New data goes before what is lost (RFC 5682).
     pub(crate) fn tries_forward(&self) -> bool {
-        let undo = self.aids.get().and_then(|aids| aids.undo.as_ref());
-        self.phase == Phase::Timeout && undo.is_some_and(|u| u.trial == Trial::Forward)
+        A::SELECTIVE && matches!(self.phase, Phase::Timeout { trial: Trial::Forward })
     }
 
-    pub(crate) fn leave(&mut self) {
-        if self.phase == Phase::Fast {
-            self.out = 0;
+    /// F-RTO, if it is under way: see [`Trial::is_needless`].
+    pub(crate) fn trial_mut(&mut self) -> Option<&mut Trial> {
+        match &mut self.phase {
+            Phase::Timeout { trial } if A::SELECTIVE => Some(trial),
+            _ => None,
         }
-        self.phase = Phase::Open;
-        self.dup_acks = 0;
-        self.pending = false;
+    }
+
+    /// All that was outstanding is acknowledged, or nothing was lost.
+    pub(crate) fn leave(&mut self) {
+        self.phase = Phase::OPEN;
         if let Some(rack) = self.rack_mut() {
             rack.on_recovered();
         }

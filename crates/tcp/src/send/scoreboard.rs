@@ -14,7 +14,7 @@ pub trait Scoreboard {
     /// A segment was sent for the first time: it ends at `end`.
     fn push(&mut self, end: SeqNum, at: Stamp);
     /// `start..end` was sent again as one segment, perhaps with new octets at the end.
-    fn resend(&mut self, start: SeqNum, end: SeqNum, at: Stamp);
+    fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp);
     /// SND.UNA has moved to `una`.
     fn advance(&mut self, una: SeqNum, arrival: &mut Arrival);
     /// Takes `left..right` for lost, as far as the peer does not hold it.
@@ -73,7 +73,7 @@ pub trait Scoreboard {
     }
 
     /// Octets sent again, of which nothing has been heard since.
-    fn resent(&self) -> u32 {
+    fn retransmitted(&self) -> u32 {
         0
     }
 }
@@ -111,7 +111,7 @@ impl Scoreboard for Plain {
         self.nxt = end;
     }
 
-    fn resend(&mut self, start: SeqNum, end: SeqNum, _: Stamp) {
+    fn retransmit(&mut self, start: SeqNum, end: SeqNum, _: Stamp) {
         // Karn's algorithm (RFC 6298 §3): whatever was timed is ambiguous now, since an
         // acknowledgment of it may have waited for this.
         self.timed_end = self.una;

@@ -9,9 +9,33 @@ use crate::paws::is_older;
 pub(crate) enum Trial {
     Off,
     /// The timer has expired and the first segment goes again.
-    Resent,
+    Retransmitted,
     /// That was acknowledged, and new data goes before what is lost.
     Forward,
+}
+
+impl Trial {
+    /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
+    /// `within` if it says nothing of what was sent after the timeout. Answers whether that was
+    /// needless: what arrives has been sent before, and not again.
+    pub(crate) fn is_needless(
+        &mut self,
+        arrival: &Arrival,
+        advanced: bool,
+        duplicate: bool,
+        within: bool,
+    ) -> bool {
+        let fresh = arrival.octets > 0;
+        let before = *self;
+        *self = match before {
+            Trial::Retransmitted if advanced => Trial::Forward,
+            // With SACK the trial waits for the first segment.
+            Trial::Retransmitted if duplicate && !fresh => Trial::Off,
+            Trial::Forward if advanced || duplicate => Trial::Off,
+            _ => before,
+        };
+        before == Trial::Forward && *self == Trial::Off && fresh && within && !arrival.retransmitted
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,19 +49,11 @@ pub(crate) struct Undo {
     /// counted stay unproven.
     unproven: u16,
     any: bool,
-    pub(crate) trial: Trial,
 }
 
 impl Undo {
     pub(crate) fn new(window: u32, threshold: u32) -> Undo {
-        Undo {
-            window,
-            threshold,
-            first: Stamp::default(),
-            unproven: 0,
-            any: false,
-            trial: Trial::Off,
-        }
+        Undo { window, threshold, first: Stamp::default(), unproven: 0, any: false }
     }
 
     /// A segment with `octets` that had been sent before was sent again.
@@ -66,28 +82,6 @@ impl Undo {
         before > 0 && self.unproven == 0
     }
 
-    /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
-    /// `within` if it says nothing of what was sent after the timeout. Answers whether that was
-    /// needless: what arrives has been sent before, and not again.
-    pub(crate) fn is_needless(
-        &mut self,
-        arrival: &Arrival,
-        advanced: bool,
-        duplicate: bool,
-        within: bool,
-    ) -> bool {
-        let fresh = arrival.octets > 0;
-        let before = self.trial;
-        self.trial = match before {
-            Trial::Resent if advanced => Trial::Forward,
-            // With SACK the trial waits for the first segment.
-            Trial::Resent if duplicate && !fresh => Trial::Off,
-            Trial::Forward if advanced || duplicate => Trial::Off,
-            _ => before,
-        };
-        before == Trial::Forward && self.trial == Trial::Off && fresh && within && !arrival.again
-    }
-
     /// Whether a timestamp of this age, in ticks, is from before anything was sent again.
     pub(crate) fn is_before(&self, age: u32, now: Stamp) -> bool {
         self.any && is_older(age, now.since(self.first))
@@ -101,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    fn arrival(octets: u32, again: bool) -> Arrival {
+    fn arrival(octets: u32, retransmitted: bool) -> Arrival {
         Arrival {
             now: Stamp::default(),
             echo_age: None,
@@ -111,7 +105,7 @@ mod tests {
             newest: None,
             rtt_us: None,
             reordered: false,
-            again,
+            retransmitted,
             echo_is_old: false,
         }
     }
@@ -134,15 +128,14 @@ mod tests {
         fn the_second_acknowledgment_decides(
             acks in proptest::collection::vec((any::<[bool; 4]>(), 0_u32..2), 1..12),
         ) {
-            let mut undo = Undo::new(4, 4);
-            undo.trial = Trial::Resent;
+            let mut trial = Trial::Retransmitted;
             // Those that the trial does not ignore.
             let counted: Vec<_> = acks.iter().filter(|a| a.0[0] || a.0[1]).collect();
             let first = counted.iter().position(|a| a.0[0] || a.1 == 0);
             let second = first.filter(|&i| counted[i].0[0]).and_then(|i| counted.get(i + 1));
             let want = second.is_some_and(|(b, octets)| *octets > 0 && b[2] && !b[3]);
-            let taken = acks.iter().filter(|([advanced, duplicate, within, again], octets)| {
-                undo.is_needless(&arrival(*octets, *again), *advanced, *duplicate, *within)
+            let taken = acks.iter().filter(|([advanced, duplicate, within, twice], octets)| {
+                trial.is_needless(&arrival(*octets, *twice), *advanced, *duplicate, *within)
             });
             prop_assert_eq!(taken.count(), usize::from(want));
         }

@@ -48,7 +48,7 @@ const FIELDS: &[(&str, usize, usize, Value)] = &[
     ("tcpi_unacked", 24, 4, |i| begun(i, i.bytes_in_flight)),
     ("tcpi_sacked", 28, 4, |i| begun(i, i.bytes_sacked)),
     ("tcpi_lost", 32, 4, lost),
-    ("tcpi_retrans", 36, 4, |i| begun(i, i.bytes_resent)),
+    ("tcpi_retrans", 36, 4, |i| begun(i, i.bytes_retransmitted)),
     ("tcpi_rtt", 68, 4, |i| micros(i.srtt)),
     ("tcpi_rttvar", 72, 4, |i| micros(i.rttvar)),
     ("tcpi_snd_ssthresh", 76, 4, ssthresh),
@@ -89,7 +89,7 @@ fn begun(seen: Seen<'_>, octets: u32) -> i64 {
 /// What is sent again counts as lost until it is acknowledged, but not a probe for a tail loss.
 fn lost(seen: Seen<'_>) -> i64 {
     let repairs = matches!(seen.repair, Repair::Fast | Repair::Timeout);
-    begun(seen, seen.bytes_lost + if repairs { seen.bytes_resent } else { 0 })
+    begun(seen, seen.bytes_lost + if repairs { seen.bytes_retransmitted } else { 0 })
 }
 
 /// A handshake counts as one.

@@ -1,0 +1,103 @@
+//! The receiving half of a connection: RCV.NXT and its like, what has arrived, and what is owed for
+//! it.
+//!
+//! What has arrived (`input.rs`) and what acknowledges it (`fill_header` in `output.rs`) change it;
+//! who else owes the peer an acknowledgment says so in `ack`.
+
+use super::{Setup, TIMESTAMPS_LEN};
+use crate::features::Features;
+use crate::paws::Paws;
+use crate::recv::ack::AckState;
+use crate::recv::buffer::ReceiveBuffer;
+use crate::seq::SeqNum;
+use kinglet_time::Instant;
+use kinglet_wire::tcp::Header;
+
+/// Receive sequence variables, and all that is only about receiving.
+#[repr(C)] // See `Connection`.
+pub(super) struct Receiving<F: Features> {
+    /// Largest payload received: the peer's notion of a full segment.
+    pub(super) mss: u16,
+    /// TS.Recent
+    pub(super) paws: Option<Paws>,
+    pub(super) ack: AckState,
+    pub(super) nxt: SeqNum,
+    /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
+    pub(super) adv: SeqNum,
+    pub(super) irs: SeqNum,
+    /// Where the peer's FIN stands, which may have come out of order, if it is known.
+    pub(super) fin_at: SeqNum,
+    pub(super) rx: ReceiveBuffer<F::Place>,
+}
+
+impl<F: Features> Receiving<F> {
+    /// Nothing has come.
+    pub(super) fn new(setup: &Setup) -> Self {
+        let zero = SeqNum::new(0);
+        Receiving {
+            mss: 0,
+            paws: None,
+            ack: AckState::NONE,
+            nxt: zero,
+            adv: zero,
+            // So that nothing has been received before the peer's SYN tells more.
+            irs: zero.minus(1),
+            fin_at: zero,
+            rx: ReceiveBuffer::new(setup.receive),
+        }
+    }
+
+    /// RCV.WND
+    pub(super) fn wnd(&self) -> u32 {
+        self.adv.since(self.nxt)
+    }
+
+    /// Octets of the timestamps option in every segment.
+    pub(super) fn timestamps_len(&self) -> u16 {
+        if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 }
+    }
+
+    /// Last.ACK.sent of RFC 7323 §4.3.
+    pub(super) fn last_ack_sent(&self) -> SeqNum {
+        self.nxt.minus(self.ack.unacked())
+    }
+
+    /// RCV.WND as a header would say it.
+    pub(super) fn window_field(&self) -> u16 {
+        let wnd = self.wnd();
+        // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
+        // retract the edge.
+        let slack = (1_u32 << self.rx.shift()).saturating_sub(1);
+        u16::try_from(wnd.saturating_add(slack) >> self.rx.shift()).unwrap_or(u16::MAX)
+    }
+
+    /// RFC 7323 §4.3: a segment's timestamp is what the next acknowledgment echoes.
+    pub(super) fn remember_timestamp(&mut self, now: Instant, header: &Header) {
+        let last_ack_sent = self.last_ack_sent();
+        if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
+            paws.update(now, timestamps.val, SeqNum::new(header.seq), last_ack_sent);
+        }
+    }
+
+    /// The largest right edge that free space allows.
+    #[inline(never)]
+    pub(super) fn limit(&self) -> SeqNum {
+        // See `window_field` for the slack.
+        let slack = (1_u32 << self.rx.shift()).saturating_sub(1);
+        let largest = u32::from(u16::MAX) << self.rx.shift();
+        self.nxt.plus(self.rx.free().saturating_sub(slack).min(largest.saturating_sub(slack)))
+    }
+
+    /// RFC 9293 §3.8.6.2.2: the edge moves by a segment or half the buffer, or not at all.
+    //= rfc9293#MUST-39
+    pub(super) fn advance_edge(&mut self, mss: u16) {
+        let limit = self.limit();
+        if limit.since(self.adv) >= self.least_advance(mss) {
+            self.adv = limit;
+        }
+    }
+
+    pub(super) fn least_advance(&self, mss: u16) -> u32 {
+        (self.rx.capacity() / 2).min(u32::from(mss)).max(1)
+    }
+}
