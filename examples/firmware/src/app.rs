@@ -12,11 +12,11 @@ pub const RECEIVER: u16 = 0;
 pub const SENDER: u16 = 1;
 /// fe80::ff:fe00:0, which follows from the receiver's short address (RFC 6282, 3.2.2).
 pub const RECEIVER_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, RECEIVER);
-/// What fits into five frames, TCP options included: 125 octets less a MAC header of 9 and what
+/// What fits into so many frames, TCP options included: 125 octets less a MAC header of 9 and what
 /// link security takes are left in each, and link-local addresses with elided IIDs compress the
 /// IPv6 header to 3.
-pub const fn mss(security_octets: usize) -> u16 {
-    match kinglet::net::mss_for_frames(5, 116 - security_octets, 3, 20) {
+pub const fn mss(frames: u8, security_octets: usize) -> u16 {
+    match kinglet::net::mss_for_frames(frames, 116 - security_octets, 3, 20) {
         Some(mss) => mss,
         None => ConnectionConfig::DEFAULT.mss,
     }
@@ -28,7 +28,7 @@ pub const SECURITY: Security =
     Security { key: Key(*b"kinglet firmware"), eui64_prefix: [0; 6], first_counter: 0 };
 /// A connection whose segments fill five frames.
 pub const CONNECTION: ConnectionConfig =
-    ConnectionConfig { mss: mss(0), ..ConnectionConfig::DEFAULT };
+    ConnectionConfig { mss: mss(5, 0), ..ConnectionConfig::DEFAULT };
 
 /// The settings of the node with this short address.
 pub fn config(short: u16) -> Config {

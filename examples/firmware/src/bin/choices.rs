@@ -16,10 +16,10 @@ use kinglet::mac::{self, Block, BlockCipher};
 use kinglet::radio::Capabilities;
 use kinglet::tcp;
 use kinglet_firmware::Place;
-use kinglet_firmware::app::{self, RECEIVER, SECURITY, SENDER};
+use kinglet_firmware::app::{self, RECEIVER, SECURITY, SECURITY_OCTETS, SENDER};
 use kinglet_firmware::console;
 use station::{Station, with};
-use transfer::{CLEAR, Ends, SECURED, SEGMENTS, per, report_count, transfer};
+use transfer::{CLEAR, Ends, FRAMES, Load, SEGMENTS, per, report_count, transfer};
 
 kinglet_firmware::echo_profile!(Small { features: tcp::Small, recovery: () });
 
@@ -62,6 +62,9 @@ macro_rules! ends {
     }};
 }
 
+/// The longest payload of a segment.
+const LONGEST: usize = CLEAR.len;
+
 #[entry]
 fn main() -> ! {
     console::end(measure())
@@ -79,15 +82,16 @@ fn measure() -> Result<(), &'static str> {
     transfer(&mut small, &CLEAR)?;
     report_count("receiver_small", per(small.0.ticks, SEGMENTS));
     report_count("sender_small", per(small.1.ticks, SEGMENTS));
+    let secured_load = Load::prompt(FRAMES as u8, SECURITY_OCTETS);
     let mut engine: Ends<'_, Engine> = ends!(Engine, secured, Capabilities::NONE);
-    transfer(&mut engine, &SECURED)?;
+    transfer(&mut engine, &secured_load)?;
     if engine.0.cipher_runs() == 0 {
         return Err("nothing was secured");
     }
     report_count("receiver_engine", per(engine.0.ticks, SEGMENTS));
     report_count("sender_engine", per(engine.1.ticks, SEGMENTS));
     let mut by_radio: Ends<'_, ByRadio> = ends!(ByRadio, secured, Capabilities::SECURES);
-    transfer(&mut by_radio, &SECURED)?;
+    transfer(&mut by_radio, &secured_load)?;
     if by_radio.0.cipher_runs() > 0 {
         return Err("the radio did not secure");
     }

@@ -35,7 +35,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// written.
 const MOST_PER_1000: u64 = 15;
 const CONNECTION: ConnectionConfig =
-    ConnectionConfig { mss: app::mss(SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
+    ConnectionConfig { mss: app::mss(5, SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
 
 fn node<P: Profile<Security: LinkSecurity<Key = Option<Security>>>>(
     place: &'static mut Place<P>,

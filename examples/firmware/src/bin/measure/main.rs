@@ -25,11 +25,14 @@ use kinglet::tcp::{self, Endpoint};
 use kinglet::time::{Duration, Instant};
 use kinglet::{AddressPair, BorderRouter, Mote, Node, Router};
 use kinglet_firmware::Place;
-use kinglet_firmware::app::{self, RECEIVER, SECURITY, SENDER};
+use kinglet_firmware::app::{self, RECEIVER, SECURITY, SECURITY_OCTETS, SENDER};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use station::{Frame, Station, with};
-use transfer::{CLEAR, Ends, FRAMES, PORT, SECURED, SEGMENTS, per, report_count, transfer};
+use transfer::{CLEAR, Ends, FRAMES, Load, PORT, SEGMENTS, per, report_count, transfer};
+
+/// The longest payload of a segment.
+const LONGEST: usize = CLEAR.len;
 
 #[entry]
 fn main() -> ! {
@@ -52,7 +55,7 @@ fn measure() -> Result<(), &'static str> {
     let sender = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let sender = node(sender, SENDER, security);
     let mut secured = (Station::new(receiver, true), Station::new(sender, false));
-    let (_, depth) = transfer(&mut secured, &SECURED)?;
+    let (_, depth) = transfer(&mut secured, &Load::prompt(FRAMES as u8, SECURITY_OCTETS))?;
     let (frame_received, frame_sent) = report(&clear, &secured);
     report_size("stack", depth);
     let (mut receiver, mut sender) = clear;

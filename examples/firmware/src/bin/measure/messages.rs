@@ -1,8 +1,9 @@
 //! What datagrams and CoAP cost beside their frames: a body of five frames one way, an answer of
 //! one frame back, by UDP alone and as a request and its response.
 
+use crate::LONGEST;
 use crate::station::{Station, settle};
-use crate::transfer::{FRAMES, PAYLOAD, per, report_count};
+use crate::transfer::{FRAMES, per, report_count};
 use cortex_m::singleton;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant};
@@ -16,6 +17,8 @@ const WARM_UP: u32 = 4;
 const EXCHANGES: u32 = 100;
 /// Header, token, path and the marker of the payload: with them a request is as long as a datagram.
 const COAP_OCTETS: usize = 4 + 4 + 8 + 1;
+/// As much as a segment has.
+const PAYLOAD: usize = LONGEST;
 static BODY: [u8; PAYLOAD] = [0x5a; PAYLOAD];
 /// As long as a response without payload.
 static ANSWER: [u8; 8] = [0x5a; 8];

@@ -16,6 +16,8 @@ pub struct Station<'a, P: Profile = Mote> {
     /// Runs of the cipher before anything counted.
     cipher_runs: u32,
     receives: bool,
+    /// How far behind a halfword its radio puts received frames, 0 or 1.
+    pub shift: usize,
     /// Ticks of the turns in which a frame came and nothing was sent.
     pub taking: u32,
     /// Ticks of the turns in which one frame had gone and the next one went.
@@ -28,18 +30,33 @@ pub struct Station<'a, P: Profile = Mote> {
 pub struct Frame {
     len: usize,
     at_a_halfword: u16,
-    octets: [u8; MAX_FRAME],
+    octets: [u8; MAX_FRAME + 1],
 }
 
 impl Frame {
     pub const fn new() -> Self {
-        Frame { len: 0, at_a_halfword: 0, octets: [0; MAX_FRAME] }
+        Frame { len: 0, at_a_halfword: 0, octets: [0; MAX_FRAME + 1] }
+    }
+
+    /// The octets, moved by as much as the receiver wants.
+    fn octets(&mut self, shift: usize) -> &mut [u8] {
+        self.octets.copy_within(..self.len, shift);
+        self.octets.get_mut(shift..self.len + shift).unwrap_or_default()
     }
 }
 
 impl<'a, P: Profile> Station<'a, P> {
     pub const fn new(node: &'a mut Node<P>, receives: bool) -> Self {
-        Station { node, ticks: 0, frames: 0, cipher_runs: 0, receives, taking: 0, giving: 0 }
+        Station {
+            node,
+            ticks: 0,
+            frames: 0,
+            cipher_runs: 0,
+            receives,
+            shift: 0,
+            taking: 0,
+            giving: 0,
+        }
     }
 
     /// Counts from here.
@@ -147,7 +164,7 @@ pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Stat
     while sent {
         let len = frame.len as u8;
         let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: true };
-        let octets = frame.octets.get_mut(..frame.len).unwrap_or_default();
+        let octets = frame.octets(to.shift);
         if to.turn(now, Some(event), octets, &mut other) {
             reply(now, to, from, &mut other);
         }
@@ -168,7 +185,7 @@ fn reply<P: Profile>(
         let len = frame.len as u8;
         let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: true };
         // The other radio is still busy with its own frame, so nothing comes back.
-        let octets = frame.octets.get_mut(..frame.len).unwrap_or_default();
+        let octets = frame.octets(to.shift);
         to.turn(now, Some(event), octets, &mut unused);
         let event = Event::Transmitted { sfd, ack };
         if !from.turn(now, Some(event), &mut [], frame) {

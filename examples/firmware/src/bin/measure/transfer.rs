@@ -1,11 +1,12 @@
 //! The segments that are moved while the clock runs, and how their cost is told.
 
+use crate::LONGEST;
 use crate::station::{Station, settle};
 use cortex_m::peripheral::syst::SystClkSource;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Profile};
-use kinglet_firmware::app::{RECEIVER_ADDRESS, SECURITY_OCTETS, mss};
+use kinglet_firmware::app::{RECEIVER_ADDRESS, mss};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 
@@ -13,23 +14,34 @@ use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 const WARM_UP: u32 = 20;
 /// Segments that count.
 pub const SEGMENTS: u32 = 200;
-/// The longest payload of a segment.
-pub const PAYLOAD: usize = payload(&CLEAR);
+/// Octets of the MSS that timestamps take; what is moved leaves room for them.
+pub const TIMESTAMPS: usize = 12;
 /// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
 const INSTRUCTIONS_PER_TICK: u32 = 40;
 pub const FRAMES: u32 = 5;
 pub const PORT: u16 = 7;
-pub static CLEAR: ConnectionConfig = prompt(mss(0));
-pub static SECURED: ConnectionConfig = prompt(mss(SECURITY_OCTETS));
+pub const CLEAR: Load = Load::prompt(FRAMES as u8, 0);
 
-/// Every segment is acknowledged at once.
-const fn prompt(mss: u16) -> ConnectionConfig {
-    ConnectionConfig { mss, delayed_ack: Duration::ZERO, ack_every: 1, ..ConnectionConfig::DEFAULT }
+/// What is moved, and how.
+pub struct Load {
+    pub connection: ConnectionConfig,
+    /// Payload of each segment, as long as the image's `LONGEST` at most.
+    pub len: usize,
+    /// How many frames that takes.
+    pub frames: u32,
+    /// How many segments are answered by one acknowledgement.
+    pub ack_every: u32,
 }
 
-/// Payload of a segment: timestamps take 12 octets of the MSS.
-const fn payload(connection: &ConnectionConfig) -> usize {
-    connection.mss as usize - 12
+impl Load {
+    /// Segments of so many frames, each of them acknowledged at once.
+    pub const fn prompt(frames: u8, security_octets: usize) -> Load {
+        let mss = mss(frames, security_octets);
+        let (delayed_ack, ack_every) = (Duration::ZERO, 1);
+        let connection =
+            ConnectionConfig { mss, delayed_ack, ack_every, ..ConnectionConfig::DEFAULT };
+        Load { connection, len: mss as usize - TIMESTAMPS, frames: frames as u32, ack_every: 1 }
+    }
 }
 
 /// Receiver and sender.
@@ -49,12 +61,13 @@ pub fn start_clock() -> Result<(), &'static str> {
 /// Moves the segments; when the next one would be sent, and how deep the stack was.
 pub fn transfer<P: Profile>(
     (receiver, sender): &mut Ends<'_, P>,
-    config: &ConnectionConfig,
+    load: &Load,
 ) -> Result<(Instant, u32), &'static str> {
-    let listen = ListenConfig { connection: *config, ..ListenConfig::default() };
+    let Load { connection, len, frames, ack_every } = *load;
+    let listen = ListenConfig { connection, ..ListenConfig::default() };
     receiver.node.streams().listen(PORT, listen).map_err(|_| "cannot listen")?;
     let mut now = Instant::from_secs(1);
-    let up = sender.node.streams().connect(now, RECEIVER_ADDRESS, PORT, *config);
+    let up = sender.node.streams().connect(now, RECEIVER_ADDRESS, PORT, connection);
     let up = up.map_err(|_| "cannot connect")?;
     settle(now, sender, receiver);
     settle(now, sender, receiver);
@@ -62,7 +75,6 @@ pub fn transfer<P: Profile>(
     if sender.node.tcp().state(up) != Some(State::Established) {
         return Err("the connection does not stand");
     }
-    let len = payload(config);
     for _ in 0..WARM_UP {
         now = segment(now, len, (sender, up), (receiver, down))?;
     }
@@ -73,8 +85,9 @@ pub fn transfer<P: Profile>(
         now = segment(now, len, (sender, up), (receiver, down))?;
     }
     let depth = stack.depth();
-    if (sender.frames, receiver.frames) != (FRAMES * SEGMENTS, SEGMENTS) {
-        return Err("a segment does not take five frames and one acknowledgement");
+    // Where a segment is much of the window, reading it is told as well.
+    if sender.frames != frames * SEGMENTS || receiver.frames * ack_every < SEGMENTS {
+        return Err("segments do not take the frames and acknowledgements that they should");
     }
     Ok((now, depth))
 }
@@ -98,14 +111,14 @@ fn segment<P: Profile>(
     (sender, up): (&mut Station<'_, P>, Handle),
     (receiver, down): (&mut Station<'_, P>, Handle),
 ) -> Result<Instant, &'static str> {
-    static DATA: [u8; PAYLOAD] = [0x5a; PAYLOAD];
+    static DATA: [u8; LONGEST] = [0x5a; LONGEST];
     let data = DATA.get(..len).unwrap_or_default();
     let written = sender.timed(|node| node.streams().send(up, data));
     if written != Ok(len) {
         return Err("a segment does not fit into the buffer");
     }
     settle(now, sender, receiver);
-    let mut octets = [0; PAYLOAD];
+    let mut octets = [0; LONGEST];
     let read = receiver.timed(|node| node.streams().recv(down, &mut octets));
     if read != Ok(len) || !octets.starts_with(data) {
         return Err("a segment did not arrive as it was sent");
