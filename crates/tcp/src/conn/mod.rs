@@ -352,10 +352,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     #[inline(never)]
     fn queue(&self) -> Span {
         let (una, iss, end) = (self.snd.una, self.snd.iss, self.snd.end);
+        if una != iss {
+            return Span { start: una.earlier(end), end };
+        }
         // A connection that has got further may be there again after 4 GiB.
         let opening = matches!(self.state, State::SynSent | State::SynReceived | State::Closed);
-        let start = if una == iss && opening { una.plus(1) } else { una.earlier(end) };
-        Span { start, end }
+        Span { start: if opening { una.plus(1) } else { una.earlier(end) }, end }
     }
 
     pub(crate) fn send_room(&self) -> usize {

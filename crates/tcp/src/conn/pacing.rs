@@ -29,9 +29,26 @@ impl Rtt {
     /// of it, so a gap becomes 0.8 (`n` - 1) / `n` of what it was, and whatever the path adds: less
     /// than one for every `n`. Being the shorter of two, the gap inherits that.
     fn gap(self, len: u32, mss: u32, window: u32) -> Duration {
-        let share = fifths(self.smoothed_us, 4, len, window.max(len));
-        let path = fifths(self.least_us, 3, len, mss);
-        Duration::from_micros(share.min(path))
+        let window = window.max(len);
+        let least = if let Some(shorter) = self.is_share_shorter(mss, window) {
+            let (time_us, count, whole) =
+                if shorter { (self.smoothed_us, 4, window) } else { (self.least_us, 3, mss) };
+            fifths(time_us, count, len, whole)
+        } else {
+            let path = fifths(self.least_us, 3, len, mss);
+            fifths(self.smoothed_us, 4, len, window).min(path)
+        };
+        Duration::from_micros(least)
+    }
+
+    /// Which of the two is shorter, if multiplications in 32 bits can tell: then one division does.
+    fn is_share_shorter(self, mss: u32, window: u32) -> Option<bool> {
+        let Rtt { smoothed_us, least_us } = self;
+        let small = smoothed_us < 1 << 19 && least_us < 1 << 19 && window < 1 << 11;
+        // Factors of less than 2^19, 2^11 and at most 4.
+        let share = smoothed_us.wrapping_mul(4).wrapping_mul(mss);
+        let path = least_us.wrapping_mul(3).wrapping_mul(window);
+        (small && (1..1 << 11).contains(&mss)).then_some(share < path)
     }
 }
 
@@ -153,6 +170,22 @@ mod tests {
             let product = u64::from(time) * u64::from(len) * u64::from(count);
             let exact = product.checked_div(u64::from(whole) * 5).unwrap_or(0);
             prop_assert_eq!(fifths(time, count, len, whole), exact);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn one_division_gives_the_shorter_of_two_gaps(
+            smoothed_us in 0..1_u32 << 20,
+            least_us in 0..1_u32 << 20,
+            len in 0..1_u32 << 11,
+            mss in 0..1_u32 << 12,
+            window in 0..1_u32 << 12,
+        ) {
+            let share = fifths(smoothed_us, 4, len, window.max(len));
+            let path = fifths(least_us, 3, len, mss);
+            let gap = Rtt { smoothed_us, least_us }.gap(len, mss, window);
+            prop_assert_eq!(gap.as_micros(), share.min(path));
         }
     }
 

@@ -299,12 +299,9 @@ impl<P: Place> ReceiveBuffer<P> {
 
     /// The place of the octet `offset` after the first unread; `offset` is at most `capacity`.
     fn index(&self, offset: u32) -> usize {
-        let place = self.head.get().saturating_add(offset);
-        if place >= self.capacity() {
-            place.saturating_sub(self.capacity()) as usize
-        } else {
-            place as usize
-        }
+        // Neither is more than 2^30.
+        let place = self.head.get().wrapping_add(offset);
+        place.checked_sub(self.capacity()).unwrap_or(place) as usize
     }
 }
 

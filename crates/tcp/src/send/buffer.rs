@@ -154,10 +154,13 @@ impl<P: Place> SendBuffer<P> {
         if !stored.pieces.is_empty() && self.has_pieces(span) {
             return self.read_mixed(stored, span, at, len, &mut take);
         }
-        let place = self.index(at);
-        let first = len.min((self.capacity.get() as usize).saturating_sub(place));
-        let wrapped = stored.ring.get(..len.saturating_sub(first))?;
-        take(stored.ring.get(place..place.saturating_add(first))?);
+        let ring = stored.ring.get(..self.capacity.get() as usize)?;
+        let run = ring.get(self.index(at)..)?;
+        let (head, wrapped) = match run.get(..len) {
+            Some(whole) => (whole, &[][..]),
+            None => (run, ring.get(..len.saturating_sub(run.len()))?),
+        };
+        take(head);
         if !wrapped.is_empty() {
             take(wrapped);
         }
@@ -177,14 +180,10 @@ impl<P: Place> SendBuffer<P> {
         if !stored.pieces.is_empty() && self.has_pieces(span) {
             return self.copy_mixed(stored, span, at, out);
         }
-        let place = self.index(at);
-        let first = out.len().min((self.capacity.get() as usize).saturating_sub(place));
-        let (head, tail) = out.split_at_mut_checked(first)?;
-        let wrapped = stored.ring.get(..tail.len())?;
-        copy(head, stored.ring.get(place..)?.get(..head.len())?);
-        if !tail.is_empty() {
-            copy(tail, wrapped);
-        }
+        let ring = stored.ring.get(..self.capacity.get() as usize)?;
+        let run = ring.get(self.index(at)..)?;
+        let Some(whole) = run.get(..out.len()) else { return copy_wrapped(ring, run, out) };
+        copy(out, whole);
         Some(())
     }
 
@@ -246,9 +245,20 @@ impl<P: Place> SendBuffer<P> {
 
     /// The place of the octet `offset` after the first in the ring; `offset` is at most `capacity`.
     fn index(&self, offset: u32) -> usize {
-        let (place, capacity) = (self.head.get().saturating_add(offset), self.capacity.get());
-        if place >= capacity { place.saturating_sub(capacity) as usize } else { place as usize }
+        // Neither is more than 2^30.
+        let place = self.head.get().wrapping_add(offset);
+        place.checked_sub(self.capacity.get()).unwrap_or(place) as usize
     }
+}
+
+/// Copies what begins with `run`, at the end of `ring`, and goes on at its beginning.
+#[inline(never)]
+fn copy_wrapped(ring: &[u8], run: &[u8], out: &mut [u8]) -> Option<()> {
+    let (head, tail) = out.split_at_mut_checked(run.len())?;
+    let wrapped = ring.get(..tail.len())?;
+    copy(head, run);
+    copy(tail, wrapped);
+    Some(())
 }
 
 #[cfg(test)]
