@@ -226,3 +226,42 @@ fn a_loss_after_a_needless_timeout_counts_all_that_is_in_flight() {
     assert_eq!((info.counters.undone, info.repair), (1, Repair::Fast));
     assert_eq!(info.ssthresh, 1600);
 }
+
+#[test]
+fn a_needless_timeout_leaves_a_timer_where_a_window_had_just_opened() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });
+    let timeouts = |s: &Script| s.ep.info(handle).unwrap().counters.timeouts;
+    for _ in 0..100 {
+        if timeouts(&s) == 0 {
+            s.wait(MS * 10);
+        }
+    }
+    assert_eq!(timeouts(&s), 1);
+    // The window closes over what is in flight and opens, so that all of it is to be sent again,
+    // at once and without a timer; and then the timeout turns out to have been needless.
+    for window in [0, 4000] {
+        s.window = window;
+        s.give(ACK, 1, 401, b"").unwrap();
+    }
+    sack(&mut s, 1, 401);
+    assert_eq!(s.ep.info(handle).unwrap().counters.undone, 1);
+    assert!(s.ep.deadline().is_some());
+    assert!(!s.wait(MS * 10_000).is_empty());
+}
+
+#[test]
+fn a_window_that_closes_is_asked_whatever_is_being_found_out_of_a_timeout() {
+    let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
+    let rto = s.ep.info(handle).unwrap().rto;
+    assert_eq!(sent(&s.wait(rto)), [(401, 400)]);
+    // F-RTO sends what is new before what may be lost.
+    s.give(ACK, 1, 801, b"").unwrap();
+    assert_eq!(s.ep.send(handle, &[2; 400]), Ok(400));
+    assert_eq!(seqs(&s.take_all()), [2001]);
+    s.window = 0;
+    s.give(ACK, 1, 801, b"").unwrap();
+    assert_eq!(sent(&s.wait(MS * 1000))[0], (801, 1));
+    s.window = 4000;
+    s.give(ACK, 1, 801, b"").unwrap();
+    assert_eq!(s.wait(MS * 1000)[0].seq, 801);
+}

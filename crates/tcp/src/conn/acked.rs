@@ -55,7 +55,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.heeds_sack() { arrival.octets > 0 } else { silent }
         };
-        self.take_back(&arrival, dsacked, acked > 0, duplicate);
+        self.take_back(now, &arrival, dsacked, acked > 0, duplicate);
         let (una, nxt) = (self.snd.una, self.snd.nxt);
         if duplicated && let Some(rack) = self.snd.recovery.rack_mut() {
             rack.on_dsack(una, nxt);
@@ -245,7 +245,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has arrived twice, of
     /// which this acknowledgment tells `dsacked` octets, or what was not sent again arrives after a
     /// timeout (RFC 5682).
-    fn take_back(&mut self, arrival: &Arrival, dsacked: u32, advanced: bool, duplicate: bool) {
+    fn take_back(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        dsacked: u32,
+        advanced: bool,
+        duplicate: bool,
+    ) {
         let Some(undo) = self.snd.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
@@ -267,7 +274,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.board.find_all();
         if !self.snd.recovery.is_open() {
             self.snd.recovery.leave();
-            self.snd.retransmit_now = false;
+        }
+        // Nothing is left to be retransmitted, which would have started the timer.
+        self.snd.retransmit_now = false;
+        if !self.snd.rtx.is_set() && self.snd.flight() > 0 {
+            self.arm(now);
         }
         if timeout {
             self.snd.note_needless();

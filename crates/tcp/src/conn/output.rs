@@ -228,7 +228,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let inflight = self.inflight();
         let allowed = self.snd.window(&self.params).saturating_sub(inflight);
-        let forced = core::mem::take(&mut self.snd.retransmit_now) || inflight == 0;
+        let forced = core::mem::take(&mut self.snd.retransmit_now);
+        if forced {
+            self.snd.recovery.stop_trying_forward();
+        }
+        let forced = forced || inflight == 0;
         let forward = self.snd.recovery.tries_forward();
         if forward && let Some(new) = self.new_stretch(now, allowed, room) {
             return Some(new);

@@ -279,6 +279,14 @@ impl<A: Aids> Recovery<A> {
         A::SELECTIVE && matches!(self.phase, Phase::Timeout { trial: Trial::Forward })
     }
 
+    /// What was sent is to be sent again, whatever F-RTO would find out: the window has closed over
+    /// it, or has opened.
+    pub(crate) fn stop_trying_forward(&mut self) {
+        if let Some(trial @ Trial::Forward) = self.trial_mut() {
+            *trial = Trial::Off;
+        }
+    }
+
     /// F-RTO, if it is under way: see [`Trial::is_needless`].
     pub(crate) fn trial_mut(&mut self) -> Option<&mut Trial> {
         match &mut self.phase {

@@ -222,12 +222,13 @@ impl<'a, C: Controller> World<'a, C> {
         // A link that is busy is a radio without a free buffer: nothing is polled.
         while self.ways[side].busy_until <= self.now {
             let end = &mut self.ends[side];
-            let Some(packet) = end.poll_packet(self.now) else {
+            let packet = end.poll_packet(self.now);
+            assert_eq!(end.check(), Ok(()));
+            let Some(packet) = packet else {
                 let next = end.deadline();
                 assert!(next.is_none_or(|at| at > self.now), "{next:?} is due after all is sent");
                 return;
             };
-            assert_eq!(end.check(), Ok(()));
             count += 1;
             assert!(count < DRAIN, "draining does not end: {}", self.status());
             let mut octets = packet.header.to_vec();
