@@ -32,8 +32,6 @@ use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
 const NO_SHORT: u16 = 0xfffe;
 /// The host's EUI-64: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
-/// First port of the flows' receivers; flow number i listens on the i-th.
-const FIRST_PORT: u16 = 5001;
 
 /// The radio profile that a scenario names.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
@@ -302,8 +300,8 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
     // One more for the host.
     apps.resize_with(scenario.nodes.len() + 1, Vec::new);
     let mut builder = Builder { scenario, seed, apps };
-    let flows = scenario.flows.iter().zip(FIRST_PORT..);
-    let ends = flows.map(|(flow, port)| builder.add(flow, port)).collect();
+    let flows = scenario.flows.iter().enumerate();
+    let ends = flows.map(|(place, flow)| builder.add(flow, flow.receiver_port(place))).collect();
     let mut apps = builder.apps;
     let host_apps = apps.pop().unwrap_or_default();
     let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));

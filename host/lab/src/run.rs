@@ -81,6 +81,18 @@ mod tests {
     use crate::scenario::Flow;
 
     #[test]
+    fn two_receivers_on_one_port_are_refused_and_given_ports_are_used() {
+        let mut scenario = Scenario { duration_s: 5.0, ..Scenario::default() };
+        scenario.flows = vec![Flow::bulk(1, 0), Flow::bulk(1, 0)];
+        scenario.flows[1].port = Some(5001);
+        let Err(error) = run(&scenario, 1, &Options::default()) else { panic!("one port twice") };
+        assert!(error.to_string().contains("two receivers on TCP port 5001 of node 0"), "{error}");
+        scenario.flows[1].port = Some(9);
+        let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+        assert!(result.flows.iter().all(|flow| flow.bytes > 1_000), "{:?}", result.flows);
+    }
+
+    #[test]
     fn every_microsecond_of_the_office_is_accounted_for_once() {
         let mut scenario = Scenario::office().by_day();
         scenario.duration_s = 20.0;

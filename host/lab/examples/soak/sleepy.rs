@@ -143,7 +143,7 @@ fn flows(scenario: &mut Scenario, random: &mut Stream) {
                 vec![FlowKind::Anemometer(sensor)]
             }
         };
-        scenario.flows.extend(kinds.into_iter().map(|kind| Flow { start_s: 60.0, kind }));
+        scenario.flows.extend(kinds.into_iter().map(|kind| Flow::new(60.0, kind)));
     }
 }
 

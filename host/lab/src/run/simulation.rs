@@ -11,7 +11,7 @@ use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::{Kind, Timeline};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -87,7 +87,18 @@ fn check(scenario: &Scenario) -> Result<(), RunError> {
             BUFFER / payload.max(1)
         )));
     }
+    check_ports(scenario)?;
     check_tables(scenario)
+}
+
+/// Refuses two receivers on one port: the second could not begin.
+fn check_ports(scenario: &Scenario) -> Result<(), RunError> {
+    let mut taken = BTreeSet::new();
+    let mut listening = scenario.flows.iter().enumerate().filter_map(|(i, f)| f.listening(i));
+    match listening.find(|listening| !taken.insert(*listening)) {
+        Some(twice) => Err(RunError::Unsupported(format!("two receivers on {twice}"))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses more sockets, connections or routes on one node than its tables hold.

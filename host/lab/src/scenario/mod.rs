@@ -17,7 +17,7 @@ mod table;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
-pub use flow::{Carrier, Flow, FlowKind, Sensor};
+pub use flow::{Carrier, Flow, FlowKind, Listening, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp};
 pub use reference::reference;

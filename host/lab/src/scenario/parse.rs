@@ -1,7 +1,7 @@
 //! TOML to [`Scenario`], with every range checked.
 
 use super::error::Result;
-use super::flow::flow;
+use super::flow::flows;
 use super::keys::{self, Buffers};
 use super::read::{Reader, Source};
 use super::table::{Key, read};
@@ -41,10 +41,8 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     }
     scenario.interference =
         interference::tables(&mut root, &scenario.medium, scenario.interference)?;
-    for table in root.tables("flow")? {
-        let (nodes, wired) = (&scenario.nodes, scenario.wire.is_some());
-        flow(table, nodes, wired, scenario.duration_s, &mut scenario.flows)?;
-    }
+    let (tables, wired) = (root.tables("flow")?, scenario.wire.is_some());
+    scenario.flows = flows(tables, &scenario.nodes, wired, scenario.duration_s)?;
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }
