@@ -2,6 +2,7 @@
 
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
 use crate::progress::Progress;
+use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     /// Root of all randomness, instead of the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write every frame on the air to a capture file
+    /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Write the event trace to a text file
@@ -55,7 +56,7 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let progress = Progress::of_time();
     let update = |share| progress.update_share(share);
     let options = Options {
-        pcap: args.pcap,
+        pcap: args.pcap.clone(),
         trace: args.trace,
         timeline_s: args.report.as_ref().map(|_| args.timeline),
         cancel: Some(cancel),
@@ -73,12 +74,20 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         let header = Header { command: &command, version, interrupted: stopped };
         write(path, &report::one_run(&header, &scenario, &result, args.timeline))?;
     }
+    let reading = match &args.pcap {
+        Some(path) => write_profile(&scenario, path).map_err(|e| Failure::io(path, &e))?,
+        None => None,
+    };
     if args.json {
         let text = serde_json::to_string_pretty(&result)
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
         say(&format!("{text}\n"));
     } else {
         print(&scenario, seed, &result);
+    }
+    if let Some(command) = reading {
+        // What has been asked for is on standard output.
+        eprintln!("kinglet: to read the capture: {command}");
     }
     if !result.cut_short.is_empty() {
         let message = format!("cut short: {}", result.cut_short.join("; "));

@@ -43,7 +43,7 @@
 //!
 //! # How it is connected
 //!
-//! The host has the address [`HOST_ADDRESS`] with a prefix of [`PREFIX_LEN`] bits, which spans the
+//! The host has the address [`Prefix::host`] with a prefix of [`Prefix::LEN`] bits, which spans the
 //! mesh's /64, so one address brings the only route that is needed. All motes know that address as
 //! a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which
 //! no host has to discover. IPv6 fragments (a `ping -s 3000`) are not supported by the stack; what
@@ -75,8 +75,7 @@ pub mod show;
 pub mod status;
 pub mod tun;
 
-use kinglet_lab::build::HOST_ADDRESS;
-use kinglet_lab::scenario::{NodeId, Scenario};
+use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
 use network::Mesh;
 use show::{Output, Screen};
 use std::fmt;
@@ -85,10 +84,6 @@ use std::path::PathBuf;
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tun::{TunConfig, TunError};
-
-/// Prefix length of the host's address: spans the mesh's /64 and the host's own, so that the kernel
-/// sends packets for the whole mesh to the device without a further route.
-pub const PREFIX_LEN: u8 = 48;
 
 /// What can be chosen beside the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,10 +174,14 @@ pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
     }
     let mut mesh = Mesh::new(scenario)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&scenario.name, &mut mesh, options))
+    runtime.block_on(serve(scenario, &mut mesh, options))
 }
 
-async fn serve(name: &str, mesh: &mut Mesh, options: &Options) -> Result<(), GatewayError> {
+async fn serve(
+    scenario: &Scenario,
+    mesh: &mut Mesh,
+    options: &Options,
+) -> Result<(), GatewayError> {
     // Before the first word, so that a signal right after it ends cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -190,11 +189,14 @@ async fn serve(name: &str, mesh: &mut Mesh, options: &Options) -> Result<(), Gat
         let line = UnixStream::connect(path).await;
         mesh.attach(*node, line.map_err(|error| GatewayError::Serial(path.clone(), error))?)?;
     }
-    let config =
-        TunConfig { name: options.tun.clone(), address: HOST_ADDRESS, prefix_len: PREFIX_LEN };
+    let config = TunConfig {
+        name: options.tun.clone(),
+        address: scenario.prefix.host(),
+        prefix_len: Prefix::LEN,
+    };
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
     let mut screen = Screen::new(options.output);
-    screen.ready(name, mesh, &config);
+    screen.ready(&scenario.name, mesh, &config);
     let stop = async {
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -12,7 +12,7 @@ use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::http::HttpServer;
 use kinglet_lab::build::{address_of, short_of};
 use kinglet_lab::run::prepare;
-use kinglet_lab::scenario::{FlowKind, NodeId, Role, Routing, Scenario, Wire};
+use kinglet_lab::scenario::{FlowKind, NodeId, Prefix, Role, Routing, Scenario, Wire};
 use kinglet_sim::World;
 use kinglet_time::{Duration, Instant};
 use serde::Serialize;
@@ -86,6 +86,7 @@ const SETTLED: Duration = Duration::from_secs(20);
 pub struct Mesh {
     world: World<Site>,
     border: usize,
+    prefix: Prefix,
     /// When ways had been found.
     began: Instant,
     roles: Vec<Role>,
@@ -128,6 +129,7 @@ impl Mesh {
         let mut mesh = Mesh {
             world: world.map(|station| Site::Simulated(Box::new(station))),
             border,
+            prefix: scenario.prefix,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
             routes: (scenario.routing == Routing::Static).then(|| routes.collect()),
@@ -141,7 +143,7 @@ impl Mesh {
         let mote = |node: usize| {
             let hops = mesh.hops(border, node)?;
             let node = node as NodeId;
-            Some(Mote { node, address: address_of(node), hops })
+            Some(Mote { node, address: address_of(scenario.prefix, node), hops })
         };
         mesh.motes = (0..mesh.nodes()).filter_map(mote).collect();
         Ok(mesh)
@@ -248,7 +250,7 @@ impl Mesh {
         let now = self.world.now();
         let parent = self.next_hop(node, self.border);
         let mut status = Status {
-            address: address_of(node as NodeId),
+            address: address_of(self.prefix, node as NodeId),
             role: self.roles[node],
             parent: parent.map(|parent| parent as NodeId),
             hops: self.hops(self.border, node),

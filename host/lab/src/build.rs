@@ -3,9 +3,7 @@
 pub(crate) mod place;
 pub(crate) mod transport;
 
-pub use place::{
-    Ends, HOST_ADDRESS, MESH_PREFIX, Network, Place, Site, address_of, app_at, short_of, wire_of,
-};
+pub use place::{Ends, Network, Place, Site, address_of, app_at, short_of, wire_of};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
@@ -190,25 +188,30 @@ fn stack(
         mesh.role = mesh_role(place.role);
         mesh.parent = place.parent.map(short_of);
     }
-    let routing = Meshed::new(&config, mesh, MESH_PREFIX);
+    let routing = Meshed::new(&config, mesh, scenario.prefix.mesh());
     let capabilities = radio_of(scenario).capabilities();
     let mut stack = Box::new(Node::with_routing(config, routing, capabilities));
     let mut interface = stack.interface();
-    let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
+    let own = InterfaceAddress { address: address_of(scenario.prefix, node), prefix_len: 64 };
     interface.add_address(own).expect("the profile has room for an address");
-    let context = Context { prefix: MESH_PREFIX, len: 64 };
-    interface.set_context(0, Some(context)).expect("the profile has room for a context");
-    // All bits of the host's address: headers to and from it need not carry any of them.
-    let host = Context { prefix: HOST_ADDRESS, len: 128 };
-    interface.set_context(1, Some(host)).expect("the profile has room for two contexts");
+    for (number, context) in (0..).zip(contexts(scenario)) {
+        interface.set_context(number, Some(context)).expect("the profile has room for two");
+    }
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
     for route in routes.iter().filter(|route| route.node == node) {
-        let (prefix, via) = (address_of(route.destination), next(route.next_hop));
+        let (prefix, via) = (address_of(scenario.prefix, route.destination), next(route.next_hop));
         interface
             .add_route(Route { prefix, prefix_len: 128, via })
             .expect("checked with the scenario");
     }
     stack
+}
+
+/// What every node knows as 6LoWPAN contexts 0 and 1 (RFC 6282 §3.1.2): the mesh's prefix, and all
+/// bits of the host's address, so that headers to and from it need not carry any of them.
+pub(crate) fn contexts(scenario: &Scenario) -> [Context; 2] {
+    let prefix = scenario.prefix;
+    [Context { prefix: prefix.mesh(), len: 64 }, Context { prefix: prefix.host(), len: 128 }]
 }
 
 const fn mesh_role(role: Role) -> mesh::Role {
@@ -232,7 +235,7 @@ fn wire_to_host(
     let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
     let mut host = Box::new(Node::new(config, Capabilities::NONE));
     let mut interface = host.interface();
-    let own = InterfaceAddress { address: HOST_ADDRESS, prefix_len: 64 };
+    let own = InterfaceAddress { address: scenario.prefix.host(), prefix_len: 64 };
     interface.add_address(own).expect("the profile has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     interface.add_route(everything).expect("the profile has room for a default route");

@@ -1,6 +1,5 @@
 use super::*;
 use crate::bridge::Network as _;
-use kinglet_lab::build::HOST_ADDRESS;
 use kinglet_time::Duration;
 use kinglet_wire::checksum;
 use kinglet_wire::ipv6::protocol;
@@ -17,6 +16,12 @@ node = 3
 port = 8080
 ";
 
+const HOST: Ipv6Addr = Prefix::DEFAULT.host();
+
+fn mote(node: NodeId) -> Ipv6Addr {
+    address_of(Prefix::DEFAULT, node)
+}
+
 fn scenario(text: &str) -> Scenario {
     Scenario::from_toml("test.toml", text).unwrap()
 }
@@ -30,10 +35,10 @@ fn packet(dst: Ipv6Addr, next_header: u8, hop_limit: u8, upper: &[u8], field: us
     let mut packet = vec![0x60, 0, 0, 0];
     packet.extend((upper.len() as u16).to_be_bytes());
     packet.extend([next_header, hop_limit]);
-    packet.extend(HOST_ADDRESS.octets());
+    packet.extend(HOST.octets());
     packet.extend(dst.octets());
     packet.extend(upper);
-    let pseudo = checksum::pseudo_header(HOST_ADDRESS, dst, upper.len() as u32, next_header);
+    let pseudo = checksum::pseudo_header(HOST, dst, upper.len() as u32, next_header);
     let sum = checksum_of(pseudo, upper);
     packet[40 + field..42 + field].copy_from_slice(&sum.to_be_bytes());
     packet
@@ -90,7 +95,7 @@ fn a_simulated_host_is_refused() {
 fn faults_happen_here_too() {
     let text = "[[fault]]\nkind = \"partition\"\nnodes = [3]\nfrom_s = 0\nto_s = 10\n";
     let mut mesh = Mesh::new(&scenario(&format!("{LINE}{text}"))).unwrap();
-    let ping = echo_request(address_of(3), 64, b"x");
+    let ping = echo_request(mote(3), 64, b"x");
     assert!(exchange(&mut mesh, &ping, Duration::from_secs(2)).is_empty());
     mesh.run_until(Instant::from_secs(11));
     assert_eq!(exchange(&mut mesh, &ping, Duration::from_secs(2)).len(), 1);
@@ -108,8 +113,7 @@ fn motes_and_servers_are_listed_with_their_hops() {
 fn a_mote_three_hops_away_answers_a_ping_of_full_mtu() {
     let mut mesh = mesh();
     let data: Vec<u8> = (0..1232u32).map(|i| (i % 251) as u8).collect();
-    let replies =
-        exchange(&mut mesh, &echo_request(address_of(3), 64, &data), Duration::from_secs(2));
+    let replies = exchange(&mut mesh, &echo_request(mote(3), 64, &data), Duration::from_secs(2));
     assert_eq!(replies.len(), 1);
     assert_eq!(replies[0].len(), 1280);
     assert_eq!(replies[0][40], 129, "an echo reply");
@@ -123,16 +127,16 @@ fn a_mote_three_hops_away_answers_a_ping_of_full_mtu() {
 #[test]
 fn time_exceeded_comes_from_the_router_where_it_happens() {
     let mut mesh = mesh();
-    let errors = exchange(&mut mesh, &echo_request(address_of(3), 2, b"x"), Duration::from_secs(1));
+    let errors = exchange(&mut mesh, &echo_request(mote(3), 2, b"x"), Duration::from_secs(1));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40..42], [3, 0], "time exceeded in transit");
-    assert_eq!(errors[0][8..24], address_of(1).octets());
+    assert_eq!(errors[0][8..24], mote(1).octets());
 }
 
 #[test]
 fn a_packet_that_would_return_to_the_host_is_reported_unreachable() {
     let mut mesh = mesh();
-    let nobody = address_of(99);
+    let nobody = mote(99);
     let errors = exchange(&mut mesh, &echo_request(nobody, 64, b"x"), Duration::from_secs(1));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40..42], [1, 3], "address unreachable (RFC 4443, 3.1)");
@@ -141,7 +145,7 @@ fn a_packet_that_would_return_to_the_host_is_reported_unreachable() {
 #[test]
 fn a_packet_above_the_mtu_is_reported_with_the_mtu() {
     let mut mesh = mesh();
-    let request = echo_request(address_of(3), 64, &[0; 1400]);
+    let request = echo_request(mote(3), 64, &[0; 1400]);
     let errors = exchange(&mut mesh, &request, Duration::from_millis(100));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40], 2, "packet too big");
@@ -251,7 +255,7 @@ fn a_packet_for_a_leaf_waits_at_its_parent_until_the_leaf_asks() {
         let next = office.now() + Duration::from_millis(5);
         office.run_until(next);
     }
-    let ping = echo_request(address_of(13), 64, b"wake up");
+    let ping = echo_request(mote(13), 64, b"wake up");
     assert!(exchange(&mut office, &ping, Duration::from_millis(600)).is_empty());
     assert_eq!(office.status()[13].waiting, Some(1));
     assert_eq!(exchange(&mut office, &[], Duration::from_secs(1)).len(), 1);

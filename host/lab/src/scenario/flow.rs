@@ -239,9 +239,9 @@ impl Flow {
         Flow::new(1.0, kind)
     }
 
-    /// The port that the receiver of flow number `place` listens on: the one that it was given, else
-    /// 5001 for flow 0, 5002 for flow 1 and so on. The last port for all beyond, so that those are
-    /// refused where they meet.
+    /// The port that the receiver of flow number `place` listens on: the one that it was given,
+    /// else 5001 for flow 0, 5002 for flow 1 and so on. The last port for all beyond, so that those
+    /// are refused where they meet.
     pub fn receiver_port(&self, place: usize) -> u16 {
         let counted = u16::try_from(place).unwrap_or(u16::MAX);
         self.port.unwrap_or(FIRST_PORT.saturating_add(counted))
@@ -313,8 +313,8 @@ pub(super) fn flows(
             if let Some(line) = taken.insert(listening, t.line()) {
                 let message = format!(
                     "{listening} is taken by the flow of line {line}; give one of the two another \
-                     `port` (unless given, the receiver of flow i, counted from 0, listens on {} + i)",
-                    FIRST_PORT
+                     `port` (unless given, the receiver of flow i, counted from 0, listens on \
+                     {FIRST_PORT} + i)"
                 );
                 return Err(t.error_at("port", message));
             }

@@ -10,6 +10,7 @@ mod keys;
 mod office;
 mod parse;
 mod places;
+mod prefix;
 mod presets;
 mod read;
 mod reference;
@@ -19,6 +20,7 @@ mod topology;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Listening, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
+pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp};
 pub use reference::reference;
 pub use topology::{Route, connected};
@@ -60,6 +62,8 @@ pub struct Scenario {
     pub relays_yield: bool,
     /// Transport parameters, the same on every node unless a flow says otherwise.
     pub tcp: Tcp,
+    /// What all addresses begin with.
+    pub prefix: Prefix,
     /// Who is where.
     pub nodes: Vec<NodePlace>,
     /// The wire to a host behind the border router, if there is one. The host's number is the one
@@ -88,6 +92,7 @@ impl Default for Scenario {
             routing: Routing::Static,
             relays_yield: true,
             tcp: Tcp::default(),
+            prefix: Prefix::DEFAULT,
             nodes: topology::line(1, LINE_SPACING_M),
             wire: None,
             flows: Vec::new(),
