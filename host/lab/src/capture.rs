@@ -1,5 +1,6 @@
-//! What Wireshark and tshark need beside a capture: a directory of settings with the 6LoWPAN
-//! contexts and, with link security, the key and the addresses of all nodes.
+//! Files of observations, and what Wireshark and tshark need beside a capture: a directory of
+//! settings with the 6LoWPAN contexts and, with link security, the key and the addresses of all
+//! nodes.
 //!
 //! It stands beside the file, `out.pcap.profile` for `out.pcap`, and WIRESHARK_CONFIG_DIR leads the
 //! programs to it. Without the contexts they take the host's address for another one, so that no
@@ -7,9 +8,11 @@
 
 use crate::build::{contexts, short_of};
 use crate::scenario::Scenario;
-use std::fmt::Write;
-use std::io;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 
 /// Writes the settings for captures of `scenario` beside the capture at `path`, and says how to
 /// read it with them. Nothing if the capture is no file: a pipe has nothing beside it.
@@ -64,6 +67,53 @@ fn quoted(path: &Path) -> String {
         return text;
     }
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// A file that tells of its first failure: whoever writes to it goes on without.
+pub struct Observations {
+    file: BufWriter<File>,
+    path: PathBuf,
+    failed: Option<Sender<String>>,
+}
+
+impl Observations {
+    /// A new file at `path`. Its first failure goes to `failed`, with the path.
+    ///
+    /// # Errors
+    /// What the file system reports.
+    pub fn create(path: &Path, failed: Sender<String>) -> io::Result<Self> {
+        let file = BufWriter::new(File::create(path)?);
+        Ok(Observations { file, path: path.to_path_buf(), failed: Some(failed) })
+    }
+
+    fn told<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && let Some(failed) = self.failed.take()
+        {
+            // Nobody to tell is nobody who wants to know.
+            let _ = failed.send(format!("{}: {error}", self.path.display()));
+        }
+        result
+    }
+}
+
+impl Write for Observations {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let result = self.file.write(octets);
+        self.told(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.file.flush();
+        self.told(result)
+    }
+}
+
+impl Drop for Observations {
+    fn drop(&mut self) {
+        // A failure has been told.
+        let _ = self.flush();
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ pub use result::{
 };
 
 use crate::build::{Ends, Network};
-use crate::scenario::Scenario;
+use crate::scenario::{Fault, Scenario};
+use kinglet::time::Instant;
+use kinglet_sim::{Device, World};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -64,6 +66,19 @@ impl std::error::Error for RunError {}
 /// [`RunError::Unsupported`]
 pub fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
     simulation::prepare(scenario, seed)
+}
+
+/// Whether `scenario` can be simulated.
+///
+/// # Errors
+/// [`RunError::Unsupported`]
+pub fn check(scenario: &Scenario) -> Result<(), RunError> {
+    simulation::check(scenario)
+}
+
+/// Schedules `faults`, whose times count from `from` on.
+pub fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from: Instant) {
+    simulation::add_faults(world, faults, from);
 }
 
 /// Simulates `scenario` with `seed`. Same scenario, same seed: same result to the last bit, wall

@@ -89,8 +89,11 @@ fn readings_are_lost_when_the_queue_is_full_and_the_connection_is_opened_again()
     let mut scenario = line(1, 3_000.0, 0.0);
     scenario.flows.push(sensor(1, scenario.host(), Carrier::Tcp, 64));
     // Longer than twelve retransmissions last.
-    let fault =
-        kinglet_lab::scenario::Fault::Partition { nodes: vec![1], from_s: 200.0, to_s: 1_400.0 };
+    let fault = kinglet_lab::scenario::Fault::Partition {
+        nodes: vec![1],
+        from_s: 200.0,
+        to_s: Some(1_400.0),
+    };
     scenario.faults.push(fault);
     let flow = &flows(&scenario)[0];
     let readings = flow.readings.as_ref().expect("a sensor");

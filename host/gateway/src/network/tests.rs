@@ -329,10 +329,76 @@ async fn a_mote_behind_a_serial_line_has_a_simulated_radio() {
 }
 
 #[tokio::test]
-async fn only_motes_of_the_scenario_can_be_behind_a_serial_line() {
-    for node in [0, 4] {
+async fn only_motes_of_the_scenario_can_be_behind_a_serial_line_and_one_at_each_place() {
+    for (node, why) in [(0, "it is the border router"), (4, "there is no such node")] {
         let (line, _mote) = UnixStream::pair().unwrap();
-        let error = mesh().attach(node, line).unwrap_err();
-        assert!(matches!(error, GatewayError::Unsupported(_)), "{error}");
+        let error = mesh().attach(node, line).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--serial {node}=")), "{error}");
+        assert!(error.contains(why) && error.ends_with("its motes are 1, 2, 3"), "{error}");
     }
+    let mut mesh = mesh();
+    let [(one, _mote), (two, _other)] = [(); 2].map(|()| UnixStream::pair().unwrap());
+    mesh.attach(2, one).unwrap();
+    assert!(!mesh.has_services(2) && mesh.has_services(3), "nobody knows what it has");
+    assert!(mesh.attach(2, two).unwrap_err().to_string().contains("it has one already"));
+}
+
+#[tokio::test]
+async fn a_mote_that_is_another_node_than_the_one_in_whose_place_it_stands_is_refused() {
+    use kinglet_radio::Filter;
+    use kinglet_radio::serial::Request;
+    let filter = |short| Filter { pan_id: 0xabcd, short, extended: [2; 8] };
+    for (node, short, says) in
+        [(3, 4, None), (3, 0xfffe, None), (3, 3, Some("node 2")), (1, 4, Some("node 3"))]
+    {
+        let mut mesh = mesh();
+        let (line, mote) = UnixStream::pair().unwrap();
+        mesh.attach(node, line).unwrap();
+        let mut octets = Vec::new();
+        Request::Filter(filter(short)).send(|octet| octets.push(octet));
+        mote.writable().await.unwrap();
+        assert_eq!(mote.try_write(&octets).unwrap(), octets.len());
+        mesh.outside().await;
+        let result = mesh.exchange();
+        match says {
+            None => result.unwrap(),
+            Some(says) => {
+                let error = result.unwrap_err().to_string();
+                let at = format!("behind --serial {node}=");
+                assert!(error.contains(&at) && error.contains(says), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn services_are_where_tables_have_room_for_them() {
+    let everywhere = mesh();
+    assert!((0..4).all(|node| everywhere.has_services(node)));
+    // More routes than a border router has: only who has a way already.
+    let text = "[topology]\ngrid = { columns = 10, rows = 8 }\n\
+                [[flow]]\nkind = \"http-server\"\nnode = 12\n";
+    let large = Mesh::new(&scenario(text)).unwrap();
+    let with: Vec<_> = (0..80).filter(|node| large.has_services(*node)).collect();
+    assert!(with.contains(&0) && with.contains(&12) && with.len() < 10, "{with:?}");
+    // Twelve ports are taken: nobody has room for more.
+    let web = |port| format!("[[flow]]\nkind = \"http-server\"\nnode = 1\nport = {port}\n");
+    let ports: String = (80..92).map(web).collect();
+    let full =
+        Mesh::new(&scenario(&format!("[topology]\nline = {{ hops = 1 }}\n{ports}"))).unwrap();
+    assert!(!full.has_services(1) && full.servers().len() == 12);
+}
+
+#[test]
+fn times_of_faults_count_from_the_moment_at_which_the_network_is_ready() {
+    let text = "[net]\nrouting = \"mesh\"\n[topology]\nline = { hops = 1 }\n\
+                [[fault]]\nkind = \"partition\"\nnodes = [1]\nfrom_s = 2\n";
+    let mut mesh = Mesh::new(&scenario(text)).unwrap();
+    assert!(mesh.now() > Instant::from_secs(10), "it has had to find ways");
+    let mut pings = |at| {
+        mesh.run_until(mesh.began + Duration::from_secs(at));
+        exchange(&mut mesh, &echo_request(mote(1), 64, b"x"), Duration::from_millis(500)).len()
+    };
+    // Long after `duration_s`, too: it had no end.
+    assert_eq!([0, 1, 3, 100].map(&mut pings), [1, 1, 0, 0]);
 }

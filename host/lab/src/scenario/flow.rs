@@ -6,6 +6,7 @@ use super::keys::Buffers;
 use super::read::Reader;
 use super::{Buffer, NodeId, NodePlace, Role, topology};
 use crate::apps::coap::{Method, PORT};
+use crate::apps::services;
 use kinglet_coap::Rto;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,11 +45,26 @@ pub enum Transport {
 
 impl fmt::Display for Listening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let transport = match self.transport {
+        write!(f, "{} port {} of node {}", self.transport, self.port, self.node)
+    }
+}
+
+impl Transport {
+    /// The name as programs read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Udp => "udp",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Transport::Tcp => "TCP",
             Transport::Udp => "UDP",
-        };
-        write!(f, "{transport} port {} of node {}", self.port, self.node)
+        })
     }
 }
 
@@ -81,6 +97,11 @@ pub enum FlowKind {
         period_ms: u32,
         /// UDP payload octets.
         payload_bytes: u16,
+    },
+    /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
+    Services {
+        /// Where they run.
+        node: NodeId,
     },
     /// An HTTP/1.1 server.
     HttpServer {
@@ -205,6 +226,7 @@ impl FlowKind {
         match self {
             FlowKind::TcpBulk { .. } => "tcp-bulk",
             FlowKind::UdpPeriodic { .. } => "udp-periodic",
+            FlowKind::Services { .. } => "services",
             FlowKind::HttpServer { .. } => "http-server",
             FlowKind::HttpClient { .. } => "http-client",
             FlowKind::CoapServer { .. } => "coap-server",
@@ -221,7 +243,9 @@ impl FlowKind {
             | FlowKind::HttpClient { from, to, .. }
             | FlowKind::CoapClient { from, to, .. }
             | FlowKind::Anemometer(Sensor { from, to, .. }) => (*from, Some(*to)),
-            FlowKind::HttpServer { node, .. } | FlowKind::CoapServer { node, .. } => (*node, None),
+            FlowKind::Services { node }
+            | FlowKind::HttpServer { node, .. }
+            | FlowKind::CoapServer { node, .. } => (*node, None),
         }
     }
 }
@@ -247,8 +271,8 @@ impl Flow {
         self.port.unwrap_or(FIRST_PORT.saturating_add(counted))
     }
 
-    /// What flow number `place` listens on, if it has a receiver or server here.
-    pub fn listening(&self, place: usize) -> Option<Listening> {
+    /// The port that flow number `place` sends to; a server sends to none.
+    pub fn target(&self, place: usize) -> Option<Listening> {
         let received = self.receiver_port(place);
         let (node, transport, port) = match self.kind {
             FlowKind::TcpBulk { to, .. }
@@ -258,11 +282,32 @@ impl Flow {
             FlowKind::UdpPeriodic { to, .. } | FlowKind::Anemometer(Sensor { to, .. }) => {
                 (to, Transport::Udp, received)
             }
-            FlowKind::HttpServer { node, port } => (node, Transport::Tcp, port),
-            FlowKind::CoapServer { node, port, .. } => (node, Transport::Udp, port),
-            FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => return None,
+            FlowKind::HttpClient { to, port, .. } => (to, Transport::Tcp, port),
+            FlowKind::CoapClient { to, port, .. } => (to, Transport::Udp, port),
+            FlowKind::Services { .. }
+            | FlowKind::HttpServer { .. }
+            | FlowKind::CoapServer { .. } => return None,
         };
         Some(Listening { node, transport, port })
+    }
+
+    /// The ports that flow number `place` listens on: its receiver's or server's.
+    pub fn listening(&self, place: usize) -> Vec<Listening> {
+        let tcp = |node, port| Listening { node, transport: Transport::Tcp, port };
+        match self.kind {
+            FlowKind::Services { node } => {
+                services::PORTS.iter().map(|(port, _)| tcp(node, *port)).collect()
+            }
+            FlowKind::HttpServer { node, port } => vec![tcp(node, port)],
+            FlowKind::CoapServer { node, port, .. } => {
+                vec![Listening { node, transport: Transport::Udp, port }]
+            }
+            // Their servers are flows of their own, or outside.
+            FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => Vec::new(),
+            FlowKind::TcpBulk { .. } | FlowKind::UdpPeriodic { .. } | FlowKind::Anemometer(_) => {
+                self.target(place).into_iter().collect()
+            }
+        }
     }
 }
 
@@ -271,6 +316,7 @@ enum Kind {
     TcpBulk,
     UdpPeriodic,
     UdpNeighbours,
+    Services,
     HttpServer,
     HttpClient,
     CoapServer,
@@ -279,10 +325,11 @@ enum Kind {
 }
 
 /// Names of kinds of flows.
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("tcp-bulk", Kind::TcpBulk),
     ("udp-periodic", Kind::UdpPeriodic),
     ("udp-neighbours", Kind::UdpNeighbours),
+    ("services", Kind::Services),
     ("http-server", Kind::HttpServer),
     ("http-client", Kind::HttpClient),
     ("coap-server", Kind::CoapServer),
@@ -309,8 +356,8 @@ pub(super) fn flows(
         let first = flows.len();
         flow(&mut t, nodes, wired, duration_s, &mut flows)?;
         for (place, flow) in flows.iter().enumerate().skip(first) {
-            let Some(listening) = flow.listening(place) else { continue };
-            if let Some(line) = taken.insert(listening, t.line()) {
+            for listening in flow.listening(place) {
+                let Some(line) = taken.insert(listening, t.line()) else { continue };
                 let message = format!(
                     "{listening} is taken by the flow of line {line}; give one of the two another \
                      `port` (unless given, the receiver of flow i, counted from 0, listens on \
@@ -354,6 +401,7 @@ fn flow(
             flows.extend(neighbours(t, nodes, start_s)?);
             return Ok(());
         }
+        Kind::Services => FlowKind::Services { node: t.node("node", nodes.len())? },
         Kind::HttpServer => {
             let node = t.node("node", nodes.len())?;
             FlowKind::HttpServer { node, port: t.integer("port", 1..=65_535, 80)? as u16 }

@@ -26,6 +26,7 @@ pub use reference::reference;
 pub use topology::{Route, connected};
 
 use kinglet::{Polling, mac, net};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Nodes are numbered from 0 without gaps.
@@ -188,6 +189,22 @@ impl Scenario {
             ..default.mac
         };
         (&self.mac, &self.tcp, self.relays_yield) == (&mac, &tcp, default.relays_yield)
+    }
+
+    /// The same with echo, sink and source at every node where `wanted` and where nobody else
+    /// listens on one of their ports.
+    #[must_use]
+    pub fn with_services(mut self, wanted: impl Fn(NodeId) -> bool) -> Self {
+        let flows = self.flows.iter().enumerate();
+        let taken: BTreeSet<_> = flows.flat_map(|(place, flow)| flow.listening(place)).collect();
+        for node in (0..self.host()).filter(|node| wanted(*node)) {
+            let services = Flow::new(0.0, FlowKind::Services { node });
+            let place = self.flows.len();
+            if services.listening(place).iter().all(|listening| !taken.contains(listening)) {
+                self.flows.push(services);
+            }
+        }
+        self
     }
 
     /// The number of the host behind the border router, whether there is one or not.
@@ -547,8 +564,8 @@ pub enum Fault {
         nodes: Vec<NodeId>,
         /// Start in seconds.
         from_s: f64,
-        /// End in seconds.
-        to_s: f64,
+        /// End in seconds; `None` = it does not end.
+        to_s: Option<f64>,
     },
 }
 

@@ -131,7 +131,7 @@ fn fault(mut t: Reader<'_>, nodes: usize, duration_s: f64) -> Result<Fault> {
         return Err(t.error_at("kind", "missing; give \"partition\"".to_owned()));
     };
     let from_s = t.number("from_s", 0.0..=duration_s, 0.0)?;
-    let to_s = t.number("to_s", from_s..=duration_s, duration_s)?;
+    let to_s = t.number_opt("to_s", from_s..=duration_s)?;
     let cut = t.integers("nodes", (nodes as u64).saturating_sub(1))?;
     if cut.is_empty() {
         let message = "missing; list the nodes that are cut off, such as [2, 3]".to_owned();

@@ -157,7 +157,7 @@ fn receivers_listen_on_the_ports_that_they_are_given_or_that_their_places_say() 
                  [[flow]]\nkind = \"http-client\"\nfrom = 2\nto = 1\n";
     let scenario = flows_of(flows).expect("a scenario");
     let listening = scenario.flows.iter().enumerate().map(|(place, flow)| {
-        flow.listening(place).map_or_else(String::new, |listening| listening.to_string())
+        flow.listening(place).iter().map(ToString::to_string).collect::<String>()
     });
     assert_eq!(
         listening.collect::<Vec<_>>(),
