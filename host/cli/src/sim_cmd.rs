@@ -46,7 +46,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
+    let clock = std::time::Instant::now();
     let scenario = Scenario::from_file(&args.file)?;
+    let reading_seconds = clock.elapsed().as_secs_f64();
     warn(&args.file, &scenario);
     if let Some(path) = &args.report {
         // Before the simulation, which may take long.
@@ -83,7 +85,7 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
         say(&format!("{text}\n"));
     } else {
-        print(&scenario, seed, &result);
+        print(&scenario, seed, &result, reading_seconds + result.setup_seconds);
     }
     if let Some(command) = reading {
         // What has been asked for is on standard output.
@@ -112,10 +114,11 @@ fn range(text: &str) -> Result<(f64, f64), String> {
     if 0.0 <= from && from < to { Ok((from, to)) } else { Err(format!("{from}..{to} is empty")) }
 }
 
-fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
+fn print(scenario: &Scenario, seed: u64, result: &RunResult, setup_seconds: f64) {
     say(&format!("{}, seed {seed}\n", scenario.name));
     say(&format!(
-        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n",
+        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events; \
+         set up in {setup_seconds:.3} s\n",
         result.sim_seconds,
         result.wall_seconds,
         result.sim_seconds / result.wall_seconds.max(1e-9),

@@ -25,6 +25,7 @@ use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss
 use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
+use rayon::prelude::*;
 
 /// macShortAddress of a device that has none.
 const NO_SHORT: u16 = 0xfffe;
@@ -198,7 +199,7 @@ fn stack(
         interface.set_context(number, Some(context)).expect("the profile has room for two");
     }
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
-    for route in routes.iter().filter(|route| route.node == node) {
+    for route in routes {
         let (prefix, via) = (address_of(scenario.prefix, route.destination), next(route.next_hop));
         interface
             .add_route(Route { prefix, prefix_len: 128, via })
@@ -263,14 +264,13 @@ fn secret(random: &mut Stream) -> [u8; 16] {
 /// The default routes that lead out of the mesh: at the border router to its host, elsewhere
 /// towards the border router.
 fn add_default_route(
-    scenario: &Scenario,
+    border: Option<NodeId>,
     node: NodeId,
     routes: &[scenario::Route],
     stack: &mut Node<LabProfile>,
 ) {
-    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
-    let Some(border) = border.map(|index| index as NodeId) else { return };
-    let towards = routes.iter().find(|route| route.node == node && route.destination == border);
+    let Some(border) = border else { return };
+    let towards = routes.iter().find(|route| route.destination == border);
     let via = match towards {
         _ if node == border => NextHop::Host,
         Some(route) => NextHop::Link(Address::Short(short_of(route.next_hop))),
@@ -308,10 +308,18 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
     let mut apps = builder.apps;
     let host_apps = apps.pop().unwrap_or_default();
     let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));
+    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+    let border = border.map(|index| index as NodeId);
     let mut stacks: Vec<_> = (0..scenario.host())
+        // Most of this is memory that is touched for the first time. A node depends on no other.
+        .into_par_iter()
         .map(|node| {
-            let mut stack = stack(scenario, node, seed, &routes);
-            add_default_route(scenario, node, &routes, &mut stack);
+            // Routes are ordered by their nodes.
+            let begin = routes.partition_point(|route| route.node < node);
+            let own = routes.get(begin..).unwrap_or_default();
+            let own = &own[..own.partition_point(|route| route.node == node)];
+            let mut stack = stack(scenario, node, seed, own);
+            add_default_route(border, node, own, &mut stack);
             stack
         })
         .collect();

@@ -35,7 +35,9 @@ pub(super) fn simulate(
     seed: u64,
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
+    let clock = std::time::Instant::now();
     let (mut world, ends) = prepare(scenario, seed)?;
+    let setup_seconds = clock.elapsed().as_secs_f64();
     let failures = observe(&mut world, options)?;
     let clock = std::time::Instant::now();
     advance(&mut world, instant(scenario.duration_s), options);
@@ -52,6 +54,7 @@ pub(super) fn simulate(
         nodes: (0..scenario.nodes.len()).map(|n| node_result(&mut world, n)).collect(),
         sim_seconds,
         wall_seconds,
+        setup_seconds,
         events: world.events(),
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
         timeline_full_at_s: timeline

@@ -2,9 +2,9 @@
 
 use super::error::Result;
 use super::keys::Buffers;
-
+use super::near::Cells;
 use super::read::Reader;
-use super::{Buffer, NodeId, NodePlace, Role, topology};
+use super::{Buffer, NodeId, NodePlace, Role};
 use crate::apps::coap::{Method, PORT};
 use crate::apps::services;
 use kinglet_coap::Rto;
@@ -442,10 +442,11 @@ fn flow(
 fn neighbours(t: &mut Reader<'_>, nodes: &[NodePlace], start_s: f64) -> Result<Vec<Flow>> {
     let (period_ms, payload_bytes) = datagrams(t)?;
     let count = nodes.len() as NodeId;
+    let cells = Cells::of_one(nodes);
     let flow = |from| {
         // Starts are spread evenly over one period, so that nobody is in step.
         let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
-        let to = topology::nearest(nodes, from);
+        let to = cells.nearest(from);
         let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
         Flow::new(start_s + phase_s, kind)
     };

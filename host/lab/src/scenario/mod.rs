@@ -7,6 +7,7 @@ mod error;
 mod flow;
 mod interference;
 mod keys;
+mod near;
 mod office;
 mod parse;
 mod places;
