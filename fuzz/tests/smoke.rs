@@ -31,6 +31,56 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
     }
 }
 
+type Target = (&'static str, fn(&[u8]));
+
+/// Every target, by the name of its file and of the folder of its corpus.
+const TARGETS: [Target; 14] = {
+    use kinglet_fuzz::{files, layers, wire};
+    [
+        ("coap", wire::coap),
+        ("coap_messages", layers::coap_messages),
+        ("icmpv6", wire::icmpv6),
+        ("ieee802154", wire::ieee802154),
+        ("ipv6", wire::ipv6),
+        ("mac_frames", layers::mac_frames),
+        ("mesh_messages", layers::mesh_messages),
+        ("net_frames", layers::net_frames),
+        ("scenario", files::scenario),
+        ("sixlowpan", wire::sixlowpan),
+        ("tcp", wire::tcp),
+        ("tcp_pair", layers::tcp_pair),
+        ("tcp_segments", layers::tcp_segments),
+        ("udp", wire::udp),
+    ]
+};
+
+/// What is in a folder of this crate, by name.
+fn folder(path: &str) -> Vec<std::path::PathBuf> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let entries = std::fs::read_dir(path).expect("a folder");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn every_target_has_a_corpus_that_it_survives_and_is_built() {
+    let stem = |path: std::path::PathBuf| path.file_stem()?.to_str().map(str::to_owned);
+    let files: Vec<_> = folder("fuzz_targets").into_iter().filter_map(stem).collect();
+    assert_eq!(files, TARGETS.map(|(name, _)| name), "the table above has all of them");
+    let manifest = include_str!("../Cargo.toml");
+    for (name, target) in TARGETS {
+        assert!(manifest.contains(&format!("[[bin]]\nname = \"{name}\"\n")), "{name}");
+        let corpus = folder(&format!("corpus/{name}"));
+        assert!((8..=40).contains(&corpus.len()), "{name}: {} inputs", corpus.len());
+        for path in corpus {
+            let input = std::fs::read(&path).expect("an input");
+            assert!(input.len() <= 600, "{}: {} octets", path.display(), input.len());
+            target(&input);
+        }
+    }
+}
+
 mod wire {
     use super::feed;
     use kinglet_fuzz::wire;

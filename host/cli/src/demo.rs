@@ -24,7 +24,10 @@ pub(crate) fn run() -> Result<Code, Failure> {
     print_tables(&outcome, &verdicts);
     let page = write_files(dir, "kinglet", &outcome, &verdicts)?;
     say(&format!("\nreport    {}\n", page.display()));
-    say(&format!("captures  {}/*.pcap (open in Wireshark)\n", dir.display()));
+    say(&format!(
+        "captures  {}/*.pcap (WIRESHARK_CONFIG_DIR=FILE.pcap.profile wireshark FILE.pcap)\n",
+        dir.display()
+    ));
     if outcome.interrupted || cancel_on_ctrl_c().load(Ordering::Relaxed) {
         return Ok(Code::Interrupted);
     }

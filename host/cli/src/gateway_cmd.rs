@@ -4,7 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::sim_cmd::warn;
 use kinglet_gateway::show::Output;
 use kinglet_gateway::{GatewayError, Options};
-use kinglet_lab::scenario::Scenario;
+use kinglet_lab::scenario::{Prefix, Scenario};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -19,6 +19,9 @@ Without root, in a network of its own:
   unshare -rn bash
   kinglet gateway examples/gateway.toml 2>/dev/null &
 
+A second one beside it, and a capture of what is on its air:
+  sudo kinglet gateway mine.toml --prefix fd00:1:2::/48 --tun kinglet1 --pcap air.pcap
+
 Ctrl-C ends it with exit code 0.")]
 pub(crate) struct Args {
     /// The scenario; its border router is connected to this machine
@@ -30,17 +33,23 @@ pub(crate) struct Args {
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
+    /// What all addresses begin with: 48 bits, of which subnet 7400 is the mesh
+    #[arg(long, value_name = "PREFIX", default_value_t = Prefix::DEFAULT)]
+    prefix: Prefix,
+    /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// One JSON object per line: what answers, counters every second, the summary
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, serial, tun, json } = args;
+    let Args { file, serial, tun, prefix, pcap, json } = args;
     let scenario = Scenario::from_file(&file)?;
     warn(&file, &scenario);
     let output = if json { Output::Json } else { Output::Text };
-    match kinglet_gateway::run(&scenario, &Options { serial, tun, output }) {
+    match kinglet_gateway::run(&scenario, &Options { serial, tun, prefix, pcap, output }) {
         Ok(()) => Ok(Code::Success),
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
@@ -56,7 +65,9 @@ fn code_of(error: &GatewayError) -> Code {
     match error {
         GatewayError::NoBorderRouter { .. }
         | GatewayError::Unsupported(_)
+        | GatewayError::Serial(_)
+        | GatewayError::PrefixTaken { .. }
         | GatewayError::BadName(_) => Code::Usage,
-        GatewayError::Tun(_) | GatewayError::Serial(..) | GatewayError::Io(_) => Code::Io,
+        GatewayError::Tun(_) | GatewayError::Capture(_) | GatewayError::Io(_) => Code::Io,
     }
 }

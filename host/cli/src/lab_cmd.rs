@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
+use kinglet_lab::capture::write_profile;
 use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
 use kinglet_lab::run::{self, Options};
@@ -288,7 +289,7 @@ fn write_tables(
     Ok(())
 }
 
-/// Captures the first seconds of an experiment's main point.
+/// Captures the first seconds of an experiment's main point, with the settings to read that with.
 fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     let mut scenario = experiment.main_scenario(Effort::Quick);
     let sleepy = scenario.nodes.iter().any(|place| place.role == Role::Leaf);
@@ -296,7 +297,10 @@ fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     let options = Options { pcap: Some(path.to_path_buf()), ..Options::default() };
     match run::run(&scenario, scenario.seed, &options) {
         Ok(result) => match result.cut_short.first() {
-            None => Ok(()),
+            None => match write_profile(&scenario, path) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Failure::io(path, &error)),
+            },
             Some(what) => Err(Failure { code: Code::Io, message: format!("cut short: {what}") }),
         },
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),

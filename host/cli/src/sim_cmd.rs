@@ -2,6 +2,7 @@
 
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
 use crate::progress::Progress;
+use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     /// Root of all randomness, instead of the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Write every frame on the air to a capture file
+    /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Write the event trace to a text file
@@ -45,7 +46,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
+    let clock = std::time::Instant::now();
     let scenario = Scenario::from_file(&args.file)?;
+    let reading_seconds = clock.elapsed().as_secs_f64();
     warn(&args.file, &scenario);
     if let Some(path) = &args.report {
         // Before the simulation, which may take long.
@@ -55,7 +58,7 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let progress = Progress::of_time();
     let update = |share| progress.update_share(share);
     let options = Options {
-        pcap: args.pcap,
+        pcap: args.pcap.clone(),
         trace: args.trace,
         timeline_s: args.report.as_ref().map(|_| args.timeline),
         cancel: Some(cancel),
@@ -73,12 +76,20 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         let header = Header { command: &command, version, interrupted: stopped };
         write(path, &report::one_run(&header, &scenario, &result, args.timeline))?;
     }
+    let reading = match &args.pcap {
+        Some(path) => write_profile(&scenario, path).map_err(|e| Failure::io(path, &e))?,
+        None => None,
+    };
     if args.json {
         let text = serde_json::to_string_pretty(&result)
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
         say(&format!("{text}\n"));
     } else {
-        print(&scenario, seed, &result);
+        print(&scenario, seed, &result, reading_seconds + result.setup_seconds);
+    }
+    if let Some(command) = reading {
+        // What has been asked for is on standard output.
+        eprintln!("kinglet: to read the capture: {command}");
     }
     if !result.cut_short.is_empty() {
         let message = format!("cut short: {}", result.cut_short.join("; "));
@@ -103,10 +114,11 @@ fn range(text: &str) -> Result<(f64, f64), String> {
     if 0.0 <= from && from < to { Ok((from, to)) } else { Err(format!("{from}..{to} is empty")) }
 }
 
-fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
+fn print(scenario: &Scenario, seed: u64, result: &RunResult, setup_seconds: f64) {
     say(&format!("{}, seed {seed}\n", scenario.name));
     say(&format!(
-        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events\n",
+        "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events; \
+         set up in {setup_seconds:.3} s\n",
         result.sim_seconds,
         result.wall_seconds,
         result.sim_seconds / result.wall_seconds.max(1e-9),

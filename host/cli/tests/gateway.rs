@@ -4,6 +4,8 @@
 mod common;
 use common::*;
 use kinglet_testkit::namespace::in_namespace;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
 
@@ -56,6 +58,71 @@ fn talk() {
         assert!(rest.contains("stopped after"), "a summary: {rest}");
         assert!(!has_device(), "the device has gone with the program");
     });
+}
+
+#[test]
+fn gateways_do_not_take_each_others_packets_and_motes_have_services() {
+    let tools = [("kill", "-l"), ("ip", "-V")];
+    in_namespace("gateways_do_not_take_each_others_packets_and_motes_have_services", &tools, two);
+}
+
+/// Two gateways, inside of the namespace.
+fn two() {
+    let flows = "[wire]\n[topology]\nline = { hops = 1 }\n\
+                 [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 2\nbytes = 20000\n";
+    let file = Scratch::new(flows.as_bytes());
+    let capture = Scratch::new(b"");
+    let path = capture.0.to_str().unwrap();
+    let first = Gateway::start_with(&file.0, &["--tun", "kltest0", "--pcap", path]);
+    let announced = &first.announcement;
+    assert!(announced.contains("TCP port 5001: tcp-bulk of mote 1"), "{announced}");
+    assert!(announced.contains(&format!("tshark -r {path}")), "{announced}");
+    step("a second one with the same addresses", || {
+        let (code, text) = refusal(&["--tun", "kltest1"], flows);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains("fd6b:696e:676c::/48 on the device kltest0"), "{text}");
+        assert!(text.contains("--prefix fd00:1:2::/48 --tun"), "{text}");
+    });
+    step("a second one with addresses of its own", || {
+        let options = ["--tun", "kltest1", "--prefix", "fd00:1:2::/48"];
+        let second = Gateway::start_with(&file.0, &options);
+        for mote in [ONE_HOP, "fd00:1:2:7400:0:ff:fe00:2"] {
+            services(mote);
+        }
+        let (status, rest) = second.signal("HUP");
+        assert_eq!(status.code(), Some(0), "{rest}");
+        assert!(rest.contains("stopped after"), "a summary: {rest}");
+    });
+    step("a listener that is late", || {
+        let listener = TcpListener::bind("[::]:5001").unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut octets = Vec::new();
+        stream.read_to_end(&mut octets).unwrap();
+        assert_eq!(octets.len(), 20_000);
+    });
+    let (status, rest) = first.interrupt();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    assert!(std::fs::metadata(&capture.0).unwrap().len() > 20_000, "the capture");
+    std::fs::remove_dir_all(format!("{path}.profile")).unwrap();
+}
+
+/// Echo, sink and source of a mote.
+fn services(mote: &str) {
+    let connect = |port: u16| TcpStream::connect((mote, port)).unwrap();
+    let sent: Vec<u8> = (0..3_000u32).map(|i| (i * i / 7) as u8).collect();
+    let mut echo = connect(7);
+    echo.write_all(&sent).unwrap();
+    echo.shutdown(Shutdown::Write).unwrap();
+    let mut octets = Vec::new();
+    echo.read_to_end(&mut octets).unwrap();
+    assert!(octets == sent, "{} octets came back", octets.len());
+    let mut sink = connect(9);
+    sink.write_all(&sent).unwrap();
+    sink.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(sink.read_to_end(&mut octets).unwrap(), 0);
+    let mut octets = [0; 3_000];
+    connect(19).read_exact(&mut octets).unwrap();
+    assert!((0..).zip(octets).all(|(i, octet): (u32, u8)| octet == (i % 251) as u8));
 }
 
 /// Begins a download that would take minutes and leaves after two seconds.
@@ -111,6 +178,10 @@ fn what_cannot_be_bridged_is_refused_with_one_clear_error() {
     );
 
     let line = "[topology]\nline = { hops = 1 }\n";
+    let (code, text) = refusal(&["--prefix", "fe80::/48"], line);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("is not for this; unique local ones begin with fd"), "{text}");
+
     for name in ["", "longer-than-a-name", "with/slash", "with space"] {
         let (code, text) = refusal(&["--tun", name], line);
         assert_eq!(code, Some(2), "{text}");

@@ -45,12 +45,11 @@ fn talk() {
 
 /// In per cent, for the last minute and altogether, of the leaf's row in the summary.
 fn radio_on(summary: &str) -> (f64, f64) {
-    let row = summary.lines().find(|line| line.ends_with(LEAF));
+    let row = summary.lines().find(|line| line.trim_start().starts_with("13 leaf "));
     let words: Vec<&str> = row.expect("the leaf's row").split_whitespace().collect();
-    assert_eq!(words[1], "leaf", "{words:?}");
-    let mut shares = words.windows(2).filter(|pair| pair[1] == "%").map(|pair| pair[0]);
-    let mut share = || shares.next().and_then(|share| share.parse().ok()).expect("a share");
-    (share(), share())
+    // Number, role, parent, what the radio does.
+    let share = |at: usize| words[at].parse().expect("a share");
+    (share(4), share(5))
 }
 
 fn ten(what: fn()) {

@@ -47,6 +47,25 @@ fn an_observation_without_space_is_told_and_costs_no_result() {
 }
 
 #[test]
+fn a_capture_comes_with_what_is_needed_to_read_it_and_the_command_that_does() {
+    let (file, capture) = (scenario("sim-capture.toml", 2), scratch("sim-capture.pcap"));
+    let (code, out, err) = end_of(kinglet().arg("sim").arg(&file).arg("--pcap").arg(&capture));
+    assert_eq!(code, Some(0), "{err}");
+    let dir = format!("{}.profile", capture.display());
+    let command = format!("WIRESHARK_CONFIG_DIR={dir} tshark -r {}\n", capture.display());
+    assert!(err.ends_with(&command), "{err}");
+    assert!(!out.contains("tshark"), "{out}");
+    for (file, needle) in [
+        ("preferences", "6lowpan.context1: fd6b:696e:676c:7401::1/128\n"),
+        ("ieee802154_keys", "\"4b696e676c6574207363656e6172696f\",\"1\",\"No hash\"\n"),
+        ("802154_addresses", "\"0002\",\"abcd\",020000fffe000002\n"),
+    ] {
+        let text = std::fs::read_to_string(Path::new(&dir).join(file)).unwrap();
+        assert!(text.contains(needle), "{file}: {text}");
+    }
+}
+
+#[test]
 fn results_that_cannot_be_printed_are_an_error_and_a_closed_pipe_is_none() {
     let file = scenario("sim-print.toml", 1);
     let full = || OpenOptions::new().write(true).open(FULL).unwrap();

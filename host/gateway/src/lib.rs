@@ -24,10 +24,10 @@
 //! this machine is fd6b:696e:676c:7401::1/48 there, MTU 1280
 //!
 //! node  hops  address                           answers
-//!    0     0  fd6b:696e:676c:7400:0:ff:fe00:1   ping (border router)
-//!    1     1  fd6b:696e:676c:7400:0:ff:fe00:2   ping, HTTP on port 80
-//!    2     2  fd6b:696e:676c:7400:0:ff:fe00:3   ping, HTTP on port 80
-//!    3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, HTTP on port 80
+//!    0     0  fd6b:696e:676c:7400:0:ff:fe00:1   ping, services (border router)
+//!    1     1  fd6b:696e:676c:7400:0:ff:fe00:2   ping, services, HTTP on port 80
+//!    2     2  fd6b:696e:676c:7400:0:ff:fe00:3   ping, services, HTTP on port 80
+//!    3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, services, HTTP on port 80
 //! […]
 //! # ping -6 -c 3 fd6b:696e:676c:7400:0:ff:fe00:4
 //! 64 bytes from fd6b:696e:676c:7400:0:ff:fe00:4: icmp_seq=1 ttl=61 time=31.3 ms
@@ -39,12 +39,20 @@
 //! real    0m46.721s
 //! ```
 //!
-//! Ctrl-C or SIGTERM ends it with a summary and exit code 0; the device goes with the program.
+//! Ctrl-C, SIGTERM or SIGHUP ends it with a summary and exit code 0; the device goes with the
+//! program.
+//!
+//! Every mote has an echo, a sink and a source on TCP ports 7, 9 and 19, as far as tables have room
+//! for them. Flows of the scenario that end at its host (`to` is the number after the last node's)
+//! send to this machine: their ports are announced, and a connection that is refused is tried again
+//! after 1, 2, 4, … 60 s. Faults happen at their times after `ready`.
 //!
 //! # How it is connected
 //!
-//! The host has the address [`HOST_ADDRESS`] with a prefix of [`PREFIX_LEN`] bits, which spans the
-//! mesh's /64, so one address brings the only route that is needed. All motes know that address as
+//! The host has the address [`Prefix::host`] with a prefix of [`Prefix::LEN`] bits, which spans the
+//! mesh's /64, so one address brings the only route that is needed.
+//! `--prefix` chooses another one; a second gateway of this machine or network namespace needs it,
+//! and is refused without. All motes know that address as
 //! a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which
 //! no host has to discover. IPv6 fragments (a `ping -s 3000`) are not supported by the stack; what
 //! the kernel says by itself on a new interface (router solicitations, multicast listener reports)
@@ -75,20 +83,18 @@ pub mod show;
 pub mod status;
 pub mod tun;
 
-use kinglet_lab::build::HOST_ADDRESS;
-use kinglet_lab::scenario::{NodeId, Scenario};
+use kinglet_lab::capture::{Observations, write_profile};
+use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
+use kinglet_sim::pcap::Pcap;
 use network::Mesh;
 use show::{Output, Screen};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tun::{TunConfig, TunError};
-
-/// Prefix length of the host's address: spans the mesh's /64 and the host's own, so that the kernel
-/// sends packets for the whole mesh to the device without a further route.
-pub const PREFIX_LEN: u8 = 48;
 
 /// What can be chosen beside the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +104,10 @@ pub struct Options {
     pub serial: Vec<(NodeId, PathBuf)>,
     /// Name of the TUN device, at most 15 characters.
     pub tun: String,
+    /// What the addresses of the network begin with.
+    pub prefix: Prefix,
+    /// Capture every frame on the air in this file.
+    pub pcap: Option<PathBuf>,
     /// How to talk.
     pub output: Output,
 }
@@ -114,8 +124,17 @@ pub enum GatewayError {
     Unsupported(String),
     /// This cannot be the name of a network device.
     BadName(String),
-    /// The serial line of a mote could not be opened.
-    Serial(PathBuf, io::Error),
+    /// No mote can stand behind this serial line; says why.
+    Serial(String),
+    /// This machine has an address of the prefix already.
+    PrefixTaken {
+        /// The prefix.
+        prefix: Prefix,
+        /// The device that has it.
+        device: String,
+    },
+    /// The capture could not be written, or not to its end.
+    Capture(String),
     /// The device could not be made.
     Tun(TunError),
     /// The device, the runtime or the signal handlers failed.
@@ -140,11 +159,14 @@ impl fmt::Display for GatewayError {
                 tun::MAX_NAME
             ),
             GatewayError::Tun(error) => error.fmt(f),
-            GatewayError::Serial(path, error) => write!(
+            GatewayError::Serial(what) => f.write_str(what),
+            GatewayError::PrefixTaken { prefix, device } => write!(
                 f,
-                "cannot open the serial line {}: {error}; is the mote's socket there?",
-                path.display()
+                "this machine has {prefix} on the device {device} already: another gateway runs \
+                 here; stop it, or give this one a prefix and a device of its own, such as \
+                 --prefix fd00:1:2::/48 --tun kinglet1"
             ),
+            GatewayError::Capture(what) => write!(f, "the capture: {what}"),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
         }
     }
@@ -154,8 +176,11 @@ impl std::error::Error for GatewayError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             GatewayError::Tun(error) => Some(error),
-            GatewayError::Io(error) | GatewayError::Serial(_, error) => Some(error),
+            GatewayError::Io(error) => Some(error),
             GatewayError::NoBorderRouter { .. }
+            | GatewayError::Serial(_)
+            | GatewayError::PrefixTaken { .. }
+            | GatewayError::Capture(_)
             | GatewayError::Unsupported(_)
             | GatewayError::BadName(_) => None,
         }
@@ -168,8 +193,9 @@ impl From<io::Error> for GatewayError {
     }
 }
 
-/// Runs `scenario` behind a TUN device until SIGINT (Ctrl-C) or SIGTERM; that end is a success. The
-/// scenario's duration does not matter here, its seed does.
+/// Runs `scenario` behind a TUN device until SIGINT (Ctrl-C), SIGTERM or SIGHUP; that end is a
+/// success. The scenario's duration does not matter here, its seed does; the times of its faults
+/// count from `ready` on.
 ///
 /// # Errors
 /// [`GatewayError`]
@@ -177,31 +203,68 @@ pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
     if !tun::is_name(&options.tun) {
         return Err(GatewayError::BadName(options.tun.clone()));
     }
-    let mut mesh = Mesh::new(scenario)?;
+    let scenario = Scenario { prefix: options.prefix, ..scenario.clone() };
+    if let Some(device) = tun::holder(scenario.prefix) {
+        return Err(GatewayError::PrefixTaken { prefix: scenario.prefix, device });
+    }
+    let mut mesh = Mesh::new(&scenario)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&scenario.name, &mut mesh, options))
+    runtime.block_on(serve(&scenario, &mut mesh, options))
 }
 
-async fn serve(name: &str, mesh: &mut Mesh, options: &Options) -> Result<(), GatewayError> {
+async fn serve(
+    scenario: &Scenario,
+    mesh: &mut Mesh,
+    options: &Options,
+) -> Result<(), GatewayError> {
     // Before the first word, so that a signal right after it ends cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     for (node, path) in &options.serial {
-        let line = UnixStream::connect(path).await;
-        mesh.attach(*node, line.map_err(|error| GatewayError::Serial(path.clone(), error))?)?;
+        let line = UnixStream::connect(path).await.map_err(|error| {
+            let path = path.display();
+            let what = format!("cannot open the serial line of node {node}, {path}: {error}");
+            GatewayError::Serial(what + "; is the mote's socket there?")
+        })?;
+        mesh.attach(*node, line)?;
     }
-    let config =
-        TunConfig { name: options.tun.clone(), address: HOST_ADDRESS, prefix_len: PREFIX_LEN };
+    let config = TunConfig {
+        name: options.tun.clone(),
+        address: scenario.prefix.host(),
+        prefix_len: Prefix::LEN,
+    };
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
+    let capture = options.pcap.as_deref().map(|path| capture(scenario, mesh, path)).transpose()?;
     let mut screen = Screen::new(options.output);
-    screen.ready(name, mesh, &config);
+    let reading = capture.as_ref().and_then(|(_, command)| command.as_deref());
+    screen.ready(&scenario.name, mesh, &config, reading);
     let stop = async {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
         }
     };
     let stats = bridge::run(mesh, &device, screen.interval(), &mut screen, stop).await?;
     screen.summary(mesh, &stats);
-    Ok(())
+    // Its end is written when it goes.
+    mesh.set_pcap(None);
+    match capture.and_then(|(failures, _)| failures.try_recv().ok()) {
+        Some(failure) => Err(GatewayError::Capture(failure)),
+        None => Ok(()),
+    }
+}
+
+/// Begins the capture; where its failure is told, and the command that reads it.
+fn capture(
+    scenario: &Scenario,
+    mesh: &mut Mesh,
+    path: &Path,
+) -> Result<(Receiver<String>, Option<String>), GatewayError> {
+    let failed = |error| GatewayError::Capture(format!("{}: {error}", path.display()));
+    let (sender, failures) = channel();
+    let file = Observations::create(path, sender).map_err(failed)?;
+    mesh.set_pcap(Some(Pcap::new(Box::new(file)).map_err(failed)?));
+    Ok((failures, write_profile(scenario, path).map_err(failed)?))
 }

@@ -11,12 +11,15 @@ use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::http::HttpServer;
 use kinglet_lab::build::{address_of, short_of};
-use kinglet_lab::run::prepare;
-use kinglet_lab::scenario::{FlowKind, NodeId, Role, Routing, Scenario, Wire};
+use kinglet_lab::run::{add_faults, check, prepare};
+use kinglet_lab::scenario::{
+    Fault, FlowKind, Listening, NodeId, Prefix, Role, Routing, Scenario, Wire,
+};
 use kinglet_sim::World;
+use kinglet_sim::pcap::Pcap;
 use kinglet_time::{Duration, Instant};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
@@ -55,6 +58,17 @@ pub struct Mote {
     pub hops: usize,
 }
 
+/// A port of this machine that a mote sends to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Who.
+    pub node: NodeId,
+    /// What it is for, by the name of the flow's kind.
+    pub kind: &'static str,
+    /// The port.
+    pub port: Listening,
+}
+
 /// Counters of a node since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NodeCounters {
@@ -86,6 +100,7 @@ const SETTLED: Duration = Duration::from_secs(20);
 pub struct Mesh {
     world: World<Site>,
     border: usize,
+    prefix: Prefix,
     /// When ways had been found.
     began: Instant,
     roles: Vec<Role>,
@@ -96,6 +111,10 @@ pub struct Mesh {
     serial: Vec<usize>,
     motes: Vec<Mote>,
     servers: Vec<Server>,
+    /// Where echo, sink and source are.
+    services: Vec<NodeId>,
+    calls: Vec<Call>,
+    faults: Vec<Fault>,
 }
 
 impl Mesh {
@@ -110,10 +129,13 @@ impl Mesh {
             return Err(GatewayError::Unsupported(what.to_owned()));
         }
         let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter);
+        let faults = scenario.faults.clone();
         let border = border
             .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
-        let scenario = &Scenario { wire: None, ..scenario.clone() };
-        let (world, ends) = prepare(scenario, scenario.seed)
+        // Faults wait until somebody can see them.
+        let scenario = Scenario { wire: None, faults: Vec::new(), ..scenario.clone() };
+        let scenario = with_services(scenario, border as NodeId);
+        let (world, ends) = prepare(&scenario, scenario.seed)
             .map_err(|error| GatewayError::Unsupported(error.to_string()))?;
         let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
             let (node, service, port) = match flow.kind {
@@ -124,10 +146,16 @@ impl Mesh {
             Some(Server { node, service, port, app: ends.from.app })
         });
         let servers = servers.collect();
+        let services = scenario.flows.iter().filter_map(|flow| match flow.kind {
+            FlowKind::Services { node } => Some(node),
+            _ => None,
+        });
+        let services = services.collect();
         let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
         let mut mesh = Mesh {
             world: world.map(|station| Site::Simulated(Box::new(station))),
             border,
+            prefix: scenario.prefix,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
             routes: (scenario.routing == Routing::Static).then(|| routes.collect()),
@@ -135,13 +163,17 @@ impl Mesh {
             serial: Vec::new(),
             motes: Vec::new(),
             servers,
+            services,
+            calls: calls(&scenario),
+            faults,
         };
         mesh.form();
         mesh.began = mesh.world.now();
+        add_faults(&mut mesh.world, &mesh.faults, mesh.began);
         let mote = |node: usize| {
             let hops = mesh.hops(border, node)?;
             let node = node as NodeId;
-            Some(Mote { node, address: address_of(node), hops })
+            Some(Mote { node, address: address_of(scenario.prefix, node), hops })
         };
         mesh.motes = (0..mesh.nodes()).filter_map(mote).collect();
         Ok(mesh)
@@ -198,11 +230,23 @@ impl Mesh {
     /// [`GatewayError::Unsupported`]: there is no such node, or it is the border router.
     pub fn attach(&mut self, node: NodeId, line: UnixStream) -> Result<(), GatewayError> {
         let index = node as usize;
-        if index >= self.world.nodes() || index == self.border {
-            let what = format!("a serial line for node {node}, which is no mote of it");
-            return Err(GatewayError::Unsupported(what));
+        if index >= self.world.nodes() || index == self.border || self.is_serial(node) {
+            let motes = (0..self.nodes()).filter(|mote| *mote != self.border);
+            let motes: Vec<_> = motes.map(|mote| mote.to_string()).collect();
+            let why = match index {
+                _ if index >= self.nodes() => "there is no such node",
+                _ if index == self.border => "it is the border router",
+                _ => "it has one already",
+            };
+            return Err(GatewayError::Serial(format!(
+                "--serial {node}=…: node {node} cannot stand behind a serial line, because {why}; \
+                 its motes are {}",
+                motes.join(", ")
+            )));
         }
         self.servers.retain(|server| server.node != node);
+        self.services.retain(|services| *services != node);
+        self.calls.retain(|call| call.node != node);
         self.serial.push(index);
         self.world.with_device(index, |site, _| {
             *site = Site::Serial(Box::new(SerialMote::new(line)));
@@ -223,6 +267,26 @@ impl Mesh {
     /// The servers, in the order of the scenario.
     pub fn servers(&self) -> &[Server] {
         &self.servers
+    }
+
+    /// Whether `node` has an echo, a sink and a source ([`kinglet_lab::apps::services::PORTS`]).
+    pub fn has_services(&self, node: NodeId) -> bool {
+        self.services.contains(&node)
+    }
+
+    /// The ports of this machine that motes send to, in the order of the scenario.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// What goes wrong on purpose, in seconds of [`Mesh::uptime`].
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// Captures what is on the air from now on, or no longer.
+    pub fn set_pcap(&mut self, pcap: Option<Pcap>) {
+        self.world.set_pcap(pcap);
     }
 
     /// How many nodes there are.
@@ -248,7 +312,7 @@ impl Mesh {
         let now = self.world.now();
         let parent = self.next_hop(node, self.border);
         let mut status = Status {
-            address: address_of(node as NodeId),
+            address: address_of(self.prefix, node as NodeId),
             role: self.roles[node],
             parent: parent.map(|parent| parent as NodeId),
             hops: self.hops(self.border, node),
@@ -319,6 +383,44 @@ impl Mesh {
     }
 }
 
+/// The same with echo, sink and source at every node, as far as tables have room: else where a way
+/// leads already, else nowhere.
+fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
+    let ways: BTreeSet<_> = scenario.routes().iter().map(|route| route.node).collect();
+    let fits = |scenario: &Scenario| check(scenario).is_ok();
+    let everywhere = scenario.clone().with_services(|_| true);
+    if fits(&everywhere) {
+        return everywhere;
+    }
+    let some = scenario.clone().with_services(|node| node == border || ways.contains(&node));
+    if fits(&some) { some } else { scenario }
+}
+
+/// Which ports of the host the flows of `scenario` send to.
+fn calls(scenario: &Scenario) -> Vec<Call> {
+    let flows = scenario.flows.iter().enumerate();
+    let calls = flows.filter_map(|(place, flow)| {
+        let port = flow.target(place).filter(|port| port.node == scenario.host())?;
+        Some(Call { node: flow.kind.ends().0, kind: flow.kind.name(), port })
+    });
+    calls.collect()
+}
+
+/// Refuses a mote that says it is another node than the one in whose place it stands: nothing that
+/// is sent to either of them would be answered.
+fn right_place(node: NodeId, short: u16) -> io::Result<()> {
+    // From 0xFFFE on it is nobody yet (IEEE 802.15.4-2015, 8.4.3.1).
+    if short == short_of(node) || short >= 0xfffe || short == 0 {
+        return Ok(());
+    }
+    let says = u32::from(short) - 1;
+    let what = format!(
+        "the mote behind --serial {node}=… says that it is node {says} (its short address is \
+         {short}); give --serial {says}=…"
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
 const fn activity(radio: RadioUse) -> Activity {
     match radio {
         RadioUse::Off => Activity::Asleep,
@@ -365,7 +467,10 @@ impl bridge::Network for Mesh {
             });
             match filter {
                 Ok(None) => {}
-                Ok(Some(filter)) => self.world.set_filter(node, filter),
+                Ok(Some(filter)) => {
+                    right_place(node as NodeId, filter.short)?;
+                    self.world.set_filter(node, filter);
+                }
                 Err(error) => {
                     let what = format!("the serial line of node {node}: {error}");
                     return Err(io::Error::new(error.kind(), what));

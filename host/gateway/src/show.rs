@@ -1,12 +1,13 @@
 //! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Observer};
-use crate::network::{Mesh, Mote, NodeCounters, Server, Service};
+use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
 use crate::status::{Activity, Status, role_name};
 use crate::tun::{MTU, TunConfig};
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kinglet_lab::scenario::Role;
+use kinglet_lab::apps::services::PORTS;
+use kinglet_lab::scenario::{Fault, Role, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -17,7 +18,8 @@ use std::time::Duration;
 const TRANSFER: u32 = 200_000;
 /// The same for motes that sleep, which send and listen in turns.
 const SLEEPY_TRANSFER: u32 = 20_000;
-/// Most nodes in the table of a terminal: those that sleep, and the busiest.
+/// Most nodes in the table of a terminal: those that sleep, and the busiest. With the lines around
+/// them they fit a terminal of 80 columns and 24 lines.
 const ROWS: usize = 16;
 
 /// How the gateway talks.
@@ -64,6 +66,17 @@ struct ReadyNode {
     address: Ipv6Addr,
     http: Vec<u16>,
     coap: Vec<u16>,
+    /// Echo, sink and source on their ports.
+    services: bool,
+}
+
+/// A port of this machine that a mote sends to.
+#[derive(Serialize)]
+struct ReadyCall {
+    node: u32,
+    kind: &'static str,
+    transport: &'static str,
+    port: u16,
 }
 
 #[derive(Serialize)]
@@ -72,6 +85,9 @@ struct Ready<'a> {
     tun: &'a str,
     host: Ipv6Addr,
     nodes: Vec<ReadyNode>,
+    calls: Vec<ReadyCall>,
+    /// The command that reads the capture.
+    capture: Option<&'a str>,
 }
 
 /// Prints without caring whether anyone reads it: the bridge goes on when a pipe is closed.
@@ -110,9 +126,9 @@ impl Screen {
     }
 
     /// Says what answers where; the device is up by now.
-    pub(crate) fn ready(&self, name: &str, mesh: &Mesh, tun: &TunConfig) {
+    pub(crate) fn ready(&self, name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>) {
         match self.output {
-            Output::Text => say(&announcement(name, mesh, tun)),
+            Output::Text => say(&announcement(name, mesh, tun, reading)),
             Output::Json => {
                 let nodes = mesh.motes().iter().map(|mote| ReadyNode {
                     node: mote.node,
@@ -121,9 +137,22 @@ impl Screen {
                     address: mote.address,
                     http: ports_of(mesh, mote.node, Service::Http),
                     coap: ports_of(mesh, mote.node, Service::Coap),
+                    services: mesh.has_services(mote.node),
                 });
-                let nodes = nodes.collect();
-                json(&Ready { event: "ready", tun: &tun.name, host: tun.address, nodes });
+                let calls = mesh.calls().iter().map(|call| ReadyCall {
+                    node: call.node,
+                    kind: call.kind,
+                    transport: call.port.transport.name(),
+                    port: call.port.port,
+                });
+                json(&Ready {
+                    event: "ready",
+                    tun: &tun.name,
+                    host: tun.address,
+                    nodes: nodes.collect(),
+                    calls: calls.collect(),
+                    capture: reading,
+                });
             }
         }
     }
@@ -187,64 +216,71 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
 fn totals(rows: &[Row], stats: &BridgeStats) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
-        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}{}; \
+        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; {}{}; \
          lag {lag_ms} ms",
-        sums(rows),
-        sleepers(rows)
+        frames(rows),
+        requests(rows),
+        sleepers(rows).map_or_else(String::new, |text| format!("; {text}"))
     )
 }
 
-fn sums(rows: &[Row]) -> String {
-    let sum = |of: fn(&NodeCounters) -> u64| rows.iter().map(|row| of(&row.counters)).sum::<u64>();
-    format!(
-        "frames {}, retries {}, lost {}, dropped {}; {} served, {} open",
-        sum(|n| n.frames),
-        sum(|n| n.retries),
-        sum(|n| n.lost),
-        sum(|n| n.drops),
-        sum(|n| n.served),
-        sum(|n| n.open)
-    )
+fn sum(rows: &[Row], of: fn(&NodeCounters) -> u64) -> u64 {
+    rows.iter().map(|row| of(&row.counters)).sum()
+}
+
+fn frames(rows: &[Row]) -> String {
+    let sum = |of| sum(rows, of);
+    let (frames, retries) = (sum(|n| n.frames), sum(|n| n.retries));
+    let (lost, dropped) = (sum(|n| n.lost), sum(|n| n.drops));
+    format!("frames {frames}, retries {retries}, lost {lost}, dropped {dropped}")
+}
+
+fn requests(rows: &[Row]) -> String {
+    format!("{} served, {} open", sum(rows, |n| n.served), sum(rows, |n| n.open))
 }
 
 /// How many of the leaves sleep now, and how much their radios are on; nothing without leaves.
-fn sleepers(rows: &[Row]) -> String {
+fn sleepers(rows: &[Row]) -> Option<String> {
     let leaves: Vec<&Status> =
         rows.iter().map(|row| &row.status).filter(|status| status.role == Role::Leaf).collect();
     if leaves.is_empty() {
-        return String::new();
+        return None;
     }
     let asleep = leaves.iter().filter(|leaf| leaf.radio == Some(Activity::Asleep)).count();
     let duty = leaves.iter().map(|leaf| leaf.duty_cycle).sum::<f64>() / leaves.len() as f64;
     let waiting: usize = leaves.iter().filter_map(|leaf| leaf.waiting).sum();
-    format!(
-        "; {asleep} of {} leaves asleep, radio on {:.2} %, {waiting} packets wait for them",
+    Some(format!(
+        "{asleep} of {} leaves asleep, radio on {:.2} %, {waiting} packets wait for them",
         leaves.len(),
         duty * 100.0
-    )
+    ))
 }
 
-/// The bridge's line, the sums, and one line for each of the `rows` nodes of most interest.
+/// What crossed the bridge, the sums, and one line for each of the `rows` nodes of most interest.
+/// Lines are shorter than 80 columns: a longer one would take two.
 fn table(nodes: &[Row], stats: &BridgeStats, rows: usize) -> String {
+    let BridgeStats { packets_in, octets_in, packets_out, octets_out, .. } = stats;
     let mut text = format!(
-        "host to mesh {} packets, {} octets; mesh to host {}, {}; refused {}; \
-         lag {} ms, at most {} ms\n{}{}\n\
-         node role   parent hops radio       minute  overall  polled    next waits   dBm  etx  \
-         frames   lost served  address",
-        stats.packets_in,
-        stats.octets_in,
-        stats.packets_out,
-        stats.octets_out,
-        stats.refused,
+        "to mesh {packets_in} packets, {octets_in} octets; to host {packets_out}, {octets_out}\n\
+         lag {} ms, at most {} ms; refused {}; {}\n{}\n",
         stats.lag_ms,
         stats.lag_ms_max,
-        sums(nodes),
-        sleepers(nodes)
+        stats.refused,
+        requests(nodes),
+        frames(nodes),
     );
+    if let Some(sleepers) = sleepers(nodes) {
+        text.push_str(&sleepers);
+        text.push('\n');
+    }
+    text.push_str(
+        "node role    via radio      min %  all % asked  next wait  dBm  etx frames lost",
+    );
+    let is_leaf = |row: &Row| row.status.role == Role::Leaf;
     let mut shown: Vec<&Row> = nodes.iter().collect();
-    shown.sort_by_key(|row| (row.status.role != Role::Leaf, Reverse(row.counters.frames)));
+    shown.sort_by_key(|row| (!is_leaf(row), Reverse(row.counters.frames)));
     shown.truncate(rows);
-    shown.sort_by_key(|row| row.counters.node);
+    shown.sort_by_key(|row| (!is_leaf(row), row.counters.node));
     for row in &shown {
         text.push('\n');
         text.push_str(&row_text(row));
@@ -256,36 +292,46 @@ fn table(nodes: &[Row], stats: &BridgeStats, rows: usize) -> String {
     text
 }
 
-/// The address comes last, because narrow terminals cut it off.
 fn row_text(Row { counters, status }: &Row) -> String {
     fn or_dash(value: Option<impl ToString>) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }
-    let seconds = |s: Option<f64>| or_dash(s.map(|s| format!("{s:.2} s")));
     format!(
-        "{:>4} {:<6} {:>6} {:>4} {:<9} {:>6.2} % {:>6.2} % {:>7} {:>7} {:>5} {:>5} {:>4} \
-         {:>7} {:>6} {:>6}  {}",
+        "{:>4} {:<6} {:>4} {:<9} {:>6.2} {:>6.2} {:>5} {:>5} {:>4} {:>4} {:>4} {:>6} {:>4}",
         counters.node,
         role_name(status.role),
         or_dash(status.parent),
-        or_dash(status.hops),
         or_dash(status.radio.map(Activity::name)),
         status.duty_cycle * 100.0,
         status.duty_cycle_overall * 100.0,
-        seconds(status.polled_s_ago),
-        seconds(status.next_poll_s),
+        or_dash(status.polled_s_ago.map(short)),
+        or_dash(status.next_poll_s.map(short)),
         or_dash(status.waiting),
         or_dash(status.link.and_then(|link| link.rssi_dbm)),
-        or_dash(status.link.and_then(|link| link.etx).map(|etx| format!("{etx:.2}"))),
-        counters.frames,
-        counters.lost,
-        counters.served,
-        status.address
+        or_dash(status.link.and_then(|link| link.etx).map(short)),
+        count(counters.frames, 6),
+        count(counters.lost, 4)
     )
 }
 
+/// Three digits of a number below a thousand, and all of a larger one.
+fn short(number: f64) -> String {
+    match number {
+        ..9.995 => format!("{number:.2}"),
+        ..99.95 => format!("{number:.1}"),
+        _ => format!("{number:.0}"),
+    }
+}
+
+/// A count in `width` digits, or in thousands or millions.
+fn count(count: u64, width: usize) -> String {
+    let fits = |text: &String| text.len() <= width;
+    let forms = [count.to_string(), format!("{}k", count / 1_000)];
+    forms.into_iter().find(fits).unwrap_or_else(|| format!("{}M", count / 1_000_000))
+}
+
 /// What is where, and commands to paste.
-fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
+fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>) -> String {
     let TunConfig { name: device, address, prefix_len } = tun;
     let mut text = format!(
         "{name}: {} nodes in real time behind the TUN device {device}\n\
@@ -295,6 +341,9 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
     );
     for mote in mesh.motes() {
         let mut answers = String::from("ping");
+        if mesh.has_services(mote.node) {
+            answers.push_str(", services");
+        }
         for (service, name) in [(Service::Http, "HTTP"), (Service::Coap, "CoAP")] {
             for port in ports_of(mesh, mote.node, service) {
                 let _ = write!(answers, ", {name} on port {port}");
@@ -316,6 +365,12 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
     if silent > 0 {
         let _ = writeln!(text, "      and {silent} without a route: nodes without a server here");
     }
+    text.push_str(&services(mesh));
+    text.push_str(&calls(mesh));
+    text.push_str(&faults(mesh));
+    if let Some(command) = reading {
+        let _ = write!(text, "\nto read the capture, also while it grows:\n  {command}\n");
+    }
     text.push_str("\nfrom another terminal, for example:\n");
     for (service, commands) in [(Service::Http, http as fn(_, _, _) -> _), (Service::Coap, coap)] {
         for (mote, port) in proposals(mesh, service) {
@@ -330,7 +385,50 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig) -> String {
     if mesh.servers().iter().any(|server| server.service == Service::Coap) {
         text.push_str("  # coap-client is libcoap's; Debian calls it coap-client-notls\n");
     }
-    text.push_str("\nCtrl-C ends it.\nready\n");
+    text.push_str("\nCtrl-C ends it, and nothing else does.\nready\n");
+    text
+}
+
+/// What the services are, and commands for the farthest mote that has them.
+fn services(mesh: &Mesh) -> String {
+    let motes = mesh.motes().iter().filter(|mote| mesh.has_services(mote.node));
+    let Some(Mote { address, .. }) = motes.max_by_key(|mote| mote.hops) else {
+        return String::new();
+    };
+    let [(echo, _), (sink, _), (source, _)] = PORTS;
+    format!(
+        "\nservices: TCP port {echo} echoes, {sink} takes all it gets, {source} sends without \
+         end\n  \
+         echo hello | nc -N {address} {echo}\n  \
+         head -c {SLEEPY_TRANSFER} /dev/zero | nc -N {address} {sink}\n  \
+         nc {address} {source} | head -c {SLEEPY_TRANSFER} | sha256sum\n"
+    )
+}
+
+/// Who sends to which port of this machine.
+fn calls(mesh: &Mesh) -> String {
+    let Some(first) = mesh.calls().first() else { return String::new() };
+    let mut text = String::from(
+        "\nmotes send to this machine; a connection that is refused is tried again:\n",
+    );
+    for Call { node, kind, port } in mesh.calls() {
+        let (transport, port) = (port.transport, port.port);
+        let _ = writeln!(text, "  {transport} port {port}: {kind} of mote {node}");
+    }
+    let udp = if first.port.transport == Transport::Udp { " -u" } else { "" };
+    let _ = writeln!(text, "  # for example: nc -6 -l{udp} {} | wc -c", first.port.port);
+    text
+}
+
+/// What goes wrong on purpose, and when.
+fn faults(mesh: &Mesh) -> String {
+    let mut text = String::new();
+    for Fault::Partition { nodes, from_s, to_s } in mesh.faults() {
+        let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+        let to = to_s.map_or_else(|| "the end".to_owned(), |to| format!("{to} s"));
+        let nodes = nodes.join(", ");
+        let _ = write!(text, "\nfrom {from_s} s to {to} of this run, cut off: nodes {nodes}\n");
+    }
     text
 }
 

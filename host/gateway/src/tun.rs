@@ -1,6 +1,7 @@
 //! The TUN device: creating it, and saying what to do when the system forbids it.
 
 use core::net::Ipv6Addr;
+use kinglet_lab::scenario::Prefix;
 use std::fmt;
 use std::io;
 use std::net::UdpSocket;
@@ -80,6 +81,23 @@ pub fn is_name(name: &str) -> bool {
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
+/// Where Linux lists the addresses of this network namespace.
+const ADDRESSES: &str = "/proc/net/if_inet6";
+
+/// The device of this machine that has an address of `prefix`, if there is one: two gateways with
+/// one prefix would take each other's packets.
+pub fn holder(prefix: Prefix) -> Option<String> {
+    std::fs::read_to_string(ADDRESSES).ok().and_then(|text| holder_in(&text, prefix))
+}
+
+/// The same in a list of addresses: 32 digits, four fields of no interest here, the device.
+fn holder_in(list: &str, prefix: Prefix) -> Option<String> {
+    let [a, b, c, ..] = prefix.host().segments();
+    let digits = format!("{a:04x}{b:04x}{c:04x}");
+    let line = list.lines().find(|line| line.starts_with(&digits))?;
+    line.split_whitespace().nth(5).map(str::to_owned)
+}
+
 /// Creates the device, gives it its address, brings it up and waits until programs can use the
 /// address. It disappears with the process.
 ///
@@ -130,6 +148,16 @@ mod tests {
     fn other_failures_say_what_to_try() {
         assert!(text_for(io::ErrorKind::NotFound).contains("modprobe tun"));
         assert!(text_for(io::ErrorKind::ResourceBusy).contains("--tun NAME"));
+    }
+
+    #[test]
+    fn the_device_with_an_address_of_the_prefix_is_found() {
+        let list = "00000000000000000000000000000001 01 80 10 80       lo\n\
+                    fd6b696e676c74010000000000000001 05 30 00 80 kinglet0\n\
+                    fe80000000000000b1eb5c8fb0d5c0a5 05 40 20 80 kinglet0\n";
+        assert_eq!(holder_in(list, Prefix::DEFAULT).as_deref(), Some("kinglet0"));
+        let other: Prefix = "fd00:1:2::".parse().expect("a prefix");
+        assert_eq!((holder_in(list, other), holder_in("", Prefix::DEFAULT)), (None, None));
     }
 
     #[tokio::test]

@@ -3,9 +3,7 @@
 pub(crate) mod place;
 pub(crate) mod transport;
 
-pub use place::{
-    Ends, HOST_ADDRESS, MESH_PREFIX, Network, Place, Site, address_of, app_at, short_of, wire_of,
-};
+pub use place::{Ends, Network, Place, Site, address_of, app_at, short_of, wire_of};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
@@ -27,13 +25,12 @@ use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss
 use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
+use rayon::prelude::*;
 
 /// macShortAddress of a device that has none.
 const NO_SHORT: u16 = 0xfffe;
 /// The host's EUI-64: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
-/// First port of the flows' receivers; flow number i listens on the i-th.
-const FIRST_PORT: u16 = 5001;
 
 /// The radio profile that a scenario names.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
@@ -192,25 +189,30 @@ fn stack(
         mesh.role = mesh_role(place.role);
         mesh.parent = place.parent.map(short_of);
     }
-    let routing = Meshed::new(&config, mesh, MESH_PREFIX);
+    let routing = Meshed::new(&config, mesh, scenario.prefix.mesh());
     let capabilities = radio_of(scenario).capabilities();
     let mut stack = Box::new(Node::with_routing(config, routing, capabilities));
     let mut interface = stack.interface();
-    let own = InterfaceAddress { address: address_of(node), prefix_len: 64 };
+    let own = InterfaceAddress { address: address_of(scenario.prefix, node), prefix_len: 64 };
     interface.add_address(own).expect("the profile has room for an address");
-    let context = Context { prefix: MESH_PREFIX, len: 64 };
-    interface.set_context(0, Some(context)).expect("the profile has room for a context");
-    // All bits of the host's address: headers to and from it need not carry any of them.
-    let host = Context { prefix: HOST_ADDRESS, len: 128 };
-    interface.set_context(1, Some(host)).expect("the profile has room for two contexts");
+    for (number, context) in (0..).zip(contexts(scenario)) {
+        interface.set_context(number, Some(context)).expect("the profile has room for two");
+    }
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
-    for route in routes.iter().filter(|route| route.node == node) {
-        let (prefix, via) = (address_of(route.destination), next(route.next_hop));
+    for route in routes {
+        let (prefix, via) = (address_of(scenario.prefix, route.destination), next(route.next_hop));
         interface
             .add_route(Route { prefix, prefix_len: 128, via })
             .expect("checked with the scenario");
     }
     stack
+}
+
+/// What every node knows as 6LoWPAN contexts 0 and 1 (RFC 6282 §3.1.2): the mesh's prefix, and all
+/// bits of the host's address, so that headers to and from it need not carry any of them.
+pub(crate) fn contexts(scenario: &Scenario) -> [Context; 2] {
+    let prefix = scenario.prefix;
+    [Context { prefix: prefix.mesh(), len: 64 }, Context { prefix: prefix.host(), len: 128 }]
 }
 
 const fn mesh_role(role: Role) -> mesh::Role {
@@ -234,7 +236,7 @@ fn wire_to_host(
     let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
     let mut host = Box::new(Node::new(config, Capabilities::NONE));
     let mut interface = host.interface();
-    let own = InterfaceAddress { address: HOST_ADDRESS, prefix_len: 64 };
+    let own = InterfaceAddress { address: scenario.prefix.host(), prefix_len: 64 };
     interface.add_address(own).expect("the profile has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     interface.add_route(everything).expect("the profile has room for a default route");
@@ -262,14 +264,13 @@ fn secret(random: &mut Stream) -> [u8; 16] {
 /// The default routes that lead out of the mesh: at the border router to its host, elsewhere
 /// towards the border router.
 fn add_default_route(
-    scenario: &Scenario,
+    border: Option<NodeId>,
     node: NodeId,
     routes: &[scenario::Route],
     stack: &mut Node<LabProfile>,
 ) {
-    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
-    let Some(border) = border.map(|index| index as NodeId) else { return };
-    let towards = routes.iter().find(|route| route.node == node && route.destination == border);
+    let Some(border) = border else { return };
+    let towards = routes.iter().find(|route| route.destination == border);
     let via = match towards {
         _ if node == border => NextHop::Host,
         Some(route) => NextHop::Link(Address::Short(short_of(route.next_hop))),
@@ -302,15 +303,23 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
     // One more for the host.
     apps.resize_with(scenario.nodes.len() + 1, Vec::new);
     let mut builder = Builder { scenario, seed, apps };
-    let flows = scenario.flows.iter().zip(FIRST_PORT..);
-    let ends = flows.map(|(flow, port)| builder.add(flow, port)).collect();
+    let flows = scenario.flows.iter().enumerate();
+    let ends = flows.map(|(place, flow)| builder.add(flow, flow.receiver_port(place))).collect();
     let mut apps = builder.apps;
     let host_apps = apps.pop().unwrap_or_default();
     let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));
+    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+    let border = border.map(|index| index as NodeId);
     let mut stacks: Vec<_> = (0..scenario.host())
+        // Most of this is memory that is touched for the first time. A node depends on no other.
+        .into_par_iter()
         .map(|node| {
-            let mut stack = stack(scenario, node, seed, &routes);
-            add_default_route(scenario, node, &routes, &mut stack);
+            // Routes are ordered by their nodes.
+            let begin = routes.partition_point(|route| route.node < node);
+            let own = routes.get(begin..).unwrap_or_default();
+            let own = &own[..own.partition_point(|route| route.node == node)];
+            let mut stack = stack(scenario, node, seed, own);
+            add_default_route(border, node, own, &mut stack);
             stack
         })
         .collect();

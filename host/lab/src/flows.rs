@@ -9,6 +9,7 @@ use crate::apps::sense::{
     self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling,
     Source, TAG, TcpUplink, Uplink,
 };
+use crate::apps::services::{self, Services};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
@@ -57,6 +58,7 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
         FlowKind::UdpPeriodic { from, to, .. } | FlowKind::Anemometer(Sensor { from, to, .. }) => {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
+        FlowKind::Services { node } => vec![(node, Need::Listener); services::PORTS.len()],
         FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
         FlowKind::CoapServer { node, .. } | FlowKind::CoapClient { from: node, .. } => {
             vec![(node, Need::Socket)]
@@ -115,6 +117,10 @@ impl Builder<'_> {
                 let len = usize::from(payload_bytes);
                 let sender = UdpSender::new(to_port, start, millis(period_ms), len);
                 self.pair((from, Box::new(sender)), (to, Box::new(UdpSink::new(port))))
+            }
+            FlowKind::Services { node } => {
+                let config = listen(connection(scenario, node, None, None));
+                self.alone(node, Box::new(Services::new(config)))
             }
             FlowKind::HttpServer { node, port } => {
                 let config = connection(scenario, node, None, None);
@@ -262,7 +268,7 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
         FlowKind::UdpPeriodic { .. } => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
             .map(|(sender, sink)| datagrams(base.clone(), sender, sink, seconds)),
-        FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
+        FlowKind::Services { .. } | FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
             Some(FlowResult { intact: true, ..base.clone() })
         }
         FlowKind::HttpClient { .. } => {

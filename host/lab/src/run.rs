@@ -8,7 +8,9 @@ pub use result::{
 };
 
 use crate::build::{Ends, Network};
-use crate::scenario::Scenario;
+use crate::scenario::{Fault, Scenario};
+use kinglet::time::Instant;
+use kinglet_sim::{Device, World};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -66,6 +68,19 @@ pub fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), R
     simulation::prepare(scenario, seed)
 }
 
+/// Whether `scenario` can be simulated.
+///
+/// # Errors
+/// [`RunError::Unsupported`]
+pub fn check(scenario: &Scenario) -> Result<(), RunError> {
+    simulation::check(scenario)
+}
+
+/// Schedules `faults`, whose times count from `from` on.
+pub fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from: Instant) {
+    simulation::add_faults(world, faults, from);
+}
+
 /// Simulates `scenario` with `seed`. Same scenario, same seed: same result to the last bit, wall
 /// clock excepted.
 ///
@@ -79,6 +94,18 @@ pub fn run(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<RunR
 mod tests {
     use super::*;
     use crate::scenario::Flow;
+
+    #[test]
+    fn two_receivers_on_one_port_are_refused_and_given_ports_are_used() {
+        let mut scenario = Scenario { duration_s: 5.0, ..Scenario::default() };
+        scenario.flows = vec![Flow::bulk(1, 0), Flow::bulk(1, 0)];
+        scenario.flows[1].port = Some(5001);
+        let Err(error) = run(&scenario, 1, &Options::default()) else { panic!("one port twice") };
+        assert!(error.to_string().contains("two receivers on TCP port 5001 of node 0"), "{error}");
+        scenario.flows[1].port = Some(9);
+        let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+        assert!(result.flows.iter().all(|flow| flow.bytes > 1_000), "{:?}", result.flows);
+    }
 
     #[test]
     fn every_microsecond_of_the_office_is_accounted_for_once() {

@@ -17,7 +17,7 @@ fn line(hops: u32, duration_s: f64, loss: f64) -> Scenario {
 
 fn sensor(from: NodeId, to: NodeId, carrier: Carrier, batch: u16) -> Flow {
     let kind = FlowKind::Anemometer(Sensor { batch, ..Sensor::new(from, to, carrier) });
-    Flow { start_s: 1.0, kind }
+    Flow::new(1.0, kind)
 }
 
 fn flows(scenario: &Scenario) -> Vec<FlowResult> {
@@ -64,7 +64,7 @@ fn what_the_wire_loses_is_sent_again_by_all_but_what_is_not_confirmable() {
         // Room for what comes while messages are sent again.
         let sensor = Sensor::new(1, scenario.host(), carrier);
         let kind = FlowKind::Anemometer(Sensor { queue: 128, ..sensor });
-        scenario.flows.push(Flow { start_s: 1.0, kind });
+        scenario.flows.push(Flow::new(1.0, kind));
         let flow = &flows(&scenario)[0];
         let readings = flow.readings.as_ref().expect("a sensor");
         assert!(flow.intact && flow.retransmissions > 3, "{flow:?}");
@@ -89,8 +89,11 @@ fn readings_are_lost_when_the_queue_is_full_and_the_connection_is_opened_again()
     let mut scenario = line(1, 3_000.0, 0.0);
     scenario.flows.push(sensor(1, scenario.host(), Carrier::Tcp, 64));
     // Longer than twelve retransmissions last.
-    let fault =
-        kinglet_lab::scenario::Fault::Partition { nodes: vec![1], from_s: 200.0, to_s: 1_400.0 };
+    let fault = kinglet_lab::scenario::Fault::Partition {
+        nodes: vec![1],
+        from_s: 200.0,
+        to_s: Some(1_400.0),
+    };
     scenario.faults.push(fault);
     let flow = &flows(&scenario)[0];
     let readings = flow.readings.as_ref().expect("a sensor");
@@ -123,7 +126,7 @@ fn a_load_that_the_channel_carries_arrives_in_every_interval() {
     let mut scenario = line(1, 400.0, 0.0);
     let sensor = Sensor::new(1, scenario.host(), Carrier::Tcp);
     let kind = FlowKind::Anemometer(Sensor { period_ms: 164, batch: 1, ..sensor });
-    scenario.flows.push(Flow { start_s: 0.0, kind });
+    scenario.flows.push(Flow::new(0.0, kind));
     let flow = &flows(&scenario)[0];
     let intervals = &flow.readings.as_ref().expect("a sensor").intervals_kbps;
     assert_eq!(intervals.len(), 10);
@@ -136,9 +139,9 @@ fn latencies(hops: u32, bytes: u32, delay_ms: u32, fast_open: bool) -> Vec<f64> 
     let mut scenario = line(hops, 600.0, 0.0);
     scenario.wire = Some(Wire { delay_ms, ..WIRE });
     let (from, to) = (scenario.host(), hops);
-    scenario.flows.push(Flow { start_s: 0.0, kind: FlowKind::HttpServer { node: to, port: 80 } });
+    scenario.flows.push(Flow::new(0.0, FlowKind::HttpServer { node: to, port: 80 }));
     let kind = FlowKind::HttpClient { from, to, port: 80, bytes, pause_ms: 5_000, fast_open };
-    scenario.flows.push(Flow { start_s: 1.0, kind });
+    scenario.flows.push(Flow::new(1.0, kind));
     let flow = flows(&scenario).pop().expect("two flows");
     assert!(flow.intact && flow.complete, "{flow:?}");
     let mut sorted = flow.latencies_ms;
@@ -185,7 +188,7 @@ fn a_client_whose_server_has_started_anew_asks_again() {
     let (server, port) = (FlowKind::HttpServer { node: 1, port: 80 }, 80);
     let (from, to, bytes, pause_ms) = (scenario.host(), 1, 20_000, 100);
     let client = FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open: true };
-    scenario.flows.extend([server, client].map(|kind| Flow { start_s: 1.0, kind }));
+    scenario.flows.extend([server, client].map(|kind| Flow::new(1.0, kind)));
     let (mut network, ends) = build::network(&scenario, 1);
     let answered = |network: &build::Network| {
         let client = build::app_at::<HttpClient>(network, ends[1].from).expect("a client");

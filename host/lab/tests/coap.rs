@@ -24,7 +24,7 @@ fn ask(hops: u32, method: Method, bytes: u32, loss: f64, rto: Rto) -> FlowResult
         rto,
         ack_timeout_ms: 2_000,
     };
-    scenario.flows = [server, client].map(|kind| Flow { start_s: 0.0, kind }).into();
+    scenario.flows = [server, client].map(|kind| Flow::new(0.0, kind)).into();
     let result = run(&scenario, 1, &Options::default()).expect("a scenario that can be run");
     let flow = result.flows.into_iter().last().expect("two flows");
     assert!(flow.intact, "{flow:?}");

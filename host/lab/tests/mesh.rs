@@ -119,7 +119,7 @@ fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
     let host = scenario.host();
     let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
     let down = FlowKind::UdpPeriodic { from: host, to: 13, period_ms: 1_000, payload_bytes: 82 };
-    scenario.flows = [up, down].map(|kind| Flow { start_s: 60.0, kind }).into();
+    scenario.flows = [up, down].map(|kind| Flow::new(60.0, kind)).into();
     for seed in 1..=3 {
         // The parent, and the router behind it.
         for place in [1, 2] {
@@ -164,7 +164,7 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
         receive_buffer: None,
     };
     let kinds = [(70.0, up), (70.0, down), (80.0, bulk(11, host)), (110.0, bulk(host, 14))];
-    scenario.flows = kinds.map(|(start_s, kind)| Flow { start_s, kind }).into();
+    scenario.flows = kinds.map(|(start_s, kind)| Flow::new(start_s, kind)).into();
     let result = run(&scenario, 1, &Options::default()).expect("a scenario that can be run");
     for flow in &result.flows {
         println!("{} {} -> {}: {flow:?}", flow.kind, flow.from, flow.to);

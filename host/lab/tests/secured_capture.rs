@@ -1,8 +1,9 @@
 //! What tshark makes of a capture whose frames are secured: nothing without the key, and with it
 //! everything that was sent, integrity codes included.
 
+use kinglet_lab::capture::write_profile;
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_lab::scenario::{Prefix, Scenario};
 use std::path::Path;
 use std::process::Command;
 
@@ -67,4 +68,50 @@ fn tshark_decrypts_a_secured_run_with_the_key_and_not_without() {
     };
     assert_eq!((closed, wrong), (0, 0));
     assert!(open > 50 && secured >= open, "{open} of {secured}");
+}
+
+/// The same with the settings that stand beside the capture.
+fn count_with_profile(command: &str, filter: &str) -> Option<usize> {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{command} -n -Y '{filter}' -T fields -e frame.number"));
+    let output = shell.output().ok()?;
+    if output.status.code() == Some(127) {
+        return None;
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(output.stdout.iter().filter(|&&octet| octet == b'\n').count())
+}
+
+#[test]
+fn with_the_settings_beside_a_capture_tshark_reads_all_that_goes_to_and_from_the_host() {
+    for (security, prefix) in [(true, Prefix::DEFAULT), (false, "fd00:1:2::/48".parse().unwrap())] {
+        let flows = "[wire]\n[topology]\nline = { hops = 2 }\n\
+                     [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n\
+                     [[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 1\n\
+                     [[flow]]\nkind = \"udp-periodic\"\nfrom = 3\nto = 1\nperiod_ms = 100\n";
+        let text = format!("duration_s = 3\n[mac]\nsecurity = {security}\n{flows}");
+        let scenario = Scenario::from_toml("host", &text).expect("a valid scenario");
+        let scenario = Scenario { prefix, ..scenario };
+        let name = format!("kinglet host's {security}-{}.pcap", std::process::id());
+        let capture = std::env::temp_dir().join(name);
+        let options = Options { pcap: Some(capture.clone()), ..Options::default() };
+        run(&scenario, 1, &options).expect("it can be simulated");
+        let command = write_profile(&scenario, &capture).expect("space").expect("it is a file");
+        let bad = "tcp.checksum.status == \"Bad\" || udp.checksum.status == \"Bad\"";
+        let filters = ["tcp", "udp", bad, "_ws.malformed"];
+        let found = filters.map(|filter| count_with_profile(&command, filter));
+        let checked = ["-o", "tcp.check_checksum:TRUE"].map(str::to_owned);
+        let without = count(&capture, &checked, "tcp && tcp.checksum.status == \"Good\"");
+        let _ = std::fs::remove_file(&capture);
+        let _ = std::fs::remove_dir_all(format!("{}.profile", capture.display()));
+        let ([Some(tcp), Some(udp), Some(bad), Some(malformed)], Some(without)) = (found, without)
+        else {
+            eprintln!("SKIPPED: tshark is not installed");
+            return;
+        };
+        assert!(tcp > 50 && udp > 20, "{tcp} segments, {udp} datagrams");
+        assert_eq!((bad, malformed), (0, 0), "of {tcp} segments and {udp} datagrams");
+        // What the settings are for.
+        assert_eq!(without, 0, "segments to and from the host read right without the settings");
+    }
 }

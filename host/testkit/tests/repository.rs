@@ -31,6 +31,11 @@ fn every_crate_can_be_published_or_says_that_it_is_not() {
 }
 
 #[test]
+fn no_manifest_names_an_address_that_does_not_exist() {
+    check(&dependencies::addresses(&Repository::open()));
+}
+
+#[test]
 fn stack_crates_declare_and_keep_their_restrictions() {
     check(&text::stack_crates(&Repository::open()));
 }

@@ -80,8 +80,13 @@ pub struct Gateway {
 impl Gateway {
     /// Starts the program and waits until it is ready; it makes its device before it says so.
     pub fn start(scenario: &Path) -> Self {
+        Gateway::start_with(scenario, &["--tun", TUN])
+    }
+
+    /// The same with these options.
+    pub fn start_with(scenario: &Path, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-        command.arg("gateway").arg(scenario).args(["--tun", TUN]);
+        command.arg("gateway").arg(scenario).args(options);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -100,8 +105,13 @@ impl Gateway {
     }
 
     /// Sends SIGINT; how the program ended, and what it had said since it was ready.
-    pub fn interrupt(mut self) -> (ExitStatus, String) {
-        run(Command::new("kill").args(["-INT", &self.child.id().to_string()]));
+    pub fn interrupt(self) -> (ExitStatus, String) {
+        self.signal("INT")
+    }
+
+    /// The same with another signal.
+    pub fn signal(mut self, name: &str) -> (ExitStatus, String) {
+        run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
         let patience = Instant::now() + Duration::from_secs(10);
         while self.child.try_wait().unwrap().is_none() && Instant::now() < patience {
             thread::sleep(Duration::from_millis(20));

@@ -1,6 +1,5 @@
 use super::*;
 use crate::bridge::Network as _;
-use kinglet_lab::build::HOST_ADDRESS;
 use kinglet_time::Duration;
 use kinglet_wire::checksum;
 use kinglet_wire::ipv6::protocol;
@@ -17,6 +16,12 @@ node = 3
 port = 8080
 ";
 
+const HOST: Ipv6Addr = Prefix::DEFAULT.host();
+
+fn mote(node: NodeId) -> Ipv6Addr {
+    address_of(Prefix::DEFAULT, node)
+}
+
 fn scenario(text: &str) -> Scenario {
     Scenario::from_toml("test.toml", text).unwrap()
 }
@@ -30,10 +35,10 @@ fn packet(dst: Ipv6Addr, next_header: u8, hop_limit: u8, upper: &[u8], field: us
     let mut packet = vec![0x60, 0, 0, 0];
     packet.extend((upper.len() as u16).to_be_bytes());
     packet.extend([next_header, hop_limit]);
-    packet.extend(HOST_ADDRESS.octets());
+    packet.extend(HOST.octets());
     packet.extend(dst.octets());
     packet.extend(upper);
-    let pseudo = checksum::pseudo_header(HOST_ADDRESS, dst, upper.len() as u32, next_header);
+    let pseudo = checksum::pseudo_header(HOST, dst, upper.len() as u32, next_header);
     let sum = checksum_of(pseudo, upper);
     packet[40 + field..42 + field].copy_from_slice(&sum.to_be_bytes());
     packet
@@ -90,7 +95,7 @@ fn a_simulated_host_is_refused() {
 fn faults_happen_here_too() {
     let text = "[[fault]]\nkind = \"partition\"\nnodes = [3]\nfrom_s = 0\nto_s = 10\n";
     let mut mesh = Mesh::new(&scenario(&format!("{LINE}{text}"))).unwrap();
-    let ping = echo_request(address_of(3), 64, b"x");
+    let ping = echo_request(mote(3), 64, b"x");
     assert!(exchange(&mut mesh, &ping, Duration::from_secs(2)).is_empty());
     mesh.run_until(Instant::from_secs(11));
     assert_eq!(exchange(&mut mesh, &ping, Duration::from_secs(2)).len(), 1);
@@ -108,8 +113,7 @@ fn motes_and_servers_are_listed_with_their_hops() {
 fn a_mote_three_hops_away_answers_a_ping_of_full_mtu() {
     let mut mesh = mesh();
     let data: Vec<u8> = (0..1232u32).map(|i| (i % 251) as u8).collect();
-    let replies =
-        exchange(&mut mesh, &echo_request(address_of(3), 64, &data), Duration::from_secs(2));
+    let replies = exchange(&mut mesh, &echo_request(mote(3), 64, &data), Duration::from_secs(2));
     assert_eq!(replies.len(), 1);
     assert_eq!(replies[0].len(), 1280);
     assert_eq!(replies[0][40], 129, "an echo reply");
@@ -123,16 +127,16 @@ fn a_mote_three_hops_away_answers_a_ping_of_full_mtu() {
 #[test]
 fn time_exceeded_comes_from_the_router_where_it_happens() {
     let mut mesh = mesh();
-    let errors = exchange(&mut mesh, &echo_request(address_of(3), 2, b"x"), Duration::from_secs(1));
+    let errors = exchange(&mut mesh, &echo_request(mote(3), 2, b"x"), Duration::from_secs(1));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40..42], [3, 0], "time exceeded in transit");
-    assert_eq!(errors[0][8..24], address_of(1).octets());
+    assert_eq!(errors[0][8..24], mote(1).octets());
 }
 
 #[test]
 fn a_packet_that_would_return_to_the_host_is_reported_unreachable() {
     let mut mesh = mesh();
-    let nobody = address_of(99);
+    let nobody = mote(99);
     let errors = exchange(&mut mesh, &echo_request(nobody, 64, b"x"), Duration::from_secs(1));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40..42], [1, 3], "address unreachable (RFC 4443, 3.1)");
@@ -141,7 +145,7 @@ fn a_packet_that_would_return_to_the_host_is_reported_unreachable() {
 #[test]
 fn a_packet_above_the_mtu_is_reported_with_the_mtu() {
     let mut mesh = mesh();
-    let request = echo_request(address_of(3), 64, &[0; 1400]);
+    let request = echo_request(mote(3), 64, &[0; 1400]);
     let errors = exchange(&mut mesh, &request, Duration::from_millis(100));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40], 2, "packet too big");
@@ -251,7 +255,7 @@ fn a_packet_for_a_leaf_waits_at_its_parent_until_the_leaf_asks() {
         let next = office.now() + Duration::from_millis(5);
         office.run_until(next);
     }
-    let ping = echo_request(address_of(13), 64, b"wake up");
+    let ping = echo_request(mote(13), 64, b"wake up");
     assert!(exchange(&mut office, &ping, Duration::from_millis(600)).is_empty());
     assert_eq!(office.status()[13].waiting, Some(1));
     assert_eq!(exchange(&mut office, &[], Duration::from_secs(1)).len(), 1);
@@ -325,10 +329,76 @@ async fn a_mote_behind_a_serial_line_has_a_simulated_radio() {
 }
 
 #[tokio::test]
-async fn only_motes_of_the_scenario_can_be_behind_a_serial_line() {
-    for node in [0, 4] {
+async fn only_motes_of_the_scenario_can_be_behind_a_serial_line_and_one_at_each_place() {
+    for (node, why) in [(0, "it is the border router"), (4, "there is no such node")] {
         let (line, _mote) = UnixStream::pair().unwrap();
-        let error = mesh().attach(node, line).unwrap_err();
-        assert!(matches!(error, GatewayError::Unsupported(_)), "{error}");
+        let error = mesh().attach(node, line).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("--serial {node}=")), "{error}");
+        assert!(error.contains(why) && error.ends_with("its motes are 1, 2, 3"), "{error}");
     }
+    let mut mesh = mesh();
+    let [(one, _mote), (two, _other)] = [(); 2].map(|()| UnixStream::pair().unwrap());
+    mesh.attach(2, one).unwrap();
+    assert!(!mesh.has_services(2) && mesh.has_services(3), "nobody knows what it has");
+    assert!(mesh.attach(2, two).unwrap_err().to_string().contains("it has one already"));
+}
+
+#[tokio::test]
+async fn a_mote_that_is_another_node_than_the_one_in_whose_place_it_stands_is_refused() {
+    use kinglet_radio::Filter;
+    use kinglet_radio::serial::Request;
+    let filter = |short| Filter { pan_id: 0xabcd, short, extended: [2; 8] };
+    for (node, short, says) in
+        [(3, 4, None), (3, 0xfffe, None), (3, 3, Some("node 2")), (1, 4, Some("node 3"))]
+    {
+        let mut mesh = mesh();
+        let (line, mote) = UnixStream::pair().unwrap();
+        mesh.attach(node, line).unwrap();
+        let mut octets = Vec::new();
+        Request::Filter(filter(short)).send(|octet| octets.push(octet));
+        mote.writable().await.unwrap();
+        assert_eq!(mote.try_write(&octets).unwrap(), octets.len());
+        mesh.outside().await;
+        let result = mesh.exchange();
+        match says {
+            None => result.unwrap(),
+            Some(says) => {
+                let error = result.unwrap_err().to_string();
+                let at = format!("behind --serial {node}=");
+                assert!(error.contains(&at) && error.contains(says), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn services_are_where_tables_have_room_for_them() {
+    let everywhere = mesh();
+    assert!((0..4).all(|node| everywhere.has_services(node)));
+    // More routes than a border router has: only who has a way already.
+    let text = "[topology]\ngrid = { columns = 10, rows = 8 }\n\
+                [[flow]]\nkind = \"http-server\"\nnode = 12\n";
+    let large = Mesh::new(&scenario(text)).unwrap();
+    let with: Vec<_> = (0..80).filter(|node| large.has_services(*node)).collect();
+    assert!(with.contains(&0) && with.contains(&12) && with.len() < 10, "{with:?}");
+    // Twelve ports are taken: nobody has room for more.
+    let web = |port| format!("[[flow]]\nkind = \"http-server\"\nnode = 1\nport = {port}\n");
+    let ports: String = (80..92).map(web).collect();
+    let full =
+        Mesh::new(&scenario(&format!("[topology]\nline = {{ hops = 1 }}\n{ports}"))).unwrap();
+    assert!(!full.has_services(1) && full.servers().len() == 12);
+}
+
+#[test]
+fn times_of_faults_count_from_the_moment_at_which_the_network_is_ready() {
+    let text = "[net]\nrouting = \"mesh\"\n[topology]\nline = { hops = 1 }\n\
+                [[fault]]\nkind = \"partition\"\nnodes = [1]\nfrom_s = 2\n";
+    let mut mesh = Mesh::new(&scenario(text)).unwrap();
+    assert!(mesh.now() > Instant::from_secs(10), "it has had to find ways");
+    let mut pings = |at| {
+        mesh.run_until(mesh.began + Duration::from_secs(at));
+        exchange(&mut mesh, &echo_request(mote(1), 64, b"x"), Duration::from_millis(500)).len()
+    };
+    // Long after `duration_s`, too: it had no end.
+    assert_eq!([0, 1, 3, 100].map(&mut pings), [1, 1, 0, 0]);
 }

@@ -15,13 +15,13 @@ fn mesh() -> Mesh {
 fn the_announcement_says_what_answers_where_and_ends_with_ready() {
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
     let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48 };
-    let text = announcement("a line", &mesh(), &tun);
+    let text = announcement("a line", &mesh(), &tun, Some("tshark"));
     for needle in [
         "a line: 4 nodes",
         "device tun7",
         "fd6b:696e:676c:7401::1/48",
-        "   2     2  fd6b:696e:676c:7400:0:ff:fe00:3   ping, HTTP on port 80\n",
-        "   3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, HTTP on port 8080, \
+        "   2     2  fd6b:696e:676c:7400:0:ff:fe00:3   ping, services, HTTP on port 80\n",
+        "   3     3  fd6b:696e:676c:7400:0:ff:fe00:4   ping, services, HTTP on port 8080, \
          CoAP on port 5683\n",
         "\n  ping -6 -c 3 fd6b:696e:676c:7400:0:ff:fe00:2\n",
         "\n  curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:2]/'\n",
@@ -39,7 +39,7 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
     let counters = NodeCounters { node, frames, ..NodeCounters::default() };
     let sleeps = role == Role::Leaf;
     let status = Status {
-        address: kinglet_lab::build::address_of(node),
+        address: kinglet_lab::build::address_of(kinglet_lab::scenario::Prefix::DEFAULT, node),
         role,
         parent: Some(6),
         hops: Some(3),
@@ -62,38 +62,95 @@ fn the_table_shows_sleepers_and_the_busiest_nodes_in_order_and_counts_the_rest()
     let stats = BridgeStats { packets_in: 12, lag_ms_max: 34, ..BridgeStats::default() };
     let text = table(&nodes, &stats, 2);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].contains("host to mesh 12 packets") && lines[0].contains("at most 34 ms"));
-    assert!(lines[1].starts_with("frames 175, retries 0"), "{}", lines[1]);
-    assert!(lines[3].starts_with("   1 router") && lines[4].starts_with("   2 leaf"), "{text}");
-    assert_eq!(lines[5], "… and 2 quieter nodes");
-    assert_eq!(table(&nodes, &stats, 9).lines().count(), 3 + 4);
+    assert!(lines[0].starts_with("to mesh 12 packets") && lines[1].contains("at most 34 ms"));
+    assert!(lines[2].starts_with("frames 175, retries 0"), "{}", lines[2]);
+    assert!(lines[5].starts_with("   2 leaf") && lines[6].starts_with("   1 router"), "{text}");
+    assert_eq!(lines[7], "… and 2 quieter nodes");
+    assert_eq!(table(&nodes, &stats, 9).lines().count(), 5 + 4);
+}
+
+#[test]
+fn the_table_of_a_large_busy_network_fits_a_small_terminal_with_leaves_first() {
+    let role = |n| if n % 5 == 4 { Role::Leaf } else { Role::Router };
+    let mut nodes: Vec<Row> =
+        (0..60).map(|n| row(9_000 + n, role(n), 1_234_567_890 * u64::from(n % 7))).collect();
+    for row in &mut nodes {
+        row.counters.lost = 9_876_543;
+        row.counters.served = 12_345;
+        row.status.polled_s_ago = Some(239.99);
+        row.status.next_poll_s = Some(86_399.0);
+        row.status.waiting = Some(24);
+        row.status.link = Some(Link { rssi_dbm: Some(-100), etx: Some(11.52) });
+    }
+    let stats = BridgeStats {
+        packets_in: 1_000_000,
+        octets_in: 1_000_000_000,
+        packets_out: 1_000_000,
+        octets_out: 999_999_999,
+        ..BridgeStats::default()
+    };
+    let text = table(&nodes, &stats, ROWS);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() < 24, "{} lines\n{text}", lines.len());
+    for line in &lines {
+        assert!(line.chars().count() < 80, "{} columns: {line}", line.chars().count());
+    }
+    let leaves = lines[5..17].iter().filter(|line| line.contains(" leaf ")).count();
+    assert_eq!((leaves, lines[17].contains(" router ")), (12, true), "{text}");
 }
 
 #[test]
 fn a_row_says_what_a_node_does_under_the_right_headings() {
     let nodes = [row(11, Role::Leaf, 321)];
     let text = table(&nodes, &BridgeStats::default(), 9);
-    let [_, sums, head, row] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
-    assert!(sums.ends_with("1 of 1 leaves asleep, radio on 0.61 %, 2 packets wait for them"));
-    let columns = "11 leaf 6 3 asleep 0.61 % 1.23 % 0.40 s 0.60 s 2 -77 1.03 321 0 0 \
-        fd6b:696e:676c:7400:0:ff:fe00:c";
+    let [_, _, _, sleep, head, row] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("{text}")
+    };
+    assert_eq!(sleep, "1 of 1 leaves asleep, radio on 0.61 %, 2 packets wait for them");
+    let columns = "11 leaf 6 asleep 0.61 1.23 0.40 0.60 2 -77 1.03 321 0";
     assert_eq!(row.split_whitespace().collect::<Vec<_>>().join(" "), columns);
     // Numbers end where their headings end.
     for (heading, value) in [
-        ("parent", "6"),
-        ("hops", "3"),
-        ("minute", "0.61 %"),
-        ("overall", "1.23 %"),
-        ("polled", "0.40 s"),
-        ("next", "0.60 s"),
-        ("waits", "2"),
+        ("via", "6"),
+        ("min %", "0.61"),
+        ("all %", "1.23"),
+        ("asked", "0.40"),
+        ("next", "0.60"),
+        ("wait", "2"),
         ("dBm", "-77"),
         ("etx", "1.03"),
         ("frames", "321"),
-        ("served", "0"),
+        ("lost", "0"),
     ] {
         let end = head.find(heading).unwrap() + heading.len();
         assert!(row[..end].ends_with(value), "{heading}\n{head}\n{row}");
+    }
+}
+
+#[test]
+fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
+    let text = "[wire]\n[topology]\nline = { hops = 3 }\n\
+        [[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 4\n\
+        [[flow]]\nkind = \"udp-periodic\"\nfrom = 2\nto = 4\nport = 4242\n\
+        [[flow]]\nkind = \"http-server\"\nnode = 1\nport = 9\n\
+        [[fault]]\nkind = \"partition\"\nnodes = [2, 3]\nfrom_s = 20\n\
+        [[fault]]\nkind = \"partition\"\nnodes = [1]\nfrom_s = 5\nto_s = 10\n";
+    let mesh = Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap();
+    let address = "fd6b:696e:676c:7401::1".parse().unwrap();
+    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48 };
+    let text = announcement("a line", &mesh, &tun, Some("tshark -r it"));
+    for needle in [
+        "\n  TCP port 5001: tcp-bulk of mote 3\n  UDP port 4242: udp-periodic of mote 2\n",
+        "\nfrom 20 s to the end of this run, cut off: nodes 2, 3\n",
+        "\nfrom 5 s to 10 s of this run, cut off: nodes 1\n",
+        "\nservices: TCP port 7 echoes, 9 takes all it gets, 19 sends without end\n",
+        "\n  echo hello | nc -N fd6b:696e:676c:7400:0:ff:fe00:4 7\n",
+        // Its web server has a port of the services.
+        "fe00:2   ping, HTTP on port 9\n",
+        "fe00:1   ping, services (border router)\n",
+        "\n  tshark -r it\n",
+    ] {
+        assert!(text.contains(needle), "{needle:?} is not in:\n{text}");
     }
 }
 

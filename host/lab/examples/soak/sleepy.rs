@@ -143,7 +143,7 @@ fn flows(scenario: &mut Scenario, random: &mut Stream) {
                 vec![FlowKind::Anemometer(sensor)]
             }
         };
-        scenario.flows.extend(kinds.into_iter().map(|kind| Flow { start_s: 60.0, kind }));
+        scenario.flows.extend(kinds.into_iter().map(|kind| Flow::new(60.0, kind)));
     }
 }
 
@@ -205,7 +205,9 @@ fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
             let count = |sink: &ReadingSink| sink.delivered() + sink.duplicates();
             app_at::<ReadingSink>(network, to).map(|sink| count(sink).into())
         }
-        FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => None,
+        FlowKind::Services { .. } | FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
+            None
+        }
     };
     count.unwrap_or(0)
 }
@@ -286,7 +288,9 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     for ((flow, ends), (before, after)) in scenario.flows.iter().zip(&ends).zip(counts) {
         let (from, to) = flow.kind.ends();
         let works = match flow.kind {
-            FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => true,
+            FlowKind::Services { .. }
+            | FlowKind::HttpServer { .. }
+            | FlowKind::CoapServer { .. } => true,
             // A transfer that has lost an end will not be done, nor one whose connection was
             // refused because a router had lost its way for a moment (RFC 5461, 4), or that TCP
             // has given up in the midst of trouble (R2 of RFC 9293, 3.8.3).

@@ -1,9 +1,9 @@
 //! A bulk transfer over TCP: one side writes a known stream as fast as it can, the other checks it.
 
-use super::{fill, is_intact};
+use super::{Again, fill, is_intact};
 use core::any::Any;
 use core::net::Ipv6Addr;
-use kinglet::tcp::{ConnectionConfig, Handle, Info, ListenConfig};
+use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, Info, ListenConfig};
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
 use kinglet_sim::App;
@@ -39,6 +39,8 @@ pub struct BulkSender {
     /// Congestion window over time, if it is recorded.
     windows: Option<Vec<Window>>,
     failed: bool,
+    /// After refusals.
+    again: Again,
 }
 
 impl BulkSender {
@@ -62,6 +64,7 @@ impl BulkSender {
             rtt_samples: 0,
             windows: None,
             failed: false,
+            again: Again::default(),
         }
     }
 
@@ -136,7 +139,7 @@ impl BulkSender {
 
 impl<P: Profile> App<P> for BulkSender {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        if now < self.start {
+        if now < self.start || now < self.again.at {
             return false;
         }
         let Some(handle) = self.handle else {
@@ -144,13 +147,20 @@ impl<P: Profile> App<P> for BulkSender {
             return self.handle.is_some();
         };
         if let Some(info) = node.tcp().info(handle) {
+            if info.error == Some(ConnectionError::Refused) {
+                // Whoever is to receive may begin later.
+                let _ = node.streams().close(handle);
+                (self.handle, self.written, self.closed) = (None, 0, false);
+                self.again.refused(now);
+                return true;
+            }
             self.observe(now, info);
         }
         self.write(handle, node)
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.handle.is_none().then_some(self.start)
+        self.handle.is_none().then_some(self.start.max(self.again.at))
     }
 
     fn as_any(&self) -> &dyn Any {

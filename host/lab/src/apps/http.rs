@@ -6,27 +6,35 @@
 //! | `GET /bytes/N` | N octets of the known stream, N up to 100,000,000 |
 //! | `PUT` or `POST /upload` | length and SHA-256 of the body |
 //!
-//! Keep-alive, `Expect: 100-continue` and `HEAD` are understood; chunked bodies are refused with
-//! 411.
+//! Keep-alive, requests before the answer to the one before, `Expect: 100-continue` and `HEAD` are
+//! understood; chunked bodies are refused with 411.
 
+mod request;
+
+use self::request::{Request, find_end, number};
 use super::{digest_line, fill};
 use core::any::Any;
 use core::fmt::Write;
 use kinglet::tcp::{Handle, ListenConfig};
-use kinglet::time::{Duration, Instant};
+use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Node, Profile};
 use kinglet_sim::App;
 use sha2::{Digest, Sha256};
 
 /// Longest request head.
 const MAX_HEAD: usize = 1024;
-/// Most header fields of a request.
-const MAX_FIELDS: usize = 32;
 /// Octets moved between connection and socket at a time.
 const CHUNK: usize = 512;
 /// For how long the first request of a connection is expected: as long as a client waits before it
 /// sends it again (RFC 6298 §2).
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Who has asked for nothing for so long makes room for others.
+const IDLE: Duration = Duration::from_secs(60);
+/// And for so long it may take to say goodbye.
+const LINGER: Duration = Duration::from_secs(10);
+/// Who neither takes an answer nor sends the rest of a body for so long has gone: the user timeout
+/// of RFC 9293 (3.10.1).
+const STUCK: Duration = Duration::from_secs(300);
 /// Largest `/bytes/N`.
 const MAX_BYTES: u64 = 100_000_000;
 
@@ -61,6 +69,8 @@ struct Connection {
     stage: Stage,
     head: Vec<u8>,
     answer: Answer,
+    /// When an octet last came or went.
+    moved: Instant,
     /// No request has been read from it.
     is_new: bool,
     /// Nothing more can be done.
@@ -162,13 +172,18 @@ impl HttpServer {
             Ok(request) => request,
             Err(status) => return connection.refuse(status),
         };
+        let mut request = request;
+        let stream = request.path.strip_prefix("/bytes/").and_then(number);
+        let stream = stream.filter(|len| *len <= MAX_BYTES);
+        let is_upload = request.path == "/upload";
+        // What comes with a request that needs no body would be taken for the next one.
+        request.keep_alive &= is_upload || request.content_length.unwrap_or(0) == 0;
         connection.stage = if request.keep_alive { Stage::Head } else { Stage::Last };
-        let stream = request.path.strip_prefix("/bytes/").map(str::parse::<u64>);
         match (request.method, request.path, stream) {
             ("GET" | "HEAD", "/", _) => {
                 connection.answer_text("200 OK", "text/html", &self.page(now), &request);
             }
-            ("GET" | "HEAD", _, Some(Ok(len))) if len <= MAX_BYTES => {
+            ("GET" | "HEAD", _, Some(len)) => {
                 // Octets of no known type: RFC 9110 §8.3 leaves that out, and saves a frame.
                 connection.answer_head("200 OK", "", len, &request);
                 connection.answer.stream = if request.method == "HEAD" { 0 } else { len };
@@ -182,10 +197,9 @@ impl HttpServer {
                     connection.stage = Stage::Body { left: total, total, hash: Sha256::new() };
                 }
             },
-            ("GET" | "HEAD", ..) => {
-                connection.answer_text("404 Not Found", "text/plain", "not here\n", &request);
-            }
-            _ => return connection.refuse("405 Method Not Allowed"),
+            (_, "/", _) | (_, _, Some(_)) => return connection.refuse_method("GET, HEAD"),
+            _ if is_upload => return connection.refuse_method("PUT, POST"),
+            _ => connection.answer_text("404 Not Found", "text/plain", "not here\n", &request),
         }
         self.served += 1;
     }
@@ -204,6 +218,11 @@ impl HttpServer {
         if waits {
             return false;
         }
+        if matches!(connection.stage, Stage::Head) && find_end(&connection.head).is_some() {
+            // It came while the one before was being answered.
+            self.take(now, connection, &[]);
+            return true;
+        }
         let len = match node.streams().recv(connection.handle, &mut chunk) {
             Ok(0) => {
                 connection.stage = Stage::Last;
@@ -218,6 +237,7 @@ impl HttpServer {
         };
         self.received += len as u64;
         connection.is_new = false;
+        connection.moved = now;
         self.take(now, connection, &chunk[..len]);
         true
     }
@@ -244,7 +264,12 @@ impl HttpServer {
         }
     }
 
-    fn write<P: Profile>(&mut self, connection: &mut Connection, node: &mut Node<P>) -> bool {
+    fn write<P: Profile>(
+        &mut self,
+        now: Instant,
+        connection: &mut Connection,
+        node: &mut Node<P>,
+    ) -> bool {
         let answer = &mut connection.answer;
         let mut busy = false;
         while !answer.is_sent() {
@@ -273,6 +298,7 @@ impl HttpServer {
                 answer.text_sent += taken;
             }
             self.sent += taken as u64;
+            connection.moved = now;
             busy = true;
         }
         if matches!(connection.stage, Stage::Last) {
@@ -287,10 +313,30 @@ impl HttpServer {
 }
 
 impl Connection {
+    /// Nothing is asked for, or not all of a request has come.
+    fn is_idle(&self) -> bool {
+        matches!(self.stage, Stage::Head) && self.answer.is_sent()
+    }
+
+    /// When it has to make room for others if nothing moves on it.
+    fn until(&self) -> Instant {
+        self.moved + if self.is_idle() { IDLE } else { STUCK }
+    }
+
     fn refuse(&mut self, status: &str) {
+        self.refuse_with(status, "");
+    }
+
+    /// A method that the resource does not have; it has those of `allow` (RFC 9110 §15.5.6).
+    fn refuse_method(&mut self, allow: &str) {
+        self.refuse_with("405 Method Not Allowed", &format!("Allow: {allow}\r\n"));
+    }
+
+    fn refuse_with(&mut self, status: &str, fields: &str) {
         self.answer.text.extend(
             format!(
-                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{status}\n",
+                "HTTP/1.1 {status}\r\n{fields}Content-Length: {}\r\n\
+                 Connection: close\r\n\r\n{status}\n",
                 status.len() + 1
             )
             .bytes(),
@@ -342,53 +388,6 @@ impl Connection {
     }
 }
 
-/// What of a request head matters here.
-struct Request<'a> {
-    method: &'a str,
-    path: &'a str,
-    content_length: Option<u64>,
-    keep_alive: bool,
-    expects_continue: bool,
-}
-
-impl<'a> Request<'a> {
-    /// Reads a head; on failure the status to answer with.
-    fn parse(head: &'a [u8]) -> Result<Self, &'static str> {
-        const BAD: &str = "400 Bad Request";
-        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
-        let mut parsed = httparse::Request::new(&mut fields);
-        match parsed.parse(head) {
-            Ok(httparse::Status::Complete(_)) => {}
-            _ => return Err(BAD),
-        }
-        let mut request = Request {
-            method: parsed.method.ok_or(BAD)?,
-            path: parsed.path.ok_or(BAD)?,
-            content_length: None,
-            keep_alive: parsed.version == Some(1),
-            expects_continue: false,
-        };
-        for field in parsed.headers {
-            let value = core::str::from_utf8(field.value).map_err(|_| BAD)?.trim();
-            if field.name.eq_ignore_ascii_case("content-length") {
-                request.content_length = Some(value.parse().map_err(|_| BAD)?);
-            } else if field.name.eq_ignore_ascii_case("connection") {
-                request.keep_alive &= !value.eq_ignore_ascii_case("close");
-            } else if field.name.eq_ignore_ascii_case("expect") {
-                request.expects_continue = value.eq_ignore_ascii_case("100-continue");
-            } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-                return Err("411 Length Required");
-            }
-        }
-        Ok(request)
-    }
-}
-
-/// Where a request head ends, if it does: after its first blank line.
-fn find_end(octets: &[u8]) -> Option<usize> {
-    octets.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
-}
-
 impl<P: Profile> App<P> for HttpServer {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if !self.listening {
@@ -401,6 +400,7 @@ impl<P: Profile> App<P> for HttpServer {
             self.connections.push(Connection {
                 handle,
                 opened: now,
+                moved: now,
                 stage,
                 head,
                 answer,
@@ -412,14 +412,20 @@ impl<P: Profile> App<P> for HttpServer {
         let mut connections = std::mem::take(&mut self.connections);
         for connection in &mut connections {
             busy |= self.read(now, connection, node);
-            busy |= self.write(connection, node);
+            busy |= self.write(now, connection, node);
         }
         connections.retain(|connection| {
+            let late = now >= connection.until();
             if connection.over {
                 // Half closed on our side; the rest of the shutdown is TCP's business.
                 let _ = node.streams().close(connection.handle);
+            } else if late && connection.is_idle() {
+                // A client that is there learns of it before it asks the next time.
+                let _ = node.streams().release(now, connection.handle, Some(LINGER));
+            } else if late {
+                let _ = node.streams().abort(connection.handle);
             }
-            !connection.over
+            !connection.over && !late
         });
         self.connections = connections;
         self.tell(now, node);
@@ -427,7 +433,9 @@ impl<P: Profile> App<P> for HttpServer {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (!self.listening).then_some(Instant::ZERO)
+        let listen = (!self.listening).then_some(Instant::ZERO);
+        let untils = self.connections.iter().map(|connection| Some(connection.until()));
+        untils.fold(listen, earliest)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,10 +1,10 @@
 //! An HTTP/1.1 client that asks at random times, each time over a new connection, and measures from
 //! the dispatch of a request to the last octet of its answer (TCPlp §8.1).
 
-use super::is_intact;
+use super::{Again, is_intact};
 use core::any::Any;
 use core::net::Ipv6Addr;
-use kinglet::tcp::{ConnectionConfig, Handle, RecvError};
+use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
 use kinglet_sim::App;
@@ -63,14 +63,27 @@ pub struct HttpClient {
     answered: Vec<Answered>,
     failed: u32,
     intact: bool,
+    /// The request that is over was refused.
+    is_refused: bool,
+    /// After refusals.
+    again: Again,
 }
 
 impl HttpClient {
     /// A client that draws its pauses from `random`.
     pub fn new(requests: Requests, random: Stream) -> Self {
         let (next, answered) = (requests.start, Vec::new());
-        let mut client =
-            HttpClient { requests, random, next, open: None, answered, failed: 0, intact: true };
+        let mut client = HttpClient {
+            requests,
+            random,
+            next,
+            open: None,
+            answered,
+            failed: 0,
+            intact: true,
+            is_refused: false,
+            again: Again::default(),
+        };
         client.pause(requests.start);
         client
     }
@@ -100,11 +113,18 @@ impl HttpClient {
         self.next = now + Duration::from_micros((self.random.unit() * longest) as u64);
     }
 
+    /// The same after nobody could be asked: longer each time, however short pauses are.
+    fn pause_longer(&mut self, now: Instant) {
+        self.pause(now);
+        self.again.refused(now);
+        self.next = self.next.max(self.again.at);
+    }
+
     fn dispatch<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
         let Requests { to: (address, port), bytes, config, .. } = self.requests;
         let Ok(handle) = node.streams().connect(now, address, port, config) else {
             self.failed += 1;
-            self.pause(now);
+            self.pause_longer(now);
             return;
         };
         let request =
@@ -129,6 +149,11 @@ impl HttpClient {
                     request.heard = now;
                 }
                 Err(RecvError::WouldBlock) if now < request.heard + PATIENCE => return false,
+                Err(RecvError::Ended(ConnectionError::Refused)) => {
+                    self.failed += 1;
+                    self.is_refused = true;
+                    return true;
+                }
                 Ok(0) | Err(_) => {
                     self.failed += 1;
                     return true;
@@ -138,6 +163,7 @@ impl HttpClient {
             if body.len() < self.requests.bytes as usize {
                 continue;
             }
+            self.again = Again::default();
             self.intact &= body.len() == self.requests.bytes as usize && is_intact(0, body);
             let info = node.tcp().info(request.handle);
             self.answered.push(Answered {
@@ -167,7 +193,10 @@ impl<P: Profile> App<P> for HttpClient {
                 let over = self.read(now, &mut request, node);
                 if over {
                     let _ = node.streams().close(request.handle);
-                    self.pause(now);
+                    match std::mem::take(&mut self.is_refused) {
+                        true => self.pause_longer(now),
+                        false => self.pause(now),
+                    }
                 } else {
                     self.open = Some(request);
                 }

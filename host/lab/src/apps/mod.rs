@@ -5,8 +5,10 @@ pub mod coap;
 pub mod http;
 pub mod http_client;
 pub mod sense;
+pub mod services;
 pub mod udp;
 
+use kinglet::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
@@ -20,6 +22,27 @@ fn digest_line(total: u64, hash: &mut Sha256) -> String {
     }
     text.push('\n');
     text
+}
+
+/// When a refused connection is tried again: after one second, then after the double each time, a
+/// minute at most.
+#[derive(Clone, Copy, Debug, Default)]
+struct Again {
+    /// Not before this; the beginning of time if nothing was refused.
+    at: Instant,
+    /// The pause before that.
+    pause: Duration,
+}
+
+impl Again {
+    const LEAST: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(60);
+
+    /// A refusal has come.
+    fn refused(&mut self, now: Instant) {
+        self.pause = (self.pause * 2).clamp(Self::LEAST, Self::MOST);
+        self.at = now + self.pause;
+    }
 }
 
 /// Octet `at` of the stream that bulk transfers carry. Its period of 251 octets, a prime, divides
@@ -67,6 +90,20 @@ pub fn is_intact(at: u64, octets: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_are_followed_by_ever_longer_pauses() {
+        let (mut again, mut now) = (Again::default(), Instant::from_secs(5));
+        let pauses: Vec<u64> = (0..8)
+            .map(|_| {
+                again.refused(now);
+                let pause = again.at - now;
+                now = again.at;
+                pause.as_millis() / 1_000
+            })
+            .collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
 
     #[test]
     fn a_shifted_stream_is_noticed() {

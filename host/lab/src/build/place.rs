@@ -1,7 +1,7 @@
 //! Where applications are, in the network and by address.
 
 use crate::profile::LabProfile;
-use crate::scenario::{NodeId, Scenario};
+use crate::scenario::{NodeId, Prefix, Scenario};
 use core::net::Ipv6Addr;
 use kinglet_sim::{Station, Wire, World};
 
@@ -9,12 +9,6 @@ use kinglet_sim::{Station, Wire, World};
 pub type Network = World<Site>;
 /// What stands at each of its nodes.
 pub type Site = Station<LabProfile>;
-
-/// The mesh's prefix, 64 bits: a unique local address (RFC 4193) that spells "kinglt".
-pub const MESH_PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
-/// The host behind the border router: where the gateway's TUN device ends. Outside of the mesh's 64
-/// bits, so that motes send to it by way of the border router.
-pub const HOST_ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
 
 /// Where an application of a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +42,15 @@ pub struct Ends {
 }
 
 /// The address of `node` in the mesh: its short address as interface identifier (RFC 4944 §6).
-pub fn address_of(node: NodeId) -> Ipv6Addr {
-    with_short(MESH_PREFIX, node)
+pub fn address_of(prefix: Prefix, node: NodeId) -> Ipv6Addr {
+    let [a, b, c, d, ..] = prefix.mesh().segments();
+    Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, short_of(node))
 }
 
 /// The address of `node`, which may be the host.
 pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
-    if node == scenario.host() { HOST_ADDRESS } else { address_of(node) }
-}
-
-fn with_short(prefix: Ipv6Addr, node: NodeId) -> Ipv6Addr {
-    let [a, b, c, d, ..] = prefix.segments();
-    Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, short_of(node))
+    let prefix = scenario.prefix;
+    if node == scenario.host() { prefix.host() } else { address_of(prefix, node) }
 }
 
 /// The short address of `node`; counted from 1, because 0 is what an unset one looks like.

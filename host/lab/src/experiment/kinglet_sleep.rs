@@ -137,7 +137,7 @@ fn office(effort: Effort, name: &str, (polling, csl): (Polling, Option<Csl>)) ->
     scenario.polling = polling;
     scenario.mac.csl = csl;
     let sensor = Sensor::new(SENSOR, scenario.host(), Carrier::Tcp);
-    scenario.flows = vec![Flow { start_s: 1.0, kind: FlowKind::Anemometer(sensor) }];
+    scenario.flows = vec![Flow::new(1.0, FlowKind::Anemometer(sensor))];
     scenario
 }
 
@@ -161,7 +161,7 @@ fn requests(scenario: &Scenario, protocol: &str) -> [Flow; 2] {
         };
         [client, FlowKind::CoapServer { node: to, port: PORT, block_bytes: 512 }]
     };
-    kinds.map(|kind| Flow { start_s: 1.0, kind })
+    kinds.map(|kind| Flow::new(1.0, kind))
 }
 
 /// What it costs to be reachable: duty cycle beyond that of a leaf that nobody asks.

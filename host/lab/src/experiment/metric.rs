@@ -538,7 +538,7 @@ mod tests {
     fn sensors_are_averaged_by_what_carries_their_readings() {
         let sensor = |from, carrier| {
             let kind = FlowKind::Anemometer(Sensor::new(from, 9, carrier));
-            Flow { start_s: 0.0, kind }
+            Flow::new(0.0, kind)
         };
         let carriers = [Carrier::Tcp, Carrier::Ideal, Carrier::Tcp];
         let flows = (0..).zip(carriers).map(|(node, carrier)| sensor(node, carrier)).collect();
@@ -566,7 +566,7 @@ mod tests {
     #[test]
     fn repetitions_are_related_to_what_was_sent_once() {
         let kind = FlowKind::Anemometer(Sensor::new(0, 9, Carrier::Tcp));
-        let flows = vec![Flow { start_s: 0.0, kind }];
+        let flows = vec![Flow::new(0.0, kind)];
         let scenario = Scenario { flows, ..Scenario::default() };
         let flow = FlowResult {
             segments_sent: 110,
@@ -609,7 +609,7 @@ mod tests {
     #[test]
     fn night_and_working_hours_are_those_of_the_clock_and_need_the_day() {
         let kind = FlowKind::Anemometer(Sensor::new(0, 9, Carrier::Tcp));
-        let flows = vec![Flow { start_s: 0.0, kind }];
+        let flows = vec![Flow::new(0.0, kind)];
         let mut scenario = Scenario { flows, start_hour: 0.0, ..Scenario::default() };
         let day = |hours: u8| RunResult {
             flows: vec![FlowResult::default()],

@@ -132,7 +132,7 @@ pub(super) fn flows(
             (FlowKind::HttpServer { node: to, port }, client)
         }
     };
-    [client, server].map(|kind| Flow { start_s: 1.0, kind }).into()
+    [client, server].map(|kind| Flow::new(1.0, kind)).into()
 }
 
 fn polling(link: Link) -> Polling {

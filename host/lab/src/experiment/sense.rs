@@ -100,8 +100,7 @@ pub(super) fn office(
     let host = scenario.host();
     let leaves = LEAVES.into_iter().zip(carriers);
     let sensors = leaves.map(|(leaf, carrier)| settings.sensor(leaf, host, carrier, batch));
-    scenario.flows =
-        sensors.map(|s| Flow { start_s: 5.0, kind: FlowKind::Anemometer(s) }).collect();
+    scenario.flows = sensors.map(|s| Flow::new(5.0, FlowKind::Anemometer(s))).collect();
     scenario
 }
 

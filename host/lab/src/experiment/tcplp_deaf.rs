@@ -72,7 +72,7 @@ fn plan(effort: Effort) -> Vec<Point> {
             let mut scenario = line(effort, hops, d, csma);
             let kind =
                 FlowKind::UdpPeriodic { from: hops, to: 0, period_ms, payload_bytes: DATAGRAM };
-            scenario.flows = vec![Flow { start_s: 1.0, kind }];
+            scenario.flows = vec![Flow::new(1.0, kind)];
             points.push(Point {
                 label: format!("csma={name} d_ms={d} hops={hops} one-way"),
                 series: "one way",

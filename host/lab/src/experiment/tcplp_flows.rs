@@ -83,7 +83,7 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
         let sensor = Sensor { period_ms, batch: 1, ..Sensor::new(from, to, carrier) };
         FlowKind::Anemometer(sensor)
     };
-    scenario.flows = LEAVES.map(|leaf| Flow { start_s: 1.0, kind: kind(leaf) }).collect();
+    scenario.flows = LEAVES.map(|leaf| Flow::new(1.0, kind(leaf))).collect();
     scenario
 }
 

@@ -139,7 +139,7 @@ fn around_one_relay(effort: Effort) -> Scenario {
         let sensor = Sensor { period_ms: FAST_MS, batch: 1, ..Sensor::new(from, to, Carrier::Tcp) };
         FlowKind::Anemometer(sensor)
     };
-    let flows = (2..6).map(|from| Flow { start_s: 1.0, kind: kind(from) }).collect();
+    let flows = (2..6).map(|from| Flow::new(1.0, kind(from))).collect();
     Scenario { wire: Some(Wire::PERFECT), flows, ..base }
 }
 

@@ -16,6 +16,8 @@ pub struct RunResult {
     pub sim_seconds: f64,
     /// Real seconds.
     pub wall_seconds: f64,
+    /// Real time that it took to set the network up, before that.
+    pub setup_seconds: f64,
     /// Events that the engine handled.
     pub events: u64,
     /// Congestion window samples, if asked for.

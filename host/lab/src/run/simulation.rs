@@ -3,6 +3,7 @@
 use super::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, Network, network, payload_of};
+use crate::capture::Observations;
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, ROUTES};
 use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
@@ -11,12 +12,11 @@ use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::{Kind, Timeline};
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use kinglet_sim::{Device, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 
 /// How often cancellation is looked for, in simulated time.
 const SLICE: Duration = Duration::from_secs(10);
@@ -35,7 +35,9 @@ pub(super) fn simulate(
     seed: u64,
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
+    let clock = std::time::Instant::now();
     let (mut world, ends) = prepare(scenario, seed)?;
+    let setup_seconds = clock.elapsed().as_secs_f64();
     let failures = observe(&mut world, options)?;
     let clock = std::time::Instant::now();
     advance(&mut world, instant(scenario.duration_s), options);
@@ -52,6 +54,7 @@ pub(super) fn simulate(
         nodes: (0..scenario.nodes.len()).map(|n| node_result(&mut world, n)).collect(),
         sim_seconds,
         wall_seconds,
+        setup_seconds,
         events: world.events(),
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
         timeline_full_at_s: timeline
@@ -66,12 +69,12 @@ pub(super) fn simulate(
 pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
     check(scenario)?;
     let (mut world, ends) = network(scenario, seed);
-    add_faults(&mut world, scenario);
+    add_faults(&mut world, &scenario.faults, Instant::ZERO);
     Ok((world, ends))
 }
 
 /// Refuses what cannot be simulated, rather than leaving it out.
-fn check(scenario: &Scenario) -> Result<(), RunError> {
+pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let payload = usize::from(payload_of(scenario));
     let tcp = &scenario.tcp;
     let mut buffers = vec![tcp.send_buffer, tcp.receive_buffer];
@@ -87,7 +90,18 @@ fn check(scenario: &Scenario) -> Result<(), RunError> {
             BUFFER / payload.max(1)
         )));
     }
+    check_ports(scenario)?;
     check_tables(scenario)
+}
+
+/// Refuses two receivers on one port: the second could not begin.
+fn check_ports(scenario: &Scenario) -> Result<(), RunError> {
+    let mut taken = BTreeSet::new();
+    let mut listening = scenario.flows.iter().enumerate().flat_map(|(i, f)| f.listening(i));
+    match listening.find(|listening| !taken.insert(*listening)) {
+        Some(twice) => Err(RunError::Unsupported(format!("two receivers on {twice}"))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses more sockets, connections or routes on one node than its tables hold.
@@ -118,12 +132,15 @@ fn too_many(count: usize, (limit, what): (usize, &str), node: NodeId) -> RunErro
     RunError::Unsupported(format!("{count} {what} on node {node}; {limit} are possible"))
 }
 
-fn add_faults(world: &mut Network, scenario: &Scenario) {
-    for fault in &scenario.faults {
+pub(super) fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from: Instant) {
+    let at = |seconds: f64| from + (instant(seconds) - Instant::ZERO);
+    for fault in faults {
         let Fault::Partition { nodes, from_s, to_s } = fault;
         let side = nodes.iter().map(|n| *n as usize).collect();
-        world.schedule_fault(instant(*from_s), kinglet_sim::Fault::Partition(side));
-        world.schedule_fault(instant(*to_s), kinglet_sim::Fault::Partition(Vec::new()));
+        world.schedule_fault(at(*from_s), kinglet_sim::Fault::Partition(side));
+        if let Some(to_s) = to_s {
+            world.schedule_fault(at(*to_s), kinglet_sim::Fault::Partition(Vec::new()));
+        }
     }
 }
 
@@ -131,61 +148,18 @@ fn add_faults(world: &mut Network, scenario: &Scenario) {
 fn observe(world: &mut Network, options: &Options<'_>) -> Result<Receiver<String>, RunError> {
     let (failed, failures) = channel();
     if let Some(path) = &options.pcap {
-        let file = Observations::create(path, failed.clone())?;
+        let file = Observations::create(path, failed.clone()).map_err(|e| output_error(path, e))?;
         let pcap = Pcap::new(Box::new(file)).map_err(|e| output_error(path, e))?;
         world.set_pcap(Some(pcap));
     }
     if let Some(path) = &options.trace {
-        world.set_trace(Some(Trace::Writer(Box::new(Observations::create(path, failed)?))));
+        let file = Observations::create(path, failed).map_err(|e| output_error(path, e))?;
+        world.set_trace(Some(Trace::Writer(Box::new(file))));
     }
     if let Some((from, to)) = options.timeline_s {
         world.set_timeline(Some(Timeline::new(instant(from), instant(to), MAX_INTERVALS)));
     }
     Ok(failures)
-}
-
-/// A file that tells of its first failure: whoever writes to it goes on without.
-struct Observations {
-    file: BufWriter<File>,
-    path: PathBuf,
-    failed: Option<Sender<String>>,
-}
-
-impl Observations {
-    fn create(path: &Path, failed: Sender<String>) -> Result<Self, RunError> {
-        let file = File::create(path).map_err(|e| output_error(path, e))?;
-        let file = BufWriter::new(file);
-        Ok(Observations { file, path: path.to_path_buf(), failed: Some(failed) })
-    }
-
-    fn told<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result
-            && let Some(failed) = self.failed.take()
-        {
-            // Nobody to tell is nobody who wants to know.
-            let _ = failed.send(format!("{}: {error}", self.path.display()));
-        }
-        result
-    }
-}
-
-impl Write for Observations {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let result = self.file.write(octets);
-        self.told(result)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let result = self.file.flush();
-        self.told(result)
-    }
-}
-
-impl Drop for Observations {
-    fn drop(&mut self) {
-        // A failure has been told.
-        let _ = self.flush();
-    }
 }
 
 fn output_error(path: &Path, error: std::io::Error) -> RunError {

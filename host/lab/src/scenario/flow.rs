@@ -2,20 +2,74 @@
 
 use super::error::Result;
 use super::keys::Buffers;
-
+use super::near::Cells;
 use super::read::Reader;
-use super::{Buffer, NodeId, NodePlace, Role, topology};
+use super::{Buffer, NodeId, NodePlace, Role};
 use crate::apps::coap::{Method, PORT};
+use crate::apps::services;
 use kinglet_coap::Rto;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// An application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// When it starts, in seconds.
     pub start_s: f64,
+    /// The port of its receiver, if it has one and is not to get it by its place among the flows:
+    /// [`Flow::receiver_port`].
+    pub port: Option<u16>,
     /// What it does.
     pub kind: FlowKind,
 }
+
+/// A port that a flow's receiver or server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listening {
+    /// Where.
+    pub node: NodeId,
+    /// Of which protocol.
+    pub transport: Transport,
+    /// Its number.
+    pub port: u16,
+}
+
+/// Whose ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Transport {
+    /// TCP (RFC 9293).
+    Tcp,
+    /// UDP (RFC 768).
+    Udp,
+}
+
+impl fmt::Display for Listening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} port {} of node {}", self.transport, self.port, self.node)
+    }
+}
+
+impl Transport {
+    /// The name as programs read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Udp => "udp",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transport::Tcp => "TCP",
+            Transport::Udp => "UDP",
+        })
+    }
+}
+
+/// The port of the first flow's receiver.
+const FIRST_PORT: u16 = 5001;
 
 /// What an application does.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +97,11 @@ pub enum FlowKind {
         period_ms: u32,
         /// UDP payload octets.
         payload_bytes: u16,
+    },
+    /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
+    Services {
+        /// Where they run.
+        node: NodeId,
     },
     /// An HTTP/1.1 server.
     HttpServer {
@@ -167,6 +226,7 @@ impl FlowKind {
         match self {
             FlowKind::TcpBulk { .. } => "tcp-bulk",
             FlowKind::UdpPeriodic { .. } => "udp-periodic",
+            FlowKind::Services { .. } => "services",
             FlowKind::HttpServer { .. } => "http-server",
             FlowKind::HttpClient { .. } => "http-client",
             FlowKind::CoapServer { .. } => "coap-server",
@@ -183,17 +243,71 @@ impl FlowKind {
             | FlowKind::HttpClient { from, to, .. }
             | FlowKind::CoapClient { from, to, .. }
             | FlowKind::Anemometer(Sensor { from, to, .. }) => (*from, Some(*to)),
-            FlowKind::HttpServer { node, .. } | FlowKind::CoapServer { node, .. } => (*node, None),
+            FlowKind::Services { node }
+            | FlowKind::HttpServer { node, .. }
+            | FlowKind::CoapServer { node, .. } => (*node, None),
         }
     }
 }
 
 impl Flow {
+    /// A flow that starts at `start_s` seconds; its place says the port of its receiver.
+    pub const fn new(start_s: f64, kind: FlowKind) -> Self {
+        Flow { start_s, port: None, kind }
+    }
+
     /// An endless transfer from one node to another that starts at one second.
     pub fn bulk(from: NodeId, to: NodeId) -> Self {
         let kind =
             FlowKind::TcpBulk { from, to, bytes: None, send_buffer: None, receive_buffer: None };
-        Flow { start_s: 1.0, kind }
+        Flow::new(1.0, kind)
+    }
+
+    /// The port that the receiver of flow number `place` listens on: the one that it was given,
+    /// else 5001 for flow 0, 5002 for flow 1 and so on. The last port for all beyond, so that those
+    /// are refused where they meet.
+    pub fn receiver_port(&self, place: usize) -> u16 {
+        let counted = u16::try_from(place).unwrap_or(u16::MAX);
+        self.port.unwrap_or(FIRST_PORT.saturating_add(counted))
+    }
+
+    /// The port that flow number `place` sends to; a server sends to none.
+    pub fn target(&self, place: usize) -> Option<Listening> {
+        let received = self.receiver_port(place);
+        let (node, transport, port) = match self.kind {
+            FlowKind::TcpBulk { to, .. }
+            | FlowKind::Anemometer(Sensor { to, carrier: Carrier::Tcp, .. }) => {
+                (to, Transport::Tcp, received)
+            }
+            FlowKind::UdpPeriodic { to, .. } | FlowKind::Anemometer(Sensor { to, .. }) => {
+                (to, Transport::Udp, received)
+            }
+            FlowKind::HttpClient { to, port, .. } => (to, Transport::Tcp, port),
+            FlowKind::CoapClient { to, port, .. } => (to, Transport::Udp, port),
+            FlowKind::Services { .. }
+            | FlowKind::HttpServer { .. }
+            | FlowKind::CoapServer { .. } => return None,
+        };
+        Some(Listening { node, transport, port })
+    }
+
+    /// The ports that flow number `place` listens on: its receiver's or server's.
+    pub fn listening(&self, place: usize) -> Vec<Listening> {
+        let tcp = |node, port| Listening { node, transport: Transport::Tcp, port };
+        match self.kind {
+            FlowKind::Services { node } => {
+                services::PORTS.iter().map(|(port, _)| tcp(node, *port)).collect()
+            }
+            FlowKind::HttpServer { node, port } => vec![tcp(node, port)],
+            FlowKind::CoapServer { node, port, .. } => {
+                vec![Listening { node, transport: Transport::Udp, port }]
+            }
+            // Their servers are flows of their own, or outside.
+            FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => Vec::new(),
+            FlowKind::TcpBulk { .. } | FlowKind::UdpPeriodic { .. } | FlowKind::Anemometer(_) => {
+                self.target(place).into_iter().collect()
+            }
+        }
     }
 }
 
@@ -202,6 +316,7 @@ enum Kind {
     TcpBulk,
     UdpPeriodic,
     UdpNeighbours,
+    Services,
     HttpServer,
     HttpClient,
     CoapServer,
@@ -210,10 +325,11 @@ enum Kind {
 }
 
 /// Names of kinds of flows.
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("tcp-bulk", Kind::TcpBulk),
     ("udp-periodic", Kind::UdpPeriodic),
     ("udp-neighbours", Kind::UdpNeighbours),
+    ("services", Kind::Services),
     ("http-server", Kind::HttpServer),
     ("http-client", Kind::HttpClient),
     ("coap-server", Kind::CoapServer),
@@ -225,8 +341,38 @@ const KINDS: [(&str, Kind); 8] = [
 const RTOS: [(&str, Rto); 3] =
     [("plain", Rto::Plain), ("cocoa", Rto::Cocoa), ("cocoa-as-measured", Rto::CocoaAsMeasured)];
 
-pub(super) fn flow(
-    mut t: Reader<'_>,
+/// Reads the tables `[[flow]]`.
+///
+/// # Errors
+/// The first value that is not allowed; a port that two flows would listen on.
+pub(super) fn flows(
+    tables: Vec<Reader<'_>>,
+    nodes: &[NodePlace],
+    wired: bool,
+    duration_s: f64,
+) -> Result<Vec<Flow>> {
+    let (mut flows, mut taken) = (Vec::new(), BTreeMap::new());
+    for mut t in tables {
+        let first = flows.len();
+        flow(&mut t, nodes, wired, duration_s, &mut flows)?;
+        for (place, flow) in flows.iter().enumerate().skip(first) {
+            for listening in flow.listening(place) {
+                let Some(line) = taken.insert(listening, t.line()) else { continue };
+                let message = format!(
+                    "{listening} is taken by the flow of line {line}; give one of the two another \
+                     `port` (unless given, the receiver of flow i, counted from 0, listens on \
+                     {FIRST_PORT} + i)"
+                );
+                return Err(t.error_at("port", message));
+            }
+        }
+        t.finish()?;
+    }
+    Ok(flows)
+}
+
+fn flow(
+    t: &mut Reader<'_>,
     nodes: &[NodePlace],
     wired: bool,
     duration_s: f64,
@@ -241,26 +387,27 @@ pub(super) fn flow(
     let everyone = nodes.len() + usize::from(wired);
     let kind = match kind {
         Kind::TcpBulk => {
-            let (from, to) = ends(&mut t, everyone)?;
+            let (from, to) = ends(t, everyone)?;
             let bytes = t.integer_opt("bytes", 1..=1_000_000_000_000)?;
-            let Buffers { send: send_buffer, receive: receive_buffer } = Buffers::read(&mut t)?;
+            let Buffers { send: send_buffer, receive: receive_buffer } = Buffers::read(t)?;
             FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer }
         }
         Kind::UdpPeriodic => {
-            let (from, to) = ends(&mut t, everyone)?;
-            let (period_ms, payload_bytes) = datagrams(&mut t)?;
+            let (from, to) = ends(t, everyone)?;
+            let (period_ms, payload_bytes) = datagrams(t)?;
             FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes }
         }
         Kind::UdpNeighbours => {
-            flows.extend(neighbours(&mut t, nodes, start_s)?);
-            return t.finish();
+            flows.extend(neighbours(t, nodes, start_s)?);
+            return Ok(());
         }
+        Kind::Services => FlowKind::Services { node: t.node("node", nodes.len())? },
         Kind::HttpServer => {
             let node = t.node("node", nodes.len())?;
             FlowKind::HttpServer { node, port: t.integer("port", 1..=65_535, 80)? as u16 }
         }
         Kind::HttpClient => {
-            let (from, to) = ends(&mut t, everyone)?;
+            let (from, to) = ends(t, everyone)?;
             FlowKind::HttpClient {
                 from,
                 to,
@@ -273,28 +420,35 @@ pub(super) fn flow(
         Kind::CoapServer => {
             let node = t.node("node", nodes.len())?;
             let port = t.integer("port", 1..=65_535, PORT.into())? as u16;
-            FlowKind::CoapServer { node, port, block_bytes: block(&mut t)? }
+            FlowKind::CoapServer { node, port, block_bytes: block(t)? }
         }
-        Kind::CoapClient => coap_client(&mut t, nodes)?,
+        Kind::CoapClient => coap_client(t, nodes)?,
         Kind::Anemometer => {
-            let (from, to) = ends(&mut t, everyone)?;
-            anemometer(&mut t, from, to)?
+            let (from, to) = ends(t, everyone)?;
+            anemometer(t, from, to)?
         }
     };
-    flows.push(Flow { start_s, kind });
-    t.finish()
+    let port = match kind {
+        FlowKind::TcpBulk { .. } | FlowKind::UdpPeriodic { .. } | FlowKind::Anemometer(_) => {
+            t.integer_opt("port", 1..=65_535)?.map(|port| port as u16)
+        }
+        _ => None,
+    };
+    flows.push(Flow { start_s, port, kind });
+    Ok(())
 }
 
 /// From every node to its nearest.
 fn neighbours(t: &mut Reader<'_>, nodes: &[NodePlace], start_s: f64) -> Result<Vec<Flow>> {
     let (period_ms, payload_bytes) = datagrams(t)?;
     let count = nodes.len() as NodeId;
+    let cells = Cells::of_one(nodes);
     let flow = |from| {
         // Starts are spread evenly over one period, so that nobody is in step.
         let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
-        let to = topology::nearest(nodes, from);
+        let to = cells.nearest(from);
         let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
-        Flow { start_s: start_s + phase_s, kind }
+        Flow::new(start_s + phase_s, kind)
     };
     Ok((0..count).map(flow).collect())
 }

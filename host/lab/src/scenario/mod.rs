@@ -7,9 +7,11 @@ mod error;
 mod flow;
 mod interference;
 mod keys;
+mod near;
 mod office;
 mod parse;
 mod places;
+mod prefix;
 mod presets;
 mod read;
 mod reference;
@@ -17,13 +19,15 @@ mod table;
 mod topology;
 
 pub use error::{ScenarioError, nearest};
-pub use flow::{Carrier, Flow, FlowKind, Sensor};
+pub use flow::{Carrier, Flow, FlowKind, Listening, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
+pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp};
 pub use reference::reference;
 pub use topology::{Route, connected};
 
 use kinglet::{Polling, mac, net};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Nodes are numbered from 0 without gaps.
@@ -60,6 +64,8 @@ pub struct Scenario {
     pub relays_yield: bool,
     /// Transport parameters, the same on every node unless a flow says otherwise.
     pub tcp: Tcp,
+    /// What all addresses begin with.
+    pub prefix: Prefix,
     /// Who is where.
     pub nodes: Vec<NodePlace>,
     /// The wire to a host behind the border router, if there is one. The host's number is the one
@@ -88,6 +94,7 @@ impl Default for Scenario {
             routing: Routing::Static,
             relays_yield: true,
             tcp: Tcp::default(),
+            prefix: Prefix::DEFAULT,
             nodes: topology::line(1, LINE_SPACING_M),
             wire: None,
             flows: Vec::new(),
@@ -183,6 +190,22 @@ impl Scenario {
             ..default.mac
         };
         (&self.mac, &self.tcp, self.relays_yield) == (&mac, &tcp, default.relays_yield)
+    }
+
+    /// The same with echo, sink and source at every node where `wanted` and where nobody else
+    /// listens on one of their ports.
+    #[must_use]
+    pub fn with_services(mut self, wanted: impl Fn(NodeId) -> bool) -> Self {
+        let flows = self.flows.iter().enumerate();
+        let taken: BTreeSet<_> = flows.flat_map(|(place, flow)| flow.listening(place)).collect();
+        for node in (0..self.host()).filter(|node| wanted(*node)) {
+            let services = Flow::new(0.0, FlowKind::Services { node });
+            let place = self.flows.len();
+            if services.listening(place).iter().all(|listening| !taken.contains(listening)) {
+                self.flows.push(services);
+            }
+        }
+        self
     }
 
     /// The number of the host behind the border router, whether there is one or not.
@@ -542,8 +565,8 @@ pub enum Fault {
         nodes: Vec<NodeId>,
         /// Start in seconds.
         from_s: f64,
-        /// End in seconds.
-        to_s: f64,
+        /// End in seconds; `None` = it does not end.
+        to_s: Option<f64>,
     },
 }
 

@@ -1,7 +1,7 @@
 //! TOML to [`Scenario`], with every range checked.
 
 use super::error::Result;
-use super::flow::flow;
+use super::flow::flows;
 use super::keys::{self, Buffers};
 use super::read::{Reader, Source};
 use super::table::{Key, read};
@@ -41,10 +41,8 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     }
     scenario.interference =
         interference::tables(&mut root, &scenario.medium, scenario.interference)?;
-    for table in root.tables("flow")? {
-        let (nodes, wired) = (&scenario.nodes, scenario.wire.is_some());
-        flow(table, nodes, wired, scenario.duration_s, &mut scenario.flows)?;
-    }
+    let (tables, wired) = (root.tables("flow")?, scenario.wire.is_some());
+    scenario.flows = flows(tables, &scenario.nodes, wired, scenario.duration_s)?;
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }
@@ -133,7 +131,7 @@ fn fault(mut t: Reader<'_>, nodes: usize, duration_s: f64) -> Result<Fault> {
         return Err(t.error_at("kind", "missing; give \"partition\"".to_owned()));
     };
     let from_s = t.number("from_s", 0.0..=duration_s, 0.0)?;
-    let to_s = t.number("to_s", from_s..=duration_s, duration_s)?;
+    let to_s = t.number_opt("to_s", from_s..=duration_s)?;
     let cut = t.integers("nodes", (nodes as u64).saturating_sub(1))?;
     if cut.is_empty() {
         let message = "missing; list the nodes that are cut off, such as [2, 3]".to_owned();

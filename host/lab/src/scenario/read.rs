@@ -63,6 +63,11 @@ impl<'a> Reader<'a> {
         self.source.error(span, &self.field(key), message)
     }
 
+    /// The line that this table begins on, from 1.
+    pub(super) fn line(&self) -> usize {
+        self.error(String::new()).position.map_or(0, |(line, _)| line)
+    }
+
     /// Refuses keys that nobody asked for.
     pub(super) fn finish(self) -> Result<()> {
         for key in self.table.keys() {

@@ -106,6 +106,71 @@ fn the_annotated_example_parses_and_says_what_the_defaults_are() {
     assert_eq!(scenario.flows, vec![Flow::bulk(3, 0)]);
 }
 
+/// Flows of a line of four nodes, from line 4 of the file on.
+fn flows_of(flows: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::from_toml("p.toml", &format!("[topology]\nline = {{ hops = 3 }}\n\n{flows}"))
+}
+
+#[test]
+fn two_receivers_on_one_port_are_refused_with_the_lines_of_both() {
+    let web = "[[flow]]\nkind = \"http-server\"\nnode = 1\n";
+    let bulk = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 1\n";
+    let datagrams = "[[flow]]\nkind = \"udp-periodic\"\nfrom = 2\nto = 1\n";
+    let coap = "[[flow]]\nkind = \"coap-server\"\nnode = 1\n";
+    let twice = [
+        (format!("{web}{web}"), "7:1", "TCP port 80 of node 1", 4),
+        (format!("{web}{web}port = 80\n"), "10:8", "TCP port 80 of node 1", 4),
+        (format!("{coap}{coap}"), "7:1", "UDP port 5683 of node 1", 4),
+        // Against a port that follows from a place among the flows.
+        (format!("{bulk}{web}port = 5001\n"), "11:8", "TCP port 5001 of node 1", 4),
+        (format!("{web}port = 5002\n{bulk}"), "8:1", "TCP port 5002 of node 1", 4),
+        (format!("{datagrams}{coap}port = 5001\n"), "11:8", "UDP port 5001 of node 1", 4),
+        (format!("{web}{bulk}port = 9\n{bulk}port = 9\n"), "16:8", "TCP port 9 of node 1", 7),
+    ];
+    for (flows, place, what, first) in twice {
+        let message = flows_of(&flows).expect_err(&flows).to_string();
+        let taken = format!("{what} is taken by the flow of line {first}; ");
+        assert!(message.starts_with(&format!("p.toml:{place}: flow[")), "{message}");
+        assert!(message.contains(&taken), "{message}");
+    }
+    // Other nodes, other protocols, other ports.
+    let apart = [
+        format!("{web}{coap}port = 80\n"),
+        format!("{web}{}", web.replace('1', "2")),
+        format!("{bulk}{datagrams}port = 5001\n"),
+        format!("{bulk}{bulk}{bulk}"),
+        format!("{bulk}port = 5002\n{bulk}port = 5001\n"),
+    ];
+    for flows in apart {
+        flows_of(&flows).expect(&flows);
+    }
+    let message = flows_of(&format!("{bulk}port = 0\n")).expect_err("no such port").to_string();
+    assert!(message.contains("0 is out of range; allowed are 1 to 65535"), "{message}");
+}
+
+#[test]
+fn receivers_listen_on_the_ports_that_they_are_given_or_that_their_places_say() {
+    let flows = "[[flow]]\nkind = \"http-server\"\nnode = 1\n\
+                 [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 1\n\
+                 [[flow]]\nkind = \"udp-periodic\"\nfrom = 2\nto = 1\nport = 4242\n\
+                 [[flow]]\nkind = \"anemometer\"\nfrom = 2\nto = 1\n\
+                 [[flow]]\nkind = \"http-client\"\nfrom = 2\nto = 1\n";
+    let scenario = flows_of(flows).expect("a scenario");
+    let listening = scenario.flows.iter().enumerate().map(|(place, flow)| {
+        flow.listening(place).iter().map(ToString::to_string).collect::<String>()
+    });
+    assert_eq!(
+        listening.collect::<Vec<_>>(),
+        [
+            "TCP port 80 of node 1",
+            "TCP port 5002 of node 1",
+            "UDP port 4242 of node 1",
+            "TCP port 5004 of node 1",
+            ""
+        ]
+    );
+}
+
 #[test]
 fn every_toml_block_of_the_reference_parses() {
     let reference = include_str!("../../SCENARIO.md");

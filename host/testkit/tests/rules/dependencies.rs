@@ -83,9 +83,7 @@ pub(crate) fn metadata(repository: &Repository) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in repository.manifests() {
         let manifest = parse(file);
-        for key in
-            ["description", "license", "repository", "rust-version", "keywords", "categories"]
-        {
+        for key in ["description", "license", "rust-version", "keywords", "categories"] {
             if package(&manifest, key).is_none() {
                 found.push(Violation::new("metadata", file, 1, format!("[package] lacks {key}")));
             }
@@ -111,6 +109,24 @@ pub(crate) fn metadata(repository: &Repository) -> Vec<Violation> {
     found
 }
 
+/// Keys of a manifest that hold an address of the web.
+const ADDRESSES: [&str; 3] = ["repository", "homepage", "documentation"];
+
+/// The project has no place on the web yet, and readers and registries follow what a manifest says.
+pub(crate) fn addresses(repository: &Repository) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in repository.files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+        for key in ADDRESSES {
+            let line = line_with(file, key);
+            if line > 0 {
+                let message = format!("`{key}` names a place that does not exist");
+                found.push(Violation::new("address", file, line, message));
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +145,18 @@ mod tests {
             assert_eq!(found.len(), 1, "{kind}");
             assert_eq!(found[0].line, 4);
         }
+    }
+
+    #[test]
+    fn a_manifest_names_no_address_also_none_of_the_workspace() {
+        for text in [
+            "[package]\nhomepage = \"https://example.org\"\n",
+            "[package]\nrepository.workspace = true\n",
+            "[workspace.package]\nrepository = \"https://example.org\"\n",
+        ] {
+            assert_eq!(addresses(&manifest(text))[0].line, 2, "{text}");
+        }
+        assert_eq!(addresses(&manifest("[package]\nname = \"a\"\n")), []);
     }
 
     #[test]
@@ -161,7 +189,7 @@ mod tests {
     fn missing_metadata_and_features_are_found() {
         let text = "[package]\nname = \"a\"\nlints.workspace = true\n[features]\nfast = []\n";
         let rules: Vec<_> = metadata(&manifest(text)).iter().map(|found| found.rule).collect();
-        assert_eq!(rules.iter().filter(|rule| **rule == "metadata").count(), 7);
+        assert_eq!(rules.iter().filter(|rule| **rule == "metadata").count(), 6);
         assert_eq!(rules.iter().filter(|rule| **rule == "feature").count(), 1);
     }
 }

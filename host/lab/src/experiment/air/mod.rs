@@ -186,7 +186,7 @@ fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario
     let flow = |from: NodeId| {
         let kind =
             FlowKind::UdpPeriodic { from, to: 0, period_ms: 1, payload_bytes: psdu - OVERHEAD };
-        Flow { start_s: 0.0, kind }
+        Flow::new(0.0, kind)
     };
     scenario.flows = (1..=n).map(flow).collect();
     scenario

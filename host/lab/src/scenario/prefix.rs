@@ -1,0 +1,105 @@
+//! The addresses of a network, by what they begin with.
+
+use core::net::Ipv6Addr;
+use core::str::FromStr;
+use std::fmt;
+
+/// Its length in bits.
+const LEN: u8 = 48;
+/// The subnet of the mesh.
+const MESH: u16 = 0x7400;
+/// The subnet of the host: outside of the mesh's 64 bits, so that motes send to it by way of the
+/// border router.
+const HOST: u16 = 0x7401;
+
+/// The 48 bits that all addresses of a network begin with: its site (RFC 4291 §2.5.4, RFC 4193 §3).
+/// Subnet 7400 of it is the mesh, and subnet 7401 has the host behind the border router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix([u16; 3]);
+
+impl Prefix {
+    /// A unique local one (RFC 4193) that spells "kingl"; with the mesh's subnet, "kinglt".
+    pub const DEFAULT: Prefix = Prefix([0xfd6b, 0x696e, 0x676c]);
+    /// Length in bits.
+    pub const LEN: u8 = LEN;
+
+    /// The mesh's prefix, 64 bits.
+    pub const fn mesh(self) -> Ipv6Addr {
+        let Prefix([a, b, c]) = self;
+        Ipv6Addr::new(a, b, c, MESH, 0, 0, 0, 0)
+    }
+
+    /// The host's address: where the gateway's TUN device ends.
+    pub const fn host(self) -> Ipv6Addr {
+        let Prefix([a, b, c]) = self;
+        Ipv6Addr::new(a, b, c, HOST, 0, 0, 0, 1)
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = String;
+
+    /// Reads `fd00:1:2::/48`, or the same without its length.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (address, len) = text.split_once('/').unwrap_or((text, "48"));
+        if len != "48" {
+            return Err(format!("/{len} is not possible; a network takes a prefix of 48 bits"));
+        }
+        let address: Ipv6Addr = address
+            .parse()
+            .map_err(|_| format!("\"{address}\" is no IPv6 prefix, such as fd00:1:2::/48"))?;
+        let [a, b, c, rest @ ..] = address.segments();
+        if rest != [0; 5] {
+            return Err(format!("{address} has bits beyond its first 48"));
+        }
+        // Unique local (RFC 4193) or global unicast (RFC 4291 §2.4).
+        if a & 0xfe00 != 0xfc00 && a & 0xe000 != 0x2000 {
+            let message = "is not for this; unique local ones begin with fd (RFC 4193)";
+            return Err(format!("{address} {message}"));
+        }
+        Ok(Prefix([a, b, c]))
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Prefix([a, b, c]) = *self;
+        write!(f, "{}/{LEN}", Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_read_with_and_without_its_length() {
+        for text in ["fd00:1:2::/48", "fd00:1:2::"] {
+            let prefix: Prefix = text.parse().expect(text);
+            assert_eq!(prefix.to_string(), "fd00:1:2::/48");
+            assert_eq!(prefix.mesh().to_string(), "fd00:1:2:7400::");
+            assert_eq!(prefix.host().to_string(), "fd00:1:2:7401::1");
+        }
+        assert_eq!(
+            "2001:db8:5::/48".parse::<Prefix>().map(|p| p.to_string()).ok().as_deref(),
+            Some("2001:db8:5::/48")
+        );
+        assert_eq!(Prefix::DEFAULT.to_string().parse(), Ok(Prefix::DEFAULT));
+    }
+
+    #[test]
+    fn what_is_no_prefix_of_48_bits_for_motes_is_refused() {
+        for (text, why) in [
+            ("fd00:1:2::/64", "/64 is not possible"),
+            ("fd00:1:2:3::", "bits beyond its first 48"),
+            ("fd00:1:2::1/48", "bits beyond its first 48"),
+            ("fe80::/48", "is not for this"),
+            ("ff02::/48", "is not for this"),
+            ("::/48", "is not for this"),
+            ("10.0.0.0/48", "is no IPv6 prefix"),
+        ] {
+            let error = text.parse::<Prefix>().expect_err(text);
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A client that says what it is told to and keeps what it hears.
+#![allow(dead_code, reason = "every test file uses its part")]
+#![allow(unreachable_pub, reason = "a module of test files")]
+
+use core::any::Any;
+use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError, State};
+use kinglet::time::Instant;
+use kinglet::{Node, Profile};
+use kinglet_lab::build::{Network, address_of, network};
+use kinglet_lab::profile::LabProfile;
+use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_sim::App;
+
+/// Says something to a port of node 1, and reads.
+pub struct Client {
+    port: u16,
+    says: Vec<u8>,
+    /// Ends its side when it has said all.
+    ends: bool,
+    pub said: usize,
+    closed: bool,
+    handle: Option<Handle>,
+    pub heard: Vec<u8>,
+    /// The other side has ended.
+    pub ended: bool,
+    pub error: Option<ConnectionError>,
+}
+
+impl Client {
+    pub fn new(port: u16, says: &[u8], ends: bool) -> Box<Client> {
+        Box::new(Client {
+            port,
+            says: says.to_vec(),
+            ends,
+            said: 0,
+            closed: false,
+            handle: None,
+            heard: Vec::new(),
+            ended: false,
+            error: None,
+        })
+    }
+
+    fn say<P: Profile>(&mut self, handle: Handle, node: &mut Node<P>) -> bool {
+        // One that has not been answered yet would end at once (RFC 9293 §3.10.4).
+        if node.tcp().state(handle) != Some(State::Established) || self.closed {
+            return false;
+        }
+        let said = node.streams().send(handle, &self.says[self.said..]).unwrap_or(0);
+        self.said += said;
+        if self.ends && self.said == self.says.len() {
+            self.closed = node.streams().close(handle).is_ok();
+        }
+        said > 0 || self.closed
+    }
+}
+
+impl<P: Profile> App<P> for Client {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let Some(handle) = self.handle else {
+            let (to, config) = (address_of(Prefix::DEFAULT, 1), ConnectionConfig::default());
+            let config =
+                ConnectionConfig { mss: 400, send_buffer: 2000, receive_buffer: 2000, ..config };
+            self.handle = node.streams().connect(now, to, self.port, config).ok();
+            return self.handle.is_some();
+        };
+        let mut chunk = [0; 700];
+        let read = match node.streams().recv(handle, &mut chunk) {
+            Ok(0) => !std::mem::replace(&mut self.ended, true),
+            Ok(len) => {
+                self.heard.extend(&chunk[..len]);
+                true
+            }
+            Err(RecvError::Ended(error)) => {
+                let _ = node.streams().close(handle);
+                self.error.replace(error).is_none()
+            }
+            Err(_) => false,
+        };
+        read | self.say(handle, node)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.handle.is_none().then_some(Instant::ZERO)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Two nodes with these flows.
+pub fn hop(flows: &str) -> Network {
+    line(1, flows)
+}
+
+/// Nodes in a line with these flows.
+pub fn line(hops: u32, flows: &str) -> Network {
+    let text = format!("[topology]\nline = {{ hops = {hops} }}\n{flows}");
+    network(&Scenario::from_toml("line", &text).expect("a scenario"), 1).0
+}
+
+/// Puts `app` on `node`; its number there.
+pub fn add(network: &mut Network, node: usize, app: Box<dyn App<LabProfile>>) -> usize {
+    network.with_device(node, |station, now| {
+        let number = station.add_app(app);
+        station.run_apps(now);
+        number
+    })
+}
+
+/// The client with this number on node 0.
+pub fn client(network: &Network, number: usize) -> &Client {
+    network.device(0).app(number).expect("a client")
+}
