@@ -17,6 +17,10 @@ pub const LISTENERS: usize = CONNECTIONS;
 
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
+/// Routers of a mesh, the border router among them: each knows all others, and the way out.
+pub const MESH_ROUTERS: usize = 48;
+/// Leaves of a mesh: each router knows all of them.
+pub const MESH_LEAVES: usize = 32;
 
 kinglet::profile! {
     /// The memory of every simulated node: a border router's tables with larger buffers, so that
@@ -44,8 +48,8 @@ kinglet::profile! {
         forwards: true,
         detects_congestion: true,
         mesh_neighbours: 24,
-        mesh_routes: 48,
-        mesh_leaves: 32,
+        mesh_routes: MESH_ROUTERS,
+        mesh_leaves: MESH_LEAVES,
         connections: CONNECTIONS,
         send_buffer: BUFFER,
         receive_buffer: BUFFER,

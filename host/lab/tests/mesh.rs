@@ -176,3 +176,23 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
         assert!(flow.complete && flow.intact, "{flow:?}");
     }
 }
+
+/// A grid of routers, in the corner a sink, in the other corner a source.
+fn grid(columns: u32, rows: u32) -> Scenario {
+    let topology = format!("[topology]\ngrid = {{ columns = {columns}, rows = {rows} }}\n");
+    let text = format!(
+        "duration_s = 150\n[net]\nrouting = \"mesh\"\n{topology}\
+         [[flow]]\nkind = \"udp-periodic\"\nfrom = {}\nto = 0\nstart_s = 90\n",
+        columns * rows - 1,
+    );
+    Scenario::from_toml("grid", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn a_mesh_is_refused_with_its_limit_where_its_tables_end_and_works_up_to_there() {
+    let Err(error) = run(&grid(10, 5), 1, &Options::default()) else { panic!("50 routers") };
+    assert!(error.to_string().contains("50 routers in a mesh; 48 are possible"), "{error}");
+    let result = run(&grid(8, 6), 1, &Options::default()).expect("48 routers");
+    let flow = &result.flows[0];
+    assert!(flow.bytes > 50 * 80, "of some 60 datagrams: {flow:?}");
+}

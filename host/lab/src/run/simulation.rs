@@ -5,8 +5,8 @@ use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, Network, network, payload_of};
 use crate::capture::Observations;
 use crate::flows::{self, Need};
-use crate::profile::{BUFFER, CHILDREN, ROUTES};
-use crate::scenario::{Fault, FlowKind, NodeId, Scenario};
+use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES};
+use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
@@ -125,7 +125,23 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     if let Some((node, count)) = children.into_iter().find(|(_, count)| *count > CHILDREN) {
         return Err(too_many(count, (CHILDREN, "leaves"), node));
     }
-    Ok(())
+    check_mesh(scenario)
+}
+
+/// Refuses a mesh with more nodes than its routers know: to those beyond nothing would find a way.
+fn check_mesh(scenario: &Scenario) -> Result<(), RunError> {
+    if scenario.routing != Routing::Mesh {
+        return Ok(());
+    }
+    let leaves = scenario.nodes.iter().filter(|node| node.role == Role::Leaf).count();
+    let routers = scenario.nodes.len().saturating_sub(leaves);
+    let tables = [(routers, MESH_ROUTERS, "routers"), (leaves, MESH_LEAVES, "leaves")];
+    match tables.into_iter().find(|(count, limit, _)| count > limit) {
+        Some((count, limit, what)) => Err(RunError::Unsupported(format!(
+            "{count} {what} in a mesh; {limit} are possible, and more with `routing = \"static\"`"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn too_many(count: usize, (limit, what): (usize, &str), node: NodeId) -> RunError {
