@@ -17,5 +17,8 @@ pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
 
 /// When the acknowledgement ends of a frame of `len` octets whose SFD ended at `sfd`.
 pub(crate) fn end_of_ack(sfd: Instant, len: usize) -> Instant {
-    end_of_frame(sfd, len) + TURNAROUND + air_time(ACK_PSDU)
+    // One sum, as each is one that saturates.
+    const REST: Duration =
+        Duration::from_micros(TURNAROUND.as_micros() + air_time(ACK_PSDU).as_micros());
+    end_of_frame(sfd, len) + REST
 }

@@ -48,7 +48,7 @@ impl Tick {
     /// `delay` after `now`, or a little later; at most [`LONGEST`] is added.
     pub(crate) fn after(now: Instant, delay: Duration) -> Tick {
         let rounding = Duration::from_micros((1 << UNIT) - 1);
-        Tick::at(now + delay.min(LONGEST) + rounding)
+        Tick::at(now + (delay.min(LONGEST) + rounding))
     }
 
     fn before(self, other: Tick) -> bool {
