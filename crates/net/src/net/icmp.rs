@@ -210,14 +210,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The token bucket: whether one more error may be sent now.
     fn earn_error(&mut self, now: Instant) -> bool {
         let interval = self.config.icmp_error_interval.max(Duration::from_micros(1));
-        let mut since = now - self.errors_since;
-        // At most 255 rounds, and no division.
-        while self.errors_spent > 0 && since >= interval {
-            since = since - interval;
+        // At most 255 rounds, and no division. Parts of an interval are kept.
+        while self.errors_spent > 0 && self.errors_since + interval <= now {
+            self.errors_since += interval;
             self.errors_spent = self.errors_spent.saturating_sub(1);
         }
-        // Parts of an interval are kept, unless the bucket is full anyway.
-        self.errors_since = if self.errors_spent > 0 { now - since } else { now };
+        // What a full bucket has earned beside that is not kept.
+        if self.errors_spent == 0 {
+            self.errors_since = now;
+        }
         self.errors_spent < self.config.icmp_error_burst
     }
 }
