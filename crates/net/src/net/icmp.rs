@@ -121,7 +121,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// An error is believed if it quotes a packet from us, of a kind that we send. Only the
     /// quotation's first header is looked at, whatever is nested in it.
     fn believe(&self, kind: Kind, reporter: Ipv6Addr, quoted: &[u8]) -> Option<ErrorReport> {
-        let header = Header::read(quoted).ok()?;
+        let Ok(header) = Header::read(quoted) else { return None };
         let Header { src, dst, next_header: protocol, .. } = header;
         let upper = *quoted.get(ipv6::HEADER_LEN..)?.first_chunk::<8>()?;
         let report = ErrorReport { kind, reporter, src, dst, protocol, upper };
@@ -179,7 +179,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         kind: Kind,
     ) -> Option<(Ipv6Addr, Ipv6Addr)> {
         let octets = self.pool.get(handle);
-        let header = Header::read(octets).ok()?;
+        let Ok(header) = Header::read(octets) else { return None };
         let exception = matches!(
             kind,
             Kind::PacketTooBig { .. } | Kind::ParameterProblem { code: parameter::OPTION, .. }
