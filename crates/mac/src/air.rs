@@ -10,6 +10,7 @@ pub(crate) const PREAMBLE_SFD: Duration =
 
 /// When a frame of `len` octets without FCS ends on the air: one octet of PHR and the PSDU after
 /// its SFD.
+#[inline(never)]
 pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
     let octets = len.saturating_add(FCS_LEN).saturating_add(1);
     sfd + OCTET * u32::try_from(octets).unwrap_or(u32::MAX)
