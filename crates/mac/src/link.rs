@@ -153,9 +153,12 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         let index = match known {
             Some(index) => index,
             None => {
-                // An empty place was last used at the origin of time.
                 let (mut oldest, mut least) = (0, Instant::MAX);
                 for (index, neighbour) in table.iter().enumerate() {
+                    if neighbour.address.is_empty() {
+                        oldest = index;
+                        break;
+                    }
                     if neighbour.last_used < least {
                         (oldest, least) = (index, neighbour.last_used);
                     }
