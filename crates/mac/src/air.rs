@@ -10,6 +10,7 @@ pub(crate) const PREAMBLE_SFD: Duration =
 
 /// When a frame of `len` octets without FCS ends on the air: one octet of PHR and the PSDU after
 /// its SFD.
+#[inline(never)]
 pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
     let octets = len.saturating_add(FCS_LEN).saturating_add(1);
     sfd + OCTET * u32::try_from(octets).unwrap_or(u32::MAX)
@@ -17,5 +18,8 @@ pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
 
 /// When the acknowledgement ends of a frame of `len` octets whose SFD ended at `sfd`.
 pub(crate) fn end_of_ack(sfd: Instant, len: usize) -> Instant {
-    end_of_frame(sfd, len) + TURNAROUND + air_time(ACK_PSDU)
+    // One sum, as each is one that saturates.
+    const REST: Duration =
+        Duration::from_micros(TURNAROUND.as_micros() + air_time(ACK_PSDU).as_micros());
+    end_of_frame(sfd, len) + REST
 }

@@ -172,7 +172,8 @@ impl<K: Copy> Config<K> {
         Ok(())
     }
 
-    /// The nearest possible configuration; more octets reserved rather than fewer.
+    /// The nearest possible configuration; more octets reserved rather than fewer. How a device
+    /// samples the channel is left to its listening, if that does.
     pub(crate) const fn clamped(mut self) -> Self {
         if self.reserved_security != 0 {
             self.reserved_security =
@@ -183,9 +184,6 @@ impl<K: Copy> Config<K> {
         self.csma_params.max_backoffs = clamp(self.csma_params.max_backoffs, 0, 5);
         self.max_frame_retries = clamp(self.max_frame_retries, 0, 15);
         self.indirect.max_retries = clamp(self.indirect.max_retries, 0, 15);
-        if let Some(csl) = self.csl {
-            self.csl = Some(csl.clamped());
-        }
         self.indirect.min_be = clamp(self.indirect.min_be, 0, self.csma_params.max_be);
         self
     }

@@ -26,6 +26,17 @@ pub struct Link {
 }
 
 impl Link {
+    const NONE: Link = Link {
+        etx_x128: None,
+        rssi_x16: None,
+        lqi_x16: 0,
+        delivered: 0,
+        lost: 0,
+        transmissions: 0,
+        received: 0,
+        duplicates: 0,
+    };
+
     /// The expected number of transmissions until a frame is acknowledged, times 128 (the unit of
     /// RFC 6551 §4.3.2); `None` before the first frame was sent.
     pub const fn etx_x128(&self) -> Option<u16> {
@@ -85,24 +96,13 @@ pub struct Neighbour {
     pub(crate) last_sequence: LastSequence,
 }
 
-impl Neighbour {
-    const fn new(address: Address, last_used: Instant) -> Self {
-        let link = Link {
-            etx_x128: None,
-            rssi_x16: None,
-            lqi_x16: 0,
-            delivered: 0,
-            lost: 0,
-            transmissions: 0,
-            received: 0,
-            duplicates: 0,
-        };
-        Neighbour { address, last_used, link, last_sequence: LastSequence::NONE }
-    }
-}
-
 impl Empty for Neighbour {
-    const EMPTY: Self = Neighbour::new(Address::None, Instant::ZERO);
+    const EMPTY: Self = Neighbour {
+        address: Address::None,
+        last_used: Instant::ZERO,
+        link: Link::NONE,
+        last_sequence: LastSequence::NONE,
+    };
 }
 
 /// The neighbours, the least recently used of which gives way to a new one.
@@ -153,19 +153,24 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         let index = match known {
             Some(index) => index,
             None => {
-                let mut oldest = None;
+                let (mut oldest, mut least) = (0, Instant::MAX);
                 for (index, neighbour) in table.iter().enumerate() {
-                    let key = (!neighbour.address.is_empty(), neighbour.last_used);
-                    if oldest.is_none_or(|(least, _)| key < least) {
-                        oldest = Some((key, index));
+                    if neighbour.address.is_empty() {
+                        oldest = index;
+                        break;
+                    }
+                    if neighbour.last_used < least {
+                        (oldest, least) = (index, neighbour.last_used);
                     }
                 }
-                oldest?.1
+                oldest
             }
         };
         let neighbour = table.get_mut(index)?;
         if known.is_none() {
-            *neighbour = Neighbour::new(address, now);
+            neighbour.address = address;
+            neighbour.link = Link::NONE;
+            neighbour.last_sequence = LastSequence::NONE;
         }
         neighbour.last_used = now;
         Some(neighbour)

@@ -66,12 +66,15 @@ impl<K: Copy> Config<K> {
 
 /// The network layer's settings, with what it must share with the MAC: the addresses under which
 /// that sends and receives, and how children fetch their frames.
-pub(crate) const fn with_addresses<K: Copy>(net: net::Config, mac: &mac::Config<K>) -> net::Config {
-    let link = mac.source();
-    let alias = match link {
+pub(crate) const fn with_addresses<K: Copy>(
+    mut net: net::Config,
+    mac: &mac::Config<K>,
+) -> net::Config {
+    net.link = mac.source();
+    net.alias = match net.link {
         Address::Short(_) => Address::Extended(mac.extended),
         _ => Address::None,
     };
-    let indirect = net::Indirect { burst: mac.indirect.burst, ..net.indirect };
-    net::Config { link, alias, indirect, ..net }
+    net.indirect.burst = mac.indirect.burst;
+    net
 }

@@ -46,9 +46,10 @@ impl Tick {
     }
 
     /// `delay` after `now`, or a little later; at most [`LONGEST`] is added.
+    #[inline(never)]
     pub(crate) fn after(now: Instant, delay: Duration) -> Tick {
         let rounding = Duration::from_micros((1 << UNIT) - 1);
-        Tick::at(now + delay.min(LONGEST) + rounding)
+        Tick::at(now + (delay.min(LONGEST) + rounding))
     }
 
     fn before(self, other: Tick) -> bool {

@@ -6,7 +6,7 @@ use crate::place::{ROUTER, commission};
 use crate::serial_radio::SerialRadio;
 use crate::{Place, console, make_with_routing};
 use cortex_m::Peripherals;
-use kinglet::mac::KeyOf;
+use kinglet::mac::{KeyOf, Listening};
 use kinglet::net::UdpHandle;
 use kinglet::radio::Driver;
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
@@ -56,7 +56,7 @@ fn echo<P: Profile>(
     let node = make_with_routing(place, config, routing, radio.capabilities());
     radio.set_filter(node.filter());
     commission(node)?;
-    if !config.mac.rx_on_when_idle {
+    if P::Listening::SLEEPS && !config.mac.rx_on_when_idle {
         let parent = node.set_parent(radio.board.now(), Some(ROUTER));
         parent.map_err(|_| "no room for a parent")?;
     }

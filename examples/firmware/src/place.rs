@@ -27,20 +27,22 @@ const SECURITY: Security = Security {
 
 /// The node's settings.
 pub fn config() -> Config {
-    let mut config = settings();
-    config.mac.security = Some(SECURITY);
-    config
+    const SECURED: Config = settings(Some(SECURITY));
+    SECURED
 }
 
 /// The same for a network without link security, and a profile that has none.
 pub fn unsecured() -> Config<()> {
-    settings().unsecured()
+    const UNSECURED: Config<()> = settings(None).unsecured();
+    UNSECURED
 }
 
-fn settings() -> Config {
-    // A product takes seed and secret from its source of entropy; this board has none.
+/// All of it is known when the image is built. A product takes seed and secret from its source of
+/// entropy when it starts; this board has none.
+const fn settings(security: Option<Security>) -> Config {
     let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
     config.mac.csma = Csma::Hardware;
+    config.mac.security = security;
     config
 }
 

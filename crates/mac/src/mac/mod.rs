@@ -168,7 +168,11 @@ impl<S: Sizes> Mac<S> {
     /// differ in it. Impossible values of `config` are replaced by the nearest possible ones (see
     /// [`Config::check`]).
     pub const fn new(config: Config<KeyOf<S>>, capabilities: Capabilities, seed: u64) -> Self {
-        let (config, key) = (config.unsecured().clamped(), config.security);
+        let (mut config, key) = (config.unsecured().clamped(), config.security);
+        config.csl = match config.csl {
+            Some(csl) if S::Listening::SLEEPS => Some(csl.clamped()),
+            _ => None,
+        };
         // macDSN starts at a random number (Table 8-94): the top octet of the seed, mixed by
         // multiplication with the golden ratio.
         let [.., sequence] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();

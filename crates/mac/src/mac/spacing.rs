@@ -9,6 +9,7 @@ use kinglet_time::Instant;
 
 impl<S: Sizes> Mac<S> {
     /// A frame of `len` octets without FCS, or its acknowledgement, ended at `end`.
+    #[inline(never)]
     pub(crate) fn space_after(&mut self, end: Instant, len: usize) {
         let until = end + spacing_after(len.saturating_add(FCS_LEN));
         self.spaced_until = self.spaced_until.max(until);

@@ -121,7 +121,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// An error is believed if it quotes a packet from us, of a kind that we send. Only the
     /// quotation's first header is looked at, whatever is nested in it.
     fn believe(&self, kind: Kind, reporter: Ipv6Addr, quoted: &[u8]) -> Option<ErrorReport> {
-        let header = Header::read(quoted).ok()?;
+        let Ok(header) = Header::read(quoted) else { return None };
         let Header { src, dst, next_header: protocol, .. } = header;
         let upper = *quoted.get(ipv6::HEADER_LEN..)?.first_chunk::<8>()?;
         let report = ErrorReport { kind, reporter, src, dst, protocol, upper };
@@ -179,7 +179,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         kind: Kind,
     ) -> Option<(Ipv6Addr, Ipv6Addr)> {
         let octets = self.pool.get(handle);
-        let header = Header::read(octets).ok()?;
+        let Ok(header) = Header::read(octets) else { return None };
         let exception = matches!(
             kind,
             Kind::PacketTooBig { .. } | Kind::ParameterProblem { code: parameter::OPTION, .. }
@@ -210,14 +210,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The token bucket: whether one more error may be sent now.
     fn earn_error(&mut self, now: Instant) -> bool {
         let interval = self.config.icmp_error_interval.max(Duration::from_micros(1));
-        let mut since = now - self.errors_since;
-        // At most 255 rounds, and no division.
-        while self.errors_spent > 0 && since >= interval {
-            since = since - interval;
+        // At most 255 rounds, and no division. Parts of an interval are kept.
+        while self.errors_spent > 0 && self.errors_since + interval <= now {
+            self.errors_since += interval;
             self.errors_spent = self.errors_spent.saturating_sub(1);
         }
-        // Parts of an interval are kept, unless the bucket is full anyway.
-        self.errors_since = if self.errors_spent > 0 { now - since } else { now };
+        // What a full bucket has earned beside that is not kept.
+        if self.errors_spent == 0 {
+            self.errors_since = now;
+        }
         self.errors_spent < self.config.icmp_error_burst
     }
 }

@@ -36,7 +36,7 @@ use kinglet_wire::sixlowpan::Context;
 /// A memory plan: how long each table is.
 pub trait Sizes {
     /// Whether packets for others can be forwarded; if not, [`Config::forward`] has no effect, and
-    /// nothing of it is in the program.
+    /// nothing of it is in the program, nor of the room that a node leaves for what it relays.
     const FORWARDS: bool = true;
     /// Whether [`Config::queue`] can be random early detection; if not, it is tail drop, and
     /// nothing of the other is in the program. Only of use where packets are forwarded.

@@ -45,7 +45,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if upper.len() > MAX_UPPER || total > MIN_MTU {
             return Err(SendError::TooLong);
         }
-        let egress = self.egress(&dst).ok_or(SendError::NoRoute)?;
+        let Some(egress) = self.egress(&dst) else { return Err(SendError::NoRoute) };
         let payload_len = u16::try_from(payload).map_err(|_| SendError::TooLong)?;
         let total = u16::try_from(total).map_err(|_| SendError::TooLong)?;
         let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
@@ -214,7 +214,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if data.len().saturating_add(HEAD) > MIN_MTU.min(S::Storage::LEN) {
             return Err(SendError::TooLong);
         }
-        let egress = self.egress(&headers.dst).ok_or(SendError::NoRoute)?;
+        let Some(egress) = self.egress(&headers.dst) else { return Err(SendError::NoRoute) };
         let packet = self.compose_with(RESERVED, headers, data)?;
         if self.enqueue(now, packet, egress, Class::Data).is_err() {
             self.release(packet);

@@ -101,7 +101,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(src) => Some(src).filter(|src| self.is_own(*src)),
             None => self.source_for(dst),
         };
-        let src = src.ok_or(SendError::NoRoute)?;
+        let Some(src) = src else { return Err(SendError::NoRoute) };
         let usual = self.headers(src, dst, Upper::Udp { src_port, dst_port });
         let hop_limit = sending.hop_limit.unwrap_or(usual.hop_limit);
         let headers = Headers { hop_limit, traffic_class: sending.traffic_class, ..usual };

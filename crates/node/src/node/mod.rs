@@ -292,7 +292,9 @@ impl<P: Profile> Node<P> {
     /// MAC's queue, gives a packet up or takes segments from TCP, so the rounds are bounded by the
     /// tables and by what the send rings hold.
     fn fill_queue(&mut self, now: Instant) {
-        self.courtesy.relayed(now, self.net.stats().forwarded);
+        if P::FORWARDS {
+            self.courtesy.relayed(now, self.net.stats().forwarded);
+        }
         while let Some(outcome) = self.mac.poll_outcome(now) {
             self.note_sent(now, &outcome);
         }
@@ -302,7 +304,7 @@ impl<P: Profile> Node<P> {
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
-            if self.net.can_submit() {
+            if P::FORWARDS && self.net.can_submit() {
                 self.courtesy.left(now);
             }
             // A segment for the host does not have to wait for the radio.
@@ -403,7 +405,7 @@ impl<P: Profile> Node<P> {
             Ok(()) => {
                 self.net.park(now, &SendRings(&self.tcp));
                 // What does not wait for the radio is in nobody's way.
-                if payload.len > 0 && !self.net.can_submit() {
+                if P::FORWARDS && payload.len > 0 && !self.net.can_submit() {
                     self.make_room(now, payload.handle);
                 }
             }

@@ -60,12 +60,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The address whose addressing mode is `mode` (two bits), the reserved one taken for none.
+    #[inline(never)]
     pub(super) fn address(&mut self, mode: u16) -> Address {
         match mode {
             2 => Address::Short(self.u16()),
             3 => {
-                let mut octets: [u8; 8] = self.array();
-                octets.reverse();
+                let mut octets = [0; 8];
+                octets.iter_mut().rev().for_each(|octet| *octet = self.u8());
                 Address::Extended(octets)
             }
             _ => Address::None,
