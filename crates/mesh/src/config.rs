@@ -53,7 +53,7 @@ impl Config {
     }
 }
 
-/// A memory plan. A leaf needs no entries at all.
+/// A memory plan. A leaf needs no entries at all; without places for neighbours nobody routes.
 pub trait Sizes {
     /// Routers in radio range. If there are more, the weakest that carry no route give way.
     type Neighbours: Array<Option<Neighbour>>;

@@ -98,8 +98,9 @@ impl<S: Sizes> Mesh<S> {
         &self.config
     }
 
+    /// A plan without a place for neighbours is a leaf's, and has nothing of a router.
     const fn is_router(&self) -> bool {
-        matches!(self.config.role, Role::Router | Role::BorderRouter)
+        S::Neighbours::LEN > 0 && matches!(self.config.role, Role::Router | Role::BorderRouter)
     }
 
     fn is_leaf(&self) -> bool {

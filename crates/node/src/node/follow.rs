@@ -80,12 +80,13 @@ impl<P: Profile> Node<P> {
                     let _ = self.set_parent(now, parent);
                 }
                 // A child too many for the network layer's table is sent its packets like anybody.
-                Change::Child(child) => {
+                Change::Child(child) if Self::HAS_CHILDREN => {
                     let _ = self.add_child(child);
                 }
-                Change::NoChild(child) => {
+                Change::NoChild(child) if Self::HAS_CHILDREN => {
                     let _ = self.remove_child(now, child);
                 }
+                Change::Child(_) | Change::NoChild(_) => {}
             }
         }
         let mut buf = [0; MAX_MESSAGE];
