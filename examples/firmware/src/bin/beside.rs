@@ -73,7 +73,7 @@ fn report(
     (receiver, sender): (&str, &str),
     mut ends: Ends<'static>,
     load: &Load,
-    shift: usize,
+    shift: u16,
 ) -> Result<(), &'static str> {
     ends.0.shift = shift;
     ends.1.shift = shift;

@@ -94,14 +94,14 @@ fn sleeper(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mot
 /// What a turn of the loop costs in which nothing is to be done; with `wakes` the node does not
 /// know that before it has looked.
 fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
-    station.turn(now, None, &mut [], &mut Frame::new());
+    station.turn(now, None, &mut [], &mut Frame::new(0));
     station.restart();
     for _ in 0..SEGMENTS {
         if wakes {
             let _ = station.node.interface();
         }
         station.timed(|node| node.handle_deadline(now));
-        station.turn(now, None, &mut [], &mut Frame::new());
+        station.turn(now, None, &mut [], &mut Frame::new(0));
     }
     per(station.ticks, SEGMENTS)
 }

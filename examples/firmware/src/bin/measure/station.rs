@@ -17,7 +17,7 @@ pub struct Station<'a, P: Profile = Mote> {
     cipher_runs: u32,
     receives: bool,
     /// How far behind a halfword its radio puts received frames, 0 or 1.
-    pub shift: usize,
+    pub shift: u16,
     /// Ticks of the turns in which a frame came and nothing was sent.
     pub taking: u32,
     /// Ticks of the turns in which one frame had gone and the next one went.
@@ -25,23 +25,30 @@ pub struct Station<'a, P: Profile = Mote> {
 }
 
 /// A frame on its way. Two octets behind a word it has a fragment's octets at one, where they are
-/// copied as words.
-#[repr(C)]
+/// copied as words; `shift` moves it on.
+#[repr(C, align(4))]
 pub struct Frame {
-    len: usize,
+    len: u16,
+    shift: u16,
     at_a_halfword: u16,
     octets: [u8; MAX_FRAME + 1],
 }
 
 impl Frame {
-    pub const fn new() -> Self {
-        Frame { len: 0, at_a_halfword: 0, octets: [0; MAX_FRAME + 1] }
+    /// For a receiver whose radio puts frames so far behind a halfword.
+    pub const fn new(shift: u16) -> Self {
+        Frame { len: 0, shift, at_a_halfword: 0, octets: [0; MAX_FRAME + 1] }
     }
 
-    /// The octets, moved by as much as the receiver wants.
-    fn octets(&mut self, shift: usize) -> &mut [u8] {
-        self.octets.copy_within(..self.len, shift);
-        self.octets.get_mut(shift..self.len + shift).unwrap_or_default()
+    fn take(&mut self, frame: &[u8]) {
+        self.len = frame.len() as u16;
+        let room = self.octets.iter_mut().skip(usize::from(self.shift));
+        room.zip(frame).for_each(|(to, from)| *to = *from);
+    }
+
+    fn octets(&mut self) -> &mut [u8] {
+        let (from, len) = (usize::from(self.shift), usize::from(self.len));
+        self.octets.get_mut(from..from + len).unwrap_or_default()
     }
 }
 
@@ -110,8 +117,7 @@ impl<'a, P: Profile> Station<'a, P> {
             let Some(submission) = submission else { break };
             if let Command::Transmit { .. } = submission.command {
                 // A radio takes the frame from where it is; this copy is the test's.
-                out.len = submission.frame.len();
-                out.octets.iter_mut().zip(submission.frame).for_each(|(to, from)| *to = *from);
+                out.take(submission.frame);
                 sent = true;
             }
         }
@@ -157,14 +163,14 @@ const PASSED: Duration = Duration::from_millis(10);
 
 /// Carries frames both ways until nobody has anything to send.
 pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Station<'_, P>) {
-    let mut frame = Frame::new();
-    let mut other = Frame::new();
+    let mut frame = Frame::new(to.shift);
+    let mut other = Frame::new(from.shift);
     let (sfd, ack) = (now - PASSED, Ack::Received { frame_pending: false });
     let mut sent = from.turn(now, None, &mut [], &mut frame);
     while sent {
         let len = frame.len as u8;
         let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: true };
-        let octets = frame.octets(to.shift);
+        let octets = frame.octets();
         if to.turn(now, Some(event), octets, &mut other) {
             reply(now, to, from, &mut other);
         }
@@ -180,12 +186,12 @@ fn reply<P: Profile>(
     frame: &mut Frame,
 ) {
     let (sfd, ack) = (now - PASSED, Ack::Received { frame_pending: false });
-    let mut unused = Frame::new();
+    let mut unused = Frame::new(0);
     loop {
         let len = frame.len as u8;
         let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: true };
         // The other radio is still busy with its own frame, so nothing comes back.
-        let octets = frame.octets(to.shift);
+        let octets = frame.octets();
         to.turn(now, Some(event), octets, &mut unused);
         let event = Event::Transmitted { sfd, ack };
         if !from.turn(now, Some(event), &mut [], frame) {
