@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the stacks, prints the tables and writes target/goodput.json and target/cost.json.
+# Builds the stacks, prints the tables and writes target/goodput.json, target/goodput.svg and target/cost.json.
 # LWIP_DIR names lwIP's source and TCPLP_DIR OpenThread's; without one its rows are left out.
 # Arguments go to the table.
 set -eu
@@ -10,7 +10,8 @@ LWIP_DIR='' TCPLP_DIR='' cargo build --release --locked --quiet --features smolt
 mkdir -p target
 cp "$target/release/reference-link" "target/four-slots"
 cargo build --release --locked --quiet
-"$target/release/reference-link" table --also target/four-slots --json target/goodput.json "$@"
+"$target/release/reference-link" table --also target/four-slots --json target/goodput.json \
+    --picture target/goodput.svg "$@"
 if command -v valgrind >/dev/null; then
     echo
     "$target/release/reference-link" cost --json target/cost.json

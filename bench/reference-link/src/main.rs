@@ -6,6 +6,7 @@ mod link;
 mod loss;
 #[cfg(lwip)]
 mod lwip;
+mod picture;
 mod rows;
 mod smoltcp;
 mod station;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "reference-link table [OPTIONS]          the table of goodput
     --rows A,B  --models A,B  --seeds N  --from SEED  --seconds N  --jobs N  --json FILE
+    --picture FILE                       its curves as SVG, of the first model
     --also EXECUTABLE                    runs the rows that are not in this executable
 reference-link cost [--json FILE]        instructions per segment, and speed in memory
 reference-link run ROW [OPTIONS]         one run, as a line of JSON

@@ -2,7 +2,7 @@
 
 use crate::loss::Model;
 use crate::rows::{ROWS, Row};
-use crate::{models, number, option};
+use crate::{models, number, option, picture};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -63,7 +63,27 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
         let text = text.map_err(|error| error.to_string())? + "\n";
         std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))?;
     }
+    if let (Some(path), Some(model)) = (option(arguments, "--picture"), models.first()) {
+        let text = picture::svg(curves(&jobs, &results, *model));
+        std::fs::write(path, text).map_err(|error| format!("{path}: {error}"))?;
+    }
     Ok(())
+}
+
+/// Loss of frames in %, goodput in kb/s and its standard deviation.
+type Points = Vec<(f64, f64, f64)>;
+
+/// What is drawn of a model: the curves of the rows that have results.
+fn curves(jobs: &[Job], results: &[Value], model: Model) -> Vec<(&'static str, Points)> {
+    let curve = |(name, title): (&str, &'static str)| {
+        let row = present(jobs).find(|row| row.name == name)?;
+        let point = |loss: u32| {
+            let (mean, deviation) = statistics(&goodputs(jobs, results, row, model, loss));
+            (f64::from(loss), mean, deviation)
+        };
+        Some((title, LOSSES.map(point).to_vec()))
+    };
+    picture::ROWS.into_iter().filter_map(curve).collect()
 }
 
 /// Whether an executable has the row's stack: a run of a second succeeds.

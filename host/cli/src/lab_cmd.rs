@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     /// Directory for report, results and captures
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Directory with a folder for each experiment, whose results.md is written anew
+    /// Directory with a folder for each experiment, whose results.md and pictures are written anew
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
 }
@@ -283,8 +283,13 @@ fn write_tables(
         let command = format!("{command} --tables {}", dir.display());
         let last = amount.first_seed + result.seeds.max(1) - 1;
         let seeds = format!("seeds {} to {last}", amount.first_seed);
-        let text = markdown::results(result, verdicts, &command, &seeds);
+        let drawn = experiment::find(result.id).map(|e| (e.figures)(result)).unwrap_or_default();
+        let text = markdown::results(result, &drawn, verdicts, &command, &seeds);
         write(&table_file(dir, result.id), &text)?;
+        for (index, figure) in drawn.iter().enumerate() {
+            let file = dir.join(result.id).join(markdown::picture_name(index));
+            write(&file, &report::picture(figure))?;
+        }
     }
     Ok(())
 }

@@ -17,6 +17,18 @@ pub enum Figure {
     Timeline(Timeline),
 }
 
+impl Figure {
+    /// Its heading.
+    pub fn title(&self) -> &str {
+        match self {
+            Figure::Lines(lines) => &lines.title,
+            Figure::Bars(bars) => &bars.title,
+            Figure::Cwnd(cwnd) => &cwnd.title,
+            Figure::Timeline(timeline) => &timeline.title,
+        }
+    }
+}
+
 /// Curves over an abscissa.
 #[derive(Clone, Debug)]
 pub struct Lines {

@@ -1,5 +1,6 @@
 //! Results as the tables that stand in an experiment's folder.
 
+use crate::chart::Figure;
 use crate::claims::Verdict;
 use crate::experiment::ExperimentResult;
 use crate::output::{short, with_interval};
@@ -7,9 +8,10 @@ use crate::row::Row;
 use std::fmt::Write;
 
 /// The file `results.md` of an experiment: every row, and every claim that it tests. `command`
-/// makes it, `seeds` says which ones were used.
+/// makes it, `seeds` says which ones were used, and the pictures of `figures` lie beside it.
 pub fn results(
     result: &ExperimentResult,
+    figures: &[Figure],
     verdicts: &[Verdict],
     command: &str,
     seeds: &str,
@@ -21,6 +23,9 @@ pub fn results(
         "Written by `{command}`, not by hand: {seeds}, means with 95 % intervals. `bound` is what \
          cannot be exceeded or what is predicted, `paper` what the paper gives.\n"
     );
+    for (index, figure) in figures.iter().enumerate() {
+        let _ = writeln!(text, "![{}]({})\n", figure.title(), picture_name(index));
+    }
     for points in alike(&points(result)) {
         text.push_str(&measured(&points));
         text.push('\n');
@@ -28,6 +33,11 @@ pub fn results(
     let own = verdicts.iter().filter(|verdict| verdict.experiment == result.id);
     text.push_str(&claims(own));
     text
+}
+
+/// The file of an experiment's figure, beside its results.
+pub fn picture_name(index: usize) -> String {
+    format!("figure-{}.svg", index + 1)
 }
 
 /// A point's label with its rows.
@@ -123,6 +133,7 @@ fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::curves;
 
     fn row(label: &str, metric: &str, mean: f64) -> Row {
         Row {
@@ -166,7 +177,9 @@ mod tests {
         let result = ExperimentResult { id: "tcplp-hops", rows, samples: Vec::new(), seeds: 5 };
         let other = Verdict { experiment: "tcplp-mss".to_owned(), ..verdict(Some(true), true) };
         let verdicts = [verdict(Some(false), true), verdict(None, false), other];
-        let text = results(&result, &verdicts, "kinglet lab run tcplp-hops", "seeds 1 to 5");
+        let figures = vec![curves(&result.rows, "goodput", "Goodput", "hops").expect("rows")];
+        let (command, seeds) = ("kinglet lab run tcplp-hops", "seeds 1 to 5");
+        let text = results(&result, &figures, &verdicts, command, seeds);
         let lines: Vec<&str> = text.lines().collect();
         assert!(
             lines[2].contains("`kinglet lab run tcplp-hops`") && lines[2].contains("seeds 1 to 5")
@@ -174,6 +187,8 @@ mod tests {
         assert_eq!(
             lines[4..],
             [
+                "![Goodput](figure-1.svg)",
+                "",
                 "| point | goodput, kb/s | share of bound, kb/s |",
                 "|---|--:|--:|",
                 "| `hops=1` | 12.0 ± 0.50 (bound 20.0, paper 9.00) | 0.60 ± 0.50 |",

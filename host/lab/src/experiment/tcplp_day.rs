@@ -3,7 +3,7 @@
 use super::radio_time;
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, bars, metrics, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
-use crate::chart::{Figure, curves};
+use crate::chart::{Bars, Figure, curves};
 use crate::scenario::{Carrier, Scenario};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -145,10 +145,44 @@ fn refine(rows: &mut Rows) {
     }
 }
 
+/// Table 7 beside what was measured: label of the point, and what its bar is called.
+const BESIDE: [(&str, &str); 7] = [
+    ("tcp", "TCP, the paper's settings"),
+    ("kinglet tcp", "TCP, Kinglet's"),
+    ("kinglet tcp host=linux", "TCP, Kinglet's, to a Linux-like host"),
+    ("coap", "CoAP, the paper's settings"),
+    ("kinglet coap", "CoAP, Kinglet's"),
+    ("ideal", "no loss at all, the paper's settings"),
+    ("kinglet ideal", "no loss at all, Kinglet's"),
+];
+
+/// Radio time beside the paper's.
+fn beside_the_paper(result: &ExperimentResult) -> Figure {
+    let metric = "radio_duty_cycle";
+    let row = |label: &str| result.rows.iter().find(|r| r.label == label && r.metric == metric);
+    let mut bars = Vec::new();
+    for (label, name) in BESIDE {
+        let Some(row) = row(label) else { continue };
+        let what = name.split(',').next().unwrap_or_default();
+        bars.extend(row.paper.map(|paper| (format!("{what}, the paper"), vec![paper])));
+        bars.push((name.to_owned(), vec![row.mean]));
+    }
+    Figure::Bars(Bars {
+        title:
+            "Share of the time in which a sensor's radio is on, 24 h, beside the paper's Table 7"
+                .to_owned(),
+        unit: "% of the time".to_owned(),
+        parts: vec!["radio on".to_owned()],
+        bars,
+        marks: Vec::new(),
+    })
+}
+
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let day = |row: &&Row| !row.label.contains(" at=");
     let rows: Vec<_> = result.rows.iter().filter(day).cloned().collect();
-    let mut figures = vec![bars(&rows, "radio_duty_cycle", "Share of time with the radio on", &[])];
+    let mut figures = vec![beside_the_paper(result)];
+    figures.push(bars(&rows, "radio_duty_cycle", "Share of time with the radio on", &[]));
     let title = "The same as the paper's driver counts, and single parameters changed";
     figures.push(bars(&result.rows, "radio_as_counted", title, &[]));
     let title = "Share of time with the radio on, by hour";

@@ -1,5 +1,6 @@
 //! Axes, legends and bars in SVG.
 
+use super::drawing::{Drawing, Key, WIDE};
 use super::escape;
 use crate::chart::Bars;
 use crate::output::short;
@@ -62,16 +63,6 @@ pub(super) fn tick(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Opens a figure with a drawing of `width` × `height`.
-pub(super) fn open(page: &mut String, title: &str, (width, height): (f64, f64), class: &str) {
-    let title = escape(title);
-    let _ = writeln!(
-        page,
-        "<figure class=\"{class}\"><figcaption>{title}</figcaption>\n\
-         <svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">"
-    );
-}
-
 /// Horizontal grid lines with numbers, and the label of the ordinate.
 pub(super) fn ordinate(page: &mut String, axis: &Axis, left: f64, right: f64, label: &str) {
     for t in axis.ticks(0.0) {
@@ -116,14 +107,15 @@ fn room_for_names<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
 }
 
 /// Stacked horizontal bars.
-pub(super) fn bars(page: &mut String, bars: &Bars) {
+pub(super) fn bars(bars: &Bars) -> Drawing {
+    let mut body = String::new();
+    let page = &mut body;
     let (right, top, row) = (1_080.0, 14.0, 44.0);
     let left = room_for_names(bars.bars.iter().map(|(name, _)| name.as_str()));
     let bottom = top + row * bars.bars.len() as f64 + 8.0;
     let totals = bars.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>());
     let marks = bars.marks.iter().map(|m| m.1);
     let axis = Axis::from_zero(totals.chain(marks), (left, right));
-    open(page, &bars.title, (1_104.0, bottom + 44.0), "wide");
     abscissa(page, &axis, 0.0, bottom, &bars.unit);
     for (index, (name, parts)) in bars.bars.iter().enumerate() {
         let y = top + row * index as f64;
@@ -168,21 +160,14 @@ pub(super) fn bars(page: &mut String, bars: &Bars) {
             escape(&bars.unit)
         );
     }
-    page.push_str("</svg>\n<ul class=\"legend\">\n");
-    for (index, part) in bars.parts.iter().enumerate() {
-        let colour = index % COLOURS;
-        let _ = writeln!(page, "<li><i class=\"b{colour}\"></i>{}</li>", escape(part));
-    }
-    for (name, value) in &bars.marks {
-        let _ = writeln!(
-            page,
-            "<li><i class=\"markkey\"></i>{}: {} {}</li>",
-            escape(name),
-            short(*value),
-            escape(&bars.unit)
-        );
-    }
-    page.push_str("</ul></figure>\n");
+    let parts = bars.parts.iter().enumerate();
+    let mut legend: Vec<_> =
+        parts.map(|(index, part)| (Key::Box(index % COLOURS), part.clone())).collect();
+    let mark = |(name, value): &(String, f64)| {
+        (Key::Mark, format!("{name}: {} {}", short(*value), bars.unit))
+    };
+    legend.extend(bars.marks.iter().map(mark));
+    Drawing { title: bars.title.clone(), size: (WIDE, bottom + 44.0), body, legend }
 }
 
 #[cfg(test)]

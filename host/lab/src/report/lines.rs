@@ -1,6 +1,7 @@
 //! Curves with intervals, and congestion windows over time.
 
-use super::draw::{Axis, COLOURS, abscissa, open, ordinate};
+use super::draw::{Axis, COLOURS, abscissa, ordinate};
+use super::drawing::{Drawing, Key, WIDE};
 use super::escape;
 use crate::chart::{Cwnd, Lines, Series, Style};
 use crate::output::short;
@@ -13,29 +14,30 @@ const TOP: f64 = 26.0;
 const BOTTOM: f64 = 276.0;
 
 /// Curves over an abscissa.
-pub(super) fn draw(page: &mut String, lines: &Lines) {
+pub(super) fn draw(lines: &Lines) -> Drawing {
+    let mut body = String::new();
+    let page = &mut body;
     let points = || lines.series.iter().flat_map(|s| &s.points);
     let tops = points().map(|(_, y, ci)| y + ci.unwrap_or(0.0));
     let y = Axis::from_zero(tops, (BOTTOM, TOP));
     let x = x_axis(points().map(|p| p.0));
-    open(page, &lines.title, SIZE, "");
     ordinate(page, &y, LEFT, RIGHT, &lines.y_label);
     abscissa(page, &x, 1.0, BOTTOM, &lines.x_label);
     let colours = colours(&lines.series);
     for (series, colour) in lines.series.iter().zip(&colours) {
         curve(page, series, *colour, &x, &y);
     }
-    page.push_str("</svg>\n<ul class=\"legend\">\n");
-    for (series, colour) in lines.series.iter().zip(&colours) {
+    let key = |(series, colour): (&Series, &usize)| {
         let key = match series.style {
-            Style::Measured => format!("<i class=\"b{colour}\"></i>"),
-            Style::Bound => format!("<i class=\"dash d{colour}\"></i>"),
-            Style::Model => format!("<i class=\"dot d{colour}\"></i>"),
-            Style::Paper => format!("<i class=\"cross t{colour}\">×</i>"),
+            Style::Measured => Key::Box(*colour),
+            Style::Bound => Key::Dash(*colour),
+            Style::Model => Key::Dot(*colour),
+            Style::Paper => Key::Cross(*colour),
         };
-        let _ = writeln!(page, "<li>{key}{}</li>", escape(&series.name));
-    }
-    page.push_str("</ul></figure>\n");
+        (key, series.name.clone())
+    };
+    let legend = lines.series.iter().zip(&colours).map(key).collect();
+    Drawing { title: lines.title.clone(), size: SIZE, body, legend }
 }
 
 /// From the first to the last point with a margin, or from zero if that is near.
@@ -116,7 +118,9 @@ fn curve(page: &mut String, series: &Series, colour: usize, x: &Axis, y: &Axis) 
 const MAX_SAMPLES: usize = 4_000;
 
 /// A congestion window over time, as steps.
-pub(super) fn cwnd(page: &mut String, cwnd: &Cwnd) {
+pub(super) fn cwnd(cwnd: &Cwnd) -> Drawing {
+    let mut body = String::new();
+    let page = &mut body;
     let (from, to) = cwnd.range_s;
     // There is a sample per change: the last one before the range holds into it.
     let before = cwnd.samples.iter().rev().find(|s| s.at_s < from);
@@ -126,7 +130,6 @@ pub(super) fn cwnd(page: &mut String, cwnd: &Cwnd) {
     let top = cwnd.buffer;
     let y = Axis::from_zero([top * 1.1].into_iter(), (200.0, TOP));
     let x = Axis { low: from, high: to.max(from + 1e-6), pixels: (LEFT, 1_090.0) };
-    open(page, &cwnd.title, (1_104.0, 244.0), "wide");
     ordinate(page, &y, LEFT, 1_090.0, "congestion window, octets (cut at the send buffer)");
     abscissa(page, &x, 1.0, 200.0, "time, s");
     let limit = y.at(top);
@@ -146,5 +149,5 @@ pub(super) fn cwnd(page: &mut String, cwnd: &Cwnd) {
     }
     let end = if path.is_empty() { String::new() } else { format!("H{:.1}", x.at(to)) };
     let _ = writeln!(page, "<path class=\"line c0\" d=\"{path}{end}\"/>");
-    page.push_str("</svg></figure>\n");
+    Drawing { title: cwnd.title.clone(), size: (WIDE, 244.0), body, legend: Vec::new() }
 }

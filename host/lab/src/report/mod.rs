@@ -1,6 +1,7 @@
 //! One HTML page with everything: no network, no library, light and dark.
 
 mod draw;
+mod drawing;
 mod lines;
 mod one_run;
 mod timeline;
@@ -43,6 +44,7 @@ fn begin(page: &mut String, title: &str) {
     page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     page.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
     let _ = writeln!(page, "<title>{}</title>\n<style>", escape(title));
+    page.push_str(include_str!("drawing.css"));
     page.push_str(include_str!("style.css"));
     page.push_str("</style>\n</head>\n<body>\n");
 }
@@ -57,13 +59,25 @@ fn draw_figures(page: &mut String, figures: &[Figure], id: &str) {
     page.push_str("<div class=\"figures\">");
     for (index, figure) in figures.iter().enumerate() {
         match figure {
-            Figure::Lines(lines) => lines::draw(page, lines),
-            Figure::Bars(bars) => draw::bars(page, bars),
-            Figure::Cwnd(cwnd) => lines::cwnd(page, cwnd),
+            Figure::Lines(lines) => lines::draw(lines).html(page),
+            Figure::Bars(bars) => draw::bars(bars).html(page),
+            Figure::Cwnd(cwnd) => lines::cwnd(cwnd).html(page),
             Figure::Timeline(timeline) => timeline::draw(page, timeline, &format!("{id}-{index}")),
         }
     }
     page.push_str("</div>\n");
+}
+
+/// A figure as a picture of its own: a file of SVG that needs no network, light or dark. Same
+/// figure, same bytes.
+pub fn picture(figure: &Figure) -> String {
+    let drawing = match figure {
+        Figure::Lines(lines) => lines::draw(lines),
+        Figure::Bars(bars) => draw::bars(bars),
+        Figure::Cwnd(cwnd) => lines::cwnd(cwnd),
+        Figure::Timeline(timeline) => timeline::still(timeline),
+    };
+    drawing.svg()
 }
 
 /// Text for element content and quoted attributes.

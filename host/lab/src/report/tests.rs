@@ -164,3 +164,31 @@ fn a_short_run_has_no_hours() {
     let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
     assert!(!page.contains("hours since midnight"));
 }
+
+#[test]
+fn every_kind_of_figure_is_also_a_picture_of_its_own() {
+    let (_, day) = a_day();
+    let timeline = Figure::Timeline(crate::chart::Timeline {
+        title: "a <day>".to_owned(),
+        nodes: 2,
+        activity: day.timeline.clone(),
+        range_us: (0, 10_000),
+    });
+    let nodes: Vec<&NodeResult> = day.nodes.iter().collect();
+    let bars = crate::chart::ledger("bars", &nodes, true, day.sim_seconds).expect("nodes");
+    let delays = result("d_ms=0");
+    let figures = (find(delays.id).expect("listed").figures)(&delays);
+    assert!(figures.iter().any(|figure| matches!(figure, Figure::Lines(_))));
+    for figure in figures.iter().chain([&timeline, &bars]) {
+        let text = picture(figure);
+        assert_balanced(&text);
+        let name = "xmlns=\"http://www.w3.org/2000/svg\"";
+        assert!(text.starts_with("<svg") && text.matches("http").count() == 1, "{text}");
+        assert!(text.contains(name) && !text.contains("<script") && !text.contains("<figure"));
+        assert!(text.contains(&escape(figure.title())));
+    }
+    // Its lanes hold what was recorded, 1 ms to 103 px, and every kind is in the legend.
+    let text = picture(&timeline);
+    assert!(text.contains("<rect class=\"k-tx\" x=\"670.0\" y=\"30.0\" width=\"303.0\""), "{text}");
+    assert!(text.contains("hears a collision") && text.contains("node 1</text>"));
+}

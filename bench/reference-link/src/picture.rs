@@ -1,0 +1,30 @@
+//! The table as curves: goodput of the stacks over the loss of frames.
+
+use kinglet_lab::chart::{Figure, Lines, Series, Style};
+use kinglet_lab::report;
+
+/// The rows that are drawn and what their curves are called: every peer in the better of its
+/// settings, Kinglet with and without what its MAC knows.
+pub const ROWS: [(&str, &str); 6] = [
+    ("kinglet-feedback", "Kinglet, its MAC reports lost frames"),
+    ("kinglet-adaptive", "Kinglet without that, adaptive segments"),
+    ("kinglet", "Kinglet without either"),
+    ("tcplp", "TCPlp (OpenThread), 16-bit addresses"),
+    ("smoltcp-4x300ms", "smoltcp, four short reassembly slots"),
+    ("lwip", "lwIP"),
+];
+
+/// A picture of curves: their names with points of loss (%), goodput and its deviation (kb/s).
+pub fn svg(curves: Vec<(&str, Vec<(f64, f64, f64)>)>) -> String {
+    let series = |(name, points): (&str, Vec<(f64, f64, f64)>)| Series {
+        name: name.to_owned(),
+        style: Style::Measured,
+        points: points.into_iter().map(|(x, y, deviation)| (x, y, Some(deviation))).collect(),
+    };
+    report::picture(&Figure::Lines(Lines {
+        title: "Goodput on one lossy link, five-frame segments".to_owned(),
+        x_label: "frames lost after the link's retries, %".to_owned(),
+        y_label: "goodput, kb/s (± standard deviation)".to_owned(),
+        series: curves.into_iter().map(series).collect(),
+    }))
+}

@@ -1,0 +1,150 @@
+//! A drawing with its legend: part of a page, or a picture of its own.
+
+use super::escape;
+use std::fmt::Write;
+
+/// What is drawn, before anything is said of where it goes.
+pub(super) struct Drawing {
+    pub(super) title: String,
+    /// Width and height in pixels.
+    pub(super) size: (f64, f64),
+    /// Elements of SVG.
+    pub(super) body: String,
+    /// In order.
+    pub(super) legend: Vec<(Key, String)>,
+}
+
+/// What stands before a text in the legend; numbers are of colours.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Key {
+    /// A box.
+    Box(usize),
+    /// A dashed line.
+    Dash(usize),
+    /// A dotted line.
+    Dot(usize),
+    /// A cross.
+    Cross(usize),
+    /// A mark across the drawing.
+    Mark,
+    /// What a radio does, by its class.
+    Radio(&'static str),
+}
+
+/// The width of drawings that take a whole row of a page.
+pub(super) const WIDE: f64 = 1_104.0;
+
+impl Drawing {
+    /// As part of a page.
+    pub(super) fn html(&self, page: &mut String) {
+        let (width, height) = self.size;
+        let title = escape(&self.title);
+        let class = if width >= WIDE { "wide" } else { "" };
+        let _ = write!(
+            page,
+            "<figure class=\"{class}\"><figcaption>{title}</figcaption>\n\
+             <svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{}</svg>\n",
+            self.body
+        );
+        legend(page, &self.legend);
+        page.push_str("</figure>\n");
+    }
+
+    /// As a file: title, drawing and legend, with its own styles, light or dark.
+    pub(super) fn svg(&self) -> String {
+        let (width, height) = self.size;
+        let (entries, legend_height) = self.entries(height + TITLE);
+        let whole = height + TITLE + legend_height;
+        let title = escape(&self.title);
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {whole}\" \
+             width=\"{width}\" height=\"{whole}\" role=\"img\" aria-label=\"{title}\">\n<style>\n"
+        );
+        text.push_str(include_str!("drawing.css"));
+        let _ = write!(
+            text,
+            "text {{ font-family: system-ui, sans-serif; }}\n</style>\n\
+             <rect class=\"card\" width=\"{width}\" height=\"{whole}\"/>\n\
+             <text class=\"title\" x=\"4\" y=\"20\">{title}</text>\n\
+             <g transform=\"translate(0 {TITLE})\">\n{}</g>\n{entries}</svg>\n",
+            self.body
+        );
+        text
+    }
+
+    /// The legend below a picture, and how high it is.
+    fn entries(&self, top: f64) -> (String, f64) {
+        let (mut text, mut x, mut y) = (String::new(), MARGIN, top + 12.0);
+        for (key, name) in &self.legend {
+            let width = 26.0 + LETTER * name.chars().count() as f64 + 18.0;
+            if x > MARGIN && x + width > self.size.0 {
+                (x, y) = (MARGIN, y + ROW);
+            }
+            let (right, bottom) = (x + 14.0, y - 4.0);
+            let line = |class: &str, colour: usize| {
+                format!(
+                    "<line class=\"line {class} c{colour}\" x1=\"{x:.1}\" x2=\"{right:.1}\" \
+                     y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>"
+                )
+            };
+            let rect = |class: &str| {
+                let top = y - 9.0;
+                format!(
+                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"14\" height=\"10\"/>"
+                )
+            };
+            let sign = match key {
+                Key::Box(colour) => rect(&format!("f{colour}")),
+                Key::Dash(colour) => line("dash", *colour),
+                Key::Dot(colour) => line("dot", *colour),
+                Key::Cross(colour) => {
+                    let top = y - 9.0;
+                    format!(
+                        "<path class=\"paper c{colour}\" d=\"M{x:.1} {top:.1}l9 9m0 -9l-9 9\"/>"
+                    )
+                }
+                Key::Mark => {
+                    let (middle, top) = (x + 7.0, y - 10.0);
+                    format!(
+                        "<line class=\"mark\" x1=\"{middle:.1}\" x2=\"{middle:.1}\" \
+                         y1=\"{top:.1}\" y2=\"{y:.1}\"/>"
+                    )
+                }
+                Key::Radio(class) => rect(&format!("k-{class}")),
+            };
+            let _ = writeln!(
+                text,
+                "{sign}<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                x + 20.0,
+                escape(name)
+            );
+            x += width;
+        }
+        let height = if self.legend.is_empty() { 0.0 } else { y - top + 10.0 };
+        (text, height)
+    }
+}
+
+/// Pixels above a picture for its title, left of its legend, per row of the legend, and about what
+/// a letter takes.
+const TITLE: f64 = 30.0;
+const MARGIN: f64 = 8.0;
+const ROW: f64 = 20.0;
+const LETTER: f64 = 6.4;
+
+/// The legend of a page's figure.
+pub(super) fn legend(page: &mut String, entries: &[(Key, String)]) {
+    page.push_str("<ul class=\"legend\">\n");
+    for (key, name) in entries {
+        let sign = match key {
+            Key::Box(colour) => format!("<i class=\"b{colour}\"></i>"),
+            Key::Dash(colour) => format!("<i class=\"dash d{colour}\"></i>"),
+            Key::Dot(colour) => format!("<i class=\"dot d{colour}\"></i>"),
+            Key::Cross(colour) => format!("<i class=\"cross t{colour}\">×</i>"),
+            Key::Mark => "<i class=\"markkey\"></i>".to_owned(),
+            Key::Radio(class) => format!("<i class=\"k-{class}\"></i>"),
+        };
+        let _ = writeln!(page, "<li>{sign}{}</li>", escape(name));
+    }
+    page.push_str("</ul>\n");
+}
