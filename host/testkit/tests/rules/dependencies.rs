@@ -32,8 +32,10 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         // The sockets and the script runner of the testkit are what it is made of.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],
         "kinglet-sim" => [below_node(), vec!["kinglet"]].concat(),
-        "kinglet-lab" => below_lab(),
-        "kinglet-gateway" => [below_lab(), vec!["kinglet-lab"]].concat(),
+        // What other stacks do must not come from ours.
+        "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
+        "kinglet-lab" => [below_lab(), vec!["kinglet-peers"]].concat(),
+        "kinglet-gateway" => [below_lab(), vec!["kinglet-lab", "kinglet-peers"]].concat(),
         "kinglet-cli" => [below_lab(), vec!["kinglet-lab", "kinglet-gateway"]].concat(),
         _ => return None,
     })

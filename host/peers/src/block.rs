@@ -1,0 +1,513 @@
+//! What all stacks share: sequence numbers, queues, options agreed, and how segments are made.
+
+use crate::info::{Counters, Failure, State};
+use crate::queue::{ReceiveQueue, SendQueue};
+use crate::seq::Seq;
+use crate::settings::{Receiving, Settings, Stack};
+use kinglet_time::Instant;
+use kinglet_wire::Ecn;
+use kinglet_wire::tcp::{Flags, Header, Options, SackBlocks, Timestamps};
+use std::collections::VecDeque;
+
+/// A segment to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its header, without checksum.
+    pub header: Header,
+    /// Its text.
+    pub payload: Vec<u8>,
+    /// The codepoint of the packet that carries it.
+    pub ecn: Ecn,
+}
+
+/// How far the handshake and the farewell are; FINs are told apart by [`Block`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    SynSent,
+    SynReceived,
+    Open,
+    TimeWait,
+    Closed,
+}
+
+/// Options that both ends have agreed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    pub(crate) ecn: bool,
+}
+
+/// Text that a sender has decided to send.
+#[derive(Clone, Debug)]
+struct Piece {
+    seq: Seq,
+    octets: Vec<u8>,
+    fin: bool,
+    again: bool,
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub(crate) number: Seq,
+    pub(crate) window: u32,
+    /// It came with text or a FIN.
+    pub(crate) has_text: bool,
+    pub(crate) echo: Option<u32>,
+    pub(crate) sack: SackBlocks,
+    pub(crate) ece: bool,
+}
+
+/// The control block of a connection.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) settings: Settings,
+    pub(crate) rule: Receiving,
+    pub(crate) local: u16,
+    pub(crate) remote: u16,
+    pub(crate) phase: Phase,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) iss: Seq,
+    /// SND.UNA.
+    pub(crate) una: Seq,
+    /// SND.NXT, which a timeout may take back.
+    pub(crate) nxt: Seq,
+    /// The end of what was ever sent.
+    pub(crate) max: Seq,
+    /// SND.WND, and the largest there was.
+    pub(crate) wnd: u32,
+    pub(crate) max_wnd: u32,
+    /// SND.WL1 and SND.WL2.
+    updated: (Seq, Seq),
+    /// Payload of a full segment.
+    pub(crate) mss: u32,
+    pub(crate) agreed: Agreed,
+    pub(crate) queue: SendQueue,
+    /// The application has closed.
+    pub(crate) closing: bool,
+    /// The number of the FIN, once it was sent.
+    pub(crate) fin: Option<Seq>,
+    pub(crate) fin_received: bool,
+    pub(crate) receive: ReceiveQueue,
+    irs: Seq,
+    /// The right edge last told.
+    edge: Seq,
+    out: VecDeque<Piece>,
+    /// A SYN, or its answer, is to be sent.
+    pub(crate) syn_due: bool,
+    /// SYNs sent.
+    pub(crate) syns: u8,
+    /// Reset to be sent.
+    reset_due: bool,
+    ack_due: bool,
+    /// When a delayed acknowledgement is sent at the latest.
+    pub(crate) delayed: Option<Instant>,
+    /// A window of zero was told last.
+    told_zero: bool,
+    recent_ts: u32,
+    last_ack_sent: Seq,
+    /// Marks have arrived that the peer has not yet reacted to.
+    echo_marks: bool,
+    /// The window was reduced because of an echo, which the peer is to know.
+    pub(crate) cwr_due: bool,
+    pub(crate) counters: Counters,
+}
+
+/// The timestamps' clock: milliseconds, as FreeBSD's.
+pub(crate) fn ticks(now: Instant) -> u32 {
+    now.as_millis() as u32
+}
+
+impl Block {
+    /// The block of a connection that is to be opened from here.
+    pub(crate) fn new(settings: Settings, local: u16, remote: u16, iss: u32) -> Block {
+        let (iss, first) = (Seq(iss), Seq(iss).plus(1));
+        Block {
+            settings,
+            rule: settings.stack.receiving(),
+            local,
+            remote,
+            phase: Phase::SynSent,
+            failure: None,
+            iss,
+            una: iss,
+            nxt: first,
+            max: first,
+            wnd: 0,
+            max_wnd: 0,
+            updated: (Seq(0), Seq(0)),
+            mss: u32::from(settings.mss),
+            agreed: Agreed::default(),
+            queue: SendQueue::new(first, settings.send_buffer as usize),
+            closing: false,
+            fin: None,
+            fin_received: false,
+            receive: ReceiveQueue::new(Seq(0), settings.receive_buffer),
+            irs: Seq(0),
+            edge: Seq(0),
+            out: VecDeque::new(),
+            syn_due: true,
+            syns: 0,
+            reset_due: false,
+            ack_due: false,
+            delayed: None,
+            told_zero: false,
+            recent_ts: 0,
+            last_ack_sent: Seq(0),
+            echo_marks: false,
+            cwr_due: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Octets sent and not acknowledged, the FIN among them.
+    pub(crate) fn flight(&self) -> u32 {
+        self.max.since(self.una)
+    }
+
+    /// Whether text can be sent.
+    pub(crate) fn may_send(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    /// Octets from SND.UNA to the end of what the application has written.
+    pub(crate) fn queued(&self) -> u32 {
+        let end = self.queue.end();
+        if end.before(self.una) { 0 } else { end.since(self.una) }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let fin_acked = self.fin.is_some_and(|fin| fin.before(self.una));
+        match self.phase {
+            Phase::SynSent => State::SynSent,
+            Phase::SynReceived => State::SynReceived,
+            Phase::TimeWait => State::TimeWait,
+            Phase::Closed => State::Closed,
+            Phase::Open => match (self.fin.is_some(), fin_acked, self.fin_received) {
+                (false, _, false) => State::Established,
+                (false, _, true) => State::CloseWait,
+                (true, false, false) => State::FinWait1,
+                (true, true, _) => State::FinWait2,
+                // Who closed first is not kept: it makes no difference to what is sent.
+                (true, false, true) => State::LastAck,
+            },
+        }
+    }
+
+    /// Ends the connection before its time.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.phase = Phase::Closed;
+        self.failure = Some(failure);
+        self.out.clear();
+        (self.ack_due, self.delayed, self.syn_due) = (false, None, false);
+    }
+
+    /// The same, and the peer is told.
+    pub(crate) fn abort(&mut self, failure: Failure) {
+        let told = matches!(self.phase, Phase::Open | Phase::SynReceived);
+        self.fail(failure);
+        self.reset_due = told;
+    }
+
+    /// Takes the options of the peer's SYN.
+    pub(crate) fn learn(&mut self, header: &Header, ece_and_cwr: bool) {
+        let Settings { stack, mss, timestamps, sack, ecn, .. } = self.settings;
+        let options = &header.options;
+        self.irs = Seq(header.seq);
+        self.receive.next = self.irs.plus(1);
+        self.edge = self.receive.next;
+        self.last_ack_sent = self.receive.next;
+        self.agreed = Agreed {
+            timestamps: timestamps && options.timestamps.is_some(),
+            sack: sack && options.sack_permitted,
+            ecn: ecn && ece_and_cwr,
+        };
+        self.recent_ts = options.timestamps.map_or(0, |ts| ts.val);
+        // RFC 9293, 3.7.1. BLIP does not read the option.
+        let theirs = if stack == Stack::Blip { mss } else { options.mss.unwrap_or(536) };
+        let options = if self.agreed.timestamps { 12 } else { 0 };
+        self.mss = u32::from(mss.min(theirs)).saturating_sub(options).max(1);
+        self.wnd = u32::from(header.window);
+        self.max_wnd = self.wnd;
+        self.updated = (self.irs, self.iss);
+    }
+
+    /// Puts text on its way: octets from `seq` on, at most `len`, and the FIN if it follows them
+    /// and the application has closed. Returns how many numbers that takes.
+    pub(crate) fn put(&mut self, seq: Seq, len: u32) -> u32 {
+        let octets = self.queue.copy(seq, len);
+        let end = seq.plus(octets.len() as u32);
+        let fin = self.closing && end == self.queue.end();
+        if octets.is_empty() && !fin {
+            return 0;
+        }
+        if fin {
+            self.fin = Some(end);
+        }
+        let taken = octets.len() as u32 + u32::from(fin);
+        let again = seq.before(self.max);
+        self.max = self.max.later(seq.plus(taken));
+        self.out.push_back(Piece { seq, octets, fin, again });
+        taken
+    }
+
+    /// Whether a FIN is to follow the text and was not sent.
+    pub(crate) fn owes_fin(&self) -> bool {
+        self.closing && self.fin.is_none()
+    }
+
+    /// Moves SND.UNA forward to what was acknowledged; the number of octets, the FIN not counted.
+    pub(crate) fn advance(&mut self, to: Seq) -> u32 {
+        let before = self.una;
+        let end = self.queue.end();
+        self.una = to;
+        self.nxt = self.nxt.later(to);
+        self.queue.drop_to(to);
+        let first = self.iss.plus(1);
+        to.earlier(end).since(before.later(first))
+    }
+
+    /// The window of an acceptable segment (RFC 9293 §3.10.7.4); whether it grew.
+    pub(crate) fn update_window(&mut self, seq: Seq, ack: &Ack) -> bool {
+        let (wl1, wl2) = self.updated;
+        let newer = wl1.before(seq) || wl1 == seq && !ack.number.before(wl2);
+        if !newer {
+            return false;
+        }
+        let grew = ack.window > self.wnd;
+        self.wnd = ack.window;
+        self.max_wnd = self.max_wnd.max(self.wnd);
+        self.updated = (seq, ack.number);
+        grew
+    }
+
+    /// Wants an acknowledgement sent.
+    pub(crate) fn ack_now(&mut self) {
+        self.ack_due = true;
+    }
+
+    /// Takes note of the peer's timestamp (RFC 7323 §4.3); false if it is older than what was
+    /// noted (§5.3).
+    pub(crate) fn note_timestamp(&mut self, header: &Header) -> bool {
+        let Some(ts) = header.options.timestamps.filter(|_| self.agreed.timestamps) else {
+            return true;
+        };
+        if Seq(ts.val).before(Seq(self.recent_ts)) {
+            return false;
+        }
+        if !self.last_ack_sent.before(Seq(header.seq)) {
+            self.recent_ts = ts.val;
+        }
+        true
+    }
+
+    /// Takes note of marks (RFC 3168 §6.1.3).
+    pub(crate) fn note_marks(&mut self, flags: Flags, marked: bool) {
+        if !self.agreed.ecn {
+            return;
+        }
+        if flags.contains(Flags::CWR) {
+            self.echo_marks = false;
+        }
+        self.echo_marks |= marked;
+    }
+
+    /// Takes text at `seq`, and a FIN after it.
+    pub(crate) fn text(&mut self, now: Instant, seq: Seq, octets: &[u8], fin: bool) {
+        if octets.is_empty() && !fin {
+            return;
+        }
+        let end = seq.plus(octets.len() as u32 + u32::from(fin));
+        let next = self.receive.next;
+        if self.fin_received || !next.before(end) {
+            // All of it is known.
+            return self.ack_now();
+        }
+        if next.before(seq) {
+            if self.rule.reassembles {
+                // A FIN out of order comes again.
+                self.receive.keep(seq, octets);
+            }
+            return self.ack_now();
+        }
+        let known = next.since(seq) as usize;
+        let had_gap = self.receive.has_gap();
+        self.receive.append(octets.get(known..).unwrap_or_default());
+        if fin && self.receive.next == end.plus(u32::MAX) {
+            self.receive.next = end;
+            self.fin_received = true;
+            return self.ack_now();
+        }
+        match self.rule.delay {
+            // A window of zero was told: the peer waits for this one (FreeBSD's `DELAY_ACK`).
+            Some(delay) if !had_gap && self.delayed.is_none() && !self.told_zero => {
+                self.delayed = Some(now + delay);
+            }
+            _ => self.ack_now(),
+        }
+    }
+
+    /// The window to be told.
+    fn window(&self) -> u32 {
+        let told = if self.edge.before(self.receive.next) {
+            0
+        } else {
+            self.edge.since(self.receive.next)
+        };
+        let room = self.receive.room();
+        let silly =
+            self.rule.avoids_silly_windows && room < self.receive.capacity() / 4 && room < self.mss;
+        // What was told is never taken back.
+        if silly { told } else { room.max(told) }
+    }
+
+    /// After the application has read: whether the peer should know (FreeBSD's `tcp_output`: by two
+    /// segments, or by half of the buffer; for others, when a segment fits again).
+    pub(crate) fn after_read(&mut self) {
+        if self.phase != Phase::Open || self.fin_received {
+            return;
+        }
+        let told = if self.edge.before(self.receive.next) {
+            0
+        } else {
+            self.edge.since(self.receive.next)
+        };
+        let more = self.window().saturating_sub(told);
+        let worth = if self.rule.avoids_silly_windows {
+            more >= 2 * self.mss || 2 * more >= self.receive.capacity()
+        } else {
+            self.told_zero && more > 0
+        };
+        self.ack_due |= worth;
+    }
+
+    /// The next segment.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<Segment> {
+        if std::mem::take(&mut self.reset_due) {
+            let header = Header { flags: Flags::RST | Flags::ACK, ..self.header(self.nxt) };
+            return Some(self.finish(header, Vec::new(), Ecn::NotEct));
+        }
+        if std::mem::take(&mut self.syn_due) {
+            return Some(self.syn(now));
+        }
+        if self.phase == Phase::Closed {
+            return None;
+        }
+        if let Some(piece) = self.out.pop_front() {
+            return Some(self.data(now, piece));
+        }
+        if std::mem::take(&mut self.ack_due) {
+            // What was taken back is not where the next text stands.
+            let header = Header { flags: self.flags(), ..self.header(self.max) };
+            let header = Header { options: self.options(now, true), ..header };
+            return Some(self.finish(header, Vec::new(), Ecn::NotEct));
+        }
+        None
+    }
+
+    /// A header without flags and options.
+    fn header(&self, seq: Seq) -> Header {
+        Header {
+            src_port: self.local,
+            dst_port: self.remote,
+            seq: seq.0,
+            ack: self.receive.next.0,
+            window: self.window().min(65_535) as u16,
+            ..Header::default()
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        if self.echo_marks { Flags::ACK | Flags::ECE } else { Flags::ACK }
+    }
+
+    fn options(&self, now: Instant, with_blocks: bool) -> Options {
+        let mut options = Options::NONE;
+        if self.agreed.timestamps {
+            options.timestamps = Some(Timestamps { val: ticks(now), ecr: self.recent_ts });
+        }
+        if self.agreed.sack && with_blocks {
+            // As many as fit are written.
+            for block in self.receive.blocks() {
+                if !options.sack.push(block) {
+                    break;
+                }
+            }
+        }
+        options
+    }
+
+    /// A SYN, or the answer to one.
+    fn syn(&mut self, now: Instant) -> Segment {
+        let Settings { stack, mss, timestamps, sack, ecn, faults, .. } = self.settings;
+        let answers = self.phase == Phase::SynReceived;
+        let offered = if answers { self.agreed } else { Agreed { timestamps, sack, ecn } };
+        let renumbered = faults.renumbers_syn && self.syns > 0 && !answers;
+        let mut header = self.header(self.iss.plus(u32::from(renumbered)));
+        header.flags = match (answers, offered.ecn) {
+            (false, false) => Flags::SYN,
+            // RFC 3168, 6.1.1.
+            (false, true) => Flags::SYN | Flags::ECE | Flags::CWR,
+            (true, false) => Flags::SYN | Flags::ACK,
+            (true, true) => Flags::SYN | Flags::ACK | Flags::ECE,
+        };
+        if !answers {
+            (header.ack, header.window) = (0, self.receive.capacity() as u16);
+        }
+        header.options.mss = (stack != Stack::Blip).then_some(mss);
+        header.options.sack_permitted = offered.sack;
+        let echo = if answers { self.recent_ts } else { 0 };
+        header.options.timestamps =
+            offered.timestamps.then_some(Timestamps { val: ticks(now), ecr: echo });
+        self.syns = self.syns.saturating_add(1);
+        self.finish(header, Vec::new(), Ecn::NotEct)
+    }
+
+    fn data(&mut self, now: Instant, piece: Piece) -> Segment {
+        let mut header = Header { flags: self.flags(), ..self.header(piece.seq) };
+        header.options = self.options(now, false);
+        if piece.fin {
+            header.flags |= Flags::FIN;
+        }
+        let end = piece.seq.plus(piece.octets.len() as u32);
+        if !piece.octets.is_empty() && end == self.queue.end() {
+            header.flags |= Flags::PSH;
+        }
+        // RFC 3168, 6.1.5: what is sent again is not ECN-capable.
+        let capable = self.agreed.ecn && !piece.again && !piece.octets.is_empty();
+        if capable && std::mem::take(&mut self.cwr_due) {
+            header.flags |= Flags::CWR;
+        }
+        let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+        self.finish(header, piece.octets, ecn)
+    }
+
+    /// Takes note of what the peer will know.
+    fn finish(&mut self, header: Header, payload: Vec<u8>, ecn: Ecn) -> Segment {
+        self.counters.segments_sent += 1;
+        if header.flags.contains(Flags::ACK) {
+            (self.ack_due, self.delayed) = (false, None);
+            self.told_zero = header.window == 0;
+            self.last_ack_sent = Seq(header.ack);
+            self.edge = Seq(header.ack).plus(u32::from(header.window));
+        }
+        Segment { header, payload, ecn }
+    }
+
+    /// Whether something waits to be polled.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.reset_due || self.syn_due || self.ack_due || !self.out.is_empty()
+    }
+
+    /// Octets received in order.
+    pub(crate) fn received(&self) -> u32 {
+        let first = self.irs.plus(1 + u32::from(self.fin_received));
+        if matches!(self.phase, Phase::SynSent) { 0 } else { self.receive.next.since(first) }
+    }
+
+    /// Octets acknowledged by the peer.
+    pub(crate) fn acked(&self) -> u32 {
+        self.una.earlier(self.queue.end()).since(self.iss.plus(1).earlier(self.una))
+    }
+}

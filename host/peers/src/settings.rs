@@ -1,0 +1,162 @@
+//! Which stack a peer runs, and with which sizes.
+
+use kinglet_time::Duration;
+
+/// A TCP that others have published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stack {
+    /// uIP of Contiki 2.6 (`core/net/uip6.c`).
+    Uip,
+    /// BLIP of TinyOS (`libtcp/tcplib.c`).
+    Blip,
+    /// GNRC of RIOT (`gnrc_tcp`).
+    Gnrc,
+    /// FreeBSD 10.3, which TCPlp ports (TCPlp §4.1 and Appendix B).
+    FreeBsd,
+    /// Linux, as far as it matters behind a border router.
+    Linux,
+}
+
+/// The two faults of BLIP's TCP (Kim et al., "TCP over RPL", III-B), which were never mended in
+/// TinyOS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// What is sent is counted with every expiry of the timer, the first transmission included, and
+    /// no acknowledgement takes the count back: the connection ends when it exceeds six.
+    pub counts_for_ever: bool,
+    /// A SYN that is sent again has another sequence number than the first.
+    pub renumbers_syn: bool,
+}
+
+/// What one end of a connection is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whose TCP it is.
+    pub stack: Stack,
+    /// The largest segment in octets, as the MSS option has it: options are counted with the
+    /// payload (RFC 6691).
+    pub mss: u16,
+    /// Octets that the application can write ahead.
+    pub send_buffer: u32,
+    /// Octets of the receive buffer, at most 65,535: none of them scales its window here.
+    pub receive_buffer: u32,
+    /// Timestamps are asked for and answered (RFC 7323); FreeBSD and Linux only.
+    pub timestamps: bool,
+    /// Selective acknowledgments are asked for and used (RFC 2018); FreeBSD and Linux only.
+    pub sack: bool,
+    /// Congestion notification is asked for and answered (RFC 3168); FreeBSD and Linux only.
+    pub ecn: bool,
+    /// BLIP's faults.
+    pub faults: Faults,
+    /// Linux cuts text into pieces of eight octets when the peer's window is a segment at most and
+    /// the round trip is long, as Kim et al. (V-A) saw the Linux of 2013 do. It takes more of the
+    /// air and gains nothing.
+    pub tiny_pieces: bool,
+    /// Where in each half second the periodic timer of uIP and BLIP lies.
+    pub phase: Duration,
+}
+
+impl Settings {
+    /// What a stack has as it was published.
+    ///
+    /// * uIP on a Sky: MSS and window of 48 octets (Contiki 2.6, `platform/sky/contiki-conf.h`).
+    /// * BLIP: MSS and window of 200 octets, a send buffer of 150 in its example.
+    /// * GNRC: MSS and window of 1220 octets (`GNRC_TCP_MSS`).
+    /// * FreeBSD: TCPlp's 462 octets with timestamps, and buffers of four segments (TCPlp §6).
+    /// * Linux: an MSS of 1220, which IPv6's smallest MTU leaves, and buffers that bound nothing.
+    pub const fn published(stack: Stack) -> Settings {
+        let (mss, send_buffer, receive_buffer) = match stack {
+            Stack::Uip => (48, 48, 48),
+            Stack::Blip => (200, 150, 200),
+            Stack::Gnrc => (1220, 1220, 1220),
+            Stack::FreeBsd => (474, 4 * 462, 4 * 462),
+            Stack::Linux => (1220, 65_535, 65_535),
+        };
+        Settings::new(stack, mss, send_buffer, receive_buffer)
+    }
+
+    /// The same with other sizes. A stack with one segment in flight has room for that segment
+    /// only: its application makes again what has to be sent again.
+    pub const fn new(stack: Stack, mss: u16, send_buffer: u32, receive_buffer: u32) -> Settings {
+        let full = matches!(stack, Stack::FreeBsd | Stack::Linux);
+        let send_buffer = match stack {
+            Stack::Uip | Stack::Gnrc => mss as u32,
+            _ => send_buffer,
+        };
+        Settings {
+            stack,
+            mss,
+            send_buffer,
+            receive_buffer: if receive_buffer > 65_535 { 65_535 } else { receive_buffer },
+            timestamps: full,
+            sack: full,
+            ecn: false,
+            faults: Faults { counts_for_ever: false, renumbers_syn: false },
+            tiny_pieces: false,
+            phase: Duration::ZERO,
+        }
+    }
+}
+
+/// How a stack acknowledges and what it keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receiving {
+    /// The longest delay of an acknowledgement, if it delays any; every second full segment is
+    /// acknowledged at once.
+    pub(crate) delay: Option<Duration>,
+    /// What comes out of order is kept.
+    pub(crate) reassembles: bool,
+    /// A reset with another sequence number than RCV.NXT is challenged (RFC 5961).
+    pub(crate) challenges: bool,
+    /// Small windows are not advertised (RFC 9293 §3.8.6.2.2).
+    pub(crate) avoids_silly_windows: bool,
+    /// How long it remembers a connection that both have closed.
+    pub(crate) time_wait: Duration,
+}
+
+impl Stack {
+    pub(crate) const fn receiving(self) -> Receiving {
+        let simple = Receiving {
+            delay: None,
+            reassembles: false,
+            challenges: false,
+            avoids_silly_windows: false,
+            time_wait: Duration::from_secs(60),
+        };
+        match self {
+            // 120 ticks of half a second.
+            Stack::Uip => simple,
+            // One tick.
+            Stack::Blip => Receiving { time_wait: Duration::from_millis(500), ..simple },
+            // CONFIG_GNRC_TCP_MSL_MS is 30 s.
+            Stack::Gnrc => Receiving { challenges: true, ..simple },
+            // tcp_delacktime; TCPTV_MSL is 30 s.
+            Stack::FreeBsd => Receiving {
+                delay: Some(Duration::from_millis(100)),
+                reassembles: true,
+                challenges: true,
+                avoids_silly_windows: true,
+                ..simple
+            },
+            // TCP_DELACK_MIN and TCP_TIMEWAIT_LEN of `include/net/tcp.h`.
+            Stack::Linux => Receiving {
+                delay: Some(Duration::from_millis(40)),
+                reassembles: true,
+                challenges: true,
+                avoids_silly_windows: true,
+                ..simple
+            },
+        }
+    }
+
+    /// What it is called in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stack::Uip => "uip",
+            Stack::Blip => "blip",
+            Stack::Gnrc => "gnrc",
+            Stack::FreeBsd => "freebsd",
+            Stack::Linux => "linux",
+        }
+    }
+}

@@ -1,0 +1,576 @@
+//! A window of segments in flight: New Reno and selective acknowledgments as FreeBSD 10.3 has them
+//! (`tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `cc_newreno.c`), which is what TCPlp runs, and
+//! what differs in Linux.
+//!
+//! What FreeBSD does and Kinglet does not: while it recovers with selective acknowledgments its
+//! window is one segment, and it does not know of RACK, PRR or tail loss probes. A retransmission
+//! that is acknowledged within half a round trip was needless, and its reduction is taken back
+//! (TCPlp, Appendix B).
+//!
+//! Linux is here as far as it can be seen behind a border router: ten segments to begin with,
+//! CUBIC, a retransmission timeout of at least 200 ms above SRTT, half of the largest window as
+//! the largest segment. Recovery is RFC 6675's, with the reduced window from the start; RACK, PRR,
+//! F-RTO and auto-tuning are not.
+
+use super::cubic::Cubic;
+use super::holes::Holes;
+use crate::block::{Ack, Block, ticks};
+use crate::info::{Failure, Info};
+use crate::rtt::{Rtt, Rules};
+use crate::sender::Sender;
+use crate::seq::Seq;
+use kinglet_time::{Duration, Instant, earliest};
+
+/// What differs between stacks of this kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    /// Segments of the initial window, and the most after a pause.
+    initial_window: u32,
+    window_after_pause: u32,
+    times: Rules,
+    /// The window while holes are filled is one segment, not half of what it was.
+    one_segment_in_recovery: bool,
+    /// Reductions are taken back if the answer comes within half a round trip.
+    undoes: bool,
+    cubic: bool,
+    /// Timeouts before it gives up.
+    most_timeouts: u8,
+    /// Pauses between SYNs, in multiples of the initial timeout; then it gives up.
+    syn_pauses: &'static [u64],
+    /// The longest back-off as a factor.
+    most_backed_off: u64,
+    /// A segment is at most half of the largest window there was, or all of it if that is at most
+    /// `TCP_MSS_DEFAULT` (Linux's `tcp_bound_to_half_wnd`).
+    bound_by_window: bool,
+}
+
+/// FreeBSD 10.3 in TCPlp's port: `tcp_timer.h` (RTO base 3 s, minimum 30 ms, slop 200 ms, maximum
+/// 64 s, 12 retransmissions), RFC 3390 off.
+pub(crate) const FREEBSD: Law = Law {
+    initial_window: 4,
+    window_after_pause: 2,
+    times: Rules {
+        initial: Duration::from_secs(3),
+        least: Duration::from_millis(30),
+        least_variation: Duration::ZERO,
+        slop: Duration::from_millis(200),
+        most: Duration::from_secs(64),
+    },
+    one_segment_in_recovery: true,
+    undoes: true,
+    cubic: false,
+    most_timeouts: 12,
+    syn_pauses: &[1, 1, 1, 1, 1, 2, 4, 8, 16],
+    most_backed_off: 64,
+    bound_by_window: false,
+};
+
+/// Linux: `TCP_INIT_CWND`, `TCP_TIMEOUT_INIT`, `TCP_RTO_MIN`, `TCP_RTO_MAX`, `tcp_retries2`,
+/// `tcp_syn_retries` (6).
+pub(crate) const LINUX: Law = Law {
+    initial_window: 10,
+    window_after_pause: 10,
+    times: Rules {
+        initial: Duration::from_secs(1),
+        least: Duration::from_millis(200),
+        least_variation: Duration::from_millis(200),
+        slop: Duration::ZERO,
+        most: Duration::from_secs(120),
+    },
+    one_segment_in_recovery: false,
+    undoes: false,
+    cubic: true,
+    most_timeouts: 15,
+    syn_pauses: &[1, 2, 4, 8, 16, 32, 64],
+    most_backed_off: 1 << 15,
+    bound_by_window: true,
+};
+
+/// `TCP_MSS_DEFAULT` of Linux.
+const MSS_DEFAULT: u32 = 536;
+/// `TCP_MIN_SND_MSS` is 48 octets, of which options take 40 at most.
+const TINY: u32 = 8;
+/// "When it detects large RTT" (Kim et al., V-A); they give no figure. This is Linux's timeout
+/// before there is a sample.
+const LARGE_RTT: Duration = Duration::from_secs(1);
+/// `tcprexmtthresh`.
+const DUPLICATES: u32 = 3;
+/// `V_tcp_abc_l_var` (RFC 3465).
+const ABC_L: u32 = 2;
+/// `TCPTV_PERSMIN` and `TCPTV_PERSMAX`.
+const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
+
+/// What is taken back if a reduction was needless.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    cwnd: u32,
+    ssthresh: u32,
+    recover: Seq,
+    recovering: bool,
+    until: Instant,
+}
+
+/// The sender.
+#[derive(Debug)]
+pub(crate) struct Window {
+    law: Law,
+    cwnd: u32,
+    ssthresh: u32,
+    /// `snd_recover`: where recovery ends.
+    recover: Seq,
+    recovering: bool,
+    /// A reduction because of marks lasts until `recover` too.
+    reduced: bool,
+    duplicates: u32,
+    /// Octets of new data sent because of duplicates, before recovery (RFC 3042).
+    limited: u32,
+    holes: Holes,
+    /// `sack_newdata`: SND.NXT when recovery began.
+    newdata: Seq,
+    rtt: Rtt,
+    /// What is timed without timestamps.
+    timed: Option<(Seq, Instant)>,
+    again_at: Option<Instant>,
+    persist_at: Option<Instant>,
+    /// `t_rxtshift`.
+    shift: u8,
+    before: Option<Before>,
+    acked_in_window: u32,
+    cubic: Cubic,
+    last_received: Instant,
+}
+
+impl Window {
+    pub(crate) fn new(law: Law) -> Self {
+        Window {
+            law,
+            cwnd: 0,
+            ssthresh: u32::MAX,
+            recover: Seq(0),
+            recovering: false,
+            reduced: false,
+            duplicates: 0,
+            limited: 0,
+            holes: Holes::default(),
+            newdata: Seq(0),
+            rtt: Rtt::new(law.times),
+            timed: None,
+            again_at: None,
+            persist_at: None,
+            shift: 0,
+            before: None,
+            acked_in_window: 0,
+            cubic: Cubic::default(),
+            last_received: Instant::ZERO,
+        }
+    }
+
+    fn timeout(&self) -> Duration {
+        self.rtt.timeout((1 << self.shift.min(62)).min(self.law.most_backed_off))
+    }
+
+    /// Restarts the timer, if anything is in flight.
+    fn rearm(&mut self, now: Instant, block: &Block) {
+        self.again_at = (block.flight() > 0).then(|| now + self.timeout());
+    }
+
+    /// The largest segment that is sent now.
+    fn piece(&self, block: &Block) -> u32 {
+        if !self.law.bound_by_window {
+            return block.mss;
+        }
+        let window = block.max_wnd;
+        if block.settings.tiny_pieces && window <= block.mss && self.rtt.srtt() > LARGE_RTT {
+            return TINY.min(block.mss);
+        }
+        let bound = if window > MSS_DEFAULT { window / 2 } else { window };
+        block.mss.min(bound.max(TINY))
+    }
+
+    /// SSTHRESH after a loss.
+    fn halved(&mut self, block: &Block, window: u32) -> u32 {
+        if self.law.cubic {
+            return self.cubic.reduce(window, block.mss);
+        }
+        (window / 2 / block.mss).max(2) * block.mss
+    }
+
+    /// The third duplicate (New Reno's `CC_NDUPACK`).
+    fn begin_recovery(&mut self, now: Instant, block: &mut Block) {
+        self.ssthresh = self.halved(block, self.cwnd);
+        self.recover = block.max;
+        self.recovering = true;
+        self.timed = None;
+        block.counters.fast_recoveries += 1;
+        if block.agreed.sack {
+            self.newdata = block.nxt;
+            self.cwnd = if self.law.one_segment_in_recovery { block.mss } else { self.ssthresh };
+            self.rearm(now, block);
+            self.output(now, block);
+        } else {
+            self.resend_first(now, block);
+            let more = DUPLICATES * block.mss;
+            self.cwnd = self.ssthresh + more - self.limited.min(more);
+        }
+    }
+
+    /// Sends the oldest segment again.
+    fn resend_first(&mut self, now: Instant, block: &mut Block) {
+        let len = self.piece(block);
+        block.put(block.una, len);
+        block.counters.fast_retransmits += 1;
+        self.rearm(now, block);
+    }
+
+    /// Octets thought to be on their way: all that the peer lacks below what it has told of is lost
+    /// (RFC 6675's Pipe, and FreeBSD's `awnd`).
+    fn pipe(&self, block: &Block) -> u32 {
+        let told = self.holes.fack(block.una);
+        block.nxt.later(told).since(told) + self.holes.sent_again()
+    }
+
+    fn duplicate(&mut self, now: Instant, block: &mut Block) {
+        block.counters.dup_acks += 1;
+        self.duplicates += 1;
+        if self.duplicates > DUPLICATES || self.recovering {
+            if block.agreed.sack && self.recovering {
+                if self.pipe(block) < self.ssthresh {
+                    self.cwnd = (self.cwnd + block.mss).min(self.ssthresh);
+                }
+            } else {
+                self.cwnd += block.mss;
+            }
+            self.output(now, block);
+        } else if self.duplicates == DUPLICATES {
+            // RFC 6582, 3.2: not for what was in flight at the last one.
+            if block.agreed.sack || self.recover.before(block.una) {
+                self.begin_recovery(now, block);
+            } else {
+                self.duplicates = 0;
+            }
+        } else {
+            self.limited_transmit(now, block);
+        }
+    }
+
+    /// New data for each of the first two duplicates (RFC 3042).
+    fn limited_transmit(&mut self, now: Instant, block: &mut Block) {
+        if self.duplicates == 1 {
+            self.limited = 0;
+        }
+        let (cwnd, before) = (self.cwnd, block.max);
+        self.cwnd = block.flight() + self.duplicates * block.mss - self.limited;
+        self.output(now, block);
+        self.limited += block.max.since(before);
+        self.cwnd = cwnd;
+    }
+
+    /// An acknowledgement of something new while it recovers.
+    fn in_recovery(&mut self, block: &mut Block, ack: &Ack, acked: u32) {
+        if !ack.number.before(self.recover) {
+            // `newreno_post_recovery`: no burst.
+            let flying = block.max.since(ack.number);
+            let bursts = self.law.one_segment_in_recovery && flying < self.ssthresh;
+            self.cwnd = if bursts { flying + block.mss } else { self.ssthresh };
+            self.recovering = false;
+            return;
+        }
+        block.ack_now();
+        self.timed = None;
+        if block.agreed.sack {
+            // `tcp_sack_partialack`.
+            let segments = if acked / block.mss > 2 { 2 } else { 1 };
+            let new = block.nxt.later(self.newdata).since(self.newdata);
+            let cwnd = self.holes.sent_again() + new + segments * block.mss;
+            self.cwnd = if self.law.one_segment_in_recovery {
+                cwnd.min(self.ssthresh)
+            } else {
+                self.ssthresh
+            };
+        } else {
+            // `newreno_partial_ack`.
+            self.cwnd = self.cwnd.saturating_sub(acked) + block.mss;
+        }
+    }
+
+    /// The window grows (RFC 5681 §3.1 with RFC 3465).
+    fn grow(&mut self, now: Instant, block: &Block, acked: u32) {
+        // Only what is limited by it.
+        if self.cwnd > block.wnd {
+            return;
+        }
+        let mss = block.mss;
+        if self.cwnd <= self.ssthresh {
+            // After a timeout one acknowledgement may cover what had arrived before.
+            let most = if block.nxt == block.max { ABC_L * mss } else { mss };
+            self.cwnd += acked.min(most);
+        } else if self.law.cubic {
+            let rtt = self.rtt.srtt().as_micros() as f64 / 1e6;
+            self.cwnd = self.cubic.grow(now, (self.cwnd, mss), acked, rtt);
+        } else {
+            self.acked_in_window += acked;
+            if self.acked_in_window >= self.cwnd {
+                self.acked_in_window -= self.cwnd;
+                self.cwnd += mss;
+            }
+        }
+    }
+
+    /// A timeout that turns out to have been needless.
+    fn undo(&mut self, now: Instant, block: &mut Block) {
+        let Some(before) = self.before.take() else { return };
+        if self.shift == 1 && now < before.until {
+            (self.cwnd, self.ssthresh) = (before.cwnd, before.ssthresh);
+            (self.recover, self.recovering) = (before.recover, before.recovering);
+            block.nxt = block.max;
+            block.counters.undone += 1;
+        }
+    }
+
+    fn measure(&mut self, now: Instant, block: &Block, ack: &Ack) {
+        let echo = ack.echo.filter(|_| block.agreed.timestamps);
+        if let Some(echo) = echo {
+            let ms = ticks(now).wrapping_sub(echo);
+            // An echo from the future is none.
+            if ms < 1 << 30 {
+                self.rtt.sample(Duration::from_millis(u64::from(ms)).max(Duration::from_millis(1)));
+                self.shift = 0;
+            }
+        } else if let Some((seq, at)) = self.timed
+            && seq.before(ack.number)
+        {
+            self.rtt.sample(now.checked_since(at).unwrap_or(Duration::ZERO));
+            (self.timed, self.shift) = (None, 0);
+        }
+    }
+
+    /// A reduction because of marks, once a round trip (RFC 3168 §6.1.2).
+    fn marked(&mut self, block: &mut Block, number: Seq) {
+        if self.reduced && !number.before(self.recover) {
+            self.reduced = false;
+        }
+        if !self.reduced && !self.recovering {
+            self.ssthresh = self.halved(block, self.cwnd);
+            self.cwnd = self.ssthresh;
+            self.recover = block.max;
+            self.reduced = true;
+            block.cwr_due = true;
+            block.counters.marks += 1;
+        }
+    }
+
+    fn new_ack(&mut self, now: Instant, block: &mut Block, ack: &Ack) {
+        self.undo(now, block);
+        self.measure(now, block, ack);
+        let was_recovering = self.recovering;
+        let acked = block.advance(ack.number);
+        if was_recovering {
+            self.in_recovery(block, ack, acked);
+        }
+        self.duplicates = 0;
+        if was_recovering && self.recovering && !block.agreed.sack {
+            self.resend_first(now, block);
+        }
+        self.rearm(now, block);
+        let held_back = was_recovering || ack.ece && block.agreed.ecn;
+        if !held_back {
+            self.grow(now, block, acked);
+        }
+        // Without SACK a third duplicate counts from the next octet on.
+        let least = if block.agreed.sack { block.una } else { block.una.plus(u32::MAX) };
+        self.recover = self.recover.later(least);
+        self.persist_at = None;
+    }
+
+    /// One segment, if there is one to send.
+    fn send_one(&mut self, now: Instant, block: &mut Block) -> bool {
+        let filling = self.recovering && block.agreed.sack;
+        if filling && self.fill_hole(now, block) {
+            return true;
+        }
+        let (off, queued) = (block.nxt.since(block.una), block.queued());
+        let again = if filling { self.holes.sent_again() } else { 0 };
+        let usable = if filling && !self.law.one_segment_in_recovery {
+            let window = self.cwnd.saturating_sub(self.pipe(block));
+            queued.min(block.wnd).saturating_sub(off).min(window)
+        } else if again == 0 {
+            queued.min(block.wnd).min(self.cwnd).saturating_sub(off)
+        } else {
+            let new = block.nxt.later(self.newdata).since(self.newdata);
+            let window = self.cwnd.saturating_sub(new).saturating_sub(again);
+            queued.min(block.wnd).saturating_sub(off).min(window)
+        };
+        let piece = self.piece(block);
+        let len = usable.min(piece);
+        let all = off + len >= queued;
+        let owes_fin = block.closing && all && (block.owes_fin() || block.nxt == block.una);
+        let is_old = block.nxt.before(block.max);
+        let idle = block.flight() == 0;
+        // Nagle, and the sender's side of silly windows (RFC 9293, 3.8.6.2.1).
+        let worth = len == piece
+            || all && (idle || owes_fin)
+            || block.max_wnd > 0 && len >= block.max_wnd / 2
+            || is_old;
+        if len == 0 && !owes_fin || len > 0 && !worth {
+            return false;
+        }
+        let taken = block.put(block.nxt, len);
+        if taken == 0 {
+            return false;
+        }
+        if is_old {
+            block.counters.timeout_retransmits += 1;
+        } else if self.timed.is_none() {
+            self.timed = Some((block.nxt, now));
+        }
+        block.nxt = block.nxt.plus(taken);
+        self.persist_at = None;
+        if self.again_at.is_none() {
+            self.rearm(now, block);
+        }
+        true
+    }
+
+    /// Sends a part of the first hole again.
+    fn fill_hole(&mut self, now: Instant, block: &mut Block) -> bool {
+        let again = self.holes.sent_again();
+        let window = if self.law.one_segment_in_recovery {
+            self.cwnd.min(block.wnd).saturating_sub(again)
+        } else if again == 0 {
+            // The first is not held back by what is in flight (RFC 6675, 5, step 4.3).
+            block.mss
+        } else {
+            self.cwnd.saturating_sub(self.pipe(block))
+        };
+        let (recover, most) = (self.recover, window.min(self.piece(block)));
+        let Some(hole) = self.holes.next() else { return false };
+        let end = hole.end.earlier(recover);
+        if !hole.sent_again.before(end) || most == 0 {
+            return false;
+        }
+        let (from, len) = (hole.sent_again, end.since(hole.sent_again).min(most));
+        hole.sent_again = from.plus(len);
+        block.put(from, len);
+        block.counters.fast_retransmits += 1;
+        if self.again_at.is_none() {
+            self.rearm(now, block);
+        }
+        true
+    }
+
+    /// A window that has closed is probed.
+    fn maybe_persist(&mut self, now: Instant, block: &Block) {
+        let waits = block.queued() > 0 && block.flight() == 0;
+        if waits && self.again_at.is_none() && self.persist_at.is_none() && block.may_send() {
+            self.shift = 0;
+            self.persist_at = Some(now + self.probe_pause());
+        }
+    }
+
+    fn probe_pause(&self) -> Duration {
+        self.timeout().max(PERSIST.0).min(PERSIST.1)
+    }
+
+    fn expired(&mut self, now: Instant, block: &mut Block) {
+        self.holes.clear();
+        self.shift = self.shift.saturating_add(1);
+        if self.shift > self.law.most_timeouts {
+            return block.abort(Failure::TimedOut);
+        }
+        block.counters.timeouts += 1;
+        self.before = (self.shift == 1 && self.law.undoes).then(|| Before {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            recover: self.recover,
+            recovering: self.recovering,
+            until: now + Duration::from_micros(self.rtt.srtt().as_micros() / 2),
+        });
+        if self.shift > self.law.most_timeouts / 4 && self.law.undoes {
+            self.rtt.distrust();
+        }
+        let window = self.cwnd.min(block.wnd);
+        self.ssthresh = self.halved(block, window);
+        self.cwnd = block.mss;
+        block.nxt = block.una;
+        self.recover = block.max;
+        (self.recovering, self.duplicates, self.timed) = (false, 0, None);
+        self.rearm(now, block);
+        self.output(now, block);
+    }
+}
+
+impl Sender for Window {
+    fn syn_timeout(&mut self, now: Instant, syns: u8) -> Option<Instant> {
+        let pause = self.law.syn_pauses.get(usize::from(syns).saturating_sub(1))?;
+        Some(now + Duration::from_micros(self.law.times.initial.as_micros() * pause))
+    }
+
+    fn opened(&mut self, now: Instant, block: &mut Block, took: Option<Duration>) {
+        self.cwnd = self.law.initial_window * block.mss;
+        self.recover = block.iss;
+        self.last_received = now;
+        if let Some(took) = took {
+            self.rtt.sample(took);
+        }
+    }
+
+    fn acked(&mut self, now: Instant, block: &mut Block, ack: &Ack) {
+        if block.agreed.ecn && ack.ece {
+            self.marked(block, ack.number);
+        } else if self.reduced && !ack.number.before(self.recover) {
+            self.reduced = false;
+        }
+        let is_new = block.una.before(ack.number);
+        if block.agreed.sack {
+            let una = block.una.later(ack.number);
+            self.holes.update(una, block.max, ack.sack.as_slice());
+        }
+        if is_new {
+            self.new_ack(now, block, ack);
+        } else if !ack.has_text && ack.window == block.wnd && block.flight() > 0 {
+            self.duplicate(now, block);
+        } else {
+            self.duplicates = 0;
+        }
+        self.last_received = now;
+    }
+
+    fn output(&mut self, now: Instant, block: &mut Block) {
+        if !block.may_send() {
+            return;
+        }
+        let pause = now.checked_since(self.last_received).unwrap_or(Duration::ZERO);
+        if block.flight() == 0 && pause >= self.timeout() {
+            self.cwnd = self.cwnd.min(self.law.window_after_pause * block.mss);
+        }
+        // Each takes octets of the queue, which are bounded.
+        while self.send_one(now, block) {}
+        self.maybe_persist(now, block);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.again_at, self.persist_at)
+    }
+
+    fn handle_deadline(&mut self, now: Instant, block: &mut Block) {
+        if self.again_at.is_some_and(|at| at <= now) {
+            self.again_at = None;
+            if block.flight() > 0 {
+                self.expired(now, block);
+            }
+        }
+        if self.persist_at.is_some_and(|at| at <= now) {
+            self.shift = self.shift.saturating_add(1);
+            self.persist_at = Some(now + self.probe_pause());
+            let taken = block.put(block.una, 1);
+            block.nxt = block.nxt.later(block.una.plus(taken));
+            block.counters.probes += 1;
+        }
+    }
+
+    fn describe(&self, info: &mut Info) {
+        (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
+        (info.srtt, info.last_rtt) = (self.rtt.srtt(), self.rtt.last());
+        info.rto = self.timeout();
+    }
+}

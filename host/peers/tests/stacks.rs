@@ -1,0 +1,377 @@
+//! What each stack is known for, on the wire.
+
+mod common;
+
+use common::{Link, Seen, noise};
+use kinglet_peers::{Failure, Faults, Settings, Stack, State};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::tcp::Flags;
+
+const ALL: [Stack; 5] = [Stack::Uip, Stack::Blip, Stack::Gnrc, Stack::FreeBsd, Stack::Linux];
+
+fn published(stack: Stack) -> Settings {
+    Settings::published(stack)
+}
+
+/// Loses the data segments of the client with these numbers, counted from 0.
+fn data_lost(numbers: &'static [usize]) -> impl FnMut(usize, &Seen) -> bool {
+    let mut count = 0;
+    move |_, seen| {
+        let is_data = seen.by_client && seen.len > 0;
+        count += usize::from(is_data);
+        is_data && numbers.contains(&(count - 1))
+    }
+}
+
+#[test]
+fn every_stack_talks_to_every_other_over_a_link_that_loses() {
+    for client in ALL {
+        for server in ALL {
+            for seed in 1..=8 {
+                let (mine, theirs) = (published(client), published(server));
+                let mut link = Link::new(mine, theirs).sending(6_000).losing(noise(12, seed));
+                link.run(Instant::from_secs(20_000));
+                assert!(link.finished, "{client:?} to {server:?}, seed {seed}: {:?}", link.info());
+                link.assert_whole();
+            }
+        }
+    }
+}
+
+#[test]
+fn both_ends_come_to_rest() {
+    for stack in ALL {
+        let mut link = Link::new(published(stack), published(stack)).sending(500);
+        link.run(Instant::from_secs(1_000));
+        link.assert_whole();
+        assert_eq!((link.info().state, link.server().state), (State::Closed, State::Closed));
+    }
+}
+
+#[test]
+fn a_port_that_nobody_listens_to_is_refused() {
+    for stack in ALL.into_iter().filter(|stack| *stack != Stack::Blip) {
+        let mut link = Link::new(published(stack), published(stack));
+        let settings = published(stack);
+        link.handle = link.hosts[0].connect(link.now, common::SERVER, 81, settings);
+        link.run(Instant::from_secs(2));
+        assert_eq!(link.info().failure, Some(Failure::Refused), "{stack:?}");
+    }
+}
+
+#[test]
+fn a_stack_of_one_segment_has_one_in_flight_and_waits_for_its_whole_acknowledgement() {
+    for stack in [Stack::Uip, Stack::Gnrc] {
+        let mut link = Link::new(published(stack), published(Stack::Linux)).sending(5_000);
+        link.run(Instant::from_secs(1_000));
+        link.assert_whole();
+        let data = link.data();
+        for pair in data.windows(2) {
+            // Two ways and the peer's delayed acknowledgement.
+            let pause = pair[1].at - pair[0].at;
+            assert!(pause >= Duration::from_millis(90), "{stack:?}: {pause:?}");
+        }
+    }
+}
+
+#[test]
+fn uip_sends_again_at_its_ticks_and_doubles_from_the_constant() {
+    let settings = Settings { phase: Duration::from_millis(300), ..published(Stack::Uip) };
+    let mut link = Link::new(settings, published(Stack::Uip))
+        .sending(40)
+        .losing(|_, seen| seen.by_client && seen.len > 0);
+    link.run(Instant::from_secs(10_000));
+    let times: Vec<u64> = link.data().iter().map(|seen| seen.at.as_millis()).collect();
+    // The first transmission and eight more; all but the first at ticks.
+    assert_eq!(times.len(), 9, "{times:?}");
+    assert!(times[1..].iter().all(|at| at % 500 == 300), "{times:?}");
+    let pauses: Vec<u64> = times[1..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // `UIP_RTO << nrtx` ticks, and the tick that finds the timer at zero.
+    assert_eq!(pauses, [2_000, 3_500, 6_500, 12_500, 24_500, 24_500, 24_500]);
+    assert_eq!(link.info().failure, Some(Failure::TimedOut));
+}
+
+#[test]
+fn uip_dies_of_any_reset_and_others_of_the_right_one() {
+    for (stack, dies) in [(Stack::Uip, true), (Stack::Gnrc, false), (Stack::FreeBsd, false)] {
+        let mut link = Link::new(published(stack), published(stack)).sending(500);
+        link.closes = false;
+        link.run(Instant::from_millis(1_400));
+        assert_eq!(link.info().state, State::Established, "{stack:?}");
+        let last = link.answers()[link.answers().len() - 1].header;
+        let mut reset = kinglet_wire::tcp::Header { flags: Flags::RST, ..last };
+        reset.seq = reset.seq.wrapping_add(20);
+        inject(&mut link, &reset);
+        assert_eq!(link.info().state == State::Closed, dies, "{stack:?}");
+    }
+}
+
+/// Gives the client a segment that nobody sent.
+fn inject(link: &mut Link, header: &kinglet_wire::tcp::Header) {
+    use kinglet_wire::{checksum, ipv6, tcp};
+    let len = header.header_len();
+    let ip = ipv6::Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_len: len as u16,
+        next_header: ipv6::protocol::TCP,
+        hop_limit: 64,
+        src: common::SERVER,
+        dst: common::CLIENT,
+    };
+    let mut packet = vec![0; ipv6::HEADER_LEN + len];
+    ip.emit(&mut packet).expect("room");
+    header.emit(&mut packet[ipv6::HEADER_LEN..]).expect("room");
+    let sum = checksum::pseudo_header(ip.src, ip.dst, len as u32, ipv6::protocol::TCP);
+    tcp::set_checksum(&mut packet[ipv6::HEADER_LEN..], sum);
+    link.hosts[0].handle_packet(link.now, &packet);
+}
+
+#[test]
+fn gnrc_doubles_from_a_second_and_gives_up_after_two_minutes() {
+    let mut link = Link::new(published(Stack::Gnrc), published(Stack::Gnrc))
+        .sending(40)
+        .losing(|_, seen| seen.by_client && seen.len > 0);
+    link.run(Instant::from_secs(10_000));
+    let times: Vec<u64> = link.data().iter().map(|seen| seen.at.as_millis()).collect();
+    let pauses: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // The next would come after 60 s, its longest timeout, and 123 s are too many.
+    assert_eq!(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000]);
+    assert_eq!(link.info().failure, Some(Failure::TimedOut));
+}
+
+#[test]
+fn gnrc_probes_a_closed_window_and_uip_sends_into_it() {
+    for (stack, len) in [(Stack::Gnrc, 1), (Stack::Uip, 48)] {
+        let mut link = Link::new(published(stack), published(Stack::FreeBsd)).sending(4_000);
+        link.reads = false;
+        link.run(Instant::from_secs(30));
+        assert_eq!(link.data().last().map(|seen| seen.len), Some(len), "{stack:?}");
+        link.reads = true;
+        link.run(Instant::from_secs(2_000));
+        link.assert_whole();
+    }
+}
+
+#[test]
+fn blip_sends_at_its_ticks_only_and_everything_again_after_three_seconds() {
+    let settings = Settings { phase: Duration::from_millis(100), ..published(Stack::Blip) };
+    let mut link =
+        Link::new(settings, published(Stack::Blip)).sending(150 + 150).losing(data_lost(&[1]));
+    link.run(Instant::from_secs(100));
+    link.assert_whole();
+    let times: Vec<u64> = link.data().iter().map(|seen| seen.at.as_millis()).collect();
+    assert!(times.iter().all(|at| at % 500 == 100), "{times:?}");
+    assert_eq!(times[2] - times[1], 3_000, "{times:?}");
+    assert!(link.seen.iter().all(|seen| seen.header.options.is_empty()), "no option, ever");
+}
+
+#[test]
+fn blip_sends_beyond_the_window_what_its_buffer_holds() {
+    let settings = Settings { send_buffer: 600, ..published(Stack::Blip) };
+    let mut link = Link::new(settings, published(Stack::Blip)).sending(600);
+    link.run(Instant::from_secs(100));
+    let data = link.data();
+    assert_eq!(data[0].at, data[2].at, "at once");
+    assert_eq!(data[..3].iter().map(|seen| seen.len).sum::<usize>(), 600);
+    assert!(link.answers()[0].header.window == 200);
+}
+
+#[test]
+fn two_duplicates_make_blip_send_again_before_its_timer() {
+    let settings = Settings { send_buffer: 800, ..published(Stack::Blip) };
+    let mut receiver = published(Stack::FreeBsd);
+    receiver.receive_buffer = 4_000;
+    let mut link = Link::new(settings, receiver).sending(800).losing(data_lost(&[0]));
+    link.run(Instant::from_secs(100));
+    link.assert_whole();
+    // The FIN came out of order and is not kept, so that it may come to a second time.
+    assert!(link.info().counters.fast_recoveries >= 1);
+    let data = link.data();
+    assert!(data[4].at - data[0].at < Duration::from_millis(100), "{:?}", data[4]);
+}
+
+#[test]
+fn blip_that_counts_for_ever_closes_after_six_transmissions_and_mended_it_does_not() {
+    for (counts_for_ever, arrives) in [(true, 6 * 150), (false, 3_000)] {
+        let faults = Faults { counts_for_ever, renumbers_syn: false };
+        let settings = Settings { faults, ..published(Stack::Blip) };
+        let mut link = Link::new(settings, published(Stack::Linux)).sending(3_000);
+        link.run(Instant::from_secs(1_000));
+        assert_eq!(link.read.len(), arrives, "nothing was lost");
+        assert_eq!(link.info().failure.is_some(), counts_for_ever);
+    }
+}
+
+#[test]
+fn blip_that_renumbers_its_syn_does_not_connect_once_a_syn_is_lost() {
+    for (renumbers_syn, lost, whole) in [(true, 0, false), (false, 0, true), (true, 99, true)] {
+        let faults = Faults { counts_for_ever: false, renumbers_syn };
+        let settings = Settings { faults, ..published(Stack::Blip) };
+        let mut link = Link::new(settings, published(Stack::Linux))
+            .sending(300)
+            .losing(move |number, _| number == lost);
+        link.run(Instant::from_secs(1_000));
+        assert_eq!(link.read == link.text, whole, "{renumbers_syn} {lost}");
+        let syns = link.seen.iter().filter(|s| s.by_client && s.header.flags == Flags::SYN);
+        let numbers: Vec<u32> = syns.map(|seen| seen.header.seq).collect();
+        assert_eq!(numbers.windows(2).any(|n| n[0] != n[1]), renumbers_syn && lost == 0);
+    }
+}
+
+#[test]
+fn freebsd_acknowledges_every_second_segment_or_after_100_ms() {
+    let mut link = Link::new(published(Stack::FreeBsd), published(Stack::FreeBsd));
+    link.closes = false;
+    let mut link = link.sending(462 * 3);
+    link.run(Instant::from_secs(10));
+    let answers = link.answers();
+    // After the SYN: one with the second segment, one late with the third.
+    assert_eq!(answers.len(), 3, "{answers:#?}");
+    let third = link.data()[2].at + link.delay;
+    assert_eq!(answers[2].at - third, Duration::from_millis(100));
+}
+
+#[test]
+fn freebsd_with_a_buffer_of_one_segment_acknowledges_at_once() {
+    let receiver = Settings { receive_buffer: 462, ..published(Stack::FreeBsd) };
+    let mut link = Link::new(published(Stack::FreeBsd), receiver).sending(462 * 4);
+    link.run(Instant::from_secs(10));
+    link.assert_whole();
+    for pair in link.data().windows(2) {
+        assert_eq!(pair[1].at - pair[0].at, Duration::from_millis(50));
+    }
+}
+
+fn transfer(stack: Stack, sack: bool) -> Link {
+    let settings = Settings { sack, send_buffer: 12_000, ..published(stack) };
+    let receiver = Settings { receive_buffer: 12_000, ..published(stack) };
+    let receiver = Settings { mss: 474, ..receiver };
+    let settings = Settings { mss: 474, ..settings };
+    let mut link = Link::new(settings, receiver).sending(40_000).losing(data_lost(&[12]));
+    link.spacing = Duration::from_micros(100);
+    link
+}
+
+fn loss_in_the_middle(stack: Stack, sack: bool) -> Link {
+    let mut link = transfer(stack, sack);
+    link.run(Instant::from_secs(100));
+    link.assert_whole();
+    link
+}
+
+#[test]
+fn a_loss_in_the_middle_is_mended_without_a_timeout() {
+    for stack in [Stack::FreeBsd, Stack::Linux] {
+        for sack in [true, false] {
+            let link = loss_in_the_middle(stack, sack);
+            let counters = link.info().counters;
+            let what = format!("{stack:?} {sack} {counters:?}");
+            assert_eq!((counters.timeouts, counters.fast_recoveries), (0, 1), "{what}");
+            assert_eq!(counters.fast_retransmits, 1, "{what}");
+            let told = link.answers().iter().any(|seen| !seen.header.options.sack.is_empty());
+            assert_eq!(told, sack, "{what}");
+        }
+    }
+}
+
+#[test]
+fn freebsd_recovers_with_a_window_of_one_segment_and_linux_does_not() {
+    let window = |stack| {
+        let whole = loss_in_the_middle(stack, true);
+        let data = whole.data();
+        let lost = data.iter().find(|seen| seen.lost).expect("one").header.seq;
+        let again = data.iter().find(|seen| seen.header.seq == lost && !seen.lost).expect("again");
+        let mut link = transfer(stack, true);
+        link.run(again.at);
+        link.info().cwnd
+    };
+    assert_eq!(window(Stack::FreeBsd), 462);
+    assert!(window(Stack::Linux) > 3 * 462);
+}
+
+#[test]
+fn freebsd_takes_back_a_timeout_that_was_needless_and_linux_here_does_not() {
+    for (stack, undone) in [(Stack::FreeBsd, 1), (Stack::Linux, 0)] {
+        let client = Settings { mss: 474, send_buffer: 1848, ..published(stack) };
+        let server = published(Stack::Linux);
+        let mut link = Link::new(client, server).sending(400_000);
+        // The round trip grows suddenly, once.
+        link.run(Instant::from_millis(1_900));
+        let rto = link.info().rto;
+        link.detour = rto - Duration::from_millis(38);
+        let until = link.now + Duration::from_millis(100);
+        link.run(until);
+        link.detour = Duration::ZERO;
+        link.run(Instant::from_secs(500));
+        link.assert_whole();
+        let counters = link.info().counters;
+        assert!(counters.timeouts > 0, "{stack:?} {counters:?}");
+        assert_eq!(u32::from(counters.undone > 0), undone, "{stack:?} {counters:?}");
+    }
+}
+
+#[test]
+fn freebsd_waits_three_seconds_for_the_first_answer_and_then_half_of_its_slop_at_least() {
+    let mut link = Link::new(published(Stack::FreeBsd), published(Stack::FreeBsd))
+        .sending(462)
+        .losing(|number, _| number == 0);
+    link.run(Instant::from_secs(100));
+    link.assert_whole();
+    assert_eq!(link.seen[1].at - link.seen[0].at, Duration::from_secs(3));
+    assert!(link.info().rto >= Duration::from_millis(250), "{:?}", link.info().rto);
+}
+
+#[test]
+fn linux_begins_with_ten_segments_and_freebsd_with_four() {
+    for (stack, segments) in [(Stack::Linux, 10), (Stack::FreeBsd, 4)] {
+        let settings = Settings { send_buffer: 30_000, ..published(stack) };
+        let mut link = Link::new(settings, published(Stack::Linux)).sending(30_000);
+        link.run(Instant::from_secs(100));
+        let data = link.data();
+        let burst = data.iter().filter(|seen| seen.at == data[0].at).count();
+        assert_eq!(burst, segments, "{stack:?}");
+    }
+}
+
+#[test]
+fn linux_acknowledges_after_40_ms() {
+    let mut link = Link::new(published(Stack::Uip), published(Stack::Linux)).sending(48 * 4);
+    link.run(Instant::from_secs(100));
+    let pauses: Vec<_> = link.data().windows(2).map(|pair| pair[1].at - pair[0].at).collect();
+    assert!(pauses.iter().all(|pause| *pause == Duration::from_millis(90)), "{pauses:?}");
+}
+
+#[test]
+fn linux_cuts_into_eight_octets_only_if_told_and_only_for_a_tiny_window_and_a_long_way() {
+    for (tiny_pieces, delay_ms, smallest) in [(true, 700, 8), (true, 25, 100), (false, 700, 100)] {
+        let settings = Settings { tiny_pieces, ..published(Stack::Linux) };
+        let mut link = Link::new(settings, published(Stack::Blip)).sending(2_000);
+        link.delay = Duration::from_millis(delay_ms);
+        link.run(Instant::from_secs(10_000));
+        link.assert_whole();
+        let least = link.data().iter().map(|seen| seen.len).min();
+        assert!(least.is_some_and(|least| least >= smallest), "{tiny_pieces} {least:?}");
+        assert!(smallest > 8 || least == Some(8), "{tiny_pieces} {least:?}");
+    }
+}
+
+#[test]
+fn a_window_is_reduced_once_for_the_marks_of_a_round_trip_and_the_echo_ends() {
+    let asks = Settings { ecn: true, ..published(Stack::FreeBsd) };
+    let mut link = Link::new(asks, asks).sending(40_000);
+    // Some more than a round trip.
+    link.congested = Instant::from_millis(1_300)..Instant::from_millis(1_370);
+    link.run(Instant::from_secs(100));
+    link.assert_whole();
+    let info = link.info();
+    assert!(info.ecn);
+    // Marks of two round trips, and the echo of the last until the peer knows of the reduction.
+    assert!((1..=3).contains(&info.counters.marks), "{:?}", info.counters);
+    let echoes = |seen: &&Seen| seen.header.flags == Flags::ACK | Flags::ECE;
+    let last = link.answers().iter().filter(echoes).map(|seen| seen.at).max();
+    assert!(last.is_some_and(|at| at < Instant::from_millis(1_600)), "{last:?}");
+    let mut link = Link::new(asks, published(Stack::FreeBsd)).sending(2_000);
+    link.run(Instant::from_secs(100));
+    assert!(!link.info().ecn, "only if both ask for it");
+}
