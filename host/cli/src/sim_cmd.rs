@@ -66,8 +66,9 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         ..Options::default()
     };
     let seed = args.seed.unwrap_or(scenario.seed);
-    let result = run::run(&scenario, seed, &options)
+    let mut result = run::run(&scenario, seed, &options)
         .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?;
+    result.setup_seconds += reading_seconds;
     drop(progress);
     let stopped = cancel.load(Ordering::Relaxed);
     if let Some(path) = &args.report {
@@ -85,7 +86,7 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
         say(&format!("{text}\n"));
     } else {
-        print(&scenario, seed, &result, reading_seconds + result.setup_seconds);
+        print(&scenario, seed, &result);
     }
     if let Some(command) = reading {
         // What has been asked for is on standard output.
@@ -114,15 +115,17 @@ fn range(text: &str) -> Result<(f64, f64), String> {
     if 0.0 <= from && from < to { Ok((from, to)) } else { Err(format!("{from}..{to} is empty")) }
 }
 
-fn print(scenario: &Scenario, seed: u64, result: &RunResult, setup_seconds: f64) {
+fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
     say(&format!("{}, seed {seed}\n", scenario.name));
     say(&format!(
         "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events; \
-         set up in {setup_seconds:.3} s\n",
+         set up in {:.3} s, {:.1} KiB a node\n",
         result.sim_seconds,
         result.wall_seconds,
         result.sim_seconds / result.wall_seconds.max(1e-9),
-        result.events
+        result.events,
+        result.setup_seconds,
+        result.node_bytes as f64 / 1024.0
     ));
     say(&tables::text(result));
 }

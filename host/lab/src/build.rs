@@ -3,7 +3,7 @@
 pub(crate) mod place;
 pub(crate) mod transport;
 
-pub use place::{Ends, Network, Place, Site, address_of, app_at, short_of, wire_of};
+pub use place::{Ends, NODE_BYTES, Network, Place, Site, address_of, app_at, short_of, wire_of};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;

@@ -28,6 +28,7 @@ pub mod experiment;
 mod flows;
 pub mod layout;
 pub mod markdown;
+pub mod memory;
 pub mod output;
 
 pub mod profile;

@@ -1,6 +1,9 @@
 //! The memory of simulated nodes.
 
-use kinglet::mac;
+use crate::memory::{Growing, Octets};
+use core::net::Ipv6Addr;
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Meshed, mac, mesh, net, polling, tcp};
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -22,44 +25,68 @@ pub const MESH_ROUTERS: usize = 48;
 /// Leaves of a mesh: each router knows all of them.
 pub const MESH_LEAVES: usize = 32;
 
-kinglet::profile! {
-    /// The memory of every simulated node: a border router's tables with larger buffers, so that
-    /// one type of node can play every role and experiments can vary windows at run time.
-    #[derive(Clone, Copy, Debug)]
-    pub struct LabProfile {
-        routing: kinglet::Meshed<Self>,
-        listening: mac::Sampled,
-        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>,
-        security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
-        features: kinglet::tcp::Full,
-        neighbours: 16,
-        children: CHILDREN,
-        indirect: CHILDREN,
-        packets: 24,
-        reassemblies: 6,
-        output: 20,
-        host: 16,
-        addresses: 2,
-        groups: 2,
-        routes: ROUTES,
-        static_neighbours: 2,
-        contexts: 4,
-        udp_sockets: UDP_SOCKETS,
-        forwards: true,
-        detects_congestion: true,
-        mesh_neighbours: 24,
-        mesh_routes: MESH_ROUTERS,
-        mesh_leaves: MESH_LEAVES,
-        connections: CONNECTIONS,
-        send_buffer: BUFFER,
-        receive_buffer: BUFFER,
-        pieces: 1,
-        segments: 16,
-        listeners: LISTENERS,
-        half_open: 12,
-        time_wait: 12,
-        servers: 1,
-        sources: 2,
-        applications: 3,
-    }
+/// Octets of a packet: IPv6's minimum MTU.
+pub(crate) const STORAGE: usize = 1280;
+/// Packets received, forwarded and sent.
+pub(crate) const PACKETS: usize = 24;
+
+/// The memory of every simulated node: one type of node plays every role, and experiments vary
+/// windows at run time. What only some roles fill takes memory when they do ([`crate::memory`]).
+#[derive(Clone, Copy, Debug)]
+pub struct LabProfile;
+
+impl mac::Sizes for LabProfile {
+    type Queue = [mac::Slot; 3];
+    type Neighbours = [mac::Neighbour; 16];
+    type Listening = mac::Sampled;
+    type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>;
+    type Security = mac::CcmStar<mac::Sliced, [mac::Peer; 64]>;
+}
+
+impl net::Sizes for LabProfile {
+    const FORWARDS: bool = true;
+    const DETECTS_CONGESTION: bool = true;
+    const REPORTS_ERRORS: bool = true;
+    type Storage = Octets<STORAGE>;
+    type Packets = [net::Slot<Self::Storage>; PACKETS];
+    type Reassembly = [Option<net::Partial>; 6];
+    type Output = [Option<net::Queued>; 20];
+    type Host = [Option<net::Queued>; 16];
+    type Children = [Option<net::Child>; CHILDREN];
+    type Indirect = [Option<net::Parked>; CHILDREN];
+    type Addresses = [Option<net::InterfaceAddress>; 2];
+    type Groups = [Option<Ipv6Addr>; 2];
+    type Routes = Growing<net::Route, ROUTES>;
+    type Neighbours = [Option<net::Neighbour>; 2];
+    type Contexts = [Option<Context>; 4];
+    type Routing = Meshed<Self>;
+    type Fragmentation = net::Rfc4944;
+    type Headers = net::Iphc;
+    type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
+}
+
+impl mesh::Sizes for LabProfile {
+    type Neighbours = Growing<mesh::Neighbour, 24>;
+    type Routes = Growing<mesh::Route, MESH_ROUTERS>;
+    type Leaves = Growing<mesh::Leaf, MESH_LEAVES>;
+}
+
+impl tcp::Sizes for LabProfile {
+    type Congestion = tcp::congestion::NewReno;
+    type SendBuffer = Octets<BUFFER>;
+    type Pieces = [tcp::Piece; 1];
+    type ReceiveBuffer = Octets<BUFFER>;
+    type ReceiveMap = Octets<{ BUFFER / 8 }>;
+    type Features = tcp::Full;
+    type Segments = [tcp::SegmentRecord; 16];
+    type Connections<K: tcp::Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
+    type Listeners = [Option<tcp::Listener>; LISTENERS];
+    type HalfOpen<K: tcp::Peer> = [Option<tcp::HalfOpen<K>>; 12];
+    type TimeWait<K: tcp::Peer> = [Option<tcp::TimeWait<K>>; 12];
+    type Servers<K: tcp::Peer> = [Option<tcp::KnownServer<K>>; 1];
+}
+
+impl polling::Sizes for LabProfile {
+    type Sources = [polling::Source; 2];
+    type Applications = [polling::Application; 3];
 }

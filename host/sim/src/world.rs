@@ -9,7 +9,7 @@ use crate::observe::Trace;
 use crate::pcap::Pcap;
 use crate::processor::{Item, Processor, Work};
 use crate::queue::{Class, next_generation};
-use crate::radio::{NEVER, NodeConfig};
+use crate::radio::{NEVER, NodeConfig, Radio};
 use crate::stats::Counters;
 use crate::timeline::Timeline;
 use kinglet_radio::{Command, Event, Filter};
@@ -93,6 +93,10 @@ pub struct World<D> {
 }
 
 impl<D: Device> World<D> {
+    /// Octets of memory that each node takes before it does anything, with its device, and without
+    /// what that has elsewhere.
+    pub const NODE_BYTES: usize = size_of::<Slot<D>>() + size_of::<Radio>() + size_of::<Counters>();
+
     /// A network at time zero. Every device is polled for the first time when its node begins.
     ///
     /// # Panics

@@ -3,12 +3,17 @@
 use crate::profile::LabProfile;
 use crate::scenario::{NodeId, Prefix, Scenario};
 use core::net::Ipv6Addr;
+use kinglet::Node;
 use kinglet_sim::{Station, Wire, World};
 
 /// A network of the lab.
 pub type Network = World<Site>;
 /// What stands at each of its nodes.
 pub type Site = Station<LabProfile>;
+
+/// Octets of memory that each node takes before it does anything: stack, radio, and its place in
+/// the engine.
+pub const NODE_BYTES: usize = size_of::<Node<LabProfile>>() + Network::NODE_BYTES;
 
 /// Where an application of a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,4 +61,18 @@ pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
 /// The short address of `node`; counted from 1, because 0 is what an unset one looks like.
 pub fn short_of(node: NodeId) -> u16 {
     (node + 1) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{BUFFER, PACKETS, STORAGE};
+
+    #[test]
+    fn a_node_takes_twenty_kibibytes_and_sixty_four_with_all_packets_and_a_connection() {
+        assert!(NODE_BYTES <= 20 * 1024, "{NODE_BYTES}");
+        // Both buffers, and a bit for each octet received.
+        let used = NODE_BYTES + PACKETS * STORAGE + 2 * BUFFER + BUFFER / 8;
+        assert!(used <= 64 * 1024, "{used}");
+    }
 }

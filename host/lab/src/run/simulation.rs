@@ -2,7 +2,7 @@
 
 use super::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
 use crate::apps::bulk::BulkSender;
-use crate::build::{Ends, Network, network, payload_of};
+use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
 use crate::capture::Observations;
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES};
@@ -55,6 +55,7 @@ pub(super) fn simulate(
         sim_seconds,
         wall_seconds,
         setup_seconds,
+        node_bytes: NODE_BYTES,
         events: world.events(),
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
         timeline_full_at_s: timeline

@@ -1,0 +1,80 @@
+//! Tables of simulated nodes that take memory as they are used.
+//!
+//! One type of node plays every role in the lab, so its tables have room for the most that any role
+//! needs. A device pays for that room whether it is used or not; a machine that simulates twenty
+//! thousand of them cannot. What a table can hold, and so what a node does, is the same as with an
+//! array of the same length.
+
+use kinglet::mem::Array;
+
+/// `N` octets, which are zero and nowhere until they are written for the first time.
+#[derive(Debug)]
+pub struct Octets<const N: usize>(Option<Box<[u8; N]>>);
+
+impl<const N: usize> Array<u8> for Octets<N> {
+    const EMPTY: Self = Octets(None);
+    const LEN: usize = N;
+
+    fn as_slice(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or(const { &[0; N] })
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [u8] {
+        self.0.get_or_insert_with(|| Box::new([0; N])).as_mut_slice()
+    }
+}
+
+/// A table of at most `N` entries, for those who look for entries and for free places from the
+/// start. Those who may change it see a free place at its end, unless it is full; those who may not
+/// see its entries, and not all places that it could have.
+#[derive(Debug)]
+pub struct Growing<T, const N: usize>(Vec<Option<T>>);
+
+impl<T, const N: usize> Array<Option<T>> for Growing<T, N> {
+    const EMPTY: Self = Growing(Vec::new());
+    const LEN: usize = N;
+
+    fn as_slice(&self) -> &[Option<T>] {
+        &self.0
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Option<T>] {
+        let places = &mut self.0;
+        if places.last().is_none_or(Option::is_some) && places.len() < N {
+            let more = places.len().clamp(1, N - places.len());
+            places.reserve_exact(more);
+            places.resize_with(places.len() + more, || None);
+        }
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_take_memory_when_they_are_written() {
+        let mut octets = Octets::<4096>::EMPTY;
+        assert_eq!((octets.as_slice(), octets.0.is_some()), (&[0; 4096][..], false));
+        octets.as_mut_slice()[4095] = 7;
+        assert_eq!((octets.as_slice().len(), octets.as_slice()[4095]), (4096, 7));
+        assert_eq!(size_of_val(&octets), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_table_grows_with_its_entries_up_to_its_length() {
+        let mut table = Growing::<u32, 5>::EMPTY;
+        assert!(table.as_slice().is_empty());
+        for n in 0..5 {
+            let free = table.as_mut_slice().iter_mut().position(|place| place.is_none());
+            assert_eq!(free, Some(n), "the first free place is where an array has it");
+            table.as_mut_slice()[n] = Some(n as u32);
+        }
+        assert_eq!(table.as_mut_slice().len(), 5);
+        assert!(table.as_slice().iter().flatten().copied().eq(0..5), "and it is full");
+        table.as_mut_slice()[2] = None;
+        assert_eq!(table.as_mut_slice().iter().position(Option::is_none), Some(2));
+        assert_eq!(table.as_slice().len(), 5);
+    }
+}
