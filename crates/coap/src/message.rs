@@ -48,6 +48,7 @@ impl Code {
     pub const BAD_OPTION: Code = Code(0x82);
     pub const NOT_FOUND: Code = Code(0x84);
     pub const METHOD_NOT_ALLOWED: Code = Code(0x85);
+    pub const NOT_ACCEPTABLE: Code = Code(0x86);
     pub const REQUEST_ENTITY_INCOMPLETE: Code = Code(0x88);
     pub const REQUEST_ENTITY_TOO_LARGE: Code = Code(0x8D);
     pub const INTERNAL_SERVER_ERROR: Code = Code(0xA0);

@@ -23,7 +23,6 @@ pub mod console;
 pub mod echo;
 pub mod place;
 pub mod serial_radio;
-pub mod web;
 pub mod world;
 
 use core::hint::black_box;

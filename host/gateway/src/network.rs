@@ -9,7 +9,7 @@ use kinglet::mac::RadioUse;
 use kinglet::net::Discard;
 use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
-use kinglet_lab::apps::http::HttpServer;
+use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{address_of, short_of};
 use kinglet_lab::run::{add_faults, check, prepare};
 use kinglet_lab::scenario::{
@@ -360,12 +360,12 @@ impl Mesh {
         self.world.with_device(node, |site, _| {
             let Site::Simulated(station) = site else { return counters };
             for app in apps {
-                if let Some(server) = station.app::<HttpServer>(app) {
-                    counters.served += server.served();
+                if let Some(server) = station.app::<WebServer>(app) {
+                    counters.served += u64::from(server.stats().served);
                     counters.open += server.open() as u64;
                 }
                 if let Some(server) = station.app::<CoapServer>(app) {
-                    counters.served += server.served();
+                    counters.served += u64::from(server.served());
                 }
             }
             let mac = station.node().mac().stats();

@@ -24,7 +24,7 @@ use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
 use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
-use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
+use kinglet_sim::{Hosted, NodeConfig, Station, Wire, WireConfig, World};
 use rayon::prelude::*;
 
 /// macShortAddress of a device that has none.
@@ -228,7 +228,7 @@ fn wire_to_host(
     scenario: &Scenario,
     wire: &scenario::Wire,
     seed: u64,
-    apps: Vec<Box<dyn App<LabProfile>>>,
+    apps: Vec<Box<dyn Hosted<LabProfile>>>,
 ) -> Wire<LabProfile> {
     let node = u64::from(scenario.host());
     let mut random = stream(seed, node, Purpose::Device);

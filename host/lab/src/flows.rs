@@ -3,13 +3,13 @@
 
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
-use crate::apps::http::HttpServer;
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::sense::{
     self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling,
     Source, TAG, TcpUplink, Uplink,
 };
 use crate::apps::services::{self, Services};
+use crate::apps::site::{Manner, MoteSite, WebServer};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
@@ -20,7 +20,7 @@ use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_coap::Delivery;
-use kinglet_sim::App;
+use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
 /// Octets of a UDP header (RFC 768).
@@ -74,11 +74,11 @@ pub(crate) struct Builder<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) seed: u64,
     /// The applications of each node, the host's last.
-    pub(crate) apps: Vec<Vec<Box<dyn App<LabProfile>>>>,
+    pub(crate) apps: Vec<Vec<Box<dyn Hosted<LabProfile>>>>,
 }
 
 impl Builder<'_> {
-    fn place(&mut self, node: NodeId, app: Box<dyn App<LabProfile>>) -> Place {
+    fn place(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Place {
         let list = &mut self.apps[node as usize];
         list.push(app);
         Place { node, app: list.len() - 1 }
@@ -87,15 +87,15 @@ impl Builder<'_> {
     /// Both ends of a flow.
     fn pair(
         &mut self,
-        (from, sender): (NodeId, Box<dyn App<LabProfile>>),
-        (to, receiver): (NodeId, Box<dyn App<LabProfile>>),
+        (from, sender): (NodeId, Box<dyn Hosted<LabProfile>>),
+        (to, receiver): (NodeId, Box<dyn Hosted<LabProfile>>),
     ) -> Ends {
         let from = self.place(from, sender);
         Ends { from, to: self.place(to, receiver) }
     }
 
     /// An application that knows no other end.
-    fn alone(&mut self, node: NodeId, app: Box<dyn App<LabProfile>>) -> Ends {
+    fn alone(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Ends {
         let place = self.place(node, app);
         Ends { from: place, to: place }
     }
@@ -126,7 +126,8 @@ impl Builder<'_> {
                 let config = connection(scenario, node, None, None);
                 // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
-                let server = HttpServer::new(port, format!("Mote {node}"), config);
+                let site = MoteSite::new(format!("Mote {node}"), Manner::Page);
+                let server = WebServer::new(port, config, site);
                 self.alone(node, Box::new(server))
             }
             FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
@@ -139,7 +140,8 @@ impl Builder<'_> {
             }
             FlowKind::CoapServer { node, port, block_bytes } => {
                 let config = self.coap(node);
-                let server = CoapServer::new(port, format!("Mote {node}"), block_bytes, config);
+                let site = MoteSite::new(format!("Mote {node}"), Manner::Line);
+                let server = CoapServer::new(port, site, block_bytes, config);
                 self.alone(node, Box::new(server))
             }
             FlowKind::CoapClient {

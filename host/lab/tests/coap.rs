@@ -1,7 +1,8 @@
 //! CoAP on simulated nodes: over one hop and several, block by block, with losses.
 
+use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
-use kinglet_lab::apps::coap::{Method, PORT};
+use kinglet_lab::apps::coap::Method;
 use kinglet_lab::run::{FlowResult, Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
 

@@ -4,9 +4,9 @@ mod talk;
 
 use kinglet::tcp::{ConnectionConfig, ConnectionError, ListenConfig};
 use kinglet::time::{Duration, Instant};
+use kinglet_apps::{is_intact, pattern};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
 use kinglet_lab::apps::services::PORTS;
-use kinglet_lab::apps::{is_intact, pattern};
 use kinglet_lab::build::address_of;
 use kinglet_lab::scenario::Prefix;
 use talk::{Client, add, client, hop};

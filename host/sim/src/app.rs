@@ -1,39 +1,81 @@
 //! What an application on a simulated node is.
 
+use core::any::Any;
 use kinglet::{Node, Profile};
-use kinglet_time::{Instant, earliest};
+use kinglet_apps::{App, Told};
+use kinglet_time::{Expected, Instant, earliest};
 
-/// An application on a node. Like every layer it is driven: it never blocks, sleeps or reads a
-/// clock.
-pub trait App<P: Profile>: Send {
-    /// Looks at its sockets and does what can be done now. Called when something may have changed;
-    /// must be harmless when nothing has. Returns whether it did something, so that it is asked
-    /// again.
+/// An application on a node of profile `P`, behind a pointer.
+pub trait Hosted<P: Profile>: Send {
+    /// [`App::poll`]
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool;
-
-    /// When it wants to be polled even if nothing happens.
+    /// [`App::deadline`]
     fn deadline(&self) -> Option<Instant>;
+    /// [`App::expected`]
+    fn expected(&self, now: Instant) -> Option<Expected>;
+    /// [`App::messages`]
+    fn messages(&self) -> (u32, u32);
+    /// Itself, so that whoever runs the simulation can look at its results.
+    fn as_any(&self) -> &dyn Any;
+}
 
-    /// The CoAP messages that it has counted, received and sent, wrapping: work of the CPU that its
-    /// node knows nothing of.
-    fn messages(&self) -> (u32, u32) {
-        (0, 0)
+impl<P: Profile, A: App + Any + Send> Hosted<P> for A {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        App::poll(self, now, node)
     }
 
-    /// Itself, so that whoever runs the simulation can look at its results.
-    fn as_any(&self) -> &dyn core::any::Any;
+    fn deadline(&self) -> Option<Instant> {
+        App::deadline(self)
+    }
+
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        App::expected(self, now)
+    }
+
+    fn messages(&self) -> (u32, u32) {
+        App::messages(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
-/// Polls every application once; whether any of them did something.
-pub(crate) fn poll_apps<P: Profile>(
-    apps: &mut [Box<dyn App<P>>],
-    now: Instant,
-    node: &mut Node<P>,
-) -> bool {
-    apps.iter_mut().fold(false, |busy, app| app.poll(now, node) | busy)
-}
+/// The applications of a node, and what it knows of what each expects.
+pub(crate) struct Tenants<P: Profile>(Vec<(Box<dyn Hosted<P>>, Told)>);
 
-/// The earliest deadline among applications.
-pub(crate) fn apps_deadline<P: Profile>(apps: &[Box<dyn App<P>>]) -> Option<Instant> {
-    apps.iter().fold(None, |soonest, app| earliest(soonest, app.deadline()))
+impl<P: Profile> Tenants<P> {
+    pub(crate) fn new(apps: Vec<Box<dyn Hosted<P>>>) -> Self {
+        Tenants(apps.into_iter().map(|app| (app, Told::default())).collect())
+    }
+
+    /// Adds an application; its number.
+    pub(crate) fn add(&mut self, app: Box<dyn Hosted<P>>) -> usize {
+        self.0.push((app, Told::default()));
+        self.0.len() - 1
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Hosted<P>> {
+        self.0.iter().map(|(app, _)| app.as_ref())
+    }
+
+    /// Application number `index`, if it is an `A`.
+    pub(crate) fn get<A: 'static>(&self, index: usize) -> Option<&A> {
+        self.0.get(index)?.0.as_ref().as_any().downcast_ref()
+    }
+
+    /// Polls every application once; whether any of them did something.
+    pub(crate) fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let mut busy = false;
+        for (number, (app, told)) in (0..).zip(&mut self.0) {
+            busy |= app.poll(now, node);
+            told.tell(now, node, number, app.expected(now));
+        }
+        busy
+    }
+
+    /// The earliest deadline among applications.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.iter().fold(None, |soonest, app| earliest(soonest, app.deadline()))
+    }
 }

@@ -91,7 +91,7 @@ pub mod timeline;
 pub mod wire;
 pub mod world;
 
-pub use app::App;
+pub use app::Hosted;
 pub use frame::fcs;
 pub use radio::NodeConfig;
 pub use station::Station;

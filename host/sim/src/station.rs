@@ -1,7 +1,7 @@
 //! What stands on a node of the network: the firmware's stack, its applications, and on a border
 //! router possibly a wire to a host.
 
-use crate::app::{App, apps_deadline, poll_apps};
+use crate::app::{Hosted, Tenants};
 use crate::cpu::Counted;
 use crate::wire::Wire;
 use crate::world::Device;
@@ -16,14 +16,14 @@ const ROUNDS: u32 = 64;
 /// A node's stack with its applications.
 pub struct Station<P: Profile> {
     node: Box<Node<P>>,
-    apps: Vec<Box<dyn App<P>>>,
+    apps: Tenants<P>,
     wire: Option<Box<Wire<P>>>,
 }
 
 impl<P: Profile> Station<P> {
     /// A station with these applications.
-    pub fn new(node: Box<Node<P>>, apps: Vec<Box<dyn App<P>>>) -> Self {
-        Station { node, apps, wire: None }
+    pub fn new(node: Box<Node<P>>, apps: Vec<Box<dyn Hosted<P>>>) -> Self {
+        Station { node, apps: Tenants::new(apps), wire: None }
     }
 
     /// Joins the host interface of this node to a wired host.
@@ -49,19 +49,18 @@ impl<P: Profile> Station<P> {
 
     /// Application number `index`, if it is an `A`.
     pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
-        self.apps.get(index)?.as_any().downcast_ref()
+        self.apps.get(index)
     }
 
     /// Adds an application; its number.
-    pub fn add_app(&mut self, app: Box<dyn App<P>>) -> usize {
-        self.apps.push(app);
-        self.apps.len() - 1
+    pub fn add_app(&mut self, app: Box<dyn Hosted<P>>) -> usize {
+        self.apps.add(app)
     }
 
     /// Lets applications and wire work until nothing changes.
     pub fn run_apps(&mut self, now: Instant) {
         for _ in 0..ROUNDS {
-            let mut busy = poll_apps(&mut self.apps, now, &mut self.node);
+            let mut busy = self.apps.poll(now, &mut self.node);
             if let Some(wire) = &mut self.wire {
                 busy |= wire.exchange(now, &mut self.node);
             }
@@ -90,7 +89,7 @@ impl<P: Profile> Device for Station<P> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let above = earliest(self.node.deadline(), apps_deadline(&self.apps));
+        let above = earliest(self.node.deadline(), self.apps.deadline());
         earliest(above, self.wire.as_ref().and_then(|wire| wire.deadline()))
     }
 

@@ -4,7 +4,7 @@
 //! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of
 //! the stack. The host runs the same stack without a radio.
 
-use crate::app::{App, apps_deadline, poll_apps};
+use crate::app::{Hosted, Tenants};
 use crate::rng::Stream;
 use kinglet::wire::Ecn;
 use kinglet::{Node, Profile};
@@ -69,7 +69,7 @@ struct Packet {
 /// The wire and the host at its end.
 pub struct Wire<P: Profile> {
     host: Box<Node<P>>,
-    apps: Vec<Box<dyn App<P>>>,
+    apps: Tenants<P>,
     config: WireConfig,
     random: Stream,
     packets: BinaryHeap<Reverse<Packet>>,
@@ -81,17 +81,17 @@ impl<P: Profile> Wire<P> {
     /// A wire to `host` with these applications.
     pub fn new(
         host: Box<Node<P>>,
-        apps: Vec<Box<dyn App<P>>>,
+        apps: Vec<Box<dyn Hosted<P>>>,
         config: WireConfig,
         random: Stream,
     ) -> Self {
         let (packets, stats) = (BinaryHeap::new(), WireStats::default());
-        Wire { host, apps, config, random, packets, sequence: 0, stats }
+        Wire { host, apps: Tenants::new(apps), config, random, packets, sequence: 0, stats }
     }
 
     /// Application number `index` of the host, if it is an `A`.
     pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
-        self.apps.get(index)?.as_any().downcast_ref()
+        self.apps.get(index)
     }
 
     /// What became of the packets.
@@ -102,7 +102,7 @@ impl<P: Profile> Wire<P> {
     /// When something is due on the wire or at the host.
     pub fn deadline(&self) -> Option<Instant> {
         let arrival = self.packets.peek().map(|Reverse(packet)| packet.at);
-        earliest(arrival, earliest(self.host.deadline(), apps_deadline(&self.apps)))
+        earliest(arrival, earliest(self.host.deadline(), self.apps.deadline()))
     }
 
     /// Moves what is due between `router` and the host; whether anything moved.
@@ -120,7 +120,7 @@ impl<P: Profile> Wire<P> {
             }
             busy = true;
         }
-        busy |= poll_apps(&mut self.apps, now, &mut self.host);
+        busy |= self.apps.poll(now, &mut self.host);
         let mut buf = [0; MTU];
         while let Some(len) = router.poll_host_packet(now, &mut buf) {
             self.put(now, Way::ToHost, &buf[..len]);

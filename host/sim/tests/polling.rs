@@ -6,14 +6,14 @@ use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::radio::Capabilities;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{BorderRouter, Config, Node, Polling};
+use kinglet::{BorderRouter, Config, Node, Polling, Profile};
+use kinglet_apps::App;
 use kinglet_sim::cpu::HostCost;
 use kinglet_sim::medium::{MediumConfig, Position};
 use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile};
 use kinglet_sim::rng::{Purpose, stream};
-use kinglet_sim::{App, NodeConfig, Station, Wire, WireConfig, World};
+use kinglet_sim::{Hosted, NodeConfig, Station, Wire, WireConfig, World};
 use kinglet_time::{Duration, Instant};
-use std::any::Any;
 
 const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
 const HOST: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
@@ -24,7 +24,7 @@ const BATCHES: u64 = 60;
 
 type Stack = Node<BorderRouter>;
 /// Of the leaf, and of the host.
-type Apps = (Box<dyn App<BorderRouter>>, Sink);
+type Apps = (Box<dyn Hosted<BorderRouter>>, Sink);
 
 /// Sends a batch every 64 s over one connection.
 struct Sender {
@@ -33,8 +33,8 @@ struct Sender {
     waiting: usize,
 }
 
-impl App<BorderRouter> for Sender {
-    fn poll(&mut self, now: Instant, node: &mut Stack) -> bool {
+impl App for Sender {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let handle = *self.handle.get_or_insert_with(|| {
             let config = ConnectionConfig {
                 mss: 462 + 12,
@@ -56,10 +56,6 @@ impl App<BorderRouter> for Sender {
     fn deadline(&self) -> Option<Instant> {
         Some(self.next)
     }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// Reads all that comes.
@@ -71,8 +67,8 @@ struct Sink {
     page: usize,
 }
 
-impl App<BorderRouter> for Sink {
-    fn poll(&mut self, _: Instant, node: &mut Stack) -> bool {
+impl App for Sink {
+    fn poll<P: Profile>(&mut self, _: Instant, node: &mut Node<P>) -> bool {
         self.up = self.up.or_else(|| node.streams().accept(80));
         let mut buf = [0; 4096];
         let Some(up) = self.up else { return false };
@@ -85,10 +81,6 @@ impl App<BorderRouter> for Sink {
 
     fn deadline(&self) -> Option<Instant> {
         None
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -127,8 +119,8 @@ struct Reader {
     last: Instant,
 }
 
-impl App<BorderRouter> for Reader {
-    fn poll(&mut self, now: Instant, node: &mut Stack) -> bool {
+impl App for Reader {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if now < Instant::from_secs(1) {
             return false;
         }
@@ -154,10 +146,6 @@ impl App<BorderRouter> for Reader {
 
     fn deadline(&self) -> Option<Instant> {
         self.handle.is_none().then_some(Instant::from_secs(1))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -43,7 +43,7 @@ pub fn config(n: u16, boot: u8) -> Config {
     // Which means software where the radio cannot.
     config.mac.csma = Csma::Hardware;
     // In some tests no time passes.
-    config.mac.retry_delay_max = kinglet_time::Duration::ZERO;
+    config.mac.retry_delay_max = Duration::ZERO;
     config.net.forward = true;
     config
 }

@@ -14,12 +14,14 @@ use kinglet::mac::{LinkSecurity, Security};
 use kinglet::tcp::ConnectionConfig;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Mote, Node, Profile, Router};
+use kinglet_apps::Told;
+use kinglet_apps::coap::{PORT, Socket};
 use kinglet_coap::{Code, Delivery, Event};
 use kinglet_firmware::air::{self, Air, End};
 use kinglet_firmware::app::{
     self, RECEIVER, RECEIVER_ADDRESS, Receiver, SECURITY, SECURITY_OCTETS, SENDER, Sender,
 };
-use kinglet_firmware::coap::{self, Client, Coap, MAX_DATAGRAM, Server};
+use kinglet_firmware::coap::{self, Client, Server};
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use kinglet_firmware::world::World;
 use kinglet_firmware::{Place, make};
@@ -72,7 +74,7 @@ fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
     world.second.set_parent(world.now, parent).map_err(|_| "no room for a parent")?;
     let mut receiver = Receiver::new(world.first, CONNECTION, TOTAL)?;
     let mut sender = Sender::new(world.now, world.second, CONNECTION, TOTAL)?;
-    let mut readings = Readings::new(world)?;
+    let mut readings = Readings::new()?;
     let (mut ready, mut received) = (0, false);
     let mut next = Some(world.now);
     loop {
@@ -95,55 +97,47 @@ fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
 
 /// Readings that go by CoAP, at both ends.
 struct Readings {
-    leaf: Coap<'static, Client>,
-    parent: Coap<'static, Server>,
-    datagram: [u8; MAX_DATAGRAM],
+    leaf: &'static mut Socket<Client>,
+    parent: &'static mut Socket<Server>,
     answered: usize,
+    told: Told,
 }
 
 impl Readings {
-    fn new(world: &mut World<'_, Router, Mote>) -> Result<Self, &'static str> {
-        let client = singleton!(: coap::Endpoint<Client> = coap::endpoint(SENDER));
-        let server = singleton!(: coap::Endpoint<Server> = coap::endpoint(RECEIVER));
-        let (Some(client), Some(server)) = (client, server) else { return Err("run twice") };
-        let leaf = Coap::new(world.second, 0, client).map_err(|_| "cannot bind")?;
-        let parent = Coap::new(world.first, coap::PORT, server).map_err(|_| "cannot bind")?;
-        Ok(Readings { leaf, parent, datagram: [0; MAX_DATAGRAM], answered: 0 })
+    fn new() -> Result<Self, &'static str> {
+        let leaf = singleton!(: Socket<Client> = Socket::new(0, coap::config(SENDER)));
+        let parent = singleton!(: Socket<Server> = Socket::new(PORT, coap::config(RECEIVER)));
+        let (Some(leaf), Some(parent)) = (leaf, parent) else { return Err("run twice") };
+        Ok(Readings { leaf, parent, answered: 0, told: Told::default() })
     }
 
     /// Sends one.
     fn send(&mut self, now: Instant) -> Result<(), &'static str> {
-        let parent = (RECEIVER_ADDRESS, coap::PORT);
-        let sent =
-            self.leaf.endpoint.request(now, parent, Delivery::Confirmable, Code::POST, |request| {
-                request.path("reading")?;
-                request.payload(&[0x5a; READING])
-            });
+        let parent = (RECEIVER_ADDRESS, PORT);
+        let endpoint = self.leaf.endpoint();
+        let sent = endpoint.request(now, parent, Delivery::Confirmable, Code::POST, |request| {
+            request.path("reading")?;
+            request.payload(&[0x5a; READING])
+        });
         sent.map(|_| ()).map_err(|_| "the last reading was not answered in time")
     }
 
     fn step(&mut self, world: &mut World<'_, Router, Mote>) {
         let World { now, first, second, .. } = world;
-        self.parent.step(*now, *first, &mut self.datagram, |endpoint, event| {
+        self.parent.poll(*now, *first, |endpoint, _, event| {
             let Event::Request { ticket, message } = event else { return };
             let whole = message.payload == [0x5a; READING];
             let code = if whole { Code::CHANGED } else { Code::BAD_REQUEST };
             let _ = endpoint.respond(*now, ticket, code, |_| Ok(()));
         });
         let answered = &mut self.answered;
-        self.leaf.step(*now, *second, &mut self.datagram, |_, event| {
+        self.leaf.poll(*now, *second, |_, _, event| {
             if let Event::Response { message, .. } = event {
                 *answered += usize::from(message.header.code == Code::CHANGED);
             }
         });
         // TCP says by itself what it expects.
-        match self.leaf.endpoint.expected() {
-            // There is room for one application.
-            Some(expected) => {
-                let _ = second.expect(*now, coap::PORT, expected.since, expected.until);
-            }
-            None => second.expect_nothing(*now, coap::PORT),
-        }
+        self.told.tell(*now, *second, 0, self.leaf.expected(*now));
     }
 
     fn deadline(&self) -> Option<Instant> {

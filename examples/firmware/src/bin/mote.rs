@@ -12,17 +12,33 @@ use kinglet::Mote;
 use kinglet::radio::Driver;
 use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
+use kinglet_apps::{App, Page, Site, coap, http};
 use kinglet_firmware::app::CONNECTION;
 use kinglet_firmware::board::Board;
-use kinglet_firmware::coap::{self, Coap, MAX_DATAGRAM, Server};
+use kinglet_firmware::coap::{Server, config as coap_config};
 use kinglet_firmware::console;
 use kinglet_firmware::echo::echo_datagrams;
 use kinglet_firmware::place::{SHORT, commission, config};
 use kinglet_firmware::serial_radio::SerialRadio;
-use kinglet_firmware::web::Web;
 use kinglet_firmware::{Place, make};
 
 const ECHO_PORT: u16 = 7;
+/// With all headers, and those of link security, blocks of 64 octets fit into one frame.
+const BLOCK: u16 = 64;
+const PAGE: Page = Page(
+    b"<!doctype html><title>Cortex-M mote</title><h1>Cortex-M mote</h1>\
+    <p>This page comes from Arm machine code: 802.15.4, 6LoWPAN, IPv6 and TCP in one image, \
+    with a serial line for a radio.</p>\n",
+);
+
+/// The memory plan of the web server: one client at a time, as many connections as a mote has less
+/// one that ends.
+struct Web;
+
+impl http::Sizes for Web {
+    type Line = [u8; 64];
+    type Connections<S: Site> = [http::Place<S, Self::Line>; 1];
+}
 
 #[entry]
 fn main() -> ! {
@@ -39,19 +55,22 @@ fn serve(mut radio: SerialRadio) -> Result<(), &'static str> {
     commission(node)?;
     radio.set_filter(node.filter());
     let listen = ListenConfig { backlog: 2, connection: CONNECTION, ..ListenConfig::default() };
-    let mut web = Web::new(node, listen).map_err(|_| "cannot listen")?;
+    let mut web = http::Server::<Page, Web>::new(80, listen, PAGE);
     let echo = node.datagrams().bind(ECHO_PORT).map_err(|_| "cannot bind")?;
-    let endpoint =
-        singleton!(: coap::Endpoint<Server> = coap::endpoint(SHORT)).ok_or("run twice")?;
-    let mut coap = Coap::new(node, coap::PORT, endpoint).map_err(|_| "cannot bind")?;
-    let datagram = singleton!(: [u8; MAX_DATAGRAM] = [0; MAX_DATAGRAM]).ok_or("run twice")?;
+    let coap = singleton!(: coap::Server<Page, Server> =
+        coap::Server::new(coap::PORT, PAGE, BLOCK, coap_config(SHORT)));
+    let coap = coap.ok_or("run twice")?;
+    let datagram = singleton!(: [u8; coap::MAX_DATAGRAM] = [0; coap::MAX_DATAGRAM]);
+    let datagram = datagram.ok_or("run twice")?;
     loop {
         let now = radio.board.now();
-        web.step(now, node);
+        let mut busy = web.poll(now, node);
         echo_datagrams(now, node, echo, datagram);
-        coap.step(now, node, datagram, |endpoint, event| coap::serve_page(now, endpoint, event));
+        busy |= coap.poll(now, node);
         let servers = earliest(web.deadline(), coap.deadline());
         let wake_up_at = earliest(node.drive(now, &mut radio), servers);
-        radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
+        if !busy {
+            radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
+        }
     }
 }

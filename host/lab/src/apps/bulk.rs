@@ -1,12 +1,10 @@
 //! A bulk transfer over TCP: one side writes a known stream as fast as it can, the other checks it.
 
-use super::{Again, fill, is_intact};
-use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, Info, ListenConfig};
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
-use kinglet_sim::App;
+use kinglet_apps::{App, BackOff, fill, is_intact};
 
 /// Octets moved between application and socket at a time.
 const CHUNK: usize = 1024;
@@ -40,7 +38,7 @@ pub struct BulkSender {
     windows: Option<Vec<Window>>,
     failed: bool,
     /// After refusals.
-    again: Again,
+    back_off: BackOff,
 }
 
 impl BulkSender {
@@ -64,7 +62,7 @@ impl BulkSender {
             rtt_samples: 0,
             windows: None,
             failed: false,
-            again: Again::default(),
+            back_off: BackOff::default(),
         }
     }
 
@@ -137,9 +135,9 @@ impl BulkSender {
     }
 }
 
-impl<P: Profile> App<P> for BulkSender {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        if now < self.start || now < self.again.at {
+impl App for BulkSender {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        if now < self.start || now < self.back_off.at() {
             return false;
         }
         let Some(handle) = self.handle else {
@@ -151,7 +149,7 @@ impl<P: Profile> App<P> for BulkSender {
                 // Whoever is to receive may begin later.
                 let _ = node.streams().close(handle);
                 (self.handle, self.written, self.closed) = (None, 0, false);
-                self.again.refused(now);
+                self.back_off.refused(now);
                 return true;
             }
             self.observe(now, info);
@@ -160,11 +158,7 @@ impl<P: Profile> App<P> for BulkSender {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.handle.is_none().then_some(self.start.max(self.again.at))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+        self.handle.is_none().then_some(self.start.max(self.back_off.at()))
     }
 }
 
@@ -245,8 +239,8 @@ impl BulkSink {
     }
 }
 
-impl<P: Profile> App<P> for BulkSink {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for BulkSink {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if !self.listening {
             self.listening = node.streams().listen(self.port, self.config).is_ok();
         }
@@ -262,9 +256,5 @@ impl<P: Profile> App<P> for BulkSink {
 
     fn deadline(&self) -> Option<Instant> {
         (!self.listening).then_some(Instant::ZERO)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

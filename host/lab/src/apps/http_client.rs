@@ -1,13 +1,11 @@
 //! An HTTP/1.1 client that asks at random times, each time over a new connection, and measures from
 //! the dispatch of a request to the last octet of its answer (TCPlp §8.1).
 
-use super::{Again, is_intact};
-use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
-use kinglet_sim::App;
+use kinglet_apps::{App, BackOff, is_intact};
 use kinglet_sim::rng::Stream;
 
 /// Octets read at a time.
@@ -66,7 +64,7 @@ pub struct HttpClient {
     /// The request that is over was refused.
     is_refused: bool,
     /// After refusals.
-    again: Again,
+    back_off: BackOff,
 }
 
 impl HttpClient {
@@ -82,7 +80,7 @@ impl HttpClient {
             failed: 0,
             intact: true,
             is_refused: false,
-            again: Again::default(),
+            back_off: BackOff::default(),
         };
         client.pause(requests.start);
         client
@@ -116,8 +114,8 @@ impl HttpClient {
     /// The same after nobody could be asked: longer each time, however short pauses are.
     fn pause_longer(&mut self, now: Instant) {
         self.pause(now);
-        self.again.refused(now);
-        self.next = self.next.max(self.again.at);
+        self.back_off.refused(now);
+        self.next = self.next.max(self.back_off.at());
     }
 
     fn dispatch<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
@@ -163,7 +161,7 @@ impl HttpClient {
             if body.len() < self.requests.bytes as usize {
                 continue;
             }
-            self.again = Again::default();
+            self.back_off = BackOff::default();
             self.intact &= body.len() == self.requests.bytes as usize && is_intact(0, body);
             let info = node.tcp().info(request.handle);
             self.answered.push(Answered {
@@ -186,8 +184,8 @@ fn body(answer: &[u8]) -> Option<&[u8]> {
     }
 }
 
-impl<P: Profile> App<P> for HttpClient {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for HttpClient {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         match self.open.take() {
             Some(mut request) => {
                 let over = self.read(now, &mut request, node);
@@ -212,9 +210,5 @@ impl<P: Profile> App<P> for HttpClient {
 
     fn deadline(&self) -> Option<Instant> {
         Some(self.open.as_ref().map_or(self.next, |request| request.heard + PATIENCE))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -7,12 +7,11 @@
 //! | 9 | what comes is thrown away: a sink | RFC 863 |
 //! | 19 | the known stream without end: a source | RFC 864, but for the characters |
 
-use super::fill;
-use core::any::Any;
 use kinglet::tcp::{Handle, ListenConfig, RecvError};
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_sim::App;
+use kinglet_apps::App;
+use kinglet_apps::fill;
 
 /// The ports, and what they do.
 pub const PORTS: [(u16, &str); 3] = [(7, "echo"), (9, "sink"), (19, "source")];
@@ -122,8 +121,8 @@ impl Open {
     }
 }
 
-impl<P: Profile> App<P> for Services {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for Services {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if !self.listening {
             // Ports and room have been checked with the scenario.
             self.listening =
@@ -147,9 +146,5 @@ impl<P: Profile> App<P> for Services {
     fn deadline(&self) -> Option<Instant> {
         let listen = (!self.listening).then_some(Instant::ZERO);
         self.open.iter().fold(listen, |soonest, open| earliest(soonest, Some(open.moved + IDLE)))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

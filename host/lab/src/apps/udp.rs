@@ -1,11 +1,10 @@
 //! Datagrams at a fixed period.
 
-use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
-use kinglet_sim::App;
+use kinglet_apps::App;
 
 /// Octets of the sequence number at the front of each datagram.
 const SEQUENCE: usize = 4;
@@ -41,8 +40,8 @@ impl UdpSender {
     }
 }
 
-impl<P: Profile> App<P> for UdpSender {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for UdpSender {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if now < self.next {
             return false;
         }
@@ -62,10 +61,6 @@ impl<P: Profile> App<P> for UdpSender {
 
     fn deadline(&self) -> Option<Instant> {
         Some(self.next)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -100,8 +95,8 @@ impl UdpSink {
     }
 }
 
-impl<P: Profile> App<P> for UdpSink {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for UdpSink {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(self.port).ok();
         }
@@ -119,9 +114,5 @@ impl<P: Profile> App<P> for UdpSink {
 
     fn deadline(&self) -> Option<Instant> {
         self.socket.is_none().then_some(Instant::ZERO)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -1,7 +1,7 @@
 //! Sleeping nodes: asking at intervals, asking when something is due, sampling the channel.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
-use crate::apps::coap::{Method, PORT};
+use crate::apps::coap::Method;
 use crate::chart::{Figure, Lines, Series, Style, ledger};
 use crate::scenario::{
     Carrier, Flow, FlowKind, RadioProfile, Scenario, Sensor, csl_every, polling_every,
@@ -9,6 +9,7 @@ use crate::scenario::{
 use kinglet::Polling;
 use kinglet::mac::Csl;
 use kinglet::time::Duration;
+use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

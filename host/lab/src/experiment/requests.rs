@@ -1,10 +1,11 @@
 //! What `tcplp-latency` and `tcplp-response-size` share: a host that asks a leaf of the office.
 
 use super::{Effort, Metric};
-use crate::apps::coap::{Method, PORT};
+use crate::apps::coap::Method;
 use crate::scenario::{Flow, FlowKind, NodeId, Role, Scenario, polling_every};
 use kinglet::Polling;
 use kinglet::time::Duration;
+use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
 
 /// The leaf that serves: number 12 of the paper, three hops from the border router.

@@ -2,14 +2,14 @@
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
-use core::any::Any;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError, State};
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
+use kinglet_apps::App;
 use kinglet_lab::build::{Network, address_of, network};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{Prefix, Scenario};
-use kinglet_sim::App;
+use kinglet_sim::Hosted;
 
 /// Says something to a port of node 1, and reads.
 pub struct Client {
@@ -55,8 +55,8 @@ impl Client {
     }
 }
 
-impl<P: Profile> App<P> for Client {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for Client {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let Some(handle) = self.handle else {
             let (to, config) = (address_of(Prefix::DEFAULT, 1), ConnectionConfig::default());
             let config =
@@ -83,10 +83,6 @@ impl<P: Profile> App<P> for Client {
     fn deadline(&self) -> Option<Instant> {
         self.handle.is_none().then_some(Instant::ZERO)
     }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// Two nodes with these flows.
@@ -101,7 +97,7 @@ pub fn line(hops: u32, flows: &str) -> Network {
 }
 
 /// Puts `app` on `node`; its number there.
-pub fn add(network: &mut Network, node: usize, app: Box<dyn App<LabProfile>>) -> usize {
+pub fn add(network: &mut Network, node: usize, app: Box<dyn Hosted<LabProfile>>) -> usize {
     network.with_device(node, |station, now| {
         let number = station.add_app(app);
         station.run_apps(now);

@@ -8,9 +8,10 @@ use cortex_m::singleton;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Node};
+use kinglet_apps::coap::{MAX_DATAGRAM, PORT, Socket};
 use kinglet_coap::{Code, Delivery, Event, PeerEstimate, Reset, Sizes, Slot, Ticket};
 use kinglet_firmware::app::{RECEIVER, RECEIVER_ADDRESS, SENDER};
-use kinglet_firmware::coap::{self, Coap, MAX_DATAGRAM, Peer};
+use kinglet_firmware::coap;
 
 /// Exchanges before anything counts, and those that count.
 const WARM_UP: u32 = 4;
@@ -49,13 +50,13 @@ trait Exchange {
 struct Udp<'a> {
     client: UdpHandle,
     server: UdpHandle,
-    peer: Option<Peer>,
+    peer: Option<(core::net::Ipv6Addr, u16)>,
     datagram: &'a mut [u8],
 }
 
 impl Exchange for Udp<'_> {
     fn ask(&mut self, now: Instant, client: &mut Node<Mote>) -> Option<()> {
-        client.datagrams().send(now, self.client, RECEIVER_ADDRESS, coap::PORT, &BODY).ok()
+        client.datagrams().send(now, self.client, RECEIVER_ADDRESS, PORT, &BODY).ok()
     }
 
     fn take(&mut self, _: Instant, server: &mut Node<Mote>) -> Option<()> {
@@ -76,27 +77,31 @@ impl Exchange for Udp<'_> {
 }
 
 struct CoapExchange<'a> {
-    client: Coap<'a, Plan>,
-    server: Coap<'a, Plan>,
+    client: &'a mut Socket<Plan>,
+    server: &'a mut Socket<Plan>,
     ticket: Option<Ticket>,
-    datagram: &'a mut [u8],
 }
 
 impl Exchange for CoapExchange<'_> {
     fn ask(&mut self, now: Instant, client: &mut Node<Mote>) -> Option<()> {
-        let peer = (RECEIVER_ADDRESS, coap::PORT);
-        let Coap { endpoint, .. } = &mut self.client;
-        let sent = endpoint.request(now, peer, Delivery::Confirmable, Code::POST, |request| {
-            request.path("reading")?;
-            request.payload(BODY.get(COAP_OCTETS..).unwrap_or_default())
-        });
-        self.client.step(now, client, self.datagram, |_, _| ());
+        let peer = (RECEIVER_ADDRESS, PORT);
+        let sent = self.client.endpoint().request(
+            now,
+            peer,
+            Delivery::Confirmable,
+            Code::POST,
+            |request| {
+                request.path("reading")?;
+                request.payload(BODY.get(COAP_OCTETS..).unwrap_or_default())
+            },
+        );
+        self.client.poll(now, client, |_, _, _| ());
         sent.ok().map(|_| ())
     }
 
     fn take(&mut self, now: Instant, server: &mut Node<Mote>) -> Option<()> {
         let ticket = &mut self.ticket;
-        self.server.step(now, server, self.datagram, |_, event| {
+        self.server.poll(now, server, |_, _, event| {
             if let Event::Request { ticket: new, message } = event
                 && message.payload.len() == BODY.len() - COAP_OCTETS
             {
@@ -108,14 +113,14 @@ impl Exchange for CoapExchange<'_> {
 
     fn answer(&mut self, now: Instant, server: &mut Node<Mote>) -> Option<()> {
         let ticket = self.ticket.take()?;
-        let answered = self.server.endpoint.respond(now, ticket, Code::CHANGED, |_| Ok(()));
-        self.server.step(now, server, self.datagram, |_, _| ());
+        let answered = self.server.endpoint().respond(now, ticket, Code::CHANGED, |_| Ok(()));
+        self.server.poll(now, server, |_, _, _| ());
         answered.ok()
     }
 
     fn end(&mut self, now: Instant, client: &mut Node<Mote>) -> Option<()> {
         let mut answered = None;
-        self.client.step(now, client, self.datagram, |_, event| {
+        self.client.poll(now, client, |_, _, event| {
             if let Event::Response { .. } = event {
                 answered = Some(());
             }
@@ -171,7 +176,7 @@ pub fn measure(
 ) -> Result<(), &'static str> {
     let bind = "cannot bind";
     let datagram = singleton!(: [u8; MAX_DATAGRAM] = [0; MAX_DATAGRAM]).ok_or("run twice")?;
-    let to = server.node.datagrams().bind(coap::PORT).map_err(|_| bind)?;
+    let to = server.node.datagrams().bind(PORT).map_err(|_| bind)?;
     let from = client.node.datagrams().bind(0).map_err(|_| bind)?;
     let mut udp = Udp { client: from, server: to, peer: None, datagram };
     let ends = (&mut *server, &mut *client);
@@ -180,12 +185,10 @@ pub fn measure(
     server.node.datagrams().close(to);
     client.node.datagrams().close(from);
 
-    let first = singleton!(: coap::Endpoint<Plan> = coap::endpoint(SENDER)).ok_or("run twice")?;
-    let second =
-        singleton!(: coap::Endpoint<Plan> = coap::endpoint(RECEIVER)).ok_or("run twice")?;
-    let first = Coap::new(client.node, 0, first).map_err(|_| bind)?;
-    let second = Coap::new(server.node, coap::PORT, second).map_err(|_| bind)?;
-    let mut exchange = CoapExchange { client: first, server: second, ticket: None, datagram };
+    let first = singleton!(: Socket<Plan> = Socket::new(0, coap::config(SENDER)));
+    let second = singleton!(: Socket<Plan> = Socket::new(PORT, coap::config(RECEIVER)));
+    let (Some(first), Some(second)) = (first, second) else { return Err("run twice") };
+    let mut exchange = CoapExchange { client: first, server: second, ticket: None };
     let with_coap = steps(&mut now, (server, client), &mut exchange).ok_or("no CoAP")?;
 
     let [asked, taken, answered, ended] = alone.map(|ticks| per(ticks, EXCHANGES));

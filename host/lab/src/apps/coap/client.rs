@@ -1,17 +1,16 @@
 //! A CoAP client that asks at random times and measures from the dispatch of a request to the last
 //! octet of its answer (TCPlp §8.1).
 
-use super::server::exponent_of;
-use super::{CoapSocket, Peer};
-use crate::apps::{digest_line, fill, is_intact};
-use core::any::Any;
-use kinglet::time::{Duration, Instant};
+use super::CoapSocket;
+use crate::apps::site::digest_line;
+use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
+use kinglet_apps::coap::{Peer, exponent_of};
+use kinglet_apps::{App, fill, is_intact};
 use kinglet_coap::{
     Code, Config, Delivery, Download, Event, Handle, Message, Stats, Upload, UploadStep,
     WriteError, Writer,
 };
-use kinglet_sim::App;
 use kinglet_sim::rng::Stream;
 use sha2::{Digest, Sha256};
 
@@ -220,11 +219,11 @@ impl Open {
 fn expected_digest(bytes: u32) -> String {
     let mut body = vec![0; bytes as usize];
     fill(0, &mut body);
-    digest_line(u64::from(bytes), &mut Sha256::new_with_prefix(body))
+    digest_line(bytes, Sha256::digest(body).into())
 }
 
-impl<P: Profile> App<P> for CoapClient {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for CoapClient {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if self.open.is_none() && now >= self.next {
             self.begin(now);
         }
@@ -255,11 +254,11 @@ impl<P: Profile> App<P> for CoapClient {
         self.socket.deadline()
     }
 
-    fn messages(&self) -> (u32, u32) {
-        self.socket.messages()
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        self.socket.expected(now)
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn messages(&self) -> (u32, u32) {
+        self.socket.messages()
     }
 }

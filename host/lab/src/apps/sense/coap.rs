@@ -3,9 +3,10 @@
 use super::PACE;
 use super::queue::{Piece, Queue};
 use super::reading::{TAG, untag};
-use crate::apps::coap::{CoapSocket, MAX_DATAGRAM, Peer};
-use kinglet::time::{Instant, earliest};
+use crate::apps::coap::CoapSocket;
+use kinglet::time::{Expected, Instant, earliest};
 use kinglet::{Node, Profile};
+use kinglet_apps::coap::{MAX_DATAGRAM, Peer};
 use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Stats};
 
 /// The resource of readings, named as in the paper's application. With it, a token of four octets
@@ -48,6 +49,10 @@ impl CoapUplink {
     /// What first timeouts were drawn from: their sum in microseconds, and their number.
     pub fn timeouts(&self) -> (u64, u64) {
         self.timeouts
+    }
+
+    pub(super) fn expected(&self, now: Instant) -> Option<Expected> {
+        self.socket.expected(now)
     }
 
     pub(super) fn messages(&self) -> (u32, u32) {

@@ -4,11 +4,11 @@
 use super::PACE;
 use super::queue::{Piece, Queue};
 use super::reading::{TAG, untag};
-use crate::apps::coap::MAX_DATAGRAM;
 use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Node, Profile};
+use kinglet_apps::coap::MAX_DATAGRAM;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 

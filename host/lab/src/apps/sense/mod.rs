@@ -18,10 +18,9 @@ pub use reading::{LEN, TAG};
 pub use sink::{INTERVAL, ReadingSink, Source};
 pub use tcp::{Connections, TcpUplink};
 
-use core::any::Any;
-use kinglet::time::{Duration, Instant, earliest};
+use kinglet::time::{Duration, Expected, Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_sim::App;
+use kinglet_apps::App;
 use queue::Queue;
 use std::collections::BTreeSet;
 
@@ -122,8 +121,8 @@ impl Anemometer {
     }
 }
 
-impl<P: Profile> App<P> for Anemometer {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for Anemometer {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let sampled = now >= self.next;
         if sampled {
             self.next += self.period;
@@ -136,14 +135,17 @@ impl<P: Profile> App<P> for Anemometer {
         earliest(Some(self.next), self.uplink.deadline(&self.queue))
     }
 
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        match &self.uplink {
+            Uplink::Coap(uplink) => uplink.expected(now),
+            _ => None,
+        }
+    }
+
     fn messages(&self) -> (u32, u32) {
         match &self.uplink {
             Uplink::Coap(uplink) => uplink.messages(),
             _ => (0, 0),
         }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

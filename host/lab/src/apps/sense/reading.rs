@@ -18,7 +18,7 @@ pub(super) fn octets(number: u32) -> [u8; LEN] {
     let mut octets = [0; LEN];
     let (head, body) = octets.split_at_mut(NUMBER);
     head.copy_from_slice(&number.to_be_bytes());
-    super::super::fill(u64::from(number), body);
+    kinglet_apps::fill(u64::from(number), body);
     octets
 }
 

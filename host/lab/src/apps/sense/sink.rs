@@ -4,13 +4,12 @@ use super::coap::PATH;
 use super::ideal::Oracle;
 use super::reading::{LEN, NUMBER, TAG, octets, untag};
 use crate::apps::coap::CoapSocket;
-use core::any::Any;
 use kinglet::net::UdpHandle;
 use kinglet::tcp::{Handle, ListenConfig, RecvError};
-use kinglet::time::{Duration, Instant};
+use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
+use kinglet_apps::App;
 use kinglet_coap::{Code, Event, Message};
-use kinglet_sim::App;
 use std::collections::BTreeMap;
 
 /// The intervals in which TCPlp §8.3 measures goodput.
@@ -228,8 +227,8 @@ impl ReadingSink {
     }
 }
 
-impl<P: Profile> App<P> for ReadingSink {
-    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl App for ReadingSink {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         self.listen(node);
         match self.source {
             Source::Tcp(port, _) => self.read_streams(now, port, node),
@@ -245,14 +244,17 @@ impl<P: Profile> App<P> for ReadingSink {
         }
     }
 
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        match &self.source {
+            Source::Coap(socket) => socket.expected(now),
+            _ => None,
+        }
+    }
+
     fn messages(&self) -> (u32, u32) {
         match &self.source {
             Source::Coap(socket) => socket.messages(),
             _ => (0, 0),
         }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

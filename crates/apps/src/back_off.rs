@@ -1,0 +1,49 @@
+//! How soon something that was refused is tried again.
+
+use kinglet_time::{Duration, Instant};
+
+/// When a refused connection is tried again: after one second, then after the double each time, a
+/// minute at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BackOff {
+    /// Not before this; the beginning of time if nothing was refused.
+    at: Instant,
+    /// The pause before that.
+    pause: Duration,
+}
+
+impl BackOff {
+    const LEAST: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(60);
+
+    /// A refusal has come.
+    pub fn refused(&mut self, now: Instant) {
+        self.pause = (self.pause * 2).clamp(Self::LEAST, Self::MOST);
+        self.at = now + self.pause;
+    }
+
+    /// When the next attempt may be made; the beginning of time if nothing was refused.
+    pub const fn at(&self) -> Instant {
+        self.at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn refusals_are_followed_by_ever_longer_pauses() {
+        let (mut back_off, mut now) = (BackOff::default(), Instant::from_secs(5));
+        let pauses: Vec<u64> = (0..8)
+            .map(|_| {
+                back_off.refused(now);
+                let pause = back_off.at() - now;
+                now = back_off.at();
+                pause.as_millis() / 1_000
+            })
+            .collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+}

@@ -1,0 +1,9 @@
+//! CoAP (RFC 7252, RFC 7959) over a node's UDP sockets: what servers, clients and sensors share,
+//! and a server.
+
+mod links;
+mod server;
+mod socket;
+
+pub use server::{Server, exponent_of};
+pub use socket::{MAX_DATAGRAM, PORT, Peer, Socket};

@@ -1,0 +1,268 @@
+//! A server that shows a site, block by block where it takes several, and the list of its resources
+//! (RFC 6690).
+
+use super::links;
+use super::socket::{Peer, Socket};
+use crate::app::App;
+use crate::site::{Asked, Content, Resource, Site, number_of};
+use kinglet::{Node, Profile};
+use kinglet_coap::{
+    Code, Config, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, Sizes, Stats, Ticket,
+    WriteError, Writer, option,
+};
+use kinglet_mem::copy;
+use kinglet_time::{Expected, Instant};
+
+/// As many octets as block numbers of the largest blocks reach.
+const MAX_BYTES: usize = 1 << 30;
+/// The longest path.
+const PATH: usize = 64;
+/// The format of links (RFC 6690 §7.2).
+const LINKS: u32 = 40;
+
+/// A server at a port, which shows `S`.
+pub struct Server<S: Site, Z: Sizes> {
+    socket: Socket<Z>,
+    resources: Resources<S>,
+}
+
+struct Resources<S: Site> {
+    site: S,
+    exponent: u8,
+    upload: Reception<Peer>,
+    inbox: Option<S::Inbox>,
+    served: u32,
+    /// The request served last was for a block that is not the last one.
+    goes_on: bool,
+}
+
+/// A request: whose, and what it says.
+struct Request<'a, 'b> {
+    now: Instant,
+    peer: Peer,
+    ticket: Ticket,
+    message: &'a Message<'b>,
+}
+
+impl<S: Site, Z: Sizes> Server<S, Z> {
+    /// A server on `port` whose blocks have at most `block` octets (a power of two, 16 to 1024).
+    pub const fn new(port: u16, site: S, block: u16, config: Config) -> Self {
+        let resources = Resources {
+            site,
+            exponent: exponent_of(block),
+            upload: Reception::NEW,
+            inbox: None,
+            served: 0,
+            goes_on: false,
+        };
+        Server { socket: Socket::new(port, config), resources }
+    }
+
+    /// Requests answered, wrapping; one for each block.
+    pub const fn served(&self) -> u32 {
+        self.resources.served
+    }
+
+    /// The counters of its endpoint.
+    pub const fn stats(&self) -> Stats {
+        self.socket.stats()
+    }
+}
+
+/// The size exponent of blocks of at most `block` octets.
+pub const fn exponent_of(block: u16) -> u8 {
+    let mut exponent = 0;
+    while exponent < MAX_EXPONENT && block >= 32 << exponent {
+        exponent = u8::saturating_add(exponent, 1);
+    }
+    exponent
+}
+
+impl<S: Site, Z: Sizes> App for Server<S, Z> {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let Server { socket, resources } = self;
+        let before = resources.served;
+        let busy = socket.poll(now, node, |endpoint, peer, event| {
+            if let Event::Request { ticket, message } = event {
+                let message = &message;
+                resources.handle(endpoint, &Request { now, peer, ticket, message });
+            }
+        });
+        if resources.served != before {
+            socket.expect_request(now, resources.goes_on);
+        }
+        busy
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.socket.deadline()
+    }
+
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        self.socket.expected(now)
+    }
+
+    fn messages(&self) -> (u32, u32) {
+        self.socket.messages()
+    }
+}
+
+impl<S: Site> Resources<S> {
+    fn handle<Z: Sizes>(&mut self, endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>) {
+        self.goes_on = false;
+        if let Err(code) = self.answer(endpoint, request) {
+            refuse(endpoint, request, code);
+        }
+        self.served = self.served.wrapping_add(1);
+    }
+
+    fn answer<Z: Sizes>(
+        &mut self,
+        endpoint: &mut Endpoint<Peer, Z>,
+        request: &Request<'_, '_>,
+    ) -> Result<(), Code> {
+        let code = request.message.header.code;
+        let (is_get, is_put) = (code == Code::GET, matches!(code, Code::PUT | Code::POST));
+        let mut path = [0; PATH];
+        let len = path_of(request.message, &mut path).ok_or(Code::NOT_FOUND)?;
+        let path = path.get(..len).unwrap_or_default();
+        if path == b"/.well-known/core" {
+            return if is_get {
+                self.list(endpoint, request)
+            } else {
+                Err(Code::METHOD_NOT_ALLOWED)
+            };
+        }
+        let asked = Asked { now: request.now, path, served: self.served, open: 0 };
+        match self.site.find(&asked).ok_or(Code::NOT_FOUND)? {
+            Resource::Content(Content { format, len, body }) if is_get => {
+                let len = usize::try_from(len).map_err(|_| Code::INTERNAL_SERVER_ERROR)?;
+                self.respond(endpoint, request, (len, number_of(format)), &|site, at, out| {
+                    site.read(body, u32::try_from(at).unwrap_or(u32::MAX), out);
+                })
+            }
+            Resource::Inbox(inbox) if is_put => self.receive(endpoint, request, inbox),
+            _ => Err(Code::METHOD_NOT_ALLOWED),
+        }
+    }
+
+    fn list<Z: Sizes>(
+        &mut self,
+        endpoint: &mut Endpoint<Peer, Z>,
+        request: &Request<'_, '_>,
+    ) -> Result<(), Code> {
+        let len = links::write(self.site.links(), request.message, 0, &mut []);
+        self.respond(endpoint, request, (len, Some(LINKS)), &|site, at, out| {
+            links::write(site.links(), request.message, at, out);
+        })
+    }
+
+    /// Answers with the part that is asked for of `len` octets, which `read` copies from where they
+    /// are.
+    fn respond<Z: Sizes>(
+        &mut self,
+        endpoint: &mut Endpoint<Peer, Z>,
+        request: &Request<'_, '_>,
+        (len, format): (usize, Option<u32>),
+        read: &dyn Fn(&S, usize, &mut [u8]),
+    ) -> Result<(), Code> {
+        let message = request.message;
+        // RFC 7252 §5.10.4: what is not there in the format that is wanted is not to be had.
+        if message.values(option::ACCEPT).next().is_some() && message.uint(option::ACCEPT) != format
+        {
+            return Err(Code::NOT_ACCEPTABLE);
+        }
+        let part = Part::of(message, len, self.exponent)?;
+        let range = part.range();
+        self.goes_on = range.end < len;
+        give(endpoint, request, Code::CONTENT, &mut |response| {
+            if let Some(format) = format {
+                response.uint(option::CONTENT_FORMAT, format)?;
+            }
+            part.write(response)?;
+            read(&self.site, range.start, response.payload_space(range.len())?);
+            Ok(())
+        })
+    }
+
+    /// Takes a block of a body.
+    fn receive<Z: Sizes>(
+        &mut self,
+        endpoint: &mut Endpoint<Peer, Z>,
+        request: &Request<'_, '_>,
+        fresh: S::Inbox,
+    ) -> Result<(), Code> {
+        let Request { peer, message, .. } = *request;
+        let accepted = self.upload.handle(peer, message, MAX_BYTES, self.exponent)?;
+        let piece = accepted.piece;
+        self.goes_on = !piece.is_last;
+        if piece.offset == 0 {
+            self.inbox = Some(fresh);
+        }
+        let inbox = self.inbox.as_mut().ok_or(Code::REQUEST_ENTITY_INCOMPLETE)?;
+        self.site.take(inbox, piece.data);
+        let total = piece.offset.saturating_add(piece.data.len());
+        let total = u32::try_from(total).unwrap_or(u32::MAX);
+        let content = piece.is_last.then(|| self.site.finish(inbox, total));
+        give(endpoint, request, accepted.code(Code::CHANGED), &mut |response| {
+            if let Some(format) = content.and_then(|content| number_of(content.format)) {
+                response.uint(option::CONTENT_FORMAT, format)?;
+            }
+            accepted.write(response)?;
+            let len = content.map_or(0, |content| usize::try_from(content.len).unwrap_or(0));
+            let space = response.payload_space(len)?;
+            if let Some(content) = content {
+                self.site.read(content.body, 0, space);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Gives the answer that `build` writes.
+#[inline(never)]
+fn give<Z: Sizes>(
+    endpoint: &mut Endpoint<Peer, Z>,
+    request: &Request<'_, '_>,
+    code: Code,
+    build: &mut dyn FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+) -> Result<(), Code> {
+    let done = endpoint.respond(request.now, request.ticket, code, build);
+    done.map_err(|_| Code::INTERNAL_SERVER_ERROR)
+}
+
+/// Refuses a request, and says why to whoever reads it (RFC 7252 §5.5.2).
+fn refuse<Z: Sizes>(endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>, code: Code) {
+    let why = match code {
+        Code::NOT_FOUND => "not here",
+        Code::METHOD_NOT_ALLOWED => "not with this method",
+        Code::NOT_ACCEPTABLE => "not in this format",
+        Code::REQUEST_ENTITY_INCOMPLETE => "a block is missing",
+        Code::REQUEST_ENTITY_TOO_LARGE => "too large",
+        Code::BAD_REQUEST => "no such block",
+        _ => "",
+    };
+    // There is room for a code in any plan, and the ticket is fresh.
+    let _ = give(endpoint, request, code, &mut |response| {
+        // What there is no room for is not said.
+        let _ = response.payload(why.as_bytes());
+        Ok(())
+    });
+}
+
+/// Writes the path of a request as text; its length, if there is room for it.
+fn path_of(message: &Message<'_>, out: &mut [u8]) -> Option<usize> {
+    let mut len = 0usize;
+    for segment in message.values(option::URI_PATH) {
+        let rest = out.get_mut(len..)?;
+        let (first, after) = rest.split_first_mut()?;
+        *first = b'/';
+        copy(after.get_mut(..segment.len())?, segment);
+        len = len.saturating_add(1).saturating_add(segment.len());
+    }
+    if len == 0 {
+        *out.first_mut()? = b'/';
+        len = 1;
+    }
+    Some(len)
+}

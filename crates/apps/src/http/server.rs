@@ -1,0 +1,395 @@
+//! The server.
+
+use super::request::{Head, Method, Status};
+use crate::app::App;
+use crate::site::{Asked, Content, Format, Resource, Site};
+use crate::text::Text;
+use kinglet::tcp::{Handle, ListenConfig, RecvError};
+use kinglet::{Node, Profile};
+use kinglet_mem::{Array, Empty, Held};
+use kinglet_time::{Duration, Expected, Instant, earliest};
+
+/// Octets moved between connection and socket at a time.
+const CHUNK: usize = 128;
+/// For how long the first request of a connection is expected: as long as a client waits before it
+/// sends it again (RFC 6298 §2).
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Who has asked for nothing for so long makes room for others, and so does who has not said all of
+/// a request.
+const IDLE: Duration = Duration::from_secs(60);
+/// And for so long it may take to say goodbye.
+const LINGER: Duration = Duration::from_secs(10);
+/// Who neither takes an answer nor sends the rest of a body for so long has gone: the user timeout
+/// of RFC 9293 (3.10.1).
+const STUCK: Duration = Duration::from_secs(300);
+/// RFC 9110 §15.2.1.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// How many of everything: a memory plan (see `kinglet_mem`).
+pub trait Sizes {
+    /// Room for a request's path and one line behind it. A longer line that matters is refused; 64
+    /// octets do for short paths, and 96 leave room for what clients say of the connection.
+    type Line: Array<u8>;
+    /// Connections that are served at a time. Who gets the last place is told not to keep it.
+    type Connections<S: Site>: Array<Place<S, Self::Line>>;
+}
+
+/// Room for a connection.
+pub struct Place<S: Site, L>(Option<Held<Connection<S, L>>>);
+
+impl<S: Site, L> Empty for Place<S, L> {
+    const EMPTY: Self = Place(None);
+}
+
+/// What the server has done, wrapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Requests answered; what is refused is not among them.
+    pub served: u32,
+    /// Octets written to sockets.
+    pub sent: u32,
+    /// Octets read from sockets.
+    pub received: u32,
+}
+
+/// A web server at a port, which shows `S`.
+pub struct Server<S: Site, Z: Sizes> {
+    port: u16,
+    config: ListenConfig,
+    listening: bool,
+    site: S,
+    connections: Z::Connections<S>,
+    stats: Stats,
+}
+
+/// What is answered.
+#[derive(Clone, Copy)]
+struct Answer<B> {
+    status: Status,
+    /// Without one the body says the status again.
+    content: Option<Content<B>>,
+    /// What the resource can do, with status 405.
+    allow: &'static str,
+    /// The head alone.
+    is_head: bool,
+    keeps_alive: bool,
+}
+
+/// Where a connection stands.
+enum Stage<S: Site> {
+    /// A request is awaited.
+    Head,
+    /// Its body comes, and so many octets of it are missing; first so many of [`CONTINUE`] leave.
+    Body { greeting: usize, left: u32, total: u32, inbox: S::Inbox },
+    /// So many octets of the answer have left.
+    Answer { answer: Answer<S::Body>, sent: usize },
+    /// Nothing more can be done.
+    Over,
+}
+
+/// A connection.
+pub struct Connection<S: Site, L> {
+    handle: Handle,
+    opened: Instant,
+    /// When a request, or an octet of something else, last came or went.
+    moved: Instant,
+    /// No request has begun to come.
+    is_new: bool,
+    stage: Stage<S>,
+    head: Head<L>,
+}
+
+/// What a connection needs of its server.
+struct Desk<'a, S> {
+    now: Instant,
+    site: &'a mut S,
+    stats: &'a mut Stats,
+    /// Connections open, and whether there is room for more.
+    open: usize,
+    has_room: bool,
+}
+
+impl<S: Site, Z: Sizes> Server<S, Z> {
+    /// A server on `port`, whose connections have the settings of `config`.
+    pub const fn new(port: u16, config: ListenConfig, site: S) -> Self {
+        Server {
+            port,
+            config,
+            listening: false,
+            site,
+            connections: Z::Connections::<S>::EMPTY,
+            stats: Stats { served: 0, sent: 0, received: 0 },
+        }
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Connections open now.
+    pub fn open(&self) -> usize {
+        self.connections().count()
+    }
+
+    fn connections(&self) -> impl Iterator<Item = &Connection<S, Z::Line>> {
+        self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
+    }
+
+    /// Whether a connection was accepted.
+    fn accept<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let mut busy = false;
+        for place in self.connections.as_mut_slice().iter_mut().filter(|place| place.0.is_none()) {
+            let Some(handle) = node.streams().accept(self.port) else { break };
+            let (stage, head) = (Stage::Head, Head::NEW);
+            let (opened, moved) = (now, now);
+            let new = Connection { handle, opened, moved, is_new: true, stage, head };
+            place.0 = Some(Held::This(new));
+            busy = true;
+        }
+        busy
+    }
+}
+
+impl<S: Site, Z: Sizes> App for Server<S, Z> {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        if !self.listening {
+            self.listening = node.streams().listen(self.port, self.config).is_ok();
+        }
+        let mut busy = self.accept(now, node);
+        let open = self.open();
+        let has_room = open < Z::Connections::<S>::LEN;
+        for place in self.connections.as_mut_slice() {
+            let Some(connection) = place.0.as_deref_mut() else { continue };
+            let (site, stats) = (&mut self.site, &mut self.stats);
+            let mut desk = Desk { now, site, stats, open, has_room };
+            busy |= connection.read(&mut desk, node);
+            busy |= connection.write(&mut desk, node);
+            if connection.is_left(now, node) {
+                place.0 = None;
+            }
+        }
+        busy
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let listen = (!self.listening).then_some(Instant::ZERO);
+        self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.until())))
+    }
+
+    /// The first request of a connection. That one is being received, or answered, TCP knows by
+    /// itself.
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        let waits = |it: &&Connection<S, Z::Line>| it.is_new && it.opened + PATIENCE > now;
+        let since = self.connections().filter(waits).map(|it| it.opened).min()?;
+        Some(Expected { since, from: since, until: since + PATIENCE })
+    }
+}
+
+impl<S: Site, L: Array<u8>> Connection<S, L> {
+    /// When it has to make room for others if nothing moves on it.
+    fn until(&self) -> Instant {
+        self.moved + if matches!(self.stage, Stage::Head) { IDLE } else { STUCK }
+    }
+
+    /// Leaves a connection that is over, or has been for too long; whether it has.
+    fn is_left<P: Profile>(&self, now: Instant, node: &mut Node<P>) -> bool {
+        let _ = match self.stage {
+            // Half closed on our side; the rest of the shutdown is TCP's business.
+            Stage::Over => node.streams().close(self.handle),
+            _ if now < self.until() => return false,
+            // A client that is there learns of it before it asks the next time.
+            Stage::Head => node.streams().release(now, self.handle, Some(LINGER)),
+            _ => node.streams().abort(self.handle),
+        };
+        true
+    }
+
+    /// Reads what has arrived; whether anything happened. One request at a time: what comes behind
+    /// it stays with TCP until the answer has left.
+    fn read<P: Profile>(&mut self, desk: &mut Desk<'_, S>, node: &mut Node<P>) -> bool {
+        let mut chunk = [0; CHUNK];
+        let found = match &self.stage {
+            Stage::Head => node.tcp().peek(self.handle, &mut chunk),
+            Stage::Body { greeting: 0, left, .. } => {
+                let most = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
+                node.tcp().peek(self.handle, chunk.get_mut(..most).unwrap_or_default())
+            }
+            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over => return false,
+        };
+        let len = match found {
+            Ok(len @ 1..) => len,
+            Err(RecvError::WouldBlock) => return false,
+            Ok(_) | Err(_) => {
+                self.stage = Stage::Over;
+                return true;
+            }
+        };
+        self.is_new = false;
+        let taken = self.take(desk, chunk.get(..len).unwrap_or_default());
+        // They are there, and are what has been looked at.
+        let _ = node.streams().recv(self.handle, chunk.get_mut(..taken).unwrap_or_default());
+        desk.stats.received = desk.stats.received.wrapping_add(taken as u32);
+        true
+    }
+
+    /// Takes what it can use of `octets`; how many these are.
+    fn take(&mut self, desk: &mut Desk<'_, S>, octets: &[u8]) -> usize {
+        let Stage::Body { left, total, inbox, .. } = &mut self.stage else {
+            let (taken, ended) = self.head.take(octets);
+            if ended {
+                self.moved = desk.now;
+                self.respond(desk);
+                self.head = Head::NEW;
+            }
+            return taken;
+        };
+        self.moved = desk.now;
+        desk.site.take(inbox, octets);
+        *left = left.saturating_sub(octets.len() as u32);
+        if *left == 0 {
+            let content = Some(desk.site.finish(inbox, *total));
+            self.answer(Answer {
+                status: Status::Ok,
+                content,
+                allow: "",
+                is_head: false,
+                keeps_alive: false,
+            });
+        }
+        octets.len()
+    }
+
+    fn answer(&mut self, answer: Answer<S::Body>) {
+        self.stage = Stage::Answer { answer, sent: 0 };
+    }
+
+    /// Answers the request whose head has come.
+    fn respond(&mut self, desk: &mut Desk<'_, S>) {
+        let method = self.head.method();
+        let refusal = |status, allow, keeps_alive| Answer {
+            status,
+            content: None,
+            allow,
+            is_head: method == Method::Head,
+            keeps_alive,
+        };
+        if let Err(status) = self.head.verdict() {
+            return self.answer(refusal(status, "", false));
+        }
+        let Desk { now, open, .. } = *desk;
+        let served = desk.stats.served;
+        let found = desk.site.find(&Asked { now, path: self.head.path(), served, open });
+        let length = self.head.content_length();
+        // What comes with a request that needs no body would be taken for the next one.
+        let keeps_alive = self.head.keeps_alive() && desk.has_room && length.unwrap_or(0) == 0;
+        let answer = match (found, method) {
+            (None, _) => refusal(Status::NotFound, "", keeps_alive),
+            (Some(Resource::Content(content)), Method::Get | Method::Head) => {
+                Answer { content: Some(content), ..refusal(Status::Ok, "", keeps_alive) }
+            }
+            (Some(Resource::Inbox(inbox)), Method::Put | Method::Post) => match length {
+                None => return self.answer(refusal(Status::LengthRequired, "", false)),
+                Some(left) => return self.receive(desk, inbox, left),
+            },
+            (Some(Resource::Content(_)), _) => {
+                return self.answer(refusal(Status::MethodNotAllowed, "GET, HEAD", false));
+            }
+            (Some(Resource::Inbox(_)), _) => {
+                return self.answer(refusal(Status::MethodNotAllowed, "PUT, POST", false));
+            }
+        };
+        desk.stats.served = desk.stats.served.wrapping_add(1);
+        self.answer(answer);
+    }
+
+    /// A body of so many octets is to come.
+    fn receive(&mut self, desk: &mut Desk<'_, S>, inbox: S::Inbox, left: u32) {
+        desk.stats.served = desk.stats.served.wrapping_add(1);
+        let greeting = if self.head.expects_continue() { CONTINUE.len() } else { 0 };
+        self.stage = Stage::Body { greeting, left, total: left, inbox };
+        if left == 0 {
+            self.take(desk, &[]);
+        }
+    }
+
+    /// Writes what there is room for; whether anything happened.
+    fn write<P: Profile>(&mut self, desk: &mut Desk<'_, S>, node: &mut Node<P>) -> bool {
+        let mut busy = false;
+        let mut chunk = [0; CHUNK];
+        loop {
+            let len = match &self.stage {
+                Stage::Body { greeting, .. } => {
+                    let from = CONTINUE.len().saturating_sub(*greeting);
+                    kinglet_mem::copy(&mut chunk, CONTINUE.get(from..).unwrap_or_default())
+                }
+                Stage::Answer { answer, sent } => answer.write(desk.site, *sent, &mut chunk),
+                Stage::Head | Stage::Over => return busy,
+            };
+            if len == 0 {
+                if let Stage::Answer { answer, .. } = &self.stage {
+                    self.stage = if answer.keeps_alive { Stage::Head } else { Stage::Over };
+                    busy = true;
+                }
+                return busy;
+            }
+            let octets = chunk.get(..len).unwrap_or_default();
+            let Ok(taken) = node.streams().send(self.handle, octets) else {
+                // Reset or timed out: nobody waits for the rest, and the next client for the place.
+                self.stage = Stage::Over;
+                return true;
+            };
+            if taken == 0 {
+                return busy;
+            }
+            match &mut self.stage {
+                Stage::Body { greeting, .. } => *greeting = greeting.saturating_sub(taken),
+                Stage::Answer { sent, .. } => *sent = sent.saturating_add(taken),
+                Stage::Head | Stage::Over => {}
+            }
+            desk.stats.sent = desk.stats.sent.wrapping_add(taken as u32);
+            self.moved = desk.now;
+            busy = true;
+        }
+    }
+}
+
+impl<B: Copy> Answer<B> {
+    /// Writes the answer from octet `sent` of it on, as much as there is room for.
+    #[inline(never)]
+    fn write<S: Site<Body = B>>(&self, site: &S, sent: usize, out: &mut [u8]) -> usize {
+        let status = self.status.text().as_bytes();
+        let mut text = Text::new(sent, out);
+        text.put(b"HTTP/1.1 ");
+        text.put(status);
+        // What is said again has an end of line, and no type.
+        let own = u32::try_from(status.len()).unwrap_or(0).saturating_add(1);
+        let (len, format) =
+            self.content.map_or((own, Format::Octets), |content| (content.len, content.format));
+        for (name, value) in
+            [("\r\nContent-Type: ", format.media_type()), ("\r\nAllow: ", self.allow)]
+        {
+            if !value.is_empty() {
+                text.put(name.as_bytes());
+                text.put(value.as_bytes());
+            }
+        }
+        text.put(b"\r\nContent-Length: ");
+        text.number(len);
+        text.put(b"\r\nConnection: ");
+        text.put(if self.keeps_alive { b"keep-alive" } else { b"close" });
+        text.put(b"\r\n\r\n");
+        if self.content.is_none() && !self.is_head {
+            text.put(status);
+            text.put(b"\n");
+        }
+        let (kept, total) = text.finish();
+        let Some(content) = self.content.filter(|_| !self.is_head) else { return kept };
+        let at = u32::try_from(sent.saturating_sub(total)).unwrap_or(u32::MAX);
+        let left = usize::try_from(content.len.saturating_sub(at)).unwrap_or(usize::MAX);
+        let room = out.get_mut(kept..).unwrap_or_default();
+        let len = left.min(room.len());
+        site.read(content.body, at, room.get_mut(..len).unwrap_or_default());
+        kept.saturating_add(len)
+    }
+}

@@ -1,0 +1,75 @@
+//! Applications for a [`Node`](kinglet::Node), without I/O, clock or heap: the same ones run in
+//! firmware, in the simulator and behind the gateway.
+//!
+//! An [`App`] is driven like every layer: whoever owns the node asks it to do what can be done now,
+//! and sleeps until its deadline otherwise. What a server shows is a [`Site`], which the web server
+//! and the CoAP server serve alike. How much of everything an application holds is a type, as the
+//! tables of the stack are (`kinglet_mem`).
+//!
+//! | module | what | by |
+//! |---|---|---|
+//! | [`http::Server`] | a web server | RFC 9110, RFC 9112 |
+//! | [`coap::Server`] | a CoAP server | RFC 7252, RFC 7959, RFC 6690 |
+//! | [`coap::Socket`] | CoAP at a UDP port, for clients and servers of one's own | RFC 7252 |
+//!
+//! # The loop of firmware
+//!
+//! ```
+//! use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
+//! use kinglet::time::{Instant, earliest};
+//! use kinglet::{Config, Mote, Node, tcp::ListenConfig};
+//! use kinglet_apps::{App, Page, http};
+//! # struct Board;
+//! # impl Driver for Board {
+//! #     fn capabilities(&self) -> Capabilities { Capabilities::AUTO_ACK | Capabilities::ACK_WAIT }
+//! #     fn set_filter(&mut self, _: Filter) {}
+//! #     fn submit(&mut self, _: Instant, _: Command, _: &[u8]) -> Result<(), Busy> { Ok(()) }
+//! #     fn poll_event(&mut self, _: Instant, _: &mut [u8; MAX_FRAME]) -> Option<Event> { None }
+//! # }
+//!
+//! struct Plan; // one client at a time, and lines of 96 octets
+//! impl http::Sizes for Plan {
+//!     type Line = [u8; 96];
+//!     type Connections<S: kinglet_apps::Site> = [http::Place<S, [u8; 96]>; 1];
+//! }
+//!
+//! let mut radio = Board; // yours
+//! let mut node: Node<Mote> =
+//!     Node::new(Config::new(1, [0; 8], 42, [7; 16]), radio.capabilities());
+//! let page = Page(b"<!doctype html><title>mote</title>hello");
+//! let mut web = http::Server::<Page, Plan>::new(80, ListenConfig::default(), page);
+//! loop {
+//!     let now = Instant::ZERO; // from your clock
+//!     let busy = web.poll(now, &mut node);
+//!     let wake_up_at = earliest(node.drive(now, &mut radio), web.deadline());
+//!     if !busy {
+//!         // … sleep until `wake_up_at`, or until the radio has an event …
+//!         # let _ = wake_up_at;
+//!         # break;
+//!     }
+//! }
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![deny(clippy::arithmetic_side_effects)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, reason = "tests compute with constants"))]
+
+#[cfg(test)]
+extern crate std;
+
+mod app;
+mod back_off;
+mod pattern;
+mod site;
+mod text;
+
+pub mod coap;
+pub mod http;
+
+pub use app::{App, Told};
+pub use back_off::BackOff;
+pub use pattern::{fill, is_intact, pattern};
+pub use site::{Asked, Content, Format, Link, Never, Page, Resource, Site};
+pub use text::number;

@@ -1,0 +1,221 @@
+//! The web server, between two nodes.
+
+#[path = "../../node/tests/common/mod.rs"]
+mod common;
+use common::{World, global, usual};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError};
+use kinglet::time::{Duration, Instant};
+use kinglet::{BorderRouter, Node};
+use kinglet_apps::{App, Asked, Content, Format, Resource, Site, http};
+
+const PORT: u16 = 80;
+const PAGE: &[u8] = b"<!doctype html><title>here</title>";
+
+/// A page, ten octets for each letter that is named, and a place to send to.
+struct Shown;
+
+impl Site for Shown {
+    /// What is at the path, or the letter that is repeated.
+    type Body = Result<u8, u32>;
+    /// The sum of what has come.
+    type Inbox = u32;
+
+    fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Self::Body, u32>> {
+        let content = |format, len, body| Resource::Content(Content { format, len, body });
+        match asked.path {
+            b"/" => Some(content(Format::Html, PAGE.len() as u32, Ok(0))),
+            b"/sum" => Some(Resource::Inbox(0)),
+            [b'/', letter] => Some(content(Format::Octets, 10, Ok(*letter))),
+            _ => None,
+        }
+    }
+
+    fn read(&self, body: Self::Body, at: u32, out: &mut [u8]) {
+        match body {
+            Ok(0) => out.copy_from_slice(&PAGE[at as usize..][..out.len()]),
+            Ok(letter) => out.fill(letter),
+            Err(sum) => {
+                out.copy_from_slice(&sum.to_string().as_bytes()[at as usize..][..out.len()])
+            }
+        }
+    }
+
+    fn take(&mut self, inbox: &mut u32, octets: &[u8]) {
+        *inbox += octets.iter().map(|octet| u32::from(*octet)).sum::<u32>();
+    }
+
+    fn finish(&mut self, inbox: &mut u32, _len: u32) -> Content<Self::Body> {
+        Content { format: Format::Text, len: inbox.to_string().len() as u32, body: Err(*inbox) }
+    }
+}
+
+struct Plan;
+
+impl http::Sizes for Plan {
+    type Line = [u8; 64];
+    type Connections<S: Site> = [http::Place<S, Self::Line>; 2];
+}
+
+type Server = http::Server<Shown, Plan>;
+type Nodes = [Box<Node<BorderRouter>>];
+
+/// Two nodes, the server on the second.
+struct Pair {
+    world: World<BorderRouter>,
+    server: Server,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let connection = ConnectionConfig { mss: 400, ..ConnectionConfig::DEFAULT };
+        let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
+        let mut pair =
+            Pair { world: World::new(2, usual(), 0, 3), server: Server::new(PORT, config, Shown) };
+        // It listens.
+        pair.run(Duration::from_secs(1), |_, _| false);
+        pair
+    }
+
+    /// Runs for `limit`, or until `done`.
+    fn run(&mut self, limit: Duration, mut done: impl FnMut(Instant, &mut Nodes) -> bool) -> bool {
+        let server = &mut self.server;
+        self.world.run(limit, |now, nodes| {
+            let wakes = server.deadline().is_some_and(|at| at <= now);
+            // Rounds in which it finds work are followed by one in which it finds none.
+            while server.poll(now, &mut nodes[1]) {}
+            let still = server.deadline().is_some_and(|at| at <= now);
+            assert!(!wakes || !still, "what is due is done");
+            done(now, nodes)
+        })
+    }
+
+    fn connect(&mut self) -> Handle {
+        let (now, config) = (self.world.now, ConnectionConfig { mss: 400, ..Default::default() });
+        self.world.nodes[0].streams().connect(now, global(2), PORT, config).expect("a place")
+    }
+
+    /// What the server says on `handle` to `request` within `limit`, and whether it has ended.
+    fn ask(&mut self, handle: Handle, request: &[u8], limit: Duration) -> (String, bool) {
+        let (mut said, mut heard, mut ended) = (0, Vec::new(), false);
+        self.run(limit, |_, nodes| {
+            said += nodes[0].streams().send(handle, &request[said..]).unwrap_or(0);
+            let mut chunk = [0; 200];
+            match nodes[0].streams().recv(handle, &mut chunk) {
+                Ok(len @ 1..) => heard.extend(&chunk[..len]),
+                Err(RecvError::WouldBlock) => {}
+                Ok(_) | Err(_) => ended = true,
+            }
+            ended
+        });
+        (String::from_utf8(heard).expect("text"), ended)
+    }
+}
+
+fn answer(request: &str) -> (String, bool) {
+    let mut pair = Pair::new();
+    let handle = pair.connect();
+    pair.ask(handle, request.as_bytes(), Duration::from_secs(20))
+}
+
+#[test]
+fn requests_are_answered_or_refused_as_the_standard_says() {
+    let with = |method: &str, path: &str, fields: &str| {
+        format!("{method} {path} HTTP/1.1\r\nHost: m\r\n{fields}\r\n")
+    };
+    let put = |fields: &str| with("PUT", "/sum", fields) + "ABC";
+    let length = "Content-Length: 3\r\n";
+    let page = "Content-Type: text/html\r\nContent-Length: 34\r\nConnection: keep-alive\r\n\r\n\
+                <!doctype html><title>here</title>";
+    for (request, status, rest, ends) in [
+        (with("GET", "/", ""), "200 OK", page, false),
+        (with("GET", "/?x=y", ""), "200 OK", page, false),
+        (with("GET", "http://m:80/", ""), "200 OK", page, false),
+        (with("GET", "http://m", ""), "200 OK", page, false),
+        ("GET / HTTP/1.1\nHost: m\n\n".to_owned(), "200 OK", page, false),
+        (with("GET", "/x", ""), "200 OK", "keep-alive\r\n\r\nxxxxxxxxxx", false),
+        (with("HEAD", "/x", ""), "200 OK", "10\r\nConnection: keep-alive\r\n\r\n", false),
+        (with("GET", "/x", "Connection: close\r\n"), "200 OK", "close\r\n\r\nxxxxxxxxxx", true),
+        ("GET /x HTTP/1.0\n\n".to_owned(), "200 OK", "close\r\n\r\nxxxxxxxxxx", true),
+        (with("GET", "/none", ""), "404 Not Found", "\r\n\r\n404 Not Found\n", false),
+        (with("HEAD", "/none", ""), "404 Not Found", "14\r\nConnection: keep-alive\r\n\r\n", false),
+        (put(length), "200 OK", "Length: 3\r\nConnection: close\r\n\r\n198", true),
+        (put("Content-Length: +3\r\n"), "400 Bad Request", "\r\n400 Bad Request\n", true),
+        (put(&(length.to_owned() + "Content-Length: 4\r\n")), "400 Bad Request", "", true),
+        (put(""), "411 Length Required", "", true),
+        (put("Transfer-Encoding: chunked\r\n"), "411 Length Required", "", true),
+        (with("PUT", "/sum", "Content-Length: 0\r\n"), "200 OK", "\r\n\r\n0", true),
+        (with("DELETE", "/", ""), "405 Method Not Allowed", "\r\nAllow: GET, HEAD\r\n", true),
+        (with("GET", "/sum", ""), "405 Method Not Allowed", "\r\nAllow: PUT, POST\r\n", true),
+        // A body that nobody asked for is not the next request.
+        (with("GET", "/x", length) + "GET", "200 OK", "close\r\n\r\nxxxxxxxxxx", true),
+    ] {
+        let (text, ended) = answer(&request);
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}: {text}");
+        assert!(text.contains(rest) && ended == ends, "{request}: {text}, ended: {ended}");
+        let is_last = !rest.ends_with("\r\n\r\n") || text.ends_with(rest);
+        assert!(is_last && text.matches("HTTP/1.1").count() == 1, "{request}: {text}");
+    }
+}
+
+#[test]
+fn who_expects_a_sign_before_the_body_gets_one() {
+    let head = "POST /sum HTTP/1.1\r\nHost: m\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+    let mut pair = Pair::new();
+    let handle = pair.connect();
+    let (text, _) = pair.ask(handle, head.as_bytes(), Duration::from_secs(5));
+    assert_eq!(text, "HTTP/1.1 100 Continue\r\n\r\n");
+    let (text, ended) = pair.ask(handle, b"AB", Duration::from_secs(5));
+    assert!(text.starts_with("HTTP/1.1 200 OK") && text.ends_with("\r\n131") && ended, "{text}");
+}
+
+#[test]
+fn requests_before_the_answer_to_the_one_before_are_answered_in_their_order() {
+    let letters: Vec<char> = ('a'..='z').collect();
+    let one = |letter: &char| format!("GET /{letter} HTTP/1.1\r\nHost: m\r\n\r\n");
+    let (text, ended) = answer(&letters.iter().map(one).collect::<String>());
+    let bodies: Vec<char> =
+        text.split("HTTP/1.1 200 OK").skip(1).filter_map(|answer| answer.chars().last()).collect();
+    assert_eq!(bodies, letters);
+    assert!(!ended, "the connection stays");
+}
+
+#[test]
+fn who_asks_for_nothing_makes_room_for_others_also_in_the_midst_of_a_request() {
+    let mut pair = Pair::new();
+    for begun in [&b""[..], b"GET / HT"] {
+        let idle = pair.connect();
+        let (text, ended) = pair.ask(idle, begun, Duration::from_secs(10));
+        assert!(text.is_empty() && !ended, "a minute of grace");
+    }
+    assert_eq!(pair.server.open(), 2);
+    let third = pair.connect();
+    let request = b"GET / HTTP/1.1\r\nHost: m\r\n\r\n";
+    let (text, _) = pair.ask(third, request, Duration::from_secs(30));
+    assert_eq!(text, "", "there is no room yet");
+    let (text, _) = pair.ask(third, b"", Duration::from_secs(60));
+    assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+}
+
+#[test]
+fn who_gets_the_last_place_is_told_not_to_keep_it() {
+    let mut pair = Pair::new();
+    let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";
+    for (stays, ends) in [("keep-alive", false), ("close", true)] {
+        let handle = pair.connect();
+        let (text, ended) = pair.ask(handle, request, Duration::from_secs(5));
+        assert!(text.contains(&format!("Connection: {stays}\r\n")) && ended == ends, "{text}");
+    }
+}
+
+#[test]
+fn a_request_is_expected_for_three_seconds_of_a_new_connection() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.server.expected(pair.world.now), None);
+    let handle = pair.connect();
+    let (text, _) = pair.ask(handle, b"", Duration::from_millis(500));
+    let expected = pair.server.expected(pair.world.now).expect("a request");
+    assert!(text.is_empty() && expected.until == expected.since + Duration::from_secs(3));
+    assert_eq!(pair.server.expected(expected.until), None);
+    pair.ask(handle, b"G", Duration::from_millis(500));
+    assert_eq!(pair.server.expected(pair.world.now), None, "TCP sees the rest");
+}

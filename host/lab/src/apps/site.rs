@@ -1,0 +1,141 @@
+//! What the web and CoAP servers of scenarios show: what a mote has to say, and two resources to
+//! measure with.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /` | a page, or a text, about the node |
+//! | `GET /bytes/N` | N octets of the known stream |
+//! | `PUT` or `POST /upload` | length and SHA-256 of the body |
+//!
+//! By CoAP, bodies go block by block, and `/.well-known/core` lists them.
+
+use crate::profile::CONNECTIONS;
+use kinglet_apps::{Asked, Content, Format, Link, Resource, Site, fill, http, number};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Largest `/bytes/N`.
+const MAX_BYTES: u32 = 100_000_000;
+
+/// The web server of a node.
+pub type WebServer = http::Server<MoteSite, Plan>;
+
+/// The memory plan of a simulated node's servers.
+pub struct Plan;
+
+impl http::Sizes for Plan {
+    type Line = [u8; 256];
+    type Connections<S: Site> = [http::Place<S, Self::Line>; CONNECTIONS];
+}
+
+/// How a node is to speak of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// A page for browsers.
+    Page,
+    /// A line of text.
+    Line,
+}
+
+/// The site of a node.
+pub struct MoteSite {
+    name: String,
+    manner: Manner,
+}
+
+/// What is being sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// What the node says of itself: seconds that it is up, requests served, connections open.
+    About(u64, u32, usize),
+    /// The known stream.
+    Stream,
+    /// Length and SHA-256 of a body.
+    Digest(u32, [u8; 32]),
+}
+
+impl MoteSite {
+    /// The site of the node with this name.
+    pub fn new(name: String, manner: Manner) -> Self {
+        MoteSite { name, manner }
+    }
+
+    fn text(&self, body: Body) -> String {
+        let name = &self.name;
+        match (body, self.manner) {
+            (Body::About(up, served, open), Manner::Page) => format!(
+                "<!doctype html><title>{name}</title><h1>{name}</h1>\
+                 <p>This page comes from a mote, over TCP end to end.\
+                 <ul><li>up for {up} s<li>{served} requests served before this one\
+                 <li>{open} connections open</ul>\
+                 <p>Try <a href=/bytes/10000>/bytes/10000</a>, or PUT something to /upload.\n"
+            ),
+            (Body::About(up, served, _), Manner::Line) => {
+                format!("{name}, up for {up} s, {served} requests served\n")
+            }
+            (Body::Digest(len, hash), _) => digest_line(len, hash),
+            (Body::Stream, _) => String::new(),
+        }
+    }
+
+    fn content(&self, format: Format, body: Body) -> Content<Body> {
+        Content { format, len: self.text(body).len() as u32, body }
+    }
+}
+
+/// What servers say of a body of `len` octets that was uploaded: length and SHA-256.
+pub(super) fn digest_line(len: u32, hash: [u8; 32]) -> String {
+    let mut text = format!("{len} ");
+    for octet in hash {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{octet:02x}");
+    }
+    text.push('\n');
+    text
+}
+
+impl Site for MoteSite {
+    type Body = Body;
+    type Inbox = Sha256;
+
+    fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Body, Sha256>> {
+        let format = if self.manner == Manner::Page { Format::Html } else { Format::Text };
+        Some(match asked.path {
+            b"/" => {
+                let up = asked.now.as_micros() / 1_000_000;
+                let body = Body::About(up, asked.served, asked.open);
+                Resource::Content(self.content(format, body))
+            }
+            b"/upload" => Resource::Inbox(Sha256::new()),
+            path => {
+                let len = path.strip_prefix(b"/bytes/").and_then(number);
+                let len = len.filter(|len| *len <= MAX_BYTES)?;
+                Resource::Content(Content { format: Format::Octets, len, body: Body::Stream })
+            }
+        })
+    }
+
+    fn links(&self) -> &'static [Link] {
+        const LINKS: [Link; 3] = [
+            Link { path: "/", format: Some(Format::Text), size: 0, kind: "" },
+            Link { path: "/bytes/10000", format: Some(Format::Octets), size: 10_000, kind: "" },
+            Link { path: "/upload", format: None, size: 0, kind: "" },
+        ];
+        &LINKS
+    }
+
+    fn read(&self, body: Body, at: u32, out: &mut [u8]) {
+        if let Body::Stream = body {
+            return fill(at.into(), out);
+        }
+        out.copy_from_slice(&self.text(body).as_bytes()[at as usize..][..out.len()]);
+    }
+
+    fn take(&mut self, inbox: &mut Sha256, octets: &[u8]) {
+        inbox.update(octets);
+    }
+
+    fn finish(&mut self, inbox: &mut Sha256, len: u32) -> Content<Body> {
+        self.content(Format::Text, Body::Digest(len, inbox.finalize_reset().into()))
+    }
+}
