@@ -20,6 +20,12 @@ pub trait App<P: Profile>: Send {
         (0, 0)
     }
 
+    /// TCP segments that it has received and sent by itself, wrapping; those of its node's TCP are
+    /// not among them.
+    fn segments(&self) -> u32 {
+        0
+    }
+
     /// Itself, so that whoever runs the simulation can look at its results.
     fn as_any(&self) -> &dyn core::any::Any;
 }

@@ -4,8 +4,10 @@ pub mod bulk;
 pub mod coap;
 pub mod http;
 pub mod http_client;
+pub mod peer;
 pub mod sense;
 pub mod services;
+pub mod tcp;
 pub mod udp;
 
 use kinglet::time::{Duration, Instant};
