@@ -7,7 +7,7 @@ pub use place::{Ends, NODE_BYTES, Network, Place, Site, address_of, app_at, shor
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
-use crate::flows::Builder;
+use crate::flows::{Builder, HostApps};
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
 use crate::scenario::{self, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario, Source};
@@ -24,7 +24,7 @@ use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
 use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
 use kinglet_sim::rng::{Purpose, Stream, stream};
-use kinglet_sim::{Hosted, NodeConfig, Station, Wire, WireConfig, World};
+use kinglet_sim::{NodeConfig, Station, Wire, WireConfig, World};
 use rayon::prelude::*;
 
 /// macShortAddress of a device that has none.
@@ -172,13 +172,17 @@ fn stack(
     config.mac = mac_of(scenario, node);
     config.yields = scenario.relays_yield;
     let place = &scenario.nodes[node as usize];
+    let by_peer = scenario.stack_at(node).is_some();
     config.net = net::Config {
         link: config.mac.source(),
         first_tag: config.net.first_tag,
-        forward: place.role != Role::Leaf,
+        // A peer stack stands behind the host interface, as a host behind a router.
+        forward: place.role != Role::Leaf || by_peer,
         // A border router has more room than the routers that the limit is meant for.
         queue_limit: match place.role {
             Role::BorderRouter => u8::MAX,
+            // What its own peer sends is not relayed for anybody.
+            _ if by_peer => u8::MAX,
             _ => scenario.net.queue_limit,
         },
         ..scenario.net
@@ -193,8 +197,14 @@ fn stack(
     let capabilities = radio_of(scenario).capabilities();
     let mut stack = Box::new(Node::with_routing(config, routing, capabilities));
     let mut interface = stack.interface();
-    let own = InterfaceAddress { address: address_of(scenario.prefix, node), prefix_len: 64 };
-    interface.add_address(own).expect("the profile has room for an address");
+    let address = address_of(scenario.prefix, node);
+    if by_peer {
+        let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
+        interface.add_route(behind).expect("checked with the scenario");
+    } else {
+        let own = InterfaceAddress { address, prefix_len: 64 };
+        interface.add_address(own).expect("the profile has room for an address");
+    }
     for (number, context) in (0..).zip(contexts(scenario)) {
         interface.set_context(number, Some(context)).expect("the profile has room for two");
     }
@@ -228,9 +238,23 @@ fn wire_to_host(
     scenario: &Scenario,
     wire: &scenario::Wire,
     seed: u64,
-    apps: Vec<Box<dyn Hosted<LabProfile>>>,
+    apps: HostApps,
 ) -> Wire<LabProfile> {
     let node = u64::from(scenario.host());
+    let link = WireConfig {
+        delay: milliseconds(wire.delay_ms),
+        loss: wire.loss,
+        loss_to_mesh: wire.loss_to_mesh,
+        duplicate: wire.duplicate,
+        mark: wire.mark,
+        reorder: wire.reorder,
+        reorder_delay: milliseconds(wire.reorder_delay_ms),
+    };
+    let faults = stream(seed, node, Purpose::Fault);
+    let apps = match apps {
+        HostApps::Own(apps) => apps,
+        HostApps::Peer(far) => return Wire::to(far, link, faults),
+    };
     let mut random = stream(seed, node, Purpose::Device);
     let secret = secret(&mut random);
     let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
@@ -240,16 +264,7 @@ fn wire_to_host(
     interface.add_address(own).expect("the profile has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     interface.add_route(everything).expect("the profile has room for a default route");
-    let config = WireConfig {
-        delay: milliseconds(wire.delay_ms),
-        loss: wire.loss,
-        loss_to_mesh: wire.loss_to_mesh,
-        duplicate: wire.duplicate,
-        mark: wire.mark,
-        reorder: wire.reorder,
-        reorder_delay: milliseconds(wire.reorder_delay_ms),
-    };
-    Wire::new(host, apps, config, stream(seed, node, Purpose::Fault))
+    Wire::new(host, apps, link, faults)
 }
 
 /// A node's secret for sequence numbers and ports.
@@ -299,15 +314,12 @@ pub fn restart(network: &mut Network, scenario: &Scenario, node: NodeId, seed: u
 /// What stands at each node when it is switched on.
 fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>) {
     let routes = scenario.routes();
-    let mut apps = Vec::new();
-    // One more for the host.
-    apps.resize_with(scenario.nodes.len() + 1, Vec::new);
-    let mut builder = Builder { scenario, seed, apps };
+    let mut builder = Builder::new(scenario, seed);
     let flows = scenario.flows.iter().enumerate();
     let ends = flows.map(|(place, flow)| builder.add(flow, flow.receiver_port(place))).collect();
-    let mut apps = builder.apps;
-    let host_apps = apps.pop().unwrap_or_default();
-    let mut wire = scenario.wire.as_ref().map(|w| wire_to_host(scenario, w, seed, host_apps));
+    let (apps, host_apps) = builder.finish();
+    let wire = scenario.wire.as_ref();
+    let mut wire = wire.map(|wire| wire_to_host(scenario, wire, seed, host_apps));
     let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
     let border = border.map(|index| index as NodeId);
     let mut stacks: Vec<_> = (0..scenario.host())

@@ -4,12 +4,14 @@
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
 use crate::apps::http_client::{HttpClient, Requests};
+use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
     self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling,
     Source, TAG, TcpUplink, Uplink,
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
+use crate::apps::tcp::Speaker;
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
@@ -22,9 +24,13 @@ use kinglet::time::{Duration, Instant};
 use kinglet_coap::Delivery;
 use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::collections::BTreeMap;
 
 /// Octets of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
+
+/// Apart from the numbers of applications, for the random numbers of a peer stack.
+const PEER: u64 = 1 << 63;
 
 /// Requests in SYNs that a web server takes at a time.
 const EARLY: u8 = 4;
@@ -69,15 +75,79 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
     }
 }
 
+/// The applications of a node.
+type Apps = Vec<Box<dyn Hosted<LabProfile>>>;
+
 /// Puts applications on nodes.
 pub(crate) struct Builder<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) seed: u64,
     /// The applications of each node, the host's last.
-    pub(crate) apps: Vec<Vec<Box<dyn Hosted<LabProfile>>>>,
+    apps: Vec<Apps>,
+    /// The peer stacks of nodes that have one.
+    peers: BTreeMap<NodeId, PeerStack>,
+    /// The applications of a host with a peer stack.
+    speakers: Vec<Box<dyn Speaker<LabProfile>>>,
 }
 
-impl Builder<'_> {
+/// What runs on the host behind the border router.
+pub(crate) enum HostApps {
+    /// Applications of Kinglet's stack.
+    Own(Apps),
+    /// A peer stack with its applications.
+    Peer(Box<PeerEnd<LabProfile>>),
+}
+
+impl<'a> Builder<'a> {
+    /// Nodes without applications.
+    pub(crate) fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        let mut apps = Vec::new();
+        // One more for the host.
+        apps.resize_with(scenario.nodes.len() + 1, Vec::new);
+        Builder { scenario, seed, apps, peers: BTreeMap::new(), speakers: Vec::new() }
+    }
+
+    /// The applications of each node, and of the host.
+    pub(crate) fn finish(mut self) -> (Vec<Apps>, HostApps) {
+        let own = self.apps.pop().unwrap_or_default();
+        let host = match self.peers.remove(&self.scenario.host()) {
+            Some(peer) => HostApps::Peer(Box::new(PeerEnd::new(peer, self.speakers))),
+            None => HostApps::Own(own),
+        };
+        (self.apps, host)
+    }
+
+    /// Puts an application that speaks TCP on `node`, with whatever stack that has.
+    fn speak<A>(&mut self, node: NodeId, app: A) -> Place
+    where
+        A: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+    {
+        let Some(stack) = self.scenario.stack_at(node) else {
+            return self.place(node, Box::new(app));
+        };
+        let first = !self.peers.contains_key(&node);
+        let address = address_in(self.scenario, node);
+        let mut random = stream(self.seed, u64::from(node) | PEER, Purpose::Device);
+        let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
+        let peer = self.peers.entry(node).or_insert_with(|| PeerStack::new(stack, address, seed));
+        let peer = peer.clone();
+        if node == self.scenario.host() {
+            self.speakers.push(Box::new(app));
+            return Place { node, app: self.speakers.len() - 1 };
+        }
+        self.place(node, Box::new(OnPeer::new(app, peer, first)))
+    }
+
+    /// Both ends of a stream.
+    fn streams<A, B>(&mut self, (from, sender): (NodeId, A), (to, receiver): (NodeId, B)) -> Ends
+    where
+        A: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+        B: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+    {
+        let from = self.speak(from, sender);
+        Ends { from, to: self.speak(to, receiver) }
+    }
+
     fn place(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Place {
         let list = &mut self.apps[node as usize];
         list.push(app);
@@ -110,7 +180,7 @@ impl Builder<'_> {
                 let to_port = (address_in(scenario, to), port);
                 let sender = BulkSender::new(to_port, start, bytes, config(from)).recording();
                 let sink = BulkSink::new(port, listen(config(to)));
-                self.pair((from, Box::new(sender)), (to, Box::new(sink)))
+                self.streams((from, sender), (to, sink))
             }
             FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
                 let to_port = (address_in(scenario, to), port);
@@ -178,8 +248,11 @@ impl Builder<'_> {
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
         let ends = (from, to, to_port);
         let (uplink, source) = carry(self.scenario, carrier, ends, (start, coap));
-        let sensor = Box::new(Anemometer::new(sampling, uplink));
-        self.pair((from, sensor), (to, Box::new(ReadingSink::new(source))))
+        let (sensor, sink) = (Anemometer::new(sampling, uplink), ReadingSink::new(source));
+        if carrier == Carrier::Tcp {
+            return self.streams((from, sensor), (to, sink));
+        }
+        self.pair((from, Box::new(sensor)), (to, Box::new(sink)))
     }
 
     /// CoAP's defaults for the next application of `node`.

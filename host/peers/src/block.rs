@@ -123,9 +123,13 @@ impl Block {
     /// The block of a connection that is to be opened from here.
     pub(crate) fn new(settings: Settings, local: u16, remote: u16, iss: u32) -> Block {
         let (iss, first) = (Seq(iss), Seq(iss).plus(1));
+        let mut rule = settings.stack.receiving();
+        if settings.never_delays {
+            rule.delay = None;
+        }
         Block {
             settings,
-            rule: settings.stack.receiving(),
+            rule,
             local,
             remote,
             phase: Phase::SynSent,

@@ -19,9 +19,7 @@ pub enum State {
     FinWait2,
     /// The peer has sent a FIN.
     CloseWait,
-    /// Both have, and neither FIN is acknowledged.
-    Closing,
-    /// The peer has sent a FIN, then this side.
+    /// Both have, and the own FIN is not acknowledged.
     LastAck,
     /// Both have, all is acknowledged.
     TimeWait,

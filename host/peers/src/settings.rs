@@ -46,6 +46,8 @@ pub struct Settings {
     pub sack: bool,
     /// Congestion notification is asked for and answered (RFC 3168); FreeBSD and Linux only.
     pub ecn: bool,
+    /// Acknowledgements are not delayed, whatever the stack does.
+    pub never_delays: bool,
     /// BLIP's faults.
     pub faults: Faults,
     /// Linux cuts text into pieces of eight octets when the peer's window is a segment at most and
@@ -91,6 +93,7 @@ impl Settings {
             timestamps: full,
             sack: full,
             ecn: false,
+            never_delays: false,
             faults: Faults { counts_for_ever: false, renumbers_syn: false },
             tiny_pieces: false,
             phase: Duration::ZERO,

@@ -15,6 +15,11 @@ pub trait Hosted<P: Profile>: Send {
     fn expected(&self, now: Instant) -> Option<Expected>;
     /// [`App::messages`]
     fn messages(&self) -> (u32, u32);
+    /// TCP segments that it has received and sent by itself, wrapping; those of its node's TCP are
+    /// not among them.
+    fn segments(&self) -> u32 {
+        0
+    }
     /// Itself, so that whoever runs the simulation can look at its results.
     fn as_any(&self) -> &dyn Any;
 }
@@ -61,7 +66,12 @@ impl<P: Profile> Tenants<P> {
 
     /// Application number `index`, if it is an `A`.
     pub(crate) fn get<A: 'static>(&self, index: usize) -> Option<&A> {
-        self.0.get(index)?.0.as_ref().as_any().downcast_ref()
+        self.any(index)?.downcast_ref()
+    }
+
+    /// Application number `index`.
+    pub(crate) fn any(&self, index: usize) -> Option<&dyn Any> {
+        Some(self.0.get(index)?.0.as_ref().as_any())
     }
 
     /// Polls every application once; whether any of them did something.

@@ -104,12 +104,13 @@ impl<P: Profile> Device for Station<P> {
         let (messages_received, messages_sent) = messages.fold((0, 0), |sum: (u32, u32), more| {
             (sum.0.wrapping_add(more.0), sum.1.wrapping_add(more.1))
         });
+        let own = self.apps.iter().fold(0, |sum: u32, app| sum.wrapping_add(app.segments()));
         let cipher_runs = self.node.mac().stats().cipher_runs;
         let net = self.node.net().stats();
         let (datagrams_received, datagrams_sent) = (net.datagrams_in, net.datagrams_out);
         let tcp = self.node.tcp().stats();
         Counted {
-            segments: tcp.received.wrapping_add(tcp.sent),
+            segments: tcp.received.wrapping_add(tcp.sent).wrapping_add(own),
             datagrams_received,
             datagrams_sent,
             messages_received,

@@ -6,6 +6,7 @@
 
 use crate::app::{Hosted, Tenants};
 use crate::rng::Stream;
+use core::any::Any;
 use kinglet::wire::Ecn;
 use kinglet::{Node, Profile};
 use kinglet_time::{Duration, Instant, earliest};
@@ -66,10 +67,89 @@ struct Packet {
     octets: Vec<u8>,
 }
 
+/// What stands at the far end of a wire.
+pub trait FarEnd {
+    /// Takes an IPv6 packet.
+    fn handle_packet(&mut self, now: Instant, packet: &[u8]);
+
+    /// Does what is due; whether anything was.
+    fn expire(&mut self, now: Instant) -> bool;
+
+    /// Lets the applications have their turn; whether they did anything.
+    fn work(&mut self, now: Instant) -> bool;
+
+    /// Writes the next IPv6 packet for the mesh to `buf`, which has room for 1280 octets; its
+    /// length.
+    fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize>;
+
+    /// When something is due.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Application number `index`.
+    fn app(&self, index: usize) -> Option<&dyn Any>;
+}
+
+/// A host with the same stack as the nodes.
+struct SameStack<P: Profile> {
+    node: Box<Node<P>>,
+    apps: Tenants<P>,
+}
+
+impl<P: Profile> FarEnd for SameStack<P> {
+    fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
+        self.node.handle_host_packet(now, packet);
+    }
+
+    fn expire(&mut self, now: Instant) -> bool {
+        let due = self.node.deadline().is_some_and(|at| at <= now);
+        if due {
+            self.node.handle_deadline(now);
+        }
+        due
+    }
+
+    fn work(&mut self, now: Instant) -> bool {
+        self.apps.poll(now, &mut self.node)
+    }
+
+    fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {
+        self.node.poll_host_packet(now, buf)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.node.deadline(), self.apps.deadline())
+    }
+
+    fn app(&self, index: usize) -> Option<&dyn Any> {
+        self.apps.any(index)
+    }
+}
+
+/// Whoever stands there.
+enum Far<P: Profile> {
+    Same(SameStack<P>),
+    Other(Box<dyn FarEnd + Send>),
+}
+
+impl<P: Profile> Far<P> {
+    fn end(&self) -> &dyn FarEnd {
+        match self {
+            Far::Same(host) => host,
+            Far::Other(host) => host.as_ref(),
+        }
+    }
+
+    fn end_mut(&mut self) -> &mut dyn FarEnd {
+        match self {
+            Far::Same(host) => host,
+            Far::Other(host) => host.as_mut(),
+        }
+    }
+}
+
 /// The wire and the host at its end.
 pub struct Wire<P: Profile> {
-    host: Box<Node<P>>,
-    apps: Tenants<P>,
+    far: Far<P>,
     config: WireConfig,
     random: Stream,
     packets: BinaryHeap<Reverse<Packet>>,
@@ -85,13 +165,22 @@ impl<P: Profile> Wire<P> {
         config: WireConfig,
         random: Stream,
     ) -> Self {
+        Wire::between(Far::Same(SameStack { node: host, apps: Tenants::new(apps) }), config, random)
+    }
+
+    /// A wire to another kind of host.
+    pub fn to(far: Box<dyn FarEnd + Send>, config: WireConfig, random: Stream) -> Self {
+        Wire::between(Far::Other(far), config, random)
+    }
+
+    fn between(far: Far<P>, config: WireConfig, random: Stream) -> Self {
         let (packets, stats) = (BinaryHeap::new(), WireStats::default());
-        Wire { host, apps: Tenants::new(apps), config, random, packets, sequence: 0, stats }
+        Wire { far, config, random, packets, sequence: 0, stats }
     }
 
     /// Application number `index` of the host, if it is an `A`.
     pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
-        self.apps.get(index)
+        self.far.end().app(index)?.downcast_ref()
     }
 
     /// What became of the packets.
@@ -102,31 +191,27 @@ impl<P: Profile> Wire<P> {
     /// When something is due on the wire or at the host.
     pub fn deadline(&self) -> Option<Instant> {
         let arrival = self.packets.peek().map(|Reverse(packet)| packet.at);
-        earliest(arrival, earliest(self.host.deadline(), self.apps.deadline()))
+        earliest(arrival, self.far.end().deadline())
     }
 
     /// Moves what is due between `router` and the host; whether anything moved.
     pub(crate) fn exchange(&mut self, now: Instant, router: &mut Node<P>) -> bool {
-        let mut busy = false;
-        if self.host.deadline().is_some_and(|at| at <= now) {
-            self.host.handle_deadline(now);
-            busy = true;
-        }
+        let mut busy = self.far.end_mut().expire(now);
         while self.packets.peek().is_some_and(|Reverse(packet)| packet.at <= now) {
             let Some(Reverse(packet)) = self.packets.pop() else { break };
             match packet.way {
-                Way::ToHost => self.host.handle_host_packet(now, &packet.octets),
+                Way::ToHost => self.far.end_mut().handle_packet(now, &packet.octets),
                 Way::ToMesh => router.handle_host_packet(now, &packet.octets),
             }
             busy = true;
         }
-        busy |= self.apps.poll(now, &mut self.host);
+        busy |= self.far.end_mut().work(now);
         let mut buf = [0; MTU];
         while let Some(len) = router.poll_host_packet(now, &mut buf) {
             self.put(now, Way::ToHost, &buf[..len]);
             busy = true;
         }
-        while let Some(len) = self.host.poll_host_packet(now, &mut buf) {
+        while let Some(len) = self.far.end_mut().poll_packet(now, &mut buf) {
             self.put(now, Way::ToMesh, &buf[..len]);
             busy = true;
         }

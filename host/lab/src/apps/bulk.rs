@@ -1,7 +1,10 @@
 //! A bulk transfer over TCP: one side writes a known stream as fast as it can, the other checks it.
 
+use super::tcp::{Socket, Speaker, Tcp};
+use crate::profile::LabProfile;
+use core::any::Any;
 use core::net::Ipv6Addr;
-use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, Info, ListenConfig};
+use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig};
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
 use kinglet_apps::{App, BackOff, fill, is_intact};
@@ -27,7 +30,7 @@ pub struct BulkSender {
     /// Octets to send; `None` = without end.
     bytes: Option<u64>,
     config: ConnectionConfig,
-    handle: Option<Handle>,
+    handle: Option<Socket>,
     written: u64,
     closed: bool,
     /// The last snapshot of the connection.
@@ -109,22 +112,22 @@ impl BulkSender {
         self.info = Some(info);
     }
 
-    fn write<P: Profile>(&mut self, handle: Handle, node: &mut Node<P>) -> bool {
+    fn write<P: Profile>(&mut self, handle: Socket, tcp: &mut Tcp<'_, P>) -> bool {
         let mut busy = false;
         let mut chunk = [0; CHUNK];
         while !self.closed {
             let left = self.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
             if left == 0 {
-                self.closed = node.streams().close(handle).is_ok();
+                self.closed = tcp.close(handle);
                 return true;
             }
-            let room = node.tcp().can_send(handle).min(CHUNK);
+            let room = tcp.can_send(handle).min(CHUNK);
             let len = room.min(usize::try_from(left).unwrap_or(CHUNK));
             if len == 0 {
                 break;
             }
             fill(self.written, &mut chunk[..len]);
-            let Ok(taken) = node.streams().send(handle, &chunk[..len]) else { break };
+            let taken = tcp.send(handle, &chunk[..len]);
             self.written += taken as u64;
             busy |= taken > 0;
             if taken < len {
@@ -135,30 +138,44 @@ impl BulkSender {
     }
 }
 
-impl App for BulkSender {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl<P: Profile> Speaker<P> for BulkSender {
+    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
         if now < self.start || now < self.back_off.at() {
             return false;
         }
         let Some(handle) = self.handle else {
-            self.handle = node.streams().connect(now, self.to.0, self.to.1, self.config).ok();
+            self.handle = tcp.connect(now, self.to, self.config);
             return self.handle.is_some();
         };
-        if let Some(info) = node.tcp().info(handle) {
+        if let Some(info) = tcp.info(handle) {
             if info.error == Some(ConnectionError::Refused) {
                 // Whoever is to receive may begin later.
-                let _ = node.streams().close(handle);
+                tcp.close(handle);
                 (self.handle, self.written, self.closed) = (None, 0, false);
                 self.back_off.refused(now);
                 return true;
             }
             self.observe(now, info);
         }
-        self.write(handle, node)
+        self.write(handle, tcp)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.handle.is_none().then_some(self.start.max(self.back_off.at()))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl App for BulkSender {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        self.turn(now, &mut Tcp::Own(node))
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.handle.is_none().then_some(self.start.max(self.back_off.at()))
+        Speaker::<LabProfile>::due(self)
     }
 }
 
@@ -167,7 +184,7 @@ pub struct BulkSink {
     port: u16,
     config: ListenConfig,
     listening: bool,
-    handle: Option<Handle>,
+    handle: Option<Socket>,
     received: u64,
     intact: bool,
     finished: bool,
@@ -216,15 +233,15 @@ impl BulkSink {
         self.info.as_ref()
     }
 
-    fn read<P: Profile>(&mut self, now: Instant, handle: Handle, node: &mut Node<P>) -> bool {
+    fn read<P: Profile>(&mut self, now: Instant, handle: Socket, tcp: &mut Tcp<'_, P>) -> bool {
         let mut busy = false;
         let mut chunk = [0; CHUNK];
         loop {
-            match node.streams().recv(handle, &mut chunk) {
+            match tcp.recv(handle, &mut chunk) {
                 Ok(0) if self.finished => break,
                 Ok(0) => {
                     self.finished = true;
-                    return node.streams().close(handle).is_ok();
+                    return tcp.close(handle);
                 }
                 Ok(len) => {
                     self.intact &= is_intact(self.received, &chunk[..len]);
@@ -239,22 +256,36 @@ impl BulkSink {
     }
 }
 
-impl App for BulkSink {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl<P: Profile> Speaker<P> for BulkSink {
+    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
         if !self.listening {
-            self.listening = node.streams().listen(self.port, self.config).is_ok();
+            self.listening = tcp.listen(self.port, self.config);
         }
         let Some(handle) = self.handle else {
-            self.handle = node.streams().accept(self.port);
+            self.handle = tcp.accept(self.port);
             return self.handle.is_some();
         };
-        if let Some(info) = node.tcp().info(handle) {
+        if let Some(info) = tcp.info(handle) {
             self.info = Some(info);
         }
-        self.read(now, handle, node)
+        self.read(now, handle, tcp)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        (!self.listening).then_some(Instant::ZERO)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl App for BulkSink {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        self.turn(now, &mut Tcp::Own(node))
     }
 
     fn deadline(&self) -> Option<Instant> {
-        (!self.listening).then_some(Instant::ZERO)
+        Speaker::<LabProfile>::due(self)
     }
 }

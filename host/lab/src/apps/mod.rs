@@ -3,7 +3,9 @@
 pub mod bulk;
 pub mod coap;
 pub mod http_client;
+pub mod peer;
 pub mod sense;
 pub mod services;
 pub mod site;
+pub mod tcp;
 pub mod udp;

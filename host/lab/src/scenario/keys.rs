@@ -12,6 +12,7 @@ use super::{Buffer, HostTcp, Mss, Routing, Scenario, Wire};
 use kinglet::Polling;
 use kinglet::mac::Csma;
 use kinglet::net::{QueueDiscipline, Red};
+use kinglet_peers::Stack;
 
 /// A year; longer is a mistake of units.
 const MAX_SECONDS: f64 = 31_536_000.0;
@@ -253,6 +254,31 @@ pub(super) const NET: &[Key<Scenario>] = &[
 
 /// `[tcp]`, but for [`BUFFERS`].
 pub(super) const TCP: &[Key<Tcp>] = &[
+    Key::<Tcp>::new(
+        "stack",
+        choice!(stack;
+            "kinglet" => None,
+            "uip" => Some(Stack::Uip),
+            "blip" => Some(Stack::Blip),
+            "gnrc" => Some(Stack::Gnrc),
+            "freebsd" => Some(Stack::FreeBsd),
+            "linux" => Some(Stack::Linux)),
+        "whose TCP carries bulk transfers and readings: Kinglet's; that of uIP, BLIP or GNRC; \
+         FreeBSD's, which TCPlp ports; Linux's. Of the keys below, a peer stack takes the sizes, \
+         `timestamps`, `sack`, `ecn`, and `ack_every = 1`; all else is its own",
+    ),
+    Key::<Tcp>::new(
+        "peer_stack",
+        choice!(peer_stack;
+            "kinglet" => Some(None),
+            "uip" => Some(Some(Stack::Uip)),
+            "blip" => Some(Some(Stack::Blip)),
+            "gnrc" => Some(Some(Stack::Gnrc)),
+            "freebsd" => Some(Some(Stack::FreeBsd)),
+            "linux" => Some(Some(Stack::Linux))),
+        "the same at the receiving end",
+    )
+    .default("`stack`"),
     Key::<Tcp>::new(
         "mss",
         Value::Whole {

@@ -10,6 +10,7 @@ mod keys;
 mod near;
 mod office;
 mod parse;
+mod peers;
 mod places;
 mod prefix;
 mod presets;

@@ -46,6 +46,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }
+    if let Some(message) = scenario.misplaced_peer() {
+        return Err(root.error_at("tcp", message));
+    }
     root.finish()?;
     Ok(scenario)
 }

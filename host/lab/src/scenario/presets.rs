@@ -7,6 +7,7 @@ use kinglet::tcp::ConnectionConfig;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::{Config, Polling};
+use kinglet_peers::Stack;
 
 /// Scenarios are no secret. A mote that joins the gateway by a serial line has the same.
 pub const SECURITY: mac::Security = mac::Security {
@@ -43,6 +44,10 @@ pub struct Tcp {
     pub send_buffer: Buffer,
     /// Receive buffer.
     pub receive_buffer: Buffer,
+    /// Whose TCP senders of streams have; `None` is Kinglet's.
+    pub stack: Option<Stack>,
+    /// Whose TCP receivers of streams have, if not the same.
+    pub peer_stack: Option<Option<Stack>>,
     /// All the rest; its own sizes are those above, in octets, once a network is built.
     pub connection: ConnectionConfig,
 }
@@ -55,6 +60,8 @@ impl Default for Tcp {
             mss: Mss::Frames(5),
             send_buffer: Buffer::Segments(4),
             receive_buffer: Buffer::Segments(4),
+            stack: None,
+            peer_stack: None,
             connection: ConnectionConfig::DEFAULT,
         }
     }

@@ -18,6 +18,8 @@ pub use reading::{LEN, TAG};
 pub use sink::{INTERVAL, ReadingSink, Source};
 pub use tcp::{Connections, TcpUplink};
 
+use crate::apps::tcp::{Speaker, Tcp};
+use core::any::Any;
 use kinglet::time::{Duration, Expected, Instant, earliest};
 use kinglet::{Node, Profile};
 use kinglet_apps::App;
@@ -40,7 +42,7 @@ pub enum Uplink {
 impl Uplink {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, queue: &mut Queue) -> bool {
         match self {
-            Uplink::Tcp(uplink) => uplink.poll(now, node, queue),
+            Uplink::Tcp(uplink) => uplink.poll(now, &mut Tcp::Own(node), queue),
             Uplink::Coap(uplink) => uplink.poll(now, node, queue),
             Uplink::Ideal(uplink) => uplink.poll(now, node, queue),
         }
@@ -121,13 +123,40 @@ impl Anemometer {
     }
 }
 
-impl App for Anemometer {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl Anemometer {
+    /// Takes a sample if it is time; whether it was.
+    fn sample(&mut self, now: Instant) -> bool {
         let sampled = now >= self.next;
         if sampled {
             self.next += self.period;
             self.queue.sample();
         }
+        sampled
+    }
+}
+
+/// Over TCP only: with another uplink it sends nothing.
+impl<P: Profile> Speaker<P> for Anemometer {
+    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+        let sampled = self.sample(now);
+        match &mut self.uplink {
+            Uplink::Tcp(uplink) => uplink.poll(now, tcp, &mut self.queue) | sampled,
+            Uplink::Coap(_) | Uplink::Ideal(_) => sampled,
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        earliest(Some(self.next), self.uplink.deadline(&self.queue))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl App for Anemometer {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let sampled = self.sample(now);
         self.uplink.poll(now, node, &mut self.queue) | sampled
     }
 

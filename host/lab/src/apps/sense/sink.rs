@@ -4,8 +4,10 @@ use super::coap::PATH;
 use super::ideal::Oracle;
 use super::reading::{LEN, NUMBER, TAG, octets, untag};
 use crate::apps::coap::CoapSocket;
+use crate::apps::tcp::{Socket, Speaker, Tcp};
+use core::any::Any;
 use kinglet::net::UdpHandle;
-use kinglet::tcp::{Handle, ListenConfig, RecvError};
+use kinglet::tcp::{ListenConfig, RecvError};
 use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
 use kinglet_apps::App;
@@ -109,7 +111,7 @@ impl Tally {
 pub struct ReadingSink {
     source: Source,
     listening: bool,
-    connections: Vec<(Handle, Vec<u8>)>,
+    connections: Vec<(Socket, Vec<u8>)>,
     socket: Option<UdpHandle>,
     tally: Tally,
 }
@@ -150,7 +152,7 @@ impl ReadingSink {
             return;
         }
         self.listening = match &self.source {
-            Source::Tcp(port, config) => node.streams().listen(*port, *config).is_ok(),
+            Source::Tcp(port, config) => Tcp::Own(node).listen(*port, *config),
             Source::Datagrams { port, .. } | Source::NonConfirmable(port) => {
                 self.socket = node.datagrams().bind(*port).ok();
                 self.socket.is_some()
@@ -160,15 +162,15 @@ impl ReadingSink {
         };
     }
 
-    fn read_streams<P: Profile>(&mut self, now: Instant, port: u16, node: &mut Node<P>) -> bool {
+    fn read_streams<P: Profile>(&mut self, now: Instant, port: u16, tcp: &mut Tcp<'_, P>) -> bool {
         let mut busy = false;
-        while let Some(handle) = node.streams().accept(port) {
+        while let Some(handle) = tcp.accept(port) {
             self.connections.push((handle, Vec::new()));
         }
         let tally = &mut self.tally;
         self.connections.retain_mut(|(handle, pending)| {
             let mut chunk = [0; CHUNK];
-            match node.streams().recv(*handle, &mut chunk) {
+            match tcp.recv(*handle, &mut chunk) {
                 Ok(len @ 1..) => {
                     pending.extend(&chunk[..len]);
                     let whole = pending.len() / LEN * LEN;
@@ -182,7 +184,7 @@ impl ReadingSink {
                 Err(RecvError::WouldBlock) => true,
                 // The end, with an error or without.
                 Ok(0) | Err(_) => {
-                    let _ = node.streams().close(*handle);
+                    tcp.close(*handle);
                     false
                 }
             }
@@ -227,11 +229,30 @@ impl ReadingSink {
     }
 }
 
+/// For streams only.
+impl<P: Profile> Speaker<P> for ReadingSink {
+    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+        let Source::Tcp(port, config) = self.source else { return false };
+        if !self.listening {
+            self.listening = tcp.listen(port, config);
+        }
+        self.read_streams(now, port, tcp)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        (!self.listening).then_some(Instant::ZERO)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
 impl App for ReadingSink {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         self.listen(node);
         match self.source {
-            Source::Tcp(port, _) => self.read_streams(now, port, node),
+            Source::Tcp(port, _) => self.read_streams(now, port, &mut Tcp::Own(node)),
             Source::Datagrams { .. } | Source::NonConfirmable(_) => self.read_datagrams(now, node),
             Source::Coap(_) => self.read_messages(now, node),
         }

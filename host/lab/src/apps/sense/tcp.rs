@@ -1,10 +1,11 @@
 //! Readings over a connection that is kept open.
 
 use super::queue::Queue;
+use crate::apps::tcp::{Socket, Tcp};
 use core::net::Ipv6Addr;
-use kinglet::tcp::{ConnectionConfig, Handle, Info, State};
+use kinglet::Profile;
+use kinglet::tcp::{ConnectionConfig, Info, State};
 use kinglet::time::{Duration, Instant};
-use kinglet::{Node, Profile};
 use std::collections::VecDeque;
 
 /// From the end of a connection to the next attempt: the paper's application.
@@ -33,7 +34,7 @@ pub struct Connections {
 pub struct TcpUplink {
     to: (Ipv6Addr, u16),
     config: ConnectionConfig,
-    handle: Option<Handle>,
+    handle: Option<Socket>,
     next_attempt: Instant,
     /// Octets given to the connection.
     written: u64,
@@ -80,11 +81,11 @@ impl TcpUplink {
     pub(super) fn poll<P: Profile>(
         &mut self,
         now: Instant,
-        node: &mut Node<P>,
+        tcp: &mut Tcp<'_, P>,
         queue: &mut Queue,
     ) -> bool {
-        let Some(handle) = self.handle else { return self.connect(now, node) };
-        let info = node.tcp().info(handle);
+        let Some(handle) = self.handle else { return self.connect(now, tcp) };
+        let info = tcp.info(handle);
         let alive = info.filter(|info| info.error.is_none() && info.state != State::Closed);
         let Some(info) = alive else {
             self.give_up(now, queue);
@@ -93,9 +94,9 @@ impl TcpUplink {
         self.observe(info);
         let mut busy = false;
         while queue.is_ready() {
-            let Some(piece) = queue.take(node.tcp().can_send(handle)) else { break };
+            let Some(piece) = queue.take(tcp.can_send(handle)) else { break };
             // There is room, and an end of the connection is seen at the next poll.
-            let _ = node.streams().send(handle, &piece.octets);
+            tcp.send(handle, &piece.octets);
             let ends = piece.ends.iter().map(|(end, n)| (self.written + *end as u64, *n));
             self.held.extend(ends);
             self.written += piece.octets.len() as u64;
@@ -104,11 +105,11 @@ impl TcpUplink {
         busy
     }
 
-    fn connect<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+    fn connect<P: Profile>(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
         if now < self.next_attempt {
             return false;
         }
-        self.handle = node.streams().connect(now, self.to.0, self.to.1, self.config).ok();
+        self.handle = tcp.connect(now, self.to, self.config);
         self.next_attempt = now + RETRY;
         self.all.opened += u32::from(self.handle.is_some());
         true

@@ -1,0 +1,198 @@
+//! A peer stack on a node, and at the far end of a border router's wire.
+//!
+//! It stands behind the node's host interface, as a host behind a border router does, without a
+//! wire between: link layer, 6LoWPAN, IPv6, routing and radio below it are Kinglet's, and no line
+//! of them knows of it. Its address is the node's own, which the node therefore has a route for
+//! instead of the address. It sends with a hop limit that is one higher, so that its frames are as
+//! long as those of a node's own TCP.
+//!
+//! What differs from a stack inside of the node: its segments wait in the node's packet slots, as
+//! TCPlp's do in OpenThread's message buffers, where Kinglet forms a segment when it can leave.
+
+use super::tcp::{Speaker, Tcp};
+use core::any::Any;
+use core::net::Ipv6Addr;
+use kinglet::time::{Duration, Expected, Instant, earliest};
+use kinglet::wire::ipv6::MIN_MTU;
+use kinglet::{Node, Profile};
+use kinglet_peers::{Host, Info, Stack, State};
+use kinglet_sim::Hosted;
+use kinglet_sim::wire::FarEnd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// RFC 1700's 64, and the hop that the node takes off.
+const HOP_LIMIT: u8 = 65;
+/// What the node calls the peer when it says that something is expected: TCP's protocol number,
+/// which is no port that an application here has.
+const EXPECTS: u16 = 6;
+/// A node that sleeps asks for what is expected at most so long; asking again costs nothing.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// A peer stack that the applications of one node share.
+#[derive(Clone)]
+pub struct PeerStack {
+    host: Arc<Mutex<Host>>,
+    stack: Stack,
+}
+
+impl PeerStack {
+    /// A stack at `address`; `seed` chooses its numbers and ports.
+    pub fn new(stack: Stack, address: Ipv6Addr, seed: u64) -> Self {
+        PeerStack { host: Arc::new(Mutex::new(Host::new(address, HOP_LIMIT, seed))), stack }
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut Host) -> R) -> R {
+        act(&mut self.host.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets `app` have its turn; whether it did something.
+    fn turn<P: Profile>(&self, now: Instant, app: &mut impl Speaker<P>) -> bool {
+        self.with(|host| app.turn(now, &mut Tcp::Peer(host, self.stack)))
+    }
+
+    fn expires(&self, now: Instant) -> bool {
+        self.with(|host| {
+            let due = host.deadline().is_some_and(|at| at <= now);
+            host.handle_deadline(now);
+            due
+        })
+    }
+}
+
+/// An application of a node that speaks a peer's TCP.
+pub struct OnPeer<A> {
+    app: A,
+    peer: PeerStack,
+    /// The first application of a node speaks for the stack.
+    first: bool,
+    expects: bool,
+}
+
+impl<A> OnPeer<A> {
+    /// `app` with the sockets of `peer`; `first` if no other application of its node has them.
+    pub const fn new(app: A, peer: PeerStack, first: bool) -> Self {
+        OnPeer { app, peer, first, expects: false }
+    }
+
+    fn flush<P: Profile>(&self, now: Instant, node: &mut Node<P>) -> bool {
+        let mut busy = false;
+        while let Some(packet) = self.peer.with(|host| host.poll_packet(now)) {
+            // What the node has no room for is lost, as on any router.
+            node.handle_host_packet(now, &packet);
+            busy = true;
+        }
+        busy
+    }
+
+    /// Tells a node that sleeps whether to ask its parent: while a handshake or farewell lasts, and
+    /// while something is not acknowledged (TCPlp's `gnrc_tcp_freebsd.c`).
+    fn expect<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
+        let expects = self.peer.with(|host| host.connections().any(|info| awaits(&info)));
+        if expects && !self.expects {
+            // Three applications have room.
+            let _ = node.expect(now, EXPECTS, now, now + PATIENCE);
+        } else if !expects && self.expects {
+            node.expect_nothing(now, EXPECTS);
+        }
+        self.expects = expects;
+    }
+}
+
+fn awaits(info: &Info) -> bool {
+    match info.state {
+        State::Closed | State::TimeWait => false,
+        State::Established | State::CloseWait => info.queued > 0 || info.in_flight > 0,
+        _ => true,
+    }
+}
+
+impl<P: Profile, A: Speaker<P> + 'static> Hosted<P> for OnPeer<A> {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let mut busy = self.peer.expires(now);
+        let mut buf = [0; MIN_MTU];
+        // One at a time: what answers it leaves before the next is looked at.
+        while let Some(len) = node.poll_host_packet(now, &mut buf) {
+            self.peer.with(|host| host.handle_packet(now, &buf[..len]));
+            self.peer.turn(now, &mut self.app);
+            self.flush(now, node);
+            busy = true;
+        }
+        busy |= self.peer.turn(now, &mut self.app);
+        busy |= self.flush(now, node);
+        if self.first {
+            self.expect(now, node);
+        }
+        busy
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earliest(self.app.due(), self.peer.with(|host| host.deadline()))
+    }
+
+    /// It tells its node by itself.
+    fn expected(&self, _now: Instant) -> Option<Expected> {
+        None
+    }
+
+    fn messages(&self) -> (u32, u32) {
+        (0, 0)
+    }
+
+    fn segments(&self) -> u32 {
+        if self.first { self.peer.with(|host| host.segments()) } else { 0 }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self.app.as_any()
+    }
+}
+
+/// A peer stack with its applications at the far end of a wire.
+pub struct PeerEnd<P: Profile> {
+    peer: PeerStack,
+    apps: Vec<Box<dyn Speaker<P>>>,
+}
+
+impl<P: Profile> PeerEnd<P> {
+    /// `peer` with these applications.
+    pub fn new(peer: PeerStack, apps: Vec<Box<dyn Speaker<P>>>) -> Self {
+        PeerEnd { peer, apps }
+    }
+
+    fn turns(&mut self, now: Instant) -> bool {
+        let peer = &self.peer;
+        self.apps.iter_mut().fold(false, |busy, app| {
+            busy | peer.with(|host| app.turn(now, &mut Tcp::Peer(host, peer.stack)))
+        })
+    }
+}
+
+impl<P: Profile> FarEnd for PeerEnd<P> {
+    fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
+        self.peer.with(|host| host.handle_packet(now, packet));
+        self.turns(now);
+    }
+
+    fn expire(&mut self, now: Instant) -> bool {
+        self.peer.expires(now)
+    }
+
+    fn work(&mut self, now: Instant) -> bool {
+        self.turns(now)
+    }
+
+    fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {
+        let packet = self.peer.with(|host| host.poll_packet(now))?;
+        buf.get_mut(..packet.len())?.copy_from_slice(&packet);
+        Some(packet.len())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let own = self.peer.with(|host| host.deadline());
+        self.apps.iter().fold(own, |soonest, app| earliest(soonest, app.due()))
+    }
+
+    fn app(&self, index: usize) -> Option<&dyn Any> {
+        self.apps.get(index).map(|app| app.as_any())
+    }
+}

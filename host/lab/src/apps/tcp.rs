@@ -1,0 +1,233 @@
+//! Whose TCP an application speaks: its node's own, or that of a peer stack.
+
+use core::any::Any;
+use core::net::Ipv6Addr;
+use kinglet::tcp::{ConnectionConfig, ConnectionError, Counters, Handle, Info, ListenConfig};
+use kinglet::tcp::{RecvError, Repair, State};
+use kinglet::time::{Duration, Instant};
+use kinglet::{Node, Profile};
+use kinglet_peers::{self as peers, Failure, Settings, Stack};
+
+/// Sockets as an application sees them.
+pub enum Tcp<'a, P: Profile> {
+    /// Those of its node.
+    Own(&'a mut Node<P>),
+    /// Those of a peer stack, behind the node's host interface.
+    Peer(&'a mut peers::Host, Stack),
+}
+
+/// A connection of either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Socket {
+    /// Of the node.
+    Own(Handle),
+    /// Of a peer stack.
+    Peer(peers::Handle),
+}
+
+/// An application that speaks nothing but TCP.
+pub trait Speaker<P: Profile>: Send {
+    /// As [`kinglet_apps::App::poll`].
+    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool;
+
+    /// As [`kinglet_apps::App::deadline`].
+    fn due(&self) -> Option<Instant>;
+
+    /// Itself.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<P: Profile> Tcp<'_, P> {
+    /// Opens a connection; `None` if there is no room for one.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        (address, port): (Ipv6Addr, u16),
+        config: ConnectionConfig,
+    ) -> Option<Socket> {
+        match self {
+            Tcp::Own(node) => {
+                node.streams().connect(now, address, port, config).ok().map(Socket::Own)
+            }
+            Tcp::Peer(host, stack) => {
+                let settings = settings(*stack, &config);
+                Some(Socket::Peer(host.connect(now, address, port, settings)))
+            }
+        }
+    }
+
+    /// Accepts connections to `port`; whether it will.
+    pub fn listen(&mut self, port: u16, config: ListenConfig) -> bool {
+        match self {
+            Tcp::Own(node) => node.streams().listen(port, config).is_ok(),
+            Tcp::Peer(host, stack) => {
+                host.listen(port, settings(*stack, &config.connection));
+                true
+            }
+        }
+    }
+
+    /// A connection to `port` that nobody has accepted yet.
+    pub fn accept(&mut self, port: u16) -> Option<Socket> {
+        match self {
+            Tcp::Own(node) => node.streams().accept(port).map(Socket::Own),
+            Tcp::Peer(host, _) => host.accept(port).map(Socket::Peer),
+        }
+    }
+
+    /// Octets that [`Tcp::send`] takes.
+    pub fn can_send(&self, socket: Socket) -> usize {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => node.tcp().can_send(handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.can_send(handle),
+            _ => 0,
+        }
+    }
+
+    /// Writes; the octets that were taken.
+    pub fn send(&mut self, socket: Socket, octets: &[u8]) -> usize {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => {
+                node.streams().send(handle, octets).unwrap_or(0)
+            }
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.send(handle, octets),
+            _ => 0,
+        }
+    }
+
+    /// Reads.
+    ///
+    /// # Errors
+    /// As [`kinglet::Streams::recv`].
+    pub fn recv(&mut self, socket: Socket, buf: &mut [u8]) -> Result<usize, RecvError> {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => node.streams().recv(handle, buf),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => match host.recv(handle, buf) {
+                None => Err(RecvError::WouldBlock),
+                Some(0) => match host.info(handle).failure {
+                    Some(failure) => Err(RecvError::Ended(error(failure))),
+                    None => Ok(0),
+                },
+                Some(len) => Ok(len),
+            },
+            _ => Err(RecvError::InvalidHandle),
+        }
+    }
+
+    /// A FIN follows what was written; whether there was a connection to close.
+    pub fn close(&mut self, socket: Socket) -> bool {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => node.streams().close(handle).is_ok(),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => {
+                host.close(handle);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What a connection looks like.
+    pub fn info(&self, socket: Socket) -> Option<Info> {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => node.tcp().info(handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => Some(info(&host.info(handle))),
+            _ => None,
+        }
+    }
+}
+
+/// What a peer stack is told where Kinglet would be told `config`: sizes, and which options are
+/// asked for. Everything else is the stack's own, but that a delay of acknowledgements can be
+/// switched off.
+fn settings(stack: Stack, config: &ConnectionConfig) -> Settings {
+    let (send, receive) = (config.send_buffer as u32, config.receive_buffer as u32);
+    // Zero is as much as there is.
+    let whole = |size| if size == 0 { u32::from(u16::MAX) } else { size };
+    let settings = Settings::new(stack, config.mss, whole(send), whole(receive));
+    let never_delays = config.ack_every == 1 || config.delayed_ack == Duration::ZERO;
+    Settings {
+        timestamps: settings.timestamps && config.timestamps,
+        sack: settings.sack && config.sack,
+        ecn: config.ecn,
+        never_delays,
+        ..settings
+    }
+}
+
+const fn error(failure: Failure) -> ConnectionError {
+    match failure {
+        Failure::Refused => ConnectionError::Refused,
+        Failure::Reset => ConnectionError::Reset,
+        Failure::TimedOut => ConnectionError::TimedOut,
+    }
+}
+
+const fn state(state: peers::State) -> State {
+    match state {
+        peers::State::Closed => State::Closed,
+        peers::State::SynSent => State::SynSent,
+        peers::State::SynReceived => State::SynReceived,
+        peers::State::Established => State::Established,
+        peers::State::FinWait1 => State::FinWait1,
+        peers::State::FinWait2 => State::FinWait2,
+        peers::State::CloseWait => State::CloseWait,
+        peers::State::LastAck => State::LastAck,
+        peers::State::TimeWait => State::TimeWait,
+    }
+}
+
+/// What a peer tells, in the words of Kinglet's; what it does not tell is zero.
+fn info(of: &peers::Info) -> Info {
+    let c = &of.counters;
+    Info {
+        state: state(of.state),
+        error: of.failure.map(error),
+        soft_error: None,
+        fast_open: false,
+        cwnd: of.cwnd,
+        ssthresh: of.ssthresh,
+        srtt: of.srtt,
+        rttvar: Duration::ZERO,
+        rto: of.rto,
+        last_rtt: of.last_rtt,
+        snd_wnd: of.snd_wnd,
+        rcv_wnd: 0,
+        mss: of.mss,
+        mss_limit: of.mss as u16,
+        rcv_mss: 0,
+        timestamps: of.timestamps,
+        sack: of.sack,
+        snd_scale: 0,
+        rcv_scale: 0,
+        backoff: 0,
+        retransmits: 0,
+        keepalive_probes: 0,
+        retransmitted_share: 0,
+        ecn: of.ecn,
+        bytes_in_flight: of.in_flight,
+        bytes_sacked: 0,
+        bytes_lost: 0,
+        bytes_retransmitted: 0,
+        repair: Repair::None,
+        bytes_queued: of.queued,
+        bytes_unsent: of.queued.saturating_sub(of.in_flight),
+        bytes_readable: 0,
+        receive_buffer: 0,
+        last_sent: Instant::ZERO,
+        last_progress: Instant::ZERO,
+        bytes_acked: of.bytes_acked,
+        bytes_received: of.bytes_received,
+        counters: Counters {
+            segments_sent: c.segments_sent,
+            segments_received: c.segments_received,
+            fast_retransmits: c.fast_retransmits as u16,
+            timeout_retransmits: c.timeout_retransmits as u16,
+            fast_recoveries: c.fast_recoveries as u16,
+            timeouts: c.timeouts as u16,
+            dup_acks: c.dup_acks as u16,
+            probes: c.probes as u16,
+            undone: c.undone as u16,
+            marks: c.marks as u16,
+        },
+    }
+}

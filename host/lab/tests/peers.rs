@@ -1,0 +1,113 @@
+//! Peer stacks on simulated nodes, and Kinglet's TCP against each of them.
+
+use kinglet_lab::run::{Options, RunResult, run};
+use kinglet_lab::scenario::Scenario;
+
+const STACKS: [&str; 5] = ["uip", "blip", "gnrc", "freebsd", "linux"];
+
+fn simulate(text: &str) -> RunResult {
+    let scenario = Scenario::from_toml("test.toml", text).unwrap_or_else(|e| panic!("{e}"));
+    run(&scenario, 7, &Options::default()).expect("it can be simulated")
+}
+
+/// A transfer of 6,000 octets over one hop that loses frames in spite of its repetitions.
+fn transfer(tcp: &str) -> RunResult {
+    simulate(&format!(
+        "duration_s = 900\n[topology]\nline = {{ hops = 1 }}\n[medium]\nframe_loss = 0.3\n\
+         [mac]\nmax_frame_retries = 1\n[tcp]\n{tcp}\n\
+         [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\nbytes = 6000\n"
+    ))
+}
+
+#[test]
+fn kinglet_understands_every_stack_and_is_understood_whichever_begins() {
+    for stack in STACKS {
+        for (stack, peer) in [(stack, "kinglet"), ("kinglet", stack), (stack, stack)] {
+            let keys = format!("stack = \"{stack}\"\npeer_stack = \"{peer}\"\nmss_frames = 2");
+            let result = transfer(&keys);
+            let flow = &result.flows[0];
+            assert!(flow.intact && flow.complete, "{stack} to {peer}: {flow:?}");
+            assert!(flow.retransmissions > 0, "a link without loss proves nothing: {flow:?}");
+        }
+    }
+}
+
+#[test]
+fn frames_of_a_peer_stack_are_as_long_as_those_of_kinglet_with_the_same_options() {
+    let octets = |stack| {
+        let result = simulate(&format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 1 }}\n\
+             [tcp]\nstack = \"{stack}\"\ntimestamps = true\nmss = 462\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n"
+        ));
+        assert!(result.flows[0].intact && result.flows[0].goodput_kbps > 40.0, "{stack}");
+        // Frames of data for each segment: five.
+        (result.flows[0].mss, result.flows[0].goodput_kbps)
+    };
+    let (own, freebsd) = (octets("kinglet"), octets("freebsd"));
+    assert_eq!(own.0, freebsd.0);
+    // Without loss they differ by little but by what each ACK costs.
+    assert!((freebsd.1 / own.1 - 1.0).abs() < 0.1, "{own:?} {freebsd:?}");
+}
+
+#[test]
+fn one_segment_in_flight_and_a_peer_that_delays_its_acknowledgement_are_slow_together() {
+    let rate = |peer| {
+        let result = simulate(&format!(
+            "duration_s = 120\n[topology]\nline = {{ hops = 1 }}\n[tcp]\nstack = \"uip\"\n\
+             peer_stack = \"{peer}\"\nmss = 48\ntimestamps = false\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n"
+        ));
+        result.flows[0].goodput_kbps
+    };
+    let (uip, linux, freebsd) = (rate("uip"), rate("linux"), rate("freebsd"));
+    // A segment per round trip of some 8 ms; per 40 ms more; per 100 ms more.
+    assert!(uip > 30.0, "{uip}");
+    assert!((6.0..9.0).contains(&linux), "{linux}");
+    assert!((3.0..4.0).contains(&freebsd), "{freebsd}");
+}
+
+#[test]
+fn a_host_behind_the_border_router_has_the_stack_that_its_flow_says() {
+    // Number 3 is the host's.
+    for (from, to) in [(1, 3), (3, 1)] {
+        let result = simulate(&format!(
+            "duration_s = 300\n[topology]\nline = {{ hops = 2 }}\n[wire]\nloss = 0.05\n\
+             [tcp]\nstack = \"freebsd\"\npeer_stack = \"linux\"\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = {to}\nbytes = 30000\n"
+        ));
+        let flow = &result.flows[0];
+        assert!(flow.intact && flow.complete && flow.retransmissions > 0, "{from} {flow:?}");
+    }
+}
+
+#[test]
+fn a_leaf_with_a_peer_stack_asks_its_parent_while_something_is_awaited_and_sleeps_else() {
+    let result = simulate(
+        "duration_s = 1200\n[topology]\noffice = {}\n[wire]\n[leaf]\npolling = \"fixed\"\n\
+         [tcp]\nstack = \"freebsd\"\n[[flow]]\nkind = \"anemometer\"\nfrom = 14\nto = 15\n\
+         carrier = \"tcp\"\n",
+    );
+    let flow = &result.flows[0];
+    let readings = flow.readings.as_ref().expect("readings");
+    assert!(flow.intact && readings.delivered > 1_000, "{flow:?}");
+    assert!(readings.delivered + 200 > readings.generated, "{readings:?}");
+}
+
+#[test]
+fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
+    let refused = |text: &str| {
+        let text = format!("[topology]\nline = {{ hops = 2 }}\n{text}");
+        Scenario::from_toml("test.toml", &text).expect_err("refused").to_string()
+    };
+    let bulk = |from, to| format!("[[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = {to}\n");
+    let both =
+        format!("[tcp]\nstack = \"uip\"\npeer_stack = \"linux\"\n{}{}", bulk(2, 1), bulk(1, 0));
+    assert!(refused(&both).contains("test.toml:3:"), "{}", refused(&both));
+    assert!(refused(&both).contains("node 1 sends and receives"), "{}", refused(&both));
+    let mesh = format!("[net]\nrouting = \"mesh\"\n[tcp]\nstack = \"uip\"\n{}", bulk(2, 0));
+    assert!(refused(&mesh).contains("static"), "{}", refused(&mesh));
+    let web = "[[flow]]\nkind = \"http-server\"\nnode = 2\n";
+    let other = format!("[tcp]\nstack = \"uip\"\n{}{web}", bulk(2, 0));
+    assert!(refused(&other).contains("node 2 has a flow"), "{}", refused(&other));
+}
