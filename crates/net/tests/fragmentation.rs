@@ -206,6 +206,28 @@ fn a_fragment_that_overlaps_otherwise_discards_what_was_there() {
 }
 
 #[test]
+fn the_sender_of_a_datagram_that_is_too_long_is_told_how_long_it_may_be() {
+    let mut receiver = node(2);
+    // 1400 octets, in a first fragment that ends within the payload, and one that continues it.
+    let upper = [0; 1400 - 40];
+    let octets = packet(global(1), global(2), protocol::UDP, &upper);
+    let mut first = vec![0xC0 | 0x05, 0x78, 0, 1, 0x41];
+    first.extend_from_slice(&octets[..80]);
+    let mut next = vec![0xE0 | 0x05, 0x78, 0, 1, 10];
+    next.extend_from_slice(&octets[80..160]);
+    for frame in [&first, &next] {
+        let heard = hear(&mut receiver, NOW, 1, Address::Short(2), frame);
+        assert_eq!(heard, Err(Discard::TooBig));
+    }
+    let mut sender = node(1);
+    carry(&mut receiver, 2, &mut sender);
+    // It has sent no such thing and does not believe it, but that is what came.
+    assert_eq!(sender.stats().discarded(Discard::ForgedError), 1);
+    assert_eq!((receiver.stats().errors_out, receiver.pending()), (1, None));
+    assert_eq!(receiver.info().free_packets, PACKETS);
+}
+
+#[test]
 fn impossible_fragments_are_refused() {
     let mut receiver = node(2);
     let mut refuse = |frame: &[u8], why| {

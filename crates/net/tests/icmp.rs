@@ -27,6 +27,18 @@ fn give(node: &mut Node, octets: &[u8]) -> Result<bool, Discard> {
     Ok(heard.map(|delivery| node.release(delivery.packet)).is_some())
 }
 
+/// Code and pointer of the Parameter Problem that a node answers with when it discards this.
+fn reported(octets: &[u8], why: Discard) -> (u8, u32) {
+    let mut node = node(2);
+    assert_eq!(give(&mut node, octets), Err(why));
+    let (_, frame) = frames(&mut node, LIMITS).remove(0);
+    let mut sender = common::node(1);
+    // Quoting TCP is what makes it believed; here the kind is enough, so look at the frame.
+    let _ = hear(&mut sender, NOW, 2, Address::Short(1), &frame);
+    let at = frame.windows(2).position(|w| w == [4, 0] || w == [4, 1]).unwrap();
+    (frame[at + 1], u32::from_be_bytes(frame[at + 4..at + 8].try_into().unwrap()))
+}
+
 #[test]
 fn pings_of_every_size_are_answered_with_their_data() {
     for (src, dst) in [(global(1), global(2)), (local(1), local(2)), (global(1), ALL_NODES)] {
@@ -151,16 +163,6 @@ fn pitfall_049_nested_quotations_are_not_followed() {
 
 #[test]
 fn unknown_protocols_and_routing_headers_are_reported_with_their_place() {
-    let reported = |octets: &[u8], why| {
-        let mut node = node(2);
-        assert_eq!(give(&mut node, octets), Err(why));
-        let (_, frame) = frames(&mut node, LIMITS).remove(0);
-        let mut sender = common::node(1);
-        // Quoting TCP is what makes it believed; here the kind is enough, so look at the frame.
-        let _ = hear(&mut sender, NOW, 2, Address::Short(1), &frame);
-        let at = frame.windows(2).position(|w| w == [4, 0] || w == [4, 1]).unwrap();
-        (frame[at + 1], u32::from_be_bytes(frame[at + 4..at + 8].try_into().unwrap()))
-    };
     assert_eq!(reported(&packet(global(1), global(2), 200, &[0; 8]), Discard::Protocol), (1, 6));
     let options = [200, 0, 1, 4, 0, 0, 0, 0];
     let behind = packet(global(1), global(2), protocol::DESTINATION, &options);
@@ -182,10 +184,29 @@ fn extension_headers_that_ask_for_nothing_are_passed_over() {
     ];
     let octets = packet(global(1), global(2), protocol::DESTINATION, headers.as_flattened());
     assert_eq!(give(&mut node, &octets), Ok(true));
-    let mut fragment = octets.clone();
-    fragment[40 + 16 + 3] = 1;
-    assert_eq!(give(&mut node, &fragment), Err(Discard::Ipv6Fragment));
     assert_eq!(node.pending(), None);
+}
+
+#[test]
+fn the_first_fragment_of_a_packet_is_answered_and_no_other() {
+    let fragment = |offset: u8, more: u8, upper: &[u8]| {
+        let mut payload = vec![protocol::ICMPV6, 0, 0, offset << 3 | more, 0, 0, 0, 1];
+        payload.extend_from_slice(upper);
+        packet(global(1), global(2), protocol::FRAGMENT, &payload)
+    };
+    let echo = [128, 0, 0, 0, 0, 1, 0, 1];
+    // Parameter Problem, code 1, by the field that says that a Fragment header follows.
+    assert_eq!(reported(&fragment(0, 1, &echo), Discard::Ipv6Fragment), (1, 6));
+    let mut behind = vec![protocol::FRAGMENT, 0, 1, 4, 0, 0, 0, 0];
+    behind.extend_from_slice(&fragment(0, 1, &echo)[40..]);
+    let behind = packet(global(1), global(2), protocol::DESTINATION, &behind);
+    assert_eq!(reported(&behind, Discard::Ipv6Fragment), (1, 40));
+    // Later ones, and the beginning of an error.
+    for silent in [fragment(1, 1, &echo), fragment(1, 0, &echo), fragment(0, 1, &[1, 0, 0, 0])] {
+        let mut node = node(2);
+        assert_eq!(give(&mut node, &silent), Err(Discard::Ipv6Fragment));
+        assert_eq!(node.pending(), None);
+    }
 }
 
 //= rfc9293#MUST-63

@@ -12,7 +12,9 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Action, AddressType, Chain, Fault, Header, Options, protocol};
+use kinglet_wire::ipv6::{
+    Action, AddressType, Chain, Fault, Header, NEXT_HEADER_OFFSET, Options, protocol,
+};
 use kinglet_wire::sixlowpan::Dispatch;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
@@ -219,8 +221,11 @@ struct Upper {
 /// Goes through the extension headers of a packet for this node.
 fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
     let mut chain = Chain::new(packet, header.next_header);
+    // Where it says of which kind the next header is.
+    let mut field = NEXT_HEADER_OFFSET;
     for extension in &mut chain {
         let extension = extension.map_err(fault_fate)?;
+        let named_at = core::mem::replace(&mut field, extension.offset);
         match extension.kind {
             protocol::HOP_BY_HOP | protocol::DESTINATION => {
                 check_options(extension.options(), header)?;
@@ -230,9 +235,18 @@ fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
                 let kind = problem(parameter::HEADER_FIELD, extension.offset.saturating_add(2));
                 return Err(Fate::Report(Discard::RoutingHeader, kind));
             }
-            // A whole packet with a Fragment header is no fragment (RFC 6946).
+            // A whole packet with a Fragment header is no fragment (RFC 6946). Others are not put
+            // together here, so the header is one that is not recognised (RFC 8200, 4). One answer
+            // is enough for all fragments, and only the first shows that the packet is no error.
             protocol::FRAGMENT if !extension.is_atomic() => {
-                return Err(Fate::Drop(Discard::Ipv6Fragment));
+                let kind = problem(parameter::NEXT_HEADER, named_at);
+                let fragment = Discard::Ipv6Fragment;
+                let first = extension.is_first();
+                return Err(if first {
+                    Fate::Report(fragment, kind)
+                } else {
+                    Fate::Drop(fragment)
+                });
             }
             _ => {}
         }

@@ -8,11 +8,13 @@
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
 use crate::frame::FrameIn;
-use crate::incoming::{Arrival, Delivery};
+use crate::incoming::{Arrival, Delivery, Fate};
 use crate::partial::{Partial, Piece, Step, Units};
+use crate::pool::RESERVED;
 use crate::stats::{Discard, bump};
 use kinglet_mem::{Array, copy};
 use kinglet_time::{Instant, earliest};
+use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
 use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader, MAX_DECOMPRESSED};
@@ -34,6 +36,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::Fragment);
         }
         if usize::from(header.size) > MIN_MTU.min(S::Storage::LEN) {
+            self.refuse(now, &frame, header, rest);
             return Err(Discard::TooBig);
         }
         if header.offset.is_some() {
@@ -42,6 +45,31 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let mut expanded = [0; MAX_DECOMPRESSED];
         let (head, tail) = self.expand_first(&frame, header.size, rest, &mut expanded)?;
         self.handle_octets(now, &frame, header, head, tail)
+    }
+
+    /// Tells the sender of a datagram that is longer than this link takes how long it may be (RFC
+    /// 4443, 3.2), quoting the first fragment. A plan whose packets have less room than every link
+    /// must take has no answer that its sender may believe (RFC 8201, 4).
+    fn refuse(&mut self, now: Instant, frame: &FrameIn<'_>, header: FragmentHeader, rest: &[u8]) {
+        let FragmentHeader { size, offset, .. } = header;
+        if !S::REPORTS_ERRORS || offset.is_some() || usize::from(size) <= MIN_MTU {
+            return;
+        }
+        let mut expanded = [0; MAX_DECOMPRESSED];
+        let Ok((head, tail)) = self.expand_first(frame, size, rest, &mut expanded) else { return };
+        let Some(packet) = self.pool.alloc(RESERVED) else { return };
+        let len = head.len().saturating_add(tail.len());
+        let room = self.pool.storage_mut(packet).get_mut(..len);
+        if let Some((to_head, to_tail)) = room.and_then(|r| r.split_at_mut_checked(head.len())) {
+            copy(to_head, head);
+            copy(to_tail, tail);
+            self.pool.set_len(packet, len);
+        }
+        let arrival = Arrival { broadcast: frame.dst == Address::BROADCAST, host: false };
+        // 1280.
+        let kind = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
+        // What becomes of the datagram is known already.
+        let _ = self.dispose(now, packet, arrival, Fate::Report(Discard::TooBig, kind));
     }
 
     /// Takes the octets that a fragment stands for, in two parts.

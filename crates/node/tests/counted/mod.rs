@@ -5,11 +5,14 @@
 
 use core::net::Ipv6Addr;
 use kinglet::mac::{self, Reach, TableFull, Way};
+use kinglet::mem::Array;
 use kinglet::net::Learnt;
 use kinglet::radio::{Capabilities, Command};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::{Address, Csl};
-use kinglet::{Change, MAX_MESSAGE, Meshed, Message, Routing, net, tcp};
+use kinglet::{
+    AddressPair, BorderRouter, Change, MAX_MESSAGE, Message, Routing, net, polling, tcp,
+};
 use std::cell::Cell;
 
 thread_local! {
@@ -21,45 +24,62 @@ pub fn asked() -> u64 {
     ASKED.get()
 }
 
-kinglet::profile! {
-    /// As [`kinglet::BorderRouter`], and it counts.
-    pub struct Counted {
-        routing: Counting<Meshed<Self>>,
-        listening: mac::Sampled,
-        reach: Counting<mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>>,
-        security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
-        features: tcp::Full,
-        frames: 4,
-        neighbours: 32,
-        children: 16,
-        indirect: 16,
-        packets: 32,
-        reassemblies: 8,
-        output: 28,
-        host: 16,
-        addresses: 2,
-        groups: 2,
-        routes: 64,
-        static_neighbours: 2,
-        contexts: 4,
-        udp_sockets: 4,
-        forwards: true,
-        detects_congestion: true,
-        mesh_neighbours: 16,
-        mesh_routes: 32,
-        mesh_leaves: 32,
-        connections: 4,
-        send_buffer: 4096,
-        receive_buffer: 4096,
-        pieces: 2,
-        segments: 11,
-        listeners: 2,
-        half_open: 4,
-        time_wait: 4,
-        servers: 1,
-        sources: 2,
-        applications: 3,
-    }
+/// As [`BorderRouter`], and it counts.
+pub struct Counted;
+
+/// How many connections a border router has.
+const CONNECTIONS: usize =
+    <<BorderRouter as tcp::Sizes>::Connections<AddressPair> as Array<_>>::LEN;
+
+impl mac::Sizes for Counted {
+    type Queue = <BorderRouter as mac::Sizes>::Queue;
+    type Neighbours = <BorderRouter as mac::Sizes>::Neighbours;
+    type Listening = <BorderRouter as mac::Sizes>::Listening;
+    type Reach = Counting<<BorderRouter as mac::Sizes>::Reach>;
+    type Security = <BorderRouter as mac::Sizes>::Security;
+}
+
+impl net::Sizes for Counted {
+    const FORWARDS: bool = <BorderRouter as net::Sizes>::FORWARDS;
+    const DETECTS_CONGESTION: bool = <BorderRouter as net::Sizes>::DETECTS_CONGESTION;
+    const REPORTS_ERRORS: bool = <BorderRouter as net::Sizes>::REPORTS_ERRORS;
+    type Storage = <BorderRouter as net::Sizes>::Storage;
+    type Packets = <BorderRouter as net::Sizes>::Packets;
+    type Reassembly = <BorderRouter as net::Sizes>::Reassembly;
+    type Output = <BorderRouter as net::Sizes>::Output;
+    type Host = <BorderRouter as net::Sizes>::Host;
+    type Children = <BorderRouter as net::Sizes>::Children;
+    type Indirect = <BorderRouter as net::Sizes>::Indirect;
+    type Addresses = <BorderRouter as net::Sizes>::Addresses;
+    type Groups = <BorderRouter as net::Sizes>::Groups;
+    type Routes = <BorderRouter as net::Sizes>::Routes;
+    type Neighbours = <BorderRouter as net::Sizes>::Neighbours;
+    type Contexts = <BorderRouter as net::Sizes>::Contexts;
+    type Routing = Counting<<BorderRouter as net::Sizes>::Routing>;
+    type Fragmentation = <BorderRouter as net::Sizes>::Fragmentation;
+    type Headers = <BorderRouter as net::Sizes>::Headers;
+    type UdpSockets = <BorderRouter as net::Sizes>::UdpSockets;
+}
+
+impl tcp::Sizes for Counted {
+    type Congestion = <BorderRouter as tcp::Sizes>::Congestion;
+    type SendBuffer = <BorderRouter as tcp::Sizes>::SendBuffer;
+    type Pieces = <BorderRouter as tcp::Sizes>::Pieces;
+    type ReceiveBuffer = <BorderRouter as tcp::Sizes>::ReceiveBuffer;
+    type ReceiveMap = <BorderRouter as tcp::Sizes>::ReceiveMap;
+    type Features = <BorderRouter as tcp::Sizes>::Features;
+    type Segments = <BorderRouter as tcp::Sizes>::Segments;
+    // A connection's place knows its plan.
+    type Connections<K: tcp::Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
+    type Listeners = <BorderRouter as tcp::Sizes>::Listeners;
+    type HalfOpen<K: tcp::Peer> = <BorderRouter as tcp::Sizes>::HalfOpen<K>;
+    type TimeWait<K: tcp::Peer> = <BorderRouter as tcp::Sizes>::TimeWait<K>;
+    type Servers<K: tcp::Peer> = <BorderRouter as tcp::Sizes>::Servers<K>;
+}
+
+impl polling::Sizes for Counted {
+    type Sources = <BorderRouter as polling::Sizes>::Sources;
+    type Applications = <BorderRouter as polling::Sizes>::Applications;
 }
 
 /// Does what is inside of it, and counts.

@@ -30,6 +30,11 @@ impl<'a> Extension<'a> {
         self.octets.get(3).copied().unwrap_or(0)
     }
 
+    /// Whether a Fragment header is that of a first fragment: offset 0.
+    pub fn is_first(&self) -> bool {
+        matches!(self.octets, [_, _, 0, last, ..] if last & !0b111 == 0)
+    }
+
     /// Whether a Fragment header is that of a whole packet: offset 0, and no more fragments.
     pub fn is_atomic(&self) -> bool {
         // The two bits between the offset and M are reserved.
