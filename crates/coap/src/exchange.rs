@@ -28,7 +28,7 @@ pub(crate) enum State {
     Unacknowledged,
     /// Client: a response is still to come, until `due`.
     Waiting,
-    /// Client: over, to be told.
+    /// Client, and server that notifies: over, to be told.
     Failed(Failure),
     /// Server: the application has the request; it is acknowledged at `due`.
     Received,
@@ -55,6 +55,8 @@ pub(crate) struct Exchange<K> {
     pub(crate) owes_ack: bool,
     /// This end is the server: its message is the response.
     pub(crate) serves: bool,
+    /// And answers a request that was answered before (RFC 7641).
+    pub(crate) notifies: bool,
     pub(crate) state: State,
     pub(crate) len: u16,
     pub(crate) order: u16,
@@ -79,6 +81,7 @@ impl<K> Exchange<K> {
             confirmable: matches!(header.kind, Kind::Confirmable),
             owes_ack: false,
             serves: false,
+            notifies: false,
             state: State::Queued,
             len: 0,
             order: 0,

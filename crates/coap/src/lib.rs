@@ -6,10 +6,11 @@
 //! |---|---|
 //! | RFC 7252 §3–5 | messages, reliability, duplicates, responses piggybacked and separate |
 //! | RFC 7252 §4.7 | NSTART: requests to one peer wait their turn |
+//! | RFC 7641 | the server of an observed resource: [`Endpoint::notify`] |
 //! | RFC 7959 | Block1, Block2, Size1, Size2, early negotiation: [`Download`], [`Upload`], … |
 //! | CoCoA | draft-ietf-core-cocoa-03, and as it was measured against TCPlp: [`Rto`] |
 //!
-//! Not: observe, multicast, proxying, DTLS. A message that may have to be sent again stays in a
+//! Not: observing, multicast, proxying, DTLS. A message that may have to be sent again stays in a
 //! buffer of its exchange ([`Sizes::Message`]); everything longer goes block by block, each made
 //! when it leaves.
 //!
@@ -153,7 +154,7 @@
 //! |---|---|
 //! | `message.rs`, `option.rs` | the format: reading and writing |
 //! | `exchange.rs` | a request and its response: the states, and what is kept of them |
-//! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves |
+//! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves, `notify.rs` answers after the first |
 //! | `rto.rs` | when a message is sent again |
 //! | `block.rs` | bodies in blocks |
 

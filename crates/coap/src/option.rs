@@ -1,4 +1,4 @@
-//! Options by number (RFC 7252 §5.10, RFC 7959 §6), and which of them must be understood.
+//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6), and which of them must be understood.
 
 #![allow(missing_docs, reason = "the names are those of the registry")]
 
@@ -6,6 +6,7 @@ pub const IF_MATCH: u16 = 1;
 pub const URI_HOST: u16 = 3;
 pub const ETAG: u16 = 4;
 pub const IF_NONE_MATCH: u16 = 5;
+pub const OBSERVE: u16 = 6;
 pub const URI_PORT: u16 = 7;
 pub const LOCATION_PATH: u16 = 8;
 pub const URI_PATH: u16 = 11;

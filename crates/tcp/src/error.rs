@@ -11,7 +11,7 @@ pub enum ConnectionError {
     Refused,
     /// Retransmissions, the user timeout or keep-alive probes ended without an answer.
     TimedOut,
-    /// The application aborted it.
+    /// The application aborted it, or closed it before the peer had answered.
     Aborted,
     /// The network reported the destination unreachable while the connection was being opened.
     Unreachable,

@@ -153,6 +153,20 @@ fn close_in_syn_sent_forgets_the_connection() {
 }
 
 #[test]
+fn nothing_is_awaited_from_a_connection_that_was_closed_before_the_peer_answered() {
+    let mut s = Script::new();
+    let handle = s.connecting(plain());
+    assert_eq!(s.ep.recv(handle, &mut [0]), Err(RecvError::WouldBlock));
+    s.ep.close(handle).unwrap();
+    // RFC 9293 §3.10.4: "error: closing", not the end of a stream that never began.
+    assert_eq!(s.ep.recv(handle, &mut [0]), Err(RecvError::Ended(ConnectionError::Aborted)));
+    assert_eq!(s.ep.send(handle, b"x"), Err(SendError::Ended(ConnectionError::Aborted)));
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Aborted));
+    // The other end sends its SYN-ACK all the same, to nobody.
+    s.silent();
+}
+
+#[test]
 fn syn_sent_gives_up_in_bounded_time_and_syns_keep_their_sequence_number() {
     let mut s = Script::new();
     let handle = s.connecting(plain());

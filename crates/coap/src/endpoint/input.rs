@@ -108,11 +108,14 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         let lifetime = self.config.lifetimes.0;
         let mut sent = self.exchanges_mut().filter(|it| it.peer == peer && it.tries > 0);
         let exchange = sent.find(|it| {
+            // What is not confirmable was over when it had left.
+            let is_over = it.notifies && it.state == State::Done;
             it.message_id == message_id
-                && matches!(it.state, State::Ready | State::Unacknowledged | State::Waiting)
+                && (is_over
+                    || matches!(it.state, State::Ready | State::Unacknowledged | State::Waiting))
         });
         let exchange = exchange.ok_or(Discard::Unexpected)?;
-        if exchange.serves {
+        if exchange.serves && !exchange.notifies {
             exchange.state = State::Done;
             exchange.set_due(now, lifetime);
         } else {
@@ -205,7 +208,8 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         let mut served = self.served.as_mut_slice().iter_mut();
         let seen = served.find_map(|slot| {
             let exchange = slot.exchange.as_deref_mut()?;
-            (exchange.peer == peer && exchange.peer_id == message_id).then_some(exchange)
+            let is_it = exchange.peer == peer && exchange.peer_id == message_id;
+            (is_it && !exchange.notifies).then_some(exchange)
         });
         let Some(exchange) = seen else { return false };
         match (exchange.state, exchange.kind) {

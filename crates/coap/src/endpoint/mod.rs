@@ -2,6 +2,7 @@
 //! to be sent again.
 
 mod input;
+mod notify;
 mod output;
 
 use crate::config::{Config, Sizes};
@@ -296,7 +297,10 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
                 State::Unacknowledged => {
                     if !exchange.retransmit(rto, max_retransmit) {
                         timeouts = timeouts.saturating_add(1);
-                        exchange.state = State::Done;
+                        exchange.state = match exchange.notifies {
+                            true => State::Failed(Failure::TimedOut),
+                            false => State::Done,
+                        };
                         exchange.due = now + lifetimes.0;
                     }
                 }

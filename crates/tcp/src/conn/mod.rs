@@ -420,7 +420,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// The application closes its side (RFC 9293 §3.10.4).
     pub(crate) fn close(&mut self) {
         match self.state {
-            State::SynSent => self.finish(None),
+            // RFC 9293 §3.10.4: whoever waits to read or write is told.
+            State::SynSent => self.finish(Some(ConnectionError::Aborted)),
             State::Established => self.transition(State::FinWait1),
             State::CloseWait => self.transition(State::LastAck),
             _ => {}

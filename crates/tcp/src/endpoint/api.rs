@@ -275,7 +275,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// Closes this side: what is queued is sent, then FIN. A connection that the peer has not yet
-    /// answered ends at once, and what was queued is gone (RFC 9293 §3.10.4, SYN-SENT): wait for
+    /// answered ends at once, and what was queued is gone (RFC 9293 §3.10.4, SYN-SENT): it has then
+    /// ended with [`ConnectionError::Aborted`]. Wait for
     /// ESTABLISHED to be sure. Reading goes on until the peer closes, and the handle stays valid
     /// until a new connection needs the slot of one that is over. This is the half close of
     /// RFC 9293 §3.6; an application that will not read any more uses [`Endpoint::release`].
