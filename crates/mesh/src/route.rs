@@ -16,6 +16,10 @@ pub(crate) const OUTSIDE: u16 = 0xFFFE;
 /// for the loss of one (the second comes at most 3 s after a reset of the timer).
 pub const HOLD: Duration = Duration::from_secs(4);
 
+/// In how many advertisements a change is told before the next that tells everything: as many as
+/// leave within [`HOLD`].
+pub(crate) const TELLINGS: u8 = 2;
+
 /// A route that its next hop does not name for so long is lost, and a lost one is told for so long.
 /// At the longest interval four to six advertisements come in that time. Whoever loses a route says
 /// so; this is for those who have missed it.
@@ -32,7 +36,9 @@ pub struct Route {
     pub(crate) cost: u8,
     /// The least cost that others may still believe.
     least: u8,
-    /// When that is forgotten; set while the cost is higher.
+    /// In how many advertisements it is still to be told that something has changed.
+    pub(crate) untold: u8,
+    /// When the least cost is forgotten; set while the cost is higher.
     hold: Option<Instant>,
     expires: Instant,
 }
@@ -58,7 +64,8 @@ impl Route {
         let Offer { destination, via: next_hop, advertised, link } = offer;
         let cost = total(advertised, link);
         let expires = now + LIFETIME;
-        Route { destination, next_hop, advertised, cost, least: cost, hold: None, expires }
+        let (least, untold, hold) = (cost, TELLINGS, None);
+        Route { destination, next_hop, advertised, cost, least, untold, hold, expires }
     }
 
     pub(crate) const fn is_usable(&self) -> bool {
@@ -77,6 +84,9 @@ impl Route {
         }
         if self.is_usable() && cost >= UNREACHABLE {
             self.expires = now + LIFETIME;
+        }
+        if via != self.next_hop || cost != self.cost {
+            self.untold = TELLINGS;
         }
         (self.next_hop, self.advertised, self.cost) = (via, advertised, cost);
         news
@@ -112,7 +122,11 @@ impl Route {
             return self.set(now, via, advertised, link);
         }
         // Who has lost a destination gets it from those that have not.
-        advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable()
+        let asked = advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable();
+        if asked {
+            self.untold = TELLINGS;
+        }
+        asked
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -121,18 +135,37 @@ impl Route {
 }
 
 /// Considers what a neighbour says; whether others should hear of it soon. Full tables take no new
-/// destination.
-pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: Offer) -> bool {
-    let of = |route: &&mut Route| route.destination == offer.destination;
-    if let Some(route) = table.iter_mut().flatten().find(of) {
+/// destination. `near` is the place of what it has said before: what is told together was learnt
+/// together, and stands one behind the other in large tables too.
+pub(crate) fn consider(
+    table: &mut [Option<Route>],
+    near: &mut usize,
+    now: Instant,
+    offer: Offer,
+) -> bool {
+    let is_it = |place: &Option<Route>| {
+        place.as_ref().is_some_and(|route| route.destination == offer.destination)
+    };
+    let next = near.saturating_add(1);
+    let found = match table.get(next) {
+        Some(place) if is_it(place) => Some(next),
+        _ => table.iter().position(is_it),
+    };
+    if let Some(index) = found
+        && let Some(Some(route)) = table.get_mut(index)
+    {
+        *near = index;
         return route.consider(now, offer);
     }
     let usable = total(offer.advertised, offer.link) < UNREACHABLE;
     if !usable && offer.destination != offer.via {
         return false;
     }
-    let Some(place) = table.iter_mut().find(|place| place.is_none()) else { return false };
-    *place = Some(Route::new(now, offer));
+    let Some(index) = table.iter().position(Option::is_none) else { return false };
+    if let Some(place) = table.get_mut(index) {
+        *place = Some(Route::new(now, offer));
+        *near = index;
+    }
     // Also a neighbour that is only heard must learn that soon.
     true
 }
@@ -168,6 +201,10 @@ mod tests {
 
     fn offer(via: u16, advertised: u8, link: u8) -> Offer {
         Offer { destination: D, via, advertised, link }
+    }
+
+    fn consider(table: &mut [Option<Route>], now: Instant, offer: Offer) -> bool {
+        super::consider(table, &mut 0, now, offer)
     }
 
     fn best(table: &[Option<Route>]) -> (u16, u8) {
