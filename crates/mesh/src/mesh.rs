@@ -451,6 +451,12 @@ impl<S: Sizes> Mesh<S> {
         Some(Out { to: to.map_or(Destination::Broadcast, Destination::Short), len })
     }
 
+    /// Whether an advertisement of everything is a single frame.
+    fn is_small(&self) -> bool {
+        let routes = self.routes.as_slice().iter().flatten().count();
+        fits(routes, self.leaves.as_slice().iter().flatten().count())
+    }
+
     /// The next advertisement is due. One that takes a single frame tells everything. Of a larger
     /// one only what has changed goes at once, or else the channel would be full of what everybody
     /// knows; everything follows from time to time.
@@ -459,9 +465,7 @@ impl<S: Sizes> Mesh<S> {
             progress.again = (progress.routes, progress.leaves) != (0, 0);
             return;
         }
-        let routes = self.routes.as_slice().iter().flatten().count();
-        let leaves = self.leaves.as_slice().iter().flatten().count();
-        let small = fits(routes, leaves);
+        let small = self.is_small();
         let whole = small || self.whole_at <= now;
         if whole && !small {
             // Those that were switched on together need not speak together.
@@ -561,7 +565,9 @@ impl<S: Sizes> Mesh<S> {
             let _ = answer.at.take_if(|at| *at <= now);
         }
         self.age_neighbours(now);
-        let mut news = route::handle_deadline(self.routes_mut(), now);
+        let route::Forgotten { mut news, asks } = route::handle_deadline(self.routes_mut(), now);
+        // An advertisement of a single frame answers unasked, as it tells everything.
+        news |= asks && !self.is_small();
         if self.leaves().handle_deadline(now) {
             (self.leaves_untold, news) = (TELLINGS, true);
         }

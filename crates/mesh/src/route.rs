@@ -174,23 +174,37 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
     table.iter().flatten().fold(None, |first, route| earliest(first, route.deadline()))
 }
 
-/// Forgets what is due; whether others should hear of it soon.
-pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> bool {
-    let mut news = false;
+/// What came of [`handle_deadline`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forgotten {
+    /// Others should hear soon of what was lost.
+    pub(crate) news: bool,
+    /// What was lost would be believed from anybody now; those who have told of it by then did so in
+    /// vain.
+    pub(crate) asks: bool,
+}
+
+/// Forgets what is due.
+pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> Forgotten {
+    let mut forgotten = Forgotten::default();
     for place in table {
         let Some(route) = place else { continue };
         if route.hold.take_if(|at| *at <= now).is_some() {
             route.least = route.cost;
+            if !route.is_usable() {
+                route.untold = TELLINGS;
+                forgotten.asks = true;
+            }
         }
         if route.expires <= now {
             if route.is_usable() {
-                news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
+                forgotten.news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
             } else {
                 *place = None;
             }
         }
     }
-    news
+    forgotten
 }
 
 #[cfg(test)]
@@ -241,7 +255,7 @@ mod tests {
         handle_deadline(&mut table, now + HOLD - Duration::from_micros(1));
         assert!(!consider(&mut table, now, offer(2, 2, 1)));
         assert_eq!(deadline(&table), Some(now + HOLD));
-        assert!(!handle_deadline(&mut table, now + HOLD));
+        assert_eq!(handle_deadline(&mut table, now + HOLD), Forgotten { news: false, asks: true });
         assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
         assert_eq!(best(&table), (2, 3));
         // One that is nearer than this node ever was is believed at once.
@@ -254,7 +268,7 @@ mod tests {
     fn what_nobody_names_is_lost_then_forgotten() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
-        assert!(handle_deadline(&mut table, now + LIFETIME));
+        assert!(handle_deadline(&mut table, now + LIFETIME).news);
         assert_eq!(best(&table).1, UNREACHABLE);
         // Saying that it is lost does not keep it.
         consider(&mut table, now + LIFETIME * 3 / 2, offer(1, UNREACHABLE, 1));

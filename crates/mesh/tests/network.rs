@@ -525,4 +525,13 @@ fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_
     let spoken = speak_until(&mut sender, &mut now, end);
     let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
     assert_eq!(named[..2], [3, 3], "{spoken:?}");
+    // What is lost is told twice, and asked for when anybody would be believed.
+    let lost = now;
+    tell(&mut sender, now, 103..104, 0);
+    let spoken = speak_until(&mut sender, &mut now, lost + kinglet_mesh::HOLD);
+    let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
+    assert_eq!(named[..2], [1, 1], "{spoken:?}");
+    let end = lost + kinglet_mesh::HOLD + Duration::from_secs(1);
+    let spoken = speak_until(&mut sender, &mut now, end);
+    assert!(spoken.iter().any(|(_, named)| *named == 1), "{spoken:?}");
 }
