@@ -59,6 +59,16 @@ pub(crate) fn find(table: &[Option<Leaf>], child: u16) -> Option<&Leaf> {
     table.iter().flatten().find(|leaf| leaf.binding.child == child)
 }
 
+/// Whether this is a child of the router with address `own`.
+pub(crate) fn is_child(table: &[Option<Leaf>], own: u16, short: u16) -> bool {
+    find(table, short).is_some_and(|leaf| leaf.binding.parent == own)
+}
+
+/// Whether the node has to be told of a change by [`Leaves::poll_change`].
+pub(crate) fn has_change(table: &[Option<Leaf>], own: u16) -> bool {
+    table.iter().flatten().any(|leaf| leaf.announced != (leaf.binding.parent == own))
+}
+
 impl Leaves<'_> {
     fn get(&mut self, child: u16) -> Option<&mut Leaf> {
         self.table.iter_mut().flatten().find(|leaf| leaf.binding.child == child)

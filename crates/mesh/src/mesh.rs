@@ -5,10 +5,11 @@ use crate::change::Change;
 use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
-use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer};
-use crate::route::{self, OUTSIDE, Offer, Route};
+use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer, fits};
+use crate::route::{self, OUTSIDE, Offer, Route, TELLINGS};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
-use crate::trickle::Trickle;
+use crate::trickle::{LONGEST, Trickle};
+use core::cell::Cell;
 use kinglet_mem::Array;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
@@ -52,6 +53,16 @@ struct Answer {
 struct Progress {
     routes: usize,
     leaves: usize,
+    /// It tells everything, not only what has changed.
+    whole: bool,
+    /// The next one is due already.
+    again: bool,
+}
+
+impl Progress {
+    const fn new(whole: bool) -> Self {
+        Progress { routes: 0, leaves: 0, whole, again: false }
+    }
 }
 
 /// A node's part in the mesh; see the crate's documentation for the loop around it.
@@ -64,6 +75,12 @@ pub struct Mesh<S: Sizes> {
     leaves: S::Leaves,
     answers: [Option<Answer>; ANSWERS],
     advertising: Option<Progress>,
+    /// When an advertisement that takes several frames tells everything again.
+    whole_at: Instant,
+    /// In how many advertisements leaves are still to be told.
+    leaves_untold: u8,
+    /// When the first of routes and leaves is due, until one of them may have changed.
+    tables_due: Cell<Option<Option<Instant>>>,
     attach: Attach,
     stats: Stats,
 }
@@ -81,6 +98,9 @@ impl<S: Sizes> Mesh<S> {
             // A loop over its places would make the whole node pass over the stack.
             answers: const { [None; ANSWERS] },
             advertising: None,
+            whole_at: Instant::ZERO,
+            leaves_untold: 0,
+            tables_due: Cell::new(None),
             attach: Attach::new(&config),
             stats: Stats {
                 received: 0,
@@ -107,7 +127,14 @@ impl<S: Sizes> Mesh<S> {
         self.config.role == Role::Leaf
     }
 
+    /// The routes, to be changed.
+    fn routes_mut(&mut self) -> &mut [Option<Route>] {
+        self.tables_due.set(None);
+        self.routes.as_mut_slice()
+    }
+
     fn leaves(&mut self) -> Leaves<'_> {
+        self.tables_due.set(None);
         let Config { short: own, child_timeout, .. } = self.config;
         Leaves { own, child_timeout, table: self.leaves.as_mut_slice() }
     }
@@ -145,6 +172,10 @@ impl<S: Sizes> Mesh<S> {
         route.is_usable().then_some(route.next_hop)
     }
 
+    fn route_mut(&mut self, destination: u16) -> Option<&mut Route> {
+        self.routes_mut().iter_mut().flatten().find(|route| route.destination == destination)
+    }
+
     /// The cost of the way out of the mesh, 0 at a border router, 16 if there is none.
     pub fn cost_outside(&self) -> u8 {
         if self.config.role == Role::BorderRouter {
@@ -177,6 +208,9 @@ impl<S: Sizes> Mesh<S> {
             let changed = self.attach.poll_change();
             return changed.then(|| Change::ParentChanged(self.attach.parent()));
         }
+        if !leaves::has_change(self.leaves.as_slice(), self.config.short) {
+            return None;
+        }
         self.leaves().poll_change()
     }
 
@@ -185,13 +219,19 @@ impl<S: Sizes> Mesh<S> {
         if !self.is_router() {
             return;
         }
-        self.leaves().hear(now, from);
+        if leaves::is_child(self.leaves.as_slice(), self.config.short, from) {
+            self.leaves().hear(now, from);
+        }
         let noise = self.config.noise_floor_dbm;
         let known = self.neighbours.as_mut_slice().iter_mut().flatten().find(|n| n.short == from);
         let Some(neighbour) = known else { return };
-        let before = neighbour.cost();
+        let (before, quality) = (neighbour.cost(), neighbour.quality_in);
         neighbour.hear(now, rssi_dbm, noise);
-        let after = neighbour.cost();
+        let (after, changed) = (neighbour.cost(), neighbour.quality_in != quality);
+        if changed && let Some(route) = self.route_mut(from) {
+            // It is told how well it is heard.
+            route.untold = TELLINGS;
+        }
         self.relink(now, from, before, after);
     }
 
@@ -223,7 +263,7 @@ impl<S: Sizes> Mesh<S> {
             return;
         }
         let mut news = false;
-        for route in self.routes.as_mut_slice().iter_mut().flatten() {
+        for route in self.routes_mut().iter_mut().flatten() {
             news |= route.relink(now, neighbour, after);
         }
         self.news(now, news);
@@ -273,7 +313,11 @@ impl<S: Sizes> Mesh<S> {
                 self.answer(from, message, Some(now + delay))
             }
             Message::ChildIdRequest { sequence, sleeps } if self.is_router() => {
-                let (status, sequence) = match self.leaves().adopt(now, from, sequence, sleeps) {
+                let adoption = self.leaves().adopt(now, from, sequence, sleeps);
+                if adoption == Adoption::New {
+                    self.leaves_untold = TELLINGS;
+                }
+                let (status, sequence) = match adoption {
                     Adoption::New | Adoption::Known => (Status::Accepted, sequence),
                     Adoption::Full => (Status::Full, sequence),
                     Adoption::Stale(known) => (Status::Stale, known),
@@ -335,17 +379,19 @@ impl<S: Sizes> Mesh<S> {
         let ways = advertisement.entries().filter(|entry| entry.destination != own);
         let ways = ways.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
-        let mut news = false;
+        let (mut news, mut near) = (false, 0);
         for (destination, advertised) in itself.chain(ways) {
             if destination == OUTSIDE && self.config.role == Role::BorderRouter {
                 continue;
             }
             let offer = Offer { destination, via: from, advertised, link };
-            news |= route::consider(self.routes.as_mut_slice(), now, offer);
+            news |= route::consider(self.routes_mut(), &mut near, now, offer);
         }
         for binding in advertisement.bindings() {
             let known = binding.parent == from || self.via(binding.parent).is_some();
-            news |= self.leaves().consider(now, binding, known);
+            if self.leaves().consider(now, binding, known) {
+                (self.leaves_untold, news) = (TELLINGS, true);
+            }
         }
         self.news(now, news);
         Ok(())
@@ -381,9 +427,9 @@ impl<S: Sizes> Mesh<S> {
 
     /// Writes the next message to `buf`; [`MAX_LEN`](crate::MAX_LEN) octets always suffice.
     /// Nothing changes if `buf` is too short.
-    pub fn poll_message(&mut self, _now: Instant, buf: &mut [u8]) -> Option<Out> {
+    pub fn poll_message(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         let out = self.poll_answer(buf).or_else(|| self.poll_attach(buf));
-        let out = out.or_else(|| self.poll_advertisement(buf))?;
+        let out = out.or_else(|| self.poll_advertisement(now, buf))?;
         count(&mut self.stats.sent);
         Some(out)
     }
@@ -405,18 +451,45 @@ impl<S: Sizes> Mesh<S> {
         Some(Out { to: to.map_or(Destination::Broadcast, Destination::Short), len })
     }
 
+    /// Whether an advertisement of everything is a single frame.
+    fn is_small(&self) -> bool {
+        let routes = self.routes.as_slice().iter().flatten().count();
+        fits(routes, self.leaves.as_slice().iter().flatten().count())
+    }
+
+    /// The next advertisement is due. One that takes a single frame tells everything. Of a larger
+    /// one only what has changed goes at once, or else the channel would be full of what everybody
+    /// knows; everything follows from time to time.
+    fn advertise(&mut self, now: Instant) {
+        if let Some(progress) = &mut self.advertising {
+            progress.again = (progress.routes, progress.leaves) != (0, 0);
+            return;
+        }
+        let small = self.is_small();
+        let whole = small || self.whole_at <= now;
+        if whole && !small {
+            // Those that were switched on together need not speak together.
+            self.whole_at = now + self.random.between(LONGEST / 2, LONGEST);
+        }
+        self.advertising = Some(Progress::new(whole));
+    }
+
     /// One frame of an advertisement: as much as there is room for of what has not been said.
-    fn poll_advertisement(&mut self, buf: &mut [u8]) -> Option<Out> {
-        let Progress { mut routes, mut leaves } = self.advertising?;
-        let start = (routes, leaves);
+    fn poll_advertisement(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        let start = self.advertising?;
+        let Progress { mut routes, mut leaves, whole, again } = start;
         let mut writer = Writer::advertisement(buf, self.config.role == Role::BorderRouter)?;
         let mut full = false;
         for route in self.routes.as_slice().get(routes..).unwrap_or_default() {
-            if route.is_some_and(|route| writer.entry(self.entry(&route)).is_none()) {
+            let told = route.filter(|route| whole || route.untold > 0);
+            if told.is_some_and(|route| writer.entry(self.entry(&route)).is_none()) {
                 full = true;
                 break;
             }
             routes = routes.saturating_add(1);
+        }
+        if !whole && self.leaves_untold == 0 {
+            leaves = self.leaves.as_slice().len();
         }
         for leaf in self.leaves.as_slice().get(leaves..).unwrap_or_default() {
             // Who has no way to the parent cannot vouch for it.
@@ -431,10 +504,21 @@ impl<S: Sizes> Mesh<S> {
             leaves = leaves.saturating_add(1);
         }
         let len = writer.len();
-        if full && (routes, leaves) == start {
+        if full && (routes, leaves) == (start.routes, start.leaves) {
             return None;
         }
-        self.advertising = full.then_some(Progress { routes, leaves });
+        // What was told is not due, so that the deadline is what it was.
+        let places = self.routes.as_mut_slice().get_mut(start.routes..routes).unwrap_or_default();
+        for route in places.iter_mut().flatten() {
+            route.untold = route.untold.saturating_sub(1);
+        }
+        self.advertising = full.then_some(Progress { routes, leaves, whole, again });
+        if !full {
+            self.leaves_untold = self.leaves_untold.saturating_sub(1);
+            if again {
+                self.advertise(now);
+            }
+        }
         count(&mut self.stats.advertisements);
         Some(Out { to: Destination::Broadcast, len })
     }
@@ -456,10 +540,12 @@ impl<S: Sizes> Mesh<S> {
             Role::Router | Role::BorderRouter => {
                 let answers = self.answers.iter().flatten().filter_map(|answer| answer.at);
                 let neighbours = self.neighbours.as_slice().iter().flatten();
-                let tables = earliest(
-                    route::deadline(self.routes.as_slice()),
-                    leaves::deadline(self.leaves.as_slice()),
-                );
+                let tables = self.tables_due.get().unwrap_or_else(|| {
+                    let routes = route::deadline(self.routes.as_slice());
+                    let due = earliest(routes, leaves::deadline(self.leaves.as_slice()));
+                    self.tables_due.set(Some(due));
+                    due
+                });
                 let ages = answers.chain(neighbours.map(|neighbour| neighbour.due));
                 let first = earliest(Some(self.trickle.deadline()), tables);
                 ages.fold(first, |first, at| earliest(first, Some(at)))
@@ -479,12 +565,16 @@ impl<S: Sizes> Mesh<S> {
             let _ = answer.at.take_if(|at| *at <= now);
         }
         self.age_neighbours(now);
-        let mut news = route::handle_deadline(self.routes.as_mut_slice(), now);
-        news |= self.leaves().handle_deadline(now);
+        let route::Forgotten { mut news, asks } = route::handle_deadline(self.routes_mut(), now);
+        // An advertisement of a single frame answers unasked, as it tells everything.
+        news |= asks && !self.is_small();
+        if self.leaves().handle_deadline(now) {
+            (self.leaves_untold, news) = (TELLINGS, true);
+        }
         self.forget_leaves();
         self.news(now, news);
         if self.trickle.handle_deadline(now, &mut self.random) {
-            self.advertising = Some(Progress { routes: 0, leaves: 0 });
+            self.advertise(now);
         }
     }
 
@@ -508,6 +598,7 @@ impl<S: Sizes> Mesh<S> {
     }
 
     fn forget_leaves(&mut self) {
+        self.tables_due.set(None);
         let Config { short: own, child_timeout, .. } = self.config;
         let (routes, table) = (self.routes.as_slice(), self.leaves.as_mut_slice());
         let known = |parent| routes.iter().flatten().any(|route| route.destination == parent);

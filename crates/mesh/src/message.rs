@@ -30,6 +30,8 @@ pub(crate) const MAX_ANSWER: usize = 3;
 const MAX_ENTRIES: usize = 26;
 pub(crate) const ENTRY: usize = 3;
 pub(crate) const BINDING: usize = 5;
+/// Octets of an advertisement before its first destination.
+const HEADER: usize = 2;
 const VERSION: u8 = 1;
 /// No device: the parent of a leaf that has left.
 pub(crate) const NOBODY: u16 = 0xFFFF;
@@ -186,6 +188,12 @@ impl<'a> Message<'a> {
         }
         Some(writer.len)
     }
+}
+
+/// Whether an advertisement of so many destinations and leaves is one message.
+pub(crate) const fn fits(entries: usize, bindings: usize) -> bool {
+    let octets = entries.saturating_mul(ENTRY).saturating_add(bindings.saturating_mul(BINDING));
+    entries <= MAX_ENTRIES && octets <= MAX_LEN - HEADER
 }
 
 /// Writes an advertisement: its destinations, then its leaves, as many as there is room for.

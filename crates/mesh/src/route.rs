@@ -16,6 +16,10 @@ pub(crate) const OUTSIDE: u16 = 0xFFFE;
 /// for the loss of one (the second comes at most 3 s after a reset of the timer).
 pub const HOLD: Duration = Duration::from_secs(4);
 
+/// In how many advertisements a change is told before the next that tells everything: as many as
+/// leave within [`HOLD`].
+pub(crate) const TELLINGS: u8 = 2;
+
 /// A route that its next hop does not name for so long is lost, and a lost one is told for so long.
 /// At the longest interval four to six advertisements come in that time. Whoever loses a route says
 /// so; this is for those who have missed it.
@@ -32,7 +36,9 @@ pub struct Route {
     pub(crate) cost: u8,
     /// The least cost that others may still believe.
     least: u8,
-    /// When that is forgotten; set while the cost is higher.
+    /// In how many advertisements it is still to be told that something has changed.
+    pub(crate) untold: u8,
+    /// When the least cost is forgotten; set while the cost is higher.
     hold: Option<Instant>,
     expires: Instant,
 }
@@ -58,7 +64,8 @@ impl Route {
         let Offer { destination, via: next_hop, advertised, link } = offer;
         let cost = total(advertised, link);
         let expires = now + LIFETIME;
-        Route { destination, next_hop, advertised, cost, least: cost, hold: None, expires }
+        let (least, untold, hold) = (cost, TELLINGS, None);
+        Route { destination, next_hop, advertised, cost, least, untold, hold, expires }
     }
 
     pub(crate) const fn is_usable(&self) -> bool {
@@ -77,6 +84,9 @@ impl Route {
         }
         if self.is_usable() && cost >= UNREACHABLE {
             self.expires = now + LIFETIME;
+        }
+        if via != self.next_hop || cost != self.cost {
+            self.untold = TELLINGS;
         }
         (self.next_hop, self.advertised, self.cost) = (via, advertised, cost);
         news
@@ -112,7 +122,11 @@ impl Route {
             return self.set(now, via, advertised, link);
         }
         // Who has lost a destination gets it from those that have not.
-        advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable()
+        let asked = advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable();
+        if asked {
+            self.untold = TELLINGS;
+        }
+        asked
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -121,18 +135,37 @@ impl Route {
 }
 
 /// Considers what a neighbour says; whether others should hear of it soon. Full tables take no new
-/// destination.
-pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: Offer) -> bool {
-    let of = |route: &&mut Route| route.destination == offer.destination;
-    if let Some(route) = table.iter_mut().flatten().find(of) {
+/// destination. `near` is the place of what it has said before: what is told together was learnt
+/// together, and stands one behind the other in large tables too.
+pub(crate) fn consider(
+    table: &mut [Option<Route>],
+    near: &mut usize,
+    now: Instant,
+    offer: Offer,
+) -> bool {
+    let is_it = |place: &Option<Route>| {
+        place.as_ref().is_some_and(|route| route.destination == offer.destination)
+    };
+    let next = near.saturating_add(1);
+    let found = match table.get(next) {
+        Some(place) if is_it(place) => Some(next),
+        _ => table.iter().position(is_it),
+    };
+    if let Some(index) = found
+        && let Some(Some(route)) = table.get_mut(index)
+    {
+        *near = index;
         return route.consider(now, offer);
     }
     let usable = total(offer.advertised, offer.link) < UNREACHABLE;
     if !usable && offer.destination != offer.via {
         return false;
     }
-    let Some(place) = table.iter_mut().find(|place| place.is_none()) else { return false };
-    *place = Some(Route::new(now, offer));
+    let Some(index) = table.iter().position(Option::is_none) else { return false };
+    if let Some(place) = table.get_mut(index) {
+        *place = Some(Route::new(now, offer));
+        *near = index;
+    }
     // Also a neighbour that is only heard must learn that soon.
     true
 }
@@ -141,23 +174,37 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
     table.iter().flatten().fold(None, |first, route| earliest(first, route.deadline()))
 }
 
-/// Forgets what is due; whether others should hear of it soon.
-pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> bool {
-    let mut news = false;
+/// What came of [`handle_deadline`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forgotten {
+    /// Others should hear soon of what was lost.
+    pub(crate) news: bool,
+    /// What was lost would be believed from anybody now; those who have told of it by then did so in
+    /// vain.
+    pub(crate) asks: bool,
+}
+
+/// Forgets what is due.
+pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> Forgotten {
+    let mut forgotten = Forgotten::default();
     for place in table {
         let Some(route) = place else { continue };
         if route.hold.take_if(|at| *at <= now).is_some() {
             route.least = route.cost;
+            if !route.is_usable() {
+                route.untold = TELLINGS;
+                forgotten.asks = true;
+            }
         }
         if route.expires <= now {
             if route.is_usable() {
-                news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
+                forgotten.news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
             } else {
                 *place = None;
             }
         }
     }
-    news
+    forgotten
 }
 
 #[cfg(test)]
@@ -168,6 +215,10 @@ mod tests {
 
     fn offer(via: u16, advertised: u8, link: u8) -> Offer {
         Offer { destination: D, via, advertised, link }
+    }
+
+    fn consider(table: &mut [Option<Route>], now: Instant, offer: Offer) -> bool {
+        super::consider(table, &mut 0, now, offer)
     }
 
     fn best(table: &[Option<Route>]) -> (u16, u8) {
@@ -204,7 +255,7 @@ mod tests {
         handle_deadline(&mut table, now + HOLD - Duration::from_micros(1));
         assert!(!consider(&mut table, now, offer(2, 2, 1)));
         assert_eq!(deadline(&table), Some(now + HOLD));
-        assert!(!handle_deadline(&mut table, now + HOLD));
+        assert_eq!(handle_deadline(&mut table, now + HOLD), Forgotten { news: false, asks: true });
         assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
         assert_eq!(best(&table), (2, 3));
         // One that is nearer than this node ever was is believed at once.
@@ -217,7 +268,7 @@ mod tests {
     fn what_nobody_names_is_lost_then_forgotten() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
-        assert!(handle_deadline(&mut table, now + LIFETIME));
+        assert!(handle_deadline(&mut table, now + LIFETIME).news);
         assert_eq!(best(&table).1, UNREACHABLE);
         // Saying that it is lost does not keep it.
         consider(&mut table, now + LIFETIME * 3 / 2, offer(1, UNREACHABLE, 1));

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 struct Plan;
 impl Sizes for Plan {
-    type Neighbours = [Option<Neighbour>; 16];
-    type Routes = [Option<Route>; 20];
+    type Neighbours = [Option<Neighbour>; 32];
+    type Routes = [Option<Route>; 64];
     type Leaves = [Option<Leaf>; 8];
 }
 
@@ -267,6 +267,27 @@ const FORMING: Duration = Duration::from_secs(60);
 const REPAIR: Duration = Duration::from_secs(400);
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+
+    /// Where advertisements take two or three frames, of which what has not changed is left out.
+    #[test]
+    fn the_cheapest_ways_are_found_also_where_they_take_several_frames(
+        routers in 40usize..60,
+        seed in any::<u32>(),
+        dies in any::<prop::sample::Index>(),
+    ) {
+        let mut net = Net::random(routers, routers / 2, seed.into(), 0);
+        net.run(FORMING);
+        net.check_routes().expect("the cheapest ways");
+        let dies = 1 + dies.index(routers - 1);
+        net.alive[dies] = false;
+        net.run(REPAIR);
+        net.check_routes().expect("the cheapest ways");
+        prop_assert_eq!(net.longest_loop, Duration::ZERO);
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     /// Without loss of advertisements no loop lasts longer than they take.
@@ -462,4 +483,55 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
     assert_eq!((frames, sender.stats().advertisements), (4, 4));
     // Not two-way yet, so only the leaves, which the sender vouches for.
     assert_eq!(receiver.info().leaves, 30);
+}
+
+#[test]
+fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_due() {
+    let mut sender: Mesh<Plan> = Mesh::new(Config::new(1, Role::Router, 1));
+    let mut now = Instant::from_secs(1);
+    let tell = |sender: &mut Mesh<Plan>, now, destinations: std::ops::Range<u8>, cost: u8| {
+        let mut octets = vec![0x11, 1 + destinations.len() as u8, 0, 1, 0xF1];
+        octets.extend(destinations.flat_map(|n| [0, n, cost]));
+        sender.handle_message(now, 2, -60, &octets).unwrap();
+    };
+    tell(&mut sender, now, 100..125, 1);
+    tell(&mut sender, now, 125..150, 1);
+    // When it speaks, and of how many destinations.
+    let mut spoken = Vec::new();
+    let mut speak_until = |sender: &mut Mesh<Plan>, now: &mut Instant, end| {
+        spoken.clear();
+        while sender.deadline().is_some_and(|at| at < end) {
+            *now = sender.deadline().unwrap().max(*now);
+            sender.handle_deadline(*now);
+            let (mut buf, mut named, mut frames) = ([0; MAX_LEN], 0, 0);
+            while let Some(out) = sender.poll_message(*now, &mut buf) {
+                (named, frames) = (named + (out.len - 2) / 3, frames + 1);
+            }
+            if frames > 0 {
+                spoken.push((*now, named));
+            }
+        }
+        spoken.clone()
+    };
+    // A way to each, and to the neighbour: at once, again, and then when it is time for all of it.
+    let spoken = speak_until(&mut sender, &mut now, Instant::from_secs(60));
+    let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
+    assert_eq!(named[..3], [51, 51, 0], "{spoken:?}");
+    let wholes: Vec<_> = spoken.iter().skip(2).filter(|(_, named)| *named > 0).collect();
+    assert!(wholes.len() == 1 && wholes[0].1 == 51, "{spoken:?}");
+    // What costs more is told twice within the hold, and nothing else.
+    tell(&mut sender, now, 100..103, 3);
+    let end = now + kinglet_mesh::HOLD;
+    let spoken = speak_until(&mut sender, &mut now, end);
+    let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
+    assert_eq!(named[..2], [3, 3], "{spoken:?}");
+    // What is lost is told twice, and asked for when anybody would be believed.
+    let lost = now;
+    tell(&mut sender, now, 103..104, 0);
+    let spoken = speak_until(&mut sender, &mut now, lost + kinglet_mesh::HOLD);
+    let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
+    assert_eq!(named[..2], [1, 1], "{spoken:?}");
+    let end = lost + kinglet_mesh::HOLD + Duration::from_secs(1);
+    let spoken = speak_until(&mut sender, &mut now, end);
+    assert!(spoken.iter().any(|(_, named)| *named == 1), "{spoken:?}");
 }

@@ -53,9 +53,14 @@ fn some_packet(random: &mut Pcg32) -> Vec<u8> {
     let [a, b, c, d] = random.next_u32().to_le_bytes();
     let far = "2001:db9::1".parse().unwrap();
     let dst = [global(1), global(3), local(1), far, global(4), global(3)][usize::from(a % 6)];
-    let next = [protocol::TCP, protocol::UDP, 200, 0][usize::from(b & 3)];
+    let kinds = [protocol::TCP, protocol::UDP, 200, 0, protocol::FRAGMENT];
+    let next = kinds[usize::from(b) % kinds.len()];
     let mut body = vec![0; usize::from(c) * if d & 7 == 0 { 5 } else { 1 }];
     random.fill_bytes(&mut body);
+    if let (protocol::FRAGMENT, [_, _, high, low, ..]) = (next, &mut body[..]) {
+        // Mostly the first fragment, the second, or a whole packet.
+        (*high, *low) = (0, *low & 0b1001);
+    }
     let mut octets = packet(global(9), dst, next, &body);
     // Any ECN codepoint.
     octets[1] |= a & 0x30;
@@ -79,12 +84,14 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
             // One of eight fragments of one of four tags, of 40 + 256 octets.
             let (tag, part) = ((dice >> 8 & 3) as u8, (dice >> 16 & 7) as u8);
             let whole = packet(global(9), global(3), protocol::TCP, &[tag; 256]);
-            let head = [0xC1, 0x28, 0, tag, 0x41];
+            // Sometimes of a datagram that is too long.
+            let size = if dice >> 24 & 7 == 0 { 0x05 } else { 0x01 };
+            let head = [0xC0 | size, 0x28, 0, tag, 0x41];
             let from = usize::from(part) * 40;
             let to = (from + 40).min(whole.len());
             match part {
                 0 => [&head[..], &whole[..40]].concat(),
-                _ => [&[0xE1, 0x28, 0, tag, part * 5], &whole[from..to]].concat(),
+                _ => [&[0xE0 | size, 0x28, 0, tag, part * 5], &whole[from..to]].concat(),
             }
         }
     }

@@ -21,9 +21,9 @@ pub const LISTENERS: usize = CONNECTIONS;
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
 /// Routers of a mesh, the border router among them: each knows all others, and the way out.
-pub const MESH_ROUTERS: usize = 48;
+pub const MESH_ROUTERS: usize = 1024;
 /// Leaves of a mesh: each router knows all of them.
-pub const MESH_LEAVES: usize = 32;
+pub const MESH_LEAVES: usize = 1024;
 
 /// Octets of a packet: IPv6's minimum MTU.
 pub(crate) const STORAGE: usize = 1280;

@@ -177,22 +177,46 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
     }
 }
 
-/// A grid of routers, in the corner a sink, in the other corner a source.
-fn grid(columns: u32, rows: u32) -> Scenario {
-    let topology = format!("[topology]\ngrid = {{ columns = {columns}, rows = {rows} }}\n");
+/// A grid of routers, in the corner a sink, in the other corner a source. At 8 m a node hears its
+/// four direct neighbours, at [`DENSE_M`] the twenty around.
+fn grid(columns: u32, rows: u32, spacing_m: f64) -> Scenario {
+    let topology = format!("columns = {columns}, rows = {rows}, spacing_m = {spacing_m}");
     let text = format!(
-        "duration_s = 150\n[net]\nrouting = \"mesh\"\n{topology}\
+        "duration_s = 150\n[net]\nrouting = \"mesh\"\n[topology]\ngrid = {{ {topology} }}\n\
          [[flow]]\nkind = \"udp-periodic\"\nfrom = {}\nto = 0\nstart_s = 90\n",
         columns * rows - 1,
     );
     Scenario::from_toml("grid", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// All within two rows and columns are in range, but for the corners.
+const DENSE_M: f64 = 4.4;
+
 #[test]
-fn a_mesh_is_refused_with_its_limit_where_its_tables_end_and_works_up_to_there() {
-    let Err(error) = run(&grid(10, 5), 1, &Options::default()) else { panic!("50 routers") };
-    assert!(error.to_string().contains("50 routers in a mesh; 48 are possible"), "{error}");
-    let result = run(&grid(8, 6), 1, &Options::default()).expect("48 routers");
+fn a_mesh_is_refused_with_its_limit_where_its_tables_or_its_costs_end() {
+    let refused = |scenario: &Scenario| match run(scenario, 1, &Options::default()) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("not refused"),
+    };
+    let error = refused(&grid(41, 25, DENSE_M));
+    assert!(error.contains("1025 routers in a mesh; 1024 are possible"), "{error}");
+    // Down one side and along the other.
+    let error = refused(&grid(11, 7, 8.0));
+    assert!(error.contains("from node 76 to node 0 costs 16"), "{error}");
+    let result = run(&grid(10, 7, 8.0), 1, &Options::default()).expect("70 routers, cost 15");
     let flow = &result.flows[0];
     assert!(flow.bytes > 50 * 80, "of some 60 datagrams: {flow:?}");
+}
+
+#[test]
+fn two_hundred_routers_find_their_way_around_a_dead_one() {
+    let (scenario, source) = (grid(20, 10, DENSE_M), 199);
+    let (mut network, _) = network(&scenario, 1);
+    network.run_until(Instant::from_secs(100));
+    let before = way(&network, source, 0).expect("connected");
+    assert!((10..=14).contains(&(before.len() - 1)), "{before:?}");
+    let dead = before[before.len() / 2];
+    network.schedule_fault(network.now(), SimFault::Partition(vec![dead]));
+    let took = run_until_avoided(&mut network, source, dead);
+    println!("{before:?} without {dead} after {took:?}");
 }

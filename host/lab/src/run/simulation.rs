@@ -7,6 +7,7 @@ use crate::capture::Observations;
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
+use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
@@ -129,7 +130,8 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     check_mesh(scenario)
 }
 
-/// Refuses a mesh with more nodes than its routers know: to those beyond nothing would find a way.
+/// Refuses a mesh with more nodes than its routers know, or with ways that cost more than its messages
+/// can say: to those beyond nothing would find a way.
 fn check_mesh(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.routing != Routing::Mesh {
         return Ok(());
@@ -140,6 +142,17 @@ fn check_mesh(scenario: &Scenario) -> Result<(), RunError> {
     match tables.into_iter().find(|(count, limit, _)| count > limit) {
         Some((count, limit, what)) => Err(RunError::Unsupported(format!(
             "{count} {what} in a mesh; {limit} are possible, and more with `routing = \"static\"`"
+        ))),
+        None => check_ways(scenario),
+    }
+}
+
+fn check_ways(scenario: &Scenario) -> Result<(), RunError> {
+    let most = u32::from(UNREACHABLE - 1);
+    match scenario.farther_than(most) {
+        Some((from, to, cost)) => Err(RunError::Unsupported(format!(
+            "the way from node {from} to node {to} costs {cost} in a mesh, where a good link costs \
+             1; {most} is possible, and more with `routing = \"static\"`"
         ))),
         None => Ok(()),
     }

@@ -237,8 +237,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
         "routing",
         choice!(routing; "static" => Routing::Static, "mesh" => Routing::Mesh),
         "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
-         look for a parent unless they are given one (`parent`): a mesh of up to 48 routers and 32 \
-         leaves",
+         look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
+         1024 leaves, whose ways cost up to 15",
     ),
     Key::<Scenario>::new(
         "relays_yield",

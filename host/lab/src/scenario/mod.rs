@@ -224,6 +224,13 @@ impl Scenario {
         }
     }
 
+    /// The farthest of two routers between which the cheapest way costs more than `most`, one of
+    /// them the border router or the end of a flow with the other: from where, to where and the
+    /// cost.
+    pub fn farther_than(&self, most: u32) -> Option<(NodeId, NodeId, u32)> {
+        topology::farther_than(self, most)
+    }
+
     /// What will not work in this scenario though it can be simulated: flows between nodes that no
     /// static route connects.
     pub fn warnings(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use super::near::Cells;
 use super::{NodeId, NodePlace, Propagation, Role, Scenario};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// A static route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,6 +131,30 @@ pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
             format!("no path from node {from} to node {to}{}", why(scenario, from, to))
         })
         .collect()
+}
+
+/// See [`Scenario::farther_than`].
+pub(super) fn farther_than(scenario: &Scenario, most: u32) -> Option<(NodeId, NodeId, u32)> {
+    let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+    let border = border.map(|place| place as NodeId);
+    let mut sources: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+    for (to, from) in wanted_pairs(scenario) {
+        sources.entry(to).or_default().insert(from);
+    }
+    if let Some(border) = border {
+        sources.entry(border).or_default().extend(0..scenario.nodes.len() as NodeId);
+    }
+    let mut trees = Trees::new(scenario, neighbourhoods(scenario));
+    sources.into_iter().find_map(|(to, sources)| {
+        trees.towards(to, Some(&sources));
+        // A leaf has no way of its own but its parent's.
+        let is_router = |node: &NodeId| scenario.nodes[*node as usize].role != Role::Leaf;
+        let costs =
+            sources.into_iter().filter(is_router).map(|from| (from, trees.best[from as usize]));
+        let costs = costs.filter(|(_, best)| *best != NOWHERE);
+        let far = costs.max_by_key(|(_, best)| best.0).filter(|(_, best)| best.0 > most);
+        far.map(|(from, best)| (from, to, best.0))
+    })
 }
 
 /// For each node the least of those that links connect it with.
