@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use kinglet_coap::{
-    Code, Config, Delivery, Download, Endpoint, Event, PeerEstimate, Reception, Reset, Rto, Sizes,
-    Slot, Upload,
+    Code, Config, Delivery, Download, Endpoint, Event, Part, PeerEstimate, Reception, Reset, Rto,
+    Sizes, Slot, Token, Upload, option,
 };
 
 struct Plan;
@@ -26,6 +26,7 @@ pub fn coap_messages(data: &[u8]) {
     let (mut download, mut upload) = (Download::new(setup >> 2 & 7), Upload::new(500, 2));
     let mut reception = Reception::NEW;
     let (mut ticket, mut handle) = (None, None);
+    let mut token = Token::EMPTY;
     let (mut asked, mut ended) = (0, 0);
     while let Some(call) = input.octet() {
         let now = input.now();
@@ -40,6 +41,15 @@ pub fn coap_messages(data: &[u8]) {
                 let made = end.request(now, peer, delivery, Code::GET, |w| download.write(w));
                 asked += u32::from(made.is_ok());
                 handle = made.ok().or(handle);
+            }
+            2 if call & 8 != 0 => {
+                let delivery =
+                    if call & 16 == 0 { Delivery::Confirmable } else { Delivery::NonConfirmable };
+                let number = u32::from(input.octet().unwrap_or(0));
+                let _ = end.notify(now, (peer, token), delivery, Code::CONTENT, |w| {
+                    w.uint(option::OBSERVE, number)?;
+                    Part::first(500, 2).write(w)
+                });
             }
             2 => {
                 if let Some(ticket) = ticket {
@@ -59,7 +69,7 @@ pub fn coap_messages(data: &[u8]) {
             }
             _ => match end.handle_message(now, peer, input.octets()) {
                 Ok(Event::Request { ticket: new, message }) => {
-                    ticket = Some(new);
+                    (ticket, token) = (Some(new), message.header.token);
                     let _ = reception.handle(peer, &message, 1_000, 2);
                 }
                 Ok(Event::Response { message, .. }) => {
@@ -85,5 +95,6 @@ pub fn coap_messages(data: &[u8]) {
             ended += 1;
         }
         assert!(ended <= asked);
+        while end.poll_gone().is_some() {}
     }
 }
