@@ -101,8 +101,8 @@ pub trait Site {
     /// What is at the path, if anything is.
     fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Self::Body, Self::Inbox>>;
 
-    /// How new what the path has to read is, if it can be observed (RFC 7641): whoever observes it is
-    /// told when that changes.
+    /// How new what the path has to read is, if it can be observed (RFC 7641): whoever observes it
+    /// is told when that changes.
     fn fresh(&self, _now: Instant, _path: &[u8]) -> Option<Fresh> {
         None
     }
