@@ -1,6 +1,6 @@
 //! The example of an application of one's own, asked by a host.
 
-#[allow(dead_code, reason = "its `main` needs a TUN device")]
+#[allow(dead_code, unreachable_pub, reason = "an example, whose `main` needs a TUN device")]
 #[path = "../examples/own_app.rs"]
 mod own_app;
 
