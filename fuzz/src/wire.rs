@@ -1,5 +1,6 @@
 //! The parsers of `kinglet-wire` and that of CoAP. Each must also agree with its writer.
 
+use kinglet_apps::http;
 use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
 use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity, UdpHeader};
@@ -175,4 +176,30 @@ pub fn coap(data: &[u8]) {
     let again = Message::parse(&octets[..len]).expect("what was written can be read");
     assert_eq!((again.header, again.payload), (message.header, message.payload));
     assert!(again.options().eq(message.options()));
+}
+
+/// Heads of HTTP requests: how they come makes no difference, and a path stays in its room.
+pub fn http_request(data: &[u8]) {
+    let Some((&first, octets)) = data.split_first() else { return };
+    let size = usize::from(first % 64) + 1;
+    let (mut whole, mut pieces) = (http::Head::<[u8; 64]>::NEW, http::Head::<[u8; 64]>::NEW);
+    let (len, ended) = whole.take(octets);
+    assert!(ended || len == octets.len());
+    let mut taken = 0;
+    for piece in octets.chunks(size) {
+        let (count, ended) = pieces.take(piece);
+        taken += count;
+        if ended {
+            break;
+        }
+        assert_eq!(count, piece.len());
+    }
+    assert_eq!(taken, len);
+    assert_eq!(whole.verdict(), pieces.verdict());
+    assert_eq!((whole.path(), whole.method()), (pieces.path(), pieces.method()));
+    assert_eq!(whole.content_length(), pieces.content_length());
+    let path = whole.path();
+    assert!(path.len() <= 64 && !path.contains(&b'?') && !path.contains(&b' '));
+    // What nobody could answer has not been let through.
+    assert!(!ended || whole.verdict().is_err() || !path.is_empty());
 }

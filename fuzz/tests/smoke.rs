@@ -34,11 +34,12 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of the folder of its corpus.
-const TARGETS: [Target; 14] = {
+const TARGETS: [Target; 15] = {
     use kinglet_fuzz::{files, layers, wire};
     [
         ("coap", wire::coap),
         ("coap_messages", layers::coap_messages),
+        ("http_request", wire::http_request),
         ("icmpv6", wire::icmpv6),
         ("ieee802154", wire::ieee802154),
         ("ipv6", wire::ipv6),
@@ -124,6 +125,12 @@ mod wire {
         let fixed = [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xf0, 0x12, 1, 0, 0, 0, 0, 0];
         let options = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 3, 3, 7, 5, 10];
         feed(wire::tcp, &[&fixed, &[fixed.as_slice(), &options].concat()]);
+    }
+
+    #[test]
+    fn http_request() {
+        let start = b"\x05GET /a?b HTTP/1.1\r\nHost: m\r\nContent-Length: 3\r\n";
+        feed(wire::http_request, &[start, b"\x01PUT http://m/ HTTP/1.0\n", &start[..20]]);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | module | what | by |
 //! |---|---|---|
 //! | [`http::Server`] | a web server | RFC 9110, RFC 9112 |
-//! | [`coap::Server`] | a CoAP server | RFC 7252, RFC 7959, RFC 6690 |
+//! | [`coap::Server`] | a CoAP server | RFC 7252, RFC 7641, RFC 7959, RFC 6690 |
 //! | [`coap::Socket`] | CoAP at a UDP port, for clients and servers of one's own | RFC 7252 |
 //!
 //! # The loop of firmware
@@ -71,5 +71,5 @@ pub mod http;
 pub use app::{App, Told};
 pub use back_off::BackOff;
 pub use pattern::{fill, is_intact, pattern};
-pub use site::{Asked, Content, Format, Link, Never, Page, Resource, Site};
+pub use site::{Asked, Content, Format, Fresh, Link, Never, Page, Resource, Site};
 pub use text::number;

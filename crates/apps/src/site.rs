@@ -58,6 +58,8 @@ pub struct Link {
     pub size: u32,
     /// Its resource types, `rt`, parted by spaces; may be empty.
     pub kind: &'static str,
+    /// Whether it can be observed.
+    pub observable: bool,
 }
 
 /// What a resource holds: `len` octets, which [`Site::read`] copies from where they are.
@@ -69,6 +71,15 @@ pub struct Content<B> {
     pub len: u32,
     /// Which octets these are. They stay the same while they are being sent.
     pub body: B,
+}
+
+/// How new what a resource holds is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fresh {
+    /// Another one whenever it holds something else.
+    pub version: u32,
+    /// It holds the same until then, if nobody changes it.
+    pub until: Instant,
 }
 
 /// What is at a path.
@@ -89,6 +100,12 @@ pub trait Site {
 
     /// What is at the path, if anything is.
     fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Self::Body, Self::Inbox>>;
+
+    /// How new what the path has to read is, if it can be observed (RFC 7641): whoever observes it
+    /// is told when that changes.
+    fn fresh(&self, _now: Instant, _path: &[u8]) -> Option<Fresh> {
+        None
+    }
 
     /// What `/.well-known/core` lists.
     fn links(&self) -> &'static [Link] {

@@ -283,8 +283,8 @@ impl Part {
         Ok(Part { block: Some(Block { number, more, exponent }), total, says_size })
     }
 
-    /// The first part, in blocks of at most 2^(`exponent` + 4) octets, for one who has not asked for
-    /// a part: who observes the body asks for the others (RFC 7959 §2.6).
+    /// The first part, in blocks of at most 2^(`exponent` + 4) octets, for one who has not asked
+    /// for a part: who observes the body asks for the others (RFC 7959 §2.6).
     pub const fn first(total: usize, exponent: u8) -> Part {
         let fits = total <= size(exponent);
         let block = if fits { None } else { Some(Block { number: 0, more: true, exponent }) };

@@ -154,7 +154,8 @@
 //! |---|---|
 //! | `message.rs`, `option.rs` | the format: reading and writing |
 //! | `exchange.rs` | a request and its response: the states, and what is kept of them |
-//! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves, `notify.rs` answers after the first |
+//! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves |
+//! | `endpoint/notify.rs` | answers after the first |
 //! | `rto.rs` | when a message is sent again |
 //! | `block.rs` | bodies in blocks |
 

@@ -1,5 +1,6 @@
 //! How much CoAP the images have room for.
 
+use kinglet_apps::coap::{Observer, Plan};
 use kinglet_coap::{Config, PeerEstimate, Reset, Sizes, Slot};
 
 /// The memory plan of a server: two clients at a time.
@@ -11,6 +12,10 @@ impl Sizes for Server {
     type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 2];
     type Peers<K: Copy + Eq> = [Option<PeerEstimate<K>>; 0];
     type Resets<K: Copy + Eq> = [Option<Reset<K>>; 1];
+}
+
+impl Plan for Server {
+    type Observers = [Option<Observer>; 0];
 }
 
 /// The memory plan of a client that asks one peer.

@@ -2,9 +2,10 @@
 
 use crate::input::Input;
 use kinglet_coap::{
-    Code, Config, Delivery, Download, Endpoint, Event, PeerEstimate, Reception, Reset, Rto, Sizes,
-    Slot, Upload,
+    Code, Config, Delivery, Download, Endpoint, Event, Part, PeerEstimate, Reception, Reset, Rto,
+    Sizes, Slot, Token, Upload, option,
 };
+use kinglet_time::Instant;
 
 struct Plan;
 
@@ -26,6 +27,7 @@ pub fn coap_messages(data: &[u8]) {
     let (mut download, mut upload) = (Download::new(setup >> 2 & 7), Upload::new(500, 2));
     let mut reception = Reception::NEW;
     let (mut ticket, mut handle) = (None, None);
+    let mut token = Token::EMPTY;
     let (mut asked, mut ended) = (0, 0);
     while let Some(call) = input.octet() {
         let now = input.now();
@@ -40,6 +42,15 @@ pub fn coap_messages(data: &[u8]) {
                 let made = end.request(now, peer, delivery, Code::GET, |w| download.write(w));
                 asked += u32::from(made.is_ok());
                 handle = made.ok().or(handle);
+            }
+            2 if call & 8 != 0 => {
+                let delivery =
+                    if call & 16 == 0 { Delivery::Confirmable } else { Delivery::NonConfirmable };
+                let number = u32::from(input.octet().unwrap_or(0));
+                let _ = end.notify(now, (peer, token), delivery, Code::CONTENT, |w| {
+                    w.uint(option::OBSERVE, number)?;
+                    Part::first(500, 2).write(w)
+                });
             }
             2 => {
                 if let Some(ticket) = ticket {
@@ -59,7 +70,7 @@ pub fn coap_messages(data: &[u8]) {
             }
             _ => match end.handle_message(now, peer, input.octets()) {
                 Ok(Event::Request { ticket: new, message }) => {
-                    ticket = Some(new);
+                    (ticket, token) = (Some(new), message.header.token);
                     let _ = reception.handle(peer, &message, 1_000, 2);
                 }
                 Ok(Event::Response { message, .. }) => {
@@ -69,21 +80,22 @@ pub fn coap_messages(data: &[u8]) {
                 _ => {}
             },
         }
-        let mut outputs = 0;
-        while end
-            .poll_message(input.now(), |_, octets| match octets.len() {
-                4.. => Ok(()),
-                _ => Err(()),
-            })
-            .is_some()
-        {
-            outputs += 1;
-        }
-        // A message and an acknowledgement of each exchange, and a Reset.
-        assert!(outputs <= 2 * (2 + 2) + 1);
+        drain(&mut end, input.now());
         while end.poll_failure().is_some() {
             ended += 1;
         }
         assert!(ended <= asked);
+        while end.poll_gone().is_some() {}
     }
+}
+
+/// Takes all that is to be sent, which comes to an end.
+fn drain(end: &mut Endpoint<u8, Plan>, now: Instant) {
+    let mut outputs = 0;
+    let taken = |octets: &[u8]| if octets.len() < 4 { Err(()) } else { Ok(()) };
+    while end.poll_message(now, |_, octets| taken(octets)).is_some() {
+        outputs += 1;
+    }
+    // A message and an acknowledgement of each exchange, and a Reset.
+    assert!(outputs <= 2 * (2 + 2) + 1);
 }

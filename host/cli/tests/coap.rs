@@ -50,6 +50,20 @@ fn talk() {
         let links = String::from_utf8(client(ONE_HOP, "/.well-known/core", &[])).unwrap();
         assert!(links.contains("</upload>"), "{links}");
     });
+    step("what is refused", || {
+        let accept = Command::new(CLIENT)
+            .args(["-B", "10", "-A", "50", &format!("coap://[{ONE_HOP}]/sensor")])
+            .output()
+            .expect("libcoap's client starts");
+        let said = String::from_utf8(accept.stderr).unwrap();
+        assert!(said.contains("4.06 not in this format"), "{said}");
+    });
+    step("what is observed", || {
+        // The first answer, and one of the next ten seconds.
+        let heard = String::from_utf8(client(THREE_HOPS, "/sensor", &["-s", "14"])).unwrap();
+        let readings: Vec<&str> = heard.split_inclusive("degrees").collect();
+        assert!(readings.len() >= 2 && readings[0] != readings[1], "{heard}");
+    });
     for (mote, octets, block) in
         [(ONE_HOP, 51_200, "512"), (THREE_HOPS, 10_000, "256"), (ONE_HOP, 5_000, "1024")]
     {

@@ -47,6 +47,11 @@
 //! send to this machine: their ports are announced, and a connection that is refused is tried again
 //! after 1, 2, 4, … 60 s. Faults happen at their times after `ready`.
 //!
+//! # One's own application
+//!
+//! [`run_with`] takes applications beside those of the scenario: anything that is a
+//! [`kinglet_apps::App`], as firmware has it. `examples/own_app.rs` is one of forty lines.
+//!
 //! # How it is connected
 //!
 //! The host has the address [`Prefix::host`] with a prefix of [`Prefix::LEN`] bits, which spans the
@@ -84,7 +89,9 @@ pub mod status;
 pub mod tun;
 
 use kinglet_lab::capture::{Observations, write_profile};
+use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
+use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use network::Mesh;
 use show::{Output, Screen};
@@ -111,6 +118,9 @@ pub struct Options {
     /// How to talk.
     pub output: Output,
 }
+
+/// An application of one's own, and the node that it is to run on.
+pub type OwnApp = (NodeId, Box<dyn Hosted<LabProfile>>);
 
 /// Why the gateway did not run, or no longer does.
 #[derive(Debug)]
@@ -200,6 +210,18 @@ impl From<io::Error> for GatewayError {
 /// # Errors
 /// [`GatewayError`]
 pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
+    run_with(scenario, options, Vec::new())
+}
+
+/// The same with applications of one's own beside those of the scenario (`examples/own_app.rs`).
+///
+/// # Errors
+/// [`GatewayError`]
+pub fn run_with(
+    scenario: &Scenario,
+    options: &Options,
+    apps: Vec<OwnApp>,
+) -> Result<(), GatewayError> {
     if !tun::is_name(&options.tun) {
         return Err(GatewayError::BadName(options.tun.clone()));
     }
@@ -209,13 +231,14 @@ pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
     }
     let mut mesh = Mesh::new(&scenario)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&scenario, &mut mesh, options))
+    runtime.block_on(serve(&scenario, &mut mesh, options, apps))
 }
 
 async fn serve(
     scenario: &Scenario,
     mesh: &mut Mesh,
     options: &Options,
+    apps: Vec<OwnApp>,
 ) -> Result<(), GatewayError> {
     // Before the first word, so that a signal right after it ends cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -228,6 +251,9 @@ async fn serve(
             GatewayError::Serial(what + "; is the mote's socket there?")
         })?;
         mesh.attach(*node, line)?;
+    }
+    for (node, app) in apps {
+        mesh.add(node, app)?;
     }
     let config = TunConfig {
         name: options.tun.clone(),

@@ -11,12 +11,13 @@ use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{address_of, short_of};
+use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{add_faults, check, prepare};
 use kinglet_lab::scenario::{
     Fault, FlowKind, Listening, NodeId, Prefix, Role, Routing, Scenario, Wire,
 };
-use kinglet_sim::World;
 use kinglet_sim::pcap::Pcap;
+use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -250,6 +251,29 @@ impl Mesh {
         self.serial.push(index);
         self.world.with_device(index, |site, _| {
             *site = Site::Serial(Box::new(SerialMote::new(line)));
+        });
+        Ok(())
+    }
+
+    /// Adds an application to `node`; a fault that starts the node anew ends it.
+    ///
+    /// # Errors
+    /// [`GatewayError::Unsupported`]: there is no such node in the simulation.
+    pub fn add(
+        &mut self,
+        node: NodeId,
+        app: Box<dyn Hosted<LabProfile>>,
+    ) -> Result<(), GatewayError> {
+        let index = node as usize;
+        if index >= self.world.nodes() || self.is_serial(node) {
+            let what = format!("an application on node {node}, which is not simulated");
+            return Err(GatewayError::Unsupported(what));
+        }
+        self.world.with_device(index, |site, now| {
+            if let Site::Simulated(station) = site {
+                station.add_app(app);
+                station.run_apps(now);
+            }
         });
         Ok(())
     }

@@ -40,6 +40,9 @@ impl Link {
                 text.number(value);
             }
         }
+        if self.observable {
+            text.put(b";obs");
+        }
     }
 }
 
@@ -65,15 +68,21 @@ mod tests {
     use std::string::String;
 
     const LINKS: [Link; 3] = [
-        Link { path: "/", format: Some(Format::Text), size: 0, kind: "" },
-        Link { path: "/t", format: Some(Format::Text), size: 9, kind: "temperature core.s" },
-        Link { path: "/page", format: Some(Format::Html), size: 0, kind: "" },
+        Link { path: "/", format: Some(Format::Text), size: 0, kind: "", observable: false },
+        Link {
+            path: "/t",
+            format: Some(Format::Text),
+            size: 9,
+            kind: "temperature core.s",
+            observable: true,
+        },
+        Link { path: "/page", format: Some(Format::Html), size: 0, kind: "", observable: false },
     ];
 
     #[test]
     fn filters_choose_among_links() {
-        let all = "</>;ct=0,</t>;rt=\"temperature core.s\";ct=0;sz=9,</page>";
-        let second = "</t>;rt=\"temperature core.s\";ct=0;sz=9";
+        let all = "</>;ct=0,</t>;rt=\"temperature core.s\";ct=0;sz=9;obs,</page>";
+        let second = "</t>;rt=\"temperature core.s\";ct=0;sz=9;obs";
         for (filters, text) in [
             (&[][..], all),
             (&["href=/t"], second),
@@ -83,7 +92,7 @@ mod tests {
             (&["rt=temp*"], second),
             (&["rt=temp"], ""),
             (&["rt=*"], second),
-            (&["ct=0"], "</>;ct=0,</t>;rt=\"temperature core.s\";ct=0;sz=9"),
+            (&["ct=0"], "</>;ct=0,</t>;rt=\"temperature core.s\";ct=0;sz=9;obs"),
             (&["ct=40"], ""),
             (&["ct=0", "href=/"], "</>;ct=0"),
             (&["title=x"], ""),

@@ -2,8 +2,10 @@
 //! and a server.
 
 mod links;
+mod observe;
 mod server;
 mod socket;
 
-pub use server::{Server, exponent_of};
+pub use observe::Observer;
+pub use server::{Plan, Server, exponent_of};
 pub use socket::{MAX_DATAGRAM, PORT, Peer, Socket};

@@ -2,16 +2,17 @@
 //! (RFC 6690).
 
 use super::links;
+use super::observe::Observer;
 use super::socket::{Peer, Socket};
 use crate::app::App;
-use crate::site::{Asked, Content, Resource, Site, number_of};
+use crate::site::{Asked, Content, Fresh, Resource, Site, number_of};
 use kinglet::{Node, Profile};
 use kinglet_coap::{
-    Code, Config, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, Sizes, Stats, Ticket,
-    WriteError, Writer, option,
+    Code, Config, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, Sizes, Stats,
+    Ticket, Token, WriteError, Writer, option,
 };
-use kinglet_mem::copy;
-use kinglet_time::{Expected, Instant};
+use kinglet_mem::{Array, copy};
+use kinglet_time::{Expected, Instant, earliest};
 
 /// As many octets as block numbers of the largest blocks reach.
 const MAX_BYTES: usize = 1 << 30;
@@ -20,10 +21,18 @@ const PATH: usize = 64;
 /// The format of links (RFC 6690 §7.2).
 const LINKS: u32 = 40;
 
+/// How many of everything: the plan of the endpoint, and who may observe.
+pub trait Plan: Sizes {
+    /// Those who observe resources (RFC 7641). Who finds no place is answered as if it had not
+    /// asked for that; with no place at all, observing is not linked.
+    type Observers: Array<Option<Observer>>;
+}
+
 /// A server at a port, which shows `S`.
-pub struct Server<S: Site, Z: Sizes> {
+pub struct Server<S: Site, Z: Plan> {
     socket: Socket<Z>,
     resources: Resources<S>,
+    observers: Z::Observers,
 }
 
 struct Resources<S: Site> {
@@ -44,7 +53,7 @@ struct Request<'a, 'b> {
     message: &'a Message<'b>,
 }
 
-impl<S: Site, Z: Sizes> Server<S, Z> {
+impl<S: Site, Z: Plan> Server<S, Z> {
     /// A server on `port` whose blocks have at most `block` octets (a power of two, 16 to 1024).
     pub const fn new(port: u16, site: S, block: u16, config: Config) -> Self {
         let resources = Resources {
@@ -55,7 +64,18 @@ impl<S: Site, Z: Sizes> Server<S, Z> {
             served: 0,
             goes_on: false,
         };
-        Server { socket: Socket::new(port, config), resources }
+        let observers = Z::Observers::EMPTY;
+        Server { socket: Socket::new(port, config), resources, observers }
+    }
+
+    /// What it shows; who observes something that changes is told at the next poll.
+    pub const fn site(&mut self) -> &mut S {
+        &mut self.resources.site
+    }
+
+    /// How many observe something.
+    pub fn observed(&self) -> usize {
+        self.observers.as_slice().iter().flatten().count()
     }
 
     /// Requests answered, wrapping; one for each block.
@@ -78,24 +98,29 @@ pub const fn exponent_of(block: u16) -> u8 {
     exponent
 }
 
-impl<S: Site, Z: Sizes> App for Server<S, Z> {
+impl<S: Site, Z: Plan> App for Server<S, Z> {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        let Server { socket, resources } = self;
+        let Server { socket, resources, observers } = self;
         let before = resources.served;
-        let busy = socket.poll(now, node, |endpoint, peer, event| {
+        let observers = observers.as_mut_slice();
+        let mut busy = socket.poll(now, node, |endpoint, peer, event| {
             if let Event::Request { ticket, message } = event {
                 let message = &message;
-                resources.handle(endpoint, &Request { now, peer, ticket, message });
+                resources.handle(endpoint, &Request { now, peer, ticket, message }, observers);
             }
         });
         if resources.served != before {
             socket.expect_request(now, resources.goes_on);
         }
+        if Z::Observers::LEN > 0 {
+            busy |= resources.tell(now, socket.endpoint(), observers);
+        }
         busy
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.socket.deadline()
+        let observers = self.observers.as_slice().iter().flatten();
+        earliest(self.socket.deadline(), observers.map(|it| it.next()).min())
     }
 
     fn expected(&self, now: Instant) -> Option<Expected> {
@@ -108,18 +133,99 @@ impl<S: Site, Z: Sizes> App for Server<S, Z> {
 }
 
 impl<S: Site> Resources<S> {
-    fn handle<Z: Sizes>(&mut self, endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>) {
+    fn handle<Z: Plan>(
+        &mut self,
+        endpoint: &mut Endpoint<Peer, Z>,
+        request: &Request<'_, '_>,
+        observers: &mut [Option<Observer>],
+    ) {
         self.goes_on = false;
-        if let Err(code) = self.answer(endpoint, request) {
+        let mut place = None;
+        if Z::Observers::LEN > 0 {
+            // RFC 7641 §2: 0 registers, 1 deregisters, and who registers anew takes its own place.
+            let wish = request.message.uint(option::OBSERVE).filter(|wish| *wish <= 1);
+            if wish.is_some() {
+                forget(observers, (request.peer, request.message.header.token));
+            }
+            let mut free = observers.iter_mut().filter(|place| place.is_none());
+            place = free.next().filter(|_| wish == Some(0));
+        }
+        if let Err(code) = self.answer(endpoint, request, place) {
             refuse(endpoint, request, code);
         }
         self.served = self.served.wrapping_add(1);
     }
 
-    fn answer<Z: Sizes>(
+    /// Tells observers what has changed; whether any was told.
+    fn tell<Z: Sizes>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<Peer, Z>,
+        observers: &mut [Option<Observer>],
+    ) -> bool {
+        while let Some(gone) = endpoint.poll_gone() {
+            forget(observers, gone);
+        }
+        let mut busy = false;
+        for place in observers {
+            let Some(observer) = place.as_mut() else { continue };
+            let Some(fresh) = self.site.fresh(now, observer.path()) else {
+                // It is not there any more (RFC 7641 §4.2).
+                let to = observer.to();
+                let (kind, code) = (Delivery::NonConfirmable, Code::NOT_FOUND);
+                let _ = endpoint.notify(now, to, kind, code, |_| Ok(()));
+                *place = None;
+                busy = true;
+                continue;
+            };
+            if !observer.is_due(now, fresh) {
+                continue;
+            }
+            if endpoint.is_notifying(observer.to()) || !self.notify(now, endpoint, observer, fresh)
+            {
+                observer.wait(now);
+                continue;
+            }
+            busy = true;
+        }
+        busy
+    }
+
+    /// Sends what a resource holds now; whether there was room for it.
+    fn notify<Z: Sizes>(
+        &mut self,
+        now: Instant,
+        endpoint: &mut Endpoint<Peer, Z>,
+        observer: &mut Observer,
+        fresh: Fresh,
+    ) -> bool {
+        let asked = Asked { now, path: observer.path(), served: self.served, open: 0 };
+        let Some(Resource::Content(content)) = self.site.find(&asked) else { return false };
+        let part = Part::first(usize::try_from(content.len).unwrap_or(0), observer.exponent());
+        let mut told = *observer;
+        let delivery = told.told(now, fresh);
+        let answer = Answer {
+            part,
+            format: number_of(content.format),
+            fresh: Some(fresh),
+            observed: Some(told.number()),
+        };
+        let done = endpoint.notify(now, observer.to(), delivery, Code::CONTENT, |response| {
+            answer.write(now, response, &|at, out| {
+                self.site.read(content.body, u32::try_from(at).unwrap_or(u32::MAX), out);
+            })
+        });
+        if done.is_ok() {
+            *observer = told;
+        }
+        done.is_ok()
+    }
+
+    fn answer<Z: Plan>(
         &mut self,
         endpoint: &mut Endpoint<Peer, Z>,
         request: &Request<'_, '_>,
+        place: Option<&mut Option<Observer>>,
     ) -> Result<(), Code> {
         let code = request.message.header.code;
         let (is_get, is_put) = (code == Code::GET, matches!(code, Code::PUT | Code::POST));
@@ -137,7 +243,8 @@ impl<S: Site> Resources<S> {
         match self.site.find(&asked).ok_or(Code::NOT_FOUND)? {
             Resource::Content(Content { format, len, body }) if is_get => {
                 let len = usize::try_from(len).map_err(|_| Code::INTERNAL_SERVER_ERROR)?;
-                self.respond(endpoint, request, (len, number_of(format)), &|site, at, out| {
+                let content = (len, number_of(format), path);
+                self.respond(endpoint, request, content, place, &|site, at, out| {
                     site.read(body, u32::try_from(at).unwrap_or(u32::MAX), out);
                 })
             }
@@ -146,24 +253,25 @@ impl<S: Site> Resources<S> {
         }
     }
 
-    fn list<Z: Sizes>(
+    fn list<Z: Plan>(
         &mut self,
         endpoint: &mut Endpoint<Peer, Z>,
         request: &Request<'_, '_>,
     ) -> Result<(), Code> {
         let len = links::write(self.site.links(), request.message, 0, &mut []);
-        self.respond(endpoint, request, (len, Some(LINKS)), &|site, at, out| {
+        self.respond(endpoint, request, (len, Some(LINKS), b""), None, &|site, at, out| {
             links::write(site.links(), request.message, at, out);
         })
     }
 
     /// Answers with the part that is asked for of `len` octets, which `read` copies from where they
     /// are.
-    fn respond<Z: Sizes>(
+    fn respond<Z: Plan>(
         &mut self,
         endpoint: &mut Endpoint<Peer, Z>,
         request: &Request<'_, '_>,
-        (len, format): (usize, Option<u32>),
+        (len, format, path): (usize, Option<u32>, &[u8]),
+        place: Option<&mut Option<Observer>>,
         read: &dyn Fn(&S, usize, &mut [u8]),
     ) -> Result<(), Code> {
         let message = request.message;
@@ -173,16 +281,23 @@ impl<S: Site> Resources<S> {
             return Err(Code::NOT_ACCEPTABLE);
         }
         let part = Part::of(message, len, self.exponent)?;
-        let range = part.range();
-        self.goes_on = range.end < len;
+        self.goes_on = part.range().end < len;
+        let fresh = self.site.fresh(request.now, path);
+        let mut observer = None;
+        // Other blocks of what is observed are fetched as of any other body (RFC 7959 §2.6).
+        if Z::Observers::LEN > 0 && place.is_some() && part.range().start == 0 {
+            let who = (request.peer, message.header.token);
+            let exponent = part.exponent().unwrap_or(self.exponent);
+            observer = fresh.and_then(|it| Observer::new(request.now, who, path, exponent, it));
+        }
+        let answer = Answer { part, format, fresh, observed: observer.map(|it| it.number()) };
         give(endpoint, request, Code::CONTENT, &mut |response| {
-            if let Some(format) = format {
-                response.uint(option::CONTENT_FORMAT, format)?;
-            }
-            part.write(response)?;
-            read(&self.site, range.start, response.payload_space(range.len())?);
-            Ok(())
-        })
+            answer.write(request.now, response, &|at, out| read(&self.site, at, out))
+        })?;
+        if let Some(place) = place {
+            *place = observer;
+        }
+        Ok(())
     }
 
     /// Takes a block of a body.
@@ -216,6 +331,50 @@ impl<S: Site> Resources<S> {
             }
             Ok(())
         })
+    }
+}
+
+/// What an answer says of the octets that it carries.
+struct Answer {
+    part: Part,
+    format: Option<u32>,
+    fresh: Option<Fresh>,
+    /// The number of a notification, or of the answer that is as good as one.
+    observed: Option<u32>,
+}
+
+impl Answer {
+    fn write(
+        &self,
+        now: Instant,
+        response: &mut Writer<'_>,
+        read: &dyn Fn(usize, &mut [u8]),
+    ) -> Result<(), WriteError> {
+        // Blocks of several versions are not to be mixed (RFC 7959 §2.4).
+        if let Some(fresh) = self.fresh.filter(|_| self.part.exponent().is_some()) {
+            response.option(option::ETAG, &fresh.version.to_be_bytes())?;
+        }
+        if let Some(number) = self.observed {
+            response.uint(option::OBSERVE, number)?;
+        }
+        if let Some(format) = self.format {
+            response.uint(option::CONTENT_FORMAT, format)?;
+        }
+        if let Some(fresh) = self.fresh {
+            let seconds = (fresh.until - now).as_millis().div_ceil(1_000);
+            response.uint(option::MAX_AGE, u32::try_from(seconds).unwrap_or(u32::MAX))?;
+        }
+        self.part.write(response)?;
+        let range = self.part.range();
+        read(range.start, response.payload_space(range.len())?);
+        Ok(())
+    }
+}
+
+/// Who observes no longer.
+fn forget(observers: &mut [Option<Observer>], who: (Peer, Token)) {
+    for place in observers {
+        place.take_if(|it| it.to() == who);
     }
 }
 

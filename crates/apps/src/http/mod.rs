@@ -9,5 +9,5 @@
 mod request;
 mod server;
 
-pub use request::{Head, Method};
+pub use request::{Head, Method, Status};
 pub use server::{Connection, Place, Server, Sizes, Stats};

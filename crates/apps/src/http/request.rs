@@ -9,18 +9,26 @@ const MAX_HEAD: u16 = 8_192;
 
 /// Why a request is refused, or that it is not (RFC 9110 §15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub enum Status {
+    /// 200
     Ok,
+    /// 400
     BadRequest,
+    /// 404
     NotFound,
+    /// 405
     MethodNotAllowed,
+    /// 411
     LengthRequired,
+    /// 414
     UriTooLong,
+    /// 431
     FieldsTooLarge,
 }
 
 impl Status {
-    pub(super) const fn text(self) -> &'static str {
+    /// Number and name, as they stand in an answer.
+    pub const fn text(self) -> &'static str {
         match self {
             Status::Ok => "200 OK",
             Status::BadRequest => "400 Bad Request",
@@ -74,7 +82,7 @@ pub struct Head<L> {
 
 impl<L: Array<u8>> Head<L> {
     /// Before the first octet.
-    pub(super) const NEW: Self = Head {
+    pub const NEW: Self = Head {
         buffer: L::EMPTY,
         path: 0,
         line: 0,
@@ -91,34 +99,34 @@ impl<L: Array<u8>> Head<L> {
     };
 
     /// What is to be done.
-    pub(super) const fn method(&self) -> Method {
+    pub const fn method(&self) -> Method {
         self.method
     }
 
     /// The path, without scheme, authority and query (RFC 9112 §3.2).
-    pub(super) fn path(&self) -> &[u8] {
+    pub fn path(&self) -> &[u8] {
         self.buffer.as_slice().get(..self.path).unwrap_or_default()
     }
 
     /// Octets of the body, if the head says so.
-    pub(super) const fn content_length(&self) -> Option<u32> {
+    pub const fn content_length(&self) -> Option<u32> {
         self.content_length
     }
 
     /// Whether the client waits for a sign before it sends the body (RFC 9110 §10.1.1).
-    pub(super) const fn expects_continue(&self) -> bool {
+    pub const fn expects_continue(&self) -> bool {
         self.expects_continue && self.is_1_1
     }
 
     /// Whether the client wants to go on with the connection (RFC 9112 §9.3).
-    pub(super) const fn keeps_alive(&self) -> bool {
+    pub const fn keeps_alive(&self) -> bool {
         self.is_1_1 && !self.closes
     }
 
     /// Takes octets up to the end of the head, which is after its first empty line: how many, and
     /// whether that is here. A line may end with LF alone, and empty lines before the head do not
     /// count (RFC 9112 §2.2).
-    pub(super) fn take(&mut self, octets: &[u8]) -> (usize, bool) {
+    pub fn take(&mut self, octets: &[u8]) -> (usize, bool) {
         let mut taken = 0usize;
         for &octet in octets {
             taken = taken.saturating_add(1);
@@ -138,7 +146,10 @@ impl<L: Array<u8>> Head<L> {
     }
 
     /// What is wrong with the whole head, if anything is.
-    pub(super) fn verdict(&self) -> Result<(), Status> {
+    ///
+    /// # Errors
+    /// The status to answer with.
+    pub fn verdict(&self) -> Result<(), Status> {
         match self.wrong {
             Some(status) => Err(status),
             // RFC 9112 §3.2.

@@ -4,18 +4,24 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /` | a page, or a text, about the node |
+//! | `GET /sensor` | a reading, another one every ten seconds; by CoAP it can be observed |
 //! | `GET /bytes/N` | N octets of the known stream |
 //! | `PUT` or `POST /upload` | length and SHA-256 of the body |
 //!
 //! By CoAP, bodies go block by block, and `/.well-known/core` lists them.
 
 use crate::profile::CONNECTIONS;
-use kinglet_apps::{Asked, Content, Format, Link, Resource, Site, fill, http, number};
+use kinglet_apps::{
+    Asked, Content, Format, Fresh, Link, Resource, Site, fill, http, number, pattern,
+};
+use kinglet_time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Largest `/bytes/N`.
 const MAX_BYTES: u32 = 100_000_000;
+/// How often the sensor has another reading.
+const SAMPLING: Duration = Duration::from_secs(10);
 
 /// The web server of a node.
 pub type WebServer = http::Server<MoteSite, Plan>;
@@ -50,6 +56,8 @@ pub enum Body {
     About(u64, u32, usize),
     /// The known stream.
     Stream,
+    /// A reading with this number.
+    Reading(u32),
     /// Length and SHA-256 of a body.
     Digest(u32, [u8; 32]),
 }
@@ -73,6 +81,10 @@ impl MoteSite {
             (Body::About(up, served, _), Manner::Line) => {
                 format!("{name}, up for {up} s, {served} requests served\n")
             }
+            (Body::Reading(number), _) => {
+                let tenths = 200 + u64::from(pattern(u64::from(number) * 37));
+                format!("{}.{} degrees\n", tenths / 10, tenths % 10)
+            }
             (Body::Digest(len, hash), _) => digest_line(len, hash),
             (Body::Stream, _) => String::new(),
         }
@@ -81,6 +93,11 @@ impl MoteSite {
     fn content(&self, format: Format, body: Body) -> Content<Body> {
         Content { format, len: self.text(body).len() as u32, body }
     }
+}
+
+/// The number of the reading that the sensor has at an instant.
+fn reading_at(now: Instant) -> u32 {
+    (now.as_micros() / SAMPLING.as_micros()) as u32
 }
 
 /// What servers say of a body of `len` octets that was uploaded: length and SHA-256.
@@ -106,6 +123,10 @@ impl Site for MoteSite {
                 let body = Body::About(up, asked.served, asked.open);
                 Resource::Content(self.content(format, body))
             }
+            b"/sensor" => {
+                let body = Body::Reading(reading_at(asked.now));
+                Resource::Content(self.content(Format::Text, body))
+            }
             b"/upload" => Resource::Inbox(Sha256::new()),
             path => {
                 let len = path.strip_prefix(b"/bytes/").and_then(number);
@@ -115,11 +136,30 @@ impl Site for MoteSite {
         })
     }
 
+    fn fresh(&self, now: Instant, path: &[u8]) -> Option<Fresh> {
+        let version = reading_at(now);
+        let until = Instant::ZERO + SAMPLING * (version + 1);
+        (path == b"/sensor").then_some(Fresh { version, until })
+    }
+
     fn links(&self) -> &'static [Link] {
-        const LINKS: [Link; 3] = [
-            Link { path: "/", format: Some(Format::Text), size: 0, kind: "" },
-            Link { path: "/bytes/10000", format: Some(Format::Octets), size: 10_000, kind: "" },
-            Link { path: "/upload", format: None, size: 0, kind: "" },
+        const LINKS: [Link; 4] = [
+            Link { path: "/", format: Some(Format::Text), size: 0, kind: "", observable: false },
+            Link {
+                path: "/bytes/10000",
+                format: Some(Format::Octets),
+                size: 10_000,
+                kind: "",
+                observable: false,
+            },
+            Link { path: "/upload", format: None, size: 0, kind: "", observable: false },
+            Link {
+                path: "/sensor",
+                format: Some(Format::Text),
+                size: 0,
+                kind: "temperature",
+                observable: true,
+            },
         ];
         &LINKS
     }

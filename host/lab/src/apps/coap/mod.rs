@@ -5,7 +5,7 @@ mod client;
 pub use client::{CoapClient, Exchange, Method, Requests};
 
 use super::site::MoteSite;
-use kinglet_apps::coap::{MAX_DATAGRAM, Server, Socket};
+use kinglet_apps::coap::{MAX_DATAGRAM, Observer, Plan, Server, Socket};
 use kinglet_coap::{PeerEstimate, Reset, Sizes, Slot};
 
 /// The memory plan of a simulated node's CoAP.
@@ -17,6 +17,10 @@ impl Sizes for CoapPlan {
     type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 4];
     type Peers<K: Copy + Eq> = [Option<PeerEstimate<K>>; 4];
     type Resets<K: Copy + Eq> = [Option<Reset<K>>; 2];
+}
+
+impl Plan for CoapPlan {
+    type Observers = [Option<Observer>; 4];
 }
 
 /// CoAP at a UDP port of a node.

@@ -1,0 +1,287 @@
+//! The CoAP server, between two nodes.
+
+#[path = "../../node/tests/common/mod.rs"]
+mod common;
+use common::{World, global, usual};
+use kinglet::BorderRouter;
+use kinglet::time::{Duration, Instant};
+use kinglet_apps::coap::{Observer, PORT, Plan, Server, Socket};
+use kinglet_apps::{App, Asked, Content, Format, Fresh, Link, Never, Resource, Site};
+use kinglet_coap::{
+    Code, Config, Delivery, Event, Header, Kind, Message, PeerEstimate, Reset, Sizes, Slot, Writer,
+    option,
+};
+
+struct Small;
+
+impl Sizes for Small {
+    type Message = [u8; 128];
+    type Requests<K: Copy + Eq> = [Slot<K, Self::Message>; 1];
+    type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 3];
+    type Peers<K: Copy + Eq> = [Option<PeerEstimate<K>>; 1];
+    type Resets<K: Copy + Eq> = [Option<Reset<K>>; 1];
+}
+
+impl Plan for Small {
+    type Observers = [Option<Observer>; 1];
+}
+
+/// A value that somebody sets; as many octets as it says.
+struct Value {
+    len: u32,
+    version: u32,
+}
+
+impl Site for Value {
+    type Body = u32;
+    type Inbox = Never;
+
+    fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<u32, Never>> {
+        let content = Content { format: Format::Text, len: self.len, body: self.version };
+        (asked.path == b"/value" && self.len > 0).then_some(Resource::Content(content))
+    }
+
+    fn fresh(&self, now: Instant, path: &[u8]) -> Option<Fresh> {
+        let until = now + Duration::from_secs(1_000);
+        (path == b"/value" && self.len > 0).then_some(Fresh { version: self.version, until })
+    }
+
+    fn links(&self) -> &'static [Link] {
+        const VALUE: Link = Link {
+            path: "/value",
+            format: Some(Format::Text),
+            size: 0,
+            kind: "v",
+            observable: true,
+        };
+        &[VALUE]
+    }
+
+    fn read(&self, version: u32, _at: u32, out: &mut [u8]) {
+        out.fill(b'0' + version as u8);
+    }
+
+    fn take(&mut self, inbox: &mut Never, _octets: &[u8]) {
+        match *inbox {}
+    }
+
+    fn finish(&mut self, inbox: &mut Never, _len: u32) -> Content<u32> {
+        match *inbox {}
+    }
+}
+
+/// What a client has heard: kind, code, number of a notification, first octet and length.
+type Heard = (Kind, Code, Option<u32>, String);
+
+struct Pair {
+    world: World<BorderRouter>,
+    server: Server<Value, Small>,
+    client: kinglet::net::UdpHandle,
+    /// Whether the client acknowledges, and whether it knows the token still.
+    is_there: bool,
+    knows: bool,
+    heard: Vec<Heard>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let mut world = World::new(2, usual(), 0, 3);
+        let client = world.nodes[0].datagrams().bind(0).expect("a socket");
+        let server = Server::new(PORT, Value { len: 2, version: 1 }, 64, Config::new(2));
+        let heard = Vec::new();
+        let mut pair = Pair { world, server, client, is_there: true, knows: true, heard };
+        pair.run(1);
+        pair
+    }
+
+    /// So many seconds pass.
+    fn run(&mut self, seconds: u64) -> Vec<Heard> {
+        let Pair { world, server, client, is_there, knows, heard } = self;
+        world.run(Duration::from_secs(seconds), |now, nodes| {
+            while server.poll(now, &mut nodes[1]) {}
+            assert!(App::deadline(server).is_none_or(|at| at > now), "what is due is done");
+            let mut datagram = [0; 200];
+            while let Ok(Some(found)) = nodes[0].datagrams().recv(*client, &mut datagram) {
+                let message = Message::parse(&datagram[..found.len]).expect("well formed");
+                let Header { kind, code, message_id, .. } = message.header;
+                let text = String::from_utf8_lossy(message.payload).into_owned();
+                heard.push((kind, code, message.uint(option::OBSERVE), text));
+                let answer = if *knows { 0x60 } else { 0x70 };
+                let answered = *is_there && (kind == Kind::Confirmable || !*knows);
+                if answered && kind != Kind::Acknowledgement {
+                    let [high, low] = message_id.to_be_bytes();
+                    let octets = [answer, 0, high, low];
+                    let mut datagrams = nodes[0].datagrams();
+                    datagrams.send(now, *client, global(2), PORT, &octets).expect("room");
+                }
+            }
+            false
+        });
+        std::mem::take(heard)
+    }
+
+    /// Asks with what `build` writes, and what is answered within a second.
+    fn ask(
+        &mut self,
+        code: Code,
+        message_id: u16,
+        build: impl FnOnce(&mut Writer<'_>) -> Result<(), kinglet_coap::WriteError>,
+    ) -> Vec<Heard> {
+        let token = kinglet_coap::Token::new(b"tok");
+        let mut octets = [0; 100];
+        let header = Header { kind: Kind::Confirmable, code, message_id, token };
+        let mut writer = Writer::new(&mut octets, header).expect("room");
+        build(&mut writer).expect("room");
+        let len = writer.finish();
+        let (now, client) = (self.world.now, self.client);
+        let mut datagrams = self.world.nodes[0].datagrams();
+        datagrams.send(now, client, global(2), PORT, &octets[..len]).expect("room");
+        self.run(1)
+    }
+
+    fn observe(&mut self, wish: u32, message_id: u16) -> Vec<Heard> {
+        self.ask(Code::GET, message_id, |request| {
+            request.uint(option::OBSERVE, wish)?;
+            request.path("value")
+        })
+    }
+
+    /// The value changes.
+    fn set(&mut self, version: u32) {
+        self.server.site().version = version;
+    }
+}
+
+fn content(kind: Kind, number: Option<u32>, text: &str) -> Heard {
+    (kind, Code::CONTENT, number, text.to_owned())
+}
+
+#[test]
+fn what_is_refused_is_refused_with_a_reason() {
+    let (get, put) = (Code::GET, Code::PUT);
+    for (code, path, accept, answer, text) in [
+        (get, "value", None, Code::CONTENT, "11"),
+        (get, "value", Some(0), Code::CONTENT, "11"),
+        (get, "value", Some(50), Code::NOT_ACCEPTABLE, "not in this format"),
+        (get, "other", None, Code::NOT_FOUND, "not here"),
+        (get, "value/x", None, Code::NOT_FOUND, "not here"),
+        (put, "value", None, Code::METHOD_NOT_ALLOWED, "not with this method"),
+        (Code::DELETE, "other", None, Code::NOT_FOUND, "not here"),
+        (get, ".well-known/core", None, Code::CONTENT, "</value>;rt=\"v\";ct=0;obs"),
+        (get, ".well-known/core", Some(0), Code::NOT_ACCEPTABLE, "not in this format"),
+    ] {
+        let heard = Pair::new().ask(code, 7, |request| {
+            request.path(path)?;
+            accept.map_or(Ok(()), |format| request.uint(option::ACCEPT, format))
+        });
+        let expected = (Kind::Acknowledgement, answer, None, text.to_owned());
+        assert_eq!(heard, [expected], "{code:?} {path} {accept:?}");
+    }
+}
+
+#[test]
+fn who_observes_is_told_of_changes_in_their_order_until_it_has_enough() {
+    let mut pair = Pair::new();
+    let now = pair.world.now;
+    assert_eq!(pair.observe(0, 1), [content(Kind::Acknowledgement, Some(1), "11")]);
+    assert_eq!(pair.server.observed(), 1);
+    assert_eq!(pair.run(60), [], "nothing has changed");
+    pair.set(2);
+    assert_eq!(pair.run(1), [content(Kind::NonConfirmable, Some(2), "22")]);
+    // Two changes within the pause are one.
+    pair.set(3);
+    assert_eq!(pair.run(1), []);
+    pair.set(4);
+    assert_eq!(pair.run(3), [content(Kind::NonConfirmable, Some(3), "44")]);
+    // After ten minutes it is to say that it is still there.
+    pair.run(600);
+    pair.set(5);
+    assert!(pair.world.now > now + Duration::from_secs(600));
+    assert_eq!(pair.run(10), [content(Kind::Confirmable, Some(4), "55")]);
+    pair.set(6);
+    assert_eq!(pair.run(10), [content(Kind::NonConfirmable, Some(5), "66")]);
+    assert_eq!(pair.observe(1, 2), [content(Kind::Acknowledgement, None, "66")]);
+    pair.set(7);
+    assert_eq!((pair.run(10), pair.server.observed()), (vec![], 0));
+}
+
+#[test]
+fn who_has_gone_is_forgotten_with_a_word_or_without() {
+    // It does not know the token any more.
+    let mut pair = Pair::new();
+    pair.observe(0, 1);
+    pair.knows = false;
+    pair.set(2);
+    assert_eq!(pair.run(5).len(), 1);
+    pair.set(3);
+    assert_eq!((pair.run(5), pair.server.observed()), (vec![], 0));
+    // It says nothing, which shows when it is asked.
+    let mut pair = Pair::new();
+    pair.observe(0, 1);
+    pair.run(601);
+    pair.is_there = false;
+    pair.set(2);
+    let heard = pair.run(300);
+    assert_eq!(heard.len(), 5, "once, and four times more: {heard:?}");
+    assert_eq!(pair.server.observed(), 0);
+}
+
+#[test]
+fn a_resource_that_has_gone_is_said_to_be_and_one_without_a_place_is_answered_once() {
+    let mut pair = Pair::new();
+    pair.observe(0, 1);
+    // The same client with the same token takes no second place.
+    pair.observe(0, 2);
+    assert_eq!(pair.server.observed(), 1);
+    let heard = pair.ask(Code::GET, 3, |request| {
+        request.uint(option::OBSERVE, 0)?;
+        request.path("other")
+    });
+    assert_eq!(heard[0].1, Code::NOT_FOUND);
+    assert_eq!(pair.server.observed(), 0, "the token is that of the new request");
+    pair.observe(0, 4);
+    pair.server.site().len = 0;
+    let heard = pair.run(5);
+    assert_eq!((heard.len(), heard[0].1), (1, Code::NOT_FOUND));
+    assert_eq!(pair.server.observed(), 0);
+}
+
+#[test]
+fn of_a_long_body_the_first_block_is_told_and_the_others_are_fetched() {
+    let mut pair = Pair::new();
+    pair.server.site().len = 100;
+    let heard = pair.observe(0, 1);
+    assert_eq!(heard, [content(Kind::Acknowledgement, Some(1), &"1".repeat(64))]);
+    pair.set(2);
+    assert_eq!(pair.run(5), [content(Kind::NonConfirmable, Some(2), &"2".repeat(64))]);
+    let heard = pair.ask(Code::GET, 2, |request| {
+        request.path("value")?;
+        request.uint(option::BLOCK2, 1 << 4 | 2)
+    });
+    assert_eq!(heard, [content(Kind::Acknowledgement, None, &"2".repeat(36))]);
+    assert_eq!(pair.server.observed(), 1);
+}
+
+#[test]
+fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
+    let mut pair = Pair::new();
+    let mut socket = Socket::<Small>::new(0, Config::new(1));
+    let (server, mut answered, mut asked) = (&mut pair.server, false, false);
+    pair.world.run(Duration::from_secs(5), |now, nodes| {
+        while server.poll(now, &mut nodes[1]) {}
+        if !asked {
+            let to = (global(2), PORT);
+            let endpoint = socket.endpoint();
+            let made =
+                endpoint.request(now, to, Delivery::Confirmable, Code::GET, |it| it.path("value"));
+            asked = made.is_ok();
+        }
+        while socket.poll(now, &mut nodes[0], |_, _, event| {
+            answered |= matches!(event, Event::Response { .. });
+        }) {}
+        assert_eq!(socket.expected(now).is_some(), asked && !answered);
+        answered
+    });
+    assert!(answered);
+    assert_eq!((socket.messages(), server.messages()), ((1, 1), (1, 1)));
+}
