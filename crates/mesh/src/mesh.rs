@@ -208,7 +208,7 @@ impl<S: Sizes> Mesh<S> {
             let changed = self.attach.poll_change();
             return changed.then(|| Change::ParentChanged(self.attach.parent()));
         }
-        if !leaves::has_change(self.leaves.as_slice(), self.config.short) {
+        if !self.is_router() || !leaves::has_change(self.leaves.as_slice(), self.config.short) {
             return None;
         }
         self.leaves().poll_change()
@@ -461,6 +461,9 @@ impl<S: Sizes> Mesh<S> {
     /// one only what has changed goes at once, or else the channel would be full of what everybody
     /// knows; everything follows from time to time.
     fn advertise(&mut self, now: Instant) {
+        if !self.is_router() {
+            return;
+        }
         if let Some(progress) = &mut self.advertising {
             progress.again = (progress.routes, progress.leaves) != (0, 0);
             return;
@@ -476,6 +479,9 @@ impl<S: Sizes> Mesh<S> {
 
     /// One frame of an advertisement: as much as there is room for of what has not been said.
     fn poll_advertisement(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        if !self.is_router() {
+            return None;
+        }
         let start = self.advertising?;
         let Progress { mut routes, mut leaves, whole, again } = start;
         let mut writer = Writer::advertisement(buf, self.config.role == Role::BorderRouter)?;
@@ -535,9 +541,9 @@ impl<S: Sizes> Mesh<S> {
     /// When [`Mesh::handle_deadline`] wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
         match self.config.role {
-            Role::Off => None,
             Role::Leaf => Some(self.attach.deadline()),
-            Role::Router | Role::BorderRouter => {
+            _ if !self.is_router() => None,
+            _ => {
                 let answers = self.answers.iter().flatten().filter_map(|answer| answer.at);
                 let neighbours = self.neighbours.as_slice().iter().flatten();
                 let tables = self.tables_due.get().unwrap_or_else(|| {
@@ -560,6 +566,9 @@ impl<S: Sizes> Mesh<S> {
         }
         if self.is_leaf() {
             return self.attach.handle_deadline(now, &mut self.random);
+        }
+        if !self.is_router() {
+            return;
         }
         for answer in self.answers.iter_mut().flatten() {
             let _ = answer.at.take_if(|at| *at <= now);

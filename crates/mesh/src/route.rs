@@ -179,8 +179,8 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
 pub(crate) struct Forgotten {
     /// Others should hear soon of what was lost.
     pub(crate) news: bool,
-    /// What was lost would be believed from anybody now; those who have told of it by then did so in
-    /// vain.
+    /// What was lost would be believed from anybody now; those who have told of it before did so
+    /// in vain.
     pub(crate) asks: bool,
 }
 

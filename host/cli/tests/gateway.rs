@@ -32,6 +32,14 @@ fn talk() {
             assert!(text.contains(" 0% packet loss"), "{text}");
         }
     });
+    step("a ping in two packets", || {
+        for mote in [ONE_HOP, THREE_HOPS] {
+            let options = ["-6", "-n", "-c", "1", "-w", "10", "-s", "2000", mote];
+            let output = Command::new("ping").args(options).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(text.contains("Parameter problem: Unknown header"), "{text}");
+        }
+    });
     step("pages", || {
         assert!(page(ONE_HOP).contains("<h1>Mote 1</h1>"));
         assert!(page(THREE_HOPS).contains("<h1>Mote 3</h1>"));

@@ -1,6 +1,7 @@
-//! Tests of what flows leave to each other, and of sensors under load.
+//! Tests of what flows leave to each other, of sensors under load, and of meshes that form.
 
 use super::{Finding, Table, Test, found};
+use crate::experiment::kinglet_formation::{AROUND, FORMED, REPAIRED, SHARE, most_hops};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -8,6 +9,9 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.line-fairness" => line,
         "kinglet.grid-31" => grid,
         "kinglet.load" => load,
+        "kinglet.formation" => formation,
+        "kinglet.mesh-share" => mesh_share,
+        "kinglet.mesh-repair" => mesh_repair,
         _ => return None,
     })
 }
@@ -51,6 +55,49 @@ fn grid(t: &Table<'_>) -> Option<Finding> {
     found(sum, sum >= 300.0 && fairness >= 50.0 && starved == 0.0, compared)
 }
 
+/// Seconds that news may take for a hop: the shortest interval, and as much again because the one
+/// with the news may be lost. The first two hops are for hearing each other, and for saying so.
+const HOP_S: f64 = 2.0;
+
+fn formation(t: &Table<'_>) -> Option<Finding> {
+    let worst = worst(t, FORMED, |nodes| (most_hops(nodes) + 2.0) * HOP_S)?;
+    found(worst.0, worst.0 <= worst.1, format!("{:.0} s are allowed at {}", worst.1, worst.2))
+}
+
+/// Octets of a frame that tells of twenty-six destinations: 80 of message, 6 of UDP's header, 3 of
+/// IPv6's, 2 of checksum, 9 of link header, 6 before all that. Backoff is not on the air.
+const FRAME_US: f64 = (80.0 + 6.0 + 3.0 + 2.0 + 9.0 + 6.0) * 32.0;
+const DESTINATIONS: f64 = 26.0;
+/// Everything is told once in each of the longest intervals.
+const INTERVAL_US: f64 = 32e6;
+
+fn mesh_share(t: &Table<'_>) -> Option<Finding> {
+    // All destinations, and the way out of the mesh; at most a tenth for headers that are longer.
+    let share = |nodes: f64| (nodes / DESTINATIONS).ceil() * FRAME_US * (AROUND + 1.0);
+    let worst = worst(t, SHARE, |nodes| share(nodes) / INTERVAL_US * 110.0)?;
+    found(worst.0, worst.0 <= worst.1, format!("{:.1} % are allowed at {}", worst.1, worst.2))
+}
+
+/// What decision 20 gives a way that is used: four frames given up, a loss told within a second and
+/// held for four, and advertised to those behind.
+const REPAIR_S: f64 = 30.0;
+
+fn mesh_repair(t: &Table<'_>) -> Option<Finding> {
+    let worst = worst(t, REPAIRED, |_| REPAIR_S)?;
+    found(worst.0, worst.0 <= worst.1, format!("longest of the seeds, at {}", worst.2))
+}
+
+/// Of all sizes the value that comes closest to what is allowed or exceeds it most, what is
+/// allowed, and where.
+fn worst(
+    t: &Table<'_>,
+    metric: &'static str,
+    allowed: impl Fn(f64) -> f64,
+) -> Option<(f64, f64, String)> {
+    let rows = t.all(metric).map(|row| (row.mean, allowed(row.x), row.label.clone()));
+    rows.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
+}
+
 fn load(t: &Table<'_>) -> Option<Finding> {
     let mut least = (f64::INFINITY, String::new());
     let mut radio: f64 = 0.0;
@@ -71,4 +118,37 @@ fn load(t: &Table<'_>) -> Option<Finding> {
     }
     let compared = format!("least at {}; radio on for {radio:.2} times as long", least.1);
     found(least.0, least.0 >= 0.0 && radio <= 1.0, compared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{ExperimentResult, Rows};
+
+    #[test]
+    fn a_mesh_is_judged_by_the_size_that_is_worst_for_its_bound() {
+        let holds = |metric: &str, values: [f64; 2], test: Test| {
+            let mut rows = Rows::default();
+            for (nodes, value) in [200.0, 1_000.0].into_iter().zip(values) {
+                rows.compute(&format!("nodes={nodes}"), "formation", nodes, (metric, ""), value);
+            }
+            let result = ExperimentResult {
+                id: "kinglet-formation",
+                rows: rows.0,
+                samples: Vec::new(),
+                seeds: 3,
+            };
+            test(&Table(&result)).map(|finding| finding.holds)
+        };
+        // Five and eleven hops.
+        assert_eq!(holds(FORMED, [13.9, 25.9], formation), Some(true));
+        assert_eq!(holds(FORMED, [14.1, 3.0], formation), Some(false));
+        assert_eq!(holds(FORMED, [3.0, f64::INFINITY], formation), Some(false));
+        // Eight and thirty-nine frames of 3.4 ms, twenty-one times in 32 s.
+        assert_eq!(holds(SHARE, [1.9, 9.5], mesh_share), Some(true));
+        assert_eq!(holds(SHARE, [2.1, 9.5], mesh_share), Some(false));
+        assert_eq!(holds(REPAIRED, [29.0, 12.0], mesh_repair), Some(true));
+        assert_eq!(holds(REPAIRED, [31.0, 12.0], mesh_repair), Some(false));
+        assert_eq!(holds("another", [1.0, 1.0], mesh_repair), None);
+    }
 }

@@ -10,6 +10,7 @@ mod defaults;
 mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
+pub(crate) mod kinglet_formation;
 mod kinglet_load;
 mod kinglet_page;
 mod kinglet_sleep;
@@ -201,7 +202,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 25] = [
+    static ALL: [Experiment; 26] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -226,6 +227,7 @@ pub fn all() -> &'static [Experiment] {
         kinglet_asleep::EXPERIMENT,
         kinglet_load::EXPERIMENT,
         kinglet_fair::EXPERIMENT,
+        kinglet_formation::EXPERIMENT,
         kinglet_page::EXPERIMENT,
     ];
     &ALL
@@ -258,7 +260,7 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
 mod tests {
     use super::*;
     use crate::run;
-    use crate::scenario::{NodeId, Route};
+    use crate::scenario::{NodeId, Route, Routing};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
@@ -285,7 +287,9 @@ mod tests {
     #[test]
     fn every_planned_flow_has_a_route_both_ways() {
         for experiment in all() {
-            for Point { scenario, label, .. } in experiment.points(Effort::Quick) {
+            for Point { mut scenario, label, .. } in experiment.points(Effort::Quick) {
+                // Where a mesh finds ways, there are ways.
+                scenario.routing = Routing::Static;
                 let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
                 // The host is behind node 0.
                 let inside = |node| if node == scenario.host() { 0 } else { node };

@@ -16,8 +16,8 @@ pub struct RunResult {
     pub sim_seconds: f64,
     /// Real seconds.
     pub wall_seconds: f64,
-    /// Real time that it took to set the network up, before that; `kinglet sim` adds that of reading
-    /// the scenario.
+    /// Real time that it took to set the network up, before that; `kinglet sim` adds that of
+    /// reading the scenario.
     pub setup_seconds: f64,
     /// Octets of memory that each node takes before it does anything.
     pub node_bytes: usize,

@@ -130,8 +130,8 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     check_mesh(scenario)
 }
 
-/// Refuses a mesh with more nodes than its routers know, or with ways that cost more than its messages
-/// can say: to those beyond nothing would find a way.
+/// Refuses a mesh with more nodes than its routers know, or with ways that cost more than its
+/// messages can say: to those beyond nothing would find a way.
 fn check_mesh(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.routing != Routing::Mesh {
         return Ok(());

@@ -1,0 +1,212 @@
+//! How long a large mesh takes to find its ways, and what that costs.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::build::{Network, network};
+use crate::chart::Figure;
+use crate::scenario::{Flow, FlowKind, NodeId, Role, Routing, Scenario};
+use kinglet::time::{Duration, Instant};
+use kinglet_sim::Fault;
+use kinglet_sim::energy::RadioState;
+use rayon::prelude::*;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-formation",
+    title: "Meshes of hundreds of routers",
+    source: "own",
+    question: "How long do 200, 500 and 1,000 routers that are switched on together take until \
+               each reaches the border router and is reached by it, what do they send for it, and \
+               how long is a way interrupted when a router on it dies?",
+    method: "A grid with the border router in its middle; a node hears the twenty around it. From \
+             the start, every tenth of a second, the ways of all nodes to the border router and \
+             back are followed from next hop to next hop; what the mesh has sent by then, and what \
+             share of the time the channel around a node is taken by it once nothing changes (its \
+             own air time, and that of twenty others). Then \
+             the router in the middle of the way from the corner falls silent while a datagram a \
+             second goes up and down that way. Seeds 101 to 103 of its own, one of them for 1,000. \
+             Beside it, datagrams between the corner and the border router in the smaller two, \
+             with the seeds of the others.",
+    threats: &[
+        "On a unit disc every neighbour is heard equally well and nobody else at all. In a \
+         building qualities change, and with them costs, which is told.",
+        "No other traffic competes while the mesh forms.",
+    ],
+    main: "nodes=200",
+    plan,
+    refine,
+    figures: no_figures,
+};
+
+/// Nodes, columns and rows.
+const GRIDS: [(u32, u32, u32); 3] = [(200, 20, 10), (500, 25, 20), (1_000, 40, 25)];
+/// All within two rows and columns are in the range of 10 m, but for the corners: twenty.
+const SPACING_M: f64 = 4.4;
+pub(crate) const AROUND: f64 = 20.0;
+/// What the rows are called.
+pub(crate) const FORMED: &str = "formed";
+pub(crate) const SHARE: &str = "channel_share";
+pub(crate) const REPAIRED: &str = "repaired";
+/// Seeds of what is measured here; the first of them for a mesh that takes a minute each.
+const SEEDS: [u64; 3] = [101, 102, 103];
+const LARGE: u32 = 1_000;
+/// The mesh has formed long before.
+const SETTLED: Instant = Instant::from_secs(90);
+/// Over two of the longest intervals the share of the channel is taken.
+const INTERVALS: Duration = Duration::from_secs(2 * 32);
+/// Datagrams begin.
+const DATA: Instant = Instant::from_secs(160);
+/// A router dies.
+const DEATH: Instant = Instant::from_secs(165);
+/// Nobody waits longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) fn label(nodes: u32) -> String {
+    format!("nodes={nodes}")
+}
+
+/// Hops from the farthest corner to the middle of a grid with so many nodes: each leads three rows
+/// and columns nearer.
+pub(crate) fn most_hops(nodes: f64) -> f64 {
+    let grid = GRIDS.into_iter().find(|(count, ..)| f64::from(*count) == nodes);
+    grid.map_or(f64::NAN, |(_, columns, rows)| f64::from((columns / 2 + rows / 2).div_ceil(3)))
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let sizes = if effort == Effort::Quick { 1 } else { 2 };
+    let point = |&(nodes, columns, rows): &(u32, u32, u32)| Point {
+        label: label(nodes),
+        series: "datagrams",
+        x: f64::from(nodes),
+        scenario: scenario(columns, rows),
+        metrics: &[Metric::Goodput, Metric::SegmentLoss, Metric::FramesFailed],
+        timeline_s: None,
+    };
+    GRIDS.iter().take(sizes).map(point).collect()
+}
+
+/// The mesh, and a datagram a second both ways between its corner and its middle.
+fn scenario(columns: u32, rows: u32) -> Scenario {
+    let mut scenario = Scenario::default().as_kinglet().on_grid(columns, rows, SPACING_M);
+    let middle = rows / 2 * columns + columns / 2;
+    for (place, number) in scenario.nodes.iter_mut().zip(0..) {
+        place.role = if number == middle { Role::BorderRouter } else { Role::Router };
+    }
+    scenario.name = format!("a mesh of {} routers", columns * rows);
+    scenario.routing = Routing::Mesh;
+    scenario.duration_s = 120.0;
+    let datagrams =
+        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: 1_000, payload_bytes: 80 };
+    let flows = [datagrams(0, middle), datagrams(middle, 0)];
+    scenario.flows = flows.map(|kind| Flow::new(60.0, kind)).into();
+    scenario
+}
+
+/// What a run has shown.
+struct Formation {
+    formed_s: f64,
+    /// Per node, until then.
+    messages: f64,
+    air_ms: f64,
+    /// Per cent of the time that the channel around a node is taken once nothing changes.
+    share: f64,
+    repaired_s: f64,
+}
+
+fn refine(rows: &mut Rows) {
+    // A quick plan has only the smallest.
+    let is_whole = rows.get(&label(GRIDS[1].0), "goodput").is_some();
+    for (nodes, columns, lines) in GRIDS.into_iter().take(if is_whole { GRIDS.len() } else { 1 }) {
+        let (label, scenario) = (label(nodes), scenario(columns, lines));
+        let seeds = if nodes < LARGE { &SEEDS[..] } else { &SEEDS[..1] };
+        let runs: Vec<Formation> = seeds.par_iter().map(|seed| watch(&scenario, *seed)).collect();
+        let mean = |of: fn(&Formation) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let longest = |of: fn(&Formation) -> f64| runs.iter().map(of).fold(0.0, f64::max);
+        let found = [
+            ((FORMED, "s"), longest(|run| run.formed_s)),
+            (("messages", "a node"), mean(|run| run.messages)),
+            (("air_time", "ms a node"), mean(|run| run.air_ms)),
+            ((SHARE, "%"), longest(|run| run.share)),
+            ((REPAIRED, "s"), longest(|run| run.repaired_s)),
+        ];
+        for (metric, value) in found {
+            rows.compute(&label, "formation", f64::from(nodes), metric, value);
+        }
+    }
+}
+
+fn watch(scenario: &Scenario, seed: u64) -> Formation {
+    let mut scenario = scenario.clone();
+    for flow in &mut scenario.flows {
+        flow.start_s = DATA.as_micros() as f64 / 1e6;
+    }
+    let middle = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+    let middle = middle.unwrap_or(0);
+    let (mut world, _) = network(&scenario, seed);
+    let all: Vec<usize> = (0..world.nodes()).collect();
+    let formed_s = run_until(&mut world, |world| {
+        all.iter().all(|&node| both_ways(world, node, middle).is_some())
+    });
+    let count = all.len() as f64;
+    let sent = |node: &usize| world.device(*node).node().routing().mesh().stats().sent;
+    let messages = all.iter().map(sent).map(f64::from).sum::<f64>() / count;
+    let air_ms = on_air_us(&mut world) / count / 1e3;
+    world.run_until(SETTLED);
+    let before = on_air_us(&mut world);
+    world.run_until(SETTLED + INTERVALS);
+    let each = (on_air_us(&mut world) - before) / count;
+    let share = each * (AROUND + 1.0) / INTERVALS.as_micros() as f64 * 100.0;
+    world.run_until(DEATH);
+    Formation { formed_s, messages, air_ms, share, repaired_s: repair(&mut world, middle) }
+}
+
+/// How long the ways between the corner and the middle lead through one that has died.
+fn repair(world: &mut Network, middle: usize) -> f64 {
+    let Some(way) = both_ways(world, 0, middle) else { return f64::INFINITY };
+    let dead = way[way.len() / 2];
+    world.schedule_fault(world.now(), Fault::Partition(vec![dead]));
+    run_until(world, |world| {
+        let avoids = |way: Option<Vec<usize>>| way.is_some_and(|way| !way.contains(&dead));
+        avoids(both_ways(world, 0, middle)) && avoids(both_ways(world, middle, 0))
+    })
+}
+
+/// Runs until that is so; the seconds that it took, or more than anybody waits.
+fn run_until(world: &mut Network, holds: impl Fn(&Network) -> bool) -> f64 {
+    let start = world.now();
+    while !holds(world) {
+        if world.now() >= start + PATIENCE {
+            return f64::INFINITY;
+        }
+        world.run_until(world.now() + Duration::from_millis(100));
+    }
+    (world.now() - start).as_micros() as f64 / 1e6
+}
+
+/// The way from one node to another, if there is one back as well.
+fn both_ways(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
+    way(world, to, from)?;
+    way(world, from, to)
+}
+
+/// The nodes from one to another; `None` if the way ends or loops.
+fn way(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
+    let short = |node: usize| crate::build::short_of(node as NodeId);
+    let mut way = vec![from];
+    while *way.last()? != to {
+        let mesh = world.device(*way.last()?).node().routing().mesh();
+        way.push(usize::from(mesh.next_hop(short(to))?).checked_sub(1)?);
+        if way.len() > world.nodes() {
+            return None;
+        }
+    }
+    Some(way)
+}
+
+/// How long all radios have been sending.
+fn on_air_us(world: &mut Network) -> f64 {
+    let sent = |node| world.energy(node).radio.of(RadioState::Transmit) as f64;
+    (0..world.nodes()).map(sent).sum()
+}
+
+fn no_figures(_: &ExperimentResult) -> Vec<Figure> {
+    Vec::new()
+}
