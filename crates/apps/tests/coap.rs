@@ -24,6 +24,7 @@ impl Sizes for Small {
 
 impl Plan for Small {
     type Observers = [Option<Observer>; 1];
+    const IS_FOUND: bool = true;
 }
 
 /// A value that somebody sets; as many octets as it says.
@@ -284,4 +285,39 @@ fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
     });
     assert!(answered);
     assert_eq!((socket.messages(), server.messages()), ((1, 1), (1, 1)));
+}
+
+#[test]
+fn a_group_is_answered_at_leisure_by_who_has_something_to_say() {
+    let (link, site) = ("ff02::fd", "ff05::fd");
+    let (con, non) = (Kind::Confirmable, Kind::NonConfirmable);
+    let (links, at) = ("</value>;rt=\"v\";ct=0;obs", ".well-known/core");
+    for (group, kind, path, filter, answers) in [
+        (link, non, at, "", Some(links)),
+        (site, non, at, "", Some(links)),
+        (site, non, at, "rt=v*", Some(links)),
+        (site, non, "value", "", Some("11")),
+        (site, non, at, "rt=other", None),
+        (site, non, "other", "", None),
+        (site, con, at, "", None),
+        ("ff05::1:3", non, at, "", None),
+    ] {
+        let mut pair = Pair::new();
+        let token = kinglet_coap::Token::new(b"tok");
+        let header = Header { kind, code: Code::GET, message_id: 7, token };
+        let mut octets = [0; 100];
+        let mut writer = Writer::new(&mut octets, header).expect("room");
+        writer.path(path).expect("room");
+        if !filter.is_empty() {
+            writer.option(option::URI_QUERY, filter.as_bytes()).expect("room");
+        }
+        let len = writer.finish();
+        let (now, to) = (pair.world.now, group.parse().expect("an address"));
+        let mut datagrams = pair.world.nodes[0].datagrams();
+        datagrams.send(now, pair.client, to, PORT, &octets[..len]).expect("room");
+        let heard = pair.run(6);
+        let expected: Vec<Heard> =
+            answers.iter().map(|text| content(Kind::NonConfirmable, None, text)).collect();
+        assert_eq!(heard, expected, "{group} {kind:?} {path} {filter}");
+    }
 }

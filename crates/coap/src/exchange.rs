@@ -34,6 +34,8 @@ pub(crate) enum State {
     Received,
     /// Server: the application has the request, and the client knows; forgotten at `due`.
     Acknowledged,
+    /// Server: the response is to be sent at `due`.
+    AtLeisure,
     /// Over. The client remembers the response in case that it is repeated, until the place is
     /// needed; the server the request, until `due` at the latest.
     Done,
@@ -96,7 +98,11 @@ impl<K> Exchange<K> {
     /// Whether `due` means anything.
     pub(crate) const fn is_timed(&self) -> bool {
         match self.state {
-            State::Unacknowledged | State::Waiting | State::Received | State::Acknowledged => true,
+            State::Unacknowledged
+            | State::Waiting
+            | State::Received
+            | State::Acknowledged
+            | State::AtLeisure => true,
             // A client's is kept until its place is needed, and has no timeout.
             State::Done => self.timeout.as_micros() > 0,
             State::Queued | State::Ready | State::Failed(_) => false,

@@ -16,6 +16,7 @@ impl Sizes for Server {
 
 impl Plan for Server {
     type Observers = [Option<Observer>; 0];
+    const IS_FOUND: bool = false;
 }
 
 /// The memory plan of a client that asks one peer.

@@ -8,4 +8,4 @@ mod socket;
 
 pub use observe::Observer;
 pub use server::{Plan, Server, exponent_of};
-pub use socket::{MAX_DATAGRAM, PORT, Peer, Socket};
+pub use socket::{MAX_DATAGRAM, Origin, PORT, Peer, Socket};

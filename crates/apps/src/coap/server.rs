@@ -3,21 +3,27 @@
 
 use super::links;
 use super::observe::Observer;
-use super::socket::{Peer, Socket};
+use super::socket::{Origin, Peer, Socket};
 use crate::app::App;
 use crate::site::{Asked, Content, Fresh, Resource, Site, number_of};
+use core::net::Ipv6Addr;
 use kinglet::{Node, Profile};
 use kinglet_coap::{
     Code, Config, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, Sizes, Stats,
     Ticket, Token, WriteError, Writer, option,
 };
 use kinglet_mem::{Array, copy};
-use kinglet_time::{Expected, Instant, earliest};
+use kinglet_time::{Duration, Expected, Instant, earliest};
 
 /// As many octets as block numbers of the largest blocks reach.
 const MAX_BYTES: usize = 1 << 30;
 /// The longest path.
 const PATH: usize = 64;
+/// All CoAP nodes of a link, and of a site.
+const GROUPS: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0xfd), Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, 0xfd)];
+/// DEFAULT_LEISURE (RFC 7252 §4.8): in which the answers of a group are spread.
+const LEISURE: Duration = Duration::from_secs(5);
 /// The format of links (RFC 6690 §7.2).
 const LINKS: u32 = 40;
 
@@ -26,6 +32,10 @@ pub trait Plan: Sizes {
     /// Those who observe resources (RFC 7641). Who finds no place is answered as if it had not
     /// asked for that; with no place at all, observing is not linked.
     type Observers: Array<Option<Observer>>;
+
+    /// Whether the server joins the groups of all CoAP nodes (RFC 7252 §12.8) of its link and its
+    /// site, so that it can be found by who does not know its address.
+    const IS_FOUND: bool;
 }
 
 /// A server at a port, which shows `S`.
@@ -33,6 +43,8 @@ pub struct Server<S: Site, Z: Plan> {
     socket: Socket<Z>,
     resources: Resources<S>,
     observers: Z::Observers,
+    /// It has joined its groups, as far as the node has room for them.
+    has_joined: bool,
 }
 
 struct Resources<S: Site> {
@@ -48,7 +60,7 @@ struct Resources<S: Site> {
 /// A request: whose, and what it says.
 struct Request<'a, 'b> {
     now: Instant,
-    peer: Peer,
+    origin: Origin,
     ticket: Ticket,
     message: &'a Message<'b>,
 }
@@ -65,7 +77,7 @@ impl<S: Site, Z: Plan> Server<S, Z> {
             goes_on: false,
         };
         let observers = Z::Observers::EMPTY;
-        Server { socket: Socket::new(port, config), resources, observers }
+        Server { socket: Socket::new(port, config), resources, observers, has_joined: false }
     }
 
     /// What it shows; who observes something that changes is told at the next poll.
@@ -100,13 +112,19 @@ pub const fn exponent_of(block: u16) -> u8 {
 
 impl<S: Site, Z: Plan> App for Server<S, Z> {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        let Server { socket, resources, observers } = self;
+        let Server { socket, resources, observers, has_joined } = self;
+        if Z::IS_FOUND && !core::mem::replace(has_joined, true) {
+            for group in GROUPS {
+                // Who has no room for it is not found.
+                let _ = node.interface().join_group(group);
+            }
+        }
         let before = resources.served;
         let observers = observers.as_mut_slice();
-        let mut busy = socket.poll(now, node, |endpoint, peer, event| {
+        let mut busy = socket.poll(now, node, |endpoint, origin, event| {
             if let Event::Request { ticket, message } = event {
                 let message = &message;
-                resources.handle(endpoint, &Request { now, peer, ticket, message }, observers);
+                resources.handle(endpoint, &Request { now, origin, ticket, message }, observers);
             }
         });
         if resources.served != before {
@@ -145,12 +163,14 @@ impl<S: Site> Resources<S> {
             // RFC 7641 §2: 0 registers, 1 deregisters, and who registers anew takes its own place.
             let wish = request.message.uint(option::OBSERVE).filter(|wish| *wish <= 1);
             if wish.is_some() {
-                forget(observers, (request.peer, request.message.header.token));
+                forget(observers, (request.origin.peer, request.message.header.token));
             }
             let mut free = observers.iter_mut().filter(|place| place.is_none());
             place = free.next().filter(|_| wish == Some(0));
         }
-        if let Err(code) = self.answer(endpoint, request, place) {
+        // Who asks many wants to hear of nobody that it has nothing (RFC 7252 §8.2).
+        let refused = self.answer(endpoint, request, place).err();
+        if let Some(code) = refused.filter(|_| !request.origin.to_group) {
             refuse(endpoint, request, code);
         }
         self.served = self.served.wrapping_add(1);
@@ -259,6 +279,9 @@ impl<S: Site> Resources<S> {
         request: &Request<'_, '_>,
     ) -> Result<(), Code> {
         let len = links::write(self.site.links(), request.message, 0, &mut []);
+        if len == 0 && request.origin.to_group {
+            return Err(Code::NOT_FOUND);
+        }
         self.respond(endpoint, request, (len, Some(LINKS), b""), None, &|site, at, out| {
             links::write(site.links(), request.message, at, out);
         })
@@ -286,7 +309,7 @@ impl<S: Site> Resources<S> {
         let mut observer = None;
         // Other blocks of what is observed are fetched as of any other body (RFC 7959 §2.6).
         if Z::Observers::LEN > 0 && place.is_some() && part.range().start == 0 {
-            let who = (request.peer, message.header.token);
+            let who = (request.origin.peer, message.header.token);
             let exponent = part.exponent().unwrap_or(self.exponent);
             observer = fresh.and_then(|it| Observer::new(request.now, who, path, exponent, it));
         }
@@ -301,13 +324,13 @@ impl<S: Site> Resources<S> {
     }
 
     /// Takes a block of a body.
-    fn receive<Z: Sizes>(
+    fn receive<Z: Plan>(
         &mut self,
         endpoint: &mut Endpoint<Peer, Z>,
         request: &Request<'_, '_>,
         fresh: S::Inbox,
     ) -> Result<(), Code> {
-        let Request { peer, message, .. } = *request;
+        let Request { origin: Origin { peer, .. }, message, .. } = *request;
         let accepted = self.upload.handle(peer, message, MAX_BYTES, self.exponent)?;
         let piece = accepted.piece;
         self.goes_on = !piece.is_last;
@@ -380,18 +403,23 @@ fn forget(observers: &mut [Option<Observer>], who: (Peer, Token)) {
 
 /// Gives the answer that `build` writes.
 #[inline(never)]
-fn give<Z: Sizes>(
+fn give<Z: Plan>(
     endpoint: &mut Endpoint<Peer, Z>,
     request: &Request<'_, '_>,
     code: Code,
     build: &mut dyn FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
 ) -> Result<(), Code> {
-    let done = endpoint.respond(request.now, request.ticket, code, build);
+    let Request { now, ticket, .. } = *request;
+    let done = if Z::IS_FOUND && request.origin.to_group {
+        endpoint.respond_at_leisure(now, ticket, LEISURE, code, build)
+    } else {
+        endpoint.respond(now, ticket, code, build)
+    };
     done.map_err(|_| Code::INTERNAL_SERVER_ERROR)
 }
 
 /// Refuses a request, and says why to whoever reads it (RFC 7252 §5.5.2).
-fn refuse<Z: Sizes>(endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>, code: Code) {
+fn refuse<Z: Plan>(endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>, code: Code) {
     let why = match code {
         Code::NOT_FOUND => "not here",
         Code::METHOD_NOT_ALLOWED => "not with this method",

@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
-use kinglet_coap::{Config, Endpoint, Event, Expected, Sizes, Stats};
+use kinglet_coap::{Config, Endpoint, Event, Expected, Kind, Message, Sizes, Stats};
 use kinglet_time::{Duration, Instant};
 
 /// CoAP's port (RFC 7252 §6.1).
@@ -17,6 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Who is at the other end: address and port.
 pub type Peer = (Ipv6Addr, u16);
+
+/// Where a message came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Who has sent it.
+    pub peer: Peer,
+    /// It went to a group of nodes (RFC 7252 §8), each of which answers at its leisure, and only if
+    /// it has something to say.
+    pub to_group: bool,
+}
 
 /// An endpoint at a UDP port, whose tables are as long as `S` says.
 pub struct Socket<S: Sizes> {
@@ -77,7 +87,7 @@ impl<S: Sizes> Socket<S> {
         &mut self,
         now: Instant,
         node: &mut Node<P>,
-        mut handle: impl FnMut(&mut Endpoint<Peer, S>, Peer, Event<'_>),
+        mut handle: impl FnMut(&mut Endpoint<Peer, S>, Origin, Event<'_>),
     ) -> bool {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(self.port).ok();
@@ -92,11 +102,15 @@ impl<S: Sizes> Socket<S> {
         while let Ok(Some(received)) = node.datagrams().recv(socket, &mut self.datagram) {
             let peer = (received.src, received.src_port);
             let octets = self.datagram.get(..received.len).unwrap_or_default();
+            let origin = Origin { peer, to_group: received.dst.is_multicast() };
+            busy = true;
+            if origin.to_group && !is_for_groups(octets) {
+                continue;
+            }
             // What is no event the endpoint has counted.
             if let Ok(event) = self.endpoint.handle_message(now, peer, octets) {
-                handle(&mut self.endpoint, peer, event);
+                handle(&mut self.endpoint, origin, event);
             }
-            busy = true;
         }
         let mut send = |endpoint: &mut Endpoint<Peer, S>| {
             endpoint.poll_message(now, |(address, port), octets| {
@@ -113,4 +127,12 @@ impl<S: Sizes> Socket<S> {
     pub fn deadline(&self) -> Option<Instant> {
         if self.socket.is_none() { Some(Instant::ZERO) } else { self.endpoint.deadline() }
     }
+}
+
+/// Only requests that are not confirmable may go to a group, and nothing else is answered, not even
+/// with a Reset (RFC 7252 §8.1).
+fn is_for_groups(octets: &[u8]) -> bool {
+    Message::parse(octets).is_ok_and(|message| {
+        message.header.kind == Kind::NonConfirmable && message.header.code.is_request()
+    })
 }

@@ -220,6 +220,29 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
+    /// The same for a request that came to a group: nobody else may answer at once either, so the
+    /// response leaves at an instant of the next `leisure` that is drawn (RFC 7252 §8.2).
+    ///
+    /// # Errors
+    /// [`RespondError`]; nothing is sent.
+    pub fn respond_at_leisure(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        leisure: Duration,
+        code: Code,
+        build: impl FnOnce(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), RespondError> {
+        self.respond(now, ticket, code, build)?;
+        let pause = self.random.up_to(leisure);
+        let slot = self.served.as_mut_slice().get_mut(usize::from(ticket.0.index));
+        if let Some(exchange) = slot.and_then(|slot| slot.exchange.as_deref_mut()) {
+            exchange.state = State::AtLeisure;
+            exchange.set_due(now, pause);
+        }
+        Ok(())
+    }
+
     /// Whether an acknowledgement or a response is awaited, and when it can be here: from SRTT −
     /// 4·RTTVAR after what it answers, or at once while no round trip is known, to SRTT + 4·RTTVAR
     /// and half a second in which the peer may hesitate, or until the message is sent again; after
@@ -304,6 +327,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
                         exchange.due = now + lifetimes.0;
                     }
                 }
+                State::AtLeisure => exchange.state = State::Ready,
                 _ => slot.exchange = None,
             }
         }

@@ -188,6 +188,9 @@ pub fn measure(
     let first = singleton!(: Socket<Plan> = Socket::new(0, coap::config(SENDER)));
     let second = singleton!(: Socket<Plan> = Socket::new(PORT, coap::config(RECEIVER)));
     let (Some(first), Some(second)) = (first, second) else { return Err("run twice") };
+    // They bind their ports.
+    first.poll(now, client.node, |_, _, _| ());
+    second.poll(now, server.node, |_, _, _| ());
     let mut exchange = CoapExchange { client: first, server: second, ticket: None };
     let with_coap = steps(&mut now, (server, client), &mut exchange).ok_or("no CoAP")?;
 

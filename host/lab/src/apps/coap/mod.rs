@@ -21,6 +21,7 @@ impl Sizes for CoapPlan {
 
 impl Plan for CoapPlan {
     type Observers = [Option<Observer>; 4];
+    const IS_FOUND: bool = true;
 }
 
 /// CoAP at a UDP port of a node.
