@@ -29,6 +29,7 @@ mod flows;
 pub mod layout;
 pub mod markdown;
 pub mod output;
+mod probe;
 
 pub mod profile;
 mod radio;

@@ -37,10 +37,12 @@ mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
+mod tcplp_stacks;
 
 pub use defaults::SERIES as DEFAULTS;
 pub use metric::Metric;
 pub use runner::{Config, LabError, Outcome, Results, run};
+pub(crate) use tcplp_stacks::table_9;
 
 use crate::chart::Figure;
 use crate::row::Row;
@@ -201,13 +203,14 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 25] = [
+    static ALL: [Experiment; 26] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
         tcplp_mss::EXPERIMENT,
         tcplp_buffer::EXPERIMENT,
         tcplp_bound::EXPERIMENT,
+        tcplp_stacks::EXPERIMENT,
         tcplp_retry_delay::EXPERIMENT,
         tcplp_hops::EXPERIMENT,
         tcplp_cwnd::EXPERIMENT,
