@@ -30,6 +30,7 @@ pub mod layout;
 pub mod markdown;
 pub mod memory;
 pub mod output;
+mod probe;
 
 pub mod profile;
 mod radio;

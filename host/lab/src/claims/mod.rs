@@ -6,6 +6,7 @@ mod air;
 mod low_power;
 mod requests;
 mod sharing;
+mod stacks;
 mod tests_of;
 
 use crate::experiment::{ExperimentResult, Results};

@@ -15,7 +15,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.sec8.1.3.power" => power,
         "kinglet.throughput50k-due" => throughput_50k_due,
         "kinglet.throughput50k-everywhere" => throughput_50k_everywhere,
-        _ => return super::sharing::test_of(id),
+        _ => return super::sharing::test_of(id).or_else(|| super::stacks::test_of(id)),
     })
 }
 

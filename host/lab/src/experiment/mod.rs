@@ -38,10 +38,12 @@ mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
+mod tcplp_stacks;
 
 pub use defaults::SERIES as DEFAULTS;
 pub use metric::Metric;
 pub use runner::{Config, LabError, Outcome, Results, run};
+pub(crate) use tcplp_stacks::table_9;
 
 use crate::chart::Figure;
 use crate::row::Row;
@@ -209,6 +211,7 @@ pub fn all() -> &'static [Experiment] {
         tcplp_mss::EXPERIMENT,
         tcplp_buffer::EXPERIMENT,
         tcplp_bound::EXPERIMENT,
+        tcplp_stacks::EXPERIMENT,
         tcplp_retry_delay::EXPERIMENT,
         tcplp_hops::EXPERIMENT,
         tcplp_cwnd::EXPERIMENT,

@@ -3,6 +3,8 @@
 use super::tcplp_retry_delay::DELAYS_MS;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Cwnd, Figure, curves};
+use crate::scenario::Scenario;
+use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-cwnd",
@@ -11,7 +13,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "Does a window of four segments hide congestion control, so that losses hardly cost \
                goodput; and which losses does the retry delay remove?",
     method: "Bulk transfer over three hops for each d; congestion window recorded, entries into \
-             fast recovery and timer expiries counted. Overlap model: sinr-ber.",
+             fast recovery and timer expiries counted. Overlap model: sinr-ber. The cause of what \
+             differs: the same with FreeBSD's TCP (stack=freebsd), which knows neither RACK nor \
+             tail loss probes.",
     threats: &[
         "FreeBSD sets the window to one segment during recovery; ours reduces it by RFC 9937 and \
          detects losses by RFC 8985, so dips look different.",
@@ -24,11 +28,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let point = |d: &u32| Point {
-        label: format!("d_ms={d}"),
-        series: "3 hops",
+    let point = |prefix: &str, series, d: &u32, stack| Point {
+        label: format!("{prefix}d_ms={d}"),
+        series,
         x: f64::from(*d),
-        scenario: line_scenario(effort, 3, *d),
+        scenario: with_stack(line_scenario(effort, 3, *d), stack),
         metrics: &[
             Metric::FastRetransmissions,
             Metric::Timeouts,
@@ -38,7 +42,18 @@ fn plan(effort: Effort) -> Vec<Point> {
         ],
         timeline_s: None,
     };
-    DELAYS_MS.iter().map(point).collect()
+    let paper = DELAYS_MS.iter().map(|d| point("", "3 hops", d, None));
+    let freebsd = Some(Stack::FreeBsd);
+    let cause = DELAYS_MS.iter().map(|d| point("stack=freebsd ", CAUSE, d, freebsd));
+    paper.chain(cause).collect()
+}
+
+/// The same network with the TCP that the paper's is a port of.
+const CAUSE: &str = "3 hops, FreeBSD's TCP";
+
+fn with_stack(mut scenario: Scenario, stack: Option<Stack>) -> Scenario {
+    scenario.tcp.stack = stack;
+    scenario
 }
 
 fn refine(_: &mut Rows) {}

@@ -8,6 +8,7 @@ use crate::scenario::{
 };
 use kinglet::net::{QueueDiscipline, Red};
 use kinglet::time::Duration;
+use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-red",
@@ -98,6 +99,7 @@ fn plan(effort: Effort) -> Vec<Point> {
         scenario.mac.max_frame_retries = tcplp::MAC.max_frame_retries;
         points.push(point("kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
     }
+    points.extend(freebsd(effort));
     let ours = event(effort, Carrier::Tcp, PERIOD_MS).as_kinglet();
     points.push(point("kinglet".to_owned(), "Kinglet", 15, ours.clone()));
     let red = with_queue(ours.clone(), RED, true);
@@ -110,6 +112,25 @@ fn plan(effort: Effort) -> Vec<Point> {
     ] {
         scenario.radio.cca = cca;
         points.push(point(label.to_owned(), "other channel assessment", 0, scenario));
+    }
+    points
+}
+
+/// Tail drop and early detection with the TCP that the paper's is a port of, which waits for its
+/// timer where Kinglet's does not.
+fn freebsd(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (_, name, queue, ecn) in QUEUES.into_iter().filter(|queue| queue.1 != "red") {
+        let mut office = event(effort, Carrier::Tcp, PERIOD_MS);
+        office.mac.retry_delay_max = Duration::from_millis(40);
+        let mut one = around_one_relay(effort);
+        one.net.queue_limit = ROOM[1];
+        for (place, scenario) in [("d_ms=40", office), ("relay=one packets=4", one)] {
+            let mut scenario = with_queue(scenario, queue, ecn);
+            scenario.tcp.stack = Some(Stack::FreeBsd);
+            let label = format!("stack=freebsd queue={name} {place}");
+            points.push(point(label, "FreeBSD's TCP", 40, scenario));
+        }
     }
     points
 }

@@ -1,0 +1,187 @@
+//! §6.3, Tables 6 and 9, App. A.4: the stacks of the papers beside each other.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use crate::chart::{Figure, curves};
+use crate::probe::FEATURES;
+use crate::profile::BUFFER;
+use crate::scenario::{Buffer, Mss};
+use kinglet::tcp::ConnectionConfig;
+use kinglet_peers::{Settings, Stack};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-stacks",
+    title: "The stacks of the papers",
+    source: "TCPlp §6.3, Tables 6 and 9, App. A.4",
+    question: "How much more does TCPlp's TCP carry than the embedded stacks of earlier studies, \
+               where does that come from, and which features does each stack show?",
+    method: "Bulk transfer over one and three hops without retry delay (three hops: d = 40 ms) \
+             between two nodes with the same stack, each with its published segment and window: \
+             uIP, BLIP, GNRC, FreeBSD (TCPlp's), Linux; and from uIP and BLIP to a receiver with \
+             Linux's, as most earlier studies had a computer at the other end. Kinglet's with the \
+             paper's settings beside them. App. A.4: FreeBSD's TCP with five frames per segment in \
+             frames with 12 octets more, which is what GNRC's 64-bit addresses take. Table 9: \
+             segments made by hand, and a look at the answers. Overlap model: sinr-ber.",
+    threats: &[
+        "The peers are models from what was published, not ports (docs/decisions/0028).",
+        "No CPU time is counted: motes of the time of uIP and BLIP were slower than the radio.",
+        "Of the platforms of App. A.4 only header lengths are modelled: not GNRC's threads and \
+         messages between layers, which the paper names as a cause, and nothing of TinyOS.",
+        "Table 6's studies differ in radio, hops and hosts; its figures are not in our copy of \
+         the paper, only the range of 5 to 40.",
+    ],
+    main: "stack=freebsd hops=1",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] =
+    &[Metric::Goodput, Metric::Rtt, Metric::SegmentLoss, Metric::Timeouts, Metric::Mss];
+
+/// Name and stack of each; `None` is Kinglet's.
+const STACKS: [(&str, Option<Stack>); 6] = [
+    ("uip", Some(Stack::Uip)),
+    ("blip", Some(Stack::Blip)),
+    ("gnrc", Some(Stack::Gnrc)),
+    ("freebsd", Some(Stack::FreeBsd)),
+    ("linux", Some(Stack::Linux)),
+    ("kinglet", None),
+];
+/// Hops and *d* in milliseconds.
+const HOPS: [(u32, u32); 2] = [(1, 0), (3, 40)];
+/// Octets that two 64-bit addresses take more than two short ones.
+const LONG_ADDRESSES: u8 = 12;
+/// Answers of TCPlp's table 9, in the order of [`FEATURES`]; `None` is its "N/A".
+const TABLE_9: [(&str, [Option<bool>; 8]); 4] = {
+    const Y: Option<bool> = Some(true);
+    const N: Option<bool> = Some(false);
+    [
+        ("uip", [Y, None, Y, Y, N, N, N, N]),
+        ("blip", [Y, N, N, N, N, N, N, N]),
+        ("gnrc", [Y, Y, Y, Y, Y, N, N, N]),
+        ("freebsd", [Y, Y, Y, Y, Y, Y, Y, Y]),
+    ]
+};
+
+fn point(
+    label: String,
+    series: &'static str,
+    hops: u32,
+    scenario: crate::scenario::Scenario,
+) -> Point {
+    let x = f64::from(hops);
+    Point { label, series, x, scenario, metrics: METRICS, timeline_s: None }
+}
+
+/// A line with this stack at both ends, in the sizes that it was published with.
+fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> crate::scenario::Scenario {
+    let mut scenario = line_scenario(effort, hops, d);
+    scenario.tcp.stack = stack;
+    if let Some(stack @ (Stack::Uip | Stack::Blip | Stack::Gnrc | Stack::Linux)) = stack {
+        let Settings { mss, send_buffer, receive_buffer, timestamps, .. } =
+            Settings::published(stack);
+        // In the scenario's words the segment is without options.
+        let options = if timestamps { 12 } else { 0 };
+        scenario.tcp.mss = Mss::Bytes(mss - options);
+        scenario.tcp.connection.timestamps = timestamps;
+        // Linux' buffers bound nothing; more than this no scenario has.
+        let most = BUFFER as u32;
+        scenario.tcp.send_buffer = Buffer::Bytes(send_buffer.min(most));
+        scenario.tcp.receive_buffer = Buffer::Bytes(receive_buffer.min(most));
+    }
+    scenario
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (name, stack) in STACKS {
+        for way in HOPS {
+            let scenario = line(effort, way, stack);
+            points.push(point(format!("stack={name} hops={}", way.0), name, way.0, scenario));
+        }
+    }
+    for (series, name, stack) in
+        [("uip to linux", "uip", Stack::Uip), ("blip to linux", "blip", Stack::Blip)]
+    {
+        for way in HOPS {
+            let mut scenario = line(effort, way, Some(stack));
+            scenario.tcp.peer_stack = Some(Some(Stack::Linux));
+            // A computer's: of the sender's size it would be full with each segment, and a full one
+            // is acknowledged at once.
+            scenario.tcp.receive_buffer = Buffer::Bytes(BUFFER as u32);
+            let label = format!("stack={name} peer=linux hops={}", way.0);
+            points.push(point(label, series, way.0, scenario));
+        }
+    }
+    for (name, more) in [("openthread", 0), ("gnrc", LONG_ADDRESSES)] {
+        let mut scenario = line(effort, HOPS[0], Some(Stack::FreeBsd));
+        scenario.tcp.mss = Mss::Frames(5);
+        scenario.mac.reserved_security += more;
+        points.push(point(format!("platform={name}"), "platforms", 1, scenario));
+    }
+    points
+}
+
+/// What a probe tells a stack; buffers have room for several segments, so that it can be seen
+/// whether they are all sent at once.
+fn asked(stack: Option<Stack>) -> ConnectionConfig {
+    let (mss, segments) = match stack {
+        Some(Stack::Uip) => (48, 1),
+        Some(Stack::Blip) => (200, 4),
+        Some(Stack::Gnrc) => (462, 1),
+        _ => (474, 4),
+    };
+    let buffer = usize::from(mss) * segments;
+    ConnectionConfig {
+        mss,
+        send_buffer: buffer,
+        receive_buffer: buffer,
+        timestamps: true,
+        ..ConnectionConfig::DEFAULT
+    }
+}
+
+fn refine(rows: &mut Rows) {
+    for (hops, _) in HOPS {
+        let Some(paper) = rows.mean(&format!("stack=freebsd hops={hops}"), "goodput") else {
+            continue;
+        };
+        for prior in ["stack=uip", "stack=blip", "stack=uip peer=linux", "stack=blip peer=linux"] {
+            let label = format!("{prior} hops={hops}");
+            let Some(rate) = rows.mean(&label, "goodput") else { continue };
+            let (series, x) = ("freebsd against it", f64::from(hops));
+            rows.compute(&label, series, x, ("times_slower", "x"), paper / rate);
+        }
+    }
+    for (name, stack) in STACKS {
+        for (number, (feature, ask)) in FEATURES.iter().enumerate() {
+            let Some(has) = ask(stack, asked(stack)) else { continue };
+            let row = rows.compute(
+                &format!("features of {name}"),
+                "features",
+                0.0,
+                (*feature, "of 1"),
+                f64::from(u8::from(has)),
+            );
+            let said = TABLE_9.iter().find(|(of, _)| *of == name);
+            row.paper = said.and_then(|(_, all)| all[number]).map(|has| f64::from(u8::from(has)));
+        }
+    }
+    rows.paper("stack=freebsd hops=1", "goodput", 75.0);
+    rows.paper("stack=freebsd hops=3", "goodput", 19.5);
+    rows.paper("platform=openthread", "goodput", 75.0);
+    rows.paper("platform=gnrc", "goodput", 63.0);
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let mine = |r: &&super::Row| r.label.starts_with("stack=");
+    let rows: Vec<_> = result.rows.iter().filter(mine).cloned().collect();
+    curves(&rows, "goodput", "Goodput of each stack", "hops").into_iter().collect()
+}
+
+/// Answers that table 9 gives for a stack, by the name of the feature: `None` for "N/A".
+pub(crate) fn table_9() -> impl Iterator<Item = (&'static str, &'static str, Option<bool>)> {
+    TABLE_9.iter().flat_map(|(stack, answers)| {
+        FEATURES.iter().zip(answers).map(move |((feature, _), answer)| (*stack, *feature, *answer))
+    })
+}
