@@ -1,6 +1,7 @@
 //! Tests of what flows leave to each other, and of sensors under load.
 
-use super::{Finding, Table, Test, found};
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -35,7 +36,10 @@ fn line(t: &Table<'_>) -> Option<Finding> {
         apart = apart.max(ratio).max(1.0 / ratio);
     }
     let compared = format!("least at {}; both ways over two hops {apart:.2} : 1", least.1);
-    found(least.0, least.0 >= LEAST_SHARE && apart <= MOST_APART, compared)
+    Bounds::default()
+        .at_least("least share", least.0, LEAST_SHARE)
+        .at_most("both ways apart by", apart, MOST_APART)
+        .found(least.0, compared)
 }
 
 fn grid(t: &Table<'_>) -> Option<Finding> {
@@ -48,7 +52,11 @@ fn grid(t: &Table<'_>) -> Option<Finding> {
         "least sum of the drawings; Jain's index {fairness:.1} % at least, {starved:.1} flows \
          starved at most"
     );
-    found(sum, sum >= 300.0 && fairness >= 50.0 && starved == 0.0, compared)
+    Bounds::default()
+        .at_least("kb/s", sum, 300.0)
+        .at_least("index", fairness, 50.0)
+        .at_most("starved", starved, 0.0)
+        .found(sum, compared)
 }
 
 fn load(t: &Table<'_>) -> Option<Finding> {
@@ -70,5 +78,8 @@ fn load(t: &Table<'_>) -> Option<Finding> {
         }
     }
     let compared = format!("least at {}; radio on for {radio:.2} times as long", least.1);
-    found(least.0, least.0 >= 0.0 && radio <= 1.0, compared)
+    Bounds::default()
+        .at_least("points more", least.0, 0.0)
+        .at_most("radio on by", radio, 1.0)
+        .found(least.0, compared)
 }

@@ -7,13 +7,17 @@
 
 mod air;
 mod defaults;
+mod headers_on_air;
+mod hosts;
 mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
+mod kinglet_hops;
 mod kinglet_load;
 mod kinglet_page;
 mod kinglet_sleep;
 mod metric;
+mod models;
 mod radio_time;
 mod requests;
 mod runner;
@@ -39,7 +43,9 @@ mod tcplp_retry_delay;
 mod tcplp_selfclock;
 
 pub use defaults::SERIES as DEFAULTS;
+pub(crate) use hosts::Host;
 pub use metric::Metric;
+pub(crate) use models::Model;
 pub use runner::{Config, LabError, Outcome, Results, run};
 
 use crate::chart::Figure;
@@ -201,7 +207,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 25] = [
+    static ALL: [Experiment; 26] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -222,6 +228,7 @@ pub fn all() -> &'static [Experiment] {
         tcplp_flows::EXPERIMENT,
         tcplp_latency::EXPERIMENT,
         tcplp_response_size::EXPERIMENT,
+        kinglet_hops::EXPERIMENT,
         kinglet_sleep::EXPERIMENT,
         kinglet_asleep::EXPERIMENT,
         kinglet_load::EXPERIMENT,
@@ -235,6 +242,9 @@ pub fn all() -> &'static [Experiment] {
 pub fn find(id: &str) -> Option<&'static Experiment> {
     all().iter().find(|e| e.id == id)
 }
+
+/// Signal strength of the links of a line at the receiver's end, dBm; far above the noise.
+const RSSI_DBM: f64 = -60.0;
 
 /// No simulation: everything is computed.
 fn nothing_to_simulate(_: Effort) -> Vec<Point> {
