@@ -23,6 +23,7 @@ pub mod build;
 pub mod capture;
 pub mod chart;
 pub mod claims;
+mod conflict;
 mod cpu;
 pub mod experiment;
 mod flows;

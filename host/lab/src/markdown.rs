@@ -1,7 +1,7 @@
 //! Results as the tables that stand in an experiment's folder.
 
 use crate::chart::Figure;
-use crate::claims::Verdict;
+use crate::claims::{Outcome, Verdict};
 use crate::experiment::ExperimentResult;
 use crate::output::{short, with_interval};
 use crate::row::Row;
@@ -111,11 +111,13 @@ fn claims<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
     text.push_str("|---|---|--:|--:|---|---|\n");
     let optional = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), short);
     for verdict in verdicts {
-        let holds = match (verdict.holds, verdict.expected) {
-            (Some(true), _) => "yes",
-            (Some(false), true) => "**no**",
-            (Some(false), false) => "no, known",
-            (None, _) => "not tested",
+        let holds = match (verdict.outcome(), verdict.expected) {
+            (Outcome::Holds, _) => "yes",
+            (Outcome::DependsOnModel, true) => "**depends on the model**",
+            (Outcome::DependsOnModel, false) => "depends on the model, known",
+            (Outcome::Fails, true) => "**no**",
+            (Outcome::Fails, false) => "no, known",
+            (Outcome::NotTested, _) => "not tested",
         };
         let (id, paper, ours) =
             (format!("`{}`", verdict.id), optional(verdict.paper), optional(verdict.ours));
@@ -157,6 +159,8 @@ mod tests {
             ours: Some(2.0),
             unit: "ratio".to_owned(),
             holds,
+            depends_on_model: false,
+            failed: Vec::new(),
             reason: "3 | 4".to_owned(),
             statement: String::new(),
             place: String::new(),
@@ -176,7 +180,8 @@ mod tests {
         ];
         let result = ExperimentResult { id: "tcplp-hops", rows, samples: Vec::new(), seeds: 5 };
         let other = Verdict { experiment: "tcplp-mss".to_owned(), ..verdict(Some(true), true) };
-        let verdicts = [verdict(Some(false), true), verdict(None, false), other];
+        let depends = Verdict { depends_on_model: true, ..verdict(Some(false), false) };
+        let verdicts = [verdict(Some(false), true), verdict(None, false), depends, other];
         let figures = vec![curves(&result.rows, "goodput", "Goodput", "hops").expect("rows")];
         let (command, seeds) = ("kinglet lab run tcplp-hops", "seeds 1 to 5");
         let text = results(&result, &figures, &verdicts, command, seeds);
@@ -202,6 +207,7 @@ mod tests {
                 "|---|---|--:|--:|---|---|",
                 "| `a.b` | ratio | – | 2.00 | **no** | 3 \\| 4 |",
                 "| `a.b` | ratio | – | 2.00 | not tested | 3 \\| 4 |",
+                "| `a.b` | ratio | – | 2.00 | depends on the model, known | 3 \\| 4 |",
             ]
         );
     }

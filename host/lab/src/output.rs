@@ -1,6 +1,6 @@
 //! Results as JSON, CSV and text tables.
 
-use crate::claims::Verdict;
+use crate::claims::{Outcome, Verdict};
 use crate::experiment::{ExperimentResult, find};
 use crate::row::Row;
 use serde::Serialize;
@@ -123,12 +123,14 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
     let body = verdicts
         .iter()
         .map(|v| {
-            let holds = match (v.holds, v.expected) {
-                (Some(true), _) => "yes",
-                (Some(false), true) => "NO",
-                (None, true) => "NOT TESTED",
-                (Some(false), false) => "no (known)",
-                (None, false) => "not tested",
+            let holds = match (v.outcome(), v.expected) {
+                (Outcome::Holds, _) => "yes",
+                (Outcome::DependsOnModel, true) => "DEPENDS ON THE MODEL",
+                (Outcome::DependsOnModel, false) => "depends on the model (known)",
+                (Outcome::Fails, true) => "NO",
+                (Outcome::Fails, false) => "no (known)",
+                (Outcome::NotTested, true) => "NOT TESTED",
+                (Outcome::NotTested, false) => "not tested",
             };
             let row = [&v.id, &v.unit, &optional(v.paper), &optional(v.ours)];
             let mut row: Vec<String> = row.into_iter().cloned().collect();
@@ -198,6 +200,8 @@ mod tests {
             ours: Some(1.0),
             unit: "ratio".to_owned(),
             holds: Some(false),
+            depends_on_model: false,
+            failed: vec!["a 1.00, not 2.00 or more".to_owned()],
             reason: "because".to_owned(),
             statement: "hidden".to_owned(),
             place: "§1".to_owned(),
@@ -215,7 +219,17 @@ mod tests {
         let row = ["label", "x", "metric", "unit", "mean", "ci95", "bound", "paper"];
         assert_eq!(keys(&value["experiments"][0]["rows"][0]), row);
         assert!(value["experiments"][0]["rows"][0]["bound"].is_null());
-        let claim = ["id", "experiment", "paper", "ours", "unit", "holds", "reason"];
+        let claim = [
+            "id",
+            "experiment",
+            "paper",
+            "ours",
+            "unit",
+            "holds",
+            "depends_on_model",
+            "failed",
+            "reason",
+        ];
         assert_eq!(keys(&value["claims"][0]), claim);
         assert_eq!(value["claims"][0]["holds"], Value::Bool(false));
     }
@@ -242,5 +256,7 @@ mod tests {
         assert!(text.contains("NO") && text.contains("because"));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
+        let depends = Verdict { depends_on_model: true, ..claim() };
+        assert!(verdicts(&[depends]).contains("DEPENDS ON THE MODEL"));
     }
 }

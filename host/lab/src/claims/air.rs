@@ -1,6 +1,7 @@
 //! Tests of what is asked of the simulated air itself.
 
-use super::{Finding, Table, Test, found};
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
 use crate::row::Row;
 
 /// The test of the claim with this id.
@@ -54,7 +55,10 @@ fn csma(t: &Table<'_>) -> Option<Finding> {
         "{count} figures, most in {place}; one sender of 60 octets {single:.1} frames/s, by \
          formula {closed:.1}"
     );
-    found(most, most <= 2.0 && (single / closed - 1.0).abs() <= 0.005, compared)
+    Bounds::default()
+        .at_most("most apart by", most, 2.0)
+        .at_most("one sender off the formula by", (single / closed - 1.0).abs(), 0.005)
+        .found(most, compared)
 }
 
 fn hidden(t: &Table<'_>) -> Option<Finding> {
@@ -73,12 +77,14 @@ fn hidden(t: &Table<'_>) -> Option<Finding> {
     }
     let compared =
         format!("of what is allowed at most; ideal receiver, frames/s: {}", compared.join(", "));
-    found(most * 100.0, most <= 1.0, compared)
+    Bounds::default().at_most("most of what is allowed", most, 1.0).found(most * 100.0, compared)
 }
 
 fn losses(t: &Table<'_>) -> Option<Finding> {
     let (most, count, place) = worst(t, t.all("frame_loss"), "_by_formula")?;
-    found(most, most <= 2.0, format!("{count} ratios, most in {place}"))
+    Bounds::default()
+        .at_most("points", most, 2.0)
+        .found(most, format!("{count} ratios, most in {place}"))
 }
 
 fn energy(t: &Table<'_>) -> Option<Finding> {
@@ -94,7 +100,7 @@ fn energy(t: &Table<'_>) -> Option<Finding> {
         on("nrf52840", "plain")?,
         on("nrf52840", "secured")?
     );
-    found(most, most <= 0.1, compared)
+    Bounds::default().at_most("per cent", most, 0.1).found(most, compared)
 }
 
 fn spacing(t: &Table<'_>) -> Option<Finding> {
@@ -115,5 +121,9 @@ fn spacing(t: &Table<'_>) -> Option<Finding> {
     if let Some(example) = t.all("example").next() {
         compared.push_str(&format!("; {}", example.label));
     }
-    found(broken, broken == 0.0 && enough && silent.is_none(), compared)
+    Bounds::default()
+        .at_most("rules broken", broken, 0.0)
+        .is(enough, "ten thousand of each are checked")
+        .is(silent.is_none(), "something is sent in every experiment")
+        .found(broken, compared)
 }

@@ -3,7 +3,11 @@
 //! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
 
 mod air;
+mod bounds;
+mod equations;
 mod low_power;
+mod multi_hop;
+mod one_hop;
 mod requests;
 mod sharing;
 mod stacks;
@@ -73,8 +77,13 @@ pub struct Verdict {
     pub ours: Option<f64>,
     /// Unit of both.
     pub unit: String,
-    /// Whether it holds; null if nothing was measured for it.
+    /// Whether it holds, under every model of the medium that it is judged under; null if nothing
+    /// was measured for it.
     pub holds: Option<bool>,
+    /// It holds under some of these models and not under others.
+    pub depends_on_model: bool,
+    /// The bounds that were not met, in words.
+    pub failed: Vec<String>,
     /// What was compared, and why it does not hold if it does not.
     pub reason: String,
     /// What the paper claims.
@@ -88,7 +97,30 @@ pub struct Verdict {
     pub expected: bool,
 }
 
+/// What can become of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Holds,
+    /// It holds under some models of the medium, and not under all that it is judged under.
+    DependsOnModel,
+    /// It does not hold.
+    Fails,
+    /// Nothing was measured for it.
+    NotTested,
+}
+
 impl Verdict {
+    /// What became of the claim.
+    pub const fn outcome(&self) -> Outcome {
+        match self.holds {
+            Some(true) => Outcome::Holds,
+            Some(false) if self.depends_on_model => Outcome::DependsOnModel,
+            Some(false) => Outcome::Fails,
+            None => Outcome::NotTested,
+        }
+    }
+
     /// A claim that should hold does not, or could not be tested.
     pub fn is_failure(&self) -> bool {
         self.expected && self.holds != Some(true)
@@ -99,15 +131,15 @@ impl Verdict {
 struct Finding {
     ours: f64,
     holds: bool,
+    /// The bounds that were not met, in words.
+    failed: Vec<String>,
+    /// Met under some models of the medium only.
+    depends_on_model: bool,
     compared: String,
 }
 
 /// A test of a claim; `None` without the results that it needs.
 type Test = fn(&Table<'_>) -> Option<Finding>;
-
-fn found(ours: f64, holds: bool, compared: String) -> Option<Finding> {
-    Some(Finding { ours, holds, compared })
-}
 
 /// Tests every claim whose experiment is among `results`.
 pub fn check(results: Results<'_>) -> Vec<Verdict> {
@@ -121,11 +153,16 @@ fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
         (Some(table), true) => tests_of::test_of(&claim.id).and_then(|test| test(&table)),
         _ => None,
     };
+    let depends_on_model = finding.as_ref().is_some_and(|f| f.depends_on_model);
+    let failed = finding.as_ref().map_or_else(Vec::new, |f| f.failed.clone());
     let (ours, holds, mut reason) = match finding {
         Some(f) => (Some(f.ours), Some(f.holds), f.compared),
         None if claim.tested => (None, None, "points are missing".to_owned()),
         None => (None, None, String::new()),
     };
+    if !failed.is_empty() {
+        reason = format!("{reason}. Not met: {}", failed.join("; "));
+    }
     if holds != Some(true) && !claim.reason.is_empty() {
         let separator = if reason.is_empty() { "" } else { ". " };
         reason = format!("{reason}{separator}{}", claim.reason);
@@ -137,6 +174,8 @@ fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
         ours,
         unit: claim.unit,
         holds,
+        depends_on_model,
+        failed,
         reason,
         statement: claim.statement,
         place: claim.place,
@@ -162,6 +201,9 @@ impl Table<'_> {
         self.0.rows.iter().filter(move |r| r.metric == metric).filter(planned)
     }
 }
+
+#[cfg(test)]
+mod outcomes;
 
 #[cfg(test)]
 mod tests {
@@ -194,28 +236,7 @@ mod tests {
             ExperimentResult { id: "tcplp-mss", rows: Vec::new(), samples: Vec::new(), seeds: 0 };
         let verdicts = check(&[empty]);
         assert_eq!(verdicts.len(), 2);
-        assert!(verdicts.iter().all(|v| v.holds.is_none() && v.is_failure()));
-    }
-
-    #[test]
-    fn claims_are_tested_with_both_outcomes() {
-        let row = |frames: u32, kbps: f64| Row {
-            label: format!("mss_frames={frames}"),
-            x: f64::from(frames),
-            metric: "goodput".to_owned(),
-            unit: "kb/s".to_owned(),
-            mean: kbps,
-            ci95: None,
-            bound: None,
-            paper: None,
-            series: "uplink",
-        };
-        let verdict = |curve: [f64; 8]| {
-            let rows = (1..).zip(curve).map(|(f, g)| row(f, g)).collect();
-            let result = ExperimentResult { id: "tcplp-mss", rows, samples: Vec::new(), seeds: 1 };
-            check(&[result]).into_iter().find(|v| v.id == "tcplp.fig3a.mss").expect("listed").holds
-        };
-        assert_eq!(verdict([30., 50., 65., 72., 76., 78., 79., 80.]), Some(true));
-        assert_eq!(verdict([30., 35., 40., 45., 50., 60., 70., 80.]), Some(false));
+        assert!(verdicts.iter().all(|v| v.holds.is_none() && v.is_failure() == v.expected));
+        assert!(verdicts.iter().any(Verdict::is_failure));
     }
 }

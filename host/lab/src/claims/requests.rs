@@ -1,6 +1,7 @@
 //! Tests of the claims of TCPlp §8.1: pages from a node that sleeps.
 
-use super::{Finding, Table, Test, found};
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -25,30 +26,39 @@ fn median(t: &Table<'_>, link: &str, app: &str) -> Option<f64> {
 
 fn latency_always_on(t: &Table<'_>) -> Option<Finding> {
     let (http, coap) = (median(t, "on", "http")?, median(t, "on", "coap")?);
-    found(http, http < 1_000.0 && coap < http, format!("HTTP; CoAP takes {coap:.0} ms"))
+    Bounds::default()
+        .below("ms by HTTP", http, 1_000.0)
+        .below("ms by CoAP", coap, http)
+        .found(http, format!("HTTP; CoAP takes {coap:.0} ms"))
 }
 
 fn latency_sleeping(t: &Table<'_>) -> Option<Finding> {
     let more = t.mean("link=sleep app=http", "least_difference")?;
-    found(more, more >= 900.0, "HTTP less CoAP at a sleep interval of 1 s".to_owned())
+    Bounds::default()
+        .at_least("ms more", more, 900.0)
+        .found(more, "HTTP less CoAP at a sleep interval of 1 s".to_owned())
 }
 
 fn latency_adaptive(t: &Table<'_>) -> Option<Finding> {
     let excess = |link| Some(median(t, link, "http")? - median(t, link, "coap")?);
     let (fixed, adaptive) = (excess("sleep")?, excess("adaptive")?);
     let compared = format!("HTTP takes {adaptive:.0} ms more than CoAP; without, {fixed:.0} ms");
-    found(adaptive / fixed * 100.0, adaptive < 0.4 * fixed, compared)
+    Bounds::default()
+        .below("excess left", adaptive / fixed, 0.4)
+        .found(adaptive / fixed * 100.0, compared)
 }
 
 fn adaptive_gain(t: &Table<'_>) -> Option<Finding> {
     let (fixed, adaptive) = (median(t, "sleep", "http")?, median(t, "adaptive", "http")?);
     let compared = format!("{fixed:.0} and {adaptive:.0} ms");
-    found(fixed / adaptive, fixed / adaptive >= 1.5, compared)
+    Bounds::default().at_least("gain", fixed / adaptive, 1.5).found(fixed / adaptive, compared)
 }
 
 fn one_round_trip(t: &Table<'_>) -> Option<Finding> {
     let ratio = t.mean("link=predictive app=http-tfo", "latency_ratio")?;
-    found(ratio, ratio <= 1.1, "both with predictive polling".to_owned())
+    Bounds::default()
+        .at_most("ratio", ratio, 1.1)
+        .found(ratio, "both with predictive polling".to_owned())
 }
 
 /// The size from which on HTTP is faster, if there is just one, and whether its time grows more
@@ -67,14 +77,19 @@ fn response_size(t: &Table<'_>) -> Option<Finding> {
         Some((last.1 - first.1) / (last.0 - first.0) * 1e3)
     };
     let (http_slope, coap_slope) = (slope(&http)?, slope(&coap)?);
-    let holds = crossing > 0 && faster.is_sorted() && http_slope < coap_slope;
     let compared = format!("{http_slope:.0} ms per 1000 octets by HTTP, {coap_slope:.0} by CoAP");
-    found(http.get(crossing)?.0, holds, compared)
+    Bounds::default()
+        .is(crossing > 0, "CoAP is faster at first")
+        .is(faster.is_sorted(), "the curves cross once")
+        .below("slope of HTTP", http_slope, coap_slope)
+        .found(http.get(crossing)?.0, compared)
 }
 
 fn throughput_50k(t: &Table<'_>) -> Option<Finding> {
     let ratio = t.mean("size=51200 poll=fixed app=http", "throughput_ratio")?;
-    found(ratio, (1.2..=2.0).contains(&ratio), "a data request every 100 ms".to_owned())
+    Bounds::default()
+        .within("ratio", ratio, (1.2, 2.0))
+        .found(ratio, "a data request every 100 ms".to_owned())
 }
 
 fn power(t: &Table<'_>) -> Option<Finding> {
@@ -85,12 +100,15 @@ fn power(t: &Table<'_>) -> Option<Finding> {
         at("http", "on_per_request")?,
         at("coap", "on_per_request")?
     );
-    found(more, (20.0..=60.0).contains(&more) && averaged < 2.0, compared)
+    Bounds::default()
+        .within("per cent more", more, (20.0, 60.0))
+        .below("per cent more of all", averaged, 2.0)
+        .found(more, compared)
 }
 
 fn throughput_50k_due(t: &Table<'_>) -> Option<Finding> {
     let ratio = t.mean("size=51200 poll=due app=http", "throughput_ratio")?;
-    found(ratio, ratio >= 1.4, "predictive polling".to_owned())
+    Bounds::default().at_least("ratio", ratio, 1.4).found(ratio, "predictive polling".to_owned())
 }
 
 /// Metric and what it is at least; the first is the one that is printed.
@@ -108,5 +126,9 @@ fn throughput_50k_everywhere(t: &Table<'_>) -> Option<Finding> {
         coap.1, large.0, large.1, on.0, on.1
     );
     let least = [coap.0, large.0, on.0];
-    found(coap.0, least.iter().zip(EVERYWHERE).all(|(least, (_, bound))| *least >= bound), compared)
+    let asked = least.iter().zip(EVERYWHERE);
+    let bounds = asked.fold(Bounds::default(), |bounds, (least, (metric, bound))| {
+        bounds.at_least(&metric.replace('_', " "), *least, bound)
+    });
+    bounds.found(coap.0, compared)
 }

@@ -1,6 +1,7 @@
 //! Tests of what flows leave to each other, of sensors under load, and of meshes that form.
 
-use super::{Finding, Table, Test, found};
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
 use crate::experiment::kinglet_formation::{AROUND, FORMED, REPAIRED, SHARE, most_hops};
 
 /// The test of the claim with this id.
@@ -39,7 +40,10 @@ fn line(t: &Table<'_>) -> Option<Finding> {
         apart = apart.max(ratio).max(1.0 / ratio);
     }
     let compared = format!("least at {}; both ways over two hops {apart:.2} : 1", least.1);
-    found(least.0, least.0 >= LEAST_SHARE && apart <= MOST_APART, compared)
+    Bounds::default()
+        .at_least("least share", least.0, LEAST_SHARE)
+        .at_most("both ways apart by", apart, MOST_APART)
+        .found(least.0, compared)
 }
 
 fn grid(t: &Table<'_>) -> Option<Finding> {
@@ -52,7 +56,11 @@ fn grid(t: &Table<'_>) -> Option<Finding> {
         "least sum of the drawings; Jain's index {fairness:.1} % at least, {starved:.1} flows \
          starved at most"
     );
-    found(sum, sum >= 300.0 && fairness >= 50.0 && starved == 0.0, compared)
+    Bounds::default()
+        .at_least("kb/s", sum, 300.0)
+        .at_least("index", fairness, 50.0)
+        .at_most("starved", starved, 0.0)
+        .found(sum, compared)
 }
 
 /// Seconds that news may take for a hop: the shortest interval, and as much again because the one
@@ -61,7 +69,8 @@ const HOP_S: f64 = 2.0;
 
 fn formation(t: &Table<'_>) -> Option<Finding> {
     let worst = worst(t, FORMED, |nodes| (most_hops(nodes) + 2.0) * HOP_S)?;
-    found(worst.0, worst.0 <= worst.1, format!("{:.0} s are allowed at {}", worst.1, worst.2))
+    let compared = format!("{:.0} s are allowed at {}", worst.1, worst.2);
+    Bounds::default().at_most("s", worst.0, worst.1).found(worst.0, compared)
 }
 
 /// Octets of a frame that tells of twenty-six destinations: 80 of message, 6 of UDP's header, 3 of
@@ -75,7 +84,8 @@ fn mesh_share(t: &Table<'_>) -> Option<Finding> {
     // All destinations, and the way out of the mesh; at most a tenth for headers that are longer.
     let share = |nodes: f64| (nodes / DESTINATIONS).ceil() * FRAME_US * (AROUND + 1.0);
     let worst = worst(t, SHARE, |nodes| share(nodes) / INTERVAL_US * 110.0)?;
-    found(worst.0, worst.0 <= worst.1, format!("{:.1} % are allowed at {}", worst.1, worst.2))
+    let compared = format!("{:.1} % are allowed at {}", worst.1, worst.2);
+    Bounds::default().at_most("%", worst.0, worst.1).found(worst.0, compared)
 }
 
 /// What decision 20 gives a way that is used: four frames given up, a loss told within a second and
@@ -84,7 +94,8 @@ const REPAIR_S: f64 = 30.0;
 
 fn mesh_repair(t: &Table<'_>) -> Option<Finding> {
     let worst = worst(t, REPAIRED, |_| REPAIR_S)?;
-    found(worst.0, worst.0 <= worst.1, format!("longest of the seeds, at {}", worst.2))
+    let compared = format!("longest of the seeds, at {}", worst.2);
+    Bounds::default().at_most("s", worst.0, worst.1).found(worst.0, compared)
 }
 
 /// Of all sizes the value that comes closest to what is allowed or exceeds it most, what is
@@ -117,7 +128,10 @@ fn load(t: &Table<'_>) -> Option<Finding> {
         }
     }
     let compared = format!("least at {}; radio on for {radio:.2} times as long", least.1);
-    found(least.0, least.0 >= 0.0 && radio <= 1.0, compared)
+    Bounds::default()
+        .at_least("points more", least.0, 0.0)
+        .at_most("radio on by", radio, 1.0)
+        .found(least.0, compared)
 }
 
 #[cfg(test)]

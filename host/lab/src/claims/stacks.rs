@@ -1,6 +1,7 @@
 //! Tests of what is said of other stacks.
 
-use super::{Finding, Table, Test, found};
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
 use crate::experiment::table_9;
 
 /// The test of the claim with this id.
@@ -29,7 +30,8 @@ fn prior(t: &Table<'_>) -> Option<Finding> {
         most.0,
         most.1
     );
-    found(least.0, within == all.len(), compared)
+    let met = within == all.len();
+    Bounds::default().is(met, "not every ratio is 5 to 40").found(least.0, compared)
 }
 
 fn features(t: &Table<'_>) -> Option<Finding> {
@@ -44,14 +46,20 @@ fn features(t: &Table<'_>) -> Option<Finding> {
         }
     }
     let compared = format!("answers of 32 that agree; others: {}", differ.join(", "));
-    found(f64::from(agree), differ.is_empty(), compared)
+    Bounds::default()
+        .is(differ.is_empty(), "not every answer agrees")
+        .found(f64::from(agree), compared)
 }
 
 fn platforms(t: &Table<'_>) -> Option<Finding> {
     let rate = |name| t.mean(&format!("platform={name}"), "goodput");
     let ratio = rate("gnrc")? / rate("openthread")?;
     // The paper's own is 0.84; longer headers alone can only cost.
-    found(ratio, (0.8..1.0).contains(&ratio), "12 octets more in each frame".to_owned())
+    let compared = "12 octets more in each frame".to_owned();
+    Bounds::default()
+        .at_least("ratio", ratio, 0.8)
+        .below("ratio", ratio, 1.0)
+        .found(ratio, compared)
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use super::intervals::{fairness, jain, quantile};
 use super::requests;
+use crate::cpu::host_cost_of;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use crate::stats;
 use core::ops::Range;
+use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::Cause;
 
 /// A quantity measured in every run of a point.
@@ -87,6 +89,8 @@ pub enum Metric {
     IndirectRetries(Carrier),
     /// Share of time with a sensor's CPU working; %.
     CpuDutyCycle(Carrier),
+    /// The same without the cipher, as if the radio had it; %.
+    CpuWithoutCipher(Carrier),
     /// Mean of a sensor's round-trip time samples, ms.
     RttOf(Carrier),
     /// Mean of what a sensor's first timeouts are drawn from, ms.
@@ -174,6 +178,7 @@ impl Metric {
             Metric::FramesSent(_) => "frames_sent",
             Metric::IndirectRetries(_) => "indirect_retries",
             Metric::CpuDutyCycle(_) => "cpu_duty_cycle",
+            Metric::CpuWithoutCipher(_) => "cpu_without_cipher",
             Metric::RttOf(_) => "rtt",
             Metric::TimeoutOf(_) => "timeout",
             Metric::Resent(_) => "resent",
@@ -239,7 +244,8 @@ impl Metric {
             | Metric::ServerFor(_)
             | Metric::RadioStarting(_)
             | Metric::RadioBetweenAttempts(_)
-            | Metric::CpuDutyCycle(_) => "%",
+            | Metric::CpuDutyCycle(_)
+            | Metric::CpuWithoutCipher(_) => "%",
             Metric::Resent(_) | Metric::ResentByTimeout(_) => "per hour",
             Metric::FramesSent(_) | Metric::Answers => "per hour",
             Metric::IndirectRetries(_) => "per frame",
@@ -414,6 +420,13 @@ impl Metric {
                 (taken > 0).then(|| offered as f64 / taken as f64 - 1.0)
             }
             Metric::CpuDutyCycle(carrier) => share(carrier, &|node| node.cpu_duty_cycle),
+            Metric::CpuWithoutCipher(carrier) => {
+                let cost = host_cost_of(&scenario.radio);
+                let busy = |node: &NodeResult| {
+                    cost.of(CpuWork { cipher_runs: 0, ..node.cpu_work }) as f64 / 1e9
+                };
+                share(carrier, &|node| busy(node) / run.sim_seconds)
+            }
             _ => None,
         }
     }

@@ -7,14 +7,18 @@
 
 mod air;
 mod defaults;
+mod headers_on_air;
+mod hosts;
 mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
 pub(crate) mod kinglet_formation;
+mod kinglet_hops;
 mod kinglet_load;
 mod kinglet_page;
 mod kinglet_sleep;
 mod metric;
+mod models;
 mod radio_time;
 mod requests;
 mod runner;
@@ -41,7 +45,9 @@ mod tcplp_selfclock;
 mod tcplp_stacks;
 
 pub use defaults::SERIES as DEFAULTS;
+pub(crate) use hosts::Host;
 pub use metric::Metric;
+pub(crate) use models::Model;
 pub use runner::{Config, LabError, Outcome, Results, run};
 pub(crate) use tcplp_stacks::table_9;
 
@@ -204,7 +210,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 26] = [
+    static ALL: &[Experiment] = &[
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -226,6 +232,7 @@ pub fn all() -> &'static [Experiment] {
         tcplp_flows::EXPERIMENT,
         tcplp_latency::EXPERIMENT,
         tcplp_response_size::EXPERIMENT,
+        kinglet_hops::EXPERIMENT,
         kinglet_sleep::EXPERIMENT,
         kinglet_asleep::EXPERIMENT,
         kinglet_load::EXPERIMENT,
@@ -233,13 +240,16 @@ pub fn all() -> &'static [Experiment] {
         kinglet_formation::EXPERIMENT,
         kinglet_page::EXPERIMENT,
     ];
-    &ALL
+    ALL
 }
 
 /// The experiment with this id.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     all().iter().find(|e| e.id == id)
 }
+
+/// Signal strength of the links of a line at the receiver's end, dBm; far above the noise.
+const RSSI_DBM: f64 = -60.0;
 
 /// No simulation: everything is computed.
 fn nothing_to_simulate(_: Effort) -> Vec<Point> {

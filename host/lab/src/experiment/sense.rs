@@ -124,11 +124,12 @@ pub(super) fn metrics(carrier: Carrier) -> &'static [Metric] {
     }
 }
 
-const fn all_of(carrier: Carrier) -> [Metric; 5] {
+const fn all_of(carrier: Carrier) -> [Metric; 6] {
     [
         Metric::Reliability(carrier),
         Metric::RadioDutyCycle(carrier),
         Metric::CpuDutyCycle(carrier),
+        Metric::CpuWithoutCipher(carrier),
         Metric::Resent(carrier),
         Metric::ResentByTimeout(carrier),
     ]

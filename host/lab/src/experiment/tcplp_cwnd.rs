@@ -1,9 +1,8 @@
 //! Fig. 6: the congestion window under small buffers, and how losses are repaired.
 
 use super::tcplp_retry_delay::DELAYS_MS;
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use super::{Effort, Experiment, ExperimentResult, Metric, Model, Point, Rows, line_scenario};
 use crate::chart::{Cwnd, Figure, curves};
-use crate::scenario::Scenario;
 use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -13,9 +12,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "Does a window of four segments hide congestion control, so that losses hardly cost \
                goodput; and which losses does the retry delay remove?",
     method: "Bulk transfer over three hops for each d; congestion window recorded, entries into \
-             fast recovery and timer expiries counted. Overlap model: sinr-ber. The cause of what \
-             differs: the same with FreeBSD's TCP (stack=freebsd), which knows neither RACK nor \
-             tail loss probes.",
+             fast recovery and timer expiries counted. Four models of the medium: sinr-ber, strict \
+             overlap, the hidden node 1 dB stronger, interference over twice the range of \
+             reception. The cause of what differs: the same under sinr-ber with FreeBSD's TCP \
+             (stack=freebsd), which knows neither RACK nor tail loss probes.",
     threats: &[
         "FreeBSD sets the window to one segment during recovery; ours reduces it by RFC 9937 and \
          detects losses by RFC 8985, so dips look different.",
@@ -28,40 +28,43 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let point = |prefix: &str, series, d: &u32, stack| Point {
-        label: format!("{prefix}d_ms={d}"),
-        series,
-        x: f64::from(*d),
-        scenario: with_stack(line_scenario(effort, 3, *d), stack),
-        metrics: &[
-            Metric::FastRetransmissions,
-            Metric::Timeouts,
-            Metric::CwndFull,
-            Metric::Goodput,
-            Metric::SegmentLoss,
-        ],
-        timeline_s: None,
+    let point = |model: Model, d: u32| {
+        let mut scenario = line_scenario(effort, 3, d);
+        model.apply(&mut scenario);
+        Point {
+            label: format!("d_ms={d}{}", model.suffix()),
+            series: model.name(),
+            x: f64::from(d),
+            scenario,
+            metrics: &[
+                Metric::FastRetransmissions,
+                Metric::Timeouts,
+                Metric::CwndFull,
+                Metric::Goodput,
+                Metric::SegmentLoss,
+            ],
+            timeline_s: None,
+        }
     };
-    let paper = DELAYS_MS.iter().map(|d| point("", "3 hops", d, None));
-    let freebsd = Some(Stack::FreeBsd);
-    let cause = DELAYS_MS.iter().map(|d| point("stack=freebsd ", CAUSE, d, freebsd));
-    paper.chain(cause).collect()
+    let points = |model: Model| DELAYS_MS.map(|d| point(model, d));
+    let cause = |mut paper: Point| {
+        paper.scenario.tcp.stack = Some(Stack::FreeBsd);
+        Point { label: format!("stack=freebsd {}", paper.label), series: CAUSE, ..paper }
+    };
+    let causes = points(Model::ALL[0]).map(cause);
+    Model::ALL.into_iter().flat_map(points).chain(causes).collect()
 }
 
 /// The same network with the TCP that the paper's is a port of.
 const CAUSE: &str = "3 hops, FreeBSD's TCP";
-
-fn with_stack(mut scenario: Scenario, stack: Option<Stack>) -> Scenario {
-    scenario.tcp.stack = stack;
-    scenario
-}
 
 fn refine(_: &mut Rows) {}
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let x = "largest retry delay d, ms";
     let mut figures = Vec::new();
-    for (point, run) in result.samples.iter().filter(|(p, _)| p.x == 0.0 || p.x == 40.0) {
+    let shown = |point: &Point| point.label == "d_ms=0" || point.label == "d_ms=40";
+    for (point, run) in result.samples.iter().filter(|(point, _)| shown(point)) {
         let mss = run.flows.first().map_or(0, |f| f.mss as usize);
         let end = point.scenario.duration_s;
         figures.push(Figure::Cwnd(Cwnd {

@@ -9,7 +9,7 @@ mod timeline;
 pub use one_run::one_run;
 
 use crate::chart::Figure;
-use crate::claims::Verdict;
+use crate::claims::{Outcome, Verdict};
 use crate::experiment::{ExperimentResult, find};
 use crate::output::{short, with_interval};
 use crate::row::Row;
@@ -146,12 +146,17 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
     );
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
     for claim in claims {
-        let (class, word) = match (claim.holds, claim.expected) {
-            (Some(true), _) => ("good", "yes"),
-            (Some(false), true) => ("bad", "no"),
-            (Some(false), false) => ("known", "no, known"),
-            (None, true) => ("bad", "not tested"),
-            (None, false) => ("known", "not tested"),
+        let word = match claim.outcome() {
+            Outcome::Holds => "yes",
+            Outcome::DependsOnModel => "depends on the model",
+            Outcome::Fails if claim.expected => "no",
+            Outcome::Fails => "no, known",
+            Outcome::NotTested => "not tested",
+        };
+        let class = match (claim.outcome(), claim.is_failure()) {
+            (Outcome::Holds, _) => "good",
+            (_, true) => "bad",
+            (_, false) => "known",
         };
         let _ = writeln!(
             page,

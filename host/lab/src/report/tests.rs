@@ -14,7 +14,14 @@ fn result(label: &str) -> ExperimentResult {
     let mut rows = Rows::default();
     for (metric, unit) in [("goodput", "kb/s"), ("segment_loss", "%"), ("rtt", "ms")] {
         for x in [0.0, 40.0] {
-            rows.compute(label, "3 hops", x, (metric, unit), x + 1.0).ci95 = Some(0.5);
+            rows.compute(
+                label,
+                crate::experiment::Model::Sinr.name(),
+                x,
+                (metric, unit),
+                x + 1.0,
+            )
+            .ci95 = Some(0.5);
         }
     }
     let mut point = (experiment.plan)(crate::experiment::Effort::Quick).remove(0);

@@ -1,0 +1,110 @@
+//! What the defaults carry over one to eight hops, whatever the medium.
+
+use super::models::against_bound;
+use super::{Effort, Experiment, ExperimentResult, Metric, Model, Point, Rows, line_scenario};
+use crate::chart::{Figure, curves};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-hops",
+    title: "The defaults over one to eight hops",
+    source: "own",
+    question: "How much of what a path can carry do the defaults reach over two to eight hops, and \
+               does it depend on who disturbs whom?",
+    method: "Bulk transfer over a line of 1 to 8 hops with all defaults, under each of four models \
+             of the medium: sinr-ber; strict overlap; each link 1 dB weaker than the one before \
+             it, so that the hidden node is 1 dB stronger; interference over twice the range of \
+             reception. Bound: goodput over one hop under the same model, B, divided by how many \
+             links of the path exclude each other there (two links do if they share a node, or if \
+             what an end of one sends is noticed or disturbs at an end of the other): three, and \
+             four where frames disturb over two hops. What is not reached is divided into what \
+             frames take that are more than over one hop for the same octets (sent again, or \
+             acknowledgments), and the rest, in which the channel waits.",
+    threats: &[
+        "A line is the worst case of hidden nodes: every second neighbour is one.",
+        "B contains pauses (spacing, backoff, loading) which over several hops others can use: a \
+         share may exceed 100 %.",
+        "Where links exclude each other is known of the model, and of no building.",
+        "How much of the time is spent on repetitions is told by counting frames: a collision \
+         costs both of them, also where it hit an acknowledgment.",
+    ],
+    main: "hops=4",
+    plan,
+    refine,
+    figures,
+};
+
+/// Hops of the longest line.
+const MOST: u32 = 8;
+const METRICS: &[Metric] = &[
+    Metric::Goodput,
+    Metric::Rtt,
+    Metric::SegmentLoss,
+    Metric::FramesPerKb,
+    Metric::Unacknowledged,
+    Metric::AccessFailures,
+    Metric::Timeouts,
+];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for model in Model::ALL {
+        for hops in 1..=MOST {
+            let mut scenario = line_scenario(effort, hops, 40).as_kinglet();
+            scenario.name = format!("{hops} hops, defaults");
+            model.apply(&mut scenario);
+            points.push(Point {
+                label: format!("hops={hops}{}", model.suffix()),
+                series: model.name(),
+                x: f64::from(hops),
+                scenario,
+                metrics: METRICS,
+                timeline_s: None,
+            });
+        }
+    }
+    points
+}
+
+fn refine(rows: &mut Rows) {
+    for model in Model::ALL {
+        let (series, suffix) = (model.name(), model.suffix());
+        against_bound(rows, (series, suffix), 2..=MOST, |hops| model.sharing(hops));
+        let Some(once) = rows.mean(&format!("hops=1{suffix}"), "frames_per_kb") else { continue };
+        for hops in 2..=MOST {
+            let (label, x) = (format!("hops={hops}{suffix}"), f64::from(hops));
+            let at = |metric: &str| rows.mean(&label, metric);
+            let (Some(share), Some(frames)) = (at("share_of_bound"), at("frames_per_kb")) else {
+                continue;
+            };
+            let again = share * (frames / (once * x) - 1.0);
+            rows.compute(&label, series, x, ("repeating", "%"), again);
+            rows.compute(&label, series, x, ("waiting", "%"), 100.0 - share - again);
+        }
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "hops";
+    let share = curves(&result.rows, "share_of_bound", "Share of what the path can carry, %", x);
+    let goodput = curves(&result.rows, "goodput", "Goodput", x);
+    [share, goodput].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_reached_is_repetitions_or_waiting() {
+        let mut rows = Rows::default();
+        for (label, kbps, frames) in [("hops=1", 100.0, 10.0), ("hops=2", 40.0, 25.0)] {
+            rows.compute(label, "", 0.0, ("goodput", "kb/s"), kbps);
+            rows.compute(label, "", 0.0, ("frames_per_kb", "frames/kB"), frames);
+        }
+        refine(&mut rows);
+        let at = |metric| rows.mean("hops=2", metric).expect("computed");
+        assert_eq!([at("links_sharing"), at("share_of_bound")], [2.0, 80.0]);
+        // A quarter of the frames more than twice those of one hop.
+        assert_eq!([at("repeating"), at("waiting")], [20.0, 0.0]);
+    }
+}
