@@ -28,6 +28,7 @@ pub mod experiment;
 mod flows;
 pub mod layout;
 pub mod markdown;
+mod model;
 pub mod output;
 
 pub mod profile;
@@ -38,3 +39,4 @@ pub mod run;
 pub mod scenario;
 pub mod stats;
 pub mod tables;
+mod timers;

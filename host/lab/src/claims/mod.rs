@@ -3,7 +3,10 @@
 //! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
 
 mod air;
+mod context;
 mod low_power;
+mod memory;
+mod model;
 mod requests;
 mod sharing;
 mod tests_of;

@@ -1,6 +1,6 @@
 //! Tests of what flows leave to each other, and of sensors under load.
 
-use super::{Finding, Table, Test, found};
+use super::{Finding, Table, Test, found, model};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -8,7 +8,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.line-fairness" => line,
         "kinglet.grid-31" => grid,
         "kinglet.load" => load,
-        _ => return None,
+        _ => return model::test_of(id),
     })
 }
 

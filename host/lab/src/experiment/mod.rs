@@ -11,6 +11,8 @@ mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
 mod kinglet_load;
+mod kinglet_mesh;
+mod kinglet_model;
 mod kinglet_page;
 mod kinglet_sleep;
 mod metric;
@@ -21,6 +23,7 @@ mod sense;
 mod tcplp_batching;
 mod tcplp_bound;
 mod tcplp_buffer;
+mod tcplp_context;
 mod tcplp_cwnd;
 mod tcplp_day;
 mod tcplp_deaf;
@@ -30,13 +33,17 @@ mod tcplp_headers;
 mod tcplp_hops;
 mod tcplp_latency;
 mod tcplp_loss;
+mod tcplp_memory;
 mod tcplp_model;
 mod tcplp_mss;
+mod tcplp_outages;
 mod tcplp_queue;
 mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
+mod tcplp_timeouts;
+mod tcplp_timers;
 
 pub use defaults::SERIES as DEFAULTS;
 pub use metric::Metric;
@@ -201,7 +208,7 @@ pub struct ExperimentResult {
 
 /// All experiments, in the order in which the paper tells its story.
 pub fn all() -> &'static [Experiment] {
-    static ALL: [Experiment; 25] = [
+    static ALL: [Experiment; 32] = [
         air::EXPERIMENT,
         tcplp_frame_time::EXPERIMENT,
         tcplp_headers::EXPERIMENT,
@@ -227,6 +234,13 @@ pub fn all() -> &'static [Experiment] {
         kinglet_load::EXPERIMENT,
         kinglet_fair::EXPERIMENT,
         kinglet_page::EXPERIMENT,
+        tcplp_memory::EXPERIMENT,
+        tcplp_timers::EXPERIMENT,
+        tcplp_timeouts::EXPERIMENT,
+        tcplp_context::EXPERIMENT,
+        tcplp_outages::EXPERIMENT,
+        kinglet_model::EXPERIMENT,
+        kinglet_mesh::EXPERIMENT,
     ];
     &ALL
 }
@@ -258,7 +272,7 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
 mod tests {
     use super::*;
     use crate::run;
-    use crate::scenario::{NodeId, Route};
+    use crate::scenario::{NodeId, Route, Routing};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
@@ -286,6 +300,10 @@ mod tests {
     fn every_planned_flow_has_a_route_both_ways() {
         for experiment in all() {
             for Point { scenario, label, .. } in experiment.points(Effort::Quick) {
+                // A mesh finds its routes itself.
+                if scenario.routing == Routing::Mesh {
+                    continue;
+                }
                 let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
                 // The host is behind node 0.
                 let inside = |node| if node == scenario.host() { 0 } else { node };
