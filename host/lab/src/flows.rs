@@ -503,6 +503,7 @@ fn bulk(
             + u64::from(counters.timeout_retransmits),
         fast_retransmissions: u64::from(counters.fast_recoveries),
         timeouts: u64::from(counters.timeouts),
+        timeout_causes: sender.timeout_causes(),
         mss: info.mss,
         ..base
     }

@@ -30,6 +30,7 @@ mod flows;
 pub mod layout;
 pub mod markdown;
 pub mod memory;
+mod model;
 pub mod output;
 mod probe;
 
@@ -41,3 +42,4 @@ pub mod run;
 pub mod scenario;
 pub mod stats;
 pub mod tables;
+mod timers;

@@ -4,10 +4,11 @@ use super::tcp::{Socket, Speaker, Tcp};
 use crate::profile::LabProfile;
 use core::any::Any;
 use core::net::Ipv6Addr;
-use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig};
+use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig, Repair, State};
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
 use kinglet_apps::{App, BackOff, fill, is_intact};
+use serde::Serialize;
 
 /// Octets moved between application and socket at a time.
 const CHUNK: usize = 1024;
@@ -21,6 +22,41 @@ pub struct Window {
     pub cwnd: u32,
     /// Slow start threshold in octets.
     pub ssthresh: u32,
+}
+
+/// How often the retransmission timer has expired, by what the sender knew when it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TimeoutCauses {
+    /// In the handshake.
+    pub handshake: u32,
+    /// While a loss was being repaired: what was sent again was lost, or its acknowledgement.
+    pub repair: u32,
+    /// One segment was in flight, so that nothing later could show that it was lost.
+    pub lone: u32,
+    /// Several were, and nothing of them had arrived.
+    pub silence: u32,
+    /// Several were, and some of them had arrived.
+    pub other: u32,
+    /// Any of these that turned out to be needless: nothing was lost, the answer was late.
+    pub needless: u32,
+}
+
+impl TimeoutCauses {
+    /// Counts what has happened from one snapshot to the next.
+    fn count(&mut self, before: &Info, now: &Info) {
+        let expired = u32::from(now.counters.timeouts.wrapping_sub(before.counters.timeouts));
+        let cause = match before.repair {
+            _ if before.state == State::SynSent => &mut self.handshake,
+            Repair::Fast | Repair::Timeout => &mut self.repair,
+            _ if before.bytes_in_flight <= before.mss => &mut self.lone,
+            _ if before.bytes_sacked == 0 => &mut self.silence,
+            _ => &mut self.other,
+        };
+        *cause += expired;
+        if before.repair == Repair::Timeout {
+            self.needless += u32::from(now.counters.undone.wrapping_sub(before.counters.undone));
+        }
+    }
 }
 
 /// The sending side, which also opens the connection.
@@ -40,6 +76,7 @@ pub struct BulkSender {
     /// Congestion window over time, if it is recorded.
     windows: Option<Vec<Window>>,
     failed: bool,
+    causes: TimeoutCauses,
     /// After refusals.
     back_off: BackOff,
 }
@@ -66,7 +103,13 @@ impl BulkSender {
             windows: None,
             failed: false,
             back_off: BackOff::default(),
+            causes: TimeoutCauses::default(),
         }
+    }
+
+    /// Why the retransmission timer has expired.
+    pub const fn timeout_causes(&self) -> TimeoutCauses {
+        self.causes
     }
 
     /// Records the congestion window.
@@ -98,6 +141,9 @@ impl BulkSender {
     }
 
     fn observe(&mut self, now: Instant, info: Info) {
+        if let Some(before) = &self.info {
+            self.causes.count(before, &info);
+        }
         if self.info.is_some_and(|before| before.bytes_acked < info.bytes_acked) {
             self.rtt_sum_us += info.last_rtt.as_micros();
             self.rtt_samples += 1;

@@ -4,8 +4,11 @@
 
 mod air;
 mod bounds;
+mod context;
 mod equations;
 mod low_power;
+mod memory;
+mod model;
 mod multi_hop;
 mod one_hop;
 mod requests;

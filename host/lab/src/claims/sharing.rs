@@ -1,7 +1,7 @@
 //! Tests of what flows leave to each other, of sensors under load, and of meshes that form.
 
 use super::bounds::Bounds;
-use super::{Finding, Table, Test};
+use super::{Finding, Table, Test, model};
 use crate::experiment::kinglet_formation::{AROUND, FORMED, REPAIRED, SHARE, most_hops};
 
 /// The test of the claim with this id.
@@ -13,7 +13,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.formation" => formation,
         "kinglet.mesh-share" => mesh_share,
         "kinglet.mesh-repair" => mesh_repair,
-        _ => return None,
+        _ => return model::test_of(id),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::intervals::{fairness, jain, quantile};
 use super::requests;
+use super::tcplp_timeouts::TimeoutCause;
 use crate::cpu::host_cost_of;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
@@ -61,6 +62,8 @@ pub enum Metric {
     FastRetransmissions,
     /// Expiries of the retransmission timer.
     Timeouts,
+    /// Of these, those with this cause.
+    TimeoutsOf(TimeoutCause),
     /// Share of time with the congestion window at or above the send buffer, %.
     CwndFull,
     /// Largest segment, octets.
@@ -164,6 +167,7 @@ impl Metric {
             Metric::FramesAckedOfSecond => "frames_acked_of_second",
             Metric::FastRetransmissions => "fast_retransmissions",
             Metric::Timeouts => "timeouts",
+            Metric::TimeoutsOf(cause) => cause.name(),
             Metric::CwndFull => "cwnd_full",
             Metric::Mss => "mss",
             Metric::Reliability(_) => "reliability",
@@ -230,7 +234,7 @@ impl Metric {
             Metric::Frames | Metric::FramesFailed => "frames",
             Metric::QueueDrops => "packets",
             Metric::FramesPerKb => "frames/kB",
-            Metric::FastRetransmissions | Metric::Timeouts => "events",
+            Metric::FastRetransmissions | Metric::Timeouts | Metric::TimeoutsOf(_) => "events",
             Metric::Mss => "B",
             Metric::Reliability(_)
             | Metric::ReliabilityLeast(_)
@@ -271,6 +275,7 @@ impl Metric {
             Metric::FramesPerKb => (flow.bytes > 0).then(|| frames() * 1_000.0 / flow.bytes as f64),
             Metric::FastRetransmissions => Some(flow.fast_retransmissions as f64),
             Metric::Timeouts => Some(flow.timeouts as f64),
+            Metric::TimeoutsOf(cause) => Some(f64::from(cause.of(flow))),
             Metric::CwndFull => cwnd_full(scenario, flow, run),
             Metric::Mss => Some(f64::from(flow.mss)),
             Metric::Median => quantile(run, 0.5),

@@ -15,6 +15,8 @@ mod kinglet_fair;
 pub(crate) mod kinglet_formation;
 mod kinglet_hops;
 mod kinglet_load;
+mod kinglet_mesh;
+mod kinglet_model;
 mod kinglet_page;
 mod kinglet_sleep;
 mod metric;
@@ -26,6 +28,7 @@ mod sense;
 mod tcplp_batching;
 mod tcplp_bound;
 mod tcplp_buffer;
+mod tcplp_context;
 mod tcplp_cwnd;
 mod tcplp_day;
 mod tcplp_deaf;
@@ -35,14 +38,18 @@ mod tcplp_headers;
 mod tcplp_hops;
 mod tcplp_latency;
 mod tcplp_loss;
+mod tcplp_memory;
 mod tcplp_model;
 mod tcplp_mss;
+mod tcplp_outages;
 mod tcplp_queue;
 mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_selfclock;
 mod tcplp_stacks;
+mod tcplp_timeouts;
+mod tcplp_timers;
 
 pub use defaults::SERIES as DEFAULTS;
 pub(crate) use hosts::Host;
@@ -239,6 +246,13 @@ pub fn all() -> &'static [Experiment] {
         kinglet_fair::EXPERIMENT,
         kinglet_formation::EXPERIMENT,
         kinglet_page::EXPERIMENT,
+        tcplp_memory::EXPERIMENT,
+        tcplp_timers::EXPERIMENT,
+        tcplp_timeouts::EXPERIMENT,
+        tcplp_context::EXPERIMENT,
+        tcplp_outages::EXPERIMENT,
+        kinglet_model::EXPERIMENT,
+        kinglet_mesh::EXPERIMENT,
     ];
     ALL
 }

@@ -1,5 +1,6 @@
 //! What a simulation measured.
 
+use crate::apps::bulk::TimeoutCauses;
 use crate::scenario::NodeId;
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::{Cause, Ledger};
@@ -64,6 +65,8 @@ pub struct FlowResult {
     pub fast_retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+    /// A transfer's: why.
+    pub timeout_causes: TimeoutCauses,
     /// Mean of the round-trip time samples, in milliseconds; `None` without samples.
     pub rtt_ms: Option<f64>,
     /// CoAP: mean of what the first timeout of a message was drawn from, in milliseconds; `None`

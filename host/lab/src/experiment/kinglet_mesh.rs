@@ -1,0 +1,90 @@
+//! Batches, the day and fairness where the nodes find their routes themselves.
+
+use super::sense::{COAP, Settings, TCP, bars, metrics, office, seconds};
+use super::tcplp_flows::event;
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::chart::Figure;
+use crate::scenario::{Carrier, Routing, Scenario};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-mesh",
+    title: "The office with mesh routing",
+    source: "own; TCPlp §8.2, §8.3 ran on Thread's mesh",
+    question: "Do the results about batches, a working day and fairness stand if nodes find their \
+               routes by what they hear, instead of having them from the start?",
+    method: "Points of tcplp-batching (batches of 64 and single readings at night), tcplp-day (an \
+             hour from 2:00 and one from 11:00, TCP and CoAP in the same air) and tcplp-red (four \
+             sensors at saturation), with the paper's settings and with Kinglet's, each once with \
+             the mesh (docs/decisions/0020) and once with static cheapest paths as the control. \
+             Leaves keep the parent that the paper gives them.",
+    threats: &[
+        "The mesh is ours: it has Thread's link qualities and costs, and is not Thread.",
+        "The day is two hours of it; nothing moves and no node fails.",
+    ],
+    main: "tcp batch=64 routing=mesh",
+    plan,
+    refine,
+    figures,
+};
+
+const ROUTINGS: [(&str, Routing); 2] = [("static", Routing::Static), ("mesh", Routing::Mesh)];
+/// A quiet and a busy hour.
+const HOURS: [(&str, f64); 2] = [("night", 2.0), ("work", 11.0)];
+/// A reading each so many milliseconds: 12 kb/s of each sensor.
+const PERIOD_MS: u32 = 55;
+const FAIRNESS: &[Metric] =
+    &[Metric::Fairness, Metric::FairnessOfPairs, Metric::Median, Metric::LowerQuartile];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (name, routing) in ROUTINGS {
+        let mut add = |label: &str, series, mut scenario: Scenario, metrics| {
+            scenario.routing = routing;
+            let label = format!("{label} routing={name}");
+            points.push(Point { label, series, x: 0.0, scenario, metrics, timeline_s: None });
+        };
+        for (settings, carrier) in
+            [(Settings::Paper, TCP), (Settings::Paper, COAP), (Settings::Kinglet, TCP)]
+        {
+            for batch in [1, 64] {
+                let mut scenario = office(settings, 5, [carrier; 4], batch);
+                scenario.duration_s = seconds(effort);
+                let series = settings.series(carrier);
+                add(&format!("{series} batch={batch}"), series, scenario, metrics(carrier));
+            }
+        }
+        for (settings, frames) in [(Settings::Paper, 3), (Settings::Kinglet, 5)] {
+            for (hour, start) in HOURS {
+                let mut scenario = office(settings, frames, [TCP, COAP, COAP, TCP], 64).by_day();
+                (scenario.start_hour, scenario.duration_s) = (start, seconds(effort));
+                for carrier in [TCP, COAP] {
+                    let series = settings.series(carrier);
+                    let scenario = scenario.clone();
+                    add(&format!("{series} at={hour}"), series, scenario, metrics(carrier));
+                }
+            }
+        }
+        let paper = event(effort, Carrier::Tcp, PERIOD_MS);
+        add("saturated tcp", "saturated", paper.clone(), FAIRNESS);
+        add("saturated kinglet tcp", "saturated", paper.as_kinglet(), FAIRNESS);
+    }
+    points
+}
+
+/// What the mesh costs or gains beside the control.
+fn refine(rows: &mut Rows) {
+    for row in rows.0.clone() {
+        let Some(point) = row.label.strip_suffix(" routing=mesh") else { continue };
+        let control = rows.mean(&format!("{point} routing=static"), &row.metric);
+        let control = control.filter(|control| *control > 0.0);
+        if let Some(control) = control {
+            let metric = format!("{}_by_static", row.metric);
+            rows.compute(&row.label, row.series, 0.0, (&metric, "1"), row.mean / control);
+        }
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let title = "Share of time with the radio on, mesh and static paths";
+    vec![bars(&result.rows, "radio_duty_cycle", title, &[])]
+}

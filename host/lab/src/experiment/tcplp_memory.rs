@@ -1,0 +1,166 @@
+//! Tables 1, 2, 3 and 8: memory, by the sizes of the stack's own types and images.
+
+use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
+use crate::chart::{Bars, Figure};
+use crate::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
+use crate::scenario::RadioProfile;
+use kinglet::{Mote, net, tcp};
+use kinglet_sim::profile::RadioProfile as Radio;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-memory",
+    title: "Memory of buffers, connections and images",
+    source: "TCPlp Tables 1, 2, 3 and 8, §2.1, §5.1, §5.2",
+    question: "What do zero-copy sending and reassembly in place save, how much memory does a \
+               connection take, does a whole node fit the paper's platforms, and what does \
+               listening cost?",
+    method: "Computed. A window of four segments of 462 octets. Sending: the ring and a record \
+             for each segment; the baseline copies each segment of the window, headers included, \
+             into a packet of the network layer's pool. Receiving: the ring and its bitmap; the \
+             baseline keeps what comes out of order in packets of that pool, which is all of a \
+             window but the segment that is missing. Connections and images: \
+             examples/firmware/sizes.txt, which the tools write and CI checks, for Cortex-M0+ and \
+             M4. Currents: data sheets.",
+    threats: &[
+        "The baselines are made of this stack's packets, not of FreeBSD's mbufs, whose headers are \
+         longer.",
+        "Sizes of types in the two buffer rows are those of the host that runs this; the types \
+         have hardly a pointer.",
+        "Text is that of a whole image with an application; the paper's is that of TCP and \
+         sockets.",
+    ],
+    main: "",
+    plan: nothing_to_simulate,
+    refine,
+    figures,
+};
+
+/// What `tools/size-table --note` wrote.
+const SIZES: &str = include_str!("../../../../examples/firmware/sizes.txt");
+const TARGETS: [(&str, &str); 2] =
+    [("m0plus", "thumbv6m-none-eabi"), ("m4", "thumbv7em-none-eabi")];
+/// Segments of the window.
+const WINDOW: usize = 4;
+
+/// The figure of the line of [`SIZES`] that begins with `name`.
+fn noted(name: &str) -> Option<f64> {
+    let line = SIZES.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    line.trim().parse().ok()
+}
+
+fn refine(rows: &mut Rows) {
+    buffers(rows);
+    TARGETS.into_iter().for_each(|target| connections(rows, target));
+    TARGETS.into_iter().for_each(|target| images(rows, target));
+    rows.paper("connection m0plus", "ram", 500.0);
+    rows.paper("listener m0plus", "ram", 148.0);
+    currents(rows);
+}
+
+const OCTETS: (&str, &str) = ("ram", "B");
+
+/// Table 1: what a window takes at its sender and at its receiver.
+fn buffers(rows: &mut Rows) {
+    let window = WINDOW * DEFAULT_MSS;
+    let packet = |payload: usize| {
+        // The pool has packets of one size; these are of the least that holds such a segment.
+        let storage = size_of::<net::Slot<[u8; 0]>>() + payload + IPV6 + TCP + TIMESTAMPS;
+        storage.next_multiple_of(align_of::<net::Slot<[u8; 0]>>())
+    };
+    let zero_copy = window + WINDOW * size_of::<tcp::SegmentRecord>();
+    let copying = zero_copy + WINDOW * packet(DEFAULT_MSS);
+    let in_place = window + window.div_ceil(8);
+    let apart = window + (WINDOW - 1) * packet(DEFAULT_MSS);
+    for (label, saving, mine, baseline, paper) in [
+        ("send zero-copy", "send", zero_copy, copying, 50.0),
+        ("receive in-place", "receive", in_place, apart, 38.0),
+    ] {
+        let series = "buffers";
+        rows.compute(label, series, 0.0, OCTETS, mine as f64);
+        rows.compute(&format!("{saving} baseline"), series, 0.0, OCTETS, baseline as f64);
+        let saved = (1.0 - mine as f64 / baseline as f64) * 100.0;
+        rows.compute(label, series, 0.0, ("saved", "%"), saved).paper = Some(paper);
+    }
+}
+
+/// Tables 3 and 8: what one more connection, or one more port to connect to, takes without buffers.
+fn connections(rows: &mut Rows, (target, triple): (&str, &str)) {
+    let of = |what: &str| noted(&format!("{triple} size_of {what}"));
+    let buffers = size_of::<<Mote as tcp::Sizes>::SendBuffer>()
+        + size_of::<<Mote as tcp::Sizes>::ReceiveBuffer>()
+        + size_of::<<Mote as tcp::Sizes>::ReceiveMap>();
+    for (label, octets) in [
+        ("connection", of("tcp::Slot<Mote>").map(|all| all - buffers as f64)),
+        ("listener", of("tcp::Listener")),
+        ("half-open", of("tcp::HalfOpen")),
+        ("time-wait", of("tcp::TimeWait")),
+    ] {
+        let Some(octets) = octets else { continue };
+        rows.compute(&format!("{label} {target}"), "TCP's records", 0.0, OCTETS, octets);
+    }
+}
+
+/// Table 2: whole images. RAM is what is initialised, what is zeroed, and the deepest stack.
+fn images(rows: &mut Rows, (target, triple): (&str, &str)) {
+    let stack = noted(&format!("{triple} measure stack"));
+    for image in ["echo-small", "echo", "sensor", "mote"] {
+        let of = |part: &str| noted(&format!("{triple} {image} {part}"));
+        let (Some(text), Some(data), Some(bss), Some(stack)) =
+            (of("text"), of("data"), of("bss"), stack)
+        else {
+            continue;
+        };
+        let label = format!("image={image} {target}");
+        rows.compute(&label, "images", 0.0, ("flash", "B"), text + data);
+        rows.compute(&label, "images", 0.0, OCTETS, data + bss + stack);
+    }
+}
+
+/// §2.1: listening beside sending, by data sheets.
+fn currents(rows: &mut Rows) {
+    for profile in [RadioProfile::At86rf233, RadioProfile::Nrf52840] {
+        let Radio { currents, .. } = crate::radio::profile_of(profile);
+        let label = format!("radio={}", profile.name());
+        for (metric, ua) in [("listening", currents.listen_ua), ("sending", currents.transmit_ua)] {
+            rows.compute(&label, "radios", 0.0, (metric, "uA"), ua as f64);
+        }
+        let ratio = currents.listen_ua as f64 / currents.transmit_ua as f64;
+        rows.compute(&label, "radios", 0.0, ("listening_by_sending", "1"), ratio);
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = result.rows.iter().filter(|row| row.series == "buffers" && row.metric == "ram");
+    vec![Figure::Bars(Bars {
+        title: "What a window of four segments takes".to_owned(),
+        unit: "octets".to_owned(),
+        parts: vec!["RAM".to_owned()],
+        bars: rows.map(|row| (row.label.clone(), vec![row.mean])).collect(),
+        marks: Vec::new(),
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_of_the_images_is_found() {
+        let mut rows = Rows::default();
+        refine(&mut rows);
+        for (target, _) in TARGETS {
+            for label in ["connection", "listener", "half-open", "time-wait", "image=mote"] {
+                let ram = rows.mean(&format!("{label} {target}"), "ram");
+                assert!(ram.is_some_and(|octets| octets > 0.0), "{label} {target}");
+            }
+        }
+        assert_eq!(noted("thumbv6m-none-eabi no-such-image text"), None);
+    }
+
+    #[test]
+    fn what_is_noted_is_read_by_its_whole_name() {
+        // `echo` is the beginning of other names.
+        let (echo, small) = ("thumbv6m-none-eabi echo text", "thumbv6m-none-eabi echo-small text");
+        assert!(noted(echo) > noted(small));
+    }
+}

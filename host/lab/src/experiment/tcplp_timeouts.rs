@@ -1,0 +1,134 @@
+//! §7.3's "something else": why retransmission timers expire where hidden terminals hardly matter.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use crate::chart::{Bars, Figure};
+use crate::run::FlowResult;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-timeouts",
+    title: "Why retransmission timers expire",
+    source: "TCPlp §7.3, Fig. 6b, which leaves it open",
+    question: "Timeouts do not fall with the retry delay as fast retransmissions do. What does a \
+               sender know when its timer expires, and was anything lost?",
+    method: "Bulk transfer over three hops for d of 0 to 100 ms with the paper's settings, half an \
+             hour each; every expiry is counted by the connection's state before it: in the \
+             handshake, while a loss was being repaired, with one segment in flight, with several \
+             and no sign of any, with several and a sign of some. Needless ones, which Eifel or \
+             D-SACK takes back, are counted besides. Again with losses told by the link, which is \
+             Kinglet's way.",
+    threats: &[
+        "The sender has RACK and tail loss probes, which the paper's TCP had not: they turn most \
+         timeouts into something else.",
+        "A needless expiry is counted as such only if it was found out.",
+    ],
+    main: "d_ms=40",
+    plan,
+    refine: |_: &mut Rows| (),
+    figures,
+};
+
+/// What a sender knew when its retransmission timer expired, and what it learned later
+/// ([`TimeoutCauses`](crate::apps::bulk::TimeoutCauses)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutCause {
+    /// The connection was not yet open.
+    Handshake,
+    /// A loss was being repaired.
+    Repair,
+    /// One segment was in flight.
+    Lone,
+    /// Nothing of several had arrived.
+    Silence,
+    /// Some of several had.
+    Other,
+    /// Nothing was lost.
+    Needless,
+}
+
+impl TimeoutCause {
+    /// All of them.
+    pub const ALL: [TimeoutCause; 6] = [
+        TimeoutCause::Handshake,
+        TimeoutCause::Repair,
+        TimeoutCause::Lone,
+        TimeoutCause::Silence,
+        TimeoutCause::Other,
+        TimeoutCause::Needless,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            TimeoutCause::Handshake => "timeouts_handshake",
+            TimeoutCause::Repair => "timeouts_repair",
+            TimeoutCause::Lone => "timeouts_lone",
+            TimeoutCause::Silence => "timeouts_silence",
+            TimeoutCause::Other => "timeouts_other",
+            TimeoutCause::Needless => "timeouts_needless",
+        }
+    }
+
+    pub(super) const fn of(self, flow: &FlowResult) -> u32 {
+        let causes = flow.timeout_causes;
+        match self {
+            TimeoutCause::Handshake => causes.handshake,
+            TimeoutCause::Repair => causes.repair,
+            TimeoutCause::Lone => causes.lone,
+            TimeoutCause::Silence => causes.silence,
+            TimeoutCause::Other => causes.other,
+            TimeoutCause::Needless => causes.needless,
+        }
+    }
+}
+
+const DELAYS_MS: [u32; 6] = [0, 10, 20, 40, 60, 100];
+/// Where the link tells as well.
+const TOLD_MS: [u32; 2] = [10, 40];
+const METRICS: &[Metric] = &[
+    Metric::Timeouts,
+    Metric::TimeoutsOf(TimeoutCause::Handshake),
+    Metric::TimeoutsOf(TimeoutCause::Repair),
+    Metric::TimeoutsOf(TimeoutCause::Lone),
+    Metric::TimeoutsOf(TimeoutCause::Silence),
+    Metric::TimeoutsOf(TimeoutCause::Other),
+    Metric::TimeoutsOf(TimeoutCause::Needless),
+    Metric::FastRetransmissions,
+    Metric::SegmentLoss,
+    Metric::Rtt,
+];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (suffix, series, tells) in [("", "paper", false), (" link=tells", "the link tells", true)] {
+        for d in DELAYS_MS.into_iter().filter(|d| !tells || TOLD_MS.contains(d)) {
+            let mut scenario = line_scenario(effort, 3, d);
+            scenario.duration_s = 6.0 * effort.seconds();
+            scenario.tcp.connection.link_losses = tells;
+            points.push(Point {
+                label: format!("d_ms={d}{suffix}"),
+                series,
+                x: f64::from(d),
+                scenario,
+                metrics: METRICS,
+                timeline_s: None,
+            });
+        }
+    }
+    points
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let causes = || TimeoutCause::ALL.into_iter().filter(|cause| *cause != TimeoutCause::Needless);
+    let rows = Rows(result.rows.clone());
+    let bar = |d: u32| {
+        let label = format!("d_ms={d}");
+        let of = |cause: TimeoutCause| rows.mean(&label, cause.name()).unwrap_or(0.0);
+        (label.clone(), causes().map(of).collect())
+    };
+    vec![Figure::Bars(Bars {
+        title: "Expiries of the retransmission timer in half an hour, by cause".to_owned(),
+        unit: "events".to_owned(),
+        parts: causes().map(|cause| cause.name().replace('_', " ")).collect(),
+        bars: DELAYS_MS.map(bar).into(),
+        marks: Vec::new(),
+    })]
+}

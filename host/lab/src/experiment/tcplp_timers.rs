@@ -1,0 +1,74 @@
+//! App. A.2: timers that are served when they are due, against a tick and a shared queue.
+
+use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
+use crate::chart::Figure;
+use crate::stats::Estimate;
+use crate::timers::{Course, Found, Service, run};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "tcplp-timers",
+    title: "Timers without a tick",
+    source: "TCPlp App. A.2",
+    question: "What does a periodic tick cost a TCP, and what becomes of a connection whose \
+               expiries share a queue with packets?",
+    method: "Two endpoints of the stack with the paper's window over a link of 75 kb/s and 20 ms, \
+             five minutes of virtual time, seeds 101 to 105. Timers are served when due, at ticks \
+             of 200 and 500 ms (lwIP's and uIP's, BLIP's), or as entries of a queue of eight that \
+             packets use too, and which packets for others fill for a minute. Idle, and with 5 % \
+             of segments lost.",
+    threats: &[
+        "The stack is the same in all rows, so that only the service of its timers differs; uIP \
+         and BLIP have other timers too.",
+        "The flood lasts as long as it takes for an expiry to meet it.",
+        "Time goes on in steps of a millisecond.",
+    ],
+    main: "",
+    plan: nothing_to_simulate,
+    refine,
+    figures,
+};
+
+const SERVICES: [(&str, Service); 4] = [
+    ("deadline", Service::Deadline),
+    ("tick_ms=200", Service::Tick(200)),
+    ("tick_ms=500", Service::Tick(500)),
+    ("shared-queue", Service::SharedQueue(8)),
+];
+/// From when to when there is one, in seconds.
+type Flood = Option<(u64, u64)>;
+/// A name, and what is changed in a transfer with 5 % loss.
+const COURSES: [(&str, bool, Flood); 3] =
+    [("idle", true, None), ("loss=5", false, None), ("loss=5 flood", false, Some((120, 180)))];
+/// Those of the tables, whatever seeds other experiments are run with: nothing else is random.
+const SEEDS: [u64; 5] = [101, 102, 103, 104, 105];
+const SECONDS: u64 = 300;
+
+type Value = fn(&Found) -> f64;
+const VALUES: [(&str, &str, Value); 5] = [
+    ("goodput", "kb/s", |found| found.goodput_kbps),
+    ("goodput_at_end", "kb/s", |found| found.last_kbps),
+    ("wake_ups", "per second", |found| found.wake_ups_per_s),
+    ("late", "ms", |found| found.late_ms),
+    ("expiries_lost", "events", |found| found.dropped as f64),
+];
+
+fn refine(rows: &mut Rows) {
+    for (what, idle, flood_s) in COURSES {
+        for (way, service) in SERVICES {
+            let run =
+                |seed| run(Course { service, loss: 0.05, idle, flood_s, seconds: SECONDS, seed });
+            let found = SEEDS.map(run);
+            for (metric, unit, value) in VALUES {
+                let values: Vec<f64> = found.iter().map(value).collect();
+                let Some(estimate) = Estimate::from_values(&values) else { continue };
+                let label = format!("timers={way} {what}");
+                rows.compute(&label, "timers", 0.0, (metric, unit), estimate.mean).ci95 =
+                    estimate.ci95;
+            }
+        }
+    }
+}
+
+fn figures(_: &ExperimentResult) -> Vec<Figure> {
+    Vec::new()
+}
