@@ -43,7 +43,8 @@ impl Drawing {
         let _ = write!(
             page,
             "<figure class=\"{class}\"><figcaption>{title}</figcaption>\n\
-             <svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{}</svg>\n",
+             <svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n\
+             {}</svg>\n",
             self.body
         );
         legend(page, &self.legend);
