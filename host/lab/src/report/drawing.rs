@@ -89,10 +89,8 @@ impl Drawing {
                 )
             };
             let rect = |class: &str| {
-                let top = y - 9.0;
-                format!(
-                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"14\" height=\"10\"/>"
-                )
+                let place = format!("x=\"{x:.1}\" y=\"{:.1}\"", y - 9.0);
+                format!("<rect class=\"{class}\" {place} width=\"14\" height=\"10\"/>")
             };
             let sign = match key {
                 Key::Box(colour) => rect(&format!("f{colour}")),
@@ -100,9 +98,8 @@ impl Drawing {
                 Key::Dot(colour) => line("dot", *colour),
                 Key::Cross(colour) => {
                     let top = y - 9.0;
-                    format!(
-                        "<path class=\"paper c{colour}\" d=\"M{x:.1} {top:.1}l9 9m0 -9l-9 9\"/>"
-                    )
+                    let path = format!("M{x:.1} {top:.1}l9 9m0 -9l-9 9");
+                    format!("<path class=\"paper c{colour}\" d=\"{path}\"/>")
                 }
                 Key::Mark => {
                     let (middle, top) = (x + 7.0, y - 10.0);
