@@ -243,6 +243,25 @@ fn a_link_that_loses_three_segments_in_a_row_looks_down() {
     assert_eq!(soft(&s), None);
 }
 
+/// A SYN that is long on its way is sent again. The first one was answered with a cookie, the second
+/// one finds room, and is answered with another ISS, when the answer to the cookie comes.
+#[test]
+fn a_cookie_is_good_when_its_syn_has_come_again_and_found_room() {
+    let (mut s, _) = answered(plain(), Options::NONE);
+    (s.peer, s.remote) = (Pair(1, 99), 1);
+    s.give(RST, 1, 0, b"").unwrap();
+    (s.peer, s.remote) = (Pair(1, 2), 4000);
+    s.give(SYN, 0, 0, b"").unwrap();
+    assert_ne!(s.take().unwrap().header.seq, s.theirs);
+    s.give(ACK, 1, 1, b"hello").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!((s.read(handle), s.ep.stats().syn_cookies_received), (b"hello".to_vec(), 1));
+    // A guess beside the record is still one.
+    (s.peer, s.remote) = (Pair(1, 99), 2);
+    assert_eq!(s.give(ACK, 1, 1, b""), Err(Discard::AckUnsent));
+    assert!(s.take_all().iter().any(|got| got.is(RST)));
+}
+
 /// An acknowledgment out of the blue must not be a guess at a cookie.
 #[test]
 fn without_a_flood_no_cookie_is_believed() {

@@ -295,16 +295,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::NoConnection);
         };
         if header.flags.contains(Flags::ACK) {
-            let Some(record) = self.remember_half_open(now, peer, &listener, segment) else {
-                // If it follows a segment that was lost, that one will come again with the cookie.
-                if !self.awaits_cookies(now) || segment.seq_len() == 0 {
-                    self.reset_unknown(peer, segment);
-                }
-                return Err(Discard::NoConnection);
-            };
-            let cookies = &mut self.stats.syn_cookies_received;
-            *cookies = cookies.wrapping_add(1);
-            return self.promote(now, &record, ecn, segment);
+            if let Some(done) = self.take_cookie(now, peer, &listener, ecn, segment) {
+                return done;
+            }
+            // If it follows a segment that was lost, that one will come again with the cookie.
+            if !self.awaits_cookies(now) || segment.seq_len() == 0 {
+                self.reset_unknown(peer, segment);
+            }
+            return Err(Discard::NoConnection);
         }
         if !header.flags.contains(Flags::SYN) {
             return Err(Discard::NoConnection);
@@ -409,11 +407,33 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::NoAck);
         }
         let record = *record;
-        if SeqNum::new(header.ack) != record.iss.plus(1) {
-            self.reset_unknown(record.peer, segment);
-            return Err(Discard::AckUnsent);
+        if SeqNum::new(header.ack) == record.iss.plus(1) {
+            return self.promote(now, &record, ecn, segment);
         }
-        self.promote(now, &record, ecn, segment)
+        // A SYN that was long on its way is sent again: the first one may have been answered with a
+        // cookie, and only the second have found room.
+        if let Some(listener) = self.find_listener(record.local_port).copied()
+            && let Some(done) = self.take_cookie(now, record.peer, &listener, ecn, segment)
+        {
+            return done;
+        }
+        self.reset_unknown(record.peer, segment);
+        Err(Discard::AckUnsent)
+    }
+
+    /// Opens the connection whose cookie this acknowledgment brings back, if it does.
+    fn take_cookie(
+        &mut self,
+        now: Instant,
+        peer: K,
+        listener: &Listener,
+        ecn: Ecn,
+        segment: &Segment<'_>,
+    ) -> Option<Result<(), Discard>> {
+        let record = self.remember_half_open(now, peer, listener, segment)?;
+        let cookies = &mut self.stats.syn_cookies_received;
+        *cookies = cookies.wrapping_add(1);
+        Some(self.promote(now, &record, ecn, segment))
     }
 
     /// The handshake is complete: commits a slot with its buffers. Without a free slot nothing
