@@ -243,8 +243,8 @@ fn a_link_that_loses_three_segments_in_a_row_looks_down() {
     assert_eq!(soft(&s), None);
 }
 
-/// A SYN that is long on its way is sent again. The first one was answered with a cookie, the second
-/// one finds room, and is answered with another ISS, when the answer to the cookie comes.
+/// A SYN that is long on its way is sent again. The first was answered with a cookie, the second
+/// finds room, and is answered with another ISS, when the answer to the cookie comes.
 #[test]
 fn a_cookie_is_good_when_its_syn_has_come_again_and_found_room() {
     let (mut s, _) = answered(plain(), Options::NONE);

@@ -258,20 +258,8 @@ fn mesh_fairness(t: &Table<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check;
-    use crate::experiment::ExperimentResult;
+    use super::super::sample::{holds, row};
     use crate::row::Row;
-
-    fn row(label: &str, metric: &str, mean: f64) -> Row {
-        let (metric, unit) = (metric.to_owned(), String::new());
-        let label = label.to_owned();
-        Row { label, x: 0.0, metric, unit, mean, ci95: None, bound: None, paper: None, series: "" }
-    }
-
-    fn holds(experiment: &'static str, id: &str, rows: Vec<Row>) -> Option<bool> {
-        let result = ExperimentResult { id: experiment, rows, samples: Vec::new(), seeds: 1 };
-        check(&[result]).into_iter().find(|verdict| verdict.id == id).expect("listed").holds
-    }
 
     fn context(id: &str, rows: Vec<Row>) -> Option<bool> {
         holds("tcplp-context", id, rows)

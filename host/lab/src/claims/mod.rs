@@ -12,6 +12,8 @@ mod model;
 mod multi_hop;
 mod one_hop;
 mod requests;
+#[cfg(test)]
+mod sample;
 mod sharing;
 mod stacks;
 mod tests_of;

@@ -49,19 +49,11 @@ fn window(t: &Table<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check;
-    use crate::experiment::ExperimentResult;
+    use super::super::sample::{self, row};
     use crate::row::Row;
 
-    fn row(label: &str, metric: &str, mean: f64) -> Row {
-        let (metric, unit) = (metric.to_owned(), "%".to_owned());
-        let label = label.to_owned();
-        Row { label, x: 0.0, metric, unit, mean, ci95: None, bound: None, paper: None, series: "" }
-    }
-
     fn holds(id: &str, rows: Vec<Row>) -> Option<bool> {
-        let result = ExperimentResult { id: "kinglet-model", rows, samples: Vec::new(), seeds: 1 };
-        check(&[result]).into_iter().find(|verdict| verdict.id == id).expect("listed").holds
+        sample::holds("kinglet-model", id, rows)
     }
 
     #[test]

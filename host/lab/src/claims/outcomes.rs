@@ -1,6 +1,6 @@
 //! Each check of §6 and §7 with results under which it holds, and with one that is not met.
 
-use super::{Outcome, Verdict, check};
+use super::{Outcome, Verdict, check, sample};
 use crate::experiment::{ExperimentResult, Host, Model};
 use crate::row::Row;
 
@@ -35,15 +35,10 @@ impl Found {
 
     fn verdict(&self, claim: &str) -> Verdict {
         let row = |(label, metric, mean): &(String, &str, f64)| Row {
-            label: label.clone(),
             x: label.split(['=', ' ']).nth(1).and_then(|x| x.parse().ok()).unwrap_or(0.0),
-            metric: (*metric).to_owned(),
-            unit: String::new(),
-            mean: *mean,
             ci95: Some(0.1),
             bound: Some(*mean * 1.1),
-            paper: None,
-            series: "",
+            ..sample::row(label, metric, *mean)
         };
         let rows = self.1.iter().map(row).collect();
         let result = ExperimentResult { id: self.0, rows, samples: Vec::new(), seeds: 5 };

@@ -64,23 +64,10 @@ fn platforms(t: &Table<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sample::row;
     use super::*;
     use crate::experiment::ExperimentResult;
     use crate::row::Row;
-
-    fn row(label: &str, metric: &str, mean: f64) -> Row {
-        Row {
-            label: label.to_owned(),
-            x: 0.0,
-            metric: metric.to_owned(),
-            unit: String::new(),
-            mean,
-            ci95: None,
-            bound: None,
-            paper: None,
-            series: "",
-        }
-    }
 
     fn holds(test: fn(&Table<'_>) -> Option<Finding>, rows: Vec<Row>) -> Option<bool> {
         let result = ExperimentResult { id: "tcplp-stacks", rows, samples: Vec::new(), seeds: 1 };
