@@ -430,8 +430,6 @@ profile! {
         neighbours: 32,
         children: 16,
         indirect: 16,
-        ipv6_fragments: net::Originals<4>,
-        storage: 1500,
         packets: 32,
         reassemblies: 8,
         output: 28,
