@@ -42,6 +42,7 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
     type Contexts = [Option<Context>; 4];
     type Routing = ();
     type Fragmentation = net::Rfc4944;
+    type Ipv6Fragments = ();
     type Headers = net::Iphc;
     type UdpSockets = [net::UdpSocket; 2];
 }

@@ -4,7 +4,8 @@
 //! | part | state |
 //! |---|---|
 //! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers in-line |
-//! | IPv6 RFC 8200: input, output, extension headers, hop limit | done; Fragment header: refused |
+//! | IPv6 RFC 8200: input, output, extension headers, hop limit | done |
+//! | fragments of IPv6, up to 1500 octets: put together, and sent | done, by type; else refused |
 //! | packets for neighbours that sleep: wait for their data requests | done; no multicasts |
 //! | forwarding over static routes, host interface of a border router | done |
 //! | random early detection with ECN marking for relayed packets | done |
@@ -55,10 +56,12 @@
 //! | `net/input.rs`, `reassembly.rs` | frames in, and packets for this node |
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
+//! | `net/originals.rs` | fragments of IPv6, in and out |
 //! | `net/congestion.rs`, `indirect.rs` | packets that may not wait, and those that must |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
 //! | `frame.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
-//! | `child.rs`, `partial.rs`, `report.rs`, `socket.rs`, `tables.rs` | what is kept |
+//! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |
+//! | `socket.rs`, `tables.rs` | the same |
 //! | `pool.rs`, `queue.rs` | in what |
 //! | `codec.rs`, `red.rs`, `routing.rs` | what can be chosen |
 //! | `mss.rs`, `segment.rs` | how long segments should be |
@@ -79,6 +82,7 @@ mod frame;
 mod incoming;
 mod mss;
 mod net;
+mod original;
 mod outgoing;
 mod partial;
 mod pool;
@@ -99,6 +103,7 @@ pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
 pub use incoming::Delivery;
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Sizes};
+pub use original::{Ipv6Fragments, Original, Originals};
 pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
 pub use partial::Partial;
 pub use pool::{PacketHandle, RESERVED, Slot};

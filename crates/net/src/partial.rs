@@ -11,27 +11,27 @@ use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// One bit for every 8-octet unit of the MTU: 160.
+/// One bit for every 8-octet unit, 32 in each of so many words: 160 for those of the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Units([u32; 5]);
+pub(crate) struct Units<const WORDS: usize = 5>([u32; WORDS]);
 
-impl Units {
-    pub(crate) const NONE: Units = Units([0; 5]);
+impl<const WORDS: usize> Units<WORDS> {
+    pub(crate) const NONE: Self = Units([0; WORDS]);
 
     /// Whether a unit is marked.
-    fn has(&self, unit: u16) -> bool {
+    pub(crate) fn has(&self, unit: u16) -> bool {
         let word = self.0.get(usize::from(unit / 32));
         word.is_some_and(|word| word.wrapping_shr(unit.into()) & 1 == 1)
     }
 
     /// How many of the units `from..to` are marked.
     #[inline(never)]
-    fn count(&self, from: u16, to: u16) -> usize {
+    pub(crate) fn count(&self, from: u16, to: u16) -> usize {
         (from..to).filter(|unit| self.has(*unit)).count()
     }
 
-    /// Marks a unit; those from 160 on are not kept.
-    fn mark(&mut self, unit: u16) {
+    /// Marks a unit; those that have no bit are not kept.
+    pub(crate) fn mark(&mut self, unit: u16) {
         if let Some(word) = self.0.get_mut(usize::from(unit / 32)) {
             *word |= 1_u32.wrapping_shl(unit.into());
         }
@@ -39,7 +39,7 @@ impl Units {
 
     /// Marks the units `from..to`.
     #[inline(never)]
-    fn insert(&mut self, from: u16, to: u16) {
+    pub(crate) fn insert(&mut self, from: u16, to: u16) {
         for unit in from..to {
             self.mark(unit);
         }

@@ -4,7 +4,8 @@
 //! holds its handle.
 
 use core::marker::PhantomData;
-use kinglet_mem::{Array, Empty};
+use core::ops::Range;
+use kinglet_mem::{Array, Empty, copy};
 
 /// How many slots stay free when a packet is parked in a queue: one for input that is not
 /// fragmented, one for a reassembly. Acknowledgements, whose arrival empties the queues, need no
@@ -116,6 +117,29 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
         self.slot_mut(handle).map(|slot| slot.storage.as_mut_slice()).unwrap_or_default()
     }
 
+    /// Copies octets of a packet to `at` in another slot. Nothing changes if the handles are not of
+    /// two slots, or one of the places is not inside of its slot.
+    pub(crate) fn copy(
+        &mut self,
+        from: PacketHandle,
+        octets: Range<usize>,
+        to: PacketHandle,
+        at: usize,
+    ) -> Option<()> {
+        let places = [usize::from(from.index), usize::from(to.index)];
+        let [source, target] = self.slots.as_mut_slice().get_disjoint_mut(places).ok()?;
+        let is = |slot: &Slot<B>, handle: PacketHandle| {
+            slot.used && slot.generation == handle.generation
+        };
+        if !is(source, from) || !is(target, to) {
+            return None;
+        }
+        let octets = source.storage.as_slice().get(octets)?;
+        let end = at.checked_add(octets.len())?;
+        copy(target.storage.as_mut_slice().get_mut(at..end)?, octets);
+        Some(())
+    }
+
     /// Sets where the packet ends; no further than the slot does.
     pub(crate) fn set_len(&mut self, handle: PacketHandle, len: usize) {
         if let Some(slot) = self.slot_mut(handle) {
@@ -141,6 +165,22 @@ mod tests {
         assert_eq!(pool.alloc(2), None);
         assert_eq!(pool.alloc(1).map(|handle| handle.index), Some(a.index));
         assert_eq!(pool.alloc(0).map(|handle| handle.index), Some(b.index));
+    }
+
+    #[test]
+    fn octets_are_copied_between_two_slots_of_those_who_own_them() {
+        let mut pool = Tiny::new();
+        let (a, b) = (pool.alloc(0).unwrap(), pool.alloc(0).unwrap());
+        pool.storage_mut(a).copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        pool.set_len(b, 8);
+        assert_eq!(pool.copy(a, 1..4, b, 5), Some(()));
+        assert_eq!(pool.get(b), [0, 0, 0, 0, 0, 2, 3, 4]);
+        assert_eq!(pool.copy(a, 1..4, b, 6), None);
+        assert_eq!(pool.copy(a, 6..9, b, 0), None);
+        assert_eq!(pool.copy(a, 0..1, a, 4), None);
+        assert!(pool.release(a));
+        assert_eq!(pool.copy(a, 0..1, b, 0), None);
+        assert_eq!(pool.get(b), [0, 0, 0, 0, 0, 2, 3, 4]);
     }
 
     #[test]

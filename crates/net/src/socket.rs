@@ -38,11 +38,13 @@ pub struct UdpSocket {
     pub(crate) port: u16,
     /// [`Net::poll_ready`](crate::Net::poll_ready) has told of what waits.
     pub(crate) told: bool,
+    /// Its reader has room for datagrams of packets that are longer than 1280 octets.
+    pub(crate) long: bool,
     pub(crate) queue: Queue<[Option<Received>; BACKLOG], Received>,
 }
 
 impl Empty for UdpSocket {
-    const EMPTY: Self = UdpSocket { port: 0, told: false, queue: Queue::new() };
+    const EMPTY: Self = UdpSocket { port: 0, told: false, long: false, queue: Queue::new() };
 }
 
 impl UdpSocket {

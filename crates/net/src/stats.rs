@@ -12,7 +12,7 @@ pub enum Discard {
     Compression,
     /// A fragment with an impossible size, offset or length.
     Fragment,
-    /// A subsequent fragment of an unknown datagram while every reassembly is busy.
+    /// A fragment of an unknown datagram while every reassembly is busy and may not be given up.
     NoReassembly,
     /// No packet slot free for this use.
     NoBuffer,
@@ -38,7 +38,9 @@ pub enum Discard {
     Options,
     /// A Routing header with segments left; reported.
     RoutingHeader,
-    /// A fragment by IPv6's own Fragment header, which is not supported.
+    /// A fragment by IPv6's own Fragment header, where the plan does not put them together; or one
+    /// that is malformed, too long, overlaps another one, or is of a packet given up. Reported as
+    /// RFC 8200, 4.5 says.
     Ipv6Fragment,
     /// A chain of extension headers that is broken, out of order or too long.
     Extensions,
@@ -48,7 +50,7 @@ pub enum Discard {
     Checksum,
     /// No socket at that port; reported.
     Port,
-    /// The socket's receive queue is full.
+    /// The socket's receive queue is full, or does not take so long a datagram.
     SocketFull,
     /// An ICMPv6 message that is not implemented.
     IcmpType,

@@ -60,6 +60,13 @@ fn some_packet(random: &mut Pcg32) -> Vec<u8> {
     if let (protocol::FRAGMENT, [_, _, high, low, ..]) = (next, &mut body[..]) {
         // Mostly the first fragment, the second, or a whole packet.
         (*high, *low) = (0, *low & 0b1001);
+        // Of one of four packets.
+        if let Some(identification) = body.get_mut(4..8) {
+            identification.copy_from_slice(&[0, 0, 0, d >> 6]);
+        }
+        if c & 1 == 0 {
+            body.truncate(body.len() & !7);
+        }
     }
     let mut octets = packet(global(9), dst, next, &body);
     // Any ECN codepoint.
@@ -240,6 +247,7 @@ impl Subject for Router {
         vec![
             (PACKETS - info.free_packets, PACKETS),
             (info.reassemblies, 2),
+            (info.originals, 2),
             (info.queued, 4 + 2),
             (info.host_queued, 2),
             (info.indirect, 4),

@@ -187,28 +187,6 @@ fn extension_headers_that_ask_for_nothing_are_passed_over() {
     assert_eq!(node.pending(), None);
 }
 
-#[test]
-fn the_first_fragment_of_a_packet_is_answered_and_no_other() {
-    let fragment = |offset: u8, more: u8, upper: &[u8]| {
-        let mut payload = vec![protocol::ICMPV6, 0, 0, offset << 3 | more, 0, 0, 0, 1];
-        payload.extend_from_slice(upper);
-        packet(global(1), global(2), protocol::FRAGMENT, &payload)
-    };
-    let echo = [128, 0, 0, 0, 0, 1, 0, 1];
-    // Parameter Problem, code 1, by the field that says that a Fragment header follows.
-    assert_eq!(reported(&fragment(0, 1, &echo), Discard::Ipv6Fragment), (1, 6));
-    let mut behind = vec![protocol::FRAGMENT, 0, 1, 4, 0, 0, 0, 0];
-    behind.extend_from_slice(&fragment(0, 1, &echo)[40..]);
-    let behind = packet(global(1), global(2), protocol::DESTINATION, &behind);
-    assert_eq!(reported(&behind, Discard::Ipv6Fragment), (1, 40));
-    // Later ones, and the beginning of an error.
-    for silent in [fragment(1, 1, &echo), fragment(1, 0, &echo), fragment(0, 1, &[1, 0, 0, 0])] {
-        let mut node = node(2);
-        assert_eq!(give(&mut node, &silent), Err(Discard::Ipv6Fragment));
-        assert_eq!(node.pending(), None);
-    }
-}
-
 //= rfc9293#MUST-63
 #[test]
 fn addresses_that_may_not_occur_are_refused() {

@@ -30,6 +30,7 @@ impl Sizes for Minimal {
     type Contexts = [Option<Context>; 0];
     type Routing = ();
     type Fragmentation = Rfc4944;
+    type Ipv6Fragments = ();
     type Headers = Iphc<()>;
     type UdpSockets = [UdpSocket; 1];
 }

@@ -39,12 +39,20 @@ impl<P: Profile> Datagrams<'_, P> {
         self.0.net.udp_bind(port)
     }
 
+    /// Lets a socket receive datagrams of more than 1232 octets, which come in fragments of IPv6
+    /// (up to 1452 where the profile's `ipv6_fragments` has places). Until then it receives none,
+    /// so that a reader whose buffer is no longer is never stuck at one.
+    pub fn accept_long(&mut self, socket: UdpHandle) {
+        self.0.net.udp_accept_long(socket);
+    }
+
     /// Closes a socket; what it had not read is gone.
     pub fn close(&mut self, socket: UdpHandle) {
         self.awake().udp_close(socket);
     }
 
-    /// Sends `data` from `socket`; it is copied.
+    /// Sends `data` from `socket`, at most 1232 octets, or 1452 in fragments of IPv6 where the
+    /// profile's `ipv6_fragments` has places; it is copied.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent.

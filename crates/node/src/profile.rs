@@ -43,7 +43,8 @@ pub struct Lengths {
     pub children: usize,
     /// Packets that wait for them: at least one for each.
     pub indirect: usize,
-    /// Octets of a packet: 1280, IPv6's minimum MTU, unless larger ones are to be refused.
+    /// Octets of a packet: 1280, IPv6's minimum MTU, unless smaller ones suffice; 1500 with
+    /// `ipv6_fragments`.
     pub storage: usize,
     /// Packets received, forwarded and sent, 4 to 255; TCP's own segments are not among them.
     pub packets: usize,
@@ -153,6 +154,7 @@ impl Lengths {
 /// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
 /// | `fragmentation` | how datagrams are cut: [`Rfc4944`] | the same |
+/// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
 /// | `headers` | how headers are compressed: [`Iphc`] | the same |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], one's own | `Usual` |
@@ -164,6 +166,7 @@ impl Lengths {
 /// [`Sleepers`]: crate::mac::Sleepers
 /// [`CcmStar`]: crate::mac::CcmStar
 /// [`Rfc4944`]: crate::net::Rfc4944
+/// [`Originals`]: crate::net::Originals
 /// [`Iphc`]: crate::net::Iphc
 /// [`Full`]: crate::tcp::Full
 /// [`Usual`]: crate::tcp::Usual
@@ -237,6 +240,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt fragmentation: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {fragmentation $type}] $lengths $($($rest)*)?);
     };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt ipv6_fragments: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {ipv6_fragments $type}] $lengths $($($rest)*)?);
+    };
     (@sort $name:ident [$($types:tt)*] $lengths:tt headers: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {headers $type}] $lengths $($($rest)*)?);
     };
@@ -256,6 +262,7 @@ macro_rules! __profile {
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
     (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
     (@type fragmentation $default:ty; {fragmentation $type:ty} $($rest:tt)*) => { $type };
+    (@type ipv6_fragments $default:ty; {ipv6_fragments $type:ty} $($rest:tt)*) => { $type };
     (@type headers $default:ty; {headers $type:ty} $($rest:tt)*) => { $type };
     (@type features $default:ty; {features $type:ty} $($rest:tt)*) => { $type };
     (@type recovery $default:ty; {recovery $type:ty} $($rest:tt)*) => { $type };
@@ -293,6 +300,7 @@ macro_rules! __profile {
             type Routing = $crate::__profile!(@type routing (); $($types)*);
             type Fragmentation =
                 $crate::__profile!(@type fragmentation $crate::net::Rfc4944; $($types)*);
+            type Ipv6Fragments = $crate::__profile!(@type ipv6_fragments (); $($types)*);
             type Headers = $crate::__profile!(@type headers $crate::net::Iphc; $($types)*);
             type UdpSockets = [$crate::net::UdpSocket; $lengths.udp_sockets];
         }

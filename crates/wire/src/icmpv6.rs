@@ -29,6 +29,8 @@ pub mod parameter {
     pub const NEXT_HEADER: u8 = 1;
     /// Unrecognized IPv6 option encountered.
     pub const OPTION: u8 = 2;
+    /// The first fragment does not hold all headers (RFC 7112, 5).
+    pub const INCOMPLETE_CHAIN: u8 = 3;
 }
 
 /// What a message says; its body (echo data or the quoted packet) follows the header.

@@ -2,8 +2,9 @@
 
 use crate::input::Input;
 use kinglet_net::{
-    Body, BodySource, Config, FrameIn, FrameLimits, InterfaceAddress, Net, NextHop, Outgoing,
-    PacketHandle, Route, Small, Stale, UdpHandle,
+    Body, BodySource, Config, FrameIn, FrameLimits, InterfaceAddress, Iphc, Neighbour, Net,
+    NextHop, Originals, Outgoing, PacketHandle, Partial, Queued, Rfc4944, Route, Sizes, Slot,
+    Stale, UdpHandle, UdpSocket,
 };
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -14,8 +15,35 @@ const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0);
 const OWN: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0xff, 0xfe00, 1);
 const UDP_PORT: u16 = 0xf0b1;
 const TCP: u8 = 6;
+/// Octets of the longest packet that is put together.
+const LONGEST: usize = 1500;
 /// Frames of the longest packet when each carries as little as the fuzzer lets it.
 const DRAIN: usize = 1_000;
+
+/// Few of everything, but fragments of IPv6 are put together.
+struct Plan;
+
+impl Sizes for Plan {
+    type Storage = [u8; LONGEST];
+    type Packets = [Slot<Self::Storage>; 6];
+    type Reassembly = [Option<Partial>; 2];
+    type Output = [Option<Queued>; 4];
+    type Host = [Option<Queued>; 2];
+    type Children = [Option<kinglet_net::Child>; 0];
+    type Indirect = [Option<kinglet_net::Parked>; 0];
+    type Addresses = [Option<InterfaceAddress>; 2];
+    type Groups = [Option<Ipv6Addr>; 1];
+    type Routes = [Option<Route>; 4];
+    type Neighbours = [Option<Neighbour>; 2];
+    type Contexts = [Option<Context>; 2];
+    type Routing = ();
+    type Fragmentation = Rfc4944;
+    type Ipv6Fragments = Originals<2>;
+    type Headers = Iphc;
+    type UdpSockets = [UdpSocket; 2];
+}
+
+type Router = Net<Plan, u8>;
 
 /// Payload that is there, or no longer.
 struct Source {
@@ -30,14 +58,15 @@ impl BodySource<u8> for Source {
 }
 
 /// A router with an address, a context, a route to its host, and a socket.
-fn router() -> (Net<Small, u8>, UdpHandle) {
+fn router() -> (Router, UdpHandle) {
     let config = Config { forward: true, ..Config::new(Address::Short(1)) };
-    let mut net = Net::<Small, u8>::new(config);
+    let mut net = Router::new(config);
     net.add_address(InterfaceAddress { address: OWN, prefix_len: 64 }).expect("a free place");
     let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     net.add_route(route).expect("a free place");
     net.set_context(0, Some(Context { prefix: PREFIX, len: 64 })).expect("a free place");
     let socket = net.udp_bind(UDP_PORT).expect("a free socket");
+    net.udp_accept_long(socket);
     (net, socket)
 }
 
@@ -65,6 +94,10 @@ pub fn net_frames(data: &[u8]) {
                 if let Ok(Some(delivery)) = net.handle_host_packet(now, input.octets()) {
                     held.push(delivery.packet);
                 }
+            }
+            2 if call & 8 != 0 => {
+                let data = &[0; LONGEST][..usize::from(input.word()) % LONGEST];
+                let _ = net.udp_send(now, socket, dst, UDP_PORT, data);
             }
             2 => {
                 let _ = net.udp_send(now, socket, dst, UDP_PORT, input.octets());
@@ -102,7 +135,7 @@ pub fn net_frames(data: &[u8]) {
 }
 
 /// Submits a packet of an upper layer, with or without payload that stays outside.
-fn submit(net: &mut Net<Small, u8>, input: &mut Input<'_>, call: u8, dst: Ipv6Addr) {
+fn submit(net: &mut Router, input: &mut Input<'_>, call: u8, dst: Ipv6Addr) {
     let (upper, len) = (input.octets(), input.word());
     let body = if len == 0 { Body::None } else { Body::External { key: 7, len } };
     let (hop_limit, traffic_class, flow_label) = (call, call, u32::from(len));
@@ -112,7 +145,7 @@ fn submit(net: &mut Net<Small, u8>, input: &mut Input<'_>, call: u8, dst: Ipv6Ad
 }
 
 /// Writes one frame and says, as a MAC would, what became of it.
-fn write_frame(net: &mut Net<Small, u8>, input: &mut Input<'_>, call: u8) {
+fn write_frame(net: &mut Router, input: &mut Input<'_>, call: u8) {
     let now = input.now();
     let limits = FrameLimits { max_payload: usize::from(input.octet().unwrap_or(0) % 126) };
     let source = Source { stale: call & 8 != 0 };
@@ -122,18 +155,19 @@ fn write_frame(net: &mut Net<Small, u8>, input: &mut Input<'_>, call: u8) {
     }
 }
 
-/// Empties every queue and lets every reassembly run out of time.
-fn settle(net: &mut Net<Small, u8>, socket: UdpHandle, input: &Input<'_>) {
+/// Lets every reassembly run out of time and empties every queue.
+fn settle(net: &mut Router, socket: UdpHandle, input: &Input<'_>) {
     let (now, source) = (input.now(), Source { stale: false });
     let limits = FrameLimits { max_payload: 100 };
-    let more = |net: &Net<Small, u8>| net.pending().is_some();
+    // Those of whose packets not all fragments have come are told.
+    net.handle_deadline(now + Duration::from_secs(3_600));
+    let more = |net: &Router| net.pending().is_some();
     let frames = (0..DRAIN).take_while(|_| {
         let _ = net.poll_frame(now, limits, &source, &mut [0; 125]);
         more(net)
     });
     assert!(frames.count() < DRAIN, "draining ends");
     while net.poll_host_packet(now, &source, &mut [0; 1280]).is_some() {}
-    while let Ok(Some(_)) = net.udp_recv(socket, &mut [0; 1280]) {}
-    net.handle_deadline(now + Duration::from_secs(3_600));
+    while let Ok(Some(_)) = net.udp_recv(socket, &mut [0; LONGEST]) {}
     assert_eq!(net.deadline(), None);
 }

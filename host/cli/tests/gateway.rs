@@ -4,10 +4,11 @@
 mod common;
 use common::*;
 use kinglet_testkit::namespace::in_namespace;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 /// Octets of the bulk transfers.
 const BULK: usize = 200_000;
@@ -34,10 +35,30 @@ fn talk() {
     });
     step("a ping in two packets", || {
         for mote in [ONE_HOP, THREE_HOPS] {
-            let options = ["-6", "-n", "-c", "1", "-w", "10", "-s", "2000", mote];
-            let output = Command::new("ping").args(options).output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(text.contains("Parameter problem: Unknown header"), "{text}");
+            let ping = |octets: &str| {
+                let options = ["-6", "-n", "-c", "2", "-w", "10", "-s", octets, mote];
+                let output = Command::new("ping").args(options).output().unwrap();
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            };
+            // The kernel fragments what is longer than 1280 octets, and so does the mote.
+            for octets in ["1400", "1452"] {
+                let text = ping(octets);
+                assert!(text.contains(" 0% packet loss"), "{text}");
+            }
+            // More than 1500 octets.
+            let text = ping("2000");
+            assert!(text.contains("Parameter problem: Wrong header field"), "{text}");
+        }
+    });
+    step("a datagram in two packets", || {
+        for mote in [ONE_HOP, THREE_HOPS] {
+            // Nobody listens there; a mote that has put the datagram together says so.
+            let socket = UdpSocket::bind("[::]:0").unwrap();
+            socket.connect((mote, 9)).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            socket.send(&[7; 1400]).unwrap();
+            let error = socket.recv(&mut [0; 1]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
         }
     });
     step("pages", || {

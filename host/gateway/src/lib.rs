@@ -59,9 +59,10 @@
 //! `--prefix` chooses another one; a second gateway of this machine or network namespace needs it,
 //! and is refused without. All motes know that address as
 //! a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which
-//! no host has to discover. IPv6 fragments (a `ping -s 3000`) are not supported by the stack; what
-//! the kernel says by itself on a new interface (router solicitations, multicast listener reports)
-//! is discarded; a mote's address that does not exist is answered with "address unreachable".
+//! no host has to discover. Packets of up to 1500 octets may come in fragments of IPv6 (a
+//! `ping -s 1400`), and are answered so; longer ones are refused with a Parameter Problem. What the
+//! kernel says by itself on a new interface (router solicitations, multicast listener reports) is
+//! discarded; a mote's address that does not exist is answered with "address unreachable".
 //!
 //! # Motes that sleep
 //!

@@ -25,8 +25,8 @@ pub const MESH_ROUTERS: usize = 1024;
 /// Leaves of a mesh: each router knows all of them.
 pub const MESH_LEAVES: usize = 1024;
 
-/// Octets of a packet: IPv6's minimum MTU.
-pub(crate) const STORAGE: usize = 1280;
+/// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
+pub(crate) const STORAGE: usize = 1500;
 /// Packets received, forwarded and sent.
 pub(crate) const PACKETS: usize = 24;
 
@@ -61,6 +61,7 @@ impl net::Sizes for LabProfile {
     type Contexts = [Option<Context>; 4];
     type Routing = Meshed<Self>;
     type Fragmentation = net::Rfc4944;
+    type Ipv6Fragments = net::Originals<4>;
     type Headers = net::Iphc;
     type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
 }

@@ -5,6 +5,7 @@ use super::compose::{HEAD, Upper};
 use super::{Net, Sizes};
 use crate::frame::Class;
 use crate::incoming::{Arrival, Fate};
+use crate::original::{Ipv6Fragments, is_later};
 use crate::outgoing::SendError;
 use crate::pool::PacketHandle;
 use crate::report::{EchoReply, ErrorReport};
@@ -14,7 +15,7 @@ use core::ops::Range;
 use kinglet_mem::{Array, move_within};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::icmpv6::{self, Kind, Message, parameter};
-use kinglet_wire::ipv6::{self, Header, MIN_MTU, Packet, protocol};
+use kinglet_wire::ipv6::{self, Fragment, Header, MIN_MTU, Packet, protocol};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Sends an echo request with `payload` as its data.
@@ -112,18 +113,25 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if moved.and_then(|()| self.compose(handle, &headers, len)).is_none() {
             return Fate::Drop(Discard::Malformed);
         }
-        match self.enqueue(now, handle, egress, Class::Data) {
+        match self.enqueue_own(now, handle, egress) {
             Ok(()) => Fate::Moved,
             Err(reason) => Fate::Drop(reason),
         }
     }
 
     /// An error is believed if it quotes a packet from us, of a kind that we send. Only the
-    /// quotation's first header is looked at, whatever is nested in it.
+    /// quotation's first header is looked at, or that of the first fragment, whatever is nested.
     fn believe(&self, kind: Kind, reporter: Ipv6Addr, quoted: &[u8]) -> Option<ErrorReport> {
         let Ok(header) = Header::read(quoted) else { return None };
-        let Header { src, dst, next_header: protocol, .. } = header;
-        let upper = *quoted.get(ipv6::HEADER_LEN..)?.first_chunk::<8>()?;
+        let Header { src, dst, next_header: mut protocol, .. } = header;
+        let mut upper = *quoted.get(ipv6::HEADER_LEN..)?.first_chunk::<8>()?;
+        if S::Ipv6Fragments::PLACES > 0 && protocol == protocol::FRAGMENT {
+            // Of a later one nobody sees of what it is.
+            let first = Fragment::read(&upper).ok().filter(|fragment| fragment.offset == 0)?;
+            let behind = ipv6::HEADER_LEN.saturating_add(Fragment::LEN);
+            protocol = first.next_header;
+            upper = *quoted.get(behind..)?.first_chunk()?;
+        }
         let report = ErrorReport { kind, reporter, src, dst, protocol, upper };
         let sent = match protocol {
             protocol::TCP => true,
@@ -196,7 +204,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Ok(packet) => packet.upper().map(|(protocol, range)| (protocol, range.start)),
             Err(_) => Ok((header.next_header, ipv6::HEADER_LEN)),
         };
-        if let Ok((protocol::ICMPV6, at)) = upper {
+        // A later fragment shows nothing of the kind: it is as good as its first one was.
+        let unseen = S::Ipv6Fragments::PLACES > 0 && is_later(octets);
+        if let (Ok((protocol::ICMPV6, at)), false) = (upper, unseen) {
             let kind = *octets.get(at)?;
             // Redirect (RFC 4861, 4.5) is 137.
             if kind < icmpv6::FIRST_INFORMATIONAL || kind == 137 {

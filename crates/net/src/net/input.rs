@@ -5,6 +5,7 @@ use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate};
+use crate::original::Ipv6Fragments;
 use crate::pool::PacketHandle;
 use crate::stats::{Discard, bump};
 use core::ops::Range;
@@ -13,7 +14,7 @@ use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
-    Action, AddressType, Chain, Fault, Header, NEXT_HEADER_OFFSET, Options, protocol,
+    Action, AddressType, Chain, Fault, Header, MIN_MTU, NEXT_HEADER_OFFSET, Options, protocol,
 };
 use kinglet_wire::sixlowpan::Dispatch;
 
@@ -119,6 +120,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.release(packet);
             return Err(Discard::Malformed);
         };
+        // No link takes more than this; longer slots are for packets that are put together.
+        if S::Storage::LEN > MIN_MTU && len > MIN_MTU {
+            self.release(packet);
+            return Err(Discard::TooBig);
+        }
         let own = self.own_index(header.dst);
         let accepted = own.is_some() || header.dst.is_multicast() && self.is_member(header.dst);
         let upper = accepted.then(|| walk(octets, &header));
@@ -127,6 +133,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Fate::Deliver(upper, protocol) => {
                 bump(&mut self.stats.delivered);
                 Ok(Some(Delivery { packet, header, own, upper, protocol }))
+            }
+            Fate::Report(Discard::Ipv6Fragment, _) | Fate::Drop(Discard::Ipv6Fragment)
+                if S::Ipv6Fragments::PLACES > 0 =>
+            {
+                self.fragment_input(now, packet, arrival)
             }
             fate => self.dispose(now, packet, arrival, fate).map(|()| None),
         }
@@ -185,7 +196,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    fn local(
+    pub(super) fn local(
         &mut self,
         now: Instant,
         handle: PacketHandle,
@@ -211,7 +222,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 }
 
 /// What lies behind a packet's extension headers.
-struct Upper {
+pub(super) struct Upper {
     protocol: u8,
     range: Range<usize>,
     /// The offset of the field that names the protocol.
@@ -219,7 +230,7 @@ struct Upper {
 }
 
 /// Goes through the extension headers of a packet for this node.
-fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
+pub(super) fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
     let mut chain = Chain::new(packet, header.next_header);
     // Where it says of which kind the next header is.
     let mut field = NEXT_HEADER_OFFSET;
@@ -235,9 +246,9 @@ fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
                 let kind = problem(parameter::HEADER_FIELD, extension.offset.saturating_add(2));
                 return Err(Fate::Report(Discard::RoutingHeader, kind));
             }
-            // A whole packet with a Fragment header is no fragment (RFC 6946). Others are not put
-            // together here, so the header is one that is not recognised (RFC 8200, 4). One answer
-            // is enough for all fragments, and only the first shows that the packet is no error.
+            // A whole packet with a Fragment header is no fragment (RFC 6946). Where others are not
+            // put together, the header is one that is not recognised (RFC 8200, 4). One answer is
+            // enough for all fragments, and only the first shows that the packet is no error.
             protocol::FRAGMENT if !extension.is_atomic() => {
                 let kind = problem(parameter::NEXT_HEADER, named_at);
                 let fragment = Discard::Ipv6Fragment;
@@ -255,11 +266,11 @@ fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
     Ok(Upper { protocol: chain.next_header(), range, field: chain.next_header_field() })
 }
 
-fn problem(code: u8, pointer: usize) -> Kind {
+pub(super) fn problem(code: u8, pointer: usize) -> Kind {
     Kind::ParameterProblem { code, pointer: u32::try_from(pointer).unwrap_or(u32::MAX) }
 }
 
-fn fault_fate(fault: Fault) -> Fate {
+pub(super) fn fault_fate(fault: Fault) -> Fate {
     match fault {
         Fault::HopByHopNotFirst(field) => {
             Fate::Report(Discard::Extensions, problem(parameter::NEXT_HEADER, field))

@@ -9,6 +9,7 @@ mod indirect;
 mod input;
 mod interface;
 mod messages;
+mod originals;
 mod reassembly;
 mod submit;
 mod udp;
@@ -18,6 +19,7 @@ pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
 use crate::child::{Child, Parked};
 use crate::codec::{HeaderCompression, Ready};
 use crate::config::Config;
+use crate::original::Ipv6Fragments;
 use crate::outgoing::{Current, External, FINISHED, Queued};
 use crate::partial::Partial;
 use crate::pool::{PacketHandle, Pool, Slot};
@@ -44,7 +46,8 @@ pub trait Sizes {
     /// Whether senders of packets that are discarded are told so (RFC 4443, 2.4): a host that runs
     /// no more than it must can do without; echo requests are answered all the same.
     const REPORTS_ERRORS: bool = true;
-    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received.
+    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received;
+    /// 1500 to receive all that come in fragments of IPv6's own ([`Sizes::Ipv6Fragments`]).
     type Storage: Array<u8>;
     /// Packet slots, 4 to 255.
     type Packets: Array<Slot<Self::Storage>>;
@@ -73,6 +76,9 @@ pub trait Sizes {
     type Routing: Routing;
     /// How datagrams are cut into frames: [`Rfc4944`].
     type Fragmentation: Fragmentation;
+    /// Whether packets that are longer than 1280 octets are put together, and sent: `()` if not, or
+    /// [`Originals`](crate::Originals).
+    type Ipv6Fragments: Ipv6Fragments;
     /// How headers are compressed: [`Iphc`](crate::Iphc).
     type Headers: HeaderCompression;
     /// UDP sockets, at most 255.
@@ -111,6 +117,7 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) partials: S::Reassembly,
     /// When the first of them expires.
     pub(crate) first_expires: Option<Instant>,
+    pub(crate) fragments: S::Ipv6Fragments,
     pub(crate) addresses: S::Addresses,
     /// Multicast groups beside those of all nodes.
     pub(crate) groups: S::Groups,
@@ -136,8 +143,10 @@ pub struct Net<S: Sizes, X: Copy> {
 pub struct Info {
     /// Free packet slots.
     pub free_packets: usize,
-    /// Reassemblies in progress.
+    /// Datagrams of 6LoWPAN of which fragments have come.
     pub reassemblies: usize,
+    /// Packets of IPv6 of which fragments have come, those given up included.
+    pub originals: usize,
     /// Packets waiting for the radio, the one in progress not counted.
     pub queued: usize,
     /// Packets waiting for the host interface.
@@ -161,6 +170,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             pool: Pool::new(),
             partials: S::Reassembly::EMPTY,
             first_expires: None,
+            fragments: S::Ipv6Fragments::NONE,
             addresses: S::Addresses::EMPTY,
             groups: S::Groups::EMPTY,
             routes: S::Routes::EMPTY,
@@ -208,12 +218,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// When the next reassembly or packet for a child runs out of time. Nothing else here waits for
     /// a clock.
     pub fn deadline(&self) -> Option<Instant> {
-        earliest(self.indirect_deadline(), S::Fragmentation::deadline(self))
+        let first = earliest(self.indirect_deadline(), S::Fragmentation::deadline(self));
+        if S::Ipv6Fragments::PLACES == 0 {
+            return first;
+        }
+        earliest(first, self.originals_deadline())
     }
 
     /// Gives up reassemblies and packets for children whose time is over.
     pub fn handle_deadline(&mut self, now: Instant) {
         S::Fragmentation::handle_deadline(self, now);
+        if S::Ipv6Fragments::PLACES > 0 {
+            self.expire_originals(now);
+        }
         self.expire_parked(now);
     }
 
@@ -222,6 +239,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Info {
             free_packets: self.pool.free(),
             reassemblies: self.partials.as_slice().iter().flatten().count(),
+            originals: self.fragments.originals().iter().flatten().count(),
             queued: self.output.len().saturating_add(self.control.len()),
             host_queued: self.host.len(),
             indirect: self.parked.as_slice().iter().flatten().count(),

@@ -14,7 +14,7 @@ use crate::outgoing::{Queued, SendError};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
-use kinglet_mem::{Array, copy};
+use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header, MIN_MTU};
@@ -211,12 +211,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         headers: &Headers,
         data: &[u8],
     ) -> Result<(), SendError> {
-        if data.len().saturating_add(HEAD) > MIN_MTU.min(S::Storage::LEN) {
+        if data.len().saturating_add(HEAD) > Self::longest() {
             return Err(SendError::TooLong);
         }
         let Some(egress) = self.egress(&headers.dst) else { return Err(SendError::NoRoute) };
         let packet = self.compose_with(RESERVED, headers, data)?;
-        if self.enqueue(now, packet, egress, Class::Data).is_err() {
+        if self.enqueue_own(now, packet, egress).is_err() {
             self.release(packet);
             return Err(SendError::QueueFull);
         }

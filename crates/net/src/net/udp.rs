@@ -4,6 +4,7 @@ use super::compose::{Headers, Upper};
 use super::messages::routing_input;
 use super::{Net, Sizes};
 use crate::incoming::Fate;
+use crate::original::Ipv6Fragments;
 use crate::outgoing::SendError;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::routing::Routing;
@@ -14,7 +15,7 @@ use core::ops::Range;
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
-use kinglet_wire::ipv6::{Header, protocol};
+use kinglet_wire::ipv6::{HEADER_LEN, Header, MIN_MTU, protocol};
 use kinglet_wire::udp::{self, Datagram};
 
 /// The first ephemeral port: those of 0xF0B0 to 0xF0BF compress to four bits (RFC 6282, 4.3.1).
@@ -48,6 +49,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         (socket.port != 0).then_some(socket.port)
     }
 
+    /// Lets a socket receive datagrams of more than 1232 octets, which come in fragments of IPv6
+    /// (up to 1452 where [`Sizes::Ipv6Fragments`] has places). Until then it receives none, so that
+    /// a reader whose buffer is no longer is never stuck at one. Lasts until the socket is closed.
+    pub fn udp_accept_long(&mut self, socket: UdpHandle) {
+        if S::Ipv6Fragments::PLACES > 0
+            && let Some(socket) = self.sockets.as_mut_slice().get_mut(usize::from(socket.0))
+        {
+            socket.long = true;
+        }
+    }
+
     /// Closes a socket; what it had not read is gone.
     pub fn udp_close(&mut self, socket: UdpHandle) {
         // At most BACKLOG rounds.
@@ -56,6 +68,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         if let Some(socket) = self.sockets.as_mut_slice().get_mut(usize::from(socket.0)) {
             socket.port = 0;
+            if S::Ipv6Fragments::PLACES > 0 {
+                socket.long = false;
+            }
         }
     }
 
@@ -67,7 +82,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(received)
     }
 
-    /// Sends `data` from `socket`; it is copied.
+    /// Sends `data` from `socket`, at most 1232 octets, or 1452 in fragments of IPv6 where
+    /// [`Sizes::Ipv6Fragments`] has places; it is copied.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent.
@@ -176,6 +192,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         if crowded {
             return Fate::Drop(Discard::NoBuffer);
+        }
+        let long = usize::from(header.payload_len) > MIN_MTU - HEADER_LEN;
+        if S::Ipv6Fragments::PLACES > 0 && long && !socket.long {
+            return Fate::Drop(Discard::SocketFull);
         }
         let start = u16::try_from(upper.start).unwrap_or(u16::MAX);
         if !socket.queue.push(Received { packet, start }) {

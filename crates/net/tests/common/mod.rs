@@ -7,8 +7,8 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
     BodySource, Child, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress,
-    Iphc, Net, NextHop, Parked, Partial, Queued, Rfc4944, Route, Routing, Sizes, Slot, Stale,
-    UdpSocket,
+    Iphc, Net, NextHop, Originals, Parked, Partial, Queued, Rfc4944, Route, Routing, Sizes, Slot,
+    Stale, UdpSocket,
 };
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -18,7 +18,7 @@ use kinglet_wire::sixlowpan::Context;
 /// Like a router's plan, with routes learnt by `R`.
 pub struct Plan<R = ()>(PhantomData<R>);
 impl<R: Routing> Sizes for Plan<R> {
-    type Storage = [u8; 1280];
+    type Storage = [u8; 1500];
     type Packets = [Slot<Self::Storage>; 8];
     type Reassembly = [Option<Partial>; 2];
     type Output = [Option<Queued>; 4];
@@ -32,11 +32,12 @@ impl<R: Routing> Sizes for Plan<R> {
     type Contexts = [Option<Context>; 2];
     type Routing = R;
     type Fragmentation = Rfc4944;
+    type Ipv6Fragments = Originals<2>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }
 
-pub const PACKETS: usize = <<Plan as Sizes>::Packets as Array<Slot<[u8; 1280]>>>::LEN;
+pub const PACKETS: usize = <<Plan as Sizes>::Packets as Array<Slot<[u8; 1500]>>>::LEN;
 
 pub type Node = Net<Plan, u32>;
 /// Where 802.15.4 leaves 104 octets: extended addresses, no security.

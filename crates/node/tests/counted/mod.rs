@@ -57,6 +57,7 @@ impl net::Sizes for Counted {
     type Contexts = <BorderRouter as net::Sizes>::Contexts;
     type Routing = Counting<<BorderRouter as net::Sizes>::Routing>;
     type Fragmentation = <BorderRouter as net::Sizes>::Fragmentation;
+    type Ipv6Fragments = ();
     type Headers = <BorderRouter as net::Sizes>::Headers;
     type UdpSockets = <BorderRouter as net::Sizes>::UdpSockets;
 }

@@ -1,8 +1,10 @@
 //! IPv6 (RFC 8200): the header, and the chain of extension headers behind it.
 
 mod chain;
+mod fragment;
 
 pub use chain::{Action, Chain, Extension, Fault, MAX_EXTENSIONS, OptionField, Options};
+pub use fragment::Fragment;
 
 use crate::{Error, Field, checksum};
 use core::net::Ipv6Addr;

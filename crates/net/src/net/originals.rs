@@ -1,0 +1,373 @@
+//! IPv6's own fragments (RFC 8200, 4.5): putting together what is for this node, and cutting what
+//! of this node is longer than every path takes.
+//!
+//! Only what a plan has places for ([`Sizes::Ipv6Fragments`]) is ever put together, and a place
+//! holds one packet slot. Who floods a node with fragments takes places, and nobody's who is about
+//! to end:
+//!
+//! * a first fragment that finds all places taken may take that of a packet given up, or its own
+//!   sender's least recently continued (who begins a new packet is done with the old one), or the
+//!   one least recently continued of all, if for longer than a fragment takes to arrive
+//!   ([`Config::reassembly_timeout`](crate::Config::reassembly_timeout));
+//! * later fragments of unknown packets take places that are free or given up.
+//!
+//! Fragments that overlap, other than in exact repetitions, end their packet without a word, and
+//! what still comes of it is discarded (RFC 5722, 4). Headers in front of the Fragment header have
+//! done their work when a fragment has come: the packet that is put together is without them.
+
+use super::input::{fault_fate, problem, walk};
+use super::{Net, Sizes};
+use crate::frame::Class;
+use crate::incoming::{Arrival, Delivery, Fate};
+use crate::original::{Ipv6Fragments, Ipv6Piece, MAX_ORIGINAL, Original};
+use crate::partial::Step;
+use crate::pool::{PacketHandle, RESERVED};
+use crate::stats::{Discard, bump};
+use crate::tables::Egress;
+use kinglet_mem::{Array, move_within};
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::icmpv6::{self, Kind, parameter};
+use kinglet_wire::ipv6::{Chain, Fault, Fragment, HEADER_LEN, Header, MIN_MTU, protocol};
+use kinglet_wire::{tcp, udp};
+
+/// For how long the rest of a packet is waited for, from its first fragment (RFC 8200, 4.5).
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Where the field Payload Length is in a packet.
+const PAYLOAD_LEN_OFFSET: usize = 4;
+/// Octets in front of those of the original packet in fragments of this node.
+const FRAGMENT_HEAD: usize = HEADER_LEN + Fragment::LEN;
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Octets of the longest packet of which fragments are taken, or sent.
+    pub(crate) const fn longest() -> usize {
+        let most = if S::Ipv6Fragments::PLACES > 0 { MAX_ORIGINAL } else { MIN_MTU };
+        if most < S::Storage::LEN { most } else { S::Storage::LEN }
+    }
+
+    /// Takes a fragment that is for this node; its slot finds its end.
+    pub(crate) fn fragment_input(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        arrival: Arrival,
+    ) -> Result<Option<Delivery>, Discard> {
+        let complete = match self.put_together(now, packet, arrival) {
+            Ok(complete) => complete,
+            Err(fate) => return self.dispose(now, packet, arrival, fate).map(|()| None),
+        };
+        let Some(packet) = complete else { return Ok(None) };
+        let octets = self.pool.get(packet);
+        let Ok(header) = Header::read(octets) else {
+            self.release(packet);
+            return Err(Discard::Malformed);
+        };
+        let own = self.own_index(header.dst);
+        let upper = walk(octets, &header);
+        match self.local(now, packet, &header, upper) {
+            Fate::Deliver(upper, protocol) => {
+                bump(&mut self.stats.delivered);
+                Ok(Some(Delivery { packet, header, own, upper, protocol }))
+            }
+            fate => self.dispose(now, packet, arrival, fate).map(|()| None),
+        }
+    }
+
+    /// Puts a fragment into its place. The slot of the packet that is whole then, if one is; or
+    /// what becomes of the fragment, whose slot is the caller's still.
+    fn put_together(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        arrival: Arrival,
+    ) -> Result<Option<PacketHandle>, Fate> {
+        let octets = self.pool.get(packet);
+        let piece = Ipv6Piece::read(octets).ok_or(Fate::Drop(Discard::Ipv6Fragment))?;
+        if piece.fragment.more && piece.end % 8 != 0 {
+            return Err(wrong_at(PAYLOAD_LEN_OFFSET));
+        }
+        let found = self.originals().iter().position(|it| it.is_some_and(|it| it.is_of(&piece)));
+        if usize::from(piece.end).saturating_add(HEADER_LEN) > Self::longest() {
+            return Err(self.refuse_length(now, found, &piece));
+        }
+        if piece.fragment.offset == 0 {
+            check_first(octets, &piece)?;
+        }
+        let index = match found {
+            Some(index) => index,
+            None => {
+                let index = self.begin_original(now, packet, &piece, arrival.broadcast)?;
+                move_within(self.pool.storage_mut(packet), piece.octets(), piece.target().start);
+                self.pool.set_len(packet, Self::longest());
+                index
+            }
+        };
+        let place = self.fragments.originals_mut().get_mut(index).and_then(Option::as_mut);
+        let Some(original) = place else { return Ok(None) };
+        // Given up, and so is what comes of it.
+        let whole = original.packet.ok_or(Fate::Drop(Discard::Ipv6Fragment))?;
+        let same = whole != packet && {
+            let (there, here) = (self.pool.get(whole), self.pool.get(packet));
+            there.get(piece.target()) == here.get(piece.octets())
+        };
+        match original.place(now, &piece, same) {
+            Step::Duplicate => {
+                bump(&mut self.stats.duplicate_fragments);
+                Err(Fate::Done)
+            }
+            Step::Conflict => {
+                bump(&mut self.stats.conflicting_fragments);
+                original.packet = None;
+                self.release(whole);
+                Err(Fate::Drop(Discard::Ipv6Fragment))
+            }
+            step => {
+                if whole != packet {
+                    self.keep_octets(whole, packet, &piece);
+                }
+                if let Step::Complete = step { self.finish_original(index) } else { Ok(None) }
+            }
+        }
+    }
+
+    fn originals(&self) -> &[Option<Original>] {
+        self.fragments.originals()
+    }
+
+    /// What becomes of a fragment that ends behind the longest packet. If the first one is here,
+    /// which shows that it is not an error that would be answered, the packet is given up and its
+    /// sender is told; else its time has to run out. The answer quotes the first fragment, which
+    /// says to the sender whose packet it was, but where RFC 8200, 4.5, wants the other.
+    fn refuse_length(&mut self, now: Instant, found: Option<usize>, piece: &Ipv6Piece) -> Fate {
+        let place = found.and_then(|index| self.fragments.originals_mut().get_mut(index));
+        let known = place.and_then(Option::as_mut).filter(|original| original.first > 0);
+        let Some((original, whole)) = known.and_then(|it| Some((*it, it.packet.take()?))) else {
+            return Fate::Drop(Discard::Ipv6Fragment);
+        };
+        if piece.end == u16::MAX {
+            self.release(whole);
+            return wrong_at(piece.at.saturating_add(Fragment::OFFSET_AT));
+        }
+        let pointer = HEADER_LEN.saturating_add(Fragment::OFFSET_AT);
+        self.tell_sender(now, &original, whole, problem(parameter::HEADER_FIELD, pointer));
+        Fate::Drop(Discard::Ipv6Fragment)
+    }
+
+    /// Finds a place for a packet whose octets will be in the slot of its first fragment to come.
+    fn begin_original(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        piece: &Ipv6Piece,
+        broadcast: bool,
+    ) -> Result<usize, Fate> {
+        if self.pool.free() < RESERVED {
+            return Err(Fate::Drop(Discard::NoBuffer));
+        }
+        let first = piece.fragment.offset == 0;
+        let idle = self.config.reassembly_timeout;
+        let mut best = None;
+        for (index, place) in self.originals().iter().enumerate() {
+            let key = match place {
+                None => (0, Instant::ZERO),
+                Some(it) if it.packet.is_none() => (1, it.touched),
+                Some(it) if first && it.src == piece.header.src => (2, it.touched),
+                Some(it) if first && it.touched + idle <= now => (3, it.touched),
+                Some(_) => continue,
+            };
+            if best.is_none_or(|(least, _)| key < least) {
+                best = Some((key, index));
+            }
+        }
+        let (_, index) = best.ok_or(Fate::Drop(Discard::NoReassembly))?;
+        if let Some(evicted) = self.take_original(index) {
+            bump(&mut self.stats.evicted_reassemblies);
+            self.release(evicted);
+        }
+        if let Some(place) = self.fragments.originals_mut().get_mut(index) {
+            *place = Some(Original::new(piece, packet, broadcast, now, now + TIMEOUT));
+        }
+        Ok(index)
+    }
+
+    /// Empties a place; the slot that it held.
+    fn take_original(&mut self, index: usize) -> Option<PacketHandle> {
+        self.fragments.originals_mut().get_mut(index)?.take()?.packet
+    }
+
+    /// Copies what a fragment carries, and the header of the first one.
+    fn keep_octets(&mut self, whole: PacketHandle, packet: PacketHandle, piece: &Ipv6Piece) {
+        let header = 0..if piece.fragment.offset == 0 { HEADER_LEN } else { 0 };
+        self.pool.copy(packet, header, whole, 0);
+        self.pool.copy(packet, piece.octets(), whole, piece.target().start);
+        self.release(packet);
+    }
+
+    /// All of a packet is here.
+    fn finish_original(&mut self, index: usize) -> Result<Option<PacketHandle>, Fate> {
+        let place = self.fragments.originals_mut().get_mut(index).and_then(Option::take);
+        let Some(Original { packet: Some(packet), size, .. }) = place else { return Ok(None) };
+        let octets = self.pool.storage_mut(packet);
+        let header = Header::read(octets).ok().zip(place).and_then(|(it, place)| place.header(&it));
+        let Some(header) = header else {
+            self.release(packet);
+            return Ok(None);
+        };
+        // It has been read from there.
+        let _ = header.emit(octets);
+        self.pool.set_len(packet, HEADER_LEN.saturating_add(size.into()));
+        Ok(Some(packet))
+    }
+
+    /// When the first packet expires.
+    pub(crate) fn originals_deadline(&self) -> Option<Instant> {
+        let places = self.originals().iter().flatten();
+        places.fold(None, |first, original| earliest(first, Some(original.expires)))
+    }
+
+    /// Gives up packets whose time is over, and tells their senders if the first fragment is here.
+    pub(crate) fn expire_originals(&mut self, now: Instant) {
+        for index in 0..S::Ipv6Fragments::PLACES {
+            let place = self.originals().get(index).copied().flatten();
+            let Some(original) = place.filter(|it| it.expires <= now) else { continue };
+            let Some(packet) = self.take_original(index) else { continue };
+            bump(&mut self.stats.expired_reassemblies);
+            // Fragment reassembly time exceeded.
+            self.tell_sender(now, &original, packet, Kind::TimeExceeded { code: 1 });
+        }
+    }
+
+    /// Sends an error about a packet given up, if its first fragment is here; its slot finds its
+    /// end.
+    fn tell_sender(&mut self, now: Instant, original: &Original, packet: PacketHandle, kind: Kind) {
+        let arrival = Arrival { broadcast: original.broadcast, host: false };
+        let told = S::REPORTS_ERRORS
+            && original.first > 0
+            && self.write_first(packet, original).is_some()
+            && self.send_error(now, packet, arrival, kind);
+        if !told {
+            self.release(packet);
+        }
+    }
+
+    /// Makes the first fragment again from what is kept of it.
+    fn write_first(&mut self, packet: PacketHandle, original: &Original) -> Option<()> {
+        let Original { first, next_header, identification, .. } = *original;
+        let octets = self.pool.storage_mut(packet);
+        let data = HEADER_LEN..HEADER_LEN.saturating_add(first.into());
+        move_within(octets, data, FRAGMENT_HEAD)?;
+        let fragment = Fragment { next_header, offset: 0, more: true, identification };
+        write_head(octets, fragment, first.into())?;
+        self.pool.set_len(packet, FRAGMENT_HEAD.saturating_add(first.into()));
+        Some(())
+    }
+
+    /// Queues a packet of this node's own, which may be longer than every path takes: then in two
+    /// fragments. If only the first of them finds room, it goes in vain, like one whose other is
+    /// lost on its way. On an error the slot is the caller's still.
+    pub(crate) fn enqueue_own(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        egress: Egress,
+    ) -> Result<(), Discard> {
+        if S::Ipv6Fragments::PLACES == 0 || self.pool.get(packet).len() <= MIN_MTU {
+            return self.enqueue(now, packet, egress, Class::Data);
+        }
+        let rest = self.pool.alloc(RESERVED).ok_or(Discard::NoBuffer)?;
+        let first = match self.cut(packet, rest) {
+            Some(()) => self.enqueue(now, packet, egress, Class::Data),
+            None => Err(Discard::TooBig),
+        };
+        let second = first.and_then(|()| self.enqueue(now, rest, egress, Class::Data));
+        if let Err(reason) = second {
+            self.release(rest);
+            if first.is_ok() {
+                self.stats.discard(reason);
+            }
+        }
+        first
+    }
+
+    /// Cuts a packet in two fragments, the first as long as every path takes; the other is written
+    /// to the slot `rest`.
+    fn cut(&mut self, packet: PacketHandle, rest: PacketHandle) -> Option<()> {
+        // A multiple of eight: 1232.
+        const FIRST: usize = MIN_MTU - FRAGMENT_HEAD;
+        let header = Header::read(self.pool.get(packet)).ok()?;
+        let seed = u32::from(self.config.first_tag);
+        let identification = self.fragments.identify() ^ (seed << 16 | seed);
+        let next_header = header.next_header;
+        let middle = HEADER_LEN.saturating_add(FIRST);
+        let end = header.total_len();
+        let more = end.checked_sub(middle)?;
+        self.pool.copy(packet, 0..HEADER_LEN, rest, 0)?;
+        self.pool.copy(packet, middle..end, rest, FRAGMENT_HEAD)?;
+        let offset = u16::try_from(FIRST).ok()?;
+        let last = Fragment { next_header, offset, more: false, identification };
+        write_head(self.pool.storage_mut(rest), last, more)?;
+        self.pool.set_len(rest, FRAGMENT_HEAD.saturating_add(more));
+        let octets = self.pool.storage_mut(packet);
+        move_within(octets, HEADER_LEN..middle, FRAGMENT_HEAD)?;
+        let first = Fragment { next_header, offset: 0, more: true, identification };
+        write_head(octets, first, FIRST)?;
+        self.pool.set_len(packet, MIN_MTU);
+        Some(())
+    }
+}
+
+/// Makes of an IPv6 header that of a fragment with `len` octets of its packet, and adds the
+/// Fragment header.
+fn write_head(octets: &mut [u8], fragment: Fragment, len: usize) -> Option<()> {
+    let header = Header::read(octets).ok()?;
+    let payload_len = u16::try_from(len.saturating_add(Fragment::LEN)).ok()?;
+    let next_header = protocol::FRAGMENT;
+    Header { payload_len, next_header, ..header }.emit(octets).ok()?;
+    fragment.emit(octets.get_mut(HEADER_LEN..)?).ok()
+}
+
+/// The sender is told that the field there is wrong.
+fn wrong_at(pointer: usize) -> Fate {
+    Fate::Report(Discard::Ipv6Fragment, problem(parameter::HEADER_FIELD, pointer))
+}
+
+/// The first fragment holds all headers (RFC 7112, 5), in no further fragment, and is no message
+/// that never is in fragments: an error fits into the smallest MTU (RFC 4443, 2.4 (c)), and
+/// neighbour discovery must (RFC 6980, 5).
+fn check_first(packet: &[u8], piece: &Ipv6Piece) -> Result<(), Fate> {
+    let discard = Discard::Ipv6Fragment;
+    let incomplete = || Fate::Report(discard, INCOMPLETE);
+    let mut chain = Chain::new(packet, piece.header.next_header);
+    let mut named_at = 0;
+    for extension in &mut chain {
+        let extension = match extension {
+            Ok(extension) => extension,
+            Err(Fault::Truncated) => return Err(incomplete()),
+            Err(fault) => return Err(fault_fate(fault)),
+        };
+        let nested = extension.kind == protocol::FRAGMENT && !extension.is_atomic();
+        if nested && extension.offset != piece.at {
+            return Err(Fate::Report(discard, problem(parameter::NEXT_HEADER, named_at)));
+        }
+        named_at = extension.offset;
+    }
+    let upper = packet.get(chain.offset()..).unwrap_or_default();
+    let least = match chain.next_header() {
+        protocol::TCP => tcp::MIN_HEADER_LEN,
+        protocol::UDP => udp::HEADER_LEN,
+        protocol::ICMPV6 => icmpv6::HEADER_LEN,
+        _ => 0,
+    };
+    if upper.len() < least {
+        return Err(incomplete());
+    }
+    match upper.first() {
+        Some(0..icmpv6::FIRST_INFORMATIONAL | 133..=137)
+            if chain.next_header() == protocol::ICMPV6 =>
+        {
+            Err(Fate::Drop(discard))
+        }
+        _ => Ok(()),
+    }
+}
+
+const INCOMPLETE: Kind = Kind::ParameterProblem { code: parameter::INCOMPLETE_CHAIN, pointer: 0 };

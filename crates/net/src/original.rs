@@ -1,0 +1,253 @@
+//! An original packet of which some fragment packets have come (RFC 8200, 4.5), and how many of
+//! them there can be: a type of the plan ([`Sizes::Ipv6Fragments`](crate::Sizes::Ipv6Fragments)).
+//!
+//! Its octets are in a packet slot: the IPv6 header of the first fragment, and at once behind it
+//! the fragmentable part. Which 8-octet units of that have come is a bitmap, and so is where
+//! fragments began, which tells a repeated fragment from one that overlaps otherwise.
+
+use crate::partial::{Step, Units};
+use crate::pool::PacketHandle;
+use core::net::Ipv6Addr;
+use core::ops::Range;
+use kinglet_mem::Empty;
+use kinglet_time::Instant;
+use kinglet_wire::Ecn;
+use kinglet_wire::ipv6::{Chain, Fragment, HEADER_LEN, Header, protocol};
+
+/// Octets of the longest packet that is put together, or sent in fragments (RFC 8200, 5: a node
+/// must accept so many, and a sender may count on no more).
+pub(crate) const MAX_ORIGINAL: usize = 1500;
+
+/// Words with a bit for every unit of such a packet: 192.
+const WORDS: usize = 6;
+
+/// What becomes of packets that are longer than 1280 octets: `()` or [`Originals`].
+pub trait Ipv6Fragments {
+    /// How many packets can be put together at a time. With 0, fragments are refused (Parameter
+    /// Problem, code 1), no packet is sent in fragments, and nothing of both is in the program.
+    const PLACES: usize;
+    /// Nothing has come yet.
+    const NONE: Self;
+
+    /// The packets of which fragments have come.
+    fn originals(&self) -> &[Option<Original>];
+
+    /// The same, to change them.
+    fn originals_mut(&mut self) -> &mut [Option<Original>];
+
+    /// Another Identification than those of the last 2³² packets.
+    fn identify(&mut self) -> u32;
+}
+
+impl Ipv6Fragments for () {
+    const PLACES: usize = 0;
+    const NONE: Self = ();
+
+    fn originals(&self) -> &[Option<Original>] {
+        &[]
+    }
+
+    fn originals_mut(&mut self) -> &mut [Option<Original>] {
+        &mut []
+    }
+
+    fn identify(&mut self) -> u32 {
+        0
+    }
+}
+
+/// Puts up to `PLACES` packets of at most 1500 octets together at a time, and sends packets of
+/// that length in two fragments. A packet slot shorter than that
+/// ([`Sizes::Storage`](crate::Sizes::Storage)) is the limit then.
+///
+/// Identifications differ, but whoever has seen one can foresee the next (RFC 7739, 3, says what
+/// for): fragments are no more to be relied on than in most networks.
+#[derive(Debug)]
+pub struct Originals<const PLACES: usize> {
+    places: [Option<Original>; PLACES],
+    identified: u32,
+}
+
+impl<const PLACES: usize> Ipv6Fragments for Originals<PLACES> {
+    const PLACES: usize = PLACES;
+    const NONE: Self = Originals { places: [const { Option::EMPTY }; PLACES], identified: 0 };
+
+    fn originals(&self) -> &[Option<Original>] {
+        &self.places
+    }
+
+    fn originals_mut(&mut self) -> &mut [Option<Original>] {
+        &mut self.places
+    }
+
+    fn identify(&mut self) -> u32 {
+        self.identified = self.identified.wrapping_add(1);
+        // An odd factor: no two are the same.
+        self.identified.wrapping_mul(0x9E37_79B1)
+    }
+}
+
+/// An original packet of which some fragment packets have come.
+#[derive(Clone, Copy, Debug)]
+pub struct Original {
+    pub(crate) src: Ipv6Addr,
+    pub(crate) dst: Ipv6Addr,
+    pub(crate) identification: u32,
+    /// `None`: it is given up, and what still comes of it is discarded too.
+    pub(crate) packet: Option<PacketHandle>,
+    /// What the fragmentable part begins with, once the first fragment is there.
+    pub(crate) next_header: u8,
+    pub(crate) broadcast: bool,
+    /// Octets of the first fragment; 0: it has not come.
+    pub(crate) first: u16,
+    /// Octets of the fragmentable part; 0: the last fragment has not come.
+    pub(crate) size: u16,
+    /// How many units have come.
+    units: u16,
+    have: Units<WORDS>,
+    starts: Units<WORDS>,
+    /// A bit for each codepoint that a fragment carried.
+    codepoints: u8,
+    pub(crate) touched: Instant,
+    pub(crate) expires: Instant,
+}
+
+impl Original {
+    /// The packet of a fragment, in a slot, and nothing of it yet.
+    pub(crate) const fn new(
+        piece: &Ipv6Piece,
+        packet: PacketHandle,
+        broadcast: bool,
+        now: Instant,
+        expires: Instant,
+    ) -> Self {
+        let Ipv6Piece { header: Header { src, dst, .. }, fragment, .. } = *piece;
+        Original {
+            src,
+            dst,
+            identification: fragment.identification,
+            packet: Some(packet),
+            next_header: protocol::NONE,
+            broadcast,
+            first: 0,
+            size: 0,
+            units: 0,
+            have: Units::NONE,
+            starts: Units::NONE,
+            codepoints: 0,
+            touched: now,
+            expires,
+        }
+    }
+
+    pub(crate) fn is_of(&self, piece: &Ipv6Piece) -> bool {
+        self.identification == piece.fragment.identification
+            && self.src == piece.header.src
+            && self.dst == piece.header.dst
+    }
+
+    /// Notes a fragment, whose octets are those that are there already if `same`: what becomes of
+    /// it. If it is not a duplicate its octets must be put into their place.
+    pub(crate) fn place(&mut self, now: Instant, piece: &Ipv6Piece, same: bool) -> Step {
+        let Fragment { offset, more, next_header, .. } = piece.fragment;
+        let (from, to) = (offset / 8, piece.end.div_ceil(8));
+        let known = self.size != 0;
+        // A packet has one end, and nothing behind it.
+        let contradicts = if more {
+            known && piece.end >= self.size
+        } else {
+            known && piece.end != self.size || self.have.count(to, Self::UNITS) > 0
+        };
+        let units = to.saturating_sub(from);
+        let present = self.have.count(from, to);
+        if contradicts || present > 0 {
+            let same_extent = present == usize::from(units)
+                && self.starts.has(from)
+                && self.starts.count(from, to) == 1
+                && (!self.have.has(to) || self.starts.has(to));
+            let repeated = !contradicts && same_extent && same && (more || known);
+            return if repeated { Step::Duplicate } else { Step::Conflict };
+        }
+        if !more {
+            self.size = piece.end;
+        }
+        if offset == 0 {
+            (self.first, self.next_header) = (piece.end, next_header);
+        }
+        self.have.insert(from, to);
+        self.starts.mark(from);
+        self.units = self.units.saturating_add(units);
+        self.codepoints |= 1_u8.wrapping_shl(u32::from(piece.header.traffic_class & 3));
+        self.touched = now;
+        if self.size != 0 && self.units == self.size.div_ceil(8) {
+            Step::Complete
+        } else {
+            Step::Waiting
+        }
+    }
+
+    const UNITS: u16 = 32 * WORDS as u16;
+
+    /// The header of the packet, from that of its first fragment. `None` if the fragments' ECN
+    /// fields contradict each other (RFC 3168, 5.3): some carry a mark of congestion, and the
+    /// sender of others does not understand marks.
+    pub(crate) fn header(&self, first: &Header) -> Option<Header> {
+        let carried = |ecn: Ecn| self.codepoints >> (ecn as u8) & 1 == 1;
+        let mut traffic_class = first.traffic_class;
+        if carried(Ecn::Ce) {
+            if carried(Ecn::NotEct) {
+                return None;
+            }
+            traffic_class |= Ecn::Ce as u8;
+        }
+        let (payload_len, next_header) = (self.size, self.next_header);
+        Some(Header { traffic_class, payload_len, next_header, ..*first })
+    }
+}
+
+/// A fragment packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ipv6Piece {
+    pub(crate) header: Header,
+    pub(crate) fragment: Fragment,
+    /// Where its Fragment header is.
+    pub(crate) at: usize,
+    /// Octets of the fragmentable part up to its end.
+    pub(crate) end: u16,
+    len: usize,
+}
+
+impl Ipv6Piece {
+    /// Finds the first Fragment header that is one of a fragment; `None` if there is none, or
+    /// nothing behind it, or more than any packet holds.
+    pub(crate) fn read(packet: &[u8]) -> Option<Self> {
+        let header = Header::read(packet).ok()?;
+        let mut chain = Chain::new(packet, header.next_header).map_while(Result::ok);
+        let found = chain.find(|it| it.kind == protocol::FRAGMENT && !it.is_atomic())?;
+        let fragment = Fragment::read(found.octets).ok()?;
+        let len = packet.len().checked_sub(found.offset.checked_add(Fragment::LEN)?)?;
+        let end = usize::from(fragment.offset).saturating_add(len);
+        let end = u16::try_from(end).unwrap_or(u16::MAX);
+        (len > 0).then_some(Ipv6Piece { header, fragment, at: found.offset, end, len })
+    }
+
+    /// Where in its packet the octets of the original one are.
+    pub(crate) const fn octets(&self) -> Range<usize> {
+        let start = self.at.saturating_add(Fragment::LEN);
+        start..start.saturating_add(self.len)
+    }
+
+    /// Where they belong in the slot of the original one.
+    pub(crate) fn target(&self) -> Range<usize> {
+        let start = HEADER_LEN.saturating_add(self.fragment.offset.into());
+        start..start.saturating_add(self.len)
+    }
+}
+
+/// Whether a packet is a fragment other than the first of its original packet, so that nobody
+/// sees of what.
+pub(crate) fn is_later(packet: &[u8]) -> bool {
+    let Ok(Header { next_header, .. }) = Header::read(packet) else { return false };
+    let mut chain = Chain::new(packet, next_header).map_while(Result::ok);
+    chain.any(|it| it.kind == protocol::FRAGMENT && !it.is_first())
+}
