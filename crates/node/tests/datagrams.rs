@@ -2,11 +2,12 @@
 
 mod common;
 use common::*;
-use kinglet::net::{InterfaceAddress, NextHop, Route, SendError, Sending};
+use kinglet::mac::{CcmStar, Peer, Tabled};
+use kinglet::net::{InterfaceAddress, NextHop, Originals, Route, SendError, Sending};
 use kinglet::radio::Capabilities;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
-use kinglet::{BorderRouter, Mote, Router};
+use kinglet::{BorderRouter, Meshed, Mote, Router};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -16,10 +17,12 @@ fn echoed<P: Plan>(world: &mut World<P>, to: core::net::Ipv6Addr, len: usize) ->
     let last = world.nodes.len() - 1;
     let client = world.nodes[0].datagrams().bind(0).unwrap();
     let server = world.nodes[last].datagrams().bind(7).unwrap();
+    world.nodes[0].datagrams().accept_long(client);
+    world.nodes[last].datagrams().accept_long(server);
     let (mut sent, mut came, mut due) = (0u32, 0u32, world.now);
     let payload = |n: u32| (0..len).map(|i| (i as u32 * 7 + n) as u8).collect::<Vec<_>>();
     world.run(MINUTE, |now, nodes| {
-        let mut buf = [0; 1280];
+        let mut buf = [0; 1500];
         if sent < 20 && now >= due {
             nodes[0].datagrams().send(now, client, to, 7, &payload(sent)).unwrap();
             (sent, due) = (sent + 1, now + Duration::from_millis(500));
@@ -54,6 +57,24 @@ fn datagrams_go_both_ways_on_every_profile() {
     datagrams_arrive_on::<Mote>();
     datagrams_arrive_on::<Router>();
     datagrams_arrive_on::<BorderRouter>();
+}
+
+kinglet::profile! {
+    /// Puts fragments of IPv6 together.
+    struct Long {
+        routing: Meshed<Self>,
+        security: CcmStar<Tabled, [Peer; 4]>,
+        ipv6_fragments: Originals<1>,
+        storage: 1500,
+        packets: 6,
+        output: 4,
+        routes: 4,
+    }
+}
+
+#[test]
+fn a_profile_with_room_sends_and_takes_1452_octets_in_fragments_of_ipv6() {
+    assert_eq!(echoed(&mut World::<Long>::new(2, usual(), 0, 8), global(2), 1452), 20);
 }
 
 #[test]
