@@ -11,7 +11,7 @@ use crate::apps::sense::{
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
-use crate::apps::tcp::Speaker;
+use crate::apps::tcp::{OnOwn, Socket, Speaker};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
@@ -21,9 +21,11 @@ use crate::run::result::{FlowResult, Readings};
 use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
+use kinglet_apps::StreamApp;
 use kinglet_coap::Delivery;
 use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::any::Any;
 use std::collections::BTreeMap;
 
 /// Octets of a UDP header (RFC 768).
@@ -120,10 +122,10 @@ impl<'a> Builder<'a> {
     /// Puts an application that speaks TCP on `node`, with whatever stack that has.
     fn speak<A>(&mut self, node: NodeId, app: A) -> Place
     where
-        A: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+        A: StreamApp<Socket> + Any + Send,
     {
         let Some(stack) = self.scenario.stack_at(node) else {
-            return self.place(node, Box::new(app));
+            return self.place(node, Box::new(OnOwn(app)));
         };
         let first = !self.peers.contains_key(&node);
         let address = address_in(self.scenario, node);
@@ -141,8 +143,8 @@ impl<'a> Builder<'a> {
     /// Both ends of a stream.
     fn streams<A, B>(&mut self, (from, sender): (NodeId, A), (to, receiver): (NodeId, B)) -> Ends
     where
-        A: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
-        B: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+        A: StreamApp<Socket> + Any + Send,
+        B: StreamApp<Socket> + Any + Send,
     {
         let from = self.speak(from, sender);
         Ends { from, to: self.speak(to, receiver) }
@@ -164,10 +166,9 @@ impl<'a> Builder<'a> {
         Ends { from, to: self.place(to, receiver) }
     }
 
-    /// An application that knows no other end.
-    fn alone(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Ends {
-        let place = self.place(node, app);
-        Ends { from: place, to: place }
+    /// An application that knows no other end, and speaks TCP.
+    fn speak_alone(&mut self, node: NodeId, app: impl StreamApp<Socket> + Any + Send) -> Ends {
+        Ends::both(self.speak(node, app))
     }
 
     /// The applications of `flow`; its receiver listens on `port`.
@@ -190,15 +191,14 @@ impl<'a> Builder<'a> {
             }
             FlowKind::Services { node } => {
                 let config = listen(connection(scenario, node, None, None));
-                self.alone(node, Box::new(Services::new(config)))
+                self.speak_alone(node, Services::new(config))
             }
             FlowKind::HttpServer { node, port } => {
                 let config = connection(scenario, node, None, None);
                 // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
                 let site = MoteSite::new(format!("Mote {node}"), Manner::Page);
-                let server = WebServer::new(port, config, site);
-                self.alone(node, Box::new(server))
+                self.speak_alone(node, WebServer::new(port, config, site))
             }
             FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
                 let config = connection(scenario, from, None, None);
@@ -206,13 +206,13 @@ impl<'a> Builder<'a> {
                 let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
                 let requests = Requests { to, start, bytes, pause, config };
                 let client = HttpClient::new(requests, self.random(from));
-                self.alone(from, Box::new(client))
+                self.speak_alone(from, client)
             }
             FlowKind::CoapServer { node, port, block_bytes } => {
                 let config = self.coap(node);
                 let site = MoteSite::new(format!("Mote {node}"), Manner::Line);
                 let server = CoapServer::new(port, site, block_bytes, config);
-                self.alone(node, Box::new(server))
+                Ends::both(self.place(node, Box::new(server)))
             }
             FlowKind::CoapClient {
                 from,
@@ -230,7 +230,7 @@ impl<'a> Builder<'a> {
                 let ack_timeout = millis(ack_timeout_ms);
                 let config = kinglet_coap::Config { rto, ack_timeout, ..self.coap(from) };
                 let client = CoapClient::new(requests, config, self.random(from));
-                self.alone(from, Box::new(client))
+                Ends::both(self.place(from, Box::new(client)))
             }
             FlowKind::Anemometer(ref sensor) => self.add_sensor(sensor, start, port),
         }

@@ -8,4 +8,6 @@ mod socket;
 
 pub use observe::Observer;
 pub use server::{Plan, Server, exponent_of};
-pub use socket::{MAX_DATAGRAM, Origin, PORT, Peer, Socket};
+pub use socket::{Origin, PORT, Socket};
+
+pub use crate::sockets::Peer;

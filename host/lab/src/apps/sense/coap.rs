@@ -6,7 +6,8 @@ use super::reading::{TAG, untag};
 use crate::apps::coap::CoapSocket;
 use kinglet::time::{Expected, Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_apps::coap::{MAX_DATAGRAM, Peer};
+use kinglet_apps::coap::Peer;
+use kinglet_apps::udp::MAX_DATAGRAM;
 use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Stats};
 
 /// The resource of readings, named as in the paper's application. With it, a token of four octets

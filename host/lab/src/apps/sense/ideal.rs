@@ -8,7 +8,7 @@ use core::net::Ipv6Addr;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_apps::coap::MAX_DATAGRAM;
+use kinglet_apps::udp::MAX_DATAGRAM;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 

@@ -18,11 +18,10 @@ pub use reading::{LEN, TAG};
 pub use sink::{INTERVAL, ReadingSink, Source};
 pub use tcp::{Connections, TcpUplink};
 
-use crate::apps::tcp::{Speaker, Tcp};
-use core::any::Any;
+use crate::apps::tcp::{Socket, Tcp};
 use kinglet::time::{Duration, Expected, Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_apps::App;
+use kinglet_apps::{App, Sockets, StreamApp};
 use queue::Queue;
 use std::collections::BTreeSet;
 
@@ -136,8 +135,8 @@ impl Anemometer {
 }
 
 /// Over TCP only: with another uplink it sends nothing.
-impl<P: Profile> Speaker<P> for Anemometer {
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+impl StreamApp<Socket> for Anemometer {
+    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         let sampled = self.sample(now);
         match &mut self.uplink {
             Uplink::Tcp(uplink) => uplink.poll(now, tcp, &mut self.queue) | sampled,
@@ -147,10 +146,6 @@ impl<P: Profile> Speaker<P> for Anemometer {
 
     fn due(&self) -> Option<Instant> {
         earliest(Some(self.next), self.uplink.deadline(&self.queue))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

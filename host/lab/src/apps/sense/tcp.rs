@@ -1,11 +1,10 @@
 //! Readings over a connection that is kept open.
 
 use super::queue::Queue;
-use crate::apps::tcp::{Socket, Tcp};
-use core::net::Ipv6Addr;
-use kinglet::Profile;
+use crate::apps::tcp::Socket;
 use kinglet::tcp::{ConnectionConfig, Info, State};
 use kinglet::time::{Duration, Instant};
+use kinglet_apps::{Peer, Sockets};
 use std::collections::VecDeque;
 
 /// From the end of a connection to the next attempt: the paper's application.
@@ -32,7 +31,7 @@ pub struct Connections {
 
 /// A connection to the sink.
 pub struct TcpUplink {
-    to: (Ipv6Addr, u16),
+    to: Peer,
     config: ConnectionConfig,
     handle: Option<Socket>,
     next_attempt: Instant,
@@ -50,7 +49,7 @@ pub struct TcpUplink {
 
 impl TcpUplink {
     /// Connections to `to`, the first one at `start`.
-    pub fn new(to: (Ipv6Addr, u16), start: Instant, config: ConnectionConfig) -> Self {
+    pub fn new(to: Peer, start: Instant, config: ConnectionConfig) -> Self {
         TcpUplink {
             to,
             config,
@@ -78,10 +77,10 @@ impl TcpUplink {
         self.handle.is_none().then_some(self.next_attempt)
     }
 
-    pub(super) fn poll<P: Profile>(
+    pub(super) fn poll<S: Sockets<Handle = Socket>>(
         &mut self,
         now: Instant,
-        tcp: &mut Tcp<'_, P>,
+        tcp: &mut S,
         queue: &mut Queue,
     ) -> bool {
         let Some(handle) = self.handle else { return self.connect(now, tcp) };
@@ -96,7 +95,7 @@ impl TcpUplink {
         while queue.is_ready() {
             let Some(piece) = queue.take(tcp.can_send(handle)) else { break };
             // There is room, and an end of the connection is seen at the next poll.
-            tcp.send(handle, &piece.octets);
+            let _ = tcp.send(handle, &piece.octets);
             let ends = piece.ends.iter().map(|(end, n)| (self.written + *end as u64, *n));
             self.held.extend(ends);
             self.written += piece.octets.len() as u64;
@@ -105,7 +104,7 @@ impl TcpUplink {
         busy
     }
 
-    fn connect<P: Profile>(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+    fn connect<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         if now < self.next_attempt {
             return false;
         }
