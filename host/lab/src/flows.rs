@@ -6,8 +6,8 @@ use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
-    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling,
-    Source, TAG, TcpUplink, Uplink,
+    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Source,
+    TcpUplink,
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
@@ -22,6 +22,7 @@ use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::StreamApp;
+use kinglet_apps::sense::{Sampling, TAG};
 use kinglet_coap::Delivery;
 use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
@@ -247,8 +248,8 @@ impl<'a> Builder<'a> {
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
         let ends = (from, to, to_port);
-        let (uplink, source) = carry(self.scenario, carrier, ends, (start, coap));
-        let (sensor, sink) = (Anemometer::new(sampling, uplink), ReadingSink::new(source));
+        let (sensor, source) = carry(self.scenario, carrier, ends, (sampling, coap));
+        let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
             return self.streams((from, sensor), (to, sink));
         }
@@ -280,17 +281,17 @@ fn carry(
     scenario: &Scenario,
     carrier: Carrier,
     (from, server, to): (NodeId, NodeId, (core::net::Ipv6Addr, u16)),
-    (start, coap): (Instant, kinglet_coap::Config),
-) -> (Uplink, Source) {
+    (sampling, coap): (Sampling, kinglet_coap::Config),
+) -> (Anemometer, Source) {
     let config = connection(scenario, from, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
-            let uplink = TcpUplink::new(to, start, config);
+            let uplink = TcpUplink::new(sampling, to, config);
             // The server is no mote: its buffers bound nothing.
             let server = connection(scenario, server, None, None);
             let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..server };
-            (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
+            (Anemometer::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
             // Its datagrams are as long as segments: what TCP's headers have more is padding.
@@ -298,20 +299,20 @@ fn carry(
             let padding = tcp.saturating_sub(UDP_HEADER + TAG);
             let oracle = Oracle::default();
             let window = (config.send_buffer / payload).max(1);
-            let uplink = IdealUplink::new(to, (payload, padding, window), oracle.clone());
-            (Uplink::Ideal(uplink), Source::Datagrams { port: to.1, padding, oracle })
+            let uplink = IdealUplink::new(sampling, to, (payload, padding, window), oracle.clone());
+            (Anemometer::Ideal(Box::new(uplink)), Source::Datagrams { port: to.1, padding, oracle })
         }
         Carrier::Coap(rto) => {
             let payload = message(scenario, payload);
             let config = kinglet_coap::Config { rto, ..coap };
-            let uplink = CoapUplink::new(to, payload, Delivery::Confirmable, config);
+            let uplink = CoapUplink::new(sampling, to, payload, Delivery::Confirmable, config);
             let source = Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
-            (Uplink::Coap(Box::new(uplink)), source)
+            (Anemometer::Coap(Box::new(uplink)), source)
         }
         Carrier::NonConfirmable => {
             let payload = message(scenario, payload);
-            let uplink = CoapUplink::new(to, payload, Delivery::NonConfirmable, coap);
-            (Uplink::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
+            let uplink = CoapUplink::new(sampling, to, payload, Delivery::NonConfirmable, coap);
+            (Anemometer::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
         }
     }
 }
@@ -430,9 +431,9 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
         }),
         ..base
     };
-    match sensor.uplink() {
-        Uplink::Tcp(uplink) => with_connections(result, uplink.connections()),
-        Uplink::Coap(uplink) => {
+    match sensor {
+        Anemometer::Tcp(uplink) => with_connections(result, uplink.connections()),
+        Anemometer::Coap(uplink) => {
             let stats = uplink.stats();
             let (sum, timeouts) = uplink.timeouts();
             FlowResult {
@@ -443,7 +444,7 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
                 ..result
             }
         }
-        Uplink::Ideal(uplink) => {
+        Anemometer::Ideal(uplink) => {
             FlowResult { retransmissions: u64::from(uplink.resent()), ..result }
         }
     }

@@ -2,13 +2,14 @@
 
 use super::coap::PATH;
 use super::ideal::Oracle;
-use super::reading::{LEN, NUMBER, TAG, octets, untag};
+use super::reading::{LEN, NUMBER, octets};
 use crate::apps::coap::CoapSocket;
 use crate::apps::tcp::{Socket, Tcp};
 use kinglet::net::UdpHandle;
 use kinglet::tcp::{ListenConfig, RecvError};
 use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
+use kinglet_apps::sense::{TAG, untag};
 use kinglet_apps::{App, Sockets, StreamApp};
 use kinglet_coap::{Code, Event, Message};
 use std::collections::BTreeMap;
