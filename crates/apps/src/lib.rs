@@ -12,7 +12,7 @@
 //! | [`service::Server`] | echo, sink and source of streams | RFC 862, RFC 863, RFC 864 |
 //! | [`udp::Echo`], `Sender`, `Sink` | datagrams back, at a period, and counted | RFC 862 |
 //! | [`http::Server`], [`http::Client`] | a web server, and a client | RFC 9110, RFC 9112 |
-//! | [`coap::Server`], [`coap::Client`] | the same by CoAP | RFC 7252, RFC 7641, RFC 7959, RFC 6690 |
+//! | [`coap::Server`], [`coap::Client`] | the same by CoAP | RFC 7252, 7641, 7959, 6690 |
 //! | [`sense::StreamSensor`], `MessageSensor` | readings in batches, by TCP or CoAP | |
 //! | [`coap::Socket`] | CoAP at a UDP port, for clients and servers of one's own | RFC 7252 |
 //!
