@@ -4,7 +4,7 @@ use kinglet_time::{Duration, Instant};
 
 /// When a refused connection is tried again: after one second, then after the double each time, a
 /// minute at most.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct BackOff {
     /// Not before this; the beginning of time if nothing was refused.
     at: Instant,
@@ -13,6 +13,9 @@ pub struct BackOff {
 }
 
 impl BackOff {
+    /// Before anything was refused.
+    pub const NEW: Self = BackOff { at: Instant::ZERO, pause: Duration::ZERO };
+
     const LEAST: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_secs(60);
 
@@ -35,7 +38,7 @@ mod tests {
 
     #[test]
     fn refusals_are_followed_by_ever_longer_pauses() {
-        let (mut back_off, mut now) = (BackOff::default(), Instant::from_secs(5));
+        let (mut back_off, mut now) = (BackOff::NEW, Instant::from_secs(5));
         let pauses: Vec<u64> = (0..8)
             .map(|_| {
                 back_off.refused(now);

@@ -8,8 +8,12 @@
 //!
 //! | module | what | by |
 //! |---|---|---|
-//! | [`http::Server`] | a web server | RFC 9110, RFC 9112 |
-//! | [`coap::Server`] | a CoAP server | RFC 7252, RFC 7641, RFC 7959, RFC 6690 |
+//! | [`bulk::Sender`], [`bulk::Receiver`] | a stream as fast as it goes, and checked | |
+//! | [`service::Server`] | echo, sink and source of streams | RFC 862, RFC 863, RFC 864 |
+//! | [`udp::Echo`], `Sender`, `Sink` | datagrams back, at a period, and counted | RFC 862 |
+//! | [`http::Server`], [`http::Client`] | a web server, and a client | RFC 9110, RFC 9112 |
+//! | [`coap::Server`], [`coap::Client`] | the same by CoAP | RFC 7252, 7641, 7959, 6690 |
+//! | [`sense::StreamSensor`], `MessageSensor` | readings in batches, by TCP or CoAP | |
 //! | [`coap::Socket`] | CoAP at a UDP port, for clients and servers of one's own | RFC 7252 |
 //!
 //! # The loop of firmware
@@ -18,7 +22,7 @@
 //! use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 //! use kinglet::time::{Instant, earliest};
 //! use kinglet::{Config, Mote, Node, tcp::ListenConfig};
-//! use kinglet_apps::{App, Page, http};
+//! use kinglet_apps::{App, Page, Place, http};
 //! # struct Board;
 //! # impl Driver for Board {
 //! #     fn capabilities(&self) -> Capabilities { Capabilities::AUTO_ACK | Capabilities::ACK_WAIT }
@@ -30,7 +34,7 @@
 //! struct Plan; // one client at a time, and lines of 96 octets
 //! impl http::Sizes for Plan {
 //!     type Line = [u8; 96];
-//!     type Connections<S: kinglet_apps::Site> = [http::Place<S, [u8; 96]>; 1];
+//!     type Connections<C> = [Place<C>; 1];
 //! }
 //!
 //! let mut radio = Board; // yours
@@ -63,13 +67,19 @@ mod app;
 mod back_off;
 mod pattern;
 mod site;
+mod sockets;
 mod text;
 
+pub mod bulk;
 pub mod coap;
 pub mod http;
+pub mod sense;
+pub mod service;
+pub mod udp;
 
 pub use app::{App, Told};
 pub use back_off::BackOff;
 pub use pattern::{fill, is_intact, pattern};
 pub use site::{Asked, Content, Format, Fresh, Link, Never, Page, Resource, Site};
+pub use sockets::{Peer, Place, Sockets, StreamApp};
 pub use text::number;

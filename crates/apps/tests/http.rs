@@ -6,7 +6,7 @@ use common::{World, global, usual};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError};
 use kinglet::time::{Duration, Instant};
 use kinglet::{BorderRouter, Node};
-use kinglet_apps::{App, Asked, Content, Format, Resource, Site, http};
+use kinglet_apps::{App, Asked, Content, Format, Place, Resource, Site, http};
 
 const PORT: u16 = 80;
 const PAGE: &[u8] = b"<!doctype html><title>here</title>";
@@ -53,7 +53,7 @@ struct Plan;
 
 impl http::Sizes for Plan {
     type Line = [u8; 64];
-    type Connections<S: Site> = [http::Place<S, Self::Line>; 2];
+    type Connections<C> = [Place<C>; 2];
 }
 
 type Server = http::Server<Shown, Plan>;

@@ -7,12 +7,13 @@
 //! | RFC 7252 §3–5 | messages, reliability, duplicates, responses piggybacked and separate |
 //! | RFC 7252 §4.7 | NSTART: requests to one peer wait their turn |
 //! | RFC 7641 | the server of an observed resource: [`Endpoint::notify`] |
+//! | RFC 7252 §8 | the server that a group is asked through: [`Endpoint::respond_at_leisure`] |
 //! | RFC 7959 | Block1, Block2, Size1, Size2, early negotiation: [`Download`], [`Upload`], … |
 //! | CoCoA | draft-ietf-core-cocoa-03, and as it was measured against TCPlp: [`Rto`] |
 //!
-//! Not: observing, multicast, proxying, DTLS. A message that may have to be sent again stays in a
-//! buffer of its exchange ([`Sizes::Message`]); everything longer goes block by block, each made
-//! when it leaves.
+//! Not: observing what others serve, asking a group, proxying, DTLS. A message that may have to be
+//! sent again stays in a buffer of its exchange ([`Sizes::Message`]); everything longer goes block
+//! by block, each made when it leaves.
 //!
 //! # A request and its response
 //!

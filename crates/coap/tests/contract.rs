@@ -105,6 +105,21 @@ impl Subject for Both {
                 let result = self.end.respond(now, ticket, Code::CONTENT, |w| w.payload(&body));
                 format!("respond {result:?}")
             }
+            6 => {
+                let Some(ticket) = self.ticket else { return String::new() };
+                let leisure = Duration::from_millis(u64::from(dice >> 8) % 6_000);
+                let code = Code::CONTENT;
+                let result = self.end.respond_at_leisure(now, ticket, leisure, code, |_| Ok(()));
+                format!("respond within {leisure:?} {result:?}")
+            }
+            7 => {
+                let kinds = [Delivery::Confirmable, Delivery::NonConfirmable];
+                let (to, kind) = ((peer, Token::new(b"t")), kinds[(dice >> 8 & 1) as usize]);
+                let waits = self.end.is_notifying(to);
+                let result = self.end.notify(now, to, kind, Code::CONTENT, |w| w.payload(b"1"));
+                assert!(result.is_err() || self.end.is_notifying(to));
+                format!("notify {waits} {result:?}")
+            }
             _ => {
                 let octets = some_datagram(random, &self.last);
                 self.take(now, peer, &octets)
@@ -115,6 +130,9 @@ impl Subject for Both {
     fn poll(&mut self, now: Instant) -> Option<String> {
         if let Some(failure) = self.end.poll_failure() {
             return Some(format!("{failure:?}"));
+        }
+        if let Some(gone) = self.end.poll_gone() {
+            return Some(format!("gone {gone:?}"));
         }
         let (_, octets) = sent(&mut self.end, now)?;
         let text = format!("{octets:02x?}");

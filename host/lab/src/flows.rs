@@ -6,12 +6,12 @@ use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
-    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Sampling,
-    Source, TAG, TcpUplink, Uplink,
+    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Source,
+    TcpUplink,
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
-use crate::apps::tcp::Speaker;
+use crate::apps::tcp::{OnOwn, Socket, Speaker};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
@@ -21,9 +21,12 @@ use crate::run::result::{FlowResult, Readings};
 use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
+use kinglet_apps::StreamApp;
+use kinglet_apps::sense::{Sampling, TAG};
 use kinglet_coap::Delivery;
 use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::any::Any;
 use std::collections::BTreeMap;
 
 /// Octets of a UDP header (RFC 768).
@@ -120,10 +123,10 @@ impl<'a> Builder<'a> {
     /// Puts an application that speaks TCP on `node`, with whatever stack that has.
     fn speak<A>(&mut self, node: NodeId, app: A) -> Place
     where
-        A: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+        A: StreamApp<Socket> + Any + Send,
     {
         let Some(stack) = self.scenario.stack_at(node) else {
-            return self.place(node, Box::new(app));
+            return self.place(node, Box::new(OnOwn(app)));
         };
         let first = !self.peers.contains_key(&node);
         let address = address_in(self.scenario, node);
@@ -141,8 +144,8 @@ impl<'a> Builder<'a> {
     /// Both ends of a stream.
     fn streams<A, B>(&mut self, (from, sender): (NodeId, A), (to, receiver): (NodeId, B)) -> Ends
     where
-        A: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
-        B: Speaker<LabProfile> + Hosted<LabProfile> + 'static,
+        A: StreamApp<Socket> + Any + Send,
+        B: StreamApp<Socket> + Any + Send,
     {
         let from = self.speak(from, sender);
         Ends { from, to: self.speak(to, receiver) }
@@ -164,10 +167,9 @@ impl<'a> Builder<'a> {
         Ends { from, to: self.place(to, receiver) }
     }
 
-    /// An application that knows no other end.
-    fn alone(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Ends {
-        let place = self.place(node, app);
-        Ends { from: place, to: place }
+    /// An application that knows no other end, and speaks TCP.
+    fn speak_alone(&mut self, node: NodeId, app: impl StreamApp<Socket> + Any + Send) -> Ends {
+        Ends::both(self.speak(node, app))
     }
 
     /// The applications of `flow`; its receiver listens on `port`.
@@ -190,15 +192,14 @@ impl<'a> Builder<'a> {
             }
             FlowKind::Services { node } => {
                 let config = listen(connection(scenario, node, None, None));
-                self.alone(node, Box::new(Services::new(config)))
+                self.speak_alone(node, Services::new(config))
             }
             FlowKind::HttpServer { node, port } => {
                 let config = connection(scenario, node, None, None);
                 // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
                 let site = MoteSite::new(format!("Mote {node}"), Manner::Page);
-                let server = WebServer::new(port, config, site);
-                self.alone(node, Box::new(server))
+                self.speak_alone(node, WebServer::new(port, config, site))
             }
             FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
                 let config = connection(scenario, from, None, None);
@@ -206,13 +207,13 @@ impl<'a> Builder<'a> {
                 let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
                 let requests = Requests { to, start, bytes, pause, config };
                 let client = HttpClient::new(requests, self.random(from));
-                self.alone(from, Box::new(client))
+                self.speak_alone(from, client)
             }
             FlowKind::CoapServer { node, port, block_bytes } => {
                 let config = self.coap(node);
                 let site = MoteSite::new(format!("Mote {node}"), Manner::Line);
                 let server = CoapServer::new(port, site, block_bytes, config);
-                self.alone(node, Box::new(server))
+                Ends::both(self.place(node, Box::new(server)))
             }
             FlowKind::CoapClient {
                 from,
@@ -230,7 +231,7 @@ impl<'a> Builder<'a> {
                 let ack_timeout = millis(ack_timeout_ms);
                 let config = kinglet_coap::Config { rto, ack_timeout, ..self.coap(from) };
                 let client = CoapClient::new(requests, config, self.random(from));
-                self.alone(from, Box::new(client))
+                Ends::both(self.place(from, Box::new(client)))
             }
             FlowKind::Anemometer(ref sensor) => self.add_sensor(sensor, start, port),
         }
@@ -247,8 +248,8 @@ impl<'a> Builder<'a> {
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
         let ends = (from, to, to_port);
-        let (uplink, source) = carry(self.scenario, carrier, ends, (start, coap));
-        let (sensor, sink) = (Anemometer::new(sampling, uplink), ReadingSink::new(source));
+        let (sensor, source) = carry(self.scenario, carrier, ends, (sampling, coap));
+        let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
             return self.streams((from, sensor), (to, sink));
         }
@@ -280,17 +281,17 @@ fn carry(
     scenario: &Scenario,
     carrier: Carrier,
     (from, server, to): (NodeId, NodeId, (core::net::Ipv6Addr, u16)),
-    (start, coap): (Instant, kinglet_coap::Config),
-) -> (Uplink, Source) {
+    (sampling, coap): (Sampling, kinglet_coap::Config),
+) -> (Anemometer, Source) {
     let config = connection(scenario, from, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
-            let uplink = TcpUplink::new(to, start, config);
+            let uplink = TcpUplink::new(sampling, to, config);
             // The server is no mote: its buffers bound nothing.
             let server = connection(scenario, server, None, None);
             let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..server };
-            (Uplink::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
+            (Anemometer::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
             // Its datagrams are as long as segments: what TCP's headers have more is padding.
@@ -298,20 +299,20 @@ fn carry(
             let padding = tcp.saturating_sub(UDP_HEADER + TAG);
             let oracle = Oracle::default();
             let window = (config.send_buffer / payload).max(1);
-            let uplink = IdealUplink::new(to, (payload, padding, window), oracle.clone());
-            (Uplink::Ideal(uplink), Source::Datagrams { port: to.1, padding, oracle })
+            let uplink = IdealUplink::new(sampling, to, (payload, padding, window), oracle.clone());
+            (Anemometer::Ideal(Box::new(uplink)), Source::Datagrams { port: to.1, padding, oracle })
         }
         Carrier::Coap(rto) => {
             let payload = message(scenario, payload);
             let config = kinglet_coap::Config { rto, ..coap };
-            let uplink = CoapUplink::new(to, payload, Delivery::Confirmable, config);
+            let uplink = CoapUplink::new(sampling, to, payload, Delivery::Confirmable, config);
             let source = Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
-            (Uplink::Coap(Box::new(uplink)), source)
+            (Anemometer::Coap(Box::new(uplink)), source)
         }
         Carrier::NonConfirmable => {
             let payload = message(scenario, payload);
-            let uplink = CoapUplink::new(to, payload, Delivery::NonConfirmable, coap);
-            (Uplink::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
+            let uplink = CoapUplink::new(sampling, to, payload, Delivery::NonConfirmable, coap);
+            (Anemometer::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
         }
     }
 }
@@ -430,9 +431,9 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
         }),
         ..base
     };
-    match sensor.uplink() {
-        Uplink::Tcp(uplink) => with_connections(result, uplink.connections()),
-        Uplink::Coap(uplink) => {
+    match sensor {
+        Anemometer::Tcp(uplink) => with_connections(result, uplink.connections()),
+        Anemometer::Coap(uplink) => {
             let stats = uplink.stats();
             let (sum, timeouts) = uplink.timeouts();
             FlowResult {
@@ -443,7 +444,7 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
                 ..result
             }
         }
-        Uplink::Ideal(uplink) => {
+        Anemometer::Ideal(uplink) => {
             FlowResult { retransmissions: u64::from(uplink.resent()), ..result }
         }
     }

@@ -13,6 +13,7 @@ use kinglet::wire::ipv6::{HEADER_LEN, Header as Ip, MIN_MTU, Packet, protocol};
 use kinglet::wire::tcp::{Flags, Header, Options, Segment, Timestamps, set_checksum};
 use kinglet::wire::{Ecn, checksum};
 use kinglet::{Config, Node};
+use kinglet_apps::Sockets;
 use kinglet_peers::{Host, Stack};
 
 const PROBE: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
@@ -181,7 +182,7 @@ impl Probe {
                     let mut buf = [0; 2048];
                     let _ = tcp.recv(socket, &mut buf);
                     if writes {
-                        tcp.send(socket, &buf);
+                        let _ = tcp.send(socket, &buf);
                     }
                 });
             }

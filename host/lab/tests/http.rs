@@ -6,6 +6,7 @@ mod talk;
 use kinglet::tcp::{ConnectionConfig, ConnectionError};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::http_client::{HttpClient, Requests};
+use kinglet_lab::apps::tcp::OnOwn;
 use kinglet_lab::build::{Network, address_of};
 use kinglet_lab::scenario::Prefix;
 use kinglet_sim::rng::{Purpose, stream};
@@ -105,7 +106,7 @@ fn a_client_whose_server_is_not_there_asks_rarely_however_short_its_pauses_are()
         pause: Duration::from_millis(1),
         config: ConnectionConfig { mss: 400, send_buffer: 500, ..ConnectionConfig::default() },
     };
-    let app = Box::new(HttpClient::new(requests, stream(1, 0, Purpose::Application)));
+    let app = Box::new(OnOwn(HttpClient::new(requests, stream(1, 0, Purpose::Application))));
     let number = add(&mut network, 0, app);
     network.run_until(Instant::from_secs(100));
     let app: &HttpClient = network.device(0).app(number).expect("a client");

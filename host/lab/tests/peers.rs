@@ -95,6 +95,35 @@ fn a_leaf_with_a_peer_stack_asks_its_parent_while_something_is_awaited_and_sleep
 }
 
 #[test]
+fn a_page_is_asked_for_and_served_over_any_stack() {
+    let pages = |client: &str, server: &str, from: u32| {
+        simulate(&format!(
+            "duration_s = 120\n[topology]\nline = {{ hops = 1 }}\n[wire]\n\
+             [tcp]\nstack = \"{client}\"\npeer_stack = \"{server}\"\nmss_frames = 3\n\
+             [[flow]]\nkind = \"http-server\"\nnode = 1\n\
+             [[flow]]\nkind = \"http-client\"\nfrom = {from}\nto = 1\nbytes = 3000\n\
+             pause_ms = 2000\n"
+        ))
+    };
+    for stack in STACKS {
+        for (client, server) in [(stack, "kinglet"), ("kinglet", stack), (stack, stack)] {
+            // A mote asks, and the host, which is number 2.
+            for from in [0, 2] {
+                let flow = &pages(client, server, from).flows[1];
+                let what = format!("{client} at {from} asks {server}: {flow:?}");
+                assert!(flow.intact && flow.complete && flow.latencies_ms.len() >= 5, "{what}");
+            }
+        }
+    }
+    // And it is that stack: one that has a segment in flight at a time takes longer.
+    let sum = |stack| {
+        let flow = pages("kinglet", stack, 0).flows[1].clone();
+        flow.latencies_ms.iter().sum::<f64>() / flow.latencies_ms.len() as f64
+    };
+    assert!(sum("uip") > 1.2 * sum("freebsd"), "{} {}", sum("uip"), sum("freebsd"));
+}
+
+#[test]
 fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
     let refused = |text: &str| {
         let text = format!("[topology]\nline = {{ hops = 2 }}\n{text}");
@@ -107,7 +136,7 @@ fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
     assert!(refused(&both).contains("node 1 sends and receives"), "{}", refused(&both));
     let mesh = format!("[net]\nrouting = \"mesh\"\n[tcp]\nstack = \"uip\"\n{}", bulk(2, 0));
     assert!(refused(&mesh).contains("static"), "{}", refused(&mesh));
-    let web = "[[flow]]\nkind = \"http-server\"\nnode = 2\n";
-    let other = format!("[tcp]\nstack = \"uip\"\n{}{web}", bulk(2, 0));
+    let coap = "[[flow]]\nkind = \"coap-server\"\nnode = 2\n";
+    let other = format!("[tcp]\nstack = \"uip\"\n{}{coap}", bulk(2, 0));
     assert!(refused(&other).contains("node 2 has a flow"), "{}", refused(&other));
 }

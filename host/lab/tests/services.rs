@@ -7,6 +7,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_apps::{is_intact, pattern};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
 use kinglet_lab::apps::services::PORTS;
+use kinglet_lab::apps::tcp::OnOwn;
 use kinglet_lab::build::address_of;
 use kinglet_lab::scenario::Prefix;
 use talk::{Client, add, client, hop};
@@ -56,7 +57,7 @@ fn a_transfer_whose_receiver_is_late_begins_when_it_listens_and_asks_rarely_unti
     let mut network = hop(SERVICES);
     let config = ConnectionConfig { mss: 400, send_buffer: 2000, ..ConnectionConfig::default() };
     let to = (address_of(Prefix::DEFAULT, 1), 6_000);
-    let sender = Box::new(BulkSender::new(to, Instant::ZERO, Some(10_000), config));
+    let sender = Box::new(OnOwn(BulkSender::new(to, Instant::ZERO, Some(10_000), config)));
     let sender = add(&mut network, 0, sender);
     network.run_until(Instant::from_secs(100));
     let refused = network.device(1).node().tcp().stats().received;
@@ -64,7 +65,7 @@ fn a_transfer_whose_receiver_is_late_begins_when_it_listens_and_asks_rarely_unti
     assert!((6..=8).contains(&refused), "{refused} attempts in 100 s");
     let connection = ConnectionConfig { mss: 400, receive_buffer: 2000, ..config };
     let listen = ListenConfig { connection, ..ListenConfig::default() };
-    let sink = add(&mut network, 1, Box::new(BulkSink::new(6_000, listen)));
+    let sink = add(&mut network, 1, Box::new(OnOwn(BulkSink::new(6_000, listen))));
     network.run_until(Instant::from_secs(100) + Duration::from_secs(70));
     let sink: &BulkSink = network.device(1).app(sink).expect("a sink");
     assert!(sink.finished() && sink.intact() && sink.received() == 10_000, "{}", sink.received());

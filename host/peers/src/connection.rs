@@ -241,6 +241,14 @@ impl Connection {
             self.block.after_read();
             return Some(len);
         }
+        self.peek(buf)
+    }
+
+    /// As [`Connection::recv`], but the octets stay.
+    pub fn peek(&self, buf: &mut [u8]) -> Option<usize> {
+        if self.block.receive.is_readable() {
+            return Some(self.block.receive.peek(buf));
+        }
         let over = self.block.fin_received || self.block.phase == Phase::Closed;
         over.then_some(0)
     }

@@ -111,6 +111,11 @@ impl Host {
         self.held[handle.0].connection.recv(buf)
     }
 
+    /// As [`Connection::peek`].
+    pub fn peek(&self, handle: Handle, buf: &mut [u8]) -> Option<usize> {
+        self.held[handle.0].connection.peek(buf)
+    }
+
     /// As [`Connection::close`].
     pub fn close(&mut self, handle: Handle) {
         self.held[handle.0].connection.close();

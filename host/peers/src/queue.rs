@@ -82,12 +82,19 @@ impl ReceiveQueue {
         !self.parts.is_empty()
     }
 
+    /// Copies what is readable to `buf`; the number of octets.
+    pub(crate) fn peek(&self, buf: &mut [u8]) -> usize {
+        let len = buf.len().min(self.readable.len());
+        for (to, from) in buf.iter_mut().zip(&self.readable) {
+            *to = *from;
+        }
+        len
+    }
+
     /// Moves what is readable to `buf`; the number of octets.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> usize {
-        let len = buf.len().min(self.readable.len());
-        for (to, from) in buf.iter_mut().zip(self.readable.drain(..len)) {
-            *to = from;
-        }
+        let len = self.peek(buf);
+        self.readable.drain(..len);
         len
     }
 

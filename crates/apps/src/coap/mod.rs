@@ -1,11 +1,15 @@
 //! CoAP (RFC 7252, RFC 7959) over a node's UDP sockets: what servers, clients and sensors share,
-//! and a server.
+//! a server and a client.
 
+mod client;
 mod links;
 mod observe;
 mod server;
 mod socket;
 
+pub use client::{Asker, Client, Failure, Request};
 pub use observe::Observer;
 pub use server::{Plan, Server, exponent_of};
-pub use socket::{MAX_DATAGRAM, Origin, PORT, Peer, Socket};
+pub use socket::{Origin, PORT, Socket};
+
+pub use crate::sockets::Peer;

@@ -1,7 +1,7 @@
 //! Who observes which resource (RFC 7641).
 
-use super::socket::Peer;
 use crate::site::Fresh;
+use crate::sockets::Peer;
 use kinglet_coap::{Delivery, Token};
 use kinglet_mem::copy;
 use kinglet_time::{Duration, Instant};

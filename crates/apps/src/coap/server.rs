@@ -3,9 +3,10 @@
 
 use super::links;
 use super::observe::Observer;
-use super::socket::{Origin, Peer, Socket};
+use super::socket::{Origin, Socket};
 use crate::app::App;
 use crate::site::{Asked, Content, Fresh, Resource, Site, number_of};
+use crate::sockets::Peer;
 use core::net::Ipv6Addr;
 use kinglet::{Node, Profile};
 use kinglet_coap::{

@@ -1,6 +1,7 @@
 //! CoAP at a UDP port of a node.
 
-use core::net::Ipv6Addr;
+use crate::sockets::Peer;
+use crate::udp::MAX_DATAGRAM;
 use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
 use kinglet_coap::{Config, Endpoint, Event, Expected, Kind, Message, Sizes, Stats};
@@ -8,15 +9,9 @@ use kinglet_time::{Duration, Instant};
 
 /// CoAP's port (RFC 7252 §6.1).
 pub const PORT: u16 = 5683;
-/// The largest datagram in a packet of IPv6's minimum MTU. One that its reader has no room for
-/// would stay, and keep off those behind it.
-pub const MAX_DATAGRAM: usize = 1280 - 40 - 8;
 /// For how long a server expects the next block of a transfer: as long as a client's first timeout
 /// may be (RFC 7252 §4.8), after which it would ask again.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Who is at the other end: address and port.
-pub type Peer = (Ipv6Addr, u16);
 
 /// Where a message came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

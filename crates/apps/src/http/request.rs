@@ -1,6 +1,7 @@
 //! Heads of requests, read as they come: where they end, and what of them matters to a small
 //! server (RFC 9112 §2 to 5).
 
+use super::field::{cut, has, length_of};
 use crate::text::number;
 use kinglet_mem::{Array, move_within};
 
@@ -276,41 +277,6 @@ const HOST: usize = 0;
 const CONNECTION: usize = 1;
 const EXPECT: usize = 2;
 const CONTENT_LENGTH: usize = 3;
-
-/// What is before the first `at`, and what is behind it.
-#[inline(never)]
-fn cut(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
-    let (before, rest) = text.split_at_checked(text.iter().position(|octet| *octet == at)?)?;
-    Some((before, rest.get(1..).unwrap_or_default()))
-}
-
-/// Whether `option` is in a list.
-fn has(list: &[u8], option: &[u8]) -> bool {
-    let mut rest = Some(list);
-    while let Some(list) = rest {
-        let (first, after) = cut(list, b',').map_or((list, None), |(it, more)| (it, Some(more)));
-        if first.trim_ascii().eq_ignore_ascii_case(option) {
-            return true;
-        }
-        rest = after;
-    }
-    false
-}
-
-/// A Content-Length: digits, nothing else, or the same ones several times (RFC 9110 §8.6), also in
-/// a field `before`.
-fn length_of(value: &[u8], before: Option<u32>) -> Option<u32> {
-    let (mut found, mut rest) = (before, Some(value));
-    while let Some(list) = rest {
-        let (first, after) = cut(list, b',').map_or((list, None), |(it, more)| (it, Some(more)));
-        let length = number(first.trim_ascii())?;
-        if found.is_some_and(|found| found != length) {
-            return None;
-        }
-        (found, rest) = (Some(length), after);
-    }
-    found
-}
 
 /// Where the path of a request target is: it has so many octets, and so many are behind it.
 struct Path {

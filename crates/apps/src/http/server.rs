@@ -1,12 +1,11 @@
 //! The server.
 
 use super::request::{Head, Method, Status};
-use crate::app::App;
 use crate::site::{Asked, Content, Format, Resource, Site};
+use crate::sockets::{Place, Sockets, StreamApp};
 use crate::text::Text;
 use kinglet::tcp::{Handle, ListenConfig, RecvError};
-use kinglet::{Node, Profile};
-use kinglet_mem::{Array, Empty, Held};
+use kinglet_mem::{Array, Held};
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
 /// Octets moved between connection and socket at a time.
@@ -31,14 +30,7 @@ pub trait Sizes {
     /// octets do for short paths, and 96 leave room for what clients say of the connection.
     type Line: Array<u8>;
     /// Connections that are served at a time. Who gets the last place is told not to keep it.
-    type Connections<S: Site>: Array<Place<S, Self::Line>>;
-}
-
-/// Room for a connection.
-pub struct Place<S: Site, L>(Option<Held<Connection<S, L>>>);
-
-impl<S: Site, L> Empty for Place<S, L> {
-    const EMPTY: Self = Place(None);
+    type Connections<C>: Array<Place<C>>;
 }
 
 /// What the server has done, wrapping.
@@ -53,12 +45,12 @@ pub struct Stats {
 }
 
 /// A web server at a port, which shows `S`.
-pub struct Server<S: Site, Z: Sizes> {
+pub struct Server<S: Site, Z: Sizes, H = Handle> {
     port: u16,
     config: ListenConfig,
     listening: bool,
     site: S,
-    connections: Z::Connections<S>,
+    connections: Z::Connections<Connection<S, Z::Line, H>>,
     stats: Stats,
 }
 
@@ -88,8 +80,8 @@ enum Stage<S: Site> {
 }
 
 /// A connection.
-pub struct Connection<S: Site, L> {
-    handle: Handle,
+pub struct Connection<S: Site, L, H> {
+    handle: H,
     opened: Instant,
     /// When a request, or an octet of something else, last came or went.
     moved: Instant,
@@ -109,7 +101,7 @@ struct Desk<'a, S> {
     has_room: bool,
 }
 
-impl<S: Site, Z: Sizes> Server<S, Z> {
+impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
     /// A server on `port`, whose connections have the settings of `config`.
     pub const fn new(port: u16, config: ListenConfig, site: S) -> Self {
         Server {
@@ -117,7 +109,7 @@ impl<S: Site, Z: Sizes> Server<S, Z> {
             config,
             listening: false,
             site,
-            connections: Z::Connections::<S>::EMPTY,
+            connections: Z::Connections::<Connection<S, Z::Line, H>>::EMPTY,
             stats: Stats { served: 0, sent: 0, received: 0 },
         }
     }
@@ -132,15 +124,15 @@ impl<S: Site, Z: Sizes> Server<S, Z> {
         self.connections().count()
     }
 
-    fn connections(&self) -> impl Iterator<Item = &Connection<S, Z::Line>> {
+    fn connections(&self) -> impl Iterator<Item = &Connection<S, Z::Line, H>> {
         self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
     }
 
     /// Whether a connection was accepted.
-    fn accept<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+    fn accept<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
         let mut busy = false;
         for place in self.connections.as_mut_slice().iter_mut().filter(|place| place.0.is_none()) {
-            let Some(handle) = node.streams().accept(self.port) else { break };
+            let Some(handle) = sockets.accept(self.port) else { break };
             let (stage, head) = (Stage::Head, Head::NEW);
             let (opened, moved) = (now, now);
             let new = Connection { handle, opened, moved, is_new: true, stage, head };
@@ -151,69 +143,73 @@ impl<S: Site, Z: Sizes> Server<S, Z> {
     }
 }
 
-impl<S: Site, Z: Sizes> App for Server<S, Z> {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
+    fn turn<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
         if !self.listening {
-            self.listening = node.streams().listen(self.port, self.config).is_ok();
+            self.listening = sockets.listen(self.port, self.config);
         }
-        let mut busy = self.accept(now, node);
+        let mut busy = self.accept(now, sockets);
         let open = self.open();
-        let has_room = open < Z::Connections::<S>::LEN;
+        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN;
         for place in self.connections.as_mut_slice() {
             let Some(connection) = place.0.as_deref_mut() else { continue };
             let (site, stats) = (&mut self.site, &mut self.stats);
             let mut desk = Desk { now, site, stats, open, has_room };
-            busy |= connection.read(&mut desk, node);
-            busy |= connection.write(&mut desk, node);
-            if connection.is_left(now, node) {
+            busy |= connection.read(&mut desk, sockets);
+            busy |= connection.write(&mut desk, sockets);
+            if connection.is_left(now, sockets) {
                 place.0 = None;
             }
         }
         busy
     }
 
-    fn deadline(&self) -> Option<Instant> {
+    fn due(&self) -> Option<Instant> {
         let listen = (!self.listening).then_some(Instant::ZERO);
         self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.until())))
     }
 
     /// The first request of a connection. That one is being received, or answered, TCP knows by
     /// itself.
-    fn expected(&self, now: Instant) -> Option<Expected> {
-        let waits = |it: &&Connection<S, Z::Line>| it.is_new && it.opened + PATIENCE > now;
+    fn awaited(&self, now: Instant) -> Option<Expected> {
+        let waits = |it: &&Connection<S, Z::Line, H>| it.is_new && it.opened + PATIENCE > now;
         let since = self.connections().filter(waits).map(|it| it.opened).min()?;
         Some(Expected { since, from: since, until: since + PATIENCE })
     }
 }
 
-impl<S: Site, L: Array<u8>> Connection<S, L> {
+impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
     /// When it has to make room for others if nothing moves on it.
     fn until(&self) -> Instant {
         self.moved + if matches!(self.stage, Stage::Head) { IDLE } else { STUCK }
     }
 
     /// Leaves a connection that is over, or has been for too long; whether it has.
-    fn is_left<P: Profile>(&self, now: Instant, node: &mut Node<P>) -> bool {
-        let _ = match self.stage {
+    fn is_left<T: Sockets<Handle = H>>(&self, now: Instant, sockets: &mut T) -> bool {
+        let linger = match self.stage {
             // Half closed on our side; the rest of the shutdown is TCP's business.
-            Stage::Over => node.streams().close(self.handle),
+            Stage::Over => {
+                sockets.close(self.handle);
+                return true;
+            }
             _ if now < self.until() => return false,
             // A client that is there learns of it before it asks the next time.
-            Stage::Head => node.streams().release(now, self.handle, Some(LINGER)),
-            _ => node.streams().abort(self.handle),
+            Stage::Head => LINGER,
+            _ => Duration::ZERO,
         };
+        sockets.release(now, self.handle, Some(linger));
         true
     }
 
     /// Reads what has arrived; whether anything happened. One request at a time: what comes behind
     /// it stays with TCP until the answer has left.
-    fn read<P: Profile>(&mut self, desk: &mut Desk<'_, S>, node: &mut Node<P>) -> bool {
+    fn read<T: Sockets<Handle = H>>(&mut self, desk: &mut Desk<'_, S>, sockets: &mut T) -> bool {
         let mut chunk = [0; CHUNK];
         let found = match &self.stage {
-            Stage::Head => node.tcp().peek(self.handle, &mut chunk),
+            Stage::Head => sockets.peek(self.handle, &mut chunk),
             Stage::Body { greeting: 0, left, .. } => {
                 let most = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
-                node.tcp().peek(self.handle, chunk.get_mut(..most).unwrap_or_default())
+                sockets.peek(self.handle, chunk.get_mut(..most).unwrap_or_default())
             }
             Stage::Body { .. } | Stage::Answer { .. } | Stage::Over => return false,
         };
@@ -228,7 +224,7 @@ impl<S: Site, L: Array<u8>> Connection<S, L> {
         self.is_new = false;
         let taken = self.take(desk, chunk.get(..len).unwrap_or_default());
         // They are there, and are what has been looked at.
-        let _ = node.streams().recv(self.handle, chunk.get_mut(..taken).unwrap_or_default());
+        let _ = sockets.recv(self.handle, chunk.get_mut(..taken).unwrap_or_default());
         desk.stats.received = desk.stats.received.wrapping_add(taken as u32);
         true
     }
@@ -314,7 +310,7 @@ impl<S: Site, L: Array<u8>> Connection<S, L> {
     }
 
     /// Writes what there is room for; whether anything happened.
-    fn write<P: Profile>(&mut self, desk: &mut Desk<'_, S>, node: &mut Node<P>) -> bool {
+    fn write<T: Sockets<Handle = H>>(&mut self, desk: &mut Desk<'_, S>, sockets: &mut T) -> bool {
         let mut busy = false;
         let mut chunk = [0; CHUNK];
         loop {
@@ -334,7 +330,7 @@ impl<S: Site, L: Array<u8>> Connection<S, L> {
                 return busy;
             }
             let octets = chunk.get(..len).unwrap_or_default();
-            let Ok(taken) = node.streams().send(self.handle, octets) else {
+            let Ok(taken) = sockets.send(self.handle, octets) else {
                 // Reset or timed out: nobody waits for the rest, and the next client for the place.
                 self.stage = Stage::Over;
                 return true;

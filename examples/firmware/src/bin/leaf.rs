@@ -14,30 +14,49 @@ use kinglet::mac::{LinkSecurity, Security};
 use kinglet::tcp::ConnectionConfig;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Mote, Node, Profile, Router};
-use kinglet_apps::Told;
+use kinglet_apps::bulk::Receiver;
 use kinglet_apps::coap::{PORT, Socket};
+use kinglet_apps::sense::{Probe, Readings, Sampling, StreamSensor, Waiting};
+use kinglet_apps::{App, Told, fill};
 use kinglet_coap::{Code, Delivery, Event};
 use kinglet_firmware::air::{self, Air, End};
 use kinglet_firmware::app::{
-    self, RECEIVER, RECEIVER_ADDRESS, Receiver, SECURITY, SECURITY_OCTETS, SENDER, Sender,
+    self, PORT as STREAM_PORT, RECEIVER, RECEIVER_ADDRESS, SECURITY, SECURITY_OCTETS, SENDER,
 };
 use kinglet_firmware::coap::{self, Client, Server};
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use kinglet_firmware::world::World;
 use kinglet_firmware::{Place, make};
 
-/// Octets of a batch of readings, and how many batches there are.
-const BATCH: usize = 1_000;
+/// Readings of a batch, and how many batches there are.
+const BATCH: usize = 10;
 const BATCHES: usize = 12;
-const TOTAL: usize = BATCHES * BATCH;
-/// Octets of the reading that goes by CoAP.
+const TOTAL: u64 = (BATCHES * BATCH * Hundred::LEN) as u64;
+/// Octets of what goes by CoAP.
 const READING: usize = 60;
 const INTERVAL: Duration = Duration::from_secs(10);
-/// The leaf's radio may be on for so many thousandths of the time; it was for 13 when this was
+/// The leaf's radio may be on for so many thousandths of the time; it was for 12 when this was
 /// written.
 const MOST_PER_1000: u64 = 15;
 const CONNECTION: ConnectionConfig =
     ConnectionConfig { mss: app::mss(5, SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
+
+/// Readings of a hundred octets, which are the known stream one after another.
+struct Hundred;
+
+impl Probe for Hundred {
+    type Reading = ();
+    const LEN: usize = 100;
+    const HEAD: usize = 0;
+
+    fn sample(&mut self, _now: Instant) {}
+
+    fn write(&self, number: u32, (): (), at: usize, out: &mut [u8]) {
+        fill(u64::from(number) * Self::LEN as u64 + at as u64, out);
+    }
+}
+
+type Queue = [Option<Waiting<()>>; BATCH];
 
 fn node<P: Profile<Security: LinkSecurity<Key = Option<Security>>>>(
     place: &'static mut Place<P>,
@@ -67,48 +86,55 @@ fn main() -> ! {
     console::end(result.and(verdict))
 }
 
-/// Runs the applications to the end of the stream and the answer to the last reading.
+/// Runs the applications to the last octet of the last batch and the answer to the last message.
 fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
     world.first.add_child(SENDER).map_err(|_| "no room for a child")?;
     let parent = Some(RECEIVER);
     world.second.set_parent(world.now, parent).map_err(|_| "no room for a parent")?;
-    let mut receiver = Receiver::new(world.first, CONNECTION, TOTAL)?;
-    let mut sender = Sender::new(world.now, world.second, CONNECTION, TOTAL)?;
-    let mut readings = Readings::new()?;
-    let (mut ready, mut received) = (0, false);
-    let mut next = Some(world.now);
+    let mut receiver = Receiver::new(STREAM_PORT, app::listen(CONNECTION));
+    let start = world.now;
+    let period = Duration::from_micros(INTERVAL.as_micros() / BATCH as u64);
+    let sampling = Sampling { start, period, batch: BATCH, queue: BATCH };
+    let to = (RECEIVER_ADDRESS, STREAM_PORT);
+    let queue = Readings::<Hundred, Queue>::new(sampling, Hundred);
+    let mut sensor = StreamSensor::new(queue, to, start, CONNECTION);
+    let mut messages = Messages::new()?;
+    let (mut next, mut sent) = (start, 0);
     loop {
-        if let Some(at) = next.filter(|&at| at <= world.now) {
-            ready += BATCH;
-            next = (ready < TOTAL).then_some(at + INTERVAL);
-            readings.send(world.now)?;
+        if next <= world.now && sent < BATCHES {
+            next += INTERVAL;
+            sent += 1;
+            messages.send(world.now)?;
         }
-        sender.step(world.second, ready - sender.sent())?;
-        received = received || receiver.step(world.first)?;
-        readings.step(world);
-        if received && readings.answered == BATCHES {
+        while receiver.poll(world.now, world.first) | sensor.poll(world.now, world.second) {}
+        messages.step(world);
+        if !receiver.intact() {
+            return Err("an octet is not the one that was sent");
+        }
+        if receiver.received() >= TOTAL && messages.answered == BATCHES {
             return Ok(());
         }
-        if !world.step(earliest(next, readings.deadline())) {
+        let apps = earliest(receiver.deadline(), sensor.deadline());
+        if !world.step(earliest(earliest(apps, Some(next)), messages.deadline())) {
             return Err("nothing is due any more, or time is over");
         }
     }
 }
 
-/// Readings that go by CoAP, at both ends.
-struct Readings {
+/// Messages by CoAP, at both ends.
+struct Messages {
     leaf: &'static mut Socket<Client>,
     parent: &'static mut Socket<Server>,
     answered: usize,
     told: Told,
 }
 
-impl Readings {
+impl Messages {
     fn new() -> Result<Self, &'static str> {
         let leaf = singleton!(: Socket<Client> = Socket::new(0, coap::config(SENDER)));
         let parent = singleton!(: Socket<Server> = Socket::new(PORT, coap::config(RECEIVER)));
         let (Some(leaf), Some(parent)) = (leaf, parent) else { return Err("run twice") };
-        Ok(Readings { leaf, parent, answered: 0, told: Told::default() })
+        Ok(Messages { leaf, parent, answered: 0, told: Told::default() })
     }
 
     /// Sends one.
@@ -119,7 +145,7 @@ impl Readings {
             request.path("reading")?;
             request.payload(&[0x5a; READING])
         });
-        sent.map(|_| ()).map_err(|_| "the last reading was not answered in time")
+        sent.map(|_| ()).map_err(|_| "the last message was not answered in time")
     }
 
     fn step(&mut self, world: &mut World<'_, Router, Mote>) {

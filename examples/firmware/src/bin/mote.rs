@@ -12,12 +12,11 @@ use kinglet::Mote;
 use kinglet::radio::Driver;
 use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
-use kinglet_apps::{App, Page, Site, coap, http};
+use kinglet_apps::{App, Page, Place as Room, coap, http, udp};
 use kinglet_firmware::app::CONNECTION;
 use kinglet_firmware::board::Board;
 use kinglet_firmware::coap::{Server, config as coap_config};
 use kinglet_firmware::console;
-use kinglet_firmware::echo::echo_datagrams;
 use kinglet_firmware::place::{SHORT, commission, config};
 use kinglet_firmware::serial_radio::SerialRadio;
 use kinglet_firmware::{Place, make};
@@ -37,7 +36,7 @@ struct Web;
 
 impl http::Sizes for Web {
     type Line = [u8; 64];
-    type Connections<S: Site> = [http::Place<S, Self::Line>; 1];
+    type Connections<C> = [Room<C>; 1];
 }
 
 #[entry]
@@ -56,18 +55,14 @@ fn serve(mut radio: SerialRadio) -> Result<(), &'static str> {
     radio.set_filter(node.filter());
     let listen = ListenConfig { backlog: 2, connection: CONNECTION, ..ListenConfig::default() };
     let mut web = http::Server::<Page, Web>::new(80, listen, PAGE);
-    let echo = node.datagrams().bind(ECHO_PORT).map_err(|_| "cannot bind")?;
     let coap = singleton!(: coap::Server<Page, Server> =
         coap::Server::new(coap::PORT, PAGE, BLOCK, coap_config(SHORT)));
     let coap = coap.ok_or("run twice")?;
-    let datagram = singleton!(: [u8; coap::MAX_DATAGRAM] = [0; coap::MAX_DATAGRAM]);
-    let datagram = datagram.ok_or("run twice")?;
+    let echo = singleton!(: udp::Echo = udp::Echo::new(ECHO_PORT)).ok_or("run twice")?;
     loop {
         let now = radio.board.now();
-        let mut busy = web.poll(now, node);
-        echo_datagrams(now, node, echo, datagram);
-        busy |= coap.poll(now, node);
-        let servers = earliest(web.deadline(), coap.deadline());
+        let busy = web.poll(now, node) | echo.poll(now, node) | coap.poll(now, node);
+        let servers = earliest(echo.deadline(), earliest(web.deadline(), coap.deadline()));
         let wake_up_at = earliest(node.drive(now, &mut radio), servers);
         if !busy {
             radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);

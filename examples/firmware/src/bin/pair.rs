@@ -9,16 +9,18 @@
 
 use cortex_m::singleton;
 use cortex_m_rt::entry;
-use kinglet::time::Instant;
+use kinglet::time::{Instant, earliest};
 use kinglet::{Mote, Node};
+use kinglet_apps::App;
+use kinglet_apps::bulk::{Receiver, Sender};
 use kinglet_firmware::air::{self, Air};
-use kinglet_firmware::app::{self, CONNECTION, Receiver, Sender};
+use kinglet_firmware::app::{self, CONNECTION, PORT, RECEIVER_ADDRESS};
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use kinglet_firmware::world::World;
 use kinglet_firmware::{Place, make};
 
 /// Octets to be moved.
-const TOTAL: usize = 100_000;
+const TOTAL: u64 = 100_000;
 
 #[entry]
 fn main() -> ! {
@@ -40,14 +42,19 @@ fn main() -> ! {
 
 /// Runs both applications to the end of the stream; the segments that were sent again.
 fn transfer(world: &mut World<'_, Mote, Mote>) -> Result<(u16, u16), &'static str> {
-    let mut receiver = Receiver::new(world.first, CONNECTION, TOTAL)?;
-    let mut sender = Sender::new(world.now, world.second, CONNECTION, TOTAL)?;
+    let mut receiver = Receiver::new(PORT, app::listen(CONNECTION));
+    let to = (RECEIVER_ADDRESS, PORT);
+    let mut sender = Sender::new(to, world.now, Some(TOTAL), CONNECTION);
     loop {
-        sender.step(world.second, usize::MAX)?;
-        if receiver.step(world.first)? {
-            return Ok(sender.retransmissions(world.second));
+        while receiver.poll(world.now, world.first) | sender.poll(world.now, world.second) {}
+        if receiver.finished() {
+            let info = sender.connection().and_then(|handle| world.second.tcp().info(handle));
+            let whole = receiver.intact() && receiver.received() == TOTAL;
+            let counters = info.filter(|_| whole).map(|info| info.counters);
+            let counters = counters.ok_or("what came is not what was sent")?;
+            return Ok((counters.fast_retransmits, counters.timeout_retransmits));
         }
-        if !world.step(None) {
+        if !world.step(earliest(receiver.deadline(), sender.deadline())) {
             return Err("nothing is due any more, or time is over");
         }
     }

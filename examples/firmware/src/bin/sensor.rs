@@ -8,8 +8,10 @@ use cortex_m::singleton;
 use cortex_m_rt::entry;
 use kinglet::Mote;
 use kinglet::radio::Driver;
-use kinglet::tcp::{ConnectionConfig, State};
+use kinglet::tcp::ConnectionConfig;
 use kinglet::time::{Duration, Instant, earliest};
+use kinglet_apps::App;
+use kinglet_apps::sense::{Probe, Readings, Sampling, StreamSensor, Waiting};
 use kinglet_firmware::board::Board;
 use kinglet_firmware::place::{HOST, ROUTER, commission, config};
 use kinglet_firmware::serial_radio::SerialRadio;
@@ -17,6 +19,30 @@ use kinglet_firmware::{Place, console, make};
 
 const PORT: u16 = 4242;
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many readings wait while there is no connection.
+const QUEUE: usize = 8;
+type Queue = [Option<Waiting<()>>; QUEUE];
+
+/// A thermometer, in a room where it is always as warm.
+struct Thermometer;
+
+const READING: &[u8] = b"21.5 degrees\n";
+
+impl Probe for Thermometer {
+    type Reading = ();
+    const LEN: usize = READING.len();
+    const HEAD: usize = 0;
+
+    fn sample(&mut self, _now: Instant) {}
+
+    fn write(&self, _number: u32, (): (), at: usize, out: &mut [u8]) {
+        let rest = READING.get(at..).unwrap_or_default();
+        for (octet, reading) in out.iter_mut().zip(rest) {
+            *octet = *reading;
+        }
+    }
+}
 
 #[entry]
 fn main() -> ! {
@@ -32,28 +58,18 @@ fn sense(mut radio: SerialRadio) -> Result<(), &'static str> {
     let node = make(place, config, radio.capabilities());
     radio.set_filter(node.filter());
     commission(node)?;
-    let mut next = radio.board.now();
-    node.set_parent(next, Some(ROUTER)).map_err(|_| "no room for a parent")?;
-    let mut connection = None;
+    let start = radio.board.now();
+    node.set_parent(start, Some(ROUTER)).map_err(|_| "no room for a parent")?;
+    let sampling = Sampling { start, period: INTERVAL, batch: 1, queue: QUEUE };
+    let readings = Readings::<Thermometer, Queue>::new(sampling, Thermometer);
+    let config = ConnectionConfig::DEFAULT;
+    let mut sensor = StreamSensor::new(readings, (HOST, PORT), start, config);
     loop {
         let now = radio.board.now();
-        if next <= now {
-            next = now + INTERVAL;
-            match connection.and_then(|handle| node.tcp().state(handle)) {
-                // What does not fit into the send buffer is one reading less.
-                Some(State::Established) => {
-                    let _ = connection.map(|handle| node.streams().send(handle, b"21.5 degrees\n"));
-                }
-                Some(State::SynSent) => {}
-                // Refused, ended, or not asked for yet.
-                _ => {
-                    let _ = connection.map(|handle| node.streams().abort(handle));
-                    let config = ConnectionConfig::DEFAULT;
-                    connection = node.streams().connect(now, HOST, PORT, config).ok();
-                }
-            }
+        if sensor.poll(now, node) {
+            continue;
         }
-        let wake_up_at = earliest(node.drive(now, &mut radio), Some(next));
+        let wake_up_at = earliest(node.drive(now, &mut radio), sensor.deadline());
         radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
     }
 }

@@ -1,17 +1,11 @@
-//! A bulk transfer over TCP: one side writes a known stream as fast as it can, the other checks it.
+//! What is measured of a bulk transfer.
 
-use super::tcp::{Socket, Speaker, Tcp};
-use crate::profile::LabProfile;
-use core::any::Any;
-use core::net::Ipv6Addr;
+use super::tcp::Socket;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig, Repair, State};
 use kinglet::time::Instant;
-use kinglet::{Node, Profile};
-use kinglet_apps::{App, BackOff, fill, is_intact};
+use kinglet_apps::bulk::{Receiver, Sender};
+use kinglet_apps::{Peer, Sockets, StreamApp};
 use serde::Serialize;
-
-/// Octets moved between application and socket at a time.
-const CHUNK: usize = 1024;
 
 /// A sample of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,16 +53,9 @@ impl TimeoutCauses {
     }
 }
 
-/// The sending side, which also opens the connection.
+/// The sending side, watched.
 pub struct BulkSender {
-    to: (Ipv6Addr, u16),
-    start: Instant,
-    /// Octets to send; `None` = without end.
-    bytes: Option<u64>,
-    config: ConnectionConfig,
-    handle: Option<Socket>,
-    written: u64,
-    closed: bool,
+    sender: Sender<Socket>,
     /// The last snapshot of the connection.
     info: Option<Info>,
     rtt_sum_us: u64,
@@ -77,32 +64,18 @@ pub struct BulkSender {
     windows: Option<Vec<Window>>,
     failed: bool,
     causes: TimeoutCauses,
-    /// After refusals.
-    back_off: BackOff,
 }
 
 impl BulkSender {
-    /// A transfer to `to` that begins at `start`.
-    pub fn new(
-        to: (Ipv6Addr, u16),
-        start: Instant,
-        bytes: Option<u64>,
-        config: ConnectionConfig,
-    ) -> Self {
+    /// As [`Sender::new`].
+    pub fn new(to: Peer, start: Instant, bytes: Option<u64>, config: ConnectionConfig) -> Self {
         BulkSender {
-            to,
-            start,
-            bytes,
-            config,
-            handle: None,
-            written: 0,
-            closed: false,
+            sender: Sender::new(to, start, bytes, config),
             info: None,
             rtt_sum_us: 0,
             rtt_samples: 0,
             windows: None,
             failed: false,
-            back_off: BackOff::default(),
             causes: TimeoutCauses::default(),
         }
     }
@@ -135,7 +108,7 @@ impl BulkSender {
         self.windows.as_deref().unwrap_or_default()
     }
 
-    /// Whether the connection ended with an error.
+    /// Whether the connection ended with an error, other than that nobody listens yet.
     pub fn failed(&self) -> bool {
         self.failed
     }
@@ -157,106 +130,40 @@ impl BulkSender {
         self.failed |= info.error.is_some();
         self.info = Some(info);
     }
-
-    fn write<P: Profile>(&mut self, handle: Socket, tcp: &mut Tcp<'_, P>) -> bool {
-        let mut busy = false;
-        let mut chunk = [0; CHUNK];
-        while !self.closed {
-            let left = self.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
-            if left == 0 {
-                self.closed = tcp.close(handle);
-                return true;
-            }
-            let room = tcp.can_send(handle).min(CHUNK);
-            let len = room.min(usize::try_from(left).unwrap_or(CHUNK));
-            if len == 0 {
-                break;
-            }
-            fill(self.written, &mut chunk[..len]);
-            let taken = tcp.send(handle, &chunk[..len]);
-            self.written += taken as u64;
-            busy |= taken > 0;
-            if taken < len {
-                break;
-            }
-        }
-        busy
-    }
 }
 
-impl<P: Profile> Speaker<P> for BulkSender {
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
-        if now < self.start || now < self.back_off.at() {
-            return false;
-        }
-        let Some(handle) = self.handle else {
-            self.handle = tcp.connect(now, self.to, self.config);
-            return self.handle.is_some();
-        };
-        if let Some(info) = tcp.info(handle) {
-            if info.error == Some(ConnectionError::Refused) {
-                // Whoever is to receive may begin later.
-                tcp.close(handle);
-                (self.handle, self.written, self.closed) = (None, 0, false);
-                self.back_off.refused(now);
-                return true;
-            }
+impl StreamApp<Socket> for BulkSender {
+    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        let info = self.sender.connection().and_then(|handle| sockets.info(handle));
+        // Whoever is to receive may begin later.
+        let refused = Some(ConnectionError::Refused);
+        if let Some(info) = info.filter(|info| info.error != refused) {
             self.observe(now, info);
         }
-        self.write(handle, tcp)
+        self.sender.turn(now, sockets)
     }
 
     fn due(&self) -> Option<Instant> {
-        self.handle.is_none().then_some(self.start.max(self.back_off.at()))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+        self.sender.due()
     }
 }
 
-impl App for BulkSender {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        self.turn(now, &mut Tcp::Own(node))
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        Speaker::<LabProfile>::due(self)
-    }
-}
-
-/// The receiving side.
+/// The receiving side, watched.
 pub struct BulkSink {
-    port: u16,
-    config: ListenConfig,
-    listening: bool,
-    handle: Option<Socket>,
-    received: u64,
-    intact: bool,
-    finished: bool,
+    receiver: Receiver<Socket>,
     last: Instant,
     info: Option<Info>,
 }
 
 impl BulkSink {
-    /// A sink on `port`.
+    /// As [`Receiver::new`].
     pub fn new(port: u16, config: ListenConfig) -> Self {
-        BulkSink {
-            port,
-            config,
-            listening: false,
-            handle: None,
-            received: 0,
-            intact: true,
-            finished: false,
-            last: Instant::ZERO,
-            info: None,
-        }
+        BulkSink { receiver: Receiver::new(port, config), last: Instant::ZERO, info: None }
     }
 
     /// Octets that arrived in order.
     pub fn received(&self) -> u64 {
-        self.received
+        self.receiver.received()
     }
 
     /// When the last of them did.
@@ -266,72 +173,33 @@ impl BulkSink {
 
     /// Whether all of them were right.
     pub fn intact(&self) -> bool {
-        self.intact
+        self.receiver.intact()
     }
 
     /// Whether the stream has ended as it should.
     pub fn finished(&self) -> bool {
-        self.finished
+        self.receiver.finished()
     }
 
     /// The last snapshot of the connection.
     pub fn info(&self) -> Option<&Info> {
         self.info.as_ref()
     }
+}
 
-    fn read<P: Profile>(&mut self, now: Instant, handle: Socket, tcp: &mut Tcp<'_, P>) -> bool {
-        let mut busy = false;
-        let mut chunk = [0; CHUNK];
-        loop {
-            match tcp.recv(handle, &mut chunk) {
-                Ok(0) if self.finished => break,
-                Ok(0) => {
-                    self.finished = true;
-                    return tcp.close(handle);
-                }
-                Ok(len) => {
-                    self.intact &= is_intact(self.received, &chunk[..len]);
-                    self.received += len as u64;
-                    self.last = now;
-                    busy = true;
-                }
-                Err(_) => break,
-            }
+impl StreamApp<Socket> for BulkSink {
+    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        let info = self.receiver.connection().and_then(|handle| sockets.info(handle));
+        self.info = info.or(self.info);
+        let before = self.receiver.received();
+        let busy = self.receiver.turn(now, sockets);
+        if self.receiver.received() != before {
+            self.last = now;
         }
         busy
     }
-}
-
-impl<P: Profile> Speaker<P> for BulkSink {
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
-        if !self.listening {
-            self.listening = tcp.listen(self.port, self.config);
-        }
-        let Some(handle) = self.handle else {
-            self.handle = tcp.accept(self.port);
-            return self.handle.is_some();
-        };
-        if let Some(info) = tcp.info(handle) {
-            self.info = Some(info);
-        }
-        self.read(now, handle, tcp)
-    }
 
     fn due(&self) -> Option<Instant> {
-        (!self.listening).then_some(Instant::ZERO)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl App for BulkSink {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        self.turn(now, &mut Tcp::Own(node))
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        Speaker::<LabProfile>::due(self)
+        self.receiver.due()
     }
 }

@@ -9,12 +9,13 @@
 //! What differs from a stack inside of the node: its segments wait in the node's packet slots, as
 //! TCPlp's do in OpenThread's message buffers, where Kinglet forms a segment when it can leave.
 
-use super::tcp::{Speaker, Tcp};
+use super::tcp::{Socket, Speaker, Tcp};
 use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::time::{Duration, Expected, Instant, earliest};
 use kinglet::wire::ipv6::MIN_MTU;
 use kinglet::{Node, Profile};
+use kinglet_apps::StreamApp;
 use kinglet_peers::{Host, Info, Stack, State};
 use kinglet_sim::Hosted;
 use kinglet_sim::wire::FarEnd;
@@ -46,7 +47,7 @@ impl PeerStack {
     }
 
     /// Lets `app` have its turn; whether it did something.
-    fn turn<P: Profile>(&self, now: Instant, app: &mut impl Speaker<P>) -> bool {
+    fn turn<P: Profile>(&self, now: Instant, app: &mut (impl Speaker<P> + ?Sized)) -> bool {
         self.with(|host| app.turn(now, &mut Tcp::Peer(host, self.stack)))
     }
 
@@ -106,18 +107,18 @@ fn awaits(info: &Info) -> bool {
     }
 }
 
-impl<P: Profile, A: Speaker<P> + 'static> Hosted<P> for OnPeer<A> {
+impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = self.peer.expires(now);
         let mut buf = [0; MIN_MTU];
         // One at a time: what answers it leaves before the next is looked at.
         while let Some(len) = node.poll_host_packet(now, &mut buf) {
             self.peer.with(|host| host.handle_packet(now, &buf[..len]));
-            self.peer.turn(now, &mut self.app);
+            self.peer.turn::<P>(now, &mut self.app);
             self.flush(now, node);
             busy = true;
         }
-        busy |= self.peer.turn(now, &mut self.app);
+        busy |= self.peer.turn::<P>(now, &mut self.app);
         busy |= self.flush(now, node);
         if self.first {
             self.expect(now, node);
@@ -126,7 +127,7 @@ impl<P: Profile, A: Speaker<P> + 'static> Hosted<P> for OnPeer<A> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        earliest(self.app.due(), self.peer.with(|host| host.deadline()))
+        earliest(StreamApp::due(&self.app), self.peer.with(|host| host.deadline()))
     }
 
     /// It tells its node by itself.
@@ -143,7 +144,7 @@ impl<P: Profile, A: Speaker<P> + 'static> Hosted<P> for OnPeer<A> {
     }
 
     fn as_any(&self) -> &dyn Any {
-        self.app.as_any()
+        &self.app
     }
 }
 
@@ -161,9 +162,7 @@ impl<P: Profile> PeerEnd<P> {
 
     fn turns(&mut self, now: Instant) -> bool {
         let peer = &self.peer;
-        self.apps.iter_mut().fold(false, |busy, app| {
-            busy | peer.with(|host| app.turn(now, &mut Tcp::Peer(host, peer.stack)))
-        })
+        self.apps.iter_mut().fold(false, |busy, app| busy | peer.turn(now, app.as_mut()))
     }
 }
 
@@ -193,6 +192,6 @@ impl<P: Profile> FarEnd for PeerEnd<P> {
     }
 
     fn app(&self, index: usize) -> Option<&dyn Any> {
-        self.apps.get(index).map(|app| app.as_any())
+        self.apps.get(index).map(|app| app.as_ref().as_any())
     }
 }

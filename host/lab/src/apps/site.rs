@@ -10,9 +10,10 @@
 //!
 //! By CoAP, bodies go block by block, and `/.well-known/core` lists them.
 
+use super::tcp::Socket;
 use crate::profile::CONNECTIONS;
 use kinglet_apps::{
-    Asked, Content, Format, Fresh, Link, Resource, Site, fill, http, number, pattern,
+    Asked, Content, Format, Fresh, Link, Place, Resource, Site, fill, http, number, pattern,
 };
 use kinglet_time::{Duration, Instant};
 use sha2::{Digest, Sha256};
@@ -24,14 +25,14 @@ const MAX_BYTES: u32 = 100_000_000;
 const SAMPLING: Duration = Duration::from_secs(10);
 
 /// The web server of a node.
-pub type WebServer = http::Server<MoteSite, Plan>;
+pub type WebServer = http::Server<MoteSite, Plan, Socket>;
 
 /// The memory plan of a simulated node's servers.
 pub struct Plan;
 
 impl http::Sizes for Plan {
     type Line = [u8; 256];
-    type Connections<S: Site> = [http::Place<S, Self::Line>; CONNECTIONS];
+    type Connections<C> = [Place<C>; CONNECTIONS];
 }
 
 /// How a node is to speak of itself.

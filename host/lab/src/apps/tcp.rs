@@ -1,12 +1,13 @@
 //! Whose TCP an application speaks: its node's own, or that of a peer stack.
 
 use core::any::Any;
-use core::net::Ipv6Addr;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Counters, Handle, Info, ListenConfig};
-use kinglet::tcp::{RecvError, Repair, State};
-use kinglet::time::{Duration, Instant};
+use kinglet::tcp::{RecvError, Repair, SendError, State};
+use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
+use kinglet_apps::{Peer, Sockets, StreamApp};
 use kinglet_peers::{self as peers, Failure, Settings, Stack};
+use kinglet_sim::Hosted;
 
 /// Sockets as an application sees them.
 pub enum Tcp<'a, P: Profile> {
@@ -25,41 +26,73 @@ pub enum Socket {
     Peer(peers::Handle),
 }
 
-/// An application that speaks nothing but TCP.
+/// An application over either, behind a pointer.
 pub trait Speaker<P: Profile>: Send {
-    /// As [`kinglet_apps::App::poll`].
+    /// [`StreamApp::turn`]
     fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool;
 
-    /// As [`kinglet_apps::App::deadline`].
+    /// [`StreamApp::due`]
     fn due(&self) -> Option<Instant>;
 
     /// Itself.
     fn as_any(&self) -> &dyn Any;
 }
 
-impl<P: Profile> Tcp<'_, P> {
-    /// Opens a connection; `None` if there is no room for one.
-    pub fn connect(
-        &mut self,
-        now: Instant,
-        (address, port): (Ipv6Addr, u16),
-        config: ConnectionConfig,
-    ) -> Option<Socket> {
+impl<P: Profile, A: StreamApp<Socket> + Any + Send> Speaker<P> for A {
+    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+        StreamApp::turn(self, now, tcp)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        StreamApp::due(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An application over either, with the sockets of its node.
+pub struct OnOwn<A>(pub A);
+
+impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnOwn<A> {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        self.0.turn(now, &mut Tcp::Own(node))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0.due()
+    }
+
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        self.0.awaited(now)
+    }
+
+    fn messages(&self) -> (u32, u32) {
+        (0, 0)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+}
+
+impl<P: Profile> Sockets for Tcp<'_, P> {
+    type Handle = Socket;
+
+    fn connect(&mut self, now: Instant, to: Peer, config: ConnectionConfig) -> Option<Socket> {
         match self {
-            Tcp::Own(node) => {
-                node.streams().connect(now, address, port, config).ok().map(Socket::Own)
-            }
+            Tcp::Own(node) => Sockets::connect(*node, now, to, config).map(Socket::Own),
             Tcp::Peer(host, stack) => {
                 let settings = settings(*stack, &config);
-                Some(Socket::Peer(host.connect(now, address, port, settings)))
+                Some(Socket::Peer(host.connect(now, to.0, to.1, settings)))
             }
         }
     }
 
-    /// Accepts connections to `port`; whether it will.
-    pub fn listen(&mut self, port: u16, config: ListenConfig) -> bool {
+    fn listen(&mut self, port: u16, config: ListenConfig) -> bool {
         match self {
-            Tcp::Own(node) => node.streams().listen(port, config).is_ok(),
+            Tcp::Own(node) => Sockets::listen(*node, port, config),
             Tcp::Peer(host, stack) => {
                 host.listen(port, settings(*stack, &config.connection));
                 true
@@ -67,72 +100,96 @@ impl<P: Profile> Tcp<'_, P> {
         }
     }
 
-    /// A connection to `port` that nobody has accepted yet.
-    pub fn accept(&mut self, port: u16) -> Option<Socket> {
+    fn accept(&mut self, port: u16) -> Option<Socket> {
         match self {
-            Tcp::Own(node) => node.streams().accept(port).map(Socket::Own),
+            Tcp::Own(node) => Sockets::accept(*node, port).map(Socket::Own),
             Tcp::Peer(host, _) => host.accept(port).map(Socket::Peer),
         }
     }
 
-    /// Octets that [`Tcp::send`] takes.
-    pub fn can_send(&self, socket: Socket) -> usize {
+    fn state(&self, socket: Socket) -> Option<State> {
         match (self, socket) {
-            (Tcp::Own(node), Socket::Own(handle)) => node.tcp().can_send(handle),
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::state(*node, handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => Some(state(host.info(handle).state)),
+            _ => None,
+        }
+    }
+
+    fn info(&self, socket: Socket) -> Option<Info> {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::info(*node, handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => Some(info(&host.info(handle))),
+            _ => None,
+        }
+    }
+
+    fn can_send(&self, socket: Socket) -> usize {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::can_send(*node, handle),
             (Tcp::Peer(host, _), Socket::Peer(handle)) => host.can_send(handle),
             _ => 0,
         }
     }
 
-    /// Writes; the octets that were taken.
-    pub fn send(&mut self, socket: Socket, octets: &[u8]) -> usize {
+    fn send(&mut self, socket: Socket, octets: &[u8]) -> Result<usize, SendError> {
         match (self, socket) {
-            (Tcp::Own(node), Socket::Own(handle)) => {
-                node.streams().send(handle, octets).unwrap_or(0)
-            }
-            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.send(handle, octets),
-            _ => 0,
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::send(*node, handle, octets),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => match host.info(handle).failure {
+                Some(failure) => Err(SendError::Ended(error(failure))),
+                None => Ok(host.send(handle, octets)),
+            },
+            _ => Err(SendError::InvalidHandle),
         }
     }
 
-    /// Reads.
-    ///
-    /// # Errors
-    /// As [`kinglet::Streams::recv`].
-    pub fn recv(&mut self, socket: Socket, buf: &mut [u8]) -> Result<usize, RecvError> {
+    fn peek(&self, socket: Socket, out: &mut [u8]) -> Result<usize, RecvError> {
         match (self, socket) {
-            (Tcp::Own(node), Socket::Own(handle)) => node.streams().recv(handle, buf),
-            (Tcp::Peer(host, _), Socket::Peer(handle)) => match host.recv(handle, buf) {
-                None => Err(RecvError::WouldBlock),
-                Some(0) => match host.info(handle).failure {
-                    Some(failure) => Err(RecvError::Ended(error(failure))),
-                    None => Ok(0),
-                },
-                Some(len) => Ok(len),
-            },
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::peek(*node, handle, out),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => {
+                received(host.peek(handle, out), host, handle)
+            }
             _ => Err(RecvError::InvalidHandle),
         }
     }
 
-    /// A FIN follows what was written; whether there was a connection to close.
-    pub fn close(&mut self, socket: Socket) -> bool {
+    fn recv(&mut self, socket: Socket, out: &mut [u8]) -> Result<usize, RecvError> {
         match (self, socket) {
-            (Tcp::Own(node), Socket::Own(handle)) => node.streams().close(handle).is_ok(),
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::recv(*node, handle, out),
             (Tcp::Peer(host, _), Socket::Peer(handle)) => {
-                host.close(handle);
-                true
+                received(host.recv(handle, out), host, handle)
             }
-            _ => false,
+            _ => Err(RecvError::InvalidHandle),
         }
     }
 
-    /// What a connection looks like.
-    pub fn info(&self, socket: Socket) -> Option<Info> {
+    fn close(&mut self, socket: Socket) {
         match (self, socket) {
-            (Tcp::Own(node), Socket::Own(handle)) => node.tcp().info(handle),
-            (Tcp::Peer(host, _), Socket::Peer(handle)) => Some(info(&host.info(handle))),
-            _ => None,
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::close(*node, handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.close(handle),
+            _ => {}
         }
+    }
+
+    /// A peer stack bounds nothing: what is queued leaves, and a FIN.
+    fn release(&mut self, now: Instant, socket: Socket, linger: Option<Duration>) {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::release(*node, now, handle, linger),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.close(handle),
+            _ => {}
+        }
+    }
+}
+
+/// What a peer stack gave, as Kinglet's would say it.
+fn received(
+    found: Option<usize>,
+    host: &peers::Host,
+    handle: peers::Handle,
+) -> Result<usize, RecvError> {
+    match (found, host.info(handle).failure) {
+        (None, _) => Err(RecvError::WouldBlock),
+        (Some(0), Some(failure)) => Err(RecvError::Ended(error(failure))),
+        (Some(len), _) => Ok(len),
     }
 }
 

@@ -46,6 +46,13 @@ pub struct Ends {
     pub to: Place,
 }
 
+impl Ends {
+    /// Both of an application that knows no other.
+    pub(crate) const fn both(place: Place) -> Self {
+        Ends { from: place, to: place }
+    }
+}
+
 /// The address of `node` in the mesh: its short address as interface identifier (RFC 4944 §6).
 pub fn address_of(prefix: Prefix, node: NodeId) -> Ipv6Addr {
     let [a, b, c, d, ..] = prefix.mesh().segments();

@@ -263,7 +263,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             "gnrc" => Some(Stack::Gnrc),
             "freebsd" => Some(Stack::FreeBsd),
             "linux" => Some(Stack::Linux)),
-        "whose TCP carries bulk transfers and readings: Kinglet's; that of uIP, BLIP or GNRC; \
+        "whose TCP those have that open connections: Kinglet's; that of uIP, BLIP or GNRC; \
          FreeBSD's, which TCPlp ports; Linux's. Of the keys below, a peer stack takes the sizes, \
          `timestamps`, `sack`, `ecn`, and `ack_every = 1`; all else is its own",
     ),
@@ -276,7 +276,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             "gnrc" => Some(Some(Stack::Gnrc)),
             "freebsd" => Some(Some(Stack::FreeBsd)),
             "linux" => Some(Some(Stack::Linux))),
-        "the same at the receiving end",
+        "the same of those that accept them",
     )
     .default("`stack`"),
     Key::<Tcp>::new(

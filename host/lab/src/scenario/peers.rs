@@ -8,21 +8,10 @@ impl Scenario {
     pub fn stack_at(&self, node: NodeId) -> Option<Stack> {
         let tcp = &self.tcp;
         let receives = tcp.peer_stack.unwrap_or(tcp.stack);
-        let has = |(from, to): (NodeId, NodeId)| {
-            (from == node).then_some(tcp.stack).or((to == node).then_some(receives))
+        let has = |(from, to): (Option<NodeId>, NodeId)| {
+            (from == Some(node)).then_some(tcp.stack).or((to == node).then_some(receives))
         };
-        self.streams().find_map(has).flatten()
-    }
-
-    /// The ends of flows that peer stacks can carry: who sends, who receives.
-    fn streams(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
-        self.flows.iter().filter_map(|flow| match flow.kind {
-            FlowKind::TcpBulk { from, to, .. }
-            | FlowKind::Anemometer(Sensor { from, to, carrier: Carrier::Tcp, .. }) => {
-                Some((from, to))
-            }
-            _ => None,
-        })
+        self.flows.iter().filter_map(|flow| streams(&flow.kind)).find_map(has).flatten()
     }
 
     /// Why peer stacks cannot be where this scenario wants them, if so. A node has one stack: with
@@ -36,32 +25,41 @@ impl Scenario {
         if self.routing == Routing::Mesh {
             return Some("peer stacks need `routing = \"static\"`".to_owned());
         }
+        let ends = || self.flows.iter().filter_map(|flow| streams(&flow.kind));
         if tcp.stack != receives {
-            let both = self
-                .streams()
-                .find_map(|(from, _)| self.streams().find(|(_, to)| *to == from).map(|_| from));
-            if let Some(node) = both {
+            let answers = |node: &NodeId| ends().any(|(_, to)| to == *node);
+            if let Some(node) = ends().filter_map(|(from, _)| from).find(answers) {
                 return Some(format!("node {node} sends and receives: it can have one stack only"));
             }
         }
-        let (wanted, streams) = (self.flows.len(), self.streams().count());
-        let others = self.flows.iter().filter(|flow| {
+        let by_peer = |node| self.stack_at(node).is_some();
+        let mut others = self.flows.iter().filter(|flow| streams(&flow.kind).is_none());
+        let first = others.find_map(|flow| {
             let (from, to) = flow.kind.ends();
-            let is_stream = match &flow.kind {
-                FlowKind::TcpBulk { .. } => true,
-                FlowKind::Anemometer(sensor) => sensor.carrier == Carrier::Tcp,
-                _ => false,
-            };
-            let by_peer = |node| self.stack_at(node).is_some();
-            !is_stream && (by_peer(from) || to.is_some_and(by_peer))
+            (by_peer(from) || to.is_some_and(by_peer)).then_some(from)
         });
-        let first =
-            if wanted == streams { None } else { others.map(|flow| flow.kind.ends().0).next() };
         first.map(|node| {
             format!(
-                "node {node} has a flow that peer stacks do not carry: they carry `tcp-bulk` and \
-                     `anemometer` with `carrier = \"tcp\"`"
+                "node {node} has a flow that peer stacks do not carry: they carry TCP alone, so no \
+                 datagrams, no CoAP, and `anemometer` only with `carrier = \"tcp\"`"
             )
         })
+    }
+}
+
+/// The ends of a flow over TCP, which peer stacks can carry: who begins, if that is part of it, and
+/// who answers.
+const fn streams(kind: &FlowKind) -> Option<(Option<NodeId>, NodeId)> {
+    match *kind {
+        FlowKind::TcpBulk { from, to, .. }
+        | FlowKind::HttpClient { from, to, .. }
+        | FlowKind::Anemometer(Sensor { from, to, carrier: Carrier::Tcp, .. }) => {
+            Some((Some(from), to))
+        }
+        FlowKind::HttpServer { node, .. } | FlowKind::Services { node } => Some((None, node)),
+        FlowKind::UdpPeriodic { .. }
+        | FlowKind::CoapServer { .. }
+        | FlowKind::CoapClient { .. }
+        | FlowKind::Anemometer(_) => None,
     }
 }

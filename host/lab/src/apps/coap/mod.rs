@@ -5,7 +5,8 @@ mod client;
 pub use client::{CoapClient, Exchange, Method, Requests};
 
 use super::site::MoteSite;
-use kinglet_apps::coap::{MAX_DATAGRAM, Observer, Plan, Server, Socket};
+use kinglet_apps::coap::{Observer, Plan, Server, Socket};
+use kinglet_apps::udp::MAX_DATAGRAM;
 use kinglet_coap::{PeerEstimate, Reset, Sizes, Slot};
 
 /// The memory plan of a simulated node's CoAP.

@@ -1,14 +1,13 @@
 //! The ideal protocol of TCPlp §8.2.2: datagrams that nobody answers, of whose losses the sender is
 //! told for free.
 
-use super::PACE;
-use super::queue::{Piece, Queue};
-use super::reading::{TAG, untag};
-use core::net::Ipv6Addr;
+use super::reading::{Numbers, Readings, Wind};
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet::{Node, Profile};
-use kinglet_apps::coap::MAX_DATAGRAM;
+use kinglet_apps::Peer;
+use kinglet_apps::sense::{PACE, Sampling, TAG, untag};
+use kinglet_apps::udp::MAX_DATAGRAM;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +20,14 @@ const VERDICT: Duration = Duration::from_secs(5);
 /// back.
 pub type Oracle = Arc<Mutex<BTreeSet<u32>>>;
 
+/// What goes in a datagram.
+struct Piece {
+    tag: u32,
+    octets: Vec<u8>,
+    /// Numbers of the readings that it completes.
+    completed: Vec<u32>,
+}
+
 struct Sent {
     piece: Piece,
     at: Instant,
@@ -28,7 +35,9 @@ struct Sent {
 
 /// Datagrams to the sink.
 pub struct IdealUplink {
-    to: (Ipv6Addr, u16),
+    pub(super) readings: Readings,
+    pub(super) numbers: Numbers,
+    to: Peer,
     /// Octets of readings in a datagram.
     room: usize,
     /// Octets that stand for the headers of another protocol.
@@ -47,11 +56,14 @@ impl IdealUplink {
     /// place of headers.
     /// What `oracle` does not know of is sent again; at most `window` datagrams wait for that.
     pub fn new(
-        to: (Ipv6Addr, u16),
+        sampling: Sampling,
+        to: Peer,
         (room, padding, window): (usize, usize, usize),
         oracle: Oracle,
     ) -> Self {
         IdealUplink {
+            readings: Readings::new(sampling, Wind),
+            numbers: Numbers::default(),
             to,
             room: room.min(MAX_DATAGRAM.saturating_sub(TAG + padding)),
             padding,
@@ -72,22 +84,24 @@ impl IdealUplink {
     pub(super) fn held(&self) -> impl Iterator<Item = u32> {
         self.sent.iter().flat_map(|sent| {
             let first = untag(sent.piece.tag).0;
-            sent.piece.ends.iter().map(|(_, number)| *number).chain([first])
+            sent.piece.completed.iter().copied().chain([first])
         })
     }
 
-    pub(super) fn deadline(&self, queue: &Queue) -> Option<Instant> {
-        let wants = queue.is_ready() && self.sent.len() < self.window;
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let wants = self.readings.is_ready() && self.sent.len() < self.window;
         let verdict = self.sent.front().map(|sent| (sent.at + VERDICT).max(self.next));
-        earliest(wants.then_some(self.next), verdict)
+        let datagram = earliest(wants.then_some(self.next), verdict);
+        earliest(Some(self.readings.next()), datagram)
     }
 
-    pub(super) fn poll<P: Profile>(
-        &mut self,
-        now: Instant,
-        node: &mut Node<P>,
-        queue: &mut Queue,
-    ) -> bool {
+    pub(super) fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let sampled = self.readings.sample(now);
+        self.numbers.follow(&self.readings);
+        self.deliver(now, node) | sampled
+    }
+
+    fn deliver<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         if now < self.next {
             return false;
         }
@@ -99,7 +113,7 @@ impl IdealUplink {
                 self.resent += 1;
                 Some(lost.piece)
             }
-            None if queue.is_ready() && self.sent.len() < self.window => queue.take(self.room),
+            None if self.sent.len() < self.window => self.take(),
             None => None,
         };
         let Some(piece) = piece else { return false };
@@ -107,6 +121,14 @@ impl IdealUplink {
         self.next = now + PACE;
         self.sent.push_back(Sent { piece, at: now });
         true
+    }
+
+    fn take(&mut self) -> Option<Piece> {
+        let mut octets = vec![0; self.room];
+        let piece = self.readings.take(&mut octets)?;
+        octets.truncate(piece.len);
+        let completed = self.numbers.follow(&self.readings);
+        Some(Piece { tag: piece.tag, octets, completed })
     }
 
     fn forget_arrived(&mut self) {

@@ -1,12 +1,11 @@
 //! Sense and send (TCPlp §8.2): a reading of 82 octets at a fixed period, a queue of bounded
 //! length, batches, and a sink that counts what arrives.
 //!
-//! A new reading that finds the queue full is lost. As soon as a batch waits, readings leave until
-//! the queue is empty; those that come meanwhile go along (the paper's published application).
+//! The sensors are those of [`kinglet_apps::sense`]; here is what is measured around them, and the
+//! ideal protocol, which only a simulator has.
 
 mod coap;
 mod ideal;
-mod queue;
 mod reading;
 mod sink;
 mod tcp;
@@ -14,77 +13,25 @@ mod tcp;
 pub(crate) use coap::AROUND;
 pub use coap::CoapUplink;
 pub use ideal::{IdealUplink, Oracle};
-pub use reading::{LEN, TAG};
+pub use reading::LEN;
 pub use sink::{INTERVAL, ReadingSink, Source};
 pub use tcp::{Connections, TcpUplink};
 
-use crate::apps::tcp::{Speaker, Tcp};
-use core::any::Any;
-use kinglet::time::{Duration, Expected, Instant, earliest};
+use crate::apps::tcp::{Socket, Tcp};
+use kinglet::time::{Expected, Instant};
 use kinglet::{Node, Profile};
-use kinglet_apps::App;
-use queue::Queue;
+use kinglet_apps::{App, Sockets, StreamApp};
+use reading::{Numbers, Readings};
 use std::collections::BTreeSet;
 
-/// From one message without an answer to the next, as in the paper's application.
-const PACE: Duration = Duration::from_millis(500);
-
-/// What carries the readings.
-pub enum Uplink {
+/// The sensor, by what carries its readings.
+pub enum Anemometer {
     /// One connection.
     Tcp(Box<TcpUplink>),
     /// CoAP messages.
     Coap(Box<CoapUplink>),
     /// The ideal protocol.
-    Ideal(IdealUplink),
-}
-
-impl Uplink {
-    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, queue: &mut Queue) -> bool {
-        match self {
-            Uplink::Tcp(uplink) => uplink.poll(now, &mut Tcp::Own(node), queue),
-            Uplink::Coap(uplink) => uplink.poll(now, node, queue),
-            Uplink::Ideal(uplink) => uplink.poll(now, node, queue),
-        }
-    }
-
-    fn deadline(&self, queue: &Queue) -> Option<Instant> {
-        match self {
-            Uplink::Tcp(uplink) => uplink.deadline(),
-            Uplink::Coap(uplink) => uplink.deadline(queue),
-            Uplink::Ideal(uplink) => uplink.deadline(queue),
-        }
-    }
-
-    /// Readings taken from the queue whose fate is open.
-    fn held(&self) -> BTreeSet<u32> {
-        match self {
-            Uplink::Tcp(uplink) => uplink.held().collect(),
-            Uplink::Coap(uplink) => uplink.held().collect(),
-            Uplink::Ideal(uplink) => uplink.held().collect(),
-        }
-    }
-}
-
-/// When readings are made, and how many of them wait for what.
-#[derive(Clone, Copy, Debug)]
-pub struct Sampling {
-    /// The first reading.
-    pub start: Instant,
-    /// From one to the next.
-    pub period: Duration,
-    /// Readings that must wait before any is sent, at least 1.
-    pub batch: usize,
-    /// Readings that can wait, at least `batch`.
-    pub queue: usize,
-}
-
-/// The sensor.
-pub struct Anemometer {
-    next: Instant,
-    period: Duration,
-    queue: Queue,
-    uplink: Uplink,
+    Ideal(Box<IdealUplink>),
 }
 
 /// What became of the readings.
@@ -101,79 +48,76 @@ pub struct Counts {
 }
 
 impl Anemometer {
-    /// A sensor whose readings leave by `uplink`.
-    pub fn new(sampling: Sampling, uplink: Uplink) -> Self {
-        let Sampling { start, period, batch, queue } = sampling;
-        Anemometer { next: start, period, queue: Queue::new(batch, queue), uplink }
-    }
-
     /// What became of the readings, given the sink at which they arrive.
     pub fn counts(&self, sink: &ReadingSink) -> Counts {
-        let mut held = self.uplink.held();
-        held.extend(self.queue.waiting());
+        let (readings, numbers) = self.readings();
+        let mut held = self.held();
+        held.extend(numbers.waiting());
         let held = held.into_iter().filter(|number| !sink.has(*number)).count() as u32;
-        let (generated, delivered) = (self.queue.generated(), sink.delivered());
+        let (generated, delivered) = (readings.generated(), sink.delivered());
         let lost = generated.saturating_sub(delivered).saturating_sub(held);
-        Counts { generated, delivered, dropped: self.queue.dropped(), lost }
+        Counts { generated, delivered, dropped: readings.dropped(), lost }
     }
 
-    /// What carries its readings.
-    pub fn uplink(&self) -> &Uplink {
-        &self.uplink
-    }
-}
-
-impl Anemometer {
-    /// Takes a sample if it is time; whether it was.
-    fn sample(&mut self, now: Instant) -> bool {
-        let sampled = now >= self.next;
-        if sampled {
-            self.next += self.period;
-            self.queue.sample();
+    fn readings(&self) -> (&Readings, &Numbers) {
+        match self {
+            Anemometer::Tcp(uplink) => (uplink.sensor.readings(), &uplink.numbers),
+            Anemometer::Coap(uplink) => (uplink.sensor.readings(), &uplink.numbers),
+            Anemometer::Ideal(uplink) => (&uplink.readings, &uplink.numbers),
         }
-        sampled
+    }
+
+    /// Readings taken from the queue whose fate is open.
+    fn held(&self) -> BTreeSet<u32> {
+        match self {
+            Anemometer::Tcp(uplink) => uplink.held().collect(),
+            Anemometer::Coap(uplink) => uplink.held().collect(),
+            Anemometer::Ideal(uplink) => uplink.held().collect(),
+        }
     }
 }
 
-/// Over TCP only: with another uplink it sends nothing.
-impl<P: Profile> Speaker<P> for Anemometer {
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
-        let sampled = self.sample(now);
-        match &mut self.uplink {
-            Uplink::Tcp(uplink) => uplink.poll(now, tcp, &mut self.queue) | sampled,
-            Uplink::Coap(_) | Uplink::Ideal(_) => sampled,
+/// Over TCP only: with another uplink it does nothing.
+impl StreamApp<Socket> for Anemometer {
+    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
+        match self {
+            Anemometer::Tcp(uplink) => uplink.turn(now, tcp),
+            Anemometer::Coap(_) | Anemometer::Ideal(_) => false,
         }
     }
 
     fn due(&self) -> Option<Instant> {
-        earliest(Some(self.next), self.uplink.deadline(&self.queue))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+        match self {
+            Anemometer::Tcp(uplink) => uplink.sensor.due(),
+            Anemometer::Coap(uplink) => uplink.sensor.deadline(),
+            Anemometer::Ideal(uplink) => uplink.deadline(),
+        }
     }
 }
 
 impl App for Anemometer {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        let sampled = self.sample(now);
-        self.uplink.poll(now, node, &mut self.queue) | sampled
+        match self {
+            Anemometer::Tcp(uplink) => uplink.turn(now, &mut Tcp::Own(node)),
+            Anemometer::Coap(uplink) => uplink.poll(now, node),
+            Anemometer::Ideal(uplink) => uplink.poll(now, node),
+        }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        earliest(Some(self.next), self.uplink.deadline(&self.queue))
+        self.due()
     }
 
     fn expected(&self, now: Instant) -> Option<Expected> {
-        match &self.uplink {
-            Uplink::Coap(uplink) => uplink.expected(now),
+        match self {
+            Anemometer::Coap(uplink) => uplink.sensor.expected(now),
             _ => None,
         }
     }
 
     fn messages(&self) -> (u32, u32) {
-        match &self.uplink {
-            Uplink::Coap(uplink) => uplink.messages(),
+        match self {
+            Anemometer::Coap(uplink) => uplink.sensor.messages(),
             _ => (0, 0),
         }
     }

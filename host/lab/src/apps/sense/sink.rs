@@ -2,15 +2,15 @@
 
 use super::coap::PATH;
 use super::ideal::Oracle;
-use super::reading::{LEN, NUMBER, TAG, octets, untag};
+use super::reading::{LEN, NUMBER, octets};
 use crate::apps::coap::CoapSocket;
-use crate::apps::tcp::{Socket, Speaker, Tcp};
-use core::any::Any;
+use crate::apps::tcp::{Socket, Tcp};
 use kinglet::net::UdpHandle;
 use kinglet::tcp::{ListenConfig, RecvError};
 use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
-use kinglet_apps::App;
+use kinglet_apps::sense::{TAG, untag};
+use kinglet_apps::{App, Sockets, StreamApp};
 use kinglet_coap::{Code, Event, Message};
 use std::collections::BTreeMap;
 
@@ -162,7 +162,12 @@ impl ReadingSink {
         };
     }
 
-    fn read_streams<P: Profile>(&mut self, now: Instant, port: u16, tcp: &mut Tcp<'_, P>) -> bool {
+    fn read_streams<S: Sockets<Handle = Socket>>(
+        &mut self,
+        now: Instant,
+        port: u16,
+        tcp: &mut S,
+    ) -> bool {
         let mut busy = false;
         while let Some(handle) = tcp.accept(port) {
             self.connections.push((handle, Vec::new()));
@@ -230,8 +235,8 @@ impl ReadingSink {
 }
 
 /// For streams only.
-impl<P: Profile> Speaker<P> for ReadingSink {
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+impl StreamApp<Socket> for ReadingSink {
+    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         let Source::Tcp(port, config) = self.source else { return false };
         if !self.listening {
             self.listening = tcp.listen(port, config);
@@ -241,10 +246,6 @@ impl<P: Profile> Speaker<P> for ReadingSink {
 
     fn due(&self) -> Option<Instant> {
         (!self.listening).then_some(Instant::ZERO)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -1,15 +1,12 @@
-//! Readings over a connection that is kept open.
+//! What is measured of readings over a connection.
 
-use super::queue::Queue;
-use crate::apps::tcp::{Socket, Tcp};
-use core::net::Ipv6Addr;
-use kinglet::Profile;
+use super::reading::{LEN, Numbers, Room, Wind};
+use crate::apps::tcp::Socket;
 use kinglet::tcp::{ConnectionConfig, Info, State};
-use kinglet::time::{Duration, Instant};
+use kinglet::time::Instant;
+use kinglet_apps::sense::{Readings, Sampling, StreamSensor};
+use kinglet_apps::{Peer, Sockets, StreamApp};
 use std::collections::VecDeque;
-
-/// From the end of a connection to the next attempt: the paper's application.
-const RETRY: Duration = Duration::from_secs(3);
 
 /// What the connections have done, over all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,16 +27,14 @@ pub struct Connections {
     pub mss: u32,
 }
 
-/// A connection to the sink.
+/// A sensor with a connection to the sink, watched.
 pub struct TcpUplink {
-    to: (Ipv6Addr, u16),
-    config: ConnectionConfig,
-    handle: Option<Socket>,
-    next_attempt: Instant,
-    /// Octets given to the connection.
-    written: u64,
+    pub(super) sensor: StreamSensor<Wind, Room, Socket>,
+    pub(super) numbers: Numbers,
     /// Readings in its send buffer: where they end in the stream, and their number.
     held: VecDeque<(u64, u32)>,
+    /// Where the last of them ends.
+    end: u64,
     /// Acknowledged when it was last looked at.
     acknowledged: u32,
     /// Of the connections before this one.
@@ -49,15 +44,14 @@ pub struct TcpUplink {
 }
 
 impl TcpUplink {
-    /// Connections to `to`, the first one at `start`.
-    pub fn new(to: (Ipv6Addr, u16), start: Instant, config: ConnectionConfig) -> Self {
+    /// Connections to `to`, the first one with the first reading.
+    pub fn new(sampling: Sampling, to: Peer, config: ConnectionConfig) -> Self {
+        let readings = Readings::new(sampling, Wind);
         TcpUplink {
-            to,
-            config,
-            handle: None,
-            next_attempt: start,
-            written: 0,
+            sensor: StreamSensor::new(readings, to, sampling.start, config),
+            numbers: Numbers::default(),
             held: VecDeque::new(),
+            end: 0,
             acknowledged: 0,
             before: Connections::default(),
             all: Connections::default(),
@@ -73,61 +67,31 @@ impl TcpUplink {
         self.held.iter().map(|(_, number)| *number)
     }
 
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        // A connection wakes the node by itself.
-        self.handle.is_none().then_some(self.next_attempt)
-    }
-
-    pub(super) fn poll<P: Profile>(
-        &mut self,
-        now: Instant,
-        tcp: &mut Tcp<'_, P>,
-        queue: &mut Queue,
-    ) -> bool {
-        let Some(handle) = self.handle else { return self.connect(now, tcp) };
-        let info = tcp.info(handle);
-        let alive = info.filter(|info| info.error.is_none() && info.state != State::Closed);
-        let Some(info) = alive else {
-            self.give_up(now, queue);
-            return true;
-        };
-        self.observe(info);
-        let mut busy = false;
-        while queue.is_ready() {
-            let Some(piece) = queue.take(tcp.can_send(handle)) else { break };
-            // There is room, and an end of the connection is seen at the next poll.
-            tcp.send(handle, &piece.octets);
-            let ends = piece.ends.iter().map(|(end, n)| (self.written + *end as u64, *n));
-            self.held.extend(ends);
-            self.written += piece.octets.len() as u64;
-            busy = true;
+    pub(super) fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
+        let before = self.sensor.connection();
+        let info = before.and_then(|handle| tcp.info(handle));
+        if let Some(info) = info.filter(|info| info.state != State::Closed) {
+            self.observe(info);
+        }
+        let busy = self.sensor.turn(now, tcp);
+        match (before, self.sensor.connection()) {
+            (None, Some(_)) => self.all.opened += 1,
+            // What was in the send buffer is gone; whether it arrived the sink knows.
+            (Some(_), None) => {
+                self.held.clear();
+                (self.end, self.acknowledged, self.before) = (0, 0, self.all);
+            }
+            _ => {}
+        }
+        for number in self.numbers.follow(self.sensor.readings()) {
+            self.end += LEN as u64;
+            self.held.push_back((self.end, number));
         }
         busy
     }
 
-    fn connect<P: Profile>(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
-        if now < self.next_attempt {
-            return false;
-        }
-        self.handle = tcp.connect(now, self.to, self.config);
-        self.next_attempt = now + RETRY;
-        self.all.opened += u32::from(self.handle.is_some());
-        true
-    }
-
-    /// What was in the send buffer is gone; whether it arrived the sink knows.
-    fn give_up(&mut self, now: Instant, queue: &mut Queue) {
-        self.handle = None;
-        self.next_attempt = now + RETRY;
-        self.written = 0;
-        self.held.clear();
-        queue.restart();
-        self.acknowledged = 0;
-        self.before = self.all;
-    }
-
     fn observe(&mut self, info: Info) {
-        let acknowledged = self.written.saturating_sub(u64::from(info.bytes_queued));
+        let acknowledged = self.sensor.written().saturating_sub(u64::from(info.bytes_queued));
         while self.held.front().is_some_and(|(end, _)| *end <= acknowledged) {
             self.held.pop_front();
         }

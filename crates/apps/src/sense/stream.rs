@@ -1,0 +1,96 @@
+//! Readings over a connection that is kept open.
+
+use super::readings::{Probe, Readings, Waiting};
+use crate::sockets::{Peer, Sockets, StreamApp};
+use kinglet::tcp::{ConnectionConfig, Handle, State};
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant, earliest};
+
+/// From the end of a connection to the next attempt: the application of TCPlp.
+const RETRY: Duration = Duration::from_secs(3);
+/// Octets moved at a time; more than the front of any reading.
+const CHUNK: usize = 128;
+
+/// A sensor that sends its readings one after another over a connection. What was in the send
+/// buffer of one that has ended is lost, and the next begins with a whole reading.
+#[derive(Debug)]
+pub struct StreamSensor<P, Q, H = Handle> {
+    readings: Readings<P, Q>,
+    to: Peer,
+    config: ConnectionConfig,
+    handle: Option<H>,
+    next_attempt: Instant,
+    written: u64,
+}
+
+impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q, H> {
+    /// A sensor whose connections go to `to`, the first one at `start`.
+    pub const fn new(
+        readings: Readings<P, Q>,
+        to: Peer,
+        start: Instant,
+        config: ConnectionConfig,
+    ) -> Self {
+        StreamSensor { readings, to, config, handle: None, next_attempt: start, written: 0 }
+    }
+
+    /// Its readings.
+    pub const fn readings(&self) -> &Readings<P, Q> {
+        &self.readings
+    }
+
+    /// Its connection, if there is one.
+    pub const fn connection(&self) -> Option<H> {
+        self.handle
+    }
+
+    /// Octets given to that.
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn connect<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        if now < self.next_attempt {
+            return false;
+        }
+        self.handle = sockets.connect(now, self.to, self.config);
+        self.next_attempt = now + RETRY;
+        true
+    }
+
+    fn send<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        let Some(handle) = self.handle else { return self.connect(now, sockets) };
+        if !sockets.state(handle).is_some_and(|state| state != State::Closed) {
+            self.handle = None;
+            self.next_attempt = now + RETRY;
+            self.written = 0;
+            self.readings.restart();
+            return true;
+        }
+        let (mut busy, mut chunk) = (false, [0; CHUNK]);
+        loop {
+            let room = sockets.can_send(handle).min(CHUNK);
+            let out = chunk.get_mut(..room).unwrap_or_default();
+            let Some(piece) = self.readings.take(out) else { return busy };
+            // There is room, and an end of the connection is seen at the next turn.
+            let _ = sockets.send(handle, out.get(..piece.len).unwrap_or_default());
+            self.written = self.written.saturating_add(piece.len as u64);
+            busy = true;
+        }
+    }
+}
+
+impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamApp<H>
+    for StreamSensor<P, Q, H>
+{
+    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        let sampled = self.readings.sample(now);
+        self.send(now, sockets) | sampled
+    }
+
+    fn due(&self) -> Option<Instant> {
+        // A connection wakes the node by itself.
+        let attempt = self.handle.is_none().then_some(self.next_attempt);
+        earliest(Some(self.readings.next()), attempt)
+    }
+}

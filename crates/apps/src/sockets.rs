@@ -1,0 +1,149 @@
+//! What an application over TCP needs of a TCP, so that it runs over its node's and any other.
+
+use crate::app::App;
+use core::fmt::Debug;
+use core::net::Ipv6Addr;
+use kinglet::tcp::{ConnectionConfig, Handle, Info, ListenConfig, RecvError, SendError, State};
+use kinglet::{Node, Profile};
+use kinglet_mem::{Empty, Held};
+use kinglet_time::{Duration, Expected, Instant};
+
+/// Who is at the other end: address and port.
+pub type Peer = (Ipv6Addr, u16);
+
+/// Byte streams by handle. A [`Node`] has them; so has whatever stands for another stack.
+pub trait Sockets {
+    /// Names a connection.
+    type Handle: Copy + PartialEq + Debug;
+
+    /// Opens a connection; `None` if that cannot be tried now.
+    fn connect(&mut self, now: Instant, to: Peer, config: ConnectionConfig)
+    -> Option<Self::Handle>;
+
+    /// Accepts connections to `port`; whether it will.
+    fn listen(&mut self, port: u16, config: ListenConfig) -> bool;
+
+    /// The connection to `port` that has been waiting longest, if any.
+    fn accept(&mut self, port: u16) -> Option<Self::Handle>;
+
+    /// State of a connection; `None` if there is none any more.
+    fn state(&self, handle: Self::Handle) -> Option<State>;
+
+    /// What a connection looks like; `None` if there is none any more.
+    fn info(&self, handle: Self::Handle) -> Option<Info>;
+
+    /// How many octets [`Sockets::send`] would take now.
+    fn can_send(&self, handle: Self::Handle) -> usize;
+
+    /// Queues as much of `octets` as there is room for; 0 if there is none.
+    ///
+    /// # Errors
+    /// Why nothing will ever be taken.
+    fn send(&mut self, handle: Self::Handle, octets: &[u8]) -> Result<usize, SendError>;
+
+    /// As [`Sockets::recv`], but the octets stay.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn peek(&self, handle: Self::Handle, out: &mut [u8]) -> Result<usize, RecvError>;
+
+    /// Takes octets that have arrived in order. `Ok(0)`: the peer has closed and all is read (or
+    /// `out` is empty).
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn recv(&mut self, handle: Self::Handle, out: &mut [u8]) -> Result<usize, RecvError>;
+
+    /// Closes this side after what is queued; reading goes on. A connection that the peer has not
+    /// answered yet ends at once (RFC 9293 §3.10.4).
+    fn close(&mut self, handle: Self::Handle);
+
+    /// Leaves a connection for good: a FIN follows what is queued, and after `linger`, where the
+    /// TCP can bound it, an RST. Zero is at once.
+    fn release(&mut self, now: Instant, handle: Self::Handle, linger: Option<Duration>);
+}
+
+impl<P: Profile> Sockets for Node<P> {
+    type Handle = Handle;
+
+    fn connect(&mut self, now: Instant, to: Peer, config: ConnectionConfig) -> Option<Handle> {
+        self.streams().connect(now, to.0, to.1, config).ok()
+    }
+
+    fn listen(&mut self, port: u16, config: ListenConfig) -> bool {
+        self.streams().listen(port, config).is_ok()
+    }
+
+    fn accept(&mut self, port: u16) -> Option<Handle> {
+        self.streams().accept(port)
+    }
+
+    fn state(&self, handle: Handle) -> Option<State> {
+        self.tcp().state(handle)
+    }
+
+    fn info(&self, handle: Handle) -> Option<Info> {
+        self.tcp().info(handle)
+    }
+
+    fn can_send(&self, handle: Handle) -> usize {
+        self.tcp().can_send(handle)
+    }
+
+    fn send(&mut self, handle: Handle, octets: &[u8]) -> Result<usize, SendError> {
+        self.streams().send(handle, octets)
+    }
+
+    fn peek(&self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
+        self.tcp().peek(handle, out)
+    }
+
+    fn recv(&mut self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
+        self.streams().recv(handle, out)
+    }
+
+    fn close(&mut self, handle: Handle) {
+        // Of what is not there nothing is left to be closed.
+        let _ = self.streams().close(handle);
+    }
+
+    fn release(&mut self, now: Instant, handle: Handle, linger: Option<Duration>) {
+        let _ = self.streams().release(now, handle, linger);
+    }
+}
+
+/// An application that speaks nothing but TCP, over sockets whose handles are `H`. Over those of a
+/// node it is an [`App`].
+pub trait StreamApp<H> {
+    /// As [`App::poll`].
+    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool;
+
+    /// As [`App::deadline`].
+    fn due(&self) -> Option<Instant>;
+
+    /// As [`App::expected`].
+    fn awaited(&self, _now: Instant) -> Option<Expected> {
+        None
+    }
+}
+
+impl<A: StreamApp<Handle>> App for A {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        self.turn(now, node)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.due()
+    }
+
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        self.awaited(now)
+    }
+}
+
+/// Room for a connection of a server.
+pub struct Place<C>(pub(crate) Option<Held<C>>);
+
+impl<C> Empty for Place<C> {
+    const EMPTY: Self = Place(None);
+}
