@@ -81,9 +81,11 @@ pub struct ConnectionConfig {
     pub ecn: bool,
     /// Nagle's algorithm (RFC 9293 §3.7.4). Default true.
     pub nagle: bool,
-    /// Longest delay of an acknowledgment. Default 100 ms, FreeBSD's and TCPlp's; RFC 9293
-    /// §3.8.6.3 wants less than 500 ms, so more than 499 ms count as that. Zero: never delayed.
-    /// Whole milliseconds count, rounded up.
+    /// Longest delay of an acknowledgment; after a segment without PSH, behind which more waits at
+    /// the sender, the double, as over several hops the segments of a stream come further apart.
+    /// Default 100 ms, FreeBSD's and TCPlp's, and so 200 ms in a stream. RFC 9293 §3.8.6.3 wants
+    /// less than 500 ms, so more than 499 ms count as that. Zero: never delayed. Whole
+    /// milliseconds count, rounded up.
     pub delayed_ack: Duration,
     /// An acknowledgment is sent at least for every so many full-sized segments. Default 2
     /// (RFC 9293 §3.8.6.3); 0 counts as 1. More deviates from SHLD-18 and RFC 5681 §4.2 (which

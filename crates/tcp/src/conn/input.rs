@@ -9,7 +9,7 @@ use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::features::Features;
-use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, threshold};
+use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, patience, threshold};
 use crate::rtt::millis;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
@@ -438,7 +438,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.touch_fin_wait_2(now);
         let full = u32::from(self.rcv.mss);
         let threshold = threshold(full, self.params.ack_every, self.rcv.rx.capacity());
-        let delay = millis(self.params.delayed_ack_ms);
+        let delay = millis(patience(self.params.delayed_ack_ms, segment.push));
         self.rcv.ack.received(now, advance, threshold, delay);
         // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
         // left holds no full segment, the peer can only wait for us (TCPlp §6.2).

@@ -3,6 +3,7 @@
 //! they are written.
 
 use crate::config::ConnectionConfig;
+use crate::recv::ack::MAX_DELAYED_ACK_MS;
 use crate::rtt::{RtoBounds, in_units};
 
 /// Settings of a connection in as few octets as they need.
@@ -24,10 +25,6 @@ pub(crate) struct Params {
     pub(super) initial_window: u8,
     pub(super) diffserv: u8,
 }
-
-/// RFC 9293 §3.8.6.3: less than half a second.
-//= rfc9293#MUST-40
-const MAX_DELAYED_ACK_MS: u16 = 499;
 
 /// Microseconds.
 const SECOND: u32 = 1_000_000;

@@ -30,6 +30,19 @@ pub(crate) const AFTER_TIMEOUT: u8 = 8;
 /// the octet that counts segments, of which there are never so many.
 const MORE: u8 = 0x80;
 
+/// RFC 9293 §3.8.6.3: less than half a second.
+//= rfc9293#MUST-40
+pub(crate) const MAX_DELAYED_ACK_MS: u16 = 499;
+
+/// How many milliseconds the acknowledgment of text waits where it usually waits for `delay`: twice
+/// as long after a segment without PSH, behind which more waits at the sender. Over several hops
+/// the segments of a stream come further apart than `delay`, and each would get an acknowledgment
+/// of its own, over all hops. The last segment of a transfer, and one that comes alone, has PSH,
+/// and its sender perhaps a timer for which that is too long.
+pub(crate) fn patience(delay: u16, push: bool) -> u16 {
+    delay.saturating_mul(if push { 1 } else { 2 }).min(MAX_DELAYED_ACK_MS)
+}
+
 /// Octets that make an immediate acknowledgment: `every` full segments, but no more than leave the
 /// peer two acknowledgments for each `window`, so that the loss of one does not stop it. On that
 /// account they are not less than two segments (RFC 5681 §4.2). Nor more than can be counted.
