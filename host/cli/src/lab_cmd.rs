@@ -291,7 +291,16 @@ fn write_tables(
             write(&file, &report::picture(figure))?;
         }
     }
-    Ok(())
+    write(&dir.join("claims.md"), &index_of(dir))
+}
+
+/// Every claim of the experiments that have a folder in `dir`.
+fn index_of(dir: &Path) -> String {
+    let results = experiment::all().iter().filter_map(|experiment| {
+        Some((experiment.id, std::fs::read_to_string(table_file(dir, experiment.id)).ok()?))
+    });
+    let folders: Vec<_> = results.collect();
+    markdown::index(folders.iter().map(|(id, text)| (*id, text.as_str())))
 }
 
 /// Captures the first seconds of an experiment's main point, with the settings to read that with.

@@ -35,6 +35,33 @@ pub fn results(
     text
 }
 
+/// The file `claims.md` beside the folders of the experiments: every claim of their `results.md`,
+/// of each of which the experiment's name and the text are given, in alphabetical order.
+pub fn index<'a>(folders: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut rows: Vec<String> =
+        folders.flat_map(|(id, text)| claims_in(text).map(move |row| indexed(id, &row))).collect();
+    rows.sort();
+    let head = line(["claim", "experiment", "unit", "paper", "ours", "holds"].into_iter());
+    format!(
+        "# Claims\n\nWritten by `kinglet lab run ID --tables DIR` from the folders' results, not \
+         by hand. What was compared, and the bounds that were not met, stand there.\n\n\
+         {head}|---|---|---|--:|--:|---|\n{}",
+        rows.concat()
+    )
+}
+
+/// The rows of the table of claims, cell by cell.
+fn claims_in(results: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = results.lines().skip_while(|line| !line.starts_with(CLAIM)).skip(2);
+    rows.map(|row| row.split(" | ").collect())
+}
+
+fn indexed(experiment: &str, row: &[&str]) -> String {
+    let cell = |place: usize| row.get(place).map_or("", |cell| cell.trim_start_matches("| "));
+    let link = format!("[{experiment}]({experiment}/results.md)");
+    line([cell(0), &link, cell(1), cell(2), cell(3), cell(4)].into_iter())
+}
+
 /// The file of an experiment's figure, beside its results.
 pub fn picture_name(index: usize) -> String {
     format!("figure-{}.svg", index + 1)
@@ -105,6 +132,9 @@ fn cell(row: &Row) -> String {
     let value = with_interval(row);
     if known.is_empty() { value } else { format!("{value} ({})", known.join(", ")) }
 }
+
+/// How the table of claims begins.
+const CLAIM: &str = "| claim |";
 
 fn claims<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {
     let mut text = line(["claim", "unit", "paper", "ours", "holds", "compared"].into_iter());
@@ -210,5 +240,11 @@ mod tests {
                 "| `a.b` | ratio | – | 2.00 | depends on the model, known | 3 \\| 4 |",
             ]
         );
+        let index = index([("tcplp-mss", text.as_str()), ("tcplp-hops", &text)].into_iter());
+        let lines: Vec<&str> = index.lines().skip(6).collect();
+        let row =
+            |id, holds| format!("| `a.b` | [{id}]({id}/results.md) | ratio | – | 2.00 | {holds} |");
+        let both = |id| ["**no**", "depends on the model, known", "not tested"].map(|h| row(id, h));
+        assert_eq!(lines, [both("tcplp-hops"), both("tcplp-mss")].concat());
     }
 }

@@ -362,6 +362,18 @@ mod tests {
     }
 
     #[test]
+    fn the_index_of_claims_is_that_of_the_folders() {
+        let results = all().iter().map(|experiment| {
+            let text = std::fs::read_to_string(folder(experiment).join("results.md"));
+            (experiment.id, text.expect("results"))
+        });
+        let results: Vec<_> = results.collect();
+        let index = markdown::index(results.iter().map(|(id, text)| (*id, text.as_str())));
+        let path = folder(all().iter().next().expect("an experiment")).with_file_name("claims.md");
+        assert!(std::fs::read_to_string(&path).expect("an index") == index, "{path:?} is old");
+    }
+
+    #[test]
     fn the_scenario_file_beside_an_experiment_is_its_main_point_and_runs() {
         for experiment in all() {
             let path = folder(experiment).join("plan.toml");

@@ -164,7 +164,7 @@ fn beside_the_paper(result: &ExperimentResult) -> Figure {
     for (label, name) in BESIDE {
         let Some(row) = row(label) else { continue };
         let what = name.split(',').next().unwrap_or_default();
-        bars.extend(row.paper.map(|paper| (format!("{what}, the paper"), vec![paper])));
+        bars.extend(row.paper.map(|paper| (format!("{what}, the paper"), vec![0.0, paper])));
         bars.push((name.to_owned(), vec![row.mean]));
     }
     Figure::Bars(Bars {
@@ -172,7 +172,7 @@ fn beside_the_paper(result: &ExperimentResult) -> Figure {
             "Share of the time in which a sensor's radio is on, 24 h, beside the paper's Table 7"
                 .to_owned(),
         unit: "% of the time".to_owned(),
-        parts: vec!["radio on".to_owned()],
+        parts: vec!["here".to_owned(), "the paper".to_owned()],
         bars,
         marks: Vec::new(),
     })
