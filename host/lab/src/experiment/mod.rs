@@ -286,6 +286,7 @@ fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markdown;
     use crate::run;
     use crate::scenario::{NodeId, Route, Routing};
     use std::collections::BTreeSet;
