@@ -233,13 +233,9 @@ const fn mesh_role(role: Role) -> mesh::Role {
     }
 }
 
-/// The wire to a host with these applications. The host runs the same stack, without a radio.
-fn wire_to_host(
-    scenario: &Scenario,
-    wire: &scenario::Wire,
-    seed: u64,
-    apps: HostApps,
-) -> Wire<LabProfile> {
+/// The wire to a host with these applications. The host runs the same stack, without a radio, and a
+/// peer's TCP if it has one.
+fn wire_to_host(scenario: &Scenario, wire: &scenario::Wire, seed: u64, apps: HostApps) -> Wire {
     let node = u64::from(scenario.host());
     let link = WireConfig {
         delay: milliseconds(wire.delay_ms),
@@ -251,10 +247,6 @@ fn wire_to_host(
         reorder_delay: milliseconds(wire.reorder_delay_ms),
     };
     let faults = stream(seed, node, Purpose::Fault);
-    let apps = match apps {
-        HostApps::Own(apps) => apps,
-        HostApps::Peer(far) => return Wire::to(far, link, faults),
-    };
     let mut random = stream(seed, node, Purpose::Device);
     let secret = secret(&mut random);
     let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
@@ -264,7 +256,7 @@ fn wire_to_host(
     interface.add_address(own).expect("the profile has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     interface.add_route(everything).expect("the profile has room for a default route");
-    Wire::new(host, apps, link, faults)
+    Wire::new(apps.on(host), link, faults)
 }
 
 /// A node's secret for sequence numbers and ports.

@@ -19,11 +19,13 @@ use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
 use crate::run::result::{FlowResult, Readings};
 use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
+use kinglet::Node;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_coap::Delivery;
-use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
+use kinglet_sim::wire::FarEnd;
+use kinglet_sim::{Hosted, SameStack};
 use std::collections::BTreeMap;
 
 /// Octets of a UDP header (RFC 768).
@@ -91,11 +93,22 @@ pub(crate) struct Builder<'a> {
 }
 
 /// What runs on the host behind the border router.
-pub(crate) enum HostApps {
+pub(crate) struct HostApps {
     /// Applications of Kinglet's stack.
-    Own(Apps),
-    /// A peer stack with its applications.
-    Peer(Box<PeerEnd<LabProfile>>),
+    own: Apps,
+    /// A peer stack with its applications, if there is one.
+    peer: Option<(PeerStack, Vec<Box<dyn Speaker<LabProfile>>>)>,
+}
+
+impl HostApps {
+    /// The far end of a wire, with `node` for what is not a peer's.
+    pub(crate) fn on(self, node: Box<Node<LabProfile>>) -> Box<dyn FarEnd + Send> {
+        let own = SameStack::new(node, self.own);
+        match self.peer {
+            Some((peer, apps)) => Box::new(PeerEnd::new(peer, apps, own)),
+            None => Box::new(own),
+        }
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -110,11 +123,8 @@ impl<'a> Builder<'a> {
     /// The applications of each node, and of the host.
     pub(crate) fn finish(mut self) -> (Vec<Apps>, HostApps) {
         let own = self.apps.pop().unwrap_or_default();
-        let host = match self.peers.remove(&self.scenario.host()) {
-            Some(peer) => HostApps::Peer(Box::new(PeerEnd::new(peer, self.speakers))),
-            None => HostApps::Own(own),
-        };
-        (self.apps, host)
+        let peer = self.peers.remove(&self.scenario.host());
+        (self.apps, HostApps { own, peer: peer.map(|peer| (peer, self.speakers)) })
     }
 
     /// Puts an application that speaks TCP on `node`, with whatever stack that has.
@@ -149,9 +159,13 @@ impl<'a> Builder<'a> {
     }
 
     fn place(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Place {
+        let host = self.scenario.host();
+        let by_peer = node == host && self.scenario.stack_at(host).is_some();
+        // Those that speak to a peer stack come first.
+        let before = if by_peer { self.scenario.streams_at_host() } else { 0 };
         let list = &mut self.apps[node as usize];
         list.push(app);
-        Place { node, app: list.len() - 1 }
+        Place { node, app: before + list.len() - 1 }
     }
 
     /// Both ends of a flow.
