@@ -233,13 +233,9 @@ const fn mesh_role(role: Role) -> mesh::Role {
     }
 }
 
-/// The wire to a host with these applications. The host runs the same stack, without a radio.
-fn wire_to_host(
-    scenario: &Scenario,
-    wire: &scenario::Wire,
-    seed: u64,
-    apps: HostApps,
-) -> Wire<LabProfile> {
+/// The wire to a host with these applications. The host runs the same stack, without a radio, and a
+/// peer's TCP if it has one.
+fn wire_to_host(scenario: &Scenario, wire: &scenario::Wire, seed: u64, apps: HostApps) -> Wire {
     let node = u64::from(scenario.host());
     let link = WireConfig {
         delay: milliseconds(wire.delay_ms),
@@ -251,10 +247,6 @@ fn wire_to_host(
         reorder_delay: milliseconds(wire.reorder_delay_ms),
     };
     let faults = stream(seed, node, Purpose::Fault);
-    let apps = match apps {
-        HostApps::Own(apps) => apps,
-        HostApps::Peer(far) => return Wire::to(far, link, faults),
-    };
     let mut random = stream(seed, node, Purpose::Device);
     let secret = secret(&mut random);
     let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
@@ -264,7 +256,7 @@ fn wire_to_host(
     interface.add_address(own).expect("the profile has room for an address");
     let everything = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
     interface.add_route(everything).expect("the profile has room for a default route");
-    Wire::new(host, apps, link, faults)
+    Wire::new(apps.on(host), link, faults)
 }
 
 /// A node's secret for sequence numbers and ports.
@@ -394,7 +386,7 @@ mod tests {
         assert_eq!((mac, scenario.relays_yield), (own, node.yields));
         assert_eq!(scenario.polling, node.polling);
         // The stack leaves the sizes to whoever knows the link and the profile.
-        let tcp = connection(&scenario, 0, None, None);
+        let tcp = connection(&scenario, None, None);
         let ConnectionConfig { mss, send_buffer, receive_buffer, .. } = tcp;
         let default = ConnectionConfig { mss, send_buffer, receive_buffer, ..Default::default() };
         assert_eq!(tcp, default);
@@ -403,7 +395,7 @@ mod tests {
     #[test]
     fn every_setting_of_connections_and_of_polling_arrives() {
         let scenario = Scenario::from_toml("settings.toml", SCENARIO).expect("a scenario");
-        let tcp = connection(&scenario, 1, None, None);
+        let tcp = connection(&scenario, None, None);
         let times = [tcp.delayed_ack, tcp.rto_initial, tcp.rto_min].map(|t| t.as_micros() / 1_000);
         assert_eq!((times, tcp.ack_every), ([350, 2_500, 300], 4));
         assert!(tcp.pacing && tcp.adaptive_mss && tcp.ecn && !tcp.timestamps && !tcp.link_losses);

@@ -19,13 +19,15 @@ use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
 use crate::run::result::{FlowResult, Readings};
 use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
+use kinglet::Node;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::StreamApp;
 use kinglet_apps::sense::{Sampling, TAG};
 use kinglet_coap::Delivery;
-use kinglet_sim::Hosted;
 use kinglet_sim::rng::{Purpose, Stream, stream};
+use kinglet_sim::wire::FarEnd;
+use kinglet_sim::{Hosted, SameStack};
 use std::any::Any;
 use std::collections::BTreeMap;
 
@@ -94,11 +96,22 @@ pub(crate) struct Builder<'a> {
 }
 
 /// What runs on the host behind the border router.
-pub(crate) enum HostApps {
+pub(crate) struct HostApps {
     /// Applications of Kinglet's stack.
-    Own(Apps),
-    /// A peer stack with its applications.
-    Peer(Box<PeerEnd<LabProfile>>),
+    own: Apps,
+    /// A peer stack with its applications, if there is one.
+    peer: Option<(PeerStack, Vec<Box<dyn Speaker<LabProfile>>>)>,
+}
+
+impl HostApps {
+    /// The far end of a wire, with `node` for what is not a peer's.
+    pub(crate) fn on(self, node: Box<Node<LabProfile>>) -> Box<dyn FarEnd + Send> {
+        let own = SameStack::new(node, self.own);
+        match self.peer {
+            Some((peer, apps)) => Box::new(PeerEnd::new(peer, apps, own)),
+            None => Box::new(own),
+        }
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -113,11 +126,8 @@ impl<'a> Builder<'a> {
     /// The applications of each node, and of the host.
     pub(crate) fn finish(mut self) -> (Vec<Apps>, HostApps) {
         let own = self.apps.pop().unwrap_or_default();
-        let host = match self.peers.remove(&self.scenario.host()) {
-            Some(peer) => HostApps::Peer(Box::new(PeerEnd::new(peer, self.speakers))),
-            None => HostApps::Own(own),
-        };
-        (self.apps, host)
+        let peer = self.peers.remove(&self.scenario.host());
+        (self.apps, HostApps { own, peer: peer.map(|peer| (peer, self.speakers)) })
     }
 
     /// Puts an application that speaks TCP on `node`, with whatever stack that has.
@@ -152,9 +162,13 @@ impl<'a> Builder<'a> {
     }
 
     fn place(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Place {
+        let host = self.scenario.host();
+        let by_peer = node == host && self.scenario.stack_at(host).is_some();
+        // Those that speak to a peer stack come first.
+        let before = if by_peer { self.scenario.streams_at_host() } else { 0 };
         let list = &mut self.apps[node as usize];
         list.push(app);
-        Place { node, app: list.len() - 1 }
+        Place { node, app: before + list.len() - 1 }
     }
 
     /// Both ends of a flow.
@@ -178,10 +192,10 @@ impl<'a> Builder<'a> {
         let start = Instant::from_micros((flow.start_s * 1e6) as u64);
         match flow.kind {
             FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer } => {
-                let config = |node| connection(scenario, node, send_buffer, receive_buffer);
+                let config = connection(scenario, send_buffer, receive_buffer);
                 let to_port = (address_in(scenario, to), port);
-                let sender = BulkSender::new(to_port, start, bytes, config(from)).recording();
-                let sink = BulkSink::new(port, listen(config(to)));
+                let sender = BulkSender::new(to_port, start, bytes, config).recording();
+                let sink = BulkSink::new(port, listen(config));
                 self.streams((from, sender), (to, sink))
             }
             FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
@@ -191,18 +205,18 @@ impl<'a> Builder<'a> {
                 self.pair((from, Box::new(sender)), (to, Box::new(UdpSink::new(port))))
             }
             FlowKind::Services { node } => {
-                let config = listen(connection(scenario, node, None, None));
+                let config = listen(connection(scenario, None, None));
                 self.speak_alone(node, Services::new(config))
             }
             FlowKind::HttpServer { node, port } => {
-                let config = connection(scenario, node, None, None);
+                let config = connection(scenario, None, None);
                 // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
                 let site = MoteSite::new(format!("Mote {node}"), Manner::Page);
                 self.speak_alone(node, WebServer::new(port, config, site))
             }
             FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open } => {
-                let config = connection(scenario, from, None, None);
+                let config = connection(scenario, None, None);
                 let config = ConnectionConfig { fast_open, ..config };
                 let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
                 let requests = Requests { to, start, bytes, pause, config };
@@ -247,8 +261,7 @@ impl<'a> Builder<'a> {
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
-        let ends = (from, to, to_port);
-        let (sensor, source) = carry(self.scenario, carrier, ends, (sampling, coap));
+        let (sensor, source) = carry(self.scenario, carrier, to_port, (sampling, coap));
         let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
             return self.streams((from, sensor), (to, sink));
@@ -280,17 +293,16 @@ fn millis(ms: u32) -> Duration {
 fn carry(
     scenario: &Scenario,
     carrier: Carrier,
-    (from, server, to): (NodeId, NodeId, (core::net::Ipv6Addr, u16)),
+    to: (core::net::Ipv6Addr, u16),
     (sampling, coap): (Sampling, kinglet_coap::Config),
 ) -> (Anemometer, Source) {
-    let config = connection(scenario, from, None, None);
+    let config = connection(scenario, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
             let uplink = TcpUplink::new(sampling, to, config);
             // The server is no mote: its buffers bound nothing.
-            let server = connection(scenario, server, None, None);
-            let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..server };
+            let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config };
             (Anemometer::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {

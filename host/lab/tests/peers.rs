@@ -82,6 +82,42 @@ fn a_host_behind_the_border_router_has_the_stack_that_its_flow_says() {
 }
 
 #[test]
+fn a_host_with_a_peer_stack_takes_datagrams_as_well() {
+    let result = simulate(
+        "duration_s = 300\n[topology]\nline = { hops = 2 }\n[wire]\nloss = 0.05\n\
+         [tcp]\nstack = \"freebsd\"\n\
+         [[flow]]\nkind = \"anemometer\"\nfrom = 1\nto = 3\ncarrier = \"coap\"\n\
+         [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n\
+         [[flow]]\nkind = \"udp-periodic\"\nfrom = 1\nto = 3\nperiod_ms = 500\npayload_bytes = 50\n\
+         [[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 2\nbytes = 30000\n",
+    );
+    let [readings, up, datagrams, down] = &result.flows[..] else { panic!("four flows") };
+    let delivered = readings.readings.as_ref().map_or(0, |readings| readings.delivered);
+    assert!(delivered > 100 && readings.intact, "{readings:?}");
+    assert!(up.bytes > 100_000 && up.intact, "{up:?}");
+    assert!(datagrams.bytes > 10_000 && datagrams.intact, "{datagrams:?}");
+    assert!(down.complete && down.intact, "{down:?}");
+}
+
+#[test]
+fn a_linux_host_has_the_stack_of_linux_whatever_the_nodes_have() {
+    // It delays its acknowledgement by 40 ms, where FreeBSD's and Kinglet's wait for 100.
+    let rate = |stack: &str, host: &str| {
+        let result = simulate(&format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 1 }}\n\
+             [wire]\ndelay_ms = 0\nhost = \"{host}\"\n\
+             [tcp]\nstack = \"{stack}\"\nsend_buffer_segments = 1\nreceive_buffer_segments = 4\n\
+             ack_delay_ms = 100\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 2\n"
+        ));
+        result.flows[0].goodput_kbps
+    };
+    for stack in ["kinglet", "freebsd"] {
+        let (same, linux) = (rate(stack, "same"), rate(stack, "linux"));
+        assert!(linux > 1.3 * same, "{stack}: {same} {linux}");
+    }
+}
+
+#[test]
 fn a_leaf_with_a_peer_stack_asks_its_parent_while_something_is_awaited_and_sleeps_else() {
     let result = simulate(
         "duration_s = 1200\n[topology]\noffice = {}\n[wire]\n[leaf]\npolling = \"fixed\"\n\
@@ -136,6 +172,14 @@ fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
     assert!(refused(&both).contains("node 1 sends and receives"), "{}", refused(&both));
     let mesh = format!("[net]\nrouting = \"mesh\"\n[tcp]\nstack = \"uip\"\n{}", bulk(2, 0));
     assert!(refused(&mesh).contains("static"), "{}", refused(&mesh));
+    // The host is not in it.
+    let host = format!(
+        "[topology]\nline = {{ hops = 2 }}\n[wire]\nhost = \"linux\"\n[net]\nrouting = \"mesh\"\n{}start_s = 30\n",
+        bulk(2, 3)
+    );
+    let scenario = Scenario::from_toml("test.toml", &host).unwrap_or_else(|e| panic!("{e}"));
+    let run = run(&scenario, 7, &Options::default()).expect("it can be simulated");
+    assert!(run.flows[0].bytes > 10_000, "{:?}", run.flows[0]);
     let coap = "[[flow]]\nkind = \"coap-server\"\nnode = 2\n";
     let other = format!("[tcp]\nstack = \"uip\"\n{}{coap}", bulk(2, 0));
     assert!(refused(&other).contains("node 2 has a flow"), "{}", refused(&other));

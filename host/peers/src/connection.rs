@@ -1,7 +1,7 @@
 //! A connection: what all stacks share, and the sending half of one.
 
 use crate::block::{Ack, Block, Phase, Segment};
-use crate::info::{Failure, Info, State};
+use crate::info::{Failure, Info, Repair, State};
 use crate::sender::Sender;
 use crate::seq::Seq;
 use crate::settings::{Settings, Stack};
@@ -205,7 +205,10 @@ impl Connection {
             Phase::SynSent | Phase::SynReceived => {
                 if self.syn_at.is_some_and(|at| at <= now) {
                     match self.sender.syn_timeout(now, block.syns) {
-                        Some(_) => block.syn_due = true,
+                        Some(_) => {
+                            block.syn_due = true;
+                            block.counters.timeouts += 1;
+                        }
                         None => block.fail(Failure::TimedOut),
                     }
                     self.syn_at = None;
@@ -267,10 +270,12 @@ impl Connection {
             mss: block.mss,
             cwnd: 0,
             ssthresh: u32::MAX,
+            repair: Repair::None,
             srtt: kinglet_time::Duration::ZERO,
             last_rtt: kinglet_time::Duration::ZERO,
             rto: kinglet_time::Duration::ZERO,
             in_flight: block.flight(),
+            sacked: 0,
             snd_wnd: block.wnd,
             queued: block.queued(),
             resends: self.sender.deadline(),
@@ -281,7 +286,7 @@ impl Connection {
             ecn: block.agreed.ecn,
             counters: block.counters,
         };
-        self.sender.describe(&mut info);
+        self.sender.describe(block, &mut info);
         info
     }
 

@@ -36,6 +36,17 @@ pub enum Failure {
     TimedOut,
 }
 
+/// What a sender does about a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// It knows of none.
+    None,
+    /// It sends again what duplicate acknowledgements say is lost.
+    Fast,
+    /// Its timer has expired, and what was then in flight is not yet acknowledged.
+    Timeout,
+}
+
 /// A snapshot of a connection; octets unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
@@ -49,6 +60,8 @@ pub struct Info {
     pub cwnd: u32,
     /// Slow start threshold; `u32::MAX` until the first loss and for a stack without one.
     pub ssthresh: u32,
+    /// What it does about a loss, as far as the stack tells it from sending.
+    pub repair: Repair,
     /// Smoothed round-trip time, as far as the stack measures it.
     pub srtt: Duration,
     /// The last sample of it.
@@ -57,6 +70,8 @@ pub struct Info {
     pub rto: Duration,
     /// Sent and not acknowledged.
     pub in_flight: u32,
+    /// Of this, what selective acknowledgments say has arrived.
+    pub sacked: u32,
     /// What the peer can take beyond SND.UNA.
     pub snd_wnd: u32,
     /// In the send queue, sent or not.
@@ -90,7 +105,7 @@ pub struct Counters {
     pub timeout_retransmits: u32,
     /// Times that duplicate acknowledgements made it send again.
     pub fast_recoveries: u32,
-    /// Times that the timer expired and something was sent again.
+    /// Times that the timer expired and something was sent again, SYNs included.
     pub timeouts: u32,
     /// Duplicate acknowledgements received.
     pub dup_acks: u32,

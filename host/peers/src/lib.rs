@@ -34,5 +34,5 @@ mod stack;
 pub use block::Segment;
 pub use connection::Connection;
 pub use host::{Handle, Host};
-pub use info::{Counters, Failure, Info, State};
+pub use info::{Counters, Failure, Info, Repair, State};
 pub use settings::{Faults, Settings, Stack};

@@ -26,7 +26,7 @@ pub(crate) trait Sender: core::fmt::Debug + Send {
     fn handle_deadline(&mut self, now: Instant, block: &mut Block);
 
     /// Fills in what it knows.
-    fn describe(&self, info: &mut Info);
+    fn describe(&self, block: &Block, info: &mut Info);
 }
 
 /// The periodic timer of uIP and BLIP: half a second, somewhere in each.

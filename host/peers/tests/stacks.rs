@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Link, Seen, noise};
-use kinglet_peers::{Failure, Faults, Settings, Stack, State};
+use kinglet_peers::{Failure, Faults, Repair, Settings, Stack, State};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Flags;
 
@@ -276,6 +276,49 @@ fn a_loss_in_the_middle_is_mended_without_a_timeout() {
 }
 
 #[test]
+fn a_sender_tells_what_it_knows_of_a_loss() {
+    let told = |stack, sack, times: usize| {
+        let (mut count, mut lost) = (0, Vec::new());
+        let loss = move |_, seen: &Seen| {
+            let is_data = seen.by_client && seen.len > 0;
+            count += usize::from(is_data);
+            let again = lost.first().is_some_and(|first| *first == seen.header.seq);
+            let loses = is_data && lost.len() < times && (again || count == 13);
+            if loses {
+                lost.push(seen.header.seq);
+            }
+            loses
+        };
+        let (mut link, mut told) = (transfer(stack, sack).losing(loss), Vec::new());
+        link.spacing = Duration::from_millis(2);
+        while link.now < Instant::from_secs(100) {
+            let until = link.now + Duration::from_millis(1);
+            link.run(until);
+            let info = link.info();
+            told.push((info.repair, info.sacked));
+        }
+        link.assert_whole();
+        told
+    };
+    for stack in [Stack::FreeBsd, Stack::Linux] {
+        let repairs = |told: &[(Repair, u32)], of| told.iter().any(|(repair, _)| *repair == of);
+        let once = told(stack, true, 1);
+        assert!(repairs(&once, Repair::Fast) && !repairs(&once, Repair::Timeout), "{stack:?}");
+        // Three behind the lost one are told of before it is sent again.
+        assert!(once.contains(&(Repair::None, 2 * 462)), "{stack:?}");
+        let most = |of| once.iter().filter(|told| told.0 == of).map(|told| told.1).max();
+        assert!(most(Repair::Fast) >= Some(3 * 462), "{stack:?} {:?}", most(Repair::Fast));
+        assert_eq!(once.last(), Some(&(Repair::None, 0)), "{stack:?}");
+        let plain = told(stack, false, 1);
+        assert!(repairs(&plain, Repair::Fast) && plain.iter().all(|told| told.1 == 0));
+        // What is sent again is lost, too: nothing but the timer helps.
+        let twice = told(stack, true, 2);
+        assert!(repairs(&twice, Repair::Timeout), "{stack:?}");
+        assert_eq!(twice.last(), Some(&(Repair::None, 0)), "{stack:?}");
+    }
+}
+
+#[test]
 fn freebsd_recovers_with_a_window_of_one_segment_and_linux_does_not() {
     let window = |stack| {
         let whole = loss_in_the_middle(stack, true);
@@ -319,6 +362,7 @@ fn freebsd_waits_three_seconds_for_the_first_answer_and_then_half_of_its_slop_at
     link.run(Instant::from_secs(100));
     link.assert_whole();
     assert_eq!(link.seen[1].at - link.seen[0].at, Duration::from_secs(3));
+    assert_eq!(link.info().counters.timeouts, 1);
     assert!(link.info().rto >= Duration::from_millis(250), "{:?}", link.info().rto);
 }
 

@@ -95,5 +95,5 @@ pub use app::Hosted;
 pub use frame::fcs;
 pub use radio::NodeConfig;
 pub use station::Station;
-pub use wire::{Wire, WireConfig};
+pub use wire::{SameStack, Wire, WireConfig};
 pub use world::{Device, Fault, World};

@@ -17,7 +17,7 @@ const ROUNDS: u32 = 64;
 pub struct Station<P: Profile> {
     node: Box<Node<P>>,
     apps: Tenants<P>,
-    wire: Option<Box<Wire<P>>>,
+    wire: Option<Box<Wire>>,
 }
 
 impl<P: Profile> Station<P> {
@@ -27,7 +27,7 @@ impl<P: Profile> Station<P> {
     }
 
     /// Joins the host interface of this node to a wired host.
-    pub fn with_wire(mut self, wire: Wire<P>) -> Self {
+    pub fn with_wire(mut self, wire: Wire) -> Self {
         self.wire = Some(Box::new(wire));
         self
     }
@@ -43,7 +43,7 @@ impl<P: Profile> Station<P> {
     }
 
     /// The wired host, if there is one.
-    pub fn wire(&self) -> Option<&Wire<P>> {
+    pub fn wire(&self) -> Option<&Wire> {
         self.wire.as_deref()
     }
 

@@ -2,7 +2,7 @@
 //! overtaken.
 //!
 //! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of
-//! the stack. The host runs the same stack without a radio.
+//! the stack. The host runs the same stack without a radio, or another one.
 
 use crate::app::{Hosted, Tenants};
 use crate::rng::Stream;
@@ -90,9 +90,16 @@ pub trait FarEnd {
 }
 
 /// A host with the same stack as the nodes.
-struct SameStack<P: Profile> {
+pub struct SameStack<P: Profile> {
     node: Box<Node<P>>,
     apps: Tenants<P>,
+}
+
+impl<P: Profile> SameStack<P> {
+    /// `node` with these applications.
+    pub fn new(node: Box<Node<P>>, apps: Vec<Box<dyn Hosted<P>>>) -> Self {
+        SameStack { node, apps: Tenants::new(apps) }
+    }
 }
 
 impl<P: Profile> FarEnd for SameStack<P> {
@@ -125,31 +132,9 @@ impl<P: Profile> FarEnd for SameStack<P> {
     }
 }
 
-/// Whoever stands there.
-enum Far<P: Profile> {
-    Same(SameStack<P>),
-    Other(Box<dyn FarEnd + Send>),
-}
-
-impl<P: Profile> Far<P> {
-    fn end(&self) -> &dyn FarEnd {
-        match self {
-            Far::Same(host) => host,
-            Far::Other(host) => host.as_ref(),
-        }
-    }
-
-    fn end_mut(&mut self) -> &mut dyn FarEnd {
-        match self {
-            Far::Same(host) => host,
-            Far::Other(host) => host.as_mut(),
-        }
-    }
-}
-
 /// The wire and the host at its end.
-pub struct Wire<P: Profile> {
-    far: Far<P>,
+pub struct Wire {
+    far: Box<dyn FarEnd + Send>,
     config: WireConfig,
     random: Stream,
     packets: BinaryHeap<Reverse<Packet>>,
@@ -157,30 +142,16 @@ pub struct Wire<P: Profile> {
     stats: WireStats,
 }
 
-impl<P: Profile> Wire<P> {
-    /// A wire to `host` with these applications.
-    pub fn new(
-        host: Box<Node<P>>,
-        apps: Vec<Box<dyn Hosted<P>>>,
-        config: WireConfig,
-        random: Stream,
-    ) -> Self {
-        Wire::between(Far::Same(SameStack { node: host, apps: Tenants::new(apps) }), config, random)
-    }
-
-    /// A wire to another kind of host.
-    pub fn to(far: Box<dyn FarEnd + Send>, config: WireConfig, random: Stream) -> Self {
-        Wire::between(Far::Other(far), config, random)
-    }
-
-    fn between(far: Far<P>, config: WireConfig, random: Stream) -> Self {
+impl Wire {
+    /// A wire to `far`.
+    pub fn new(far: Box<dyn FarEnd + Send>, config: WireConfig, random: Stream) -> Self {
         let (packets, stats) = (BinaryHeap::new(), WireStats::default());
         Wire { far, config, random, packets, sequence: 0, stats }
     }
 
     /// Application number `index` of the host, if it is an `A`.
     pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
-        self.far.end().app(index)?.downcast_ref()
+        self.far.app(index)?.downcast_ref()
     }
 
     /// What became of the packets.
@@ -191,27 +162,27 @@ impl<P: Profile> Wire<P> {
     /// When something is due on the wire or at the host.
     pub fn deadline(&self) -> Option<Instant> {
         let arrival = self.packets.peek().map(|Reverse(packet)| packet.at);
-        earliest(arrival, self.far.end().deadline())
+        earliest(arrival, self.far.deadline())
     }
 
     /// Moves what is due between `router` and the host; whether anything moved.
-    pub(crate) fn exchange(&mut self, now: Instant, router: &mut Node<P>) -> bool {
-        let mut busy = self.far.end_mut().expire(now);
+    pub(crate) fn exchange<P: Profile>(&mut self, now: Instant, router: &mut Node<P>) -> bool {
+        let mut busy = self.far.expire(now);
         while self.packets.peek().is_some_and(|Reverse(packet)| packet.at <= now) {
             let Some(Reverse(packet)) = self.packets.pop() else { break };
             match packet.way {
-                Way::ToHost => self.far.end_mut().handle_packet(now, &packet.octets),
+                Way::ToHost => self.far.handle_packet(now, &packet.octets),
                 Way::ToMesh => router.handle_host_packet(now, &packet.octets),
             }
             busy = true;
         }
-        busy |= self.far.end_mut().work(now);
+        busy |= self.far.work(now);
         let mut buf = [0; MTU];
         while let Some(len) = router.poll_host_packet(now, &mut buf) {
             self.put(now, Way::ToHost, &buf[..len]);
             busy = true;
         }
-        while let Some(len) = self.far.end_mut().poll_packet(now, &mut buf) {
+        while let Some(len) = self.far.poll_packet(now, &mut buf) {
             self.put(now, Way::ToMesh, &buf[..len]);
             busy = true;
         }

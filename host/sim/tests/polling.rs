@@ -12,7 +12,7 @@ use kinglet_sim::cpu::HostCost;
 use kinglet_sim::medium::{MediumConfig, Position};
 use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile};
 use kinglet_sim::rng::{Purpose, stream};
-use kinglet_sim::{Hosted, NodeConfig, Station, Wire, WireConfig, World};
+use kinglet_sim::{Hosted, NodeConfig, SameStack, Station, Wire, WireConfig, World};
 use kinglet_time::{Duration, Instant};
 
 const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
@@ -227,7 +227,8 @@ fn world(
     host.interface().add_route(Route { prefix, prefix_len: 0, via }).unwrap();
     host.streams().listen(80, ListenConfig::default()).unwrap();
 
-    let wire = Wire::new(host, vec![Box::new(apps.1)], config, stream(seed, 0, Purpose::Fault));
+    let host = Box::new(SameStack::new(host, vec![Box::new(apps.1)]));
+    let wire = Wire::new(host, config, stream(seed, 0, Purpose::Fault));
     let stations =
         [Station::new(parent, Vec::new()).with_wire(wire), Station::new(leaf, vec![apps.0])];
     let nodes = (0..).zip(stations).map(|(n, station)| {

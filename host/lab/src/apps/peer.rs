@@ -13,12 +13,12 @@ use super::tcp::{Socket, Speaker, Tcp};
 use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::time::{Duration, Expected, Instant, earliest};
-use kinglet::wire::ipv6::MIN_MTU;
+use kinglet::wire::ipv6::{MIN_MTU, protocol};
 use kinglet::{Node, Profile};
 use kinglet_apps::StreamApp;
 use kinglet_peers::{Host, Info, Stack, State};
-use kinglet_sim::Hosted;
 use kinglet_sim::wire::FarEnd;
+use kinglet_sim::{Hosted, SameStack};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// RFC 1700's 64, and the hop that the node takes off.
@@ -148,16 +148,22 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
     }
 }
 
-/// A peer stack with its applications at the far end of a wire.
+/// A peer stack with its applications at the far end of a wire, and beside it Kinglet's, which has
+/// whatever is not TCP.
 pub struct PeerEnd<P: Profile> {
     peer: PeerStack,
     apps: Vec<Box<dyn Speaker<P>>>,
+    beside: SameStack<P>,
 }
 
+/// Where the Next Header field of IPv6 is (RFC 8200 §3); nothing here sends TCP behind extension
+/// headers.
+const NEXT_HEADER: usize = 6;
+
 impl<P: Profile> PeerEnd<P> {
-    /// `peer` with these applications.
-    pub fn new(peer: PeerStack, apps: Vec<Box<dyn Speaker<P>>>) -> Self {
-        PeerEnd { peer, apps }
+    /// `peer` with these applications. Those of `beside` have the numbers that follow theirs.
+    pub fn new(peer: PeerStack, apps: Vec<Box<dyn Speaker<P>>>, beside: SameStack<P>) -> Self {
+        PeerEnd { peer, apps, beside }
     }
 
     fn turns(&mut self, now: Instant) -> bool {
@@ -168,30 +174,38 @@ impl<P: Profile> PeerEnd<P> {
 
 impl<P: Profile> FarEnd for PeerEnd<P> {
     fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
+        if packet.get(NEXT_HEADER) != Some(&protocol::TCP) {
+            return self.beside.handle_packet(now, packet);
+        }
         self.peer.with(|host| host.handle_packet(now, packet));
         self.turns(now);
     }
 
     fn expire(&mut self, now: Instant) -> bool {
-        self.peer.expires(now)
+        self.peer.expires(now) | self.beside.expire(now)
     }
 
     fn work(&mut self, now: Instant) -> bool {
-        self.turns(now)
+        self.turns(now) | self.beside.work(now)
     }
 
     fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {
-        let packet = self.peer.with(|host| host.poll_packet(now))?;
+        let Some(packet) = self.peer.with(|host| host.poll_packet(now)) else {
+            return self.beside.poll_packet(now, buf);
+        };
         buf.get_mut(..packet.len())?.copy_from_slice(&packet);
         Some(packet.len())
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let own = self.peer.with(|host| host.deadline());
-        self.apps.iter().fold(own, |soonest, app| earliest(soonest, app.due()))
+        let stacks = earliest(self.peer.with(|host| host.deadline()), self.beside.deadline());
+        self.apps.iter().fold(stacks, |soonest, app| earliest(soonest, app.due()))
     }
 
     fn app(&self, index: usize) -> Option<&dyn Any> {
-        self.apps.get(index).map(|app| app.as_ref().as_any())
+        match index.checked_sub(self.apps.len()) {
+            None => self.apps.get(index).map(|app| app.as_ref().as_any()),
+            Some(beside) => self.beside.app(beside),
+        }
     }
 }

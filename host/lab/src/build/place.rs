@@ -33,7 +33,7 @@ pub fn app_at<A: 'static>(network: &Network, place: Place) -> Option<&A> {
 }
 
 /// The wire to the host, if there is one.
-pub fn wire_of(network: &Network) -> Option<&Wire<LabProfile>> {
+pub fn wire_of(network: &Network) -> Option<&Wire> {
     (0..network.nodes()).find_map(|node| network.device(node).wire())
 }
 

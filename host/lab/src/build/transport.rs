@@ -2,9 +2,8 @@
 
 use crate::layout::{Format, TIMESTAMPS};
 use crate::profile::BUFFER;
-use crate::scenario::{Buffer, HostTcp, Mss, NodeId, Scenario};
+use crate::scenario::{Buffer, Mss, Scenario};
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
-use kinglet::time::Duration;
 
 /// The MSS of a scenario in octets: the largest TCP payload, options not counted.
 pub fn payload_of(scenario: &Scenario) -> u16 {
@@ -19,28 +18,6 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
 
 /// TCP settings of a node, or of the host, with buffers of their own if given.
 pub(crate) fn connection(
-    scenario: &Scenario,
-    node: NodeId,
-    send: Option<Buffer>,
-    receive: Option<Buffer>,
-) -> ConnectionConfig {
-    let wire = scenario.wire.as_ref().filter(|_| node == scenario.host());
-    let config = settings(scenario, send, receive);
-    match wire.map(|wire| wire.host) {
-        // Linux has TCP_DELACK_MIN = 40 ms and TCP_INIT_CWND = 10 (`include/net/tcp.h`).
-        Some(HostTcp::Linux) => ConnectionConfig {
-            ack_every: 2,
-            delayed_ack: Duration::from_millis(40),
-            initial_window: 10,
-            pacing: false,
-            link_losses: false,
-            ..config
-        },
-        Some(HostTcp::Same) | None => config,
-    }
-}
-
-fn settings(
     scenario: &Scenario,
     send: Option<Buffer>,
     receive: Option<Buffer>,

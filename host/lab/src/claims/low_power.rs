@@ -82,10 +82,11 @@ fn self_clock(t: &Table<'_>) -> Option<Finding> {
 
 fn prediction(t: &Table<'_>) -> Option<Finding> {
     let at = |way: &str, metric: &str| t.mean(&format!("sleep_ms=4000{way}"), metric);
-    let (predicted, adaptive) = (at(" predictive", "goodput")?, at(" adaptive", "goodput")?);
+    let predicted = at(" predictive", "goodput")?;
+    let adaptive = at(" adaptive stack=kinglet", "goodput")?;
     let rtt = at(" predictive", "rtt")?;
     let down = at(" predictive downlink", "goodput")?;
-    let down_adaptive = at(" adaptive downlink", "goodput")?;
+    let down_adaptive = at(" adaptive stack=kinglet downlink", "goodput")?;
     // Where nothing were expected both would be as slow.
     let down_short = t.mean("sleep_ms=500 predictive downlink", "goodput")?;
     let compared = format!(

@@ -1,5 +1,5 @@
 //! What the defaults do at the main point of an experiment that measures something else, and what a
-//! host does that acknowledges as Linux.
+//! host does that has Linux's TCP.
 //!
 //! These points stand beside the plan: neither the paper's figures nor claims are about them.
 

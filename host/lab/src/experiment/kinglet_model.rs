@@ -9,6 +9,7 @@ use crate::radio::frame_us;
 use crate::scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
 use kinglet::Polling;
 use kinglet::time::Duration;
+use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-model",
@@ -17,12 +18,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "What does TCP carry from a leaf that asks its parent every so often, if the path is \
                known awake; and does the congestion window stay large there, as App. C expects?",
     method: "Bulk transfer from a leaf over 1 to 4 hops and the border router to a host, segments \
-             of three frames (some of five), window of four, the paper's settings with a fixed \
-             interval between data requests of 0.1 to 2 s, d = 0 to 100 ms, and 0 to 12 % of \
+             of three frames (some of five), window of four, Kinglet's TCP with the paper's \
+             settings and a fixed interval between data requests of 0.1 to 2 s, d = 0 to 100 ms, and 0 to 12 % of \
              packets lost between border router and host, one way. The model of \
              docs/decisions/0032 gets the goodput without injected loss of the same path with a \
              sender that is awake, the share of segments that were lost, and frame times; it is \
-             compared with the goodput measured.",
+             compared with the goodput measured. Again with FreeBSD's TCP (stack=freebsd), which \
+             the paper's is a port of.",
     threats: &[
         "Nothing else is in the air, and the receiver's acknowledgements are delayed as FreeBSD's.",
         "A window of four segments only: with larger ones the window after a loss takes longer.",
@@ -61,18 +63,25 @@ struct Case {
     /// Frames of a segment.
     frames: u8,
     loss: (u32, &'static str),
+    stack: Option<Stack>,
 }
 
 impl Case {
     fn label(self, way: &str) -> String {
-        let Case { hops, d_ms, frames, loss: (loss, _) } = self;
+        let Case { hops, d_ms, frames, loss: (loss, _), stack } = self;
         let frames = if frames == 3 { String::new() } else { format!(" frames={frames}") };
-        format!("hops={hops} d_ms={d_ms}{frames} loss={loss} {way}")
+        let stack = stack.map(|stack| format!(" stack={}", stack.name())).unwrap_or_default();
+        format!("hops={hops} d_ms={d_ms}{frames} loss={loss} {way}{stack}")
+    }
+
+    const fn series(self) -> &'static str {
+        if self.stack.is_some() { "FreeBSD's TCP" } else { self.loss.1 }
     }
 
     /// Asleep for so many milliseconds at a time, or awake.
     fn point(self, effort: Effort, sleep_ms: Option<u32>) -> Point {
         let mut scenario = line_scenario(effort, self.hops, self.d_ms);
+        scenario.tcp.stack = self.stack;
         scenario.tcp.mss = Mss::Frames(self.frames);
         scenario.tcp.send_buffer = Buffer::Segments(WINDOW as u16);
         scenario.tcp.receive_buffer = Buffer::Segments(WINDOW as u16);
@@ -88,7 +97,7 @@ impl Case {
         let way = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
         Point {
             label: self.label(&way),
-            series: self.loss.1,
+            series: self.series(),
             x: f64::from(sleep_ms.unwrap_or(0)) / 1e3,
             scenario,
             metrics: METRICS,
@@ -101,7 +110,7 @@ const AWAKE: &str = "awake";
 
 /// Each case with the intervals at which it is simulated.
 fn cases() -> Vec<(Case, &'static [u32])> {
-    let with = |hops, d_ms, frames, loss| Case { hops, d_ms, frames, loss };
+    let with = |hops, d_ms, frames, loss| Case { hops, d_ms, frames, loss, stack: None };
     let mut cases = Vec::new();
     for hops in [1, 2, 3, 4] {
         cases.extend(LOSSES.map(|loss| (with(hops, 40, 3, loss), &SLEEPS_MS[..])));
@@ -110,6 +119,11 @@ fn cases() -> Vec<(Case, &'static [u32])> {
         for (d_ms, frames) in [(0, 3), (10, 3), (100, 3), (40, 5)] {
             let losses = [LOSSES[0], LOSSES[2]];
             cases.extend(losses.map(|loss| (with(hops, d_ms, frames, loss), &FEW_SLEEPS_MS[..])));
+        }
+        for (frames, loss) in [(3, LOSSES[0]), (3, LOSSES[2]), (5, LOSSES[0]), (5, LOSSES[2])] {
+            let case = with(hops, 40, frames, loss);
+            let case = Case { stack: Some(Stack::FreeBsd), ..case };
+            cases.push((case, &FEW_SLEEPS_MS[..]));
         }
     }
     cases
@@ -166,7 +180,7 @@ fn compare(rows: &mut Rows, path: &Path, mss: f64, case: Case, sleep_ms: Option<
     let sleep_us = sleep_ms.map(|ms| u64::from(ms) * 1_000);
     let model = path.goodput(sleep_us, lost / 100.0) * mss * 8.0 / 1e3;
     let one = equation_1(mss, rtt, lost / 100.0, f64::from(WINDOW));
-    let series = case.loss.1;
+    let series = case.series();
     rows.compute(&label, series, x, ("goodput_model", "kb/s"), model);
     for (metric, predicted) in [("error_model", model), ("error_eq1", one)] {
         let error = (predicted / goodput - 1.0) * 100.0;
@@ -175,7 +189,8 @@ fn compare(rows: &mut Rows, path: &Path, mss: f64, case: Case, sleep_ms: Option<
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let shown = |label: &str| label.starts_with("hops=3 d_ms=40 loss=");
+    let shown =
+        |label: &str| label.starts_with("hops=3 d_ms=40 loss=") && !label.contains("stack=");
     let rows: Vec<_> = result.rows.iter().filter(|row| shown(&row.label)).cloned().collect();
     let title = "Goodput of a leaf three hops away, measured and by the model";
     let x = "time between data requests, s";
@@ -193,7 +208,7 @@ mod tests {
     #[test]
     fn the_model_of_a_path_awake_without_loss_is_what_it_was_told() {
         let mut rows = Rows::default();
-        let case = Case { hops: 3, d_ms: 40, frames: 3, loss: LOSSES[0] };
+        let case = Case { hops: 3, d_ms: 40, frames: 3, loss: LOSSES[0], stack: None };
         for (metric, value) in
             [("goodput", 25.0), ("segment_loss", 0.0), ("mss", 272.0), ("rtt", 300.0)]
         {

@@ -303,6 +303,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn peer_stacks_are_where_they_can_be() {
+        for experiment in all() {
+            for point in experiment.points(Effort::Full) {
+                let misplaced = point.scenario.misplaced_peer();
+                assert_eq!(misplaced, None, "{} {}", experiment.id, point.label);
+            }
+        }
+    }
+
     /// Whether routes lead from one node to the other.
     fn leads(routes: &[Route], nodes: usize, from: NodeId, to: NodeId) -> bool {
         let next = |at: &NodeId| {

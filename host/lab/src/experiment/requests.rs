@@ -80,6 +80,10 @@ pub(super) fn scenario(
     // §9).
     let ours = matches!(link, Link::Predictive(_));
     let mut scenario = if ours { Scenario::office() } else { Scenario::office().as_tcplp() };
+    if protocol == Protocol::FastOpen {
+        // TCPlp has none: it is Kinglet's TCP that has the paper's settings.
+        scenario.tcp.stack = None;
+    }
     scenario.duration_s = effort.seconds() * 2.5;
     serve(&mut scenario, SERVER, link);
     scenario.flows = flows(&scenario, SERVER, protocol, BLOCK, bytes, pause_ms);

@@ -13,9 +13,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                sent one by one and in batches of 64?",
     method: "The office at night, four sensors at once with the same protocol, five-frame \
              segments and messages, a reading of 82 octets per second. Leaves sleep for four \
-             minutes, and for 100 ms while an answer is awaited. Kinglet's own settings beside: \
-             prediction, bursts, paced segments, seldom acknowledgements, no timestamps, other \
-             shares of the same RAM. And batches of a reading every 20 s.",
+             minutes, and for 100 ms while an answer is awaited. Beside: Kinglet's TCP alone \
+             (stack=kinglet), and all of Kinglet's own settings: prediction, bursts, paced \
+             segments, seldom acknowledgements, no timestamps, other shares of the same RAM. And \
+             batches of a reading every 20 s.",
     threats: &[
         "The office is ours: the paper gives no distances.",
         "CPU time is that of the stack's instructions; the application, UDP, CoAP and the \
@@ -47,8 +48,18 @@ fn plan(effort: Effort) -> Vec<Point> {
             });
         }
     }
+    points.push(own_tcp(effort));
     points.extend(seldom(effort));
     points
+}
+
+/// The paper's settings with Kinglet's TCP.
+fn own_tcp(effort: Effort) -> Point {
+    let mut scenario = office(Settings::Paper, 5, [TCP; 4], 64);
+    scenario.duration_s = seconds(effort);
+    scenario.tcp.stack = None;
+    let (label, series) = ("tcp batch=64 stack=kinglet".to_owned(), "Kinglet's TCP");
+    Point { label, series, x: 64.0, scenario, metrics: metrics(TCP), timeline_s: None }
 }
 
 /// Batches of readings at 0.05 Hz: one in 1280 s.

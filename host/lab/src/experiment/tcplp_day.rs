@@ -149,7 +149,7 @@ fn refine(rows: &mut Rows) {
 const BESIDE: [(&str, &str); 7] = [
     ("tcp", "TCP, the paper's settings"),
     ("kinglet tcp", "TCP, Kinglet's"),
-    ("kinglet tcp host=linux", "TCP, Kinglet's, to a Linux-like host"),
+    ("kinglet tcp host=linux", "TCP, Kinglet's, to a host with Linux's TCP"),
     ("coap", "CoAP, the paper's settings"),
     ("kinglet coap", "CoAP, Kinglet's"),
     ("ideal", "no loss at all, the paper's settings"),

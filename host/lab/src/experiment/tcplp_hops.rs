@@ -24,7 +24,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              buffers, and with one segment at a time that is acknowledged at once; with links of \
              -85 dBm, which the radio's carrier sense, by energy from -80 dBm on, does not notice, \
              and with carrier sense that does; and with three costs of the host: none, that of \
-             this stack on the Cortex-M0+, and the paper's 2 ms a frame.",
+             this stack on the Cortex-M0+, and the paper's 2 ms a frame. Beside the paper: \
+             Kinglet's TCP (stack=kinglet).",
     threats: &[
         "Under three of the models nobody is disturbed beyond two hops; in the testbed some were, \
          which the paper gives as the reason for its drop at four hops.",
@@ -46,6 +47,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const PAPER: [(u32, f64); 4] = [(1, 64.1), (2, 28.3), (3, 19.5), (4, 17.5)];
 const METRICS: &[Metric] =
     &[Metric::Goodput, Metric::Rtt, Metric::SegmentLoss, Metric::FramesPerKb];
+/// Kinglet's TCP where the paper's is.
+const OWN: (&str, &str) = ("Kinglet's TCP", " stack=kinglet");
 /// Everyone senses everyone.
 const CONTROL: (&str, &str) = ("nobody hidden", " control=no-hidden-terminals");
 /// Links that are weaker than the radio's threshold of energy, and strong enough for anything else,
@@ -96,6 +99,9 @@ fn plan(effort: Effort) -> Vec<Point> {
             });
         }
     }
+    for hops in hops() {
+        add(OWN.1, OWN.0, hops, &|scenario| scenario.tcp.stack = None);
+    }
     for host in Host::SLOW {
         for hops in hops() {
             add(host.suffix(), host.name(), hops, &|scenario| host.apply(scenario));
@@ -139,7 +145,7 @@ fn refine(rows: &mut Rows) {
     against_bound(rows, CONTROL, hops(), f64::from);
     let weak = WEAK.map(|(series, suffix, _)| (series, suffix));
     let slow = Host::SLOW.map(|host| (host.name(), host.suffix()));
-    for curve in weak.into_iter().chain(slow) {
+    for curve in weak.into_iter().chain(slow).chain([OWN]) {
         against_bound(rows, curve, hops(), |hops| Model::Sinr.sharing(hops));
     }
     for (hops, kbps) in PAPER {

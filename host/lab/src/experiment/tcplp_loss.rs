@@ -15,7 +15,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "The office at night, four sensors at once with the same protocol, batches of 64, \
              five-frame segments and messages. Every packet is lost with the given probability on \
              the wire behind the border router, both ways; and on the way to the sensors alone. \
-             Kinglet's own settings beside.",
+             Kinglet's own settings beside, and its TCP alone with the paper's (stack=kinglet).",
     threats: &[
         "The office is ours: the paper gives no distances.",
         "The paper does not say whether both directions lose; here they do.",
@@ -30,6 +30,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// Loss in per cent.
 const LOSSES: [u32; 8] = [0, 3, 6, 9, 12, 15, 18, 21];
+/// With Kinglet's TCP.
+const OWN_LOSSES: [u32; 4] = [6, 9, 15, 21];
 
 fn plan(effort: Effort) -> Vec<Point> {
     let paper = [TCP, COAP, COCOA, IDEAL].map(|carrier| (Settings::Paper, carrier));
@@ -53,6 +55,7 @@ fn plan(effort: Effort) -> Vec<Point> {
         }
     }
     points.extend(answers_lost(effort));
+    points.extend(OWN_LOSSES.map(|loss| own_tcp(effort, loss)));
     points.extend(causes(effort));
     points
 }
@@ -92,6 +95,24 @@ fn causes(effort: Effort) -> Vec<Point> {
     };
     let cases = [(TCP, false, true), (TCP, true, false), (TCP, false, false), (COAP, true, false)];
     cases.map(point).into()
+}
+
+/// The paper's settings with Kinglet's TCP.
+fn own_tcp(effort: Effort, loss: u32) -> Point {
+    let mut scenario = office(Settings::Paper, 5, [TCP; 4], 64);
+    scenario.duration_s = seconds(effort);
+    scenario.tcp.stack = None;
+    if let Some(wire) = &mut scenario.wire {
+        wire.loss = f64::from(loss) / 100.0;
+    }
+    Point {
+        label: format!("tcp loss={loss} stack=kinglet"),
+        series: "Kinglet's TCP",
+        x: f64::from(loss),
+        scenario,
+        metrics: with_estimates(TCP),
+        timeline_s: None,
+    }
 }
 
 /// Only acknowledgements and responses are lost, and nothing that they answer.

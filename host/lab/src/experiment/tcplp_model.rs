@@ -22,9 +22,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              and the paper's 2 ms a frame.",
     threats: &[
         "Means are put into equations that are not linear.",
-        "The sampled round-trip time includes delayed acknowledgements, but not the wait in the \
-         send buffer: our stack takes segments out of it when the radio is free, the paper's \
-         queues them at the link layer as soon as the window lets it.",
+        "The sampled round-trip time includes delayed acknowledgements and the wait for the radio, \
+         as in the paper: FreeBSD's TCP queues segments at the link layer as soon as the window \
+         lets it.",
         "Without loss, Equation 1 with the time in the buffer is Little's law and holds by itself; \
          only its loss term is tested.",
         "Segment loss counts data segments only; lost acknowledgements are masked by later ones.",

@@ -8,7 +8,6 @@ use crate::scenario::{
 };
 use kinglet::net::{QueueDiscipline, Red};
 use kinglet::time::Duration;
-use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-red",
@@ -20,8 +19,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              with tail drop, RED, and RED with ECN, over d. Jain's index of the goodputs in \
              intervals of 40 s: of all four, and within each pair, whose members are neighbours \
              and equally far away. Again with other windows, more attempts, an adaptive d, \
-             and with Kinglet's own settings of MAC, polling and TCP. Beside it four always-on \
-             sensors around one relay, with a queue of ten packets and of four.",
+             with Kinglet's TCP (stack=kinglet), and with Kinglet's own settings of MAC, polling \
+             and TCP. Beside it four always-on sensors around one relay, with a queue of ten \
+             packets and of four.",
     threats: &[
         "The paper's parameters of RED and the length of its queues are unknown.",
         "The paper gives no figures and does not say at which place in its network it measured.",
@@ -99,7 +99,7 @@ fn plan(effort: Effort) -> Vec<Point> {
         scenario.mac.max_frame_retries = tcplp::MAC.max_frame_retries;
         points.push(point("kinglet retries=7".to_owned(), "Kinglet", 7, scenario));
     }
-    points.extend(freebsd(effort));
+    points.extend(own_tcp(effort));
     let ours = event(effort, Carrier::Tcp, PERIOD_MS).as_kinglet();
     points.push(point("kinglet".to_owned(), "Kinglet", 15, ours.clone()));
     let red = with_queue(ours.clone(), RED, true);
@@ -116,9 +116,9 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Tail drop and early detection with the TCP that the paper's is a port of, which waits for its
-/// timer where Kinglet's does not.
-fn freebsd(effort: Effort) -> Vec<Point> {
+/// Tail drop and early detection with Kinglet's TCP, which seldom waits for its timer where the
+/// paper's does.
+fn own_tcp(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (_, name, queue, ecn) in QUEUES.into_iter().filter(|queue| queue.1 != "red") {
         let mut office = event(effort, Carrier::Tcp, PERIOD_MS);
@@ -127,9 +127,9 @@ fn freebsd(effort: Effort) -> Vec<Point> {
         one.net.queue_limit = ROOM[1];
         for (place, scenario) in [("d_ms=40", office), ("relay=one packets=4", one)] {
             let mut scenario = with_queue(scenario, queue, ecn);
-            scenario.tcp.stack = Some(Stack::FreeBsd);
-            let label = format!("stack=freebsd queue={name} {place}");
-            points.push(point(label, "FreeBSD's TCP", 40, scenario));
+            scenario.tcp.stack = None;
+            let label = format!("stack=kinglet queue={name} {place}");
+            points.push(point(label, "Kinglet's TCP", 40, scenario));
         }
     }
     points

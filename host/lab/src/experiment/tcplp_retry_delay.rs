@@ -20,9 +20,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              reception; besides capture, and links whose strengths differ by other amounts from \
              hop to hop. Control: the same three hops with everyone's carrier sense hearing \
              everyone, so that nobody is hidden. Three costs of the host: none, that of this stack \
-             on the Cortex-M0+, and the paper's 2 ms a frame. Beside the paper: d that adapts, \
-             from 0 to 40 ms, over the same lines and over one hop that loses a tenth of all \
-             frames. And what a window of many segments does with the paper's loss: over one hop \
+             on the Cortex-M0+, and the paper's 2 ms a frame. Beside the paper: Kinglet's TCP \
+             (stack=kinglet); d that adapts, from 0 to 40 ms, over the same lines and over one hop \
+             that loses a tenth of all frames. And what a window of many segments does with the paper's loss: over one hop \
              and a wire of 250 ms each way, segments of one frame, windows of 4 and of 48 of them, \
              none or six per cent of packets lost on the wire.",
     threats: &[
@@ -55,6 +55,8 @@ const METRICS: &[Metric] = &[
 const ONE_HOP: &str = " hops=1";
 /// With everyone's carrier sense hearing everyone.
 const CONTROL: &str = " control=no-hidden-terminals";
+/// Where Kinglet's TCP is beside.
+const OWN_DELAYS_MS: [u32; 4] = [0, 5, 30, 40];
 /// The price of d over one hop.
 const ONE_HOP_DELAYS_MS: [u32; 3] = [0, 40, 100];
 /// Sensitivity to signal strength beside [`Model::Louder`]: each link weaker by so many dB than the
@@ -98,11 +100,21 @@ fn plan(effort: Effort) -> Vec<Point> {
             });
         }
     }
+    points.extend(own_tcp(effort));
     points.extend(one_hop(effort));
     points.extend(controls(effort));
     points.extend(adaptive(effort));
     points.extend(windows(effort));
     points
+}
+
+/// Kinglet's TCP where the paper's is.
+fn own_tcp(effort: Effort) -> impl Iterator<Item = Point> {
+    OWN_DELAYS_MS.into_iter().map(move |d| {
+        let mut scenario = line_scenario(effort, 3, d);
+        scenario.tcp.stack = None;
+        point(format!("d_ms={d} stack=kinglet"), "3 hops, Kinglet's TCP", d, scenario)
+    })
 }
 
 /// The same loss for a small window and for a large one.

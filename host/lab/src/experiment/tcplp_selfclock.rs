@@ -5,6 +5,7 @@ use crate::chart::{Figure, curves};
 use crate::scenario::{Flow, Role, Scenario, polling_every, tcplp};
 use kinglet::Polling;
 use kinglet::time::Duration;
+use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-selfclock",
@@ -16,8 +17,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "Bulk transfer from a leaf over two hops to the border router, and in the other \
              direction, segments of five frames, buffers of four segments, over the time that the \
              leaf sleeps between data requests: fixed; 100 ms while TCP expects something (TCPlp's \
-             adaptive duty cycle); when an answer is due (Kinglet's predictive polling). Bound: a \
-             window of four segments in each sleep interval.",
+             adaptive duty cycle), with Kinglet's TCP, too (stack=kinglet); when an answer is due \
+             (Kinglet's TCP and predictive polling). Bound: a window of four segments in each \
+             sleep interval.",
     threats: &[
         "A sender sees a round-trip time per acknowledgement; who polls at fixed times sees \
          several at once, and the mean is over acknowledgements.",
@@ -34,22 +36,28 @@ const METRICS: &[Metric] = &[Metric::Rtt, Metric::Goodput, Metric::Timeouts, Met
 const SLEEPS_MS: [u32; 4] = [500, 1_000, 2_000, 4_000];
 /// How to poll at such an interval.
 type Way = fn(Duration) -> Polling;
-/// Series, label suffix, and that.
-const WAYS: [(&str, &str, Way); 3] = [
-    ("fixed", "", |base| Polling::Fixed { base, expecting: base }),
-    ("adaptive", " adaptive", |base| polling_every(Polling::TCPLP, base)),
-    ("predictive", " predictive", |base| Polling::Predictive { base }),
+/// As TCPlp's: fast while something is expected.
+const ADAPTIVE: Way = |base| polling_every(Polling::TCPLP, base);
+/// Series, label suffix, whose TCP, and that. A prediction needs a TCP that says when it expects
+/// something.
+const WAYS: [(&str, &str, Option<Stack>, Way); 4] = [
+    ("fixed", "", TCPLP, |base| Polling::Fixed { base, expecting: base }),
+    ("adaptive", " adaptive", TCPLP, ADAPTIVE),
+    ("adaptive, Kinglet's TCP", " adaptive stack=kinglet", None, ADAPTIVE),
+    ("predictive", " predictive", None, |base| Polling::Predictive { base }),
 ];
+const TCPLP: Option<Stack> = Some(Stack::FreeBsd);
 /// Segments of a window, and their octets: those of the scenario.
 const WINDOW: f64 = 4.0 * 462.0;
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (downlink, direction) in [(false, ""), (true, " downlink")] {
-        for (series, suffix, polling) in WAYS {
+        for (series, suffix, stack, polling) in WAYS {
             for sleep_ms in SLEEPS_MS {
                 let mut scenario = asleep(line_scenario(effort, 2, 40));
                 scenario.polling = polling(Duration::from_millis(sleep_ms.into()));
+                scenario.tcp.stack = stack;
                 if downlink {
                     scenario.flows = vec![Flow::bulk(0, 2)];
                 }

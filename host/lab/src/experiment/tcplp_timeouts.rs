@@ -3,6 +3,7 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
 use crate::run::FlowResult;
+use kinglet_peers::Stack;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-timeouts",
@@ -14,12 +15,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              hour each; every expiry is counted by the connection's state before it: in the \
              handshake, while a loss was being repaired, with one segment in flight, with several \
              and no sign of any, with several and a sign of some. Needless ones, which Eifel or \
-             D-SACK takes back, are counted besides. Again with losses told by the link, which is \
-             Kinglet's way.",
+             D-SACK or FreeBSD's clock takes back, are counted besides. Beside the paper: with \
+             Kinglet's TCP (stack=kinglet), without and with losses told by the link.",
     threats: &[
-        "The sender has RACK and tail loss probes, which the paper's TCP had not: they turn most \
-         timeouts into something else.",
-        "A needless expiry is counted as such only if it was found out.",
+        "Kinglet's TCP has RACK and tail loss probes, which turn most timeouts into something else.",
+        "A needless expiry is counted as such only if it was found out; FreeBSD takes for needless \
+         whatever is answered within half a smoothed round trip, though something was lost.",
     ],
     main: "d_ms=40",
     plan,
@@ -81,8 +82,15 @@ impl TimeoutCause {
 }
 
 const DELAYS_MS: [u32; 6] = [0, 10, 20, 40, 60, 100];
-/// Where the link tells as well.
+/// With Kinglet's TCP, and where the link tells that of losses as well.
+const OWN_MS: [u32; 5] = [10, 20, 40, 60, 100];
 const TOLD_MS: [u32; 2] = [10, 40];
+/// Label suffix, series, whose TCP, whether the link tells it of losses, d in milliseconds.
+const WAYS: [(&str, &str, Option<Stack>, bool, &[u32]); 3] = [
+    ("", "paper", Some(Stack::FreeBsd), false, &DELAYS_MS),
+    (" stack=kinglet", "Kinglet's TCP", None, false, &OWN_MS),
+    (" stack=kinglet link=tells", "the link tells", None, true, &TOLD_MS),
+];
 const METRICS: &[Metric] = &[
     Metric::Timeouts,
     Metric::TimeoutsOf(TimeoutCause::Handshake),
@@ -98,15 +106,16 @@ const METRICS: &[Metric] = &[
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (suffix, series, tells) in [("", "paper", false), (" link=tells", "the link tells", true)] {
-        for d in DELAYS_MS.into_iter().filter(|d| !tells || TOLD_MS.contains(d)) {
-            let mut scenario = line_scenario(effort, 3, d);
+    for (suffix, series, stack, tells, delays) in WAYS {
+        for d in delays {
+            let mut scenario = line_scenario(effort, 3, *d);
             scenario.duration_s = 6.0 * effort.seconds();
+            scenario.tcp.stack = stack;
             scenario.tcp.connection.link_losses = tells;
             points.push(Point {
                 label: format!("d_ms={d}{suffix}"),
                 series,
-                x: f64::from(d),
+                x: f64::from(*d),
                 scenario,
                 metrics: METRICS,
                 timeline_s: None,

@@ -448,7 +448,6 @@ pub(super) const WIRE: &[Key<Wire>] = &[
     Key::<Wire>::new(
         "host",
         choice!(host; "same" => HostTcp::Same, "linux" => HostTcp::Linux),
-        "the host's TCP: as `[tcp]`; or an acknowledgement with every second segment or after \
-         40 ms, ten segments to begin with, timestamps if asked",
+        "the host's TCP: as `[tcp]`, or Linux's",
     ),
 ];

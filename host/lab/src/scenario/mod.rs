@@ -28,6 +28,7 @@ pub use reference::reference;
 pub use topology::{Route, connected};
 
 use kinglet::{Polling, mac, net};
+use kinglet_peers::Stack;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -142,7 +143,8 @@ impl Scenario {
     }
 
     /// The same network with the settings of TCPlp's nodes, as far as it gives them: clear channel
-    /// assessment as the driver of the part has it, `d` = 40 ms, its TCP and polling.
+    /// assessment as the driver of the part has it, `d` = 40 ms, polling, and FreeBSD's TCP, which
+    /// TCPlp is a port of, at the ends of streams.
     #[must_use]
     pub fn as_tcplp(self) -> Self {
         Scenario {
@@ -152,7 +154,11 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..tcplp::MAC
             },
-            tcp: Tcp { connection: tcplp::CONNECTION, ..Tcp::default() },
+            tcp: Tcp {
+                stack: Some(Stack::FreeBsd),
+                connection: tcplp::CONNECTION,
+                ..Tcp::default()
+            },
             polling: Polling::TCPLP,
             relays_yield: false,
             ..self
@@ -543,9 +549,7 @@ pub struct Wire {
 pub enum HostTcp {
     /// The same settings as all nodes.
     Same,
-    /// Linux's habits: an acknowledgement with every second segment or after 40 ms
-    /// (`TCP_DELACK_MIN`), ten segments to begin with, timestamps if asked. Its CUBIC is not there:
-    /// with windows of four to eight segments CUBIC grows as Reno does (RFC 9438 §4.3).
+    /// Linux's ([`Stack::Linux`]).
     Linux,
 }
 

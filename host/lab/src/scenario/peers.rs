@@ -1,6 +1,6 @@
 //! Whose TCP each node has.
 
-use super::{Carrier, FlowKind, NodeId, Routing, Scenario, Sensor};
+use super::{Carrier, FlowKind, HostTcp, NodeId, Routing, Scenario, Sensor};
 use kinglet_peers::Stack;
 
 impl Scenario {
@@ -8,37 +8,54 @@ impl Scenario {
     pub fn stack_at(&self, node: NodeId) -> Option<Stack> {
         let tcp = &self.tcp;
         let receives = tcp.peer_stack.unwrap_or(tcp.stack);
-        let has = |(from, to): (Option<NodeId>, NodeId)| {
-            (from == Some(node)).then_some(tcp.stack).or((to == node).then_some(receives))
+        let host = self.wire.as_ref().filter(|_| node == self.host()).map(|wire| wire.host);
+        let linux = (host == Some(HostTcp::Linux)).then_some(Some(Stack::Linux));
+        let has = |(from, to): Ends| {
+            let sends = (from == Some(node)).then_some(tcp.stack);
+            sends.or((to == node).then_some(receives)).map(|stack| linux.unwrap_or(stack))
         };
-        self.flows.iter().filter_map(|flow| streams(&flow.kind)).find_map(has).flatten()
+        self.streams().find_map(has).flatten()
+    }
+
+    /// Ends of streams that are at the host.
+    pub(crate) fn streams_at_host(&self) -> usize {
+        let host = self.host();
+        let at_host = |(from, to)| usize::from(from == Some(host)) + usize::from(to == host);
+        self.streams().map(at_host).sum()
+    }
+
+    fn streams(&self) -> impl Iterator<Item = Ends> {
+        self.flows.iter().filter_map(|flow| streams(&flow.kind))
     }
 
     /// Why peer stacks cannot be where this scenario wants them, if so. A node has one stack: with
-    /// a peer's it speaks nothing but that.
-    pub(super) fn misplaced_peer(&self) -> Option<String> {
+    /// a peer's it speaks nothing but that; the host has both, one for TCP and one for the rest.
+    pub(crate) fn misplaced_peer(&self) -> Option<String> {
         let tcp = &self.tcp;
         let receives = tcp.peer_stack.unwrap_or(tcp.stack);
-        if tcp.stack.is_none() && receives.is_none() {
+        let ends = self.streams().flat_map(|(from, to)| from.into_iter().chain([to]));
+        let by_peer: Vec<_> = ends.filter(|node| self.stack_at(*node).is_some()).collect();
+        if by_peer.is_empty() {
             return None;
         }
-        if self.routing == Routing::Mesh {
+        // The host is not in the mesh.
+        if self.routing == Routing::Mesh && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"`".to_owned());
         }
-        let ends = || self.flows.iter().filter_map(|flow| streams(&flow.kind));
         if tcp.stack != receives {
-            let answers = |node: &NodeId| ends().any(|(_, to)| to == *node);
-            if let Some(node) = ends().filter_map(|(from, _)| from).find(answers) {
+            let answers = |node: &NodeId| self.streams().any(|(_, to)| to == *node);
+            if let Some(node) = self.streams().filter_map(|(from, _)| from).find(answers) {
                 return Some(format!("node {node} sends and receives: it can have one stack only"));
             }
         }
-        let by_peer = |node| self.stack_at(node).is_some();
+        // The host has both: a peer's TCP, and Kinglet's stack for the rest.
+        let by_peer = |node: &NodeId| *node != self.host() && self.stack_at(*node).is_some();
         let mut others = self.flows.iter().filter(|flow| streams(&flow.kind).is_none());
-        let first = others.find_map(|flow| {
+        let unspoken = others.find_map(|flow| {
             let (from, to) = flow.kind.ends();
-            (by_peer(from) || to.is_some_and(by_peer)).then_some(from)
+            [Some(from), to].into_iter().flatten().find(by_peer)
         });
-        first.map(|node| {
+        unspoken.map(|node| {
             format!(
                 "node {node} has a flow that peer stacks do not carry: they carry TCP alone, so no \
                  datagrams, no CoAP, and `anemometer` only with `carrier = \"tcp\"`"
@@ -47,9 +64,11 @@ impl Scenario {
     }
 }
 
-/// The ends of a flow over TCP, which peer stacks can carry: who begins, if that is part of it, and
-/// who answers.
-const fn streams(kind: &FlowKind) -> Option<(Option<NodeId>, NodeId)> {
+/// Who begins, if that is part of the flow, and who answers.
+type Ends = (Option<NodeId>, NodeId);
+
+/// The ends of a flow over TCP, which peer stacks can carry.
+const fn streams(kind: &FlowKind) -> Option<Ends> {
     match *kind {
         FlowKind::TcpBulk { from, to, .. }
         | FlowKind::HttpClient { from, to, .. }

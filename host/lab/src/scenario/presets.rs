@@ -96,9 +96,9 @@ pub mod tcplp {
         ..mac::Indirect::DEFAULT
     };
 
-    /// Timestamps, no pacing, and it heard nothing from its link. It inherits FreeBSD's delayed
-    /// acknowledgement of 100 ms and every second segment, and the slop of 200 ms between SRTT and
-    /// RTO.
+    /// Timestamps; no pacing, and nothing heard from the link, where Kinglet's TCP stands in place
+    /// of FreeBSD's. It inherits FreeBSD's delayed acknowledgement of 100 ms and every second
+    /// segment, and the slop of 200 ms between SRTT and RTO.
     pub const CONNECTION: ConnectionConfig = ConnectionConfig {
         link_losses: false,
         pacing: false,

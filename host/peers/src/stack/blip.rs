@@ -135,7 +135,7 @@ impl Sender for Blip {
         self.expires_at = Some(self.ticker.after(now, RETX));
     }
 
-    fn describe(&self, info: &mut Info) {
+    fn describe(&self, _: &Block, info: &mut Info) {
         (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
         info.rto = Duration::from_secs(3);
     }

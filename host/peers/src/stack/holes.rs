@@ -35,6 +35,12 @@ impl Holes {
         self.holes.iter().map(|hole| hole.sent_again.since(hole.start)).sum()
     }
 
+    /// Octets from `una` on that the peer has told of.
+    pub(crate) fn told(&self, una: Seq) -> u32 {
+        let lacking: u32 = self.holes.iter().map(|hole| hole.end.since(hole.start)).sum();
+        self.fack(una).since(una).saturating_sub(lacking)
+    }
+
     /// The first one that was not sent again as a whole.
     pub(crate) fn next(&mut self) -> Option<&mut Hole> {
         self.holes.iter_mut().find(|hole| hole.sent_again.before(hole.end))
@@ -89,6 +95,7 @@ mod tests {
         let first = *holes.next().expect("a hole");
         assert_eq!((first.start, first.end), (Seq(100), Seq(200)));
         assert_eq!(holes.fack(Seq(100)), Seq(600));
+        assert_eq!(holes.told(Seq(100)), 200);
         holes.next().expect("a hole").sent_again = Seq(200);
         assert_eq!(holes.sent_again(), 100);
         let second = *holes.next().expect("another");

@@ -108,7 +108,7 @@ impl<T: Patience> Sender for Single<T> {
         block.put(flying.seq, flying.end.since(flying.seq));
     }
 
-    fn describe(&self, info: &mut Info) {
+    fn describe(&self, _: &Block, info: &mut Info) {
         info.cwnd = self.mss;
         (info.srtt, info.last_rtt, info.rto) = self.patience.times();
     }

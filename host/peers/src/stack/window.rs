@@ -15,7 +15,7 @@
 use super::cubic::Cubic;
 use super::holes::Holes;
 use crate::block::{Ack, Block, ticks};
-use crate::info::{Failure, Info};
+use crate::info::{Failure, Info, Repair};
 use crate::rtt::{Rtt, Rules};
 use crate::sender::Sender;
 use crate::seq::Seq;
@@ -119,6 +119,8 @@ pub(crate) struct Window {
     /// `snd_recover`: where recovery ends.
     recover: Seq,
     recovering: bool,
+    /// The timer has expired, and what was then in flight is not yet acknowledged.
+    repeating: bool,
     /// A reduction because of marks lasts until `recover` too.
     reduced: bool,
     duplicates: u32,
@@ -148,6 +150,7 @@ impl Window {
             ssthresh: u32::MAX,
             recover: Seq(0),
             recovering: false,
+            repeating: false,
             reduced: false,
             duplicates: 0,
             limited: 0,
@@ -323,6 +326,7 @@ impl Window {
             (self.cwnd, self.ssthresh) = (before.cwnd, before.ssthresh);
             (self.recover, self.recovering) = (before.recover, before.recovering);
             block.nxt = block.max;
+            self.repeating = false;
             block.counters.undone += 1;
         }
     }
@@ -364,6 +368,7 @@ impl Window {
         self.measure(now, block, ack);
         let was_recovering = self.recovering;
         let acked = block.advance(ack.number);
+        self.repeating &= ack.number.before(self.recover);
         if was_recovering {
             self.in_recovery(block, ack, acked);
         }
@@ -494,6 +499,7 @@ impl Window {
         block.nxt = block.una;
         self.recover = block.max;
         (self.recovering, self.duplicates, self.timed) = (false, 0, None);
+        self.repeating = true;
         self.rearm(now, block);
         self.output(now, block);
     }
@@ -568,9 +574,15 @@ impl Sender for Window {
         }
     }
 
-    fn describe(&self, info: &mut Info) {
+    fn describe(&self, block: &Block, info: &mut Info) {
         (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
         (info.srtt, info.last_rtt) = (self.rtt.srtt(), self.rtt.last());
         info.rto = self.timeout();
+        info.sacked = self.holes.told(block.una);
+        info.repair = match (self.recovering, self.repeating) {
+            (true, _) => Repair::Fast,
+            (_, true) => Repair::Timeout,
+            _ => Repair::None,
+        };
     }
 }
