@@ -27,7 +27,8 @@ pub(crate) fn connection(
     let wire = scenario.wire.as_ref().filter(|_| node == scenario.host());
     let config = settings(scenario, send, receive);
     match wire.map(|wire| wire.host) {
-        // What a peer stack does not carry. Linux has TCP_DELACK_MIN = 40 ms and TCP_INIT_CWND = 10 (`include/net/tcp.h`).
+        // What a peer stack does not carry. Linux has TCP_DELACK_MIN = 40 ms and
+        // TCP_INIT_CWND = 10 (`include/net/tcp.h`).
         Some(HostTcp::Linux) => ConnectionConfig {
             ack_every: 2,
             delayed_ack: Duration::from_millis(40),
