@@ -82,6 +82,8 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
 
 /// The applications of a node.
 type Apps = Vec<Box<dyn Hosted<LabProfile>>>;
+/// Those of a host with a peer stack.
+type Speakers = Vec<Box<dyn Speaker<LabProfile>>>;
 
 /// Puts applications on nodes.
 pub(crate) struct Builder<'a> {
@@ -92,7 +94,7 @@ pub(crate) struct Builder<'a> {
     /// The peer stacks of nodes that have one.
     peers: BTreeMap<NodeId, PeerStack>,
     /// The applications of a host with a peer stack.
-    speakers: Vec<Box<dyn Speaker<LabProfile>>>,
+    speakers: Speakers,
 }
 
 /// What runs on the host behind the border router.
@@ -100,7 +102,7 @@ pub(crate) struct HostApps {
     /// Applications of Kinglet's stack.
     own: Apps,
     /// A peer stack with its applications, if there is one.
-    peer: Option<(PeerStack, Vec<Box<dyn Speaker<LabProfile>>>)>,
+    peer: Option<(PeerStack, Speakers)>,
 }
 
 impl HostApps {

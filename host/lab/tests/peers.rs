@@ -174,7 +174,8 @@ fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
     assert!(refused(&mesh).contains("static"), "{}", refused(&mesh));
     // The host is not in it.
     let host = format!(
-        "[topology]\nline = {{ hops = 2 }}\n[wire]\nhost = \"linux\"\n[net]\nrouting = \"mesh\"\n{}start_s = 30\n",
+        "[topology]\nline = {{ hops = 2 }}\n[wire]\nhost = \"linux\"\n\
+         [net]\nrouting = \"mesh\"\n{}start_s = 30\n",
         bulk(2, 3)
     );
     let scenario = Scenario::from_toml("test.toml", &host).unwrap_or_else(|e| panic!("{e}"));

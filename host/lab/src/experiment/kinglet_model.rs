@@ -19,9 +19,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                known awake; and does the congestion window stay large there, as App. C expects?",
     method: "Bulk transfer from a leaf over 1 to 4 hops and the border router to a host, segments \
              of three frames (some of five), window of four, Kinglet's TCP with the paper's \
-             settings and a fixed interval between data requests of 0.1 to 2 s, d = 0 to 100 ms, and 0 to 12 % of \
-             packets lost between border router and host, one way. The model of \
-             docs/decisions/0032 gets the goodput without injected loss of the same path with a \
+             settings and a fixed interval between data requests of 0.1 to 2 s, d = 0 to 100 \
+             ms, and 0 to 12 % of packets lost between border router and host, one way. The model \
+             of docs/decisions/0032 gets the goodput without injected loss of the same path with a \
              sender that is awake, the share of segments that were lost, and frame times; it is \
              compared with the goodput measured. Again with FreeBSD's TCP (stack=freebsd), which \
              the paper's is a port of.",

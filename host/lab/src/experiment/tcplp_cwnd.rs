@@ -13,8 +13,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     method: "Bulk transfer over three hops for each d; congestion window recorded, entries into \
              fast recovery and timer expiries counted. Four models of the medium: sinr-ber, strict \
              overlap, the hidden node 1 dB stronger, interference over twice the range of \
-             reception. Beside the paper: the same under sinr-ber with Kinglet's TCP (stack=kinglet), \
-             which finds losses by RACK and tail loss probes as well.",
+             reception. Beside the paper: the same under sinr-ber with Kinglet's TCP \
+             (stack=kinglet), which finds losses by RACK and tail loss probes as well.",
     threats: &[
         "FreeBSD's TCP is written anew from what is published of it (docs/decisions/0028).",
         "Events per run are few at large d: mind the intervals.",

@@ -22,9 +22,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              everyone, so that nobody is hidden. Three costs of the host: none, that of this stack \
              on the Cortex-M0+, and the paper's 2 ms a frame. Beside the paper: Kinglet's TCP \
              (stack=kinglet); d that adapts, from 0 to 40 ms, over the same lines and over one hop \
-             that loses a tenth of all frames. And what a window of many segments does with the paper's loss: over one hop \
-             and a wire of 250 ms each way, segments of one frame, windows of 4 and of 48 of them, \
-             none or six per cent of packets lost on the wire.",
+             that loses a tenth of all frames. And what a window of many segments does with the \
+             paper's loss: over one hop and a wire of 250 ms each way, segments of one frame, \
+             windows of 4 and of 48 of them, none or six per cent of packets lost on the wire.",
     threats: &[
         "In the line every node hears exactly its neighbours; the testbed's links were not so \
          sharp.",

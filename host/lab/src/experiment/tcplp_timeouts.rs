@@ -18,7 +18,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              D-SACK or FreeBSD's clock takes back, are counted besides. Beside the paper: with \
              Kinglet's TCP (stack=kinglet), without and with losses told by the link.",
     threats: &[
-        "Kinglet's TCP has RACK and tail loss probes, which turn most timeouts into something else.",
+        "Kinglet's TCP has RACK and tail loss probes, which turn most timeouts into something \
+         else.",
         "A needless expiry is counted as such only if it was found out; FreeBSD takes for needless \
          whatever is answered within half a smoothed round trip, though something was lost.",
     ],
@@ -86,7 +87,8 @@ const DELAYS_MS: [u32; 6] = [0, 10, 20, 40, 60, 100];
 const OWN_MS: [u32; 5] = [10, 20, 40, 60, 100];
 const TOLD_MS: [u32; 2] = [10, 40];
 /// Label suffix, series, whose TCP, whether the link tells it of losses, d in milliseconds.
-const WAYS: [(&str, &str, Option<Stack>, bool, &[u32]); 3] = [
+type Way = (&'static str, &'static str, Option<Stack>, bool, &'static [u32]);
+const WAYS: [Way; 3] = [
     ("", "paper", Some(Stack::FreeBsd), false, &DELAYS_MS),
     (" stack=kinglet", "Kinglet's TCP", None, false, &OWN_MS),
     (" stack=kinglet link=tells", "the link tells", None, true, &TOLD_MS),
