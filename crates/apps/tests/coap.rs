@@ -8,8 +8,8 @@ use kinglet::time::{Duration, Instant};
 use kinglet_apps::coap::{Observer, PORT, Plan, Server, Socket};
 use kinglet_apps::{App, Asked, Content, Format, Fresh, Link, Never, Resource, Site};
 use kinglet_coap::{
-    Code, Config, Delivery, Event, Header, Kind, Message, PeerEstimate, Reset, Sizes, Slot, Writer,
-    option,
+    Code, Config, Delivery, Event, Header, Kind, Message, Newest, PeerEstimate, Reset, Sizes, Slot,
+    Writer, option,
 };
 
 struct Small;
@@ -285,6 +285,41 @@ fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
     });
     assert!(answered);
     assert_eq!((socket.messages(), server.messages()), ((1, 1), (1, 1)));
+}
+
+#[test]
+fn a_client_that_observes_hears_of_every_change_until_it_has_enough() {
+    let mut pair = Pair::new();
+    let mut socket = Socket::<Small>::new(0, Config::new(1));
+    let (server, mut newest) = (&mut pair.server, Newest::NONE);
+    let (mut asked, mut heard) = (None, Vec::new());
+    let start = pair.world.now;
+    pair.world.run(Duration::from_secs(60), |now, nodes| {
+        // Every ten seconds another version, of which the client wants three.
+        server.site().version = 1 + ((now - start).as_millis() / 10_000) as u32;
+        while server.poll(now, &mut nodes[1]) {}
+        let endpoint = socket.endpoint();
+        let handle = *asked.get_or_insert_with(|| {
+            let to = (global(2), PORT);
+            let made = endpoint.request(now, to, Delivery::Confirmable, Code::GET, |it| {
+                it.uint(option::OBSERVE, 0)?;
+                it.path("value")
+            });
+            made.expect("room")
+        });
+        if heard.len() == 3 {
+            endpoint.cancel(handle);
+        }
+        while socket.poll(now, &mut nodes[0], |_, _, event| {
+            if let Event::Response { message, handle: found } = event {
+                assert!(found == handle && newest.take(now, &message));
+                heard.push(message.payload.to_vec());
+            }
+        }) {}
+        false
+    });
+    assert_eq!(heard, [b"11", b"22", b"33"]);
+    assert!(pair.server.site().version >= 6);
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(crate) enum State {
     Unacknowledged,
     /// Client: a response is still to come, until `due`.
     Waiting,
+    /// Client: answered, and answered again whenever the resource changes (RFC 7641).
+    Observing,
     /// Client, and server that notifies: over, to be told.
     Failed(Failure),
     /// Server: the application has the request; it is acknowledged at `due`.
@@ -105,13 +107,13 @@ impl<K> Exchange<K> {
             | State::AtLeisure => true,
             // A client's is kept until its place is needed, and has no timeout.
             State::Done => self.timeout.as_micros() > 0,
-            State::Queued | State::Ready | State::Failed(_) => false,
+            State::Queued | State::Ready | State::Observing | State::Failed(_) => false,
         }
     }
 
     /// Whether the application of a client has something to wait for.
     pub(crate) const fn is_under_way(&self) -> bool {
-        !matches!(self.state, State::Failed(_) | State::Done)
+        !matches!(self.state, State::Observing | State::Failed(_) | State::Done)
     }
 
     /// Whether something is awaited from the peer.

@@ -6,14 +6,14 @@
 //! |---|---|
 //! | RFC 7252 §3–5 | messages, reliability, duplicates, responses piggybacked and separate |
 //! | RFC 7252 §4.7 | NSTART: requests to one peer wait their turn |
-//! | RFC 7641 | the server of an observed resource: [`Endpoint::notify`] |
+//! | RFC 7641 | who is observed, [`Endpoint::notify`], and who observes, [`Newest`] |
 //! | RFC 7252 §8 | the server that a group is asked through: [`Endpoint::respond_at_leisure`] |
 //! | RFC 7959 | Block1, Block2, Size1, Size2, early negotiation: [`Download`], [`Upload`], … |
 //! | CoCoA | draft-ietf-core-cocoa-03, and as it was measured against TCPlp: [`Rto`] |
 //!
-//! Not: observing what others serve, asking a group, proxying, DTLS. A message that may have to be
-//! sent again stays in a buffer of its exchange ([`Sizes::Message`]); everything longer goes block
-//! by block, each made when it leaves.
+//! Not: asking a group, proxying, DTLS. A message that may have to be sent again stays in a buffer
+//! of its exchange ([`Sizes::Message`]); everything longer goes block by block, each made when it
+//! leaves.
 //!
 //! # A request and its response
 //!
@@ -157,6 +157,7 @@
 //! | `exchange.rs` | a request and its response: the states, and what is kept of them |
 //! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves |
 //! | `endpoint/notify.rs` | answers after the first |
+//! | `newest.rs` | the order of notifications |
 //! | `rto.rs` | when a message is sent again |
 //! | `block.rs` | bodies in blocks |
 
@@ -175,6 +176,7 @@ mod endpoint;
 mod exchange;
 mod info;
 mod message;
+mod newest;
 mod rto;
 
 pub mod option;
@@ -192,4 +194,5 @@ pub use message::{
     Code, HEADER_LEN, Header, Kind, MAX_TOKEN, Message, Options, ParseError, Token, WriteError,
     Writer, uint,
 };
+pub use newest::Newest;
 pub use rto::Rto;

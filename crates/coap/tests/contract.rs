@@ -29,7 +29,14 @@ impl Both {
     }
 
     fn send(&mut self, now: Instant, peer: u8, delivery: Delivery) -> bool {
-        let sent = self.end.request(now, peer, delivery, Code::PUT, |w| w.payload(&[7; 20]));
+        // Some want to be answered again.
+        let observes = now.as_micros() & 4 == 0;
+        let sent = self.end.request(now, peer, delivery, Code::PUT, |w| {
+            if observes {
+                w.uint(option::OBSERVE, 0)?;
+            }
+            w.payload(&[7; 20])
+        });
         self.handle = sent.ok().or(self.handle);
         sent.is_ok()
     }
@@ -57,6 +64,10 @@ fn some_datagram(random: &mut Pcg32, last: &[u8]) -> Vec<u8> {
         }
         (2, Ok(Message { header, .. })) if code != Code::EMPTY => {
             message(kind, code, (dice >> 28) as u16, header.token.as_slice())
+        }
+        (3, Ok(Message { header, .. })) if dice & 0x30 == 0 => {
+            let (id, token) = ((dice >> 28) as u16, header.token);
+            with(kind, Code::CONTENT, id, token.as_slice(), |w| w.uint(option::OBSERVE, dice >> 9))
         }
         _ => with(kind, Code::GET, (dice >> 29) as u16, b"", |w| w.path("a")),
     }

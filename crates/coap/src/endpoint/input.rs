@@ -136,9 +136,10 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         let slots = self.requests.as_mut_slice().iter_mut().zip(0u8..=u8::MAX);
         let mut slots = slots.filter_map(|(slot, index)| {
             let handle = Handle { index, generation: slot.generation };
-            slot.exchange.as_deref_mut().map(|exchange| (handle, exchange))
+            let request = slot.message.as_slice();
+            slot.exchange.as_deref_mut().map(|exchange| (handle, exchange, request))
         });
-        let found = slots.find(|(_, it)| {
+        let found = slots.find(|(_, it, _)| {
             let is_own = it.peer == peer && it.token == header.token;
             is_own
                 && match (it.state, header.kind) {
@@ -148,25 +149,34 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
                     (State::Ready | State::Unacknowledged | State::Waiting, _) => it.tries > 0,
                     // The acknowledgement of a response was lost, and it comes again.
                     (State::Done, Kind::Confirmable) => it.peer_id == header.message_id,
+                    (State::Observing, kind) => kind != Kind::Acknowledgement,
                     _ => false,
                 }
         });
-        let Some((handle, exchange)) = found.filter(|_| !is_bad) else {
+        let Some((handle, exchange, request)) = found.filter(|_| !is_bad) else {
             self.reject(peer, header.kind, header.message_id);
             return Err(if is_bad { Discard::BadOption } else { Discard::Unexpected });
         };
         exchange.owes_ack = confirmable;
-        if exchange.state == State::Done {
+        // The first response may have had the ID of the request, which is none of the peer's.
+        let is_repeated = exchange.state == State::Observing
+            && exchange.confirmable
+            && exchange.peer_id == header.message_id;
+        if exchange.state == State::Done || is_repeated {
             return Err(Discard::Duplicate);
         }
         let Exchange { first, tries, state, .. } = *exchange;
-        exchange.state = State::Done;
+        let goes_on = message.header.code.is_success()
+            && message.values(option::OBSERVE).next().is_some()
+            && (state == State::Observing || observes(request, exchange.len));
+        exchange.state = if goes_on { State::Observing } else { State::Done };
         exchange.peer_id = header.message_id;
+        exchange.confirmable = header.kind != Kind::Acknowledgement;
         // Without a timeout: it is kept until its place is needed.
         exchange.set_due(now, kinglet_time::Duration::ZERO);
         // What came after an acknowledgement, or without one, is the application's time and not the
         // network's.
-        if state != State::Waiting {
+        if !matches!(state, State::Waiting | State::Observing) {
             self.sample(now, peer, first, tries);
         }
         Ok(Event::Response { handle, message })
@@ -220,6 +230,12 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         }
         true
     }
+}
+
+/// Whether a request of `len` octets wants to be answered again when the resource changes.
+fn observes(request: &[u8], len: u16) -> bool {
+    let request = request.get(..usize::from(len)).unwrap_or_default();
+    Message::parse(request).is_ok_and(|request| request.uint(option::OBSERVE) == Some(0))
 }
 
 /// The code with which a message is to be rejected for one of its options (RFC 7252 §5.4).

@@ -129,6 +129,12 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
     /// Sends a request, whose options and payload `build` writes. It ends with one
     /// [`Event::Response`], or with one [`Endpoint::poll_failure`], unless it is cancelled.
     ///
+    /// One with an Observe option of 0 (RFC 7641 §3.1) keeps its place after a response that has
+    /// that option too, and others may follow, each an event of the same handle: until one comes
+    /// without the option or with an error, or the request is cancelled, whereupon the next one
+    /// that is confirmable is answered with a Reset (§3.6). [`Newest`](crate::Newest) tells which
+    /// of them came late. Who has heard nothing for longer than Max-Age asks anew (§3.3.1).
+    ///
     /// # Errors
     /// [`RequestError`]; nothing is sent.
     pub fn request(
