@@ -9,8 +9,8 @@ use kinglet_time::Instant;
 /// Octets moved between application and socket at a time.
 const CHUNK: usize = 512;
 
-/// The sending side, which also opens the connection. Who is refused tries again, with
-/// [`BackOff`]: whoever is to receive may begin later.
+/// The sending side, which also opens the connection. Who is refused, or finds no way, tries again
+/// with [`BackOff`]: whoever is to receive may begin later, and so may the network.
 #[derive(Debug)]
 pub struct Sender<H = Handle> {
     to: Peer,
@@ -84,11 +84,15 @@ impl<H: Copy> StreamApp<H> for Sender<H> {
         }
         let Some(handle) = self.handle else {
             self.handle = sockets.connect(now, self.to, self.config);
-            return self.handle.is_some();
+            if self.handle.is_none() {
+                self.back_off.refused(now);
+            }
+            return true;
         };
         // What is refused has not been answered otherwise: there is nothing to be read.
-        let refused = Err(RecvError::Ended(ConnectionError::Refused));
-        if sockets.peek(handle, &mut [0]) == refused {
+        if let Err(RecvError::Ended(ConnectionError::Refused | ConnectionError::Unreachable)) =
+            sockets.peek(handle, &mut [0])
+        {
             sockets.close(handle);
             (self.handle, self.written, self.closed) = (None, 0, false);
             self.back_off.refused(now);

@@ -88,6 +88,21 @@ fn the_office_forms_by_itself_within_a_minute() {
     }
 }
 
+/// It was given up for good when its network had not formed yet.
+#[test]
+fn a_transfer_waits_for_its_network() {
+    for (from, to) in [(2, 0), (0, 2), (2, 3), (3, 2)] {
+        let text = format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 2 }}\n[wire]\n[net]\nrouting = \"mesh\"\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = {to}\n"
+        );
+        let scenario = Scenario::from_toml("mesh.toml", &text).expect("a scenario");
+        let run = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+        let flow = &run.flows[0];
+        assert!(flow.intact && flow.bytes > 50_000, "from {from} to {to}: {flow:?}");
+    }
+}
+
 #[test]
 fn a_leaf_with_a_parent_by_configuration_has_no_other() {
     let mut scenario = Scenario::office();

@@ -84,7 +84,7 @@ impl<'a> Request<'a> {
 pub enum Failure {
     /// No connection could be opened.
     NoConnection,
-    /// Nobody listens there.
+    /// Nobody listens there, or there is no way there.
     Refused,
     /// The connection ended before the whole answer.
     Ended,
@@ -252,7 +252,9 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
                 }
                 Err(RecvError::WouldBlock) if now < open.moved + PATIENCE => return busy,
                 Err(RecvError::WouldBlock) => Err(Failure::Silent),
-                Err(RecvError::Ended(ConnectionError::Refused)) => Err(Failure::Refused),
+                Err(RecvError::Ended(ConnectionError::Refused | ConnectionError::Unreachable)) => {
+                    Err(Failure::Refused)
+                }
                 Ok(_) if self.answer.may_end() => Ok(self.answer.status()),
                 Ok(_) | Err(_) => Err(Failure::Ended),
             };

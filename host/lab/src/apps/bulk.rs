@@ -135,9 +135,12 @@ impl BulkSender {
 impl StreamApp<Socket> for BulkSender {
     fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let info = self.sender.connection().and_then(|handle| sockets.info(handle));
-        // Whoever is to receive may begin later.
-        let refused = Some(ConnectionError::Refused);
-        if let Some(info) = info.filter(|info| info.error != refused) {
+        // Whoever is to receive may begin later, and so may the network.
+        let is_early = |info: &Info| {
+            let early = [ConnectionError::Refused, ConnectionError::Unreachable];
+            info.error.is_some_and(|error| early.contains(&error))
+        };
+        if let Some(info) = info.filter(|info| !is_early(info)) {
             self.observe(now, info);
         }
         self.sender.turn(now, sockets)
