@@ -1,5 +1,6 @@
 //! Where the choices of a run come from: a seed, or octets that a fuzzer or a property supplies.
 
+use super::course::SEGMENTS;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -17,6 +18,11 @@ pub trait Source {
     /// A number from `low` to `high`.
     fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high - low + 1)
+    }
+
+    /// Segments that a stream may be long: how many there are choices for.
+    fn segments(&self) -> usize {
+        usize::MAX
     }
 }
 
@@ -54,4 +60,13 @@ impl Source for Octets<'_> {
         }
         value % bound.max(1)
     }
+
+    /// Nothing befalls a segment when the choices have been used up, so that more of them than fill
+    /// the largest ring would only cost time.
+    fn segments(&self) -> usize {
+        SEGMENTS + self.0.len() / CHOICES
+    }
 }
+
+/// Octets that are read for a segment, or a few more.
+const CHOICES: usize = 16;
