@@ -63,9 +63,8 @@ pub fn mac_frames(data: &[u8]) {
             }
             3 => accepted += usize::from(enqueue(&mut mac, &mut input, call)),
             4 => {
-                let commands = || mac.poll_radio(now).map(|submission| submission.command);
-                let submissions = std::iter::from_fn(commands).take(COMMANDS + 1).count();
-                assert!(submissions <= COMMANDS, "draining ends");
+                let commands = (0..=COMMANDS).take_while(|_| mac.poll_radio(now).is_some());
+                assert!(commands.count() <= COMMANDS, "draining ends");
             }
             5 => mac.handle_deadline(now),
             6 if call & 8 == 0 => mac.radio_refused(now),

@@ -105,7 +105,9 @@ impl Course {
         let configs = [config(source, harsh, must_probe), config(source, harsh, must_probe)];
         let fast_open = if source.chance(128) { source.between(1, 3) as u8 } else { 0 };
         let mss = usize::from(configs[0].mss.min(configs[1].mss));
-        let longest = source.segments().saturating_mul(mss);
+        // Nothing befalls a segment when the choices have been used up, so that more of them than
+        // fill the largest ring would only cost time.
+        let longest = source.segments().saturating_add(SEGMENTS).saturating_mul(mss);
         for app in openings.iter_mut().flat_map(|opening| &mut opening.apps) {
             app.total = app.total.min(longest);
         }
@@ -152,8 +154,8 @@ fn app(source: &mut dyn Source) -> Part {
     } else {
         Ending::Close
     };
-    // A reader that takes longer than `fin_wait_2` for all of it is given up, and rightly so. Single
-    // octets are no harmless choice: each costs a call.
+    // A reader that takes longer than `fin_wait_2` for all of it is given up, and rightly so.
+    // Single octets are no harmless choice: each costs a call.
     let least = if pause > 0 { 500 } else { 1 };
     let chunk = (least + 1499 - source.below(1500)) as usize;
     let constant_every = if source.chance(80) { source.between(1, 3) as usize } else { 0 };

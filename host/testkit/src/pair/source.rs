@@ -1,6 +1,5 @@
 //! Where the choices of a run come from: a seed, or octets that a fuzzer or a property supplies.
 
-use super::course::SEGMENTS;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -20,7 +19,7 @@ pub trait Source {
         low + self.below(high - low + 1)
     }
 
-    /// Segments that a stream may be long: how many there are choices for.
+    /// How many segments there are choices for.
     fn segments(&self) -> usize {
         usize::MAX
     }
@@ -61,10 +60,8 @@ impl Source for Octets<'_> {
         value % bound.max(1)
     }
 
-    /// Nothing befalls a segment when the choices have been used up, so that more of them than fill
-    /// the largest ring would only cost time.
     fn segments(&self) -> usize {
-        SEGMENTS + self.0.len() / CHOICES
+        self.0.len() / CHOICES
     }
 }
 
