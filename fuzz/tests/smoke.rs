@@ -1,4 +1,4 @@
-//! Every target on random inputs, with a stable compiler and the same inputs each time.
+//! Every target on random inputs, the same each time.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;

@@ -12,14 +12,18 @@ use kinglet_wire::ieee802154::Address;
 struct MacPlan;
 
 impl Sizes for MacPlan {
-    type Queue = [Slot; 3];
+    type Queue = [Slot; QUEUE];
     type Neighbours = [Neighbour; 3];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
+    type Reach = Sleepers<[Sleeper<Samples>; SLEEPERS]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
 }
 
 const QUEUE: usize = 3;
+const SLEEPERS: usize = 2;
+/// A reset, a transmission or acknowledgement, a mode before and after it, news of each sleeper:
+/// more commands for the radio at once would be a busy loop.
+const COMMANDS: usize = 4 + SLEEPERS;
 
 /// The MAC: any events and calls in any order. Every accepted frame has one outcome at most.
 pub fn mac_frames(data: &[u8]) {
@@ -59,10 +63,8 @@ pub fn mac_frames(data: &[u8]) {
             }
             3 => accepted += usize::from(enqueue(&mut mac, &mut input, call)),
             4 => {
-                // A transmission or acknowledgement, a mode before and after it, news for each
-                // sleeper: more would be a busy loop.
-                let submissions = (0..6).take_while(|_| mac.poll_radio(now).is_some()).count();
-                assert!(submissions < 6, "draining ends");
+                let commands = (0..=COMMANDS).take_while(|_| mac.poll_radio(now).is_some());
+                assert!(commands.count() <= COMMANDS, "draining ends");
             }
             5 => mac.handle_deadline(now),
             6 if call & 8 == 0 => mac.radio_refused(now),

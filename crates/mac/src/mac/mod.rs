@@ -315,7 +315,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The next command for the radio. Before the next event, deadline or call at most five, and
+    /// The next command for the radio. Before the next event, deadline or call at most four, and
     /// one for each neighbour whose pending frame the radio has to be told of.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.drop_late_ack(now);

@@ -158,3 +158,41 @@ fn a_radio_that_was_reset_is_told_again_for_whom_frames_are_pending() {
         wait_in_vain(&mut mac, &mut now, time_limit(Access::Cca), &expected);
     }
 }
+
+/// The most that can be: one command for each reason, and news of each neighbour.
+#[test]
+fn a_radio_that_was_reset_is_told_everything_before_and_after_the_next_attempt() {
+    let csl = Csl { period: T0 - Instant::ZERO, drift_ppm: 40, sync_interval: Duration::MAX };
+    let csma = Csma::Hardware;
+    let config = Config { csl: Some(csl), rx_on_when_idle: false, csma, ..config() };
+    let (mut mac, now) = (TestMac::new(config, all() | Capabilities::SOURCE_MATCH, 1), T0);
+    assert!(mac.set_parent(now, Some(PEER)));
+    let Some(Command::Transmit { start: Start::At(now), .. }) = commands(&mut mac, now)
+        .into_iter()
+        .find(|command| matches!(command, Command::Transmit { .. }))
+    else {
+        panic!("a synchronisation")
+    };
+    transmitted(&mut mac, now, ACKED);
+    let now = now + Duration::from_millis(10);
+    mac.request_data(now, PEER).unwrap();
+    mac.handle_deadline(now);
+    assert_eq!(commands(&mut mac, now).last(), Some(&LISTEN), "for the answer");
+    for short in [7, 8] {
+        mac.set_pending(now, short, true).unwrap();
+    }
+    let now = now + time_limit(Access::Csma(config.csma_params));
+    mac.handle_deadline(now);
+    assert!(matches!(
+        commands(&mut mac, now)[..],
+        [
+            Command::Reset,
+            Command::Receive { start: Start::At(_), until: Some(_), .. },
+            Command::Pending { short: 7, pending: true },
+            Command::Pending { short: 8, pending: true },
+            Command::Transmit { .. },
+            LISTEN,
+        ]
+    ));
+    assert_eq!(mac.stats().radio_silent, 1);
+}

@@ -102,15 +102,16 @@ impl Course {
         if instant {
             faults.iter_mut().for_each(|faults| faults.delay = Duration::ZERO);
         }
-        Course {
-            harsh,
-            faults,
-            configs: [config(source, harsh, must_probe), config(source, harsh, must_probe)],
-            fast_open: if source.chance(128) { source.between(1, 3) as u8 } else { 0 },
-            openings,
-            reboots,
-            outage,
+        let configs = [config(source, harsh, must_probe), config(source, harsh, must_probe)];
+        let fast_open = if source.chance(128) { source.between(1, 3) as u8 } else { 0 };
+        let mss = usize::from(configs[0].mss.min(configs[1].mss));
+        // Nothing befalls a segment when the choices have been used up, so that more of them than
+        // fill the largest ring would only cost time.
+        let longest = source.segments().saturating_add(SEGMENTS).saturating_mul(mss);
+        for app in openings.iter_mut().flat_map(|opening| &mut opening.apps) {
+            app.total = app.total.min(longest);
         }
+        Course { harsh, faults, configs, fast_open, openings, reboots, outage }
     }
 
     /// Whether the course itself ends this connection before its time, or may.
@@ -154,8 +155,9 @@ fn app(source: &mut dyn Source) -> Part {
         Ending::Close
     };
     // A reader that takes longer than `fin_wait_2` for all of it is given up, and rightly so.
+    // Single octets are no harmless choice: each costs a call.
     let least = if pause > 0 { 500 } else { 1 };
-    let chunk = (least + source.below(1500)) as usize;
+    let chunk = (least + 1499 - source.below(1500)) as usize;
     let constant_every = if source.chance(80) { source.between(1, 3) as usize } else { 0 };
     let (total, pause) = (total as usize, Duration::from_millis(pause));
     Part { total, chunk, constant_every, pause, ending }

@@ -18,6 +18,11 @@ pub trait Source {
     fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high - low + 1)
     }
+
+    /// How many segments there are choices for.
+    fn segments(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// The choices of a seed.
@@ -54,4 +59,11 @@ impl Source for Octets<'_> {
         }
         value % bound.max(1)
     }
+
+    fn segments(&self) -> usize {
+        self.0.len() / CHOICES
+    }
 }
+
+/// Octets that are read for a segment, or a few more.
+const CHOICES: usize = 16;
