@@ -93,7 +93,8 @@ fn the_office_forms_by_itself_within_a_minute() {
 fn a_transfer_waits_for_its_network() {
     for (from, to) in [(2, 0), (0, 2), (2, 3), (3, 2)] {
         let text = format!(
-            "duration_s = 60\n[topology]\nline = {{ hops = 2 }}\n[wire]\n[net]\nrouting = \"mesh\"\n\
+            "duration_s = 60\n[topology]\nline = {{ hops = 2 }}\n[wire]\n[net]\n\
+             routing = \"mesh\"\n\
              [[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = {to}\n"
         );
         let scenario = Scenario::from_toml("mesh.toml", &text).expect("a scenario");

@@ -37,8 +37,8 @@ pub(crate) const MAX_DELAYED_ACK_MS: u16 = 499;
 /// How many milliseconds the acknowledgment of text waits where it usually waits for `delay`: twice
 /// as long after a segment without PSH, behind which more waits at the sender. Over several hops
 /// the segments of a stream come further apart than `delay`, and each would get an acknowledgment
-/// of its own, over all hops. The last segment of a transfer, and one that comes alone, has PSH,
-/// and its sender perhaps a timer for which that is too long.
+/// of its own, over all hops. A segment that comes alone has PSH, and its sender perhaps a timer
+/// for which that is too long. What waits already is not hastened by the next segment.
 pub(crate) fn patience(delay: u16, push: bool) -> u16 {
     delay.saturating_mul(if push { 1 } else { 2 }).min(MAX_DELAYED_ACK_MS)
 }
