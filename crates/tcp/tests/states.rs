@@ -441,6 +441,31 @@ fn a_slot_is_used_again_only_when_it_is_over_and_its_handle_dies_then() {
     assert_eq!(s.ep.connect(s.now, s.peer, 9, plain()), Err(ConnectError::NoSlot));
 }
 
+/// An application that has closed its side may be about to read the last of what arrived.
+#[test]
+fn of_two_slots_the_one_with_nothing_unread_is_used_again() {
+    let (mut s, unread) = Script::server(plain(), Options::NONE);
+    s.give(FIN | ACK, 1, 1, b"last words").unwrap();
+    s.ep.close(unread).unwrap();
+    s.take_all();
+    s.give(ACK, 12, 2, b"").unwrap();
+    s.remote += 1;
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().unwrap().header.seq;
+    s.give(FIN | ACK, 1, 1, b"").unwrap();
+    let read = s.ep.accept(80).unwrap();
+    s.ep.close(read).unwrap();
+    s.take_all();
+    s.give(ACK, 2, 2, b"").unwrap();
+    let over = Some(State::Closed);
+    assert_eq!((s.ep.state(unread), s.ep.state(read)), (over, over));
+    for _ in 0..2 {
+        s.ep.connect(s.now, s.peer, 9, plain()).unwrap();
+    }
+    assert_eq!(s.ep.state(read), None);
+    assert_eq!(s.read(unread), b"last words");
+}
+
 //= rfc9293#MUST-42
 #[test]
 fn a_port_can_be_listened_on_while_it_is_in_syn_sent() {

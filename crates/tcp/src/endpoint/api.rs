@@ -119,7 +119,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
-    /// Puts a connection into a slot: an empty one, else one that its application has left.
+    /// Puts a connection into a slot: an empty one, else one that its application has left, with
+    /// the least of what it might still read.
     pub(super) fn install(
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
@@ -129,10 +130,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         told.wake();
         let order = self.next_order();
         let slots = self.slots.as_mut_slice();
-        let index = slots
-            .iter()
-            .position(|s| s.entry.is_none())
-            .or_else(|| slots.iter().position(Slot::is_available))?;
+        let price = |(index, slot): (usize, &Slot<K, S>)| Some((slot.price()?, index));
+        let (_, index) = slots.iter().enumerate().filter_map(price).min()?;
         let slot = slots.get_mut(index)?;
         slot.map.as_mut_slice().fill(0);
         slot.pieces.as_mut_slice().fill(Piece::EMPTY);
@@ -278,8 +277,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// answered ends at once, and what was queued is gone (RFC 9293 §3.10.4, SYN-SENT): it has then
     /// ended with [`ConnectionError::Aborted`]. Wait for
     /// ESTABLISHED to be sure. Reading goes on until the peer closes, and the handle stays valid
-    /// until a new connection needs the slot of one that is over. This is the half close of
-    /// RFC 9293 §3.6; an application that will not read any more uses [`Endpoint::release`].
+    /// until a new connection needs the slot of one that is over, first of one whose octets are
+    /// all read. This is the half close of RFC 9293 §3.6; an application that will not read any
+    /// more uses [`Endpoint::release`].
     ///
     /// # Errors
     /// [`InvalidHandle`].

@@ -224,9 +224,13 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
         self.entry.as_ref()?.conn.copy_payload(self.stored(), seq, out)
     }
 
-    /// Free, or left behind by an application that has closed a connection which is over.
-    fn is_available(&self) -> bool {
-        self.entry.as_ref().is_none_or(|e| e.told.is_closed() && e.conn.is_finished())
+    /// What a new connection here would take away, if there may be one: nothing from a free slot;
+    /// from one whose application has closed a connection which is over, how that ended and the
+    /// octets that the application has not read.
+    fn price(&self) -> Option<(bool, usize)> {
+        let Some(entry) = &self.entry else { return Some((false, 0)) };
+        let is_over = entry.told.is_closed() && entry.conn.is_finished();
+        is_over.then(|| (true, entry.conn.readable()))
     }
 
     /// The connection, and what it needs to take a segment.

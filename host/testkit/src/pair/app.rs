@@ -175,6 +175,9 @@ impl App {
                     self.error = Some(error);
                     return;
                 }
+                // It has closed its side, and a new connection has the slot of this one, which was
+                // over: had octets been unread, the stream would not be whole.
+                Err(RecvError::InvalidHandle) if self.closed => self.eof = true,
                 Err(error) => panic!("recv: {error}"),
             }
         }
