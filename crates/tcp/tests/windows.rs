@@ -373,6 +373,25 @@ fn a_receive_buffer_filled_entirely_out_of_order_is_reassembled() {
     assert_eq!(s.read(handle), stream);
 }
 
+/// Of a full window the first segment was lost: what the peer sends next begins at the right edge.
+#[test]
+fn an_ack_at_the_right_edge_of_the_window_is_taken() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, &[7; 40]).unwrap();
+    assert_eq!(s.take_all().len(), 1);
+    let window = s.ep.info(handle).unwrap().rcv_wnd;
+    for offset in (101..=window).step_by(100) {
+        let len = 100.min(window + 1 - offset) as usize;
+        s.give(ACK, offset, 1, &[9; 100][..len]).unwrap();
+    }
+    s.take_all();
+    assert_eq!(s.give(ACK, window + 2, 41, b""), Err(Discard::OutsideWindow));
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 40);
+    s.give(ACK, window + 1, 41, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 0);
+    assert_eq!(s.ep.can_recv(handle), 0);
+}
+
 #[test]
 fn a_fin_out_of_order_is_remembered_and_text_after_it_is_refused() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);

@@ -208,7 +208,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let acceptable = match (len, wnd) {
             // With a closed window ACKs and RSTs must still get through, and a probe's text is cut.
             (_, 0) => seq == self.rcv.nxt,
-            (0, _) => seq.in_window(self.rcv.nxt, wnd),
+            // The right edge counts for a pure ACK: its SEG.SEQ is there if the peer has used the
+            // window and the first of that was lost. Linux and FreeBSD take it too; the letter of
+            // §3.4 would have both sides send the same again until one of them gives up.
+            (0, _) => seq.in_window(self.rcv.nxt, wnd.saturating_add(1)),
             _ => {
                 let last = seq.plus(len.saturating_sub(1));
                 seq.in_window(self.rcv.nxt, wnd)
