@@ -396,6 +396,24 @@ fn the_backlog_bounds_connections_that_nobody_accepts() {
     assert_eq!(s.give(SYN, 0, 0, b""), Ok(()));
 }
 
+/// The peer's text has used the window and was lost: its ACK begins at the right edge.
+#[test]
+fn an_ack_at_the_right_edge_of_the_window_ends_the_handshake() {
+    let mut s = Script::new();
+    s.ep.listen(80, listening(2, plain())).unwrap();
+    s.give(SYN, 0, 0, b"").unwrap();
+    let syn_ack = s.take().unwrap().header;
+    s.theirs = syn_ack.seq;
+    let edge = 1 + u32::from(syn_ack.window);
+    assert_eq!(s.give(ACK, edge + 1, 1, b""), Err(Discard::OutsideWindow));
+    assert_eq!(s.give(ACK | PSH, edge, 1, b"beyond"), Err(Discard::OutsideWindow));
+    s.give(ACK, edge, 1, b"").unwrap();
+    let handle = s.ep.accept(80).unwrap();
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    s.give(ACK, 1, 1, b"hello").unwrap();
+    assert_eq!(s.read(handle), b"hello");
+}
+
 #[test]
 fn without_a_free_slot_the_handshake_completes_later() {
     let mut s = Script::new();

@@ -159,7 +159,9 @@ impl<K: Peer> HalfOpen<K> {
                 return Err(Discard::Paws);
             }
         }
-        if !seq.in_window(nxt, u32::from(self.offer).max(1)) {
+        // At the right edge stands the ACK of a peer whose text has used the window and was lost.
+        let edge = u32::from(segment.seq_len() == 0);
+        if !seq.in_window(nxt, (u32::from(self.offer) + edge).max(1)) {
             return Err(Discard::OutsideWindow);
         }
         if reset && seq != nxt {
