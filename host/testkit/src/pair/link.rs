@@ -6,7 +6,7 @@ use super::{Host, Side};
 use kinglet_tcp::{Ecn, Peer};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::verify_checksum;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A segment on its way.
 #[derive(Debug)]
@@ -22,15 +22,16 @@ pub(super) struct Flying {
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) faults: Faults,
-    /// Segments in a row that did not arrive as they were sent.
-    streak: u32,
+    /// By connection (its ports): segments in a row that did not arrive as they were sent. Were
+    /// they counted together, one connection's luck could be another's end.
+    streaks: BTreeMap<[u8; 4], u32>,
     pub(super) flying: VecDeque<Flying>,
     pub(super) busy_until: Instant,
 }
 
 impl Way {
     pub(super) fn new(faults: Faults) -> Way {
-        Way { faults, streak: 0, flying: VecDeque::new(), busy_until: Instant::ZERO }
+        Way { faults, streaks: BTreeMap::new(), flying: VecDeque::new(), busy_until: Instant::ZERO }
     }
 
     /// Takes a segment; says what became of it.
@@ -43,8 +44,10 @@ impl Way {
         source: &mut dyn Source,
     ) -> &'static str {
         self.busy_until = now + self.faults.per_octet * (octets.len() as u32 + 40);
-        let may_fail = self.streak < self.faults.streak;
-        self.streak += 1;
+        let ports = octets.first_chunk().copied().expect("a TCP header");
+        let streak = self.streaks.entry(ports).or_default();
+        let may_fail = *streak < self.faults.streak;
+        *streak += 1;
         if source.chance(self.faults.loss) && may_fail {
             return "lost";
         }
@@ -71,7 +74,7 @@ impl Way {
                 }
             }
             if !damaged {
-                self.streak = 0;
+                *streak = 0;
             }
             let place = self.flying.partition_point(|f| f.at <= at);
             self.flying.insert(place, Flying { at, ecn, octets, damaged });
