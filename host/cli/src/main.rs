@@ -5,6 +5,7 @@ mod demo;
 mod exit;
 mod gateway_cmd;
 mod lab_cmd;
+mod node_cmd;
 mod progress;
 mod sim_cmd;
 
@@ -27,6 +28,7 @@ Examples:
   kinglet lab run tcplp-hops --seeds 10      one experiment, with narrower intervals
   kinglet lab check --quick                  every claim: paper, ours, holds?
   kinglet gateway examples/gateway-office.toml   curl motes that sleep, see who does
+  kinglet node examples/node-a.toml --zep ::1    one node, beside RIOT's on its air
 
 Exit codes:
   0  success; every claim that should hold does
@@ -56,6 +58,8 @@ enum Command {
     Lab(lab_cmd::Command),
     /// Run a simulated network in real time behind a Linux TUN device
     Gateway(gateway_cmd::Args),
+    /// Run one node as a process, on an air that it shares with others by UDP (ZEP)
+    Node(node_cmd::Args),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Some(Command::Sim(args)) => sim_cmd::run(args),
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
+        Some(Command::Node(args)) => node_cmd::run(args),
     };
     match done.and_then(|code| exit::unsaid().map_or(Ok(code), Err)) {
         Ok(code) => code.into(),

@@ -161,7 +161,7 @@ impl<K: Peer> HalfOpen<K> {
         }
         // At the right edge stands the ACK of a peer whose text has used the window and was lost.
         let edge = u32::from(segment.seq_len() == 0);
-        if !seq.in_window(nxt, (u32::from(self.offer) + edge).max(1)) {
+        if !seq.in_window(nxt, u32::from(self.offer).saturating_add(edge).max(1)) {
             return Err(Discard::OutsideWindow);
         }
         if reset && seq != nxt {

@@ -39,7 +39,10 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
         "kinglet-lab" => [below_lab(), vec!["kinglet-peers"]].concat(),
         "kinglet-gateway" => [below_lab(), vec!["kinglet-lab", "kinglet-peers"]].concat(),
-        "kinglet-cli" => [below_lab(), vec!["kinglet-lab", "kinglet-gateway"]].concat(),
+        "kinglet-zep" => below_sim(),
+        "kinglet-cli" => {
+            [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()
+        }
         _ => return None,
     })
 }

@@ -1,0 +1,138 @@
+//! `kinglet node`: one node as a process, on an air that others share by UDP.
+
+use crate::exit::{Code, Failure, say};
+use kinglet_zep::console::Report;
+use kinglet_zep::datagram::PORT;
+use kinglet_zep::mote::{Ending, Ends, Mote, MoteError};
+use kinglet_zep::settings::Settings;
+use std::io::{BufReader, stdin};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Two nodes that talk to each other, each in its terminal:
+  kinglet node examples/node-a.toml --zep 127.0.0.1:17754,127.0.0.1:17755
+  kinglet node examples/node-b.toml --zep 127.0.0.1:17755,127.0.0.1:17754
+and then, in the second:
+  ping fe80::12:4b00:0:a
+  tcp fe80::12:4b00:0:a 7 hello
+  send fe80::12:4b00:0:a 9 100000
+
+Beside RIOT's native board, whose dispatcher joins any number of nodes:
+  zep_dispatch ::1 17754 &
+  kinglet node examples/node-a.toml --zep [::1]:17754
+
+Every node answers ping, and has echo (port 7, TCP and UDP), sink (9) and source (19). Commands come
+from standard input; `help` lists them. The end of the input is not the end of the node: that is
+`quit` or Ctrl-C, both with exit code 0.")]
+pub(crate) struct Args {
+    /// What the node is told: addresses, PAN, channel, routes, neighbours
+    #[arg(value_name = "NODE.toml")]
+    file: PathBuf,
+    /// Its end of the air, and the other one: a dispatcher, or another node. Without a port that is
+    /// 17754; without LOCAL any free port
+    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends)]
+    zep: Ends,
+    /// One JSON object per line for whatever happens
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Args) -> Result<Code, Failure> {
+    let settings = Settings::from_file(&args.file).map_err(|error| Failure {
+        code: if error.io { Code::Io } else { Code::Usage },
+        message: error.to_string(),
+    })?;
+    let mut mote = Mote::new(&settings, args.zep).map_err(|error| failure(&error))?;
+    let mut tell = |report: Report| {
+        // There is nothing in a report that is not JSON.
+        let json = || serde_json::to_string(&report).unwrap_or_default();
+        let text = if args.json { json() } else { report.to_string() };
+        say(&format!("{text}\n"));
+    };
+    let Ends { local, remote } = args.zep;
+    let (local, remote) = (local.to_string(), remote.to_string());
+    tell(Report::Started { addresses: mote.addresses(), local, remote });
+    end_on_signals(mote.ending());
+    let no_thread = |error: std::io::Error| failure(&MoteError::Io(error));
+    mote.listen_to(BufReader::new(stdin())).map_err(no_thread)?;
+    mote.run(&mut tell).map_err(|error| failure(&error))?;
+    Ok(Code::Success)
+}
+
+fn failure(error: &MoteError) -> Failure {
+    let code = match error {
+        MoteError::Full(_) => Code::Usage,
+        MoteError::Io(_) => Code::Io,
+    };
+    Failure { code, message: error.to_string() }
+}
+
+/// Ends the node on Ctrl-C, SIGTERM and SIGHUP.
+fn end_on_signals(ending: Ending) {
+    // Without a thread for it a signal ends the program as it does any other.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(any_signal());
+        ending.end();
+    });
+}
+
+/// Comes back after one of them. One whose handler cannot be had does what it does by default.
+async fn any_signal() {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let [interrupt, terminate, hangup] = kinds.map(|kind| async move {
+        match signal(kind) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    });
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+        () = hangup => {}
+    }
+}
+
+fn ends(text: &str) -> Result<Ends, String> {
+    let (local, remote) = match text.split_once(',') {
+        Some((local, remote)) => (Some(end(local)?), end(remote)?),
+        None => (None, end(text)?),
+    };
+    let any = match remote.ip() {
+        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        IpAddr::V6(_) => SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    Ok(Ends { local: local.unwrap_or(any), remote })
+}
+
+fn end(text: &str) -> Result<SocketAddr, String> {
+    let with_port = || text.parse().ok();
+    let without = || {
+        let host = text.trim_start_matches('[').trim_end_matches(']');
+        host.parse::<IpAddr>().ok().map(|host| SocketAddr::new(host, PORT))
+    };
+    with_port()
+        .or_else(without)
+        .ok_or_else(|| format!("\"{text}\" is no address as 127.0.0.1:17754 or [::1]:17754"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_addresses_with_or_without_ports() {
+        let both = ends("127.0.0.1:1,127.0.0.1").unwrap();
+        assert_eq!((both.local.port(), both.remote.port()), (1, PORT));
+        let six = ends("[::1]:7").unwrap();
+        assert_eq!((six.local.to_string(), six.remote.port()), ("[::]:0".to_owned(), 7));
+        assert_eq!(ends("::1").unwrap().remote.port(), PORT);
+        for wrong in ["", "here:17754", "127.0.0.1:17754,", "127.0.0.1:70000"] {
+            assert!(ends(wrong).is_err(), "{wrong}");
+        }
+    }
+}

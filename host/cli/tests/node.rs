@@ -1,0 +1,68 @@
+//! The command `kinglet node`: two of them as processes, and what its file may not say.
+
+use std::fs;
+use std::io::Write;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn node(file: &Path, zep: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
+    command.arg("node").arg(file).args(["--zep", zep]);
+    command
+}
+
+fn start(file: &str, zep: &str) -> Child {
+    let mut command = node(&example(file), zep);
+    let piped = command.arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped());
+    piped.spawn().unwrap()
+}
+
+fn free() -> u16 {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn two_processes_ping_each_other_and_end_by_word_and_by_signal() {
+    let (a, b) = (free(), free());
+    let first = start("node-a.toml", &format!("127.0.0.1:{a},127.0.0.1:{b}"));
+    let mut second = start("node-b.toml", &format!("127.0.0.1:{b},127.0.0.1:{a}"));
+    // More than are answered while the first one is not there yet.
+    let asked = b"ping fd00:6b69:6e67::12:4b00:0:a 3\n";
+    second.stdin.as_mut().unwrap().write_all(asked).unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    second.stdin.as_mut().unwrap().write_all(b"quit\n").unwrap();
+    let ended = second.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    let said = String::from_utf8(ended.stdout).unwrap();
+    let said: Vec<serde_json::Value> =
+        said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(said[0]["event"], "started");
+    let replies = said.iter().filter(|report| report["event"] == "echo_reply").count();
+    assert!(replies >= 2, "{said:?}");
+    let id = first.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(first.wait_with_output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+fn mistakes_say_where_they_are() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("node-with-a-mistake.toml");
+    fs::write(&file, "extended = \"02:12:4b:00:00:00:00:0a\"\nchanel = 26\n").unwrap();
+    for (file, zep, code, says) in [
+        (&file, "127.0.0.1", 2, "line 2"),
+        (&example("none.toml"), "127.0.0.1", 3, "none.toml"),
+        (&example("node-a.toml"), "here", 2, "is no address as"),
+        // An address that this machine does not have.
+        (&example("node-a.toml"), "192.0.2.1:17754,127.0.0.1", 3, "the air: "),
+    ] {
+        let output = node(file, zep).stdin(Stdio::null()).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(error.contains(says), "{error}");
+    }
+}

@@ -1,0 +1,206 @@
+//! The socket, and the thread that hears.
+//!
+//! That thread answers a frame that asks for an acknowledgement before it does anything else: its
+//! sender is another process, which waits 864 µs of wall clock.
+
+use crate::datagram::{Datagram, MAX};
+use core::net::SocketAddr;
+use kinglet_radio::{Channel, FCS_LEN, Filter};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Version, fcs, fcs_is_right};
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::SystemTime;
+
+/// How often the listening thread looks whether anybody still wants to hear.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(200);
+/// Every frame is as good as it can be: ZEP has no signal strength, and what is heard has a right
+/// FCS.
+const BEST: u8 = u8::MAX;
+/// Frame control of an immediate acknowledgement (IEEE 802.15.4-2015, 7.3.3).
+const ACK_CONTROL: [u8; 2] = [0x02, 0x00];
+
+/// What was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// A frame that the filter has let through.
+    Frame {
+        /// When it came.
+        at: Instant,
+        /// Its octets without FCS.
+        frame: Vec<u8>,
+        /// Link quality, 0 to 255.
+        lqi: u8,
+        /// Whether it has been acknowledged.
+        acked: bool,
+    },
+    /// An immediate acknowledgement.
+    Ack {
+        /// The sequence number that it acknowledges.
+        sequence: u8,
+        /// Its frame-pending bit.
+        frame_pending: bool,
+    },
+    /// The socket does not hear any more.
+    Deaf(ErrorKind),
+}
+
+/// What the listening thread has to know: changed by the radio's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ears {
+    /// For whom frames are.
+    pub filter: Filter,
+    /// Where it listens; `None` = the radio is off.
+    pub channel: Option<Channel>,
+}
+
+/// The air, as one device has it.
+#[derive(Clone)]
+pub struct Air(Arc<Shared>);
+
+struct Shared {
+    socket: UdpSocket,
+    ears: Mutex<Ears>,
+    sequence: AtomicU32,
+    device: u16,
+    begin: std::time::Instant,
+}
+
+impl Air {
+    /// Sends to `remote` from `local`, and gives `hear` what comes from there, on a thread that
+    /// ends when `hear` answers false or nobody else has the air any more.
+    ///
+    /// # Errors
+    /// What the system says of the socket.
+    pub fn open(
+        local: SocketAddr,
+        remote: SocketAddr,
+        ears: Ears,
+        hear: impl FnMut(Heard) -> bool + Send + 'static,
+    ) -> io::Result<Air> {
+        let socket = UdpSocket::bind(local)?;
+        socket.connect(remote)?;
+        socket.set_read_timeout(Some(LOOK))?;
+        let [.., high, low] = ears.filter.extended;
+        let device = u16::from_be_bytes([high, low]);
+        let begin = std::time::Instant::now();
+        let ears = Mutex::new(ears);
+        let sequence = AtomicU32::new(0);
+        let air = Air(Arc::new(Shared { socket, ears, sequence, device, begin }));
+        let ear = Air(air.0.clone());
+        thread::Builder::new().name("zep".to_owned()).spawn(move || ear.listen(hear))?;
+        Ok(air)
+    }
+
+    /// The present, from the opening of the air on.
+    pub fn now(&self) -> Instant {
+        let since = self.0.begin.elapsed().as_micros();
+        Instant::ZERO + Duration::from_micros(u64::try_from(since).unwrap_or(u64::MAX))
+    }
+
+    /// Who and where the listening thread is from now on.
+    pub fn set_ears(&self, ears: Ears) {
+        *self.0.ears.lock().unwrap_or_else(PoisonError::into_inner) = ears;
+    }
+
+    /// Who and where the listening thread is.
+    pub fn ears(&self) -> Ears {
+        *self.0.ears.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a frame, whose FCS is added.
+    ///
+    /// # Errors
+    /// What the system says. Where nobody listens that is not one: a radio cannot know either.
+    pub fn send(&self, channel: Channel, frame: &[u8]) -> io::Result<()> {
+        let psdu = [frame, &fcs(frame).to_le_bytes()].concat();
+        let sequence = self.0.sequence.fetch_add(1, Ordering::Relaxed);
+        let datagram = Datagram { channel, lqi: BEST, psdu: &psdu };
+        let octets = datagram.octets(self.0.device, sequence, SystemTime::now());
+        match self.0.socket.send(&octets) {
+            Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// A dispatcher hears of a device by its first datagram. This one is an acknowledgement that
+    /// nobody awaits.
+    ///
+    /// # Errors
+    /// As [`Air::send`].
+    pub fn greet(&self) -> io::Result<()> {
+        let [low, high] = ACK_CONTROL;
+        self.send(self.ears().channel.unwrap_or_default(), &[low, high, 0])
+    }
+
+    fn listen(self, mut hear: impl FnMut(Heard) -> bool) {
+        let mut octets = [0; MAX + 1];
+        while Arc::strong_count(&self.0) > 1 {
+            let heard = match self.0.socket.recv(&mut octets) {
+                Ok(len) => octets.get(..len).and_then(|octets| self.heard(octets)),
+                Err(error) => match error.kind() {
+                    // Nobody there, for now; or it is time to look around.
+                    ErrorKind::ConnectionRefused
+                    | ErrorKind::WouldBlock
+                    | ErrorKind::TimedOut
+                    | ErrorKind::Interrupted => None,
+                    other => {
+                        hear(Heard::Deaf(other));
+                        return;
+                    }
+                },
+            };
+            if heard.is_some_and(|heard| !hear(heard)) {
+                return;
+            }
+        }
+    }
+
+    /// What a datagram is to this device, acknowledged if it asks for that.
+    fn heard(&self, octets: &[u8]) -> Option<Heard> {
+        let Datagram { channel, lqi, psdu } = Datagram::parse(octets).ok()?;
+        let ears = self.ears();
+        if ears.channel != Some(channel) || !fcs_is_right(psdu) {
+            return None;
+        }
+        let octets = psdu.get(..psdu.len().checked_sub(FCS_LEN)?)?;
+        let frame = Frame::parse(octets).ok()?;
+        if frame.frame_type() == FrameType::Ack {
+            let sequence = frame.sequence()?;
+            let frame_pending = frame.frame_pending();
+            return Some(Heard::Ack { sequence, frame_pending });
+        }
+        if !takes(&ears.filter, &frame) {
+            return None;
+        }
+        // Frames of version 2 get another kind of acknowledgement, which needs a radio that
+        // secures it; nobody who speaks ZEP asks for it.
+        let acked = frame.ack_request()
+            && frame.version() != Version::V2015
+            && !frame.dst().is_broadcast()
+            && frame.sequence().is_some_and(|sequence| self.acknowledge(channel, sequence));
+        Some(Heard::Frame { at: self.now(), frame: octets.to_vec(), lqi, acked })
+    }
+
+    fn acknowledge(&self, channel: Channel, sequence: u8) -> bool {
+        let [low, high] = ACK_CONTROL;
+        self.send(channel, &[low, high, sequence]).is_ok()
+    }
+}
+
+/// The third level of filtering of IEEE 802.15.4-2015, 6.7.2, for a device that is no coordinator.
+fn takes(filter: &Filter, frame: &Frame<'_>) -> bool {
+    let pan = frame.dst_pan();
+    let is_ours = pan == Some(PanId(filter.pan_id)) || pan == Some(PanId::BROADCAST);
+    let is_mine = match frame.dst() {
+        Address::Short(short) => {
+            short == 0xffff || (short == filter.short && frame.dst().is_unicast())
+        }
+        Address::Extended(extended) => extended == filter.extended,
+        Address::None => false,
+    };
+    is_ours && is_mine
+}

@@ -1,0 +1,289 @@
+//! What the console can be asked, and what it says.
+
+use core::net::Ipv6Addr;
+use core::str::FromStr;
+use serde::Serialize;
+use std::fmt;
+
+/// What `help` prints.
+pub const HELP: &str = "\
+ping ADDRESS [COUNT]         echo requests, one a second; 4 unless said
+tcp ADDRESS PORT [TEXT]      a connection: TEXT and a line end, then what comes back
+send ADDRESS PORT OCTETS     a connection that sends so many octets as fast as it goes
+udp ADDRESS PORT TEXT        one datagram; what comes back is printed
+status                       addresses, frames sent and received, connections
+quit                         the end, as Ctrl-C and the end of the input";
+
+/// A line of the console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Echo requests.
+    Ping {
+        /// To whom.
+        to: Ipv6Addr,
+        /// How many.
+        count: u16,
+    },
+    /// A connection with a text.
+    Tcp {
+        /// To whom.
+        to: (Ipv6Addr, u16),
+        /// What is said.
+        text: String,
+    },
+    /// A connection with many octets.
+    Send {
+        /// To whom.
+        to: (Ipv6Addr, u16),
+        /// How many.
+        octets: u64,
+    },
+    /// A datagram.
+    Udp {
+        /// To whom.
+        to: (Ipv6Addr, u16),
+        /// What is said.
+        text: String,
+    },
+    /// What the node looks like.
+    Status,
+    /// What there is.
+    Help,
+    /// The end.
+    Quit,
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Self, String> {
+        let (word, rest) = next(line);
+        match word {
+            "ping" => {
+                let (to, count) = address(rest)?;
+                let count = if count.is_empty() { 4 } else { number(count, "COUNT")? };
+                Ok(Command::Ping { to, count })
+            }
+            "tcp" => place(rest).map(|(to, text)| Command::Tcp { to, text: text.to_owned() }),
+            "udp" => place(rest).map(|(to, text)| Command::Udp { to, text: text.to_owned() }),
+            "send" => {
+                let (to, octets) = place(rest)?;
+                Ok(Command::Send { to, octets: number(octets, "OCTETS")? })
+            }
+            "status" => Ok(Command::Status),
+            "help" => Ok(Command::Help),
+            "quit" => Ok(Command::Quit),
+            _ => Err(format!("\"{word}\" is no command; there are\n{HELP}")),
+        }
+    }
+}
+
+/// The first word, and what follows it.
+fn next(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim_start())
+}
+
+fn number<T: FromStr>(text: &str, what: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no {what}"))
+}
+
+fn address(text: &str) -> Result<(Ipv6Addr, &str), String> {
+    let (word, rest) = next(text);
+    Ok((number(word, "IPv6 ADDRESS")?, rest))
+}
+
+fn place(text: &str) -> Result<((Ipv6Addr, u16), &str), String> {
+    let (to, rest) = address(text)?;
+    let (port, rest) = next(rest);
+    Ok(((to, number(port, "PORT")?), rest))
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Report {
+    /// The node is there.
+    Started {
+        /// Its addresses.
+        addresses: Vec<Ipv6Addr>,
+        /// Its end of the air.
+        local: String,
+        /// The other end.
+        remote: String,
+    },
+    /// An echo reply.
+    EchoReply {
+        /// Who answered.
+        from: Ipv6Addr,
+        /// Which one.
+        seq: u16,
+        /// Hop limit it arrived with.
+        hop_limit: u8,
+        /// Round trip, in milliseconds.
+        ms: f64,
+    },
+    /// All echo requests are over.
+    Pinged {
+        /// To whom.
+        to: Ipv6Addr,
+        /// How many.
+        sent: u16,
+        /// How many were answered.
+        answered: u16,
+    },
+    /// Octets of a connection.
+    Received {
+        /// As text, what is none replaced.
+        text: String,
+    },
+    /// A connection is over.
+    Closed {
+        /// The other end.
+        to: Ipv6Addr,
+        /// Its port.
+        port: u16,
+        /// Octets acknowledged by it.
+        sent: u64,
+        /// Octets received from it.
+        received: u64,
+        /// From its beginning, in seconds.
+        seconds: f64,
+        /// Why, if it was before its time.
+        error: Option<String>,
+    },
+    /// A datagram.
+    Datagram {
+        /// From whom.
+        from: Ipv6Addr,
+        /// From which port.
+        port: u16,
+        /// As text, what is none replaced.
+        text: String,
+    },
+    /// Somebody says that a packet of ours did not arrive.
+    Undelivered {
+        /// Who.
+        reporter: Ipv6Addr,
+        /// Where it was to go.
+        to: Ipv6Addr,
+        /// Why.
+        why: String,
+    },
+    /// What the node looks like.
+    Status {
+        /// Its addresses.
+        addresses: Vec<Ipv6Addr>,
+        /// Frames on the air, repetitions not counted.
+        frames_sent: u32,
+        /// Repetitions.
+        repetitions: u32,
+        /// Frames given up.
+        given_up: u32,
+        /// Frames received.
+        frames_received: u32,
+        /// Packets received and sent, forwarded ones among them.
+        packets: (u32, u32),
+        /// TCP segments received and sent.
+        segments: (u32, u32),
+    },
+    /// What could not be done.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// A text for people.
+    Help {
+        /// The text.
+        text: &'static str,
+    },
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::Started { addresses, local, remote } => {
+                writeln!(f, "on the air between {local} and {remote}, with")?;
+                list(f, addresses)?;
+                f.write_str("\"help\" says what can be asked")
+            }
+            Report::EchoReply { from, seq, hop_limit, ms } => {
+                write!(f, "from {from}: seq={seq} hop limit={hop_limit} time={ms:.1} ms")
+            }
+            Report::Pinged { to, sent, answered } => {
+                write!(f, "{to}: {sent} sent, {answered} answered")
+            }
+            Report::Received { text } => f.write_str(text.trim_end_matches('\n')),
+            Report::Closed { to, port, sent, received, seconds, error } => {
+                write!(f, "[{to}]:{port}: {sent} octets sent, {received} received in ")?;
+                write!(f, "{seconds:.2} s")?;
+                match error {
+                    Some(error) => write!(f, "; {error}"),
+                    None => Ok(()),
+                }
+            }
+            Report::Datagram { from, port, text } => write!(f, "from [{from}]:{port}: {text}"),
+            Report::Undelivered { reporter, to, why } => {
+                write!(f, "{reporter} says that {to} was not reached: {why}")
+            }
+            Report::Status {
+                addresses,
+                frames_sent,
+                repetitions,
+                given_up,
+                frames_received,
+                packets,
+                segments,
+            } => {
+                list(f, addresses)?;
+                write!(f, "frames    {frames_sent} sent, {repetitions} of them again, ")?;
+                writeln!(f, "{given_up} given up, {frames_received} received")?;
+                writeln!(f, "packets   {} received, {} sent", packets.0, packets.1)?;
+                write!(f, "segments  {} received, {} sent", segments.0, segments.1)
+            }
+            Report::Failed { why } => f.write_str(why),
+            Report::Help { text } => f.write_str(text),
+        }
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, addresses: &[Ipv6Addr]) -> fmt::Result {
+    addresses.iter().try_for_each(|address| writeln!(f, "  {address}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_commands() {
+        let to = Ipv6Addr::LOCALHOST;
+        for (line, command) in [
+            ("ping ::1", Command::Ping { to, count: 4 }),
+            ("  ping ::1   2 ", Command::Ping { to, count: 2 }),
+            ("tcp ::1 7 two  words", Command::Tcp { to: (to, 7), text: "two  words".to_owned() }),
+            ("tcp ::1 7", Command::Tcp { to: (to, 7), text: String::new() }),
+            ("send ::1 9 200000", Command::Send { to: (to, 9), octets: 200_000 }),
+            ("udp ::1 7 hi", Command::Udp { to: (to, 7), text: "hi".to_owned() }),
+            ("quit", Command::Quit),
+        ] {
+            assert_eq!(line.parse(), Ok(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_told() {
+        for (line, says) in [
+            ("pong", "\"pong\" is no command"),
+            ("ping", "\"\" is no IPv6 ADDRESS"),
+            ("ping 1.2.3.4", "is no IPv6 ADDRESS"),
+            ("ping ::1 many", "\"many\" is no COUNT"),
+            ("tcp ::1 65536", "\"65536\" is no PORT"),
+            ("send ::1 9 -1", "\"-1\" is no OCTETS"),
+        ] {
+            let error = line.parse::<Command>().unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
+//! console the standard input.
+
+use crate::air::{Air, Ears, Heard};
+use crate::console::{Command, HELP, Report};
+use crate::profile::Process;
+use crate::radio::Radio;
+use crate::settings::Settings;
+use crate::tasks::{self, Ping, Send, Talk, Task};
+use core::net::{Ipv6Addr, SocketAddr};
+use kinglet::mac::Csma;
+use kinglet::net::{InterfaceAddress, Neighbour, Route, TableFull, UdpHandle};
+use kinglet::radio::{Channel, Driver, Filter};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
+use kinglet::wire::ieee802154::{Address, PanId};
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Config, Node};
+use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
+use kinglet_apps::{App, Place, udp};
+use kinglet_time::{Duration, Instant, earliest};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+
+/// How many connections each service has at a time.
+pub(crate) struct Services;
+
+impl Sizes for Services {
+    type Connections<C> = [Place<C>; 3];
+}
+
+/// What is not in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The own end of the air.
+    pub local: SocketAddr,
+    /// The other: a dispatcher, or another node.
+    pub remote: SocketAddr,
+}
+
+/// Why a node ended before its time.
+#[derive(Debug)]
+pub enum MoteError {
+    /// More addresses, routes, neighbours or contexts than there are places.
+    Full(&'static str),
+    /// The socket or a thread.
+    Io(io::Error),
+}
+
+impl fmt::Display for MoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MoteError::Full(what) => write!(f, "more {what} than a node has places for"),
+            MoteError::Io(error) => write!(f, "the air: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for MoteError {}
+
+impl From<io::Error> for MoteError {
+    fn from(error: io::Error) -> Self {
+        MoteError::Io(error)
+    }
+}
+
+/// What wakes the loop.
+enum Wake {
+    Air(Heard),
+    Line(String),
+    End,
+}
+
+/// Something that may end the loop from another thread.
+#[derive(Clone)]
+pub struct Ending(Sender<Wake>);
+
+impl Ending {
+    /// Ends it.
+    pub fn end(&self) {
+        // If nobody listens any more it has ended.
+        let _ = self.0.send(Wake::End);
+    }
+}
+
+/// A node, ready to run.
+pub struct Mote {
+    node: Box<Node<Process>>,
+    radio: Radio,
+    air: Air,
+    wakes: Receiver<Wake>,
+    waker: Sender<Wake>,
+    apps: Apps,
+    tasks: Vec<Task>,
+    pings: u16,
+    /// From which the console's datagrams leave.
+    udp: Option<UdpHandle>,
+}
+
+struct Apps {
+    echo: Server<Echo, Services, Handle>,
+    sink: Server<Sink, Services, Handle>,
+    source: Server<Source, Services, Handle>,
+    datagrams: udp::Echo,
+}
+
+impl Apps {
+    fn poll(&mut self, now: Instant, node: &mut Node<Process>) -> bool {
+        self.echo.poll(now, node)
+            | self.sink.poll(now, node)
+            | self.source.poll(now, node)
+            | self.datagrams.poll(now, node)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let streams = earliest(self.echo.deadline(), self.sink.deadline());
+        earliest(streams, earliest(self.source.deadline(), self.datagrams.deadline()))
+    }
+}
+
+impl Mote {
+    /// A node with these settings, whose air is open.
+    ///
+    /// # Errors
+    /// [`MoteError`]
+    pub fn new(settings: &Settings, ends: Ends) -> Result<Mote, MoteError> {
+        let config = config(settings);
+        let (waker, wakes) = mpsc::channel();
+        let for_air = waker.clone();
+        let filter = Filter {
+            pan_id: config.mac.pan_id.0,
+            short: config.mac.short,
+            extended: config.mac.extended,
+        };
+        let ears = Ears { filter, channel: None };
+        let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
+        let air = Air::open(ends.local, ends.remote, ears, hear)?;
+        let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
+        let mut node = Box::new(Node::new(config.unsecured(), radio.capabilities()));
+        fill(&mut node, settings)?;
+        let listen =
+            ListenConfig { connection: ConnectionConfig::DEFAULT, ..ListenConfig::default() };
+        let apps = Apps {
+            echo: Server::new(listen),
+            sink: Server::new(listen),
+            source: Server::new(listen),
+            datagrams: udp::Echo::new(Echo::PORT),
+        };
+        let (tasks, pings, udp) = (Vec::new(), 0, None);
+        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp })
+    }
+
+    /// Its addresses.
+    pub fn addresses(&self) -> Vec<Ipv6Addr> {
+        (0..=u8::MAX).map_while(|index| self.node.net().own_address(index)).collect()
+    }
+
+    /// What ends it from another thread.
+    pub fn ending(&self) -> Ending {
+        Ending(self.waker.clone())
+    }
+
+    /// Reads commands from `lines` on a thread of its own, line by line. Their end is nobody's: a
+    /// node whose input is closed goes on.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub fn listen_to(&self, lines: impl BufRead + core::marker::Send + 'static) -> io::Result<()> {
+        let waker = self.waker.clone();
+        let read = move || {
+            for line in lines.lines().map_while(Result::ok) {
+                if waker.send(Wake::Line(line)).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("console".to_owned()).spawn(read).map(drop)
+    }
+
+    /// Runs until it is ended, or the air is gone.
+    ///
+    /// # Errors
+    /// [`MoteError::Io`]
+    pub fn run(&mut self, say: &mut dyn FnMut(Report)) -> Result<(), MoteError> {
+        let mut next = self.turn(say);
+        // It listens now, and whoever hears the greeting may speak.
+        self.air.greet()?;
+        loop {
+            let wake = match next {
+                None => self.wakes.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => {
+                    let left = (at - self.air.now()).as_micros();
+                    self.wakes.recv_timeout(std::time::Duration::from_micros(left))
+                }
+            };
+            match wake {
+                Ok(Wake::Air(Heard::Deaf(kind))) => return Err(io::Error::from(kind).into()),
+                Ok(Wake::Air(heard)) => self.radio.hear(heard),
+                Ok(Wake::Line(line)) if line.trim().is_empty() => {}
+                Ok(Wake::Line(line)) => match line.parse() {
+                    Ok(Command::Quit) => return Ok(()),
+                    Ok(command) => self.begin(command, say),
+                    Err(why) => say(Report::Failed { why }),
+                },
+                Ok(Wake::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            next = self.turn(say);
+        }
+    }
+
+    /// Does what can be done now; when there is more.
+    fn turn(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
+        let now = self.air.now();
+        let busy = self.apps.poll(now, &mut self.node);
+        self.hear_back(say);
+        let node = &mut self.node;
+        self.tasks.retain_mut(|task| !task.turn(now, node, say));
+        // Last: what the applications have written leaves now.
+        let driven = self.node.drive(now, &mut self.radio);
+        let driven = if busy { Some(now) } else { driven };
+        let above = earliest(self.apps.deadline(), tasks::deadline(&self.tasks));
+        let stack = earliest(driven, self.node.deadline());
+        earliest(earliest(stack, above), self.radio.deadline())
+    }
+
+    /// Echo replies, errors and datagrams.
+    fn hear_back(&mut self, say: &mut dyn FnMut(Report)) {
+        while let Some(reply) = self.node.datagrams().poll_echo_reply() {
+            self.tasks.iter_mut().for_each(|task| task.answered(&reply, say));
+        }
+        while let Some(error) = self.node.datagrams().poll_error() {
+            let why = format!("{:?}", error.kind);
+            say(Report::Undelivered { reporter: error.reporter, to: error.dst, why });
+        }
+        let mut buf = [0; udp::MAX_DATAGRAM];
+        while let Some(socket) = self.udp
+            && let Ok(Some(found)) = self.node.datagrams().recv(socket, &mut buf)
+        {
+            let text = String::from_utf8_lossy(buf.get(..found.len).unwrap_or_default());
+            let (from, port) = (found.src, found.src_port);
+            say(Report::Datagram { from, port, text: text.into_owned() });
+        }
+    }
+
+    fn begin(&mut self, command: Command, say: &mut dyn FnMut(Report)) {
+        let now = self.air.now();
+        match command {
+            Command::Ping { to, count } => {
+                self.pings = self.pings.wrapping_add(1);
+                self.tasks.push(Task::Ping(Ping::new(now, to, self.pings, count)));
+            }
+            Command::Tcp { to, text } => match Talk::new(now, to, &text, &mut self.node) {
+                Some(talk) => self.tasks.push(Task::Talk(talk)),
+                None => say(Report::Failed { why: "no connection can be opened".to_owned() }),
+            },
+            Command::Send { to, octets } => {
+                self.tasks.push(Task::Send(Box::new(Send::new(now, to, octets))));
+            }
+            Command::Udp { to, text } => self.send(now, to, &text, say),
+            Command::Status => say(self.status()),
+            Command::Help | Command::Quit => say(Report::Help { text: HELP }),
+        }
+    }
+
+    fn send(&mut self, now: Instant, to: (Ipv6Addr, u16), text: &str, say: &mut dyn FnMut(Report)) {
+        let mut datagrams = self.node.datagrams();
+        self.udp = self.udp.or_else(|| datagrams.bind(0).ok());
+        let Some(socket) = self.udp else { return };
+        if let Err(error) = datagrams.send(now, socket, to.0, to.1, text.as_bytes()) {
+            say(Report::Failed { why: format!("udp {}: {error}", to.0) });
+        }
+    }
+
+    fn status(&self) -> Report {
+        let (mac, net, tcp) =
+            (self.node.mac().stats(), self.node.net().stats(), self.node.tcp().stats());
+        Report::Status {
+            addresses: self.addresses(),
+            frames_sent: mac.transmissions,
+            repetitions: mac.retries,
+            given_up: mac.no_ack,
+            frames_received: mac.received,
+            packets: (net.packets_in, net.packets_out),
+            segments: (tcp.received, tcp.sent),
+        }
+    }
+}
+
+/// The stack's settings. What must differ from node to node and from life to life comes from the
+/// system's source of entropy.
+fn config(settings: &Settings) -> Config {
+    let extended = match settings.extended.0 {
+        Address::Extended(extended) => extended,
+        // The settings have been checked.
+        _ => [0; 8],
+    };
+    let entropy = || RandomState::new().hash_one(());
+    let [low, high] = [entropy(), entropy()].map(u64::to_le_bytes);
+    let mut secret = [0; 16];
+    secret.iter_mut().zip(low.into_iter().chain(high)).for_each(|(to, from)| *to = from);
+    let mut config = Config::new(settings.short.unwrap_or(0xffff), extended, entropy(), secret);
+    config.mac.pan_id = PanId(settings.pan);
+    config.mac.channel = Channel::new(settings.channel).unwrap_or_default();
+    config.mac.csma = Csma::Hardware;
+    config.net.forward = settings.forward;
+    config
+}
+
+fn fill(node: &mut Node<Process>, settings: &Settings) -> Result<(), MoteError> {
+    let full = |what| move |_: TableFull| MoteError::Full(what);
+    let mut interface = node.interface();
+    for &own in &settings.addresses {
+        let own = InterfaceAddress { address: own.address, prefix_len: own.len };
+        interface.add_address(own).map_err(full("addresses"))?;
+    }
+    for context in &settings.context {
+        let known = Context { prefix: context.prefix.address, len: context.prefix.len };
+        interface.set_context(context.id, Some(known)).map_err(full("contexts"))?;
+    }
+    for neighbour in &settings.neighbour {
+        let (address, link) = (neighbour.address, neighbour.link.0);
+        interface.add_neighbour(Neighbour { address, link }).map_err(full("neighbours"))?;
+    }
+    for route in &settings.route {
+        let (prefix, prefix_len, via) = (route.to.address, route.to.len, route.via.0);
+        let route = Route { prefix, prefix_len, via };
+        interface.add_route(route).map_err(full("routes"))?;
+    }
+    Ok(())
+}

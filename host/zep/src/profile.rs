@@ -1,0 +1,29 @@
+//! How much of everything a node as a process has.
+
+kinglet::profile! {
+    /// A node on a machine with memory: static routes, more of everything than a mote has.
+    pub struct Process {
+        frames: 4,
+        neighbours: 32,
+        packets: 32,
+        storage: 1500,
+        reassemblies: 8,
+        output: 16,
+        addresses: 4,
+        groups: 2,
+        routes: 32,
+        static_neighbours: 32,
+        contexts: 16,
+        udp_sockets: 4,
+        forwards: true,
+        connections: 12,
+        send_buffer: 8192,
+        receive_buffer: 8192,
+        segments: 22,
+        listeners: 3,
+        half_open: 4,
+        time_wait: 8,
+        ipv6_fragments: kinglet::net::Originals<4>,
+        features: kinglet::tcp::Full,
+    }
+}
