@@ -203,3 +203,11 @@ pub fn http_request(data: &[u8]) {
     // What nobody could answer has not been let through.
     assert!(!ended || whole.verdict().is_err() || !path.is_empty());
 }
+
+/// ZEP: what is read is written again as it was, but for who has sent it when.
+pub fn zep(data: &[u8]) {
+    let Ok(frame) = kinglet_zep::datagram::Datagram::parse(data) else { return };
+    let octets = frame.octets(0, 0, std::time::SystemTime::UNIX_EPOCH);
+    assert_eq!(kinglet_zep::datagram::Datagram::parse(&octets), Ok(frame));
+    assert_eq!((octets.get(..5), octets.get(31..)), (data.get(..5), data.get(31..)));
+}

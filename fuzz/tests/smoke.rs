@@ -34,7 +34,7 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of the folder of its corpus.
-const TARGETS: [Target; 15] = {
+const TARGETS: [Target; 16] = {
     use kinglet_fuzz::{files, layers, wire};
     [
         ("coap", wire::coap),
@@ -52,6 +52,7 @@ const TARGETS: [Target; 15] = {
         ("tcp_pair", layers::tcp_pair),
         ("tcp_segments", layers::tcp_segments),
         ("udp", wire::udp),
+        ("zep", wire::zep),
     ]
 };
 
@@ -118,6 +119,14 @@ mod wire {
     #[test]
     fn udp() {
         feed(wire::udp, &[&[0, 0, 0xf0, 0xb1]]);
+    }
+
+    #[test]
+    fn zep() {
+        let mut whole = [0; 34];
+        whole[..5].copy_from_slice(b"EX\x02\x01\x1a");
+        whole[31] = 2;
+        feed(wire::zep, &[&whole]);
     }
 
     #[test]
