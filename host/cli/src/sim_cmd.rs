@@ -61,6 +61,7 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         pcap: args.pcap.clone(),
         trace: args.trace,
         timeline_s: args.report.as_ref().map(|_| args.timeline),
+        tree: args.report.is_some(),
         cancel: Some(cancel),
         progress: Some(&update),
         ..Options::default()

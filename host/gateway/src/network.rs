@@ -13,14 +13,13 @@ use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{address_of, short_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{add_faults, check, prepare};
-use kinglet_lab::scenario::{
-    Fault, FlowKind, Listening, NodeId, Prefix, Role, Routing, Scenario, Wire,
-};
+use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
+use kinglet_lab::tree::Ways;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
@@ -89,9 +88,6 @@ pub struct NodeCounters {
     pub open: u64,
 }
 
-/// The next hop of a node on its way to another, as scenarios compute it.
-type Routes = BTreeMap<(NodeId, NodeId), NodeId>;
-
 /// For so long at most a network that finds its own ways is left alone before anyone talks to it.
 const FORMING: Duration = Duration::from_secs(120);
 /// Ways that have not changed for so long are the ones to tell.
@@ -105,8 +101,7 @@ pub struct Mesh {
     /// When ways had been found.
     began: Instant,
     roles: Vec<Role>,
-    /// `None` if the nodes find their ways themselves.
-    routes: Option<Routes>,
+    ways: Ways,
     on: LastMinute,
     /// Nodes behind serial lines.
     serial: Vec<usize>,
@@ -152,14 +147,13 @@ impl Mesh {
             _ => None,
         });
         let services = services.collect();
-        let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
         let mut mesh = Mesh {
             world: world.map(|station| Site::Simulated(Box::new(station))),
             border,
             prefix: scenario.prefix,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
-            routes: (scenario.routing == Routing::Static).then(|| routes.collect()),
+            ways: Ways::new(&scenario),
             on: LastMinute::default(),
             serial: Vec::new(),
             motes: Vec::new(),
@@ -184,7 +178,7 @@ impl Mesh {
     /// they have none that is better.
     fn form(&mut self) {
         let (mut ways, mut since) = (Vec::new(), self.world.now());
-        while self.routes.is_none() && self.world.now() < Instant::ZERO + FORMING {
+        while !self.ways.are_static() && self.world.now() < Instant::ZERO + FORMING {
             let now: Vec<_> = (0..self.nodes())
                 .map(|node| (self.hops(self.border, node), self.hops(node, self.border)))
                 .collect();
@@ -207,12 +201,12 @@ impl Mesh {
 
     /// The next node on the way of `from` to `to`.
     fn next_hop(&self, from: usize, to: usize) -> Option<usize> {
-        if let Some(routes) = &self.routes {
-            return routes.get(&(from as NodeId, to as NodeId)).map(|next| *next as usize);
-        }
-        let Site::Simulated(station) = self.world.device(from) else { return None };
-        let next = station.node().routing().mesh().next_hop(short_of(to as NodeId))?;
-        (0..self.nodes()).find(|node| short_of(*node as NodeId) == next)
+        let stack = match self.world.device(from) {
+            Site::Simulated(station) => Some(station.node()),
+            Site::Serial(_) => None,
+        };
+        let next = self.ways.next_hop(stack, from as NodeId, to as NodeId);
+        next.map(|next| next as usize)
     }
 
     /// Radio hops on the way of `from` to `to`; `None` if it ends or loops.

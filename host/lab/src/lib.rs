@@ -43,3 +43,4 @@ pub mod scenario;
 pub mod stats;
 pub mod tables;
 mod timers;
+pub mod tree;

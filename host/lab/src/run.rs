@@ -4,7 +4,8 @@ pub(crate) mod result;
 mod simulation;
 
 pub use result::{
-    Activity, ActivityKind, CwndSample, FlowResult, NodeResult, RadioSeconds, Readings, RunResult,
+    Activity, ActivityKind, Branch, CwndSample, FlowResult, NodeResult, RadioSeconds, Readings,
+    RunResult, Tree,
 };
 
 use crate::build::{Ends, Network};
@@ -26,6 +27,8 @@ pub struct Options<'a> {
     pub timeline_s: Option<(f64, f64)>,
     /// Record the congestion window of every bulk flow.
     pub cwnd: bool,
+    /// Record who sends by way of whom.
+    pub tree: bool,
     /// When it becomes true, the run ends early with what there is.
     pub cancel: Option<&'a AtomicBool>,
     /// Called from time to time with the share of the simulated time that has passed, 0 to 1.

@@ -3,6 +3,7 @@
 mod draw;
 mod drawing;
 mod lines;
+mod map;
 mod one_run;
 mod timeline;
 

@@ -1,6 +1,6 @@
 //! The page of a single simulation.
 
-use super::{Header, begin, draw_figures, end, escape};
+use super::{Header, begin, draw_figures, end, escape, map};
 use crate::chart::{Figure, Timeline, duty_by_hour, ledger};
 use crate::output::short;
 use crate::run::{NodeResult, RunResult};
@@ -36,7 +36,9 @@ pub fn one_run(
     if header.interrupted {
         page.push_str("<p class=\"warn\">Stopped before the end.</p>\n");
     }
-    page.push_str("</div></header>\n<main>\n<section id=\"radios\"><h2>Radios</h2>\n");
+    page.push_str("</div></header>\n<main>\n");
+    map::draw(&mut page, scenario, &result.trees);
+    page.push_str("<section id=\"radios\"><h2>Radios</h2>\n");
     draw_figures(&mut page, &figures(scenario, result, timeline_s), "radios");
     let (of_flows, of_nodes): (Vec<Table>, Vec<Table>) =
         tables::of_run(result).into_iter().partition(|table| table.head.contains(&"kind"));

@@ -147,5 +147,47 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     draw();
     follow();
   }
+
+  // The nodes at their places, at the instant that the slider says; `drawn` and `at` of the drawing's
+  // data say how many lines there are, and of when.
+  for (const figure of document.querySelectorAll(".map")) {
+    const svg = figure.querySelector("svg"), slider = figure.querySelector("input");
+    const { places, trees } = JSON.parse(figure.querySelector("script").textContent);
+    const W = 1104, EDGE = 60, range = (values) => [Math.min(...values), Math.max(...values)];
+    const [west, east] = range(places.map((p) => p[0])), [south, north] = range(places.map((p) => p[1]));
+    const scale = Math.min((W - 2 * EDGE) / Math.max(east - west, 1e-9), 560 / Math.max(north - south, 1e-9));
+    const middle = (W - (east - west) * scale) / 2;
+    const x = (n) => middle + (places[n][0] - west) * scale, y = (n) => EDGE + (north - places[n][1]) * scale;
+    svg.setAttribute("viewBox", "0 0 " + W + " " + (2 * EDGE + (north - south) * scale));
+    const most = Math.max(1e-9, ...trees.map(([, nodes]) => Math.max(...nodes.map((node) => node[2]))));
+    const R = Math.max(4, Math.min(13, 260 / Math.sqrt(places.length)));
+    const drawAt = (index) => {
+      const [at, nodes] = trees[index];
+      svg.replaceChildren();
+      let drawn = 0;
+      nodes.forEach(([parent], n) => {
+        if (parent === null) return;
+        add(svg, "line", { class: "way", x1: x(n), y1: y(n), x2: x(parent), y2: y(parent) });
+        drawn++;
+      });
+      nodes.forEach(([parent, hops, load], n) => {
+        const way = parent === null ? (hops === 0 ? "the root" : "without a way") :
+          hops + (hops === 1 ? " hop" : " hops") + " by node " + parent;
+        const text = "node " + n + ", " + places[n][2] + ", " + way + ", " + load.toFixed(1) + " frames/s";
+        const node = { cx: x(n), cy: y(n), r: hops === 0 ? R * 1.4 : R };
+        add(svg, "circle", { class: "card", ...node });
+        add(svg, "circle", { class: "place" + (hops === null ? " lost" : ""), ...node,
+          "fill-opacity": Math.sqrt(load / most).toFixed(3), "data-tip": text });
+        const label = n + (hops === null ? "" : " · " + hops);
+        if (places.length <= 100) add(svg, "text", { x: x(n) + R + 4, y: y(n) - R }, label);
+      });
+      svg.dataset.drawn = drawn;
+      svg.dataset.at = at;
+      figure.querySelector("output").textContent = " at " + at.toFixed(1) + " s, at most " + most.toFixed(1) +
+        " frames/s";
+    };
+    slider.addEventListener("input", () => drawAt(Number(slider.value)));
+    drawAt(Number(slider.value));
+  }
   document.documentElement.dataset.ready = "yes";
 })();

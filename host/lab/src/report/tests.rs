@@ -45,7 +45,7 @@ fn result(label: &str) -> ExperimentResult {
 
 /// Every element that is opened is closed, in order; good enough to catch broken nesting.
 fn assert_balanced(page: &str) {
-    const VOID: [&str; 2] = ["meta", "!DOCTYPE"];
+    const VOID: [&str; 3] = ["meta", "input", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page;
     while let Some(start) = rest.find('<') {
@@ -149,6 +149,19 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
     assert!(page.contains("<td class=\"n\">0.104</td>"), "90 s of 86400 are 0.104 %");
     // A node that always listens does nothing else that could be seen beside it.
     assert!(sleeping.contains("node 1: listen") && !others.contains("node 0: listen"));
+}
+
+#[test]
+fn the_page_of_a_run_has_a_map_if_ways_were_recorded() {
+    use crate::run::{Branch, Tree};
+    let (scenario, mut result) = a_day();
+    assert!(!one_run(&HEADER, &scenario, &result, (0.0, 1.0)).contains("id=\"ways\""));
+    let way = Branch { parent: Some(0), hops: Some(1), frames_per_s: 2.5 };
+    let nodes = vec![Branch { hops: Some(0), ..Branch::default() }, way, Branch::default()];
+    result.trees = vec![Tree { at_s: 1.5, nodes }];
+    let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
+    assert!(page.contains("\"trees\":[[1.500,[[null,0,0.00],[0,1,2.50],[null,null,0.00]]]]"));
+    assert_balanced(&page);
 }
 
 #[test]

@@ -33,9 +33,32 @@ pub struct RunResult {
     /// The second from which on radio activity is missing, if there was too much of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline_full_at_s: Option<f64>,
+    /// Who sent by way of whom, if asked for.
+    #[serde(skip)]
+    pub trees: Vec<Tree>,
     /// Files of observations that end too early, as they could not be written, and why.
     #[serde(skip)]
     pub cut_short: Vec<String>,
+}
+
+/// Who sends by way of whom to the root, the border router, at one instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// One for each node, in order.
+    pub nodes: Vec<Branch>,
+}
+
+/// A node in the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Branch {
+    /// The next node on the way to the root; `None` for the root, and where there is no way.
+    pub parent: Option<NodeId>,
+    /// Radio hops to the root; `None` if the way ends or loops.
+    pub hops: Option<u32>,
+    /// Frames per second on the air, acknowledgements not counted, since the instant before.
+    pub frames_per_s: f64,
 }
 
 /// What became of one application.

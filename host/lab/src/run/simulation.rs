@@ -7,6 +7,7 @@ use crate::capture::Observations;
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
+use crate::tree::Sampler;
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
@@ -41,7 +42,8 @@ pub(super) fn simulate(
     let setup_seconds = clock.elapsed().as_secs_f64();
     let failures = observe(&mut world, options)?;
     let clock = std::time::Instant::now();
-    advance(&mut world, instant(scenario.duration_s), options);
+    let mut sampler = options.tree.then(|| Sampler::new(scenario));
+    advance(&mut world, instant(scenario.duration_s), options, sampler.as_mut());
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
     let timeline = world.set_timeline(None);
@@ -64,6 +66,7 @@ pub(super) fn simulate(
             .and_then(Timeline::full_at_us)
             .map(|us| us as f64 / 1e6),
         timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
+        trees: sampler.map(Sampler::into_trees).unwrap_or_default(),
         cut_short: failures.try_iter().collect(),
     })
 }
@@ -196,12 +199,21 @@ fn output_error(path: &Path, error: std::io::Error) -> RunError {
     RunError::Output { path: path.to_path_buf(), error }
 }
 
-/// Runs to `end`, in slices between which cancellation is seen.
-fn advance(world: &mut Network, end: Instant, options: &Options<'_>) {
+/// Runs to `end`, in slices between which cancellation is seen and the tree is looked at.
+fn advance(
+    world: &mut Network,
+    end: Instant,
+    options: &Options<'_>,
+    mut sampler: Option<&mut Sampler>,
+) {
     let cancelled = || options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
     while world.now() < end && !cancelled() {
-        let next = world.now() + SLICE;
+        let slice = world.now() + SLICE;
+        let next = sampler.as_ref().map_or(slice, |sampler| sampler.next().min(slice));
         world.run_until(next.min(end));
+        if let Some(sampler) = &mut sampler {
+            sampler.look(world);
+        }
         if let Some(progress) = options.progress {
             progress(world.now().as_micros() as f64 / end.as_micros() as f64);
         }

@@ -1,0 +1,48 @@
+//! The nodes at their places with their ways to the border router, scrubbed along the time axis.
+
+use crate::run::Tree;
+use crate::scenario::{Role, Scenario};
+use std::fmt::Write;
+
+/// The data for the script, an empty canvas for it, and how to use it; nothing without trees.
+pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
+    let Some(last) = trees.last() else { return };
+    let _ = writeln!(
+        page,
+        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\">\
+         <figcaption>Who sends by way of whom</figcaption>\n\
+         <p class=\"hint\">The slider, or <kbd>←</kbd> <kbd>→</kbd> on it, moves along the time \
+         axis. A node is the darker the more frames it sends, its number stands beside it with \
+         its hops to the root; a line leads to the next hop.</p>\n\
+         <p><input type=\"range\" min=\"0\" max=\"{}\" value=\"{0}\" aria-label=\"time\">\
+         <output></output></p>\n\
+         <svg class=\"places\" role=\"img\" aria-label=\"{} nodes at their places, at {:.1} s and \
+         before\"></svg>",
+        trees.len() - 1,
+        last.nodes.len(),
+        last.at_s
+    );
+    page.push_str("<script type=\"application/json\">{\"places\":[");
+    for (index, place) in scenario.nodes.iter().enumerate() {
+        let role = match place.role {
+            Role::BorderRouter => "border router",
+            Role::Router => "router",
+            Role::Leaf => "leaf",
+        };
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(page, "{comma}[{},{},\"{role}\"]", place.x_m, place.y_m);
+    }
+    page.push_str("],\"trees\":[");
+    for (index, tree) in trees.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(page, "{comma}[{:.3},[", tree.at_s);
+        for (index, node) in tree.nodes.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let number = |of: Option<u32>| of.map_or("null".to_owned(), |it| it.to_string());
+            let (parent, hops) = (number(node.parent), number(node.hops));
+            let _ = write!(page, "{comma}[{parent},{hops},{:.2}]", node.frames_per_s);
+        }
+        page.push_str("]]");
+    }
+    page.push_str("]}</script></figure>\n</section>\n");
+}

@@ -1,0 +1,154 @@
+//! The tree of ways to the border router, as it is at one instant: next hops, hop counts, load.
+
+use crate::build::{Network, short_of};
+use crate::profile::LabProfile;
+use crate::run::result::{Branch, Tree};
+use crate::scenario::{NodeId, Role, Routing, Scenario};
+use kinglet::Node;
+use kinglet::time::{Duration, Instant};
+use std::collections::BTreeMap;
+
+/// Which way nodes send.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    nodes: usize,
+    /// Static ones, by node and destination; `None` if the nodes find them.
+    routes: Option<BTreeMap<(NodeId, NodeId), NodeId>>,
+}
+
+impl Ways {
+    /// The ways of `scenario`.
+    pub fn new(scenario: &Scenario) -> Ways {
+        let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
+        let routes = (scenario.routing == Routing::Static).then(|| routes.collect());
+        Ways { nodes: scenario.nodes.len(), routes }
+    }
+
+    /// Whether nobody has to find them.
+    pub const fn are_static(&self) -> bool {
+        self.routes.is_some()
+    }
+
+    /// The next node on the way from `from` to `to`: where nodes find it themselves as the `stack`
+    /// of `from` has it, if that can be asked.
+    pub fn next_hop(
+        &self,
+        stack: Option<&Node<LabProfile>>,
+        from: NodeId,
+        to: NodeId,
+    ) -> Option<NodeId> {
+        if let Some(routes) = &self.routes {
+            return routes.get(&(from, to)).copied();
+        }
+        let next = stack?.routing().mesh().next_hop(short_of(to))?;
+        (0..self.nodes as NodeId).find(|node| short_of(*node) == next)
+    }
+}
+
+/// Looks at the tree from time to time.
+pub(crate) struct Sampler {
+    ways: Ways,
+    root: NodeId,
+    period: Duration,
+    next: Instant,
+    before: (Instant, Vec<u64>),
+    trees: Vec<Tree>,
+}
+
+/// Instants of a run: a page with as many is still quick to read.
+const SAMPLES: u64 = 200;
+/// Trees that follow each other sooner could not be told apart.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+impl Sampler {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
+        let each = Duration::from_micros((scenario.duration_s * 1e6) as u64 / SAMPLES);
+        let period = each.max(SHORTEST);
+        Sampler {
+            ways: Ways::new(scenario),
+            root: border.unwrap_or(0) as NodeId,
+            period,
+            next: Instant::ZERO + period,
+            before: (Instant::ZERO, vec![0; scenario.nodes.len()]),
+            trees: Vec::new(),
+        }
+    }
+
+    /// When it looks again.
+    pub(crate) const fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Looks, if it is time to.
+    pub(crate) fn look(&mut self, world: &Network) {
+        let now = world.now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + self.period;
+        let ids = 0..self.before.1.len() as NodeId;
+        let parent = |node: NodeId| {
+            let stack = world.device(node as usize).node();
+            (node != self.root).then(|| self.ways.next_hop(Some(stack), node, self.root)).flatten()
+        };
+        let parents: Vec<_> = ids.clone().map(parent).collect();
+        let sent: Vec<_> = ids.map(|node| world.counters(node as usize).frames_sent).collect();
+        let seconds = (now - self.before.0).as_micros() as f64 / 1e6;
+        let per_s = |(now, before): (&u64, &u64)| now.saturating_sub(*before) as f64 / seconds;
+        let nodes = (0..).zip(sent.iter().zip(&self.before.1)).map(|(node, frames)| Branch {
+            parent: parents[node as usize],
+            hops: hops(&parents, self.root, node),
+            frames_per_s: per_s(frames),
+        });
+        self.trees.push(Tree { at_s: now.as_micros() as f64 / 1e6, nodes: nodes.collect() });
+        self.before = (now, sent);
+    }
+
+    pub(crate) fn into_trees(self) -> Vec<Tree> {
+        self.trees
+    }
+}
+
+/// Hops from `node` to `root` by these parents.
+fn hops(parents: &[Option<NodeId>], root: NodeId, node: NodeId) -> Option<u32> {
+    let (mut at, mut hops) = (node, 0);
+    while at != root {
+        at = parents[at as usize].filter(|_| hops < parents.len() as u32)?;
+        hops += 1;
+    }
+    Some(hops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Options, run};
+
+    #[test]
+    fn ways_that_end_or_loop_have_no_hops() {
+        let parents = [None, Some(0), Some(1), Some(4), Some(3), None];
+        let all: Vec<_> = (0..6).map(|node| hops(&parents, 0, node)).collect();
+        assert_eq!(all, [Some(0), Some(1), Some(2), None, None, None]);
+    }
+
+    #[test]
+    fn the_tree_of_a_line_is_the_line_by_routes_and_by_mesh() {
+        for routing in [Routing::Static, Routing::Mesh] {
+            let mut scenario = Scenario { duration_s: 60.0, routing, ..Scenario::default() }
+                .on_line(3, crate::scenario::LINE_SPACING_M);
+            scenario.nodes[0].role = Role::BorderRouter;
+            scenario.flows = vec![crate::scenario::Flow::bulk(3, 0)];
+            let options = Options { tree: true, ..Options::default() };
+            let result = run(&scenario, 1, &options).expect("it can be simulated");
+            assert_eq!(result.trees.len(), 200);
+            let last = result.trees.last().expect("one");
+            let hops: Vec<_> = last.nodes.iter().map(|node| node.hops).collect();
+            assert_eq!(hops, [Some(0), Some(1), Some(2), Some(3)]);
+            assert_eq!(last.nodes[3].parent, Some(2));
+            let per_s: f64 = result.trees.iter().map(|tree| tree.nodes[3].frames_per_s).sum();
+            let sent = per_s * 0.3;
+            assert!((sent - result.nodes[3].frames_sent as f64).abs() < 1.0, "{sent}");
+        }
+    }
+}
