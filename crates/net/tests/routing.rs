@@ -140,7 +140,7 @@ fn heard(sender: &mut Node, node: &mut Node, out: &Icmpv6Out, octets: &[u8]) -> 
     let from = Address::Short(2);
     let delivery = node.handle_frame(NOW, FrameIn { src: from, dst, payload: &frame }).unwrap()?;
     assert_eq!(delivery.protocol, protocol::ICMPV6);
-    let octets = node.hear_icmpv6(from, delivery, |_, message| {
+    let octets = node.hear_icmpv6(from, delivery, |_, _, message, _| {
         assert_eq!((message.from, message.header.hop_limit), (from, out.hop_limit));
         assert_eq!((message.header.src, message.header.dst), (local(2), out.dst));
         message.octets.to_vec()

@@ -60,6 +60,7 @@ impl net::Sizes for LabProfile {
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
     type Routing = Meshed<Self>;
+    type Discovery = ();
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::Iphc;

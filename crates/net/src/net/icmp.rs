@@ -3,6 +3,7 @@
 
 use super::compose::{HEAD, Upper};
 use super::{Net, Sizes};
+use crate::discovery::Discovery;
 use crate::frame::Class;
 use crate::incoming::{Arrival, Fate};
 use crate::original::{Ipv6Fragments, is_later};
@@ -61,7 +62,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     ) -> Fate {
         let octets = self.pool.get(handle).get(upper.clone()).unwrap_or_default();
         let pseudo = header.pseudo_header_sum(octets.len(), protocol::ICMPV6);
-        if octets.first().is_some_and(|kind| S::Routing::ICMPV6.contains(kind)) {
+        if octets.first().is_some_and(Self::carries) {
             return match icmpv6::verify(octets, pseudo) {
                 Ok(()) => Fate::Deliver(upper, protocol::ICMPV6),
                 Err(_) => Fate::Drop(Discard::Checksum),
@@ -95,6 +96,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
             Kind::Other { .. } => Fate::Drop(Discard::IcmpType),
         }
+    }
+
+    /// Whether messages of this type are for a protocol above.
+    fn carries(kind: &u8) -> bool {
+        S::Routing::ICMPV6.contains(kind) || S::Discovery::ICMPV6.contains(kind)
     }
 
     /// Turns a request into its reply, in its slot.

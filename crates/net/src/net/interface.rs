@@ -5,7 +5,7 @@ use super::{Net, Sizes};
 use crate::routing::Routing;
 use crate::tables::{
     Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, NextHop, Route, TableFull,
-    find_link, find_own, find_route, find_source, insert, link_local,
+    find_own, find_route, find_source, insert, link_local,
 };
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -96,6 +96,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         ALL_NODES.contains(&group)
             || S::Routing::GROUP == Some(group)
             || self.groups.as_slice().contains(&Some(group))
+            || self.is_discovered_by(group)
     }
 
     /// Whether `address` is one of this node's unicast addresses.
@@ -157,9 +158,5 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             NextHop::Host if S::Host::LEN == 0 => return None,
             NextHop::Host => Egress::Host,
         })
-    }
-
-    fn resolve(&self, dst: Ipv6Addr) -> Address {
-        find_link(self.neighbours.as_slice(), dst)
     }
 }

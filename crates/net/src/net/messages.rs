@@ -16,10 +16,10 @@ use crate::outgoing::{Queued, SendError};
 use crate::pool::PacketHandle;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
-use crate::tables::{Egress, link_local};
+use crate::tables::{Egress, Own, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::copy;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6;
 use kinglet_wire::ieee802154::Address;
@@ -136,16 +136,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Shows `hear` the ICMPv6 message of a delivery, and gives its slot back.
+    /// Shows `hear` the ICMPv6 message of a delivery, with whoever may take it and the own
+    /// addresses, and gives its slot back.
     pub fn hear_icmpv6<T>(
         &mut self,
         from: Address,
         delivery: Delivery,
-        hear: impl FnOnce(&mut S::Routing, Icmpv6In<'_>) -> T,
+        hear: impl FnOnce(&mut S::Routing, &mut S::Discovery, Icmpv6In<'_>, Own<'_>) -> T,
     ) -> T {
         let Delivery { packet, header, upper, .. } = delivery;
         let octets = self.pool.get(packet).get(upper).unwrap_or_default();
-        let heard = hear(&mut self.routing, Icmpv6In { from, header, octets });
+        let message = Icmpv6In { from, header, octets };
+        let own = Own { config: &self.config, addresses: self.addresses.as_slice() };
+        let heard = hear(&mut self.routing, &mut self.discovery, message, own);
         self.release(packet);
         heard
     }

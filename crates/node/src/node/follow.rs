@@ -1,6 +1,7 @@
 //! How a node follows its routing: what that is told, what it decides, its messages.
 
 use super::Node;
+use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
@@ -46,8 +47,13 @@ impl<P: Profile> Node<P> {
 
     /// An ICMPv6 message of a type that the network layer only carries came from a neighbour.
     pub(crate) fn icmpv6_message(&mut self, now: Instant, from: &Address, message: net::Delivery) {
-        self.net.hear_icmpv6(*from, message, |routing, message| {
-            routing.handle_icmpv6(now, message);
+        self.net.hear_icmpv6(*from, message, |routing, discovery, message, own| {
+            let kind = message.octets.first();
+            if kind.is_some_and(|kind| <P::Routing as net::Routing>::ICMPV6.contains(kind)) {
+                routing.handle_icmpv6(now, message);
+            } else {
+                discovery.handle_icmpv6(now, message, own);
+            }
         });
     }
 
@@ -58,10 +64,33 @@ impl<P: Profile> Node<P> {
             mac::Delivery::NoAck => false,
             _ => return,
         };
-        if let Address::Short(to) = outcome.dst
-            && outcome.dst.is_unicast()
-        {
+        if !outcome.dst.is_unicast() {
+            return;
+        }
+        if let Address::Short(to) = outcome.dst {
             self.routing_mut().handle_sent(now, to, acked);
+        }
+        self.net.discovery_mut().handle_sent(now, outcome.dst, acked);
+    }
+
+    /// Lets go what discovery has found the way for, and takes its messages while there is room.
+    pub(crate) fn follow_discovery(&mut self, now: Instant) {
+        if self.net.discovery().is_on() {
+            self.carry_out_discovery(now);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_discovery(&mut self, now: Instant) {
+        // At most one for each neighbour.
+        while let Some(Resolved { neighbour, found }) = self.net.discovery_mut().poll_resolved() {
+            self.net.handle_resolution(now, neighbour, found);
+        }
+        let mut buf = [0; MAX_ICMPV6];
+        while self.net.can_send_routing_message() {
+            let Some(out) = self.net.discovery_mut().poll_icmpv6(now, &mut buf) else { return };
+            // There is room, as was just asked; whatever else fails, discovery repeats itself.
+            let _ = self.net.send_icmpv6(now, &out, &buf);
         }
     }
 

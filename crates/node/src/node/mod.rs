@@ -12,6 +12,7 @@ pub(crate) use segments::ANYBODY;
 
 use crate::config::{Config, with_addresses};
 use crate::courtesy::Courtesy;
+use crate::discovery::Discovery;
 use crate::peer::AddressPair;
 use crate::polling::Poller;
 use crate::profile::Profile;
@@ -97,7 +98,8 @@ impl<P: Profile> Node<P> {
     pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
     /// Whether there is somebody for ICMPv6 messages of types that the network layer only carries.
-    const HEARS_ICMPV6: bool = !<P::Routing as net::Routing>::ICMPV6.is_empty();
+    const HEARS_ICMPV6: bool = <P::Discovery as net::Discovery>::PRESENT
+        || !<P::Routing as net::Routing>::ICMPV6.is_empty();
 
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
@@ -111,10 +113,21 @@ impl<P: Profile> Node<P> {
         routing: P::Routing,
         radio: Capabilities,
     ) -> Self {
+        Node::with_layers(config, routing, net::Discovery::NONE, radio)
+    }
+
+    /// The same, and `discovery` learns link addresses, such as a
+    /// [`Discovered`](crate::Discovered).
+    pub const fn with_layers(
+        config: Config<mac::KeyOf<P>>,
+        routing: P::Routing,
+        discovery: P::Discovery,
+        radio: Capabilities,
+    ) -> Self {
         let sleeps = !config.mac.rx_on_when_idle;
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
-            net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
+            net: Net::with_layers(with_addresses(config.net, &config.mac), routing, discovery),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
             sleeps,
@@ -309,6 +322,7 @@ impl<P: Profile> Node<P> {
         loop {
             // Every round may have made room for its messages.
             self.follow_routing(now);
+            self.follow_discovery(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
@@ -464,6 +478,7 @@ impl<P: Profile> Node<P> {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);
+        self.net.discovery_mut().handle_deadline(now);
         if self.tcp.deadline().is_some_and(|at| at <= now) {
             self.wake_tcp().handle_deadline(now);
         }

@@ -1,0 +1,67 @@
+//! Link addresses that are learnt: who learns them is not known here, only how to ask
+//! ([`Sizes::Discovery`](crate::Sizes::Discovery)). How packets wait for them is in
+//! `net/resolve.rs`.
+
+use crate::pool::PacketHandle;
+use core::fmt::Debug;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+
+/// What is known of the way to a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// Nothing is learnt here: its address tells its link address.
+    Derived,
+    /// It has this link address.
+    To(Address),
+    /// Its link address has to be asked for.
+    Unknown,
+}
+
+/// Who learns the link addresses of neighbours.
+pub trait Discovery {
+    /// Who has not learnt any.
+    const NONE: Self;
+    /// Whether there is anything to learn; if not, nothing of it is in the program.
+    const PRESENT: bool;
+    /// The types of ICMPv6 whose messages it takes.
+    const ICMPV6: &'static [u8];
+    /// Packets that wait for a link address.
+    type Unresolved: Array<Option<Unresolved>> + Debug;
+
+    /// The way to a neighbour.
+    fn resolve(&self, neighbour: Ipv6Addr) -> Resolution;
+
+    /// A packet waits for the way to a neighbour; whether it is worth waiting.
+    fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool;
+
+    /// A packet goes to a neighbour, whose way is known.
+    fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr);
+}
+
+/// Static neighbours only.
+impl Discovery for () {
+    const NONE: Self = ();
+    const PRESENT: bool = false;
+    const ICMPV6: &'static [u8] = &[];
+    type Unresolved = [Option<Unresolved>; 0];
+
+    fn resolve(&self, _: Ipv6Addr) -> Resolution {
+        Resolution::Derived
+    }
+
+    fn want(&mut self, _: Instant, _: Ipv6Addr) -> bool {
+        false
+    }
+
+    fn handle_use(&mut self, _: Instant, _: Ipv6Addr) {}
+}
+
+/// A packet that waits for a neighbour's link address.
+#[derive(Clone, Copy, Debug)]
+pub struct Unresolved {
+    pub(crate) packet: PacketHandle,
+    pub(crate) neighbour: Ipv6Addr,
+}
