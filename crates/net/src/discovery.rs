@@ -39,6 +39,9 @@ pub trait Discovery {
 
     /// A packet goes to a neighbour, whose way is known.
     fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr);
+
+    /// An upper layer has had an answer from a neighbour.
+    fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr);
 }
 
 /// Static neighbours only.
@@ -57,6 +60,8 @@ impl Discovery for () {
     }
 
     fn handle_use(&mut self, _: Instant, _: Ipv6Addr) {}
+
+    fn handle_progress(&mut self, _: Instant, _: Ipv6Addr) {}
 }
 
 /// A packet that waits for a neighbour's link address.

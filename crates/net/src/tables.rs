@@ -169,7 +169,8 @@ pub(crate) fn find_route(table: &[Option<Route>], dst: Ipv6Addr) -> Option<&Rout
 
 /// The link address of a neighbour.
 pub(crate) fn find_link(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Address {
-    find_neighbour(table, dst).unwrap_or_else(|| link_address_of(dst))
+    let known = table.iter().flatten().find(|entry| entry.address == dst);
+    known.map_or_else(|| link_address_of(dst), |entry| entry.link)
 }
 
 /// The link address of a neighbour in the table.

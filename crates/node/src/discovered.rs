@@ -53,6 +53,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
     fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr) {
         self.0.handle_use(now, neighbour);
     }
+
+    fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr) {
+        self.0.handle_progress(now, neighbour);
+    }
 }
 
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLVED> {

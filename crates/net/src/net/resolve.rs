@@ -119,6 +119,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
+    /// An upper layer has taken a segment from `src` that answers what it had sent: whoever is the
+    /// neighbour on the way there is reached (RFC 4861, 7.3.1).
+    pub fn note_progress(&mut self, now: Instant, src: Ipv6Addr) {
+        if S::Discovery::PRESENT && self.is_neighbour(src) {
+            self.discovery.handle_progress(now, src);
+        }
+    }
+
     fn is_neighbour(&self, dst: Ipv6Addr) -> bool {
         if dst.is_multicast() || find_neighbour(self.neighbours.as_slice(), dst).is_some() {
             return false;

@@ -64,13 +64,14 @@ impl<P: Profile> Node<P> {
             mac::Delivery::NoAck => false,
             _ => return,
         };
-        if !outcome.dst.is_unicast() {
-            return;
-        }
-        if let Address::Short(to) = outcome.dst {
+        if let Address::Short(to) = outcome.dst
+            && outcome.dst.is_unicast()
+        {
             self.routing_mut().handle_sent(now, to, acked);
         }
-        self.net.discovery_mut().handle_sent(now, outcome.dst, acked);
+        if outcome.dst.is_unicast() {
+            self.net.discovery_mut().handle_sent(now, outcome.dst, acked);
+        }
     }
 
     /// Lets go what discovery has found the way for, and takes its messages while there is room.

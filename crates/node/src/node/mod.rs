@@ -216,7 +216,13 @@ impl<P: Profile> Node<P> {
                 let peer = AddressPair::new(own, header.dst, header.src);
                 // What TCP drops it has counted.
                 self.tcp_is_quiet = false;
-                let _ = self.tcp.handle_packet(now, peer, Ecn::of(header.traffic_class), segment);
+                let ecn = Ecn::of(header.traffic_class);
+                let taken = self.tcp.handle_packet(now, peer, ecn, segment).is_ok();
+                // A SYN may be the first that passes between the two. The flags are octet 13.
+                let opens = segment.get(13).is_none_or(|flags| flags & 2 != 0);
+                if <P::Discovery as net::Discovery>::PRESENT && taken && !opens {
+                    self.net.note_progress(now, header.src);
+                }
             }
             return self.net.release(packet);
         }

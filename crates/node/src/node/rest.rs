@@ -8,6 +8,7 @@ use super::Node;
 use crate::discovery::Discovery;
 use crate::profile::Profile;
 use crate::routing::Routing;
+use kinglet_net as net;
 use kinglet_time::{Instant, earliest};
 
 /// What is known of when a node has something to do.
@@ -44,7 +45,12 @@ impl<P: Profile> Node<P> {
             Some(known) => known,
             None => {
                 let net = earliest(self.net.deadline(), self.routing().deadline());
-                let net = earliest(net, self.net.discovery().deadline());
+                let discovery = self.net.discovery().deadline();
+                // Nothing where there is none: the compiler keeps a comparison with that.
+                let net = match <P::Discovery as net::Discovery>::PRESENT {
+                    true => earliest(net, discovery),
+                    false => net,
+                };
                 let at = earliest(net, earliest(self.tcp.deadline(), self.poller.deadline()));
                 self.above.set(Some(at));
                 at
