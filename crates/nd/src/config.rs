@@ -1,5 +1,6 @@
 //! What discovery is told when it is made, and how long its table is.
 
+use crate::host::{Advertised, Autoconfigured, Router, Server};
 use crate::neighbour::Neighbour;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
@@ -14,6 +15,9 @@ pub struct Config {
     pub link: Address,
     /// The PAN: some nodes make it part of the identifier of a short address (RFC 4944, 6).
     pub pan: u16,
+    /// Whether it looks for routers and lets them configure it: addresses, contexts, where packets
+    /// go that have no other way. Default false: it is configured by hand.
+    pub autoconfigures: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
     /// How long a neighbour is taken to be there after it has shown that it is, on average
@@ -30,7 +34,7 @@ impl Config {
     /// The defaults of RFC 4861, 10.
     pub const fn new(link: Address, pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
-        Config { on: true, link, pan, seed, reachable, retrans }
+        Config { on: true, link, pan, autoconfigures: false, seed, reachable, retrans }
     }
 }
 
@@ -38,4 +42,12 @@ impl Config {
 pub trait Sizes {
     /// Neighbours of which the link address was learnt, or is being asked for.
     type Neighbours: Array<Option<Neighbour>>;
+    /// Default routers.
+    type Routers: Array<Option<Router>>;
+    /// Addresses that follow from advertised prefixes.
+    type Addresses: Array<Option<Autoconfigured>>;
+    /// Contexts that are advertised.
+    type Contexts: Array<Option<Advertised>>;
+    /// Name servers.
+    type Servers: Array<Option<Server>>;
 }

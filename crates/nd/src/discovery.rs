@@ -3,6 +3,7 @@
 use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::{Config, Sizes};
 use crate::derive::{derived, short};
+use crate::host::{Configured, Host};
 use crate::neighbour::{MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT, Neighbour, State};
 use crate::stats::{Discard, Stats, bump};
 use core::net::Ipv6Addr;
@@ -10,7 +11,7 @@ use kinglet_mem::Array;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::Header;
+use kinglet_wire::ipv6::{Header, is_link_local};
 use kinglet_wire::nd::{self, Advertisement, Builder, Kind, NdOption, Options, solicited_node};
 
 /// Octets that are enough for every message.
@@ -21,6 +22,7 @@ const HOP_LIMIT: u8 = 255;
 /// DELAY_FIRST_PROBE_TIME (RFC 4861, 10).
 const DELAY: Duration = Duration::from_secs(5);
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
+const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
 /// Answers that wait to be sent.
 const ANSWERS: usize = 4;
 
@@ -66,6 +68,7 @@ pub struct Discovery<S: Sizes> {
     config: Config,
     neighbours: S::Neighbours,
     answers: [Option<Answer>; ANSWERS],
+    host: Host<S>,
     random: Random,
     stats: Stats,
 }
@@ -77,6 +80,7 @@ impl<S: Sizes> Discovery<S> {
             config,
             neighbours: S::Neighbours::EMPTY,
             answers: [None; ANSWERS],
+            host: Host::NEW,
             random: Random::new(config.seed, 6),
             stats: Stats {
                 sent: 0,
@@ -234,6 +238,9 @@ impl<S: Sizes> Discovery<S> {
                 bump(&mut self.stats.redirects);
                 Err(Discard::Ignored)
             }
+            Kind::RouterAdvertisement(router) if self.config.autoconfigures => {
+                self.advertised(now, header, &router, message.options())
+            }
             Kind::RouterSolicitation | Kind::RouterAdvertisement(_) | Kind::Duplicate(_) => {
                 Err(Discard::Ignored)
             }
@@ -373,6 +380,57 @@ impl<S: Sizes> Discovery<S> {
         Ok(())
     }
 
+    /// A Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
+    fn advertised(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        router: &nd::Router,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        if !is_link_local(header.src) {
+            return Err(Discard::Invalid);
+        }
+        let link = options.clone().find_map(|option| match option {
+            NdOption::SourceLinkAddress(link) => Some(link),
+            _ => None,
+        });
+        if link.is_some_and(|link| !link.is_unicast()) {
+            return Err(Discard::Invalid);
+        }
+        if let Some(link) = link {
+            self.hear(header.src, link);
+        }
+        let own = self.config.link;
+        self.host.advertised(now, header.src, router, own, options, &mut self.stats);
+        Ok(())
+    }
+
+    /// Where packets go that have no other way: a default router.
+    pub fn router(&self) -> Option<Ipv6Addr> {
+        self.host.router()
+    }
+
+    /// Whether new connections should not begin with this own address (RFC 4862, 5.5.4).
+    pub fn is_deprecated(&self, now: Instant, address: Ipv6Addr) -> bool {
+        self.host.is_deprecated(now, address)
+    }
+
+    /// Whether headers may be compressed by a context, and not only expanded (RFC 6775, 5.4.2).
+    pub fn compresses(&self, context: u8) -> bool {
+        self.host.compresses(context)
+    }
+
+    /// Name servers that were advertised.
+    pub fn servers(&self) -> impl Iterator<Item = Ipv6Addr> {
+        self.host.servers()
+    }
+
+    /// What routers have made of this node, one thing at a time.
+    pub fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
+        self.host.poll_configured(now)
+    }
+
     /// Writes the next message to `buf`.
     pub fn poll_message(&mut self, _now: Instant, buf: &mut [u8; MAX_LEN]) -> Option<Message> {
         let message = match self.answers.first().copied().flatten() {
@@ -384,6 +442,7 @@ impl<S: Sizes> Discovery<S> {
                 self.answers.rotate_left(1);
                 message
             }
+            None if self.host.asks => self.solicit_routers(buf),
             None => self.solicit(buf),
         };
         if message.is_some() {
@@ -398,6 +457,19 @@ impl<S: Sizes> Discovery<S> {
         let told = Advertisement { router, solicited, overriding, target };
         let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
         out.option(&NdOption::TargetLinkAddress(self.config.link)).ok()?;
+        Some(Message { dst, via, len: out.len() })
+    }
+
+    /// RFC 6775, 5.3.
+    fn solicit_routers(&mut self, buf: &mut [u8]) -> Option<Message> {
+        self.host.asks = false;
+        let known = self.host.asked().and_then(|router| match self.way(router) {
+            Way::To(link) => Some((router, link)),
+            Way::Unknown => None,
+        });
+        let (dst, via) = known.unwrap_or((ALL_ROUTERS, Address::BROADCAST));
+        let mut out = Builder::new(buf, &Kind::RouterSolicitation).ok()?;
+        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
         Some(Message { dst, via, len: out.len() })
     }
 
@@ -434,11 +506,19 @@ impl<S: Sizes> Discovery<S> {
 
     /// When [`Discovery::handle_deadline`] wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
-        self.neighbours().fold(None, |first, known| earliest(first, known.due))
+        let host = if self.configures() { self.host.deadline() } else { None };
+        self.neighbours().fold(host, |first, known| earliest(first, known.due))
+    }
+
+    const fn configures(&self) -> bool {
+        self.config.on && self.config.autoconfigures
     }
 
     /// Does what is due: a step for each neighbour, however late.
     pub fn handle_deadline(&mut self, now: Instant) {
+        if self.configures() {
+            self.host.handle_deadline(now, &mut self.random);
+        }
         let Config { retrans, pan, .. } = self.config;
         let again = now + retrans;
         for place in self.neighbours.as_mut_slice() {

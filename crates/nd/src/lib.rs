@@ -8,7 +8,8 @@
 //! | resolution of addresses that do not tell the link address | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
-//! | router solicitations and advertisements, registration | not yet |
+//! | hosts: routers solicited; default routers, SLAAC, contexts, name servers with lifetimes | done |
+//! | routers: advertisements, registration (RFC 6775, RFC 8505) | not yet |
 //!
 //! The caller carries messages between neighbours, with hop limit 255, and keeps the packets that
 //! wait for an address; it tells what came of the frames that it sent. Like every layer this is
@@ -16,7 +17,8 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_nd::{Change, Config, Discovery, MAX_LEN, Neighbour, Sizes, Way};
+//! use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discovery, MAX_LEN, Neighbour, Router};
+//! use kinglet_nd::{Server, Sizes, Way};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
 //! use kinglet_wire::ipv6::Header;
@@ -24,6 +26,10 @@
 //! struct Plan;
 //! impl Sizes for Plan {
 //!     type Neighbours = [Option<Neighbour>; 4];
+//!     type Routers = [Option<Router>; 2];
+//!     type Addresses = [Option<Autoconfigured>; 2];
+//!     type Contexts = [Option<Advertised>; 2];
+//!     type Servers = [Option<Server>; 1];
 //! }
 //!
 //! let (here, there) = (Address::Short(1), Address::Short(2));
@@ -64,6 +70,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `discovery.rs` | what comes in, what goes out, when |
+//! | `host.rs` | what is learnt of routers |
 //! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
 //! | `cache.rs` | the table of neighbours, and who gives way |
 //! | `derive.rs` | addresses that tell the link address |
@@ -82,11 +89,13 @@ mod cache;
 mod config;
 mod derive;
 mod discovery;
+mod host;
 mod neighbour;
 mod stats;
 
 pub use config::{Config, Sizes};
 pub use derive::derived;
 pub use discovery::{Change, Discovery, MAX_LEN, Message, Way};
+pub use host::{Advertised, Autoconfigured, Configured, Router, Server};
 pub use neighbour::{Neighbour, State};
 pub use stats::{Discard, Stats};

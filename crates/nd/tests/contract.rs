@@ -1,6 +1,7 @@
 //! Discovery keeps the laws of a layer, with any message.
 
-use kinglet_nd::{Config, Discovery, MAX_LEN, Neighbour, Sizes};
+use kinglet_nd::{Advertised, Autoconfigured, Config, Discovery, MAX_LEN, Neighbour, Router};
+use kinglet_nd::{Server, Sizes};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -14,6 +15,10 @@ const NEIGHBOURS: usize = 4;
 struct Plan;
 impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
+    type Routers = [Option<Router>; 2];
+    type Addresses = [Option<Autoconfigured>; 2];
+    type Contexts = [Option<Advertised>; 2];
+    type Servers = [Option<Server>; 1];
 }
 
 struct Device(Discovery<Plan>);
@@ -51,6 +56,19 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets[1] = 0;
     let target = address(random.next_u32());
     octets.truncate(24);
+    if octets[0] == 134 {
+        octets.truncate(16);
+        // Lifetimes of all orders, down to nothing.
+        let dice = random.next_u32();
+        (octets[6], octets[7]) = (dice as u8 & 1, (dice >> 1) as u8 & 0x7F);
+        let life = [0, (dice >> 8) as u8 & 1, 0, (dice >> 9) as u8 & 0x7F];
+        let prefix = address(random.next_u32() | 15).octets();
+        octets.extend([&[3, 4, 64, 0x40], &life[..], &life, &[0; 4], &prefix].concat());
+        octets.extend([34, 2, 64, 0x10 * (life[1] & 1) | life[3] & 3, 0, 0, 0, life[3] & 7]);
+        octets.extend(&prefix[..8]);
+        octets.extend([&[25, 3, 0, 0][..], &life, &prefix].concat());
+        return octets;
+    }
     octets[8..24].copy_from_slice(&target.octets());
     match random.next_u32() & 3 {
         0 => {}
@@ -61,11 +79,13 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
 }
 
 impl Subject for Device {
-    /// Four answers, a solicitation and a change for each neighbour.
-    const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS;
+    /// Four answers, a solicitation and a change for each neighbour, a solicitation of
+    /// routers, and what they have made of the node.
+    const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2;
 
     fn fresh(seed: u64) -> Self {
         let mut config = Config::new(Address::Short(1), 0xABCD, seed);
+        config.autoconfigures = seed.is_multiple_of(2);
         config.on = !seed.is_multiple_of(7);
         config.retrans = Duration::from_millis(seed % 3 * 500 + 1);
         Device(Discovery::new(config))
@@ -112,7 +132,10 @@ impl Subject for Device {
         if let Some(out) = self.0.poll_message(now, &mut buf) {
             return Some(format!("{out:?} {:x?}", &buf[..out.len]));
         }
-        self.0.poll_change().map(|change| format!("{change:?}"))
+        if let Some(change) = self.0.poll_change() {
+            return Some(format!("{change:?}"));
+        }
+        self.0.poll_configured(now).map(|change| format!("{change:?}"))
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -1,7 +1,8 @@
 //! The states of a neighbour (RFC 4861, 7.2 and 7.3, Appendix C), and that no flood costs anybody
 //! who is in use.
 
-use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, Neighbour, Sizes, State, Way};
+use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discard, Discovery, MAX_LEN};
+use kinglet_nd::{Neighbour, Router, Server, Sizes, State, Way};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -14,6 +15,10 @@ const NEIGHBOURS: usize = 4;
 struct Plan;
 impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
+    type Routers = [Option<Router>; 2];
+    type Addresses = [Option<Autoconfigured>; 2];
+    type Contexts = [Option<Advertised>; 2];
+    type Servers = [Option<Server>; 1];
 }
 
 type Nd = Discovery<Plan>;
