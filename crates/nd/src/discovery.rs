@@ -88,6 +88,7 @@ impl<S: Sizes> Discovery<S> {
                 discarded: 0,
                 redirects: 0,
                 conflicts: 0,
+                unknown_contexts: 0,
                 evicted: 0,
                 refused: 0,
                 unreachable: 0,
@@ -412,13 +413,19 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// Whether new connections should not begin with this own address (RFC 4862, 5.5.4).
-    pub fn is_deprecated(&self, now: Instant, address: Ipv6Addr) -> bool {
-        self.host.is_deprecated(now, address)
+    pub fn is_deprecated(&self, address: Ipv6Addr) -> bool {
+        self.host.is_deprecated(address)
     }
 
     /// Whether headers may be compressed by a context, and not only expanded (RFC 6775, 5.4.2).
     pub fn compresses(&self, context: u8) -> bool {
         self.host.compresses(context)
+    }
+
+    /// A frame came whose headers need a context that is not known. Who has sent it
+    /// cannot be told: nobody knows its addresses.
+    pub fn handle_unknown_context(&mut self) {
+        bump(&mut self.stats.unknown_contexts);
     }
 
     /// Name servers that were advertised.

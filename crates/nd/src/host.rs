@@ -46,6 +46,8 @@ pub struct Autoconfigured {
     /// for ever.
     valid: Option<Instant>,
     preferred: Option<Instant>,
+    /// The second of them is over.
+    deprecated: bool,
     told: bool,
 }
 
@@ -119,10 +121,9 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Whether new connections should not begin with this own address.
-    pub(crate) fn is_deprecated(&self, now: Instant, address: Ipv6Addr) -> bool {
+    pub(crate) fn is_deprecated(&self, address: Ipv6Addr) -> bool {
         let mut own = self.addresses.as_slice().iter().flatten();
-        let own = own.find(|own| own.address == address);
-        own.is_some_and(|own| own.preferred.is_some_and(|until| until <= now))
+        own.any(|own| own.address == address && own.deprecated)
     }
 
     /// Whether a context may be used to compress: all but those that are only understood.
@@ -207,7 +208,7 @@ impl<S: Sizes> Host<S> {
         let (valid, preferred) = (until(valid_s), until(preferred_s));
         let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
         if let Some(own) = own.find(|own| same_prefix(own.address, prefix, PREFIX_LEN)) {
-            own.preferred = preferred;
+            (own.preferred, own.deprecated) = (preferred, preferred_s == 0);
             let rest = own.valid.map(|valid| valid - now);
             let told = life(valid_s);
             let longer = match (told, rest) {
@@ -226,7 +227,8 @@ impl<S: Sizes> Host<S> {
         };
         let [i, j, k, l, m, n, o, p] = iid;
         let address = Ipv6Addr::from([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]);
-        let own = Autoconfigured { address, valid, preferred, told: false };
+        let (told, deprecated) = (false, preferred_s == 0);
+        let own = Autoconfigured { address, valid, preferred, deprecated, told };
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
@@ -281,7 +283,8 @@ impl<S: Sizes> Host<S> {
             first = earliest(first, Some(router.until));
         }
         for own in self.addresses.as_slice().iter().flatten() {
-            first = earliest(first, own.valid);
+            let preferred = own.preferred.filter(|_| !own.deprecated);
+            first = earliest(first, earliest(own.valid, preferred));
         }
         for known in self.contexts.as_slice().iter().flatten() {
             first = earliest(first, Some(known.until).filter(|_| !known.gone));
@@ -297,6 +300,9 @@ impl<S: Sizes> Host<S> {
         let had_router = self.router().is_some();
         forget(self.routers.as_mut_slice(), |router| router.until <= now);
         forget(self.servers.as_mut_slice(), |it| it.until.is_some_and(|until| until <= now));
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            own.deprecated |= own.preferred.is_some_and(|until| until <= now);
+        }
         for known in self.contexts.as_mut_slice().iter_mut().flatten() {
             if known.until <= now && !known.gone {
                 // First it is understood only, then forgotten.

@@ -31,6 +31,8 @@ pub struct Stats {
     pub redirects: u32,
     /// Advertisements by others of addresses of this node.
     pub conflicts: u32,
+    /// Frames whose headers need a context that is not known.
+    pub unknown_contexts: u32,
     /// Neighbours forgotten for others.
     pub evicted: u32,
     /// Neighbours that were not taken in, for want of a place.

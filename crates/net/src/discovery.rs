@@ -42,6 +42,18 @@ pub trait Discovery {
 
     /// An upper layer has had an answer from a neighbour.
     fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr);
+
+    /// The neighbour that gets packets for which there is no route.
+    fn router(&self) -> Option<Ipv6Addr>;
+
+    /// Whether other own addresses are better sources than this one (RFC 6724, 5, rule 3).
+    fn is_deprecated(&self, address: Ipv6Addr) -> bool;
+
+    /// Whether headers may be compressed by the context of this identifier.
+    fn compresses(&self, context: u8) -> bool;
+
+    /// A frame came whose headers cannot be expanded, for want of a context.
+    fn handle_unknown_context(&mut self);
 }
 
 /// Static neighbours only.
@@ -62,6 +74,20 @@ impl Discovery for () {
     fn handle_use(&mut self, _: Instant, _: Ipv6Addr) {}
 
     fn handle_progress(&mut self, _: Instant, _: Ipv6Addr) {}
+
+    fn router(&self) -> Option<Ipv6Addr> {
+        None
+    }
+
+    fn is_deprecated(&self, _: Ipv6Addr) -> bool {
+        false
+    }
+
+    fn compresses(&self, _: u8) -> bool {
+        true
+    }
+
+    fn handle_unknown_context(&mut self) {}
 }
 
 /// A packet that waits for a neighbour's link address.

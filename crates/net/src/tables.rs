@@ -132,11 +132,12 @@ pub(crate) fn find_own(
     u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
 }
 
-/// The own address for packets to `dst`.
+/// The own address for packets to `dst`, among the `good` ones of the table.
 pub(crate) fn find_source(
     config: &Config,
     table: &[Option<InterfaceAddress>],
     dst: Ipv6Addr,
+    good: impl Fn(&InterfaceAddress) -> bool,
 ) -> Option<Ipv6Addr> {
     // Multicast of link-local scope or less.
     let narrow = matches!(dst.octets(), [0xFF, scope, ..] if scope & 0xF <= 2);
@@ -144,7 +145,7 @@ pub(crate) fn find_source(
         return link_local(config.link);
     }
     let (mut best, mut most) = (None, 0);
-    for own in table.iter().flatten() {
+    for own in table.iter().flatten().filter(|own| good(own)) {
         let common = common_prefix(own.address, dst);
         // The last of equals.
         if common >= most {

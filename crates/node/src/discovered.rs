@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
 use crate::routing::MAX_ICMPV6;
 use core::net::Ipv6Addr;
-use kinglet_nd as nd;
+use kinglet_nd::{self as nd, Configured};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -57,6 +57,22 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
     fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr) {
         self.0.handle_progress(now, neighbour);
     }
+
+    fn router(&self) -> Option<Ipv6Addr> {
+        self.0.router()
+    }
+
+    fn is_deprecated(&self, address: Ipv6Addr) -> bool {
+        self.0.is_deprecated(address)
+    }
+
+    fn compresses(&self, context: u8) -> bool {
+        self.0.compresses(context)
+    }
+
+    fn handle_unknown_context(&mut self) {
+        self.0.handle_unknown_context();
+    }
 }
 
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLVED> {
@@ -84,6 +100,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
             nd::Change::Found(neighbour) => Resolved { neighbour, found: true },
             nd::Change::Lost(neighbour) => Resolved { neighbour, found: false },
         })
+    }
+
+    fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
+        self.0.poll_configured(now)
     }
 
     fn deadline(&self) -> Option<Instant> {

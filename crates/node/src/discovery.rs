@@ -5,6 +5,7 @@
 //! `()` believes what addresses tell, and costs nothing; [`Discovered`](crate::Discovered) is the
 //! discovery of RFC 4861.
 
+use kinglet_nd::Configured;
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -38,6 +39,9 @@ pub trait Discovery: net::Discovery {
     /// What has been found out, one neighbour at a time.
     fn poll_resolved(&mut self) -> Option<Resolved>;
 
+    /// What routers have made of this node, one thing at a time.
+    fn poll_configured(&mut self, now: Instant) -> Option<Configured>;
+
     /// When [`Discovery::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;
 
@@ -59,6 +63,10 @@ impl Discovery for () {
     fn handle_sent(&mut self, _: Instant, _: Address, _: bool) {}
 
     fn poll_resolved(&mut self) -> Option<Resolved> {
+        None
+    }
+
+    fn poll_configured(&mut self, _: Instant) -> Option<Configured> {
         None
     }
 

@@ -72,6 +72,12 @@ pub struct Lengths {
     pub static_neighbours: usize,
     /// Neighbours of which a [`Discovered`](crate::Discovered) learns the link address.
     pub discovered: usize,
+    /// Default routers that it learns of.
+    pub default_routers: usize,
+    /// Own addresses that follow from their advertisements, among `addresses`.
+    pub autoconfigured: usize,
+    /// Name servers that it learns of.
+    pub name_servers: usize,
     /// 6LoWPAN contexts, at most 16.
     pub contexts: usize,
     /// Bound UDP ports, with four datagrams each; at most 255.
@@ -130,6 +136,9 @@ impl Lengths {
         routes: 2,
         static_neighbours: 0,
         discovered: 0,
+        default_routers: 0,
+        autoconfigured: 0,
+        name_servers: 0,
         contexts: 2,
         udp_sockets: 1,
         forwards: false,
@@ -330,6 +339,10 @@ macro_rules! __profile {
 
         impl $crate::nd::Sizes for $name {
             type Neighbours = [Option<$crate::nd::Neighbour>; $lengths.discovered];
+            type Routers = [Option<$crate::nd::Router>; $lengths.default_routers];
+            type Addresses = [Option<$crate::nd::Autoconfigured>; $lengths.autoconfigured];
+            type Contexts = [Option<$crate::nd::Advertised>; $lengths.contexts];
+            type Servers = [Option<$crate::nd::Server>; $lengths.name_servers];
         }
 
         impl $crate::tcp::Sizes for $name {

@@ -72,6 +72,10 @@ impl net::Sizes for LabProfile {
 
 impl nd::Sizes for LabProfile {
     type Neighbours = Growing<nd::Neighbour, NEIGHBOURS>;
+    type Routers = [Option<nd::Router>; 0];
+    type Addresses = [Option<nd::Autoconfigured>; 0];
+    type Contexts = [Option<nd::Advertised>; 0];
+    type Servers = [Option<nd::Server>; 0];
 }
 
 impl mesh::Sizes for LabProfile {

@@ -2,6 +2,7 @@
 //! them.
 
 use super::{Net, Sizes};
+use crate::discovery::Discovery;
 use crate::routing::Routing;
 use crate::tables::{
     Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, NextHop, Route, TableFull,
@@ -24,6 +25,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// [`TableFull`]
     pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
         insert(self.addresses.as_mut_slice(), address)
+    }
+
+    /// Takes an own address away; whether there was one. What names it by its index
+    /// ([`Net::own_index`]) has to be ended first: the next address that is added takes its place.
+    pub fn remove_address(&mut self, address: Ipv6Addr) -> bool {
+        let mut places = self.addresses.as_mut_slice().iter_mut();
+        let place = places.find(|place| place.is_some_and(|own| own.address == address));
+        place.and_then(Option::take).is_some()
     }
 
     /// Adds a route, or replaces the one with the same prefix.
@@ -104,8 +113,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.own_index(address).is_some()
     }
 
-    /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
-    /// names that one for good.
+    /// A short name of one of this node's unicast addresses. It names that one until it is removed.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
         find_own(&self.config, self.addresses.as_slice(), &address)
     }
@@ -131,7 +139,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
     /// these the one that has the longest prefix in common with it (rule 8).
     pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
-        find_source(&self.config, self.addresses.as_slice(), dst)
+        let table = self.addresses.as_slice();
+        if S::Discovery::PRESENT {
+            let good = |own: &InterfaceAddress| !self.discovery.is_deprecated(own.address);
+            return find_source(&self.config, table, dst, good)
+                .or_else(|| find_source(&self.config, table, dst, |_| true));
+        }
+        find_source(&self.config, table, dst, |_| true)
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
@@ -147,7 +161,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Some(Egress::Radio(self.resolve(*dst)));
         }
         let fixed = find_route(self.routes.as_slice(), *dst);
-        let via = match (fixed, self.routing.route(*dst)) {
+        let learnt = self.routing.route(*dst);
+        if S::Discovery::PRESENT && fixed.is_none() && learnt.is_none() {
+            return self.discovery.router().map(|router| Egress::Radio(self.resolve(router)));
+        }
+        let via = match (fixed, learnt) {
             (Some(fixed), Some(learnt)) if fixed.prefix_len >= learnt.prefix_len => fixed.via,
             (_, Some(learnt)) => learnt.via?,
             (fixed, None) => fixed?.via,

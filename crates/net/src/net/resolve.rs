@@ -8,6 +8,7 @@ use crate::discovery::{Discovery, Resolution, Unresolved};
 use crate::frame::Class;
 use crate::incoming::Arrival;
 use crate::pool::{PacketHandle, RESERVED};
+use crate::routing::Routing;
 use crate::stats::Discard;
 use crate::tables::{Egress, NextHop, find_link, find_neighbour, find_route, has_own_ending};
 use core::net::Ipv6Addr;
@@ -17,6 +18,7 @@ use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local};
 use kinglet_wire::nd::solicited_node;
+use kinglet_wire::sixlowpan::Context;
 
 /// All routers on the link (RFC 4291, 2.7.1).
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
@@ -74,7 +76,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.note_use(now, dst);
             return None;
         }
-        Some(self.park_unresolved(now, packet, dst))
+        let neighbour = self.neighbour_towards(dst);
+        Some(neighbour.map_or(Err(Discard::NoRoute), |it| self.park_unresolved(now, packet, it)))
     }
 
     fn park_unresolved(
@@ -114,26 +117,47 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Tells discovery that a packet goes to whoever is the neighbour on its way.
     pub(crate) fn note_use(&mut self, now: Instant, dst: Ipv6Addr) {
-        if S::Discovery::PRESENT && self.is_neighbour(dst) {
-            self.discovery.handle_use(now, dst);
+        if S::Discovery::PRESENT
+            && let Some(neighbour) = self.neighbour_towards(dst)
+        {
+            self.discovery.handle_use(now, neighbour);
         }
     }
 
     /// An upper layer has taken a segment from `src` that answers what it had sent: whoever is the
     /// neighbour on the way there is reached (RFC 4861, 7.3.1).
     pub fn note_progress(&mut self, now: Instant, src: Ipv6Addr) {
-        if S::Discovery::PRESENT && self.is_neighbour(src) {
-            self.discovery.handle_progress(now, src);
+        if S::Discovery::PRESENT
+            && let Some(neighbour) = self.neighbour_towards(src)
+        {
+            self.discovery.handle_progress(now, neighbour);
         }
     }
 
-    fn is_neighbour(&self, dst: Ipv6Addr) -> bool {
-        if dst.is_multicast() || find_neighbour(self.neighbours.as_slice(), dst).is_some() {
-            return false;
+    /// Who is asked for the way to `dst`, if it is not a static table or routing.
+    fn neighbour_towards(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
+        let known = find_neighbour(self.neighbours.as_slice(), dst).is_some();
+        if dst.is_multicast() || known {
+            return None;
         }
-        let on_link = |via| via == NextHop::OnLink;
-        is_link_local(dst)
-            || find_route(self.routes.as_slice(), dst).is_some_and(|route| on_link(route.via))
+        if is_link_local(dst) {
+            return Some(dst);
+        }
+        match find_route(self.routes.as_slice(), dst).map(|route| route.via) {
+            Some(NextHop::OnLink) => Some(dst),
+            Some(_) => None,
+            None if self.routing.route(dst).is_some() => None,
+            None => self.discovery.router(),
+        }
+    }
+
+    /// The contexts by which headers may be compressed.
+    pub(crate) fn compressing(&self) -> [Option<Context>; 16] {
+        let mut contexts = [None; 16];
+        for ((id, to), from) in (0..).zip(&mut contexts).zip(self.contexts.as_slice()) {
+            *to = from.filter(|_| self.discovery.compresses(id));
+        }
+        contexts
     }
 
     /// Discovery has found the way to a neighbour, or given up: what waits for it goes its way, or

@@ -5,7 +5,8 @@ use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
-use kinglet_net as net;
+use kinglet_nd::Configured;
+use kinglet_net::{self as net, InterfaceAddress};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
@@ -87,6 +88,10 @@ impl<P: Profile> Node<P> {
         while let Some(Resolved { neighbour, found }) = self.net.discovery_mut().poll_resolved() {
             self.net.handle_resolution(now, neighbour, found);
         }
+        // At most one for each address and context.
+        while let Some(configured) = self.net.discovery_mut().poll_configured(now) {
+            self.configure(configured);
+        }
         let mut buf = [0; MAX_ICMPV6];
         while self.net.can_send_routing_message() {
             let Some(out) = self.net.discovery_mut().poll_icmpv6(now, &mut buf) else { return };
@@ -135,6 +140,25 @@ impl<P: Profile> Node<P> {
             // There is room, as was just asked; whatever else fails, routing repeats itself.
             let octets = buf.get(..out.len).unwrap_or_default();
             let _ = self.net.send_routing_message(now, out.to, octets);
+        }
+    }
+
+    /// Tables that are full stay as they are: what was configured by hand is not to give way.
+    fn configure(&mut self, configured: Configured) {
+        match configured {
+            Configured::Address(address) if self.net.is_own(address) => {}
+            Configured::Address(address) => {
+                let _ = self.net.add_address(InterfaceAddress { address, prefix_len: 64 });
+            }
+            Configured::NoAddress(address) => {
+                if let Some(index) = self.net.own_index(address) {
+                    self.wake_tcp().forget(|peer| peer.local() == index);
+                }
+                let _ = self.net.remove_address(address);
+            }
+            Configured::Context { id, context } => {
+                let _ = self.net.set_context(id, context);
+            }
         }
     }
 

@@ -416,10 +416,15 @@ impl<P: Profile> Node<P> {
         if payload.len > 0 {
             self.adapt_segments(payload.handle);
         }
+        if <P::Discovery as net::Discovery>::PRESENT && self.net.own_address(peer.local()).is_none()
+        {
+            // The last of a connection whose address is this node's no longer.
+            return true;
+        }
         // Also a segment without payload has a key, by which the link tells of its loss.
         let body = Body::External { key: payload, len: payload.len };
         let outgoing = Outgoing {
-            // Own addresses stay, so the index names one.
+            // An own address that goes takes its connections along, so the index names one.
             src: self.net.own_address(peer.local()).unwrap_or(Ipv6Addr::UNSPECIFIED),
             dst: peer.remote(),
             hop_limit: self.net.config().hop_limit,
