@@ -7,7 +7,7 @@
 use kinglet::radio::{Ack, Command, Event};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
-use kinglet::wire::sixlowpan::{MAX_DECOMPRESSED, UdpHeader, decompress};
+use kinglet::wire::sixlowpan::{Context, MAX_DECOMPRESSED, UdpHeader, decompress};
 use kinglet::{Node, Profile};
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
@@ -33,6 +33,8 @@ pub struct Link<P: Profile> {
     pub heard: Vec<Heard>,
     /// To which link addresses frames went.
     pub frames: Vec<Address>,
+    /// By which headers may be compressed.
+    pub contexts: Vec<Option<Context>>,
     sequence: u8,
 }
 
@@ -72,6 +74,7 @@ impl<P: Profile> Link<P> {
             cache: HashMap::new(),
             heard: Vec::new(),
             frames: Vec::new(),
+            contexts: Vec::new(),
             sequence: 0,
         }
     }
@@ -121,6 +124,14 @@ impl<P: Profile> Link<P> {
         self.send(self.addresses[0], to, 255, upper);
     }
 
+    /// As a router, to one or to all: for how many seconds it is one, and what else it says.
+    pub fn advertise_router(&mut self, to: Ipv6Addr, lifetime_s: u16, options: &[Vec<u8>]) {
+        let [a, b] = lifetime_s.to_be_bytes();
+        let head = [134, 0, 0, 0, 64, 0, a, b, 0, 0, 0, 0, 0, 0, 0, 0];
+        let upper = [&head[..], &link_option(1, self.link), &options.concat()].concat();
+        self.send(self.addresses[0], to, 255, upper);
+    }
+
     pub fn ping(&mut self, src: Ipv6Addr, dst: Ipv6Addr) {
         self.send(src, dst, 64, vec![128, 0, 0, 0, 0, 7, 0, 1, 1, 2, 3, 4]);
     }
@@ -167,8 +178,13 @@ impl<P: Profile> Link<P> {
         let mut head = [0; MAX_DECOMPRESSED];
         let integrity = kinglet::wire::sixlowpan::Integrity::None;
         let done =
-            decompress::<UdpHeader>(payload, src, dst, &[], None, integrity, &mut head).unwrap();
+            decompress::<UdpHeader>(payload, src, dst, &self.contexts, None, integrity, &mut head);
+        let done = done.unwrap();
         let packet = [&head[..done.written], &payload[done.consumed..]].concat();
+        // Nobody is at its TCP.
+        if packet[6] != 58 {
+            return;
+        }
         let address = |at: usize| {
             let octets: [u8; 16] = packet[at..at + 16].try_into().unwrap();
             Ipv6Addr::from(octets)
