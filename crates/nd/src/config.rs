@@ -1,6 +1,6 @@
 //! What discovery is told when it is made, and how long its table is.
 
-use crate::host::{Advertised, Autoconfigured, Router, Server};
+use crate::learnt::{Advertised, Autoconfigured, Router, Server};
 use crate::neighbour::Neighbour;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
@@ -13,6 +13,8 @@ pub struct Config {
     pub on: bool,
     /// The link address that frames of this node come from, which is told to those who ask.
     pub link: Address,
+    /// The EUI-64, by which a router knows whose a registered address is.
+    pub eui: [u8; 8],
     /// The PAN: some nodes make it part of the identifier of a short address (RFC 4944, 6).
     pub pan: u16,
     /// Whether it looks for routers and lets them configure it: addresses, contexts, where packets
@@ -29,12 +31,12 @@ pub struct Config {
 
 impl Config {
     /// A node that takes no part.
-    pub const OFF: Config = Config { on: false, ..Config::new(Address::None, 0xFFFF, 0) };
+    pub const OFF: Config = Config { on: false, ..Config::new(Address::None, [0; 8], 0xFFFF, 0) };
 
     /// The defaults of RFC 4861, 10.
-    pub const fn new(link: Address, pan: u16, seed: u64) -> Self {
+    pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
-        Config { on: true, link, pan, autoconfigures: false, seed, reachable, retrans }
+        Config { on: true, link, eui, pan, autoconfigures: false, seed, reachable, retrans }
     }
 }
 

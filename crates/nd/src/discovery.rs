@@ -3,7 +3,7 @@
 use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::{Config, Sizes};
 use crate::derive::{derived, short};
-use crate::host::{Configured, Host};
+use crate::host::{Configured, Host, REGISTRATION_MIN};
 use crate::neighbour::{MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT, Neighbour, State};
 use crate::stats::{Discard, Stats, bump};
 use core::net::Ipv6Addr;
@@ -47,7 +47,9 @@ pub enum Change {
 /// A message to be sent with hop limit 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// From the own address for this one.
+    /// From this own address; `None`: the one for the destination.
+    pub src: Option<Ipv6Addr>,
+    /// To whom.
     pub dst: Ipv6Addr,
     /// To this link address.
     pub via: Address,
@@ -331,10 +333,11 @@ impl<S: Sizes> Discovery<S> {
         header: &Header,
         told: &Advertisement,
         own: bool,
-        mut options: Options<'_>,
+        options: Options<'_>,
     ) -> Result<(), Discard> {
         let Advertisement { router, solicited, overriding, target } = *told;
-        let link = options.find_map(|option| match option {
+        let mut all = options;
+        let link = all.find_map(|option| match option {
             NdOption::TargetLinkAddress(link) => Some(link),
             _ => None,
         });
@@ -343,6 +346,9 @@ impl<S: Sizes> Discovery<S> {
         }
         if link.is_some_and(|link| !link.is_unicast()) {
             return Err(Discard::Invalid);
+        }
+        if own && self.registered(now, header.src, target, options) {
+            return Ok(());
         }
         if own {
             bump(&mut self.stats.conflicts);
@@ -381,6 +387,43 @@ impl<S: Sizes> Discovery<S> {
         Ok(())
     }
 
+    /// The answer of the router to a registration of this node's (RFC 6775, 5.5.2), if it is that.
+    fn registered(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        target: Ipv6Addr,
+        mut options: Options<'_>,
+    ) -> bool {
+        let answer = options.find_map(|option| match option {
+            NdOption::Registration(it) => Some(it),
+            _ => None,
+        });
+        let answer = answer.filter(|it| it.rovr == self.config.eui);
+        let asked = self.host.router() == Some(from);
+        asked && answer.is_some_and(|answer| self.host.registered(now, target, &answer))
+    }
+
+    /// Registers an address (RFC 6775, 5.5.1), in the form that routers of RFC 8505 know as theirs
+    /// and others as their own.
+    fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
+        let router = self.host.router()?;
+        let Way::To(via) = self.way(router) else { return None };
+        let (address, tid) = self.host.poll_registration()?;
+        let option = NdOption::Registration(nd::Registration {
+            status: 0,
+            opaque: (0, 0),
+            routed: true,
+            tid: Some(tid),
+            lifetime_min: REGISTRATION_MIN,
+            rovr: self.config.eui,
+        });
+        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(address)).ok()?;
+        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
+        out.option(&option).ok()?;
+        Some(Message { src: Some(address), dst: router, via, len: out.len() })
+    }
+
     /// A Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
     fn advertised(
         &mut self,
@@ -392,7 +435,8 @@ impl<S: Sizes> Discovery<S> {
         if !is_link_local(header.src) {
             return Err(Discard::Invalid);
         }
-        let link = options.clone().find_map(|option| match option {
+        let mut all = options;
+        let link = all.find_map(|option| match option {
             NdOption::SourceLinkAddress(link) => Some(link),
             _ => None,
         });
@@ -450,7 +494,7 @@ impl<S: Sizes> Discovery<S> {
                 message
             }
             None if self.host.asks => self.solicit_routers(buf),
-            None => self.solicit(buf),
+            None => self.register(buf).or_else(|| self.solicit(buf)),
         };
         if message.is_some() {
             bump(&mut self.stats.sent);
@@ -464,7 +508,7 @@ impl<S: Sizes> Discovery<S> {
         let told = Advertisement { router, solicited, overriding, target };
         let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
         out.option(&NdOption::TargetLinkAddress(self.config.link)).ok()?;
-        Some(Message { dst, via, len: out.len() })
+        Some(Message { src: None, dst, via, len: out.len() })
     }
 
     /// RFC 6775, 5.3.
@@ -477,7 +521,7 @@ impl<S: Sizes> Discovery<S> {
         let (dst, via) = known.unwrap_or((ALL_ROUTERS, Address::BROADCAST));
         let mut out = Builder::new(buf, &Kind::RouterSolicitation).ok()?;
         out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
-        Some(Message { dst, via, len: out.len() })
+        Some(Message { src: None, dst, via, len: out.len() })
     }
 
     fn solicit(&mut self, buf: &mut [u8]) -> Option<Message> {
@@ -492,7 +536,7 @@ impl<S: Sizes> Discovery<S> {
         };
         let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?;
         out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
-        Some(Message { dst, via, len: out.len() })
+        Some(Message { src: None, dst, via, len: out.len() })
     }
 
     /// What has changed, one thing at a time.

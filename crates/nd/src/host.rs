@@ -5,6 +5,8 @@
 //! more than there is room for costs nobody his place.
 
 use crate::config::Sizes;
+use crate::learnt::{Advertised, Autoconfigured, Registration, Router, Server};
+use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -27,48 +29,21 @@ const SOLICITATIONS: u8 = 3;
 const TWO_HOURS: Duration = Duration::from_secs(2 * 3600);
 /// Bits of the prefix of an address that is made here.
 const PREFIX_LEN: u8 = 64;
+/// For how long an address is registered, in minutes: what RFC 6775 leaves open, as long as twice
+/// the default Router Lifetime.
+pub(crate) const REGISTRATION_MIN: u16 = 60;
+/// RETRANS_TIMER (RFC 4861, 10).
+const RETRANS: Duration = Duration::from_secs(1);
+/// Status of a registration that was taken (RFC 6775, 4.1), and of an address that somebody else
+/// has.
+const SUCCESS: u8 = 0;
+const DUPLICATE: u8 = 1;
+/// For how long a router is left alone whose table is full.
+const FULL: Duration = Duration::from_secs(60);
+
 /// For how long a context is still understood that is not to be used any more: twice the default
 /// Router Lifetime (RFC 6775, 5.4.3; RFC 4861, 6.2.1).
 const HOLD: Duration = Duration::from_secs(2 * 1800);
-
-/// A default router.
-#[derive(Clone, Copy, Debug)]
-pub struct Router {
-    pub(crate) address: Ipv6Addr,
-    until: Instant,
-}
-
-/// An address of this node that follows from an advertised prefix.
-#[derive(Clone, Copy, Debug)]
-pub struct Autoconfigured {
-    address: Ipv6Addr,
-    /// Until when it is this node's, and until when new connections are to begin with it; `None`:
-    /// for ever.
-    valid: Option<Instant>,
-    preferred: Option<Instant>,
-    /// The second of them is over.
-    deprecated: bool,
-    told: bool,
-}
-
-/// A context that was advertised.
-#[derive(Clone, Copy, Debug)]
-pub struct Advertised {
-    id: u8,
-    context: Context,
-    compress: bool,
-    until: Instant,
-    told: bool,
-    gone: bool,
-}
-
-/// A name server.
-#[derive(Clone, Copy, Debug)]
-pub struct Server {
-    address: Ipv6Addr,
-    /// `None`: for ever.
-    until: Option<Instant>,
-}
 
 /// What routers have made of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +161,14 @@ impl<S: Sizes> Host<S> {
         // default router changes nothing of when to ask.
         if lifetime > Duration::ZERO {
             (self.asks, self.tries) = (false, 0);
+            for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+                // Of one that has been registered the next time is known.
+                if own.registration.due.is_none() {
+                    own.registration =
+                        Registration { tid: own.registration.tid, ..Registration::NEW };
+                    own.registration.ask(now + RETRANS);
+                }
+            }
             self.next = Some(now + (shortest - shortest / 4).max(INTERVAL));
         }
     }
@@ -228,7 +211,8 @@ impl<S: Sizes> Host<S> {
         let [i, j, k, l, m, n, o, p] = iid;
         let address = Ipv6Addr::from([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]);
         let (told, deprecated) = (false, preferred_s == 0);
-        let own = Autoconfigured { address, valid, preferred, deprecated, told };
+        let registration = Registration::NEW;
+        let own = Autoconfigured { address, valid, preferred, deprecated, registration, told };
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
@@ -247,6 +231,41 @@ impl<S: Sizes> Host<S> {
         let (told, gone) = (false, false);
         let new = Advertised { id, context, compress, until, told, gone };
         keep(table, |_| false, (valid_min > 0).then_some(new), stats);
+    }
+
+    /// The address to register next and its transaction identifier.
+    pub(crate) fn poll_registration(&mut self) -> Option<(Ipv6Addr, u8)> {
+        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
+        let own = own.find(|own| own.registration.asks)?;
+        own.registration.asks = false;
+        Some((own.address, own.registration.tid))
+    }
+
+    /// The router has answered for an address of this node; whether it is one that was registered.
+    pub(crate) fn registered(
+        &mut self,
+        now: Instant,
+        address: Ipv6Addr,
+        answer: &nd::Registration,
+    ) -> bool {
+        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
+        let Some(own) = own.find(|own| own.address == address) else { return false };
+        if answer.tid.is_some_and(|tid| tid != own.registration.tid) {
+            return false;
+        }
+        let minutes = u64::from(answer.lifetime_min.min(REGISTRATION_MIN));
+        let lifetime = Duration::from_secs(minutes * 60);
+        (own.registration.tries, own.registration.asks) = (0, false);
+        own.registration.due = Some(match answer.status {
+            SUCCESS => now + (lifetime - lifetime / 4).max(RETRANS),
+            // Nobody may have an address that is another's: it is over.
+            DUPLICATE => {
+                own.valid = Some(now);
+                now + FULL
+            }
+            _ => now + FULL,
+        });
+        true
     }
 
     /// What has changed, one thing at a time.
@@ -285,6 +304,7 @@ impl<S: Sizes> Host<S> {
         for own in self.addresses.as_slice().iter().flatten() {
             let preferred = own.preferred.filter(|_| !own.deprecated);
             first = earliest(first, earliest(own.valid, preferred));
+            first = earliest(first, own.registration.due);
         }
         for known in self.contexts.as_slice().iter().flatten() {
             first = earliest(first, Some(known.until).filter(|_| !known.gone));
@@ -302,6 +322,14 @@ impl<S: Sizes> Host<S> {
         forget(self.servers.as_mut_slice(), |it| it.until.is_some_and(|until| until <= now));
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             own.deprecated |= own.preferred.is_some_and(|until| until <= now);
+            if own.registration.due.is_some_and(|due| due <= now) {
+                if own.registration.tries < MAX_UNICAST_SOLICIT {
+                    own.registration.ask(now + RETRANS);
+                } else {
+                    // One that knows RFC 4861 only. The next advertisement is reason to ask again.
+                    own.registration.due = None;
+                }
+            }
         }
         for known in self.contexts.as_mut_slice().iter_mut().flatten() {
             if known.until <= now && !known.gone {

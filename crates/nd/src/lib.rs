@@ -1,5 +1,5 @@
-//! IPv6 neighbour discovery (RFC 4861, RFC 4862) on IEEE 802.15.4, without I/O: a [`Discovery`] says
-//! which link address a neighbour has, and answers who asks for this node's.
+//! IPv6 neighbour discovery (RFC 4861, RFC 4862) on IEEE 802.15.4, without I/O: a [`Discovery`]
+//! says which link address a neighbour has, and answers who asks for this node's.
 //!
 //! | part | state |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | resolution of addresses that do not tell the link address | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
-//! | hosts: routers solicited; default routers, SLAAC, contexts, name servers with lifetimes | done |
-//! | routers: advertisements, registration (RFC 6775, RFC 8505) | not yet |
+//! | hosts: default routers, SLAAC, contexts, name servers, all with lifetimes | done |
+//! | hosts: addresses registered with the router (RFC 6775, RFC 8505) | done |
+//! | routers: advertisements, registrations of others | not yet |
 //!
 //! The caller carries messages between neighbours, with hop limit 255, and keeps the packets that
 //! wait for an address; it tells what came of the frames that it sent. Like every layer this is
@@ -17,8 +18,8 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discovery, MAX_LEN, Neighbour, Router};
-//! use kinglet_nd::{Server, Sizes, Way};
+//! use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discovery, MAX_LEN};
+//! use kinglet_nd::{Neighbour, Router, Server, Sizes, Way};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
 //! use kinglet_wire::ipv6::Header;
@@ -33,8 +34,8 @@
 //! }
 //!
 //! let (here, there) = (Address::Short(1), Address::Short(2));
-//! let mut alice: Discovery<Plan> = Discovery::new(Config::new(here, 0xABCD, 1));
-//! let mut bob: Discovery<Plan> = Discovery::new(Config::new(there, 0xABCD, 2));
+//! let mut alice: Discovery<Plan> = Discovery::new(Config::new(here, [1; 8], 0xABCD, 1));
+//! let mut bob: Discovery<Plan> = Discovery::new(Config::new(there, [2; 8], 0xABCD, 2));
 //! let (from, to): (Ipv6Addr, Ipv6Addr) =
 //!     ("fe80::ff:fe00:1".parse().unwrap(), "2001:db8::b0b".parse().unwrap());
 //! let now = Instant::ZERO;
@@ -70,7 +71,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `discovery.rs` | what comes in, what goes out, when |
-//! | `host.rs` | what is learnt of routers |
+//! | `host.rs`, `learnt.rs` | what is learnt of routers |
 //! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
 //! | `cache.rs` | the table of neighbours, and who gives way |
 //! | `derive.rs` | addresses that tell the link address |
@@ -90,12 +91,14 @@ mod config;
 mod derive;
 mod discovery;
 mod host;
+mod learnt;
 mod neighbour;
 mod stats;
 
 pub use config::{Config, Sizes};
 pub use derive::derived;
 pub use discovery::{Change, Discovery, MAX_LEN, Message, Way};
-pub use host::{Advertised, Autoconfigured, Configured, Router, Server};
+pub use host::Configured;
+pub use learnt::{Advertised, Autoconfigured, Router, Server};
 pub use neighbour::{Neighbour, State};
 pub use stats::{Discard, Stats};

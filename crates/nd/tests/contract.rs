@@ -84,7 +84,7 @@ impl Subject for Device {
     const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2;
 
     fn fresh(seed: u64) -> Self {
-        let mut config = Config::new(Address::Short(1), 0xABCD, seed);
+        let mut config = Config::new(Address::Short(1), [1; 8], 0xABCD, seed);
         config.autoconfigures = seed.is_multiple_of(2);
         config.on = !seed.is_multiple_of(7);
         config.retrans = Duration::from_millis(seed % 3 * 500 + 1);

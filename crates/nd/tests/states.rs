@@ -29,7 +29,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LINK: Address = Address::Short(7);
 
 fn nd() -> Nd {
-    Discovery::new(Config::new(Address::Short(1), 0xABCD, 1))
+    Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1))
 }
 
 fn other(n: u16) -> Ipv6Addr {

@@ -11,7 +11,7 @@
 //! | random early detection with ECN marking for relayed packets | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
 //! | UDP sockets, multicast groups of the link | done; no MLD, no multicast forwarding |
-//! | neighbour discovery RFC 4861 | by type, above; else IIDs or a static table tell link addresses |
+//! | neighbour discovery RFC 4861 | by type, above; else IIDs or a table tell link addresses |
 //! | packets to oneself | not done: refused with `NoRoute` |
 //!
 //! # The canonical loop
@@ -57,7 +57,7 @@
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
 //! | `net/originals.rs` | fragments of IPv6, in and out |
-//! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, and those that must |
+//! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, or must |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
 //! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
 //! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |

@@ -16,7 +16,12 @@ pub struct Discovered<S: nd::Sizes, const UNRESOLVED: usize = 2>(nd::Discovery<S
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
     /// Discovery for the node with this configuration, with the times of RFC 4861.
     pub const fn new<K: Copy>(node: &Config<K>) -> Self {
-        Self::with(nd::Config::new(node.mac.source(), node.mac.pan_id.0, node.seed))
+        Self::with(nd::Config::new(
+            node.mac.source(),
+            node.mac.extended,
+            node.mac.pan_id.0,
+            node.seed,
+        ))
     }
 
     /// The same with other settings.
@@ -87,8 +92,8 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
-        let nd::Message { dst, via, len } = self.0.poll_message(now, buf)?;
-        Some(Icmpv6Out { src: None, dst, via: Some(via), hop_limit: 255, len })
+        let nd::Message { src, dst, via, len } = self.0.poll_message(now, buf)?;
+        Some(Icmpv6Out { src, dst, via: Some(via), hop_limit: 255, len })
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {

@@ -170,7 +170,7 @@ impl Lengths {
 /// | name | chooses | else |
 /// |---|---|---|
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
-/// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`](crate::Discovered) | `()` |
+/// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`] | `()` |
 /// | `listening` | when the radio is on: [`AlwaysOn`], [`Polled`] or [`Sampled`] | `AlwaysOn` |
 /// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
@@ -181,6 +181,7 @@ impl Lengths {
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], one's own | `Usual` |
 /// | `recovery` | `()`: New Reno by duplicates and timeouts | RACK-TLP by `segments` records |
 ///
+/// [`Discovered<Self>`]: crate::Discovered
 /// [`AlwaysOn`]: crate::mac::AlwaysOn
 /// [`Polled`]: crate::mac::Polled
 /// [`Sampled`]: crate::mac::Sampled

@@ -36,7 +36,8 @@ const OUTSIDE: &str = "2001:db8:ffff::1";
 
 fn host() -> Box<Node<Host>> {
     let config = config(1, 1);
-    let nd = nd::Config::new(config.mac.source(), config.mac.pan_id.0, config.seed);
+    let nd =
+        nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed);
     let discovery = Discovered::with(nd::Config { autoconfigures: true, ..nd });
     Box::new(Node::with_layers(config, (), discovery, usual()))
 }
@@ -178,6 +179,56 @@ fn contexts_are_understood_first_and_used_when_that_is_said() {
     line.advertise_router(ALL, 1_800, &[context(2, true, 10, "2001:db8:1::")]);
     line.advertise_router(ALL, 1_800, &[context(2, true, 0, "2001:db8:1::")]);
     assert_eq!(line.node.net().contexts()[2], None);
+}
+
+/// The registrations that were heard: source, target, transaction identifier.
+fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, Ipv6Addr, u8)> {
+    let heard = line.heard_of(135).into_iter().filter(|(.., upper)| upper.len() > 32);
+    let read = heard.map(|(_, src, dst, upper)| {
+        assert_eq!((dst, upper.len(), upper[32]), (ip(ROUTER), 48, 33));
+        // R and T; an hour; the EUI-64.
+        assert_eq!((upper[36], &upper[38..40]), (3, &60_u16.to_be_bytes()[..]));
+        assert_eq!(upper[40..], [2, 2, 2, 2, 2, 2, 2, 1]);
+        let target: [u8; 16] = upper[8..24].try_into().unwrap();
+        (src, Ipv6Addr::from(target), upper[37])
+    });
+    read.collect()
+}
+
+#[test]
+fn an_address_is_registered_and_the_registration_kept() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    line.registers = Some(0);
+    let life = u32::MAX;
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
+    assert_eq!(registrations(&mut line), [(own, own, 1)]);
+    // After three quarters of the hour, and no sooner.
+    line.run(Duration::from_secs(2_690));
+    assert_eq!(registrations(&mut line), []);
+    line.run(Duration::from_secs(20));
+    assert_eq!(registrations(&mut line), [(own, own, 2)]);
+    assert_eq!(line.node.net().discovery().nd().stats().conflicts, 0);
+}
+
+#[test]
+fn a_router_that_registers_nobody_is_asked_three_times() {
+    let mut line = line();
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    line.run(Duration::from_secs(3_000));
+    assert_eq!(registrations(&mut line).len(), 3);
+    assert!(line.node.is_own(ip("2001:db8:1::ff:fe00:1")));
+}
+
+#[test]
+fn an_address_that_is_another_nodes_is_given_up_and_a_full_router_asked_later() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    line.registers = Some(2);
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    line.run(Duration::from_secs(50));
+    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (1, true));
+    line.registers = Some(1);
+    line.run(Duration::from_secs(20));
+    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (1, false));
 }
 
 #[test]

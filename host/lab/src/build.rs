@@ -197,7 +197,9 @@ fn stack(
     let routing = Meshed::new(&config, mesh, scenario.prefix.mesh());
     let capabilities = radio_of(scenario).capabilities();
     let nd = match scenario.discovery {
-        true => nd::Config::new(config.net.link, config.mac.pan_id.0, config.seed),
+        true => {
+            nd::Config::new(config.net.link, config.mac.extended, config.mac.pan_id.0, config.seed)
+        }
         false => nd::Config::OFF,
     };
     let discovery = Discovered::with(nd);

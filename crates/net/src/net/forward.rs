@@ -105,9 +105,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Copies a submitted packet whose way leads to the host interface, to a child that sleeps or
-    /// to a neighbour who has to be asked for its link address into a slot, so that it does not keep
-    /// packets for the radio waiting; if there is no room it is dropped, and counted as discarded.
-    /// Other packets stay where they are.
+    /// to a neighbour who has to be asked for its link address into a slot, so that it does not
+    /// keep packets for the radio waiting; if there is no room it is dropped, and counted as
+    /// discarded. Other packets stay where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
         if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT {
             return;

@@ -9,7 +9,6 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use kinglet::wire::sixlowpan::{Context, MAX_DECOMPRESSED, UdpHeader, decompress};
 use kinglet::{Node, Profile};
-use std::collections::HashMap;
 use std::net::Ipv6Addr;
 
 const PAN: PanId = PanId(0xABCD);
@@ -28,11 +27,12 @@ pub struct Link<P: Profile> {
     /// Whether it acknowledges frames, and whether it answers solicitations.
     pub there: bool,
     pub answers: bool,
-    pub cache: HashMap<Ipv6Addr, Address>,
     /// What it has heard and not dealt with.
     pub heard: Vec<Heard>,
     /// To which link addresses frames went.
     pub frames: Vec<Address>,
+    /// Whether it registers addresses (RFC 6775, 6.5), and with which status it answers.
+    pub registers: Option<u8>,
     /// By which headers may be compressed.
     pub contexts: Vec<Option<Context>>,
     sequence: u8,
@@ -71,9 +71,9 @@ impl<P: Profile> Link<P> {
             addresses: addresses.to_vec(),
             there: true,
             answers: true,
-            cache: HashMap::new(),
             heard: Vec::new(),
             frames: Vec::new(),
+            registers: None,
             contexts: Vec::new(),
             sequence: 0,
         }
@@ -196,6 +196,14 @@ impl<P: Profile> Link<P> {
             return;
         }
         self.heard.push((packet[7], from, to, upper.clone()));
+        if let (135, Some(status)) = (upper[0], self.registers) {
+            // Behind a link-layer address of one unit.
+            let mut option = upper[32..48].to_vec();
+            assert_eq!((option[0], option[1], option[2]), (33, 2, 0));
+            option[2] = status;
+            let upper = [&[136, 0, 0, 0, 0xC0, 0, 0, 0], &upper[8..24], &option].concat();
+            return self.send(to, from, 255, upper);
+        }
         if upper[0] == 135 && self.answers {
             let target: [u8; 16] = upper[8..24].try_into().unwrap();
             if self.addresses.contains(&Ipv6Addr::from(target)) {

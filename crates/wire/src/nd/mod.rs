@@ -1,9 +1,9 @@
 //! Neighbour discovery: the messages of RFC 4861 and the duplicate address messages of RFC 6775.
 //!
-//! A message is what its fixed fields say ([`Kind`]) and options ([`NdOption`]). Parsing checks what
-//! can be seen in its octets (RFC 4861, 6.1, 7.1 and 8.1: code, length, that no option has length
-//! zero); hop limit and addresses are for who has the IPv6 header, and the checksum was checked
-//! before ([`icmpv6::verify`](crate::icmpv6::verify)).
+//! A message is what its fixed fields say ([`Kind`]) and options ([`NdOption`]). Parsing checks
+//! what can be seen in its octets (RFC 4861, 6.1, 7.1 and 8.1: code, length, that no option has
+//! length zero); hop limit and addresses are for who has the IPv6 header, and the checksum was
+//! checked before ([`icmpv6::verify`](crate::icmpv6::verify)).
 
 mod options;
 #[cfg(test)]
