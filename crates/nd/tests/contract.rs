@@ -64,7 +64,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
         let life = [0, (dice >> 8) as u8 & 1, 0, (dice >> 9) as u8 & 0x7F];
         let prefix = address(random.next_u32() | 15).octets();
         octets.extend([&[3, 4, 64, 0x40], &life[..], &life, &[0; 4], &prefix].concat());
-        octets.extend([34, 2, 64, 0x10 * (life[1] & 1) | life[3] & 3, 0, 0, 0, life[3] & 7]);
+        octets.extend([34, 2, 64, (0x10 * (life[1] & 1)) | (life[3] & 3), 0, 0, 0, life[3] & 7]);
         octets.extend(&prefix[..8]);
         octets.extend([&[25, 3, 0, 0][..], &life, &prefix].concat());
         return octets;
