@@ -4,7 +4,7 @@ use kinglet_apps::http;
 use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
 use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity, UdpHeader};
-use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, tcp as t, udp as u};
+use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, nd, tcp as t, udp as u};
 use std::net::Ipv6Addr;
 
 /// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
@@ -125,6 +125,21 @@ pub fn icmpv6(data: &[u8]) {
         octets[1] ^= 1;
         assert!(icmp::Message::parse(&octets, sum).is_err());
     }
+}
+
+/// Neighbour discovery: what is read can be written, and says the same when it is read again.
+pub fn nd(data: &[u8]) {
+    let Ok(message) = nd::Message::parse(data) else { return };
+    let mut buffer = vec![0; data.len()];
+    let mut builder = nd::Builder::new(&mut buffer, &message.kind()).expect("it was there");
+    for option in message.options() {
+        builder.option(&option).expect("no option is longer than it came");
+    }
+    // A context may have come in the long form without need.
+    let len = builder.len();
+    let again = nd::Message::parse(&buffer[..len]).expect("what was written can be read");
+    assert_eq!(again.kind(), message.kind());
+    assert!(again.options().eq(message.options()));
 }
 
 /// UDP: a datagram whose length and checksum were set is accepted, one with a flipped bit is not.

@@ -45,6 +45,7 @@ const TARGETS: [Target; 16] = {
         ("ipv6", wire::ipv6),
         ("mac_frames", layers::mac_frames),
         ("mesh_messages", layers::mesh_messages),
+        ("nd", wire::nd),
         ("net_frames", layers::net_frames),
         ("scenario", files::scenario),
         ("sixlowpan", wire::sixlowpan),
@@ -114,6 +115,13 @@ mod wire {
     #[test]
     fn icmpv6() {
         feed(wire::icmpv6, &[&[0, 0, 128, 0], &[0, 0, 1, 4]]);
+    }
+
+    #[test]
+    fn nd() {
+        let solicitation = [[135].as_slice(), &[0; 23], &[1, 1, 0, 7, 0, 0, 0, 0, 33, 2]].concat();
+        let advertisement = [[134].as_slice(), &[0; 15], &[34, 3, 64, 0x10], &[9; 20]].concat();
+        feed(wire::nd, &[&[133, 0, 0, 0], &solicitation, &advertisement, &[137, 0], &[157]]);
     }
 
     #[test]

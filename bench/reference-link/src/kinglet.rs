@@ -41,6 +41,7 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
     type Routing = ();
+    type Discovery = ();
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = ();
     type Headers = net::Iphc;

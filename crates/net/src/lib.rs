@@ -11,7 +11,7 @@
 //! | random early detection with ECN marking for relayed packets | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
 //! | UDP sockets, multicast groups of the link | done; no MLD, no multicast forwarding |
-//! | neighbour discovery RFC 6775 | not yet: link addresses come from IIDs or a static table |
+//! | neighbour discovery RFC 4861 | by type, above; else IIDs or a table tell link addresses |
 //! | packets to oneself | not done: refused with `NoRoute` |
 //!
 //! # The canonical loop
@@ -57,13 +57,13 @@
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
 //! | `net/originals.rs` | fragments of IPv6, in and out |
-//! | `net/congestion.rs`, `indirect.rs` | packets that may not wait, and those that must |
+//! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, or must |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
-//! | `frame.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
+//! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
 //! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |
 //! | `socket.rs`, `tables.rs` | the same |
 //! | `pool.rs`, `queue.rs` | in what |
-//! | `codec.rs`, `red.rs`, `routing.rs` | what can be chosen |
+//! | `codec.rs`, `discovery.rs`, `red.rs`, `routing.rs` | what can be chosen |
 //! | `mss.rs`, `segment.rs` | how long segments should be |
 
 #![no_std]
@@ -78,7 +78,9 @@ extern crate std;
 mod child;
 mod codec;
 mod config;
+mod discovery;
 mod frame;
+mod icmpv6;
 mod incoming;
 mod mss;
 mod net;
@@ -99,7 +101,9 @@ mod tables;
 pub use child::{Child, Indirect, Parked};
 pub use codec::{HeaderCompression, Hop, Iphc};
 pub use config::Config;
+pub use discovery::{Discovery, Resolution, Unresolved};
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
+pub use icmpv6::{Icmpv6In, Icmpv6Out};
 pub use incoming::Delivery;
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Sizes};
@@ -114,7 +118,7 @@ pub use segment::best_frames;
 pub use small::Small;
 pub use socket::{BindError, Sending, UdpDatagram, UdpError, UdpHandle, UdpSocket};
 pub use stats::{Discard, Stats};
-pub use tables::{InterfaceAddress, JoinError, Neighbour, NextHop, Route, TableFull};
+pub use tables::{InterfaceAddress, JoinError, Neighbour, NextHop, Own, Route, TableFull};
 
 macro_rules! display_as_debug {
     ($($error:ty),+) => {$(

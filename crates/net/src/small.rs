@@ -29,6 +29,7 @@ impl Sizes for Small {
     type Neighbours = [Option<Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
     type Routing = ();
+    type Discovery = ();
     type Fragmentation = Rfc4944;
     type Ipv6Fragments = ();
     type Headers = Iphc;

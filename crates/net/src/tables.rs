@@ -93,6 +93,20 @@ fn words(address: &Ipv6Addr) -> Words {
     (u32::from_ne_bytes([m, n, o, p]), u32::from_ne_bytes([i, j, k, l]), second, first)
 }
 
+/// The own addresses, to ask about them.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) addresses: &'a [Option<InterfaceAddress>],
+}
+
+impl Own<'_> {
+    /// Whether this is one of them.
+    pub fn contains(&self, address: &Ipv6Addr) -> bool {
+        find_own(self.config, self.addresses, address).is_some()
+    }
+}
+
 /// The short name of one of the own addresses, those of the link first.
 pub(crate) fn find_own(
     config: &Config,
@@ -118,11 +132,12 @@ pub(crate) fn find_own(
     u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
 }
 
-/// The own address for packets to `dst`.
+/// The own address for packets to `dst`, among the `good` ones of the table.
 pub(crate) fn find_source(
     config: &Config,
     table: &[Option<InterfaceAddress>],
     dst: Ipv6Addr,
+    good: impl Fn(&InterfaceAddress) -> bool,
 ) -> Option<Ipv6Addr> {
     // Multicast of link-local scope or less.
     let narrow = matches!(dst.octets(), [0xFF, scope, ..] if scope & 0xF <= 2);
@@ -130,7 +145,7 @@ pub(crate) fn find_source(
         return link_local(config.link);
     }
     let (mut best, mut most) = (None, 0);
-    for own in table.iter().flatten() {
+    for own in table.iter().flatten().filter(|own| good(own)) {
         let common = common_prefix(own.address, dst);
         // The last of equals.
         if common >= most {
@@ -157,6 +172,23 @@ pub(crate) fn find_route(table: &[Option<Route>], dst: Ipv6Addr) -> Option<&Rout
 pub(crate) fn find_link(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Address {
     let known = table.iter().flatten().find(|entry| entry.address == dst);
     known.map_or_else(|| link_address_of(dst), |entry| entry.link)
+}
+
+/// The link address of a neighbour in the table.
+pub(crate) fn find_neighbour(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Option<Address> {
+    table.iter().flatten().find(|entry| entry.address == dst).map(|entry| entry.link)
+}
+
+/// Whether an own address has the last three octets of this one.
+pub(crate) fn has_own_ending(
+    config: &Config,
+    table: &[Option<InterfaceAddress>],
+    address: &Ipv6Addr,
+) -> bool {
+    let [.., a, b, c] = address.octets();
+    let same = |own: Ipv6Addr| matches!(own.octets(), [.., d, e, f] if (a, b, c) == (d, e, f));
+    table.iter().flatten().any(|own| same(own.address))
+        || [config.link, config.alias].into_iter().filter_map(link_local).any(same)
 }
 
 /// How many leading bits two addresses have in common.

@@ -29,6 +29,7 @@ impl Sizes for Minimal {
     type Neighbours = [Option<Neighbour>; 0];
     type Contexts = [Option<Context>; 0];
     type Routing = ();
+    type Discovery = ();
     type Fragmentation = Rfc4944;
     type Ipv6Fragments = ();
     type Headers = Iphc<()>;

@@ -284,6 +284,7 @@
 //! | `drive.rs` | the loop around a node and its radio |
 //! | `config.rs` | what it is told when it is made |
 //! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
+//! | `discovery.rs`, `discovered.rs` | who learns link addresses; RFC 4861 as that |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
 //! | `interface.rs` | addresses, routes, contexts |
 //! | `polling.rs` | when a node that sleeps asks its parent |
@@ -302,6 +303,8 @@ extern crate std;
 mod config;
 mod courtesy;
 mod datagrams;
+mod discovered;
+mod discovery;
 mod drive;
 mod interface;
 mod meshed;
@@ -315,6 +318,8 @@ mod streams;
 
 pub use config::Config;
 pub use datagrams::Datagrams;
+pub use discovered::Discovered;
+pub use discovery::{Discovery, Resolved};
 pub use interface::Interface;
 pub use meshed::{MESH_PORT, Meshed};
 pub use node::{Info, Node, Stats};
@@ -322,12 +327,13 @@ pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Lengths, Mote, Profile, Router};
 pub use ready::Ready;
-pub use routing::{Change, MAX_MESSAGE, Message, Routing};
+pub use routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use streams::{ConnectError, Streams};
 
 pub use kinglet_mac as mac;
 pub use kinglet_mem as mem;
 pub use kinglet_mesh as mesh;
+pub use kinglet_nd as nd;
 pub use kinglet_net as net;
 pub use kinglet_radio as radio;
 pub use kinglet_tcp as tcp;

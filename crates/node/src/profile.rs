@@ -13,6 +13,7 @@
 //! | mesh: other routers | 24 | 0 | 20 | 32 |
 //! | mesh: leaves | 16 | 0 | 16 | 32 |
 
+use crate::discovery::Discovery;
 use crate::meshed::Meshed;
 use crate::polling;
 use crate::routing::Routing;
@@ -23,12 +24,19 @@ use kinglet_tcp as tcp;
 /// The type of a whole node: how long each table is, and which of the layers' alternatives it has.
 /// [`profile!`](crate::profile!) makes one from what differs from the smallest node.
 pub trait Profile:
-    mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes + polling::Sizes + Sized
+    mac::Sizes
+    + net::Sizes<Routing: Routing, Discovery: Discovery>
+    + tcp::Sizes
+    + polling::Sizes
+    + Sized
 {
 }
 
 impl<T> Profile for T where
-    T: mac::Sizes + net::Sizes<Routing: Routing> + tcp::Sizes + polling::Sizes
+    T: mac::Sizes
+        + net::Sizes<Routing: Routing, Discovery: Discovery>
+        + tcp::Sizes
+        + polling::Sizes
 {
 }
 
@@ -62,6 +70,14 @@ pub struct Lengths {
     pub routes: usize,
     /// Static neighbours, for those whose IID does not tell the link address.
     pub static_neighbours: usize,
+    /// Neighbours of which a [`Discovered`](crate::Discovered) learns the link address.
+    pub discovered: usize,
+    /// Default routers that it learns of.
+    pub default_routers: usize,
+    /// Own addresses that follow from their advertisements, among `addresses`.
+    pub autoconfigured: usize,
+    /// Name servers that it learns of.
+    pub name_servers: usize,
     /// 6LoWPAN contexts, at most 16.
     pub contexts: usize,
     /// Bound UDP ports, with four datagrams each; at most 255.
@@ -119,6 +135,10 @@ impl Lengths {
         groups: 0,
         routes: 2,
         static_neighbours: 0,
+        discovered: 0,
+        default_routers: 0,
+        autoconfigured: 0,
+        name_servers: 0,
         contexts: 2,
         udp_sockets: 1,
         forwards: false,
@@ -150,6 +170,7 @@ impl Lengths {
 /// | name | chooses | else |
 /// |---|---|---|
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
+/// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`] | `()` |
 /// | `listening` | when the radio is on: [`AlwaysOn`], [`Polled`] or [`Sampled`] | `AlwaysOn` |
 /// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
@@ -160,6 +181,7 @@ impl Lengths {
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], one's own | `Usual` |
 /// | `recovery` | `()`: New Reno by duplicates and timeouts | RACK-TLP by `segments` records |
 ///
+/// [`Discovered<Self>`]: crate::Discovered
 /// [`AlwaysOn`]: crate::mac::AlwaysOn
 /// [`Polled`]: crate::mac::Polled
 /// [`Sampled`]: crate::mac::Sampled
@@ -225,6 +247,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt routing: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {routing $type}] $lengths $($($rest)*)?);
     };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt discovery: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {discovery $type}] $lengths $($($rest)*)?);
+    };
     (@sort $name:ident [$($types:tt)*] $lengths:tt listening: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {listening $type}] $lengths $($($rest)*)?);
     };
@@ -257,6 +282,7 @@ macro_rules! __profile {
     };
 
     (@type routing $default:ty; {routing $type:ty} $($rest:tt)*) => { $type };
+    (@type discovery $default:ty; {discovery $type:ty} $($rest:tt)*) => { $type };
     (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
     (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
@@ -298,6 +324,7 @@ macro_rules! __profile {
             type Neighbours = [Option<$crate::net::Neighbour>; $lengths.static_neighbours];
             type Contexts = [Option<$crate::wire::sixlowpan::Context>; $lengths.contexts];
             type Routing = $crate::__profile!(@type routing (); $($types)*);
+            type Discovery = $crate::__profile!(@type discovery (); $($types)*);
             type Fragmentation =
                 $crate::__profile!(@type fragmentation $crate::net::Rfc4944; $($types)*);
             type Ipv6Fragments = $crate::__profile!(@type ipv6_fragments (); $($types)*);
@@ -309,6 +336,14 @@ macro_rules! __profile {
             type Neighbours = [Option<$crate::mesh::Neighbour>; $lengths.mesh_neighbours];
             type Routes = [Option<$crate::mesh::Route>; $lengths.mesh_routes];
             type Leaves = [Option<$crate::mesh::Leaf>; $lengths.mesh_leaves];
+        }
+
+        impl $crate::nd::Sizes for $name {
+            type Neighbours = [Option<$crate::nd::Neighbour>; $lengths.discovered];
+            type Routers = [Option<$crate::nd::Router>; $lengths.default_routers];
+            type Addresses = [Option<$crate::nd::Autoconfigured>; $lengths.autoconfigured];
+            type Contexts = [Option<$crate::nd::Advertised>; $lengths.contexts];
+            type Servers = [Option<$crate::nd::Server>; $lengths.name_servers];
         }
 
         impl $crate::tcp::Sizes for $name {

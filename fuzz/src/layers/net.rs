@@ -37,6 +37,7 @@ impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
     type Routing = ();
+    type Discovery = ();
     type Fragmentation = Rfc4944;
     type Ipv6Fragments = Originals<2>;
     type Headers = Iphc;

@@ -2,6 +2,7 @@
 
 use super::input::check_options;
 use super::{Net, Sizes};
+use crate::discovery::Discovery;
 use crate::frame::Class;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::outgoing::{BodySource, Stale};
@@ -11,6 +12,7 @@ use crate::tables::Egress;
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
+use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
     self, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
 };
@@ -102,14 +104,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.input(now, handle, arrival)
     }
 
-    /// Copies a submitted packet whose way leads to the host interface or to a child that sleeps
-    /// into a slot, so that it does not keep packets for the radio waiting; if there is no room it
-    /// is dropped, and counted as discarded. Other packets stay where they are.
+    /// Copies a submitted packet whose way leads to the host interface, to a child that sleeps or
+    /// to a neighbour who has to be asked for its link address into a slot, so that it does not
+    /// keep packets for the radio waiting; if there is no room it is dropped, and counted as
+    /// discarded. Other packets stay where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
-        if S::Host::LEN == 0 && S::Children::LEN == 0 {
+        if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT {
             return;
         }
         let waits = match self.external.as_ref().map(|external| external.egress) {
+            Some(Egress::Radio(Address::None)) if S::Discovery::PRESENT => true,
             Some(Egress::Radio(next_hop)) => self.sleeps(next_hop),
             Some(Egress::Host) => true,
             None => false,

@@ -2,6 +2,7 @@
 
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
+use crate::discovery::Discovery;
 use crate::frame::{FrameIn, FrameLimits, FrameOut, Token};
 use crate::incoming::Delivery;
 use crate::outgoing::{BodySource, Current, External, Origin, Stale};
@@ -218,7 +219,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Origin::Slot(packet) => self.pool.get(packet),
             Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),
         };
-        let contexts = self.contexts.as_slice();
+        let usable;
+        let contexts = if S::Discovery::PRESENT {
+            usable = self.compressing();
+            &usable
+        } else {
+            self.contexts.as_slice()
+        };
         let hop = Hop { src: self.config.link, dst: current.next_hop, contexts };
         self.ready.token = None;
         let done = self.codec.compress(Token(current.token), head, hop, &mut self.ready.octets);

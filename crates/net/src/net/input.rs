@@ -3,6 +3,7 @@
 use super::fragment::Fragmentation;
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
+use crate::discovery::Discovery;
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::original::Ipv6Fragments;
@@ -17,6 +18,7 @@ use kinglet_wire::ipv6::{
     Action, AddressType, Chain, Fault, Header, MIN_MTU, NEXT_HEADER_OFFSET, Options, protocol,
 };
 use kinglet_wire::sixlowpan::Dispatch;
+use kinglet_wire::{Error, Field};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether
@@ -80,6 +82,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let storage = self.pool.storage_mut(packet);
         let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
         let done = self.codec.expand(frame.payload, hop, None, storage);
+        if S::Discovery::PRESENT
+            && let Err(Error::Invalid(Field::ContextIdentifier)) = done
+        {
+            self.discovery.handle_unknown_context();
+        }
         let done = done.map_err(|_| Discard::Compression)?;
         let rest = frame.payload.get(done.consumed..).unwrap_or_default();
         let len = done.written.saturating_add(rest.len());

@@ -2,10 +2,11 @@
 //! them.
 
 use super::{Net, Sizes};
+use crate::discovery::Discovery;
 use crate::routing::Routing;
 use crate::tables::{
     Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, NextHop, Route, TableFull,
-    find_link, find_own, find_route, find_source, insert, link_local,
+    find_own, find_route, find_source, insert, link_local,
 };
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -24,6 +25,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// [`TableFull`]
     pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
         insert(self.addresses.as_mut_slice(), address)
+    }
+
+    /// Takes an own address away; whether there was one. What names it by its index
+    /// ([`Net::own_index`]) has to be ended first: the next address that is added takes its place.
+    pub fn remove_address(&mut self, address: Ipv6Addr) -> bool {
+        let mut places = self.addresses.as_mut_slice().iter_mut();
+        let place = places.find(|place| place.is_some_and(|own| own.address == address));
+        place.and_then(Option::take).is_some()
     }
 
     /// Adds a route, or replaces the one with the same prefix.
@@ -93,7 +102,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether this node is a member of a multicast group.
     pub fn is_member(&self, group: Ipv6Addr) -> bool {
-        ALL_NODES.contains(&group) || self.groups.as_slice().contains(&Some(group))
+        ALL_NODES.contains(&group)
+            || S::Routing::GROUP == Some(group)
+            || self.groups.as_slice().contains(&Some(group))
+            || self.is_discovered_by(group)
     }
 
     /// Whether `address` is one of this node's unicast addresses.
@@ -101,8 +113,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.own_index(address).is_some()
     }
 
-    /// A short name of one of this node's unicast addresses. Addresses are never removed, so it
-    /// names that one for good.
+    /// A short name of one of this node's unicast addresses. It names that one until it is removed.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
         find_own(&self.config, self.addresses.as_slice(), &address)
     }
@@ -128,7 +139,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
     /// these the one that has the longest prefix in common with it (rule 8).
     pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
-        find_source(&self.config, self.addresses.as_slice(), dst)
+        let table = self.addresses.as_slice();
+        if S::Discovery::PRESENT {
+            let good = |own: &InterfaceAddress| !self.discovery.is_deprecated(own.address);
+            return find_source(&self.config, table, dst, good)
+                .or_else(|| find_source(&self.config, table, dst, |_| true));
+        }
+        find_source(&self.config, table, dst, |_| true)
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
@@ -144,7 +161,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Some(Egress::Radio(self.resolve(*dst)));
         }
         let fixed = find_route(self.routes.as_slice(), *dst);
-        let via = match (fixed, self.routing.route(*dst)) {
+        let learnt = self.routing.route(*dst);
+        if S::Discovery::PRESENT && fixed.is_none() && learnt.is_none() {
+            return self.discovery.router().map(|router| Egress::Radio(self.resolve(router)));
+        }
+        let via = match (fixed, learnt) {
             (Some(fixed), Some(learnt)) if fixed.prefix_len >= learnt.prefix_len => fixed.via,
             (_, Some(learnt)) => learnt.via?,
             (fixed, None) => fixed?.via,
@@ -155,9 +176,5 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             NextHop::Host if S::Host::LEN == 0 => return None,
             NextHop::Host => Egress::Host,
         })
-    }
-
-    fn resolve(&self, dst: Ipv6Addr) -> Address {
-        find_link(self.neighbours.as_slice(), dst)
     }
 }

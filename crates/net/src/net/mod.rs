@@ -11,6 +11,7 @@ mod interface;
 mod messages;
 mod originals;
 mod reassembly;
+mod resolve;
 mod submit;
 mod udp;
 
@@ -19,6 +20,7 @@ pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
 use crate::child::{Child, Parked};
 use crate::codec::{HeaderCompression, Ready};
 use crate::config::Config;
+use crate::discovery::Discovery;
 use crate::original::Ipv6Fragments;
 use crate::outgoing::{Current, External, FINISHED, Queued};
 use crate::partial::Partial;
@@ -74,6 +76,8 @@ pub trait Sizes {
     type Contexts: Array<Option<Context>>;
     /// Who learns routes; `()` if all are static.
     type Routing: Routing;
+    /// Who learns link addresses; `()` if addresses tell them, or the table of neighbours does.
+    type Discovery: Discovery;
     /// How datagrams are cut into frames: [`Rfc4944`].
     type Fragmentation: Fragmentation;
     /// Whether packets that are longer than 1280 octets are put together, and sent: `()` if not, or
@@ -125,6 +129,9 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) neighbours: S::Neighbours,
     pub(crate) contexts: S::Contexts,
     pub(crate) routing: S::Routing,
+    pub(crate) discovery: S::Discovery,
+    /// Packets whose next hop is being asked for, in order; the free places come last.
+    pub(crate) unresolved: <S::Discovery as Discovery>::Unresolved,
     pub(crate) codec: S::Headers,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) red: red::State,
@@ -160,11 +167,12 @@ pub struct Info {
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// A layer with empty tables.
     pub const fn new(config: Config) -> Self {
-        Self::with_routing(config, S::Routing::NONE)
+        Self::with_layers(config, S::Routing::NONE, S::Discovery::NONE)
     }
 
-    /// A layer with empty tables that asks `routing` for its ways.
-    pub const fn with_routing(config: Config, routing: S::Routing) -> Self {
+    /// A layer with empty tables that asks `routing` for its ways, and `discovery` for link
+    /// addresses.
+    pub const fn with_layers(config: Config, routing: S::Routing, discovery: S::Discovery) -> Self {
         Net {
             config,
             pool: Pool::new(),
@@ -177,6 +185,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             neighbours: S::Neighbours::EMPTY,
             contexts: S::Contexts::EMPTY,
             routing,
+            discovery,
+            unresolved: <S::Discovery as Discovery>::Unresolved::EMPTY,
             codec: S::Headers::NEW,
             ready: Ready::NONE,
             sockets: S::UdpSockets::EMPTY,

@@ -30,7 +30,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     ///
     /// # Errors
     /// [`SendError`]; nothing was taken.
-    pub fn submit(&mut self, _now: Instant, packet: Outgoing<'_, X>) -> Result<(), SendError> {
+    pub fn submit(&mut self, now: Instant, packet: Outgoing<'_, X>) -> Result<(), SendError> {
         if !self.can_submit() {
             return Err(SendError::Busy);
         }
@@ -53,6 +53,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let next_header = protocol;
         let header =
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+        self.note_use(now, dst);
         // Written where it stays.
         let external = External { head: [0; MAX_HEAD], head_len, body, total, egress };
         let head = &mut self.external.insert(external).head;
@@ -70,6 +71,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         egress: Egress,
         class: Class,
     ) -> Result<(), Discard> {
+        if let Some(parked) = self.await_resolution(now, packet, egress) {
+            return parked;
+        }
         if let Egress::Radio(Address::Short(next_hop)) = egress
             && self.is_child(next_hop)
         {

@@ -31,6 +31,7 @@ impl<R: Routing> Sizes for Plan<R> {
     type Neighbours = [Option<kinglet_net::Neighbour>; 2];
     type Contexts = [Option<Context>; 2];
     type Routing = R;
+    type Discovery = ();
     type Fragmentation = Rfc4944;
     type Ipv6Fragments = Originals<2>;
     type Headers = Iphc;

@@ -1,10 +1,12 @@
 //! How a node follows its routing: what that is told, what it decides, its messages.
 
 use super::Node;
+use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
-use crate::routing::{Change, MAX_MESSAGE, Routing};
+use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
-use kinglet_net as net;
+use kinglet_nd::Configured;
+use kinglet_net::{self as net, InterfaceAddress};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
@@ -44,6 +46,18 @@ impl<P: Profile> Node<P> {
         self.net.release(message.packet);
     }
 
+    /// An ICMPv6 message of a type that the network layer only carries came from a neighbour.
+    pub(crate) fn icmpv6_message(&mut self, now: Instant, from: &Address, message: net::Delivery) {
+        self.net.hear_icmpv6(*from, message, |routing, discovery, message, own| {
+            let kind = message.octets.first();
+            if kind.is_some_and(|kind| <P::Routing as net::Routing>::ICMPV6.contains(kind)) {
+                routing.handle_icmpv6(now, message);
+            } else {
+                discovery.handle_icmpv6(now, message, own);
+            }
+        });
+    }
+
     /// How the sending of a frame ended. That the channel was never free says nothing of a link.
     pub(crate) fn routing_outcome(&mut self, now: Instant, outcome: &mac::Outcome) {
         let acked = match outcome.result {
@@ -55,6 +69,34 @@ impl<P: Profile> Node<P> {
             && outcome.dst.is_unicast()
         {
             self.routing_mut().handle_sent(now, to, acked);
+        }
+        if outcome.dst.is_unicast() {
+            self.net.discovery_mut().handle_sent(now, outcome.dst, acked);
+        }
+    }
+
+    /// Lets go what discovery has found the way for, and takes its messages while there is room.
+    pub(crate) fn follow_discovery(&mut self, now: Instant) {
+        if self.net.discovery().is_on() {
+            self.carry_out_discovery(now);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_discovery(&mut self, now: Instant) {
+        // At most one for each neighbour.
+        while let Some(Resolved { neighbour, found }) = self.net.discovery_mut().poll_resolved() {
+            self.net.handle_resolution(now, neighbour, found);
+        }
+        // At most one for each address and context.
+        while let Some(configured) = self.net.discovery_mut().poll_configured(now) {
+            self.configure(configured);
+        }
+        let mut buf = [0; MAX_ICMPV6];
+        while self.net.can_send_routing_message() {
+            let Some(out) = self.net.discovery_mut().poll_icmpv6(now, &mut buf) else { return };
+            // There is room, as was just asked; whatever else fails, discovery repeats itself.
+            let _ = self.net.send_icmpv6(now, &out, &buf);
         }
     }
 
@@ -89,12 +131,43 @@ impl<P: Profile> Node<P> {
                 Change::Child(_) | Change::NoChild(_) => {}
             }
         }
+        if !<P::Routing as net::Routing>::ICMPV6.is_empty() {
+            self.send_icmpv6(now);
+        }
         let mut buf = [0; MAX_MESSAGE];
         while self.net.can_send_routing_message() {
             let Some(out) = self.routing_mut().poll_message(now, &mut buf) else { return };
             // There is room, as was just asked; whatever else fails, routing repeats itself.
             let octets = buf.get(..out.len).unwrap_or_default();
             let _ = self.net.send_routing_message(now, out.to, octets);
+        }
+    }
+
+    /// Tables that are full stay as they are: what was configured by hand is not to give way.
+    fn configure(&mut self, configured: Configured) {
+        match configured {
+            Configured::Address(address) if self.net.is_own(address) => {}
+            Configured::Address(address) => {
+                let _ = self.net.add_address(InterfaceAddress { address, prefix_len: 64 });
+            }
+            Configured::NoAddress(address) => {
+                if let Some(index) = self.net.own_index(address) {
+                    self.wake_tcp().forget(|peer| peer.local() == index);
+                }
+                let _ = self.net.remove_address(address);
+            }
+            Configured::Context { id, context } => {
+                let _ = self.net.set_context(id, context);
+            }
+        }
+    }
+
+    fn send_icmpv6(&mut self, now: Instant) {
+        let mut buf = [0; MAX_ICMPV6];
+        while self.net.can_send_routing_message() {
+            let Some(out) = self.routing_mut().poll_icmpv6(now, &mut buf) else { return };
+            // As for other messages.
+            let _ = self.net.send_icmpv6(now, &out, &buf);
         }
     }
 }

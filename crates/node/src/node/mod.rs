@@ -12,6 +12,7 @@ pub(crate) use segments::ANYBODY;
 
 use crate::config::{Config, with_addresses};
 use crate::courtesy::Courtesy;
+use crate::discovery::Discovery;
 use crate::peer::AddressPair;
 use crate::polling::Poller;
 use crate::profile::Profile;
@@ -96,6 +97,10 @@ impl<P: Profile> Node<P> {
     /// Whether it can be the parent of nodes that sleep.
     pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
+    /// Whether there is somebody for ICMPv6 messages of types that the network layer only carries.
+    const HEARS_ICMPV6: bool = <P::Discovery as net::Discovery>::PRESENT
+        || !<P::Routing as net::Routing>::ICMPV6.is_empty();
+
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
     pub const fn new(config: Config<mac::KeyOf<P>>, radio: Capabilities) -> Self {
@@ -108,10 +113,21 @@ impl<P: Profile> Node<P> {
         routing: P::Routing,
         radio: Capabilities,
     ) -> Self {
+        Node::with_layers(config, routing, net::Discovery::NONE, radio)
+    }
+
+    /// The same, and `discovery` learns link addresses, such as a
+    /// [`Discovered`](crate::Discovered).
+    pub const fn with_layers(
+        config: Config<mac::KeyOf<P>>,
+        routing: P::Routing,
+        discovery: P::Discovery,
+        radio: Capabilities,
+    ) -> Self {
         let sleeps = !config.mac.rx_on_when_idle;
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
-            net: Net::with_routing(with_addresses(config.net, &config.mac), routing),
+            net: Net::with_layers(with_addresses(config.net, &config.mac), routing, discovery),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
             sleeps,
@@ -162,6 +178,11 @@ impl<P: Profile> Node<P> {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
                         self.routing_message(now, src, rssi_dbm, message);
                     }
+                    Ok(Some(message))
+                        if Self::HEARS_ICMPV6 && message.protocol == protocol::ICMPV6 =>
+                    {
+                        self.icmpv6_message(now, src, message);
+                    }
                     result => self.deliver(now, result),
                 }
             }
@@ -195,7 +216,13 @@ impl<P: Profile> Node<P> {
                 let peer = AddressPair::new(own, header.dst, header.src);
                 // What TCP drops it has counted.
                 self.tcp_is_quiet = false;
-                let _ = self.tcp.handle_packet(now, peer, Ecn::of(header.traffic_class), segment);
+                let ecn = Ecn::of(header.traffic_class);
+                let taken = self.tcp.handle_packet(now, peer, ecn, segment).is_ok();
+                // A SYN may be the first that passes between the two. The flags are octet 13.
+                let opens = segment.get(13).is_none_or(|flags| flags & 2 != 0);
+                if <P::Discovery as net::Discovery>::PRESENT && taken && !opens {
+                    self.net.note_progress(now, header.src);
+                }
             }
             return self.net.release(packet);
         }
@@ -301,6 +328,7 @@ impl<P: Profile> Node<P> {
         loop {
             // Every round may have made room for its messages.
             self.follow_routing(now);
+            self.follow_discovery(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
@@ -388,10 +416,15 @@ impl<P: Profile> Node<P> {
         if payload.len > 0 {
             self.adapt_segments(payload.handle);
         }
+        if <P::Discovery as net::Discovery>::PRESENT && self.net.own_address(peer.local()).is_none()
+        {
+            // The last of a connection whose address is this node's no longer.
+            return true;
+        }
         // Also a segment without payload has a key, by which the link tells of its loss.
         let body = Body::External { key: payload, len: payload.len };
         let outgoing = Outgoing {
-            // Own addresses stay, so the index names one.
+            // An own address that goes takes its connections along, so the index names one.
             src: self.net.own_address(peer.local()).unwrap_or(Ipv6Addr::UNSPECIFIED),
             dst: peer.remote(),
             hop_limit: self.net.config().hop_limit,
@@ -456,6 +489,7 @@ impl<P: Profile> Node<P> {
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);
+        self.net.discovery_mut().handle_deadline(now);
         if self.tcp.deadline().is_some_and(|at| at <= now) {
             self.wake_tcp().handle_deadline(now);
         }

@@ -5,8 +5,10 @@
 //! something happens, a call costs a comparison.
 
 use super::Node;
+use crate::discovery::Discovery;
 use crate::profile::Profile;
 use crate::routing::Routing;
+use kinglet_net as net;
 use kinglet_time::{Instant, earliest};
 
 /// What is known of when a node has something to do.
@@ -43,6 +45,12 @@ impl<P: Profile> Node<P> {
             Some(known) => known,
             None => {
                 let net = earliest(self.net.deadline(), self.routing().deadline());
+                let discovery = self.net.discovery().deadline();
+                // Nothing where there is none: the compiler keeps a comparison with that.
+                let net = match <P::Discovery as net::Discovery>::PRESENT {
+                    true => earliest(net, discovery),
+                    false => net,
+                };
                 let at = earliest(net, earliest(self.tcp.deadline(), self.poller.deadline()));
                 self.above.set(Some(at));
                 at
@@ -64,9 +72,10 @@ impl<P: Profile> Node<P> {
     }
 
     /// The radio tells how a transmission ended. For the layers above the MAC that changes no time,
-    /// unless routing or the poller counts on it, or the frame was for a child.
+    /// unless routing, discovery or the poller counts on it, or the frame was for a child.
     pub(crate) fn wake_after_transmission(&mut self) {
-        if Self::HAS_CHILDREN || self.poller.parent().is_some() || self.routing().is_on() {
+        let follows = self.routing().is_on() || self.net.discovery().is_on();
+        if Self::HAS_CHILDREN || self.poller.parent().is_some() || follows {
             return self.wake();
         }
         *self.rest.get_mut() = Rest::Busy;

@@ -56,6 +56,7 @@ impl net::Sizes for Counted {
     type Neighbours = <BorderRouter as net::Sizes>::Neighbours;
     type Contexts = <BorderRouter as net::Sizes>::Contexts;
     type Routing = Counting<<BorderRouter as net::Sizes>::Routing>;
+    type Discovery = ();
     type Fragmentation = <BorderRouter as net::Sizes>::Fragmentation;
     type Ipv6Fragments = ();
     type Headers = <BorderRouter as net::Sizes>::Headers;

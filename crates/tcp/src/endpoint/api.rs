@@ -309,6 +309,24 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
+    /// Ends all connections whose peers are `gone`, as an own address is that they were known by,
+    /// and forgets what is kept of others with them. Applications find their connections aborted.
+    pub fn forget(&mut self, gone: impl Fn(&K) -> bool) {
+        self.due.set(None);
+        for entry in self.slots.as_mut_slice().iter_mut().filter_map(|slot| slot.entry.as_mut()) {
+            if gone(&entry.peer) && entry.conn.state() != State::Closed {
+                entry.conn.abort(ConnectionError::Aborted);
+                entry.told.wake();
+            }
+        }
+        for record in self.half_open.as_mut_slice() {
+            let _ = record.take_if(|record| gone(&record.name().0));
+        }
+        for record in self.time_wait.as_mut_slice() {
+            let _ = record.take_if(|record| gone(record.peer()));
+        }
+    }
+
     /// State of a connection; `None` for an invalid handle.
     pub fn state(&self, handle: Handle) -> Option<State> {
         self.entry(handle).map(|e| e.conn.state())

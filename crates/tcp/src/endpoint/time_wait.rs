@@ -52,6 +52,10 @@ impl<K: Peer> TimeWait<K> {
         }
     }
 
+    pub(super) const fn peer(&self) -> &K {
+        &self.peer
+    }
+
     pub(super) fn expires(&self) -> Tick {
         self.expires
     }

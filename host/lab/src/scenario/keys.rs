@@ -241,6 +241,13 @@ pub(super) const NET: &[Key<Scenario>] = &[
          1024 leaves, whose ways cost up to 15",
     ),
     Key::<Scenario>::new(
+        "discovery",
+        flag!(discovery),
+        "nodes answer neighbour solicitations (RFC 4861), and ask for link addresses that an \
+         address does not tell; static routes name link addresses, so that nobody asks unless \
+         strangers are near",
+    ),
+    Key::<Scenario>::new(
         "relays_yield",
         flag!(relays_yield),
         "a relay's own TCP segments leave room for what it relays",

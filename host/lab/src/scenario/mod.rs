@@ -62,6 +62,8 @@ pub struct Scenario {
     pub net: net::Config,
     /// Who decides on routes.
     pub routing: Routing,
+    /// Nodes take part in neighbour discovery.
+    pub discovery: bool,
     /// Own segments of a relay leave room for what it relays.
     pub relays_yield: bool,
     /// Transport parameters, the same on every node unless a flow says otherwise.
@@ -94,6 +96,7 @@ impl Default for Scenario {
             polling: Polling::DEFAULT,
             net: NET,
             routing: Routing::Static,
+            discovery: false,
             relays_yield: true,
             tcp: Tcp::default(),
             prefix: Prefix::DEFAULT,

@@ -7,8 +7,15 @@ use toml::{Table, Value};
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
-const LAYERS: [&str; 6] =
-    [RADIO, "kinglet-mac", "kinglet-net", "kinglet-tcp", "kinglet-mesh", "kinglet-coap"];
+const LAYERS: [&str; 7] = [
+    RADIO,
+    "kinglet-mac",
+    "kinglet-nd",
+    "kinglet-net",
+    "kinglet-tcp",
+    "kinglet-mesh",
+    "kinglet-coap",
+];
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
 
@@ -28,7 +35,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
         "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time"],
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
-        "kinglet-net" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
+        "kinglet-nd" | "kinglet-net" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),
         // The sockets and the script runner of the testkit are what it is made of.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],

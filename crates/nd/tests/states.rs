@@ -1,0 +1,238 @@
+//! The states of a neighbour (RFC 4861, 7.2 and 7.3, Appendix C), and that no flood costs anybody
+//! who is in use.
+
+use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discard, Discovery, MAX_LEN};
+use kinglet_nd::{Neighbour, Router, Server, Sizes, State, Way};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::Header;
+use kinglet_wire::nd::{Advertisement, Builder, Kind, Message, NdOption, Options, solicited_node};
+use proptest::prelude::*;
+use std::net::Ipv6Addr;
+
+const NEIGHBOURS: usize = 4;
+
+struct Plan;
+impl Sizes for Plan {
+    type Neighbours = [Option<Neighbour>; NEIGHBOURS];
+    type Routers = [Option<Router>; 2];
+    type Addresses = [Option<Autoconfigured>; 2];
+    type Contexts = [Option<Advertised>; 2];
+    type Servers = [Option<Server>; 1];
+}
+
+type Nd = Discovery<Plan>;
+
+const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 1);
+const NOW: Instant = Instant::from_secs(100);
+const SECOND: Duration = Duration::from_secs(1);
+const LINK: Address = Address::Short(7);
+
+fn nd() -> Nd {
+    Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1))
+}
+
+fn other(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 1, n)
+}
+
+fn hear(
+    nd: &mut Nd,
+    now: Instant,
+    (src, dst): (Ipv6Addr, Ipv6Addr),
+    kind: Kind,
+    option: Option<NdOption<'_>>,
+) -> Result<(), Discard> {
+    let mut buf = [0; 128];
+    let mut builder = Builder::new(&mut buf, &kind).unwrap();
+    option.iter().for_each(|option| builder.option(option).unwrap());
+    let len = builder.len();
+    let header = Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_len: len as u16,
+        next_header: 58,
+        hop_limit: 255,
+        src,
+        dst,
+    };
+    nd.handle_message(now, Address::Short(99), &header, &buf[..len], |it| *it == OWN)
+}
+
+/// An advertisement of `other(2)`; flags are S and O.
+fn told(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
+    let (solicited, overriding) = flags;
+    let target = other(2);
+    let told = Advertisement { router: true, solicited, overriding, target };
+    let kind = Kind::NeighbourAdvertisement(told);
+    let _ = hear(nd, now, (target, OWN), kind, link.map(NdOption::TargetLinkAddress));
+}
+
+fn sent(nd: &mut Nd, now: Instant) -> Option<(Ipv6Addr, Address)> {
+    let mut buf = [0; MAX_LEN];
+    let out = nd.poll_message(now, &mut buf)?;
+    let message = Message::parse(&buf[..out.len]).unwrap();
+    let options: Options<'_> = message.options();
+    assert_eq!(options.count(), 1, "its own link address");
+    Some((out.dst, out.via))
+}
+
+fn state(nd: &Nd) -> Option<State> {
+    nd.neighbours().next().map(|it| it.state())
+}
+
+/// One that has just been found.
+fn found() -> Nd {
+    let mut nd = nd();
+    assert!(nd.want(NOW, other(2)));
+    assert_eq!(sent(&mut nd, NOW), Some((solicited_node(other(2)), Address::BROADCAST)));
+    told(&mut nd, NOW, (true, true), Some(LINK));
+    assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
+    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+    nd
+}
+
+/// Lets time pass.
+fn wait(nd: &mut Nd, until: Instant) {
+    while let Some(at) = nd.deadline().filter(|at| *at <= until) {
+        nd.handle_deadline(at);
+    }
+}
+
+#[test]
+fn reachable_becomes_stale_and_the_next_packet_delays_then_probes() {
+    let mut nd = found();
+    let later = NOW + Duration::from_secs(46);
+    wait(&mut nd, NOW + Duration::from_secs(14));
+    assert_eq!(state(&nd), Some(State::Reachable), "at least half of 30 s");
+    wait(&mut nd, later);
+    assert_eq!((state(&nd), nd.deadline()), (Some(State::Stale), None), "and then it rests");
+    nd.handle_use(later, other(2));
+    assert_eq!((state(&nd), sent(&mut nd, later)), (Some(State::Delay), None));
+    wait(&mut nd, later + SECOND * 5);
+    assert_eq!(sent(&mut nd, later), Some((other(2), LINK)), "to it alone");
+    told(&mut nd, later + SECOND * 5, (true, false), None);
+    assert_eq!(state(&nd), Some(State::Reachable));
+}
+
+#[test]
+fn evidence_of_the_link_or_of_an_upper_layer_spares_the_probe() {
+    for by_link in [true, false] {
+        let mut nd = found();
+        let later = NOW + Duration::from_secs(46);
+        wait(&mut nd, later);
+        nd.handle_use(later, other(2));
+        if by_link {
+            nd.handle_sent(later + SECOND, LINK, true);
+        } else {
+            nd.handle_progress(later + SECOND, other(2));
+        }
+        wait(&mut nd, later + SECOND * 10);
+        assert_eq!((state(&nd), sent(&mut nd, later)), (Some(State::Reachable), None));
+    }
+}
+
+#[test]
+fn a_frame_without_acknowledgement_has_it_probed_at_once_and_forgotten() {
+    let mut nd = found();
+    nd.handle_sent(NOW, LINK, false);
+    for step in 0..3 {
+        assert_eq!(sent(&mut nd, NOW), Some((other(2), LINK)));
+        wait(&mut nd, NOW + SECOND * (step + 1));
+    }
+    assert_eq!((state(&nd), sent(&mut nd, NOW)), (None, None));
+}
+
+#[test]
+fn who_does_not_answer_is_lost_after_three_questions() {
+    let mut nd = nd();
+    assert!(nd.want(NOW, other(2)));
+    for step in 0..3 {
+        assert!(sent(&mut nd, NOW).is_some() && nd.poll_change().is_none());
+        wait(&mut nd, NOW + SECOND * (step + 1));
+    }
+    assert_eq!((nd.poll_change(), nd.poll_change()), (Some(Change::Lost(other(2))), None));
+    assert_eq!((nd.way(other(2)), nd.deadline()), (Way::Unknown, None));
+}
+
+/// RFC 4861, 7.2.5.
+#[test]
+fn another_link_address_is_believed_only_if_it_overrides() {
+    let elsewhere = Some(Address::Short(8));
+    let mut nd = found();
+    told(&mut nd, NOW, (false, false), elsewhere);
+    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Stale)));
+    told(&mut nd, NOW, (true, false), elsewhere);
+    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Stale)));
+    told(&mut nd, NOW, (false, true), elsewhere);
+    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(Address::Short(8)), Some(State::Stale)));
+    told(&mut nd, NOW, (true, true), Some(LINK));
+    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+}
+
+#[test]
+fn nobody_is_believed_who_was_not_asked_about() {
+    let mut nd = nd();
+    told(&mut nd, NOW, (true, true), Some(LINK));
+    assert_eq!((state(&nd), nd.way(other(2))), (None, Way::Unknown));
+    let redirect = Kind::Redirect { target: other(3), destination: other(2) };
+    assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
+    assert_eq!(nd.stats().redirects, 1);
+    // Without a link address, or with one that is everybody's, there is nothing to believe.
+    nd.want(NOW, other(2));
+    told(&mut nd, NOW, (true, true), None);
+    told(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
+    assert_eq!(state(&nd), Some(State::Incomplete));
+}
+
+#[test]
+fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
+    let (mut nd, guessed) = (nd(), Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4));
+    let Way::To(link) = nd.way(guessed) else { panic!("a guess") };
+    nd.handle_use(NOW, guessed);
+    nd.handle_sent(NOW, link, true);
+    assert_eq!(state(&nd), Some(State::Reachable));
+    let mut nd = self::nd();
+    nd.handle_use(NOW, guessed);
+    nd.handle_sent(NOW, link, false);
+    wait(&mut nd, NOW + SECOND * 3);
+    assert_eq!((nd.way(guessed), state(&nd)), (Way::Unknown, Some(State::Incomplete)));
+    assert_eq!(sent(&mut nd, NOW), Some((solicited_node(guessed), Address::BROADCAST)));
+    // Of a short address there is no doubt, and no entry.
+    let mut nd = self::nd();
+    nd.handle_use(NOW, Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 7));
+    assert_eq!(state(&nd), None);
+}
+
+proptest! {
+    /// Whoever solicits, under however many names: what is in use keeps its link address, and what
+    /// is being asked for is found.
+    #[test]
+    fn a_flood_of_solicitations_evicts_nobody_in_use(
+        used in 1..=NEIGHBOURS as u16,
+        flood in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), 0..3u8), 0..60),
+    ) {
+        let mut nd = nd();
+        for n in 0..used {
+            prop_assert!(nd.want(NOW, other(n)));
+        }
+        let kind = Kind::NeighbourSolicitation(OWN);
+        for (n, (src, link, form)) in flood.into_iter().enumerate() {
+            let mut src = src;
+            src[0] &= 0x7F;
+            let link = NdOption::SourceLinkAddress(Address::Short(link & 0x7FFF));
+            let now = NOW + Duration::from_millis(n as u64);
+            let option = (form > 0).then_some(link);
+            let _ = hear(&mut nd, now, (Ipv6Addr::from(src), solicited_node(OWN)), kind, option);
+            prop_assert!(nd.neighbours().count() <= NEIGHBOURS);
+        }
+        let target = other(used - 1);
+        let told = Advertisement { router: false, solicited: true, overriding: true, target };
+        let option = Some(NdOption::TargetLinkAddress(LINK));
+        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(told), option).unwrap();
+        prop_assert_eq!(nd.way(target), Way::To(LINK));
+        for n in 0..used {
+            prop_assert!(nd.neighbours().any(|it| it.address() == other(n)));
+        }
+    }
+}

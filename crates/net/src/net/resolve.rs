@@ -1,0 +1,195 @@
+//! Packets for neighbours whose link address is not known yet (RFC 4861, 7.2.2): they wait here,
+//! and the oldest goes when there is no place.
+//!
+//! Inside of this crate [`Address::None`] is the next hop of such a packet.
+
+use super::{Net, Sizes};
+use crate::discovery::{Discovery, Resolution, Unresolved};
+use crate::frame::Class;
+use crate::incoming::Arrival;
+use crate::pool::{PacketHandle, RESERVED};
+use crate::routing::Routing;
+use crate::stats::Discard;
+use crate::tables::{Egress, NextHop, find_link, find_neighbour, find_route, has_own_ending};
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::icmpv6::{Kind, unreachable};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{Header, is_link_local};
+use kinglet_wire::nd::solicited_node;
+use kinglet_wire::sixlowpan::Context;
+
+/// All routers on the link (RFC 4291, 2.7.1).
+const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Who learns the link addresses of neighbours.
+    pub const fn discovery(&self) -> &S::Discovery {
+        &self.discovery
+    }
+
+    /// Who learns the link addresses of neighbours.
+    pub const fn discovery_mut(&mut self) -> &mut S::Discovery {
+        &mut self.discovery
+    }
+
+    /// Whether discovery makes this node a member of a group: of the solicited-node group of each
+    /// own address (RFC 4861, 7.2.1), and a router of that of all routers.
+    pub(crate) fn is_discovered_by(&self, group: Ipv6Addr) -> bool {
+        if !S::Discovery::PRESENT {
+            return false;
+        }
+        group == ALL_ROUTERS && self.config.forward
+            || group == solicited_node(group)
+                && has_own_ending(&self.config, self.addresses.as_slice(), &group)
+    }
+
+    /// The link address of a neighbour; static ones first.
+    pub(crate) fn resolve(&self, dst: Ipv6Addr) -> Address {
+        let table = self.neighbours.as_slice();
+        if S::Discovery::PRESENT {
+            if let Some(link) = find_neighbour(table, dst) {
+                return link;
+            }
+            match self.discovery.resolve(dst) {
+                Resolution::Derived => {}
+                Resolution::To(link) => return link,
+                Resolution::Unknown => return Address::None,
+            }
+        }
+        find_link(table, dst)
+    }
+
+    /// Parks a packet whose next hop is not known; `None`: it is, and nothing was done.
+    pub(crate) fn await_resolution(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        egress: Egress,
+    ) -> Option<Result<(), Discard>> {
+        if !S::Discovery::PRESENT {
+            return None;
+        }
+        let Ok(Header { dst, .. }) = Header::read(self.pool.get(packet)) else { return None };
+        if egress != Egress::Radio(Address::None) {
+            self.note_use(now, dst);
+            return None;
+        }
+        let neighbour = self.neighbour_towards(dst);
+        Some(neighbour.map_or(Err(Discard::NoRoute), |it| self.park_unresolved(now, packet, it)))
+    }
+
+    fn park_unresolved(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        neighbour: Ipv6Addr,
+    ) -> Result<(), Discard> {
+        if !self.discovery.want(now, neighbour) {
+            return Err(Discard::NoRoute);
+        }
+        if self.pool.free() < RESERVED {
+            return Err(Discard::NoBuffer);
+        }
+        let table = self.unresolved.as_slice();
+        if table.iter().flatten().count() >= <S::Discovery as Discovery>::Unresolved::LEN {
+            let same = |place: &Option<Unresolved>| place.is_some_and(|p| p.neighbour == neighbour);
+            let oldest = table.iter().position(same).unwrap_or(0);
+            if let Some(oldest) = self.take_unresolved(oldest) {
+                self.stats.discard(Discard::QueueFull);
+                self.release(oldest.packet);
+            }
+        }
+        let mut places = self.unresolved.as_mut_slice().iter_mut();
+        let place = places.find(|place| place.is_none()).ok_or(Discard::QueueFull)?;
+        *place = Some(Unresolved { packet, neighbour });
+        Ok(())
+    }
+
+    /// The packet in a place. What stands behind it moves up, so that the order stays.
+    fn take_unresolved(&mut self, index: usize) -> Option<Unresolved> {
+        let rest = self.unresolved.as_mut_slice().get_mut(index..)?;
+        let taken = rest.first_mut()?.take()?;
+        rest.rotate_left(1);
+        Some(taken)
+    }
+
+    /// Tells discovery that a packet goes to whoever is the neighbour on its way.
+    pub(crate) fn note_use(&mut self, now: Instant, dst: Ipv6Addr) {
+        if S::Discovery::PRESENT
+            && let Some(neighbour) = self.neighbour_towards(dst)
+        {
+            self.discovery.handle_use(now, neighbour);
+        }
+    }
+
+    /// An upper layer has taken a segment from `src` that answers what it had sent: whoever is the
+    /// neighbour on the way there is reached (RFC 4861, 7.3.1).
+    pub fn note_progress(&mut self, now: Instant, src: Ipv6Addr) {
+        if S::Discovery::PRESENT
+            && let Some(neighbour) = self.neighbour_towards(src)
+        {
+            self.discovery.handle_progress(now, neighbour);
+        }
+    }
+
+    /// Who is asked for the way to `dst`, if it is not a static table or routing.
+    fn neighbour_towards(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
+        let known = find_neighbour(self.neighbours.as_slice(), dst).is_some();
+        if dst.is_multicast() || known {
+            return None;
+        }
+        if is_link_local(dst) {
+            return Some(dst);
+        }
+        match find_route(self.routes.as_slice(), dst).map(|route| route.via) {
+            Some(NextHop::OnLink) => Some(dst),
+            Some(_) => None,
+            None if self.routing.route(dst).is_some() => None,
+            None => self.discovery.router(),
+        }
+    }
+
+    /// The contexts by which headers may be compressed.
+    pub(crate) fn compressing(&self) -> [Option<Context>; 16] {
+        let mut contexts = [None; 16];
+        for ((id, to), from) in (0..).zip(&mut contexts).zip(self.contexts.as_slice()) {
+            *to = from.filter(|_| self.discovery.compresses(id));
+        }
+        contexts
+    }
+
+    /// Discovery has found the way to a neighbour, or given up: what waits for it goes its way, or
+    /// its senders are told (RFC 4861, 7.2.2).
+    pub fn handle_resolution(&mut self, now: Instant, neighbour: Ipv6Addr, found: bool) {
+        if !S::Discovery::PRESENT {
+            return;
+        }
+        let waits = |place: &Option<Unresolved>| place.is_some_and(|p| p.neighbour == neighbour);
+        let link = if found { self.resolve(neighbour) } else { Address::None };
+        while let Some(index) = self.unresolved.as_slice().iter().position(waits) {
+            let Some(Unresolved { packet, .. }) = self.take_unresolved(index) else { return };
+            let sent = if link == Address::None {
+                self.report_unreachable(now, packet)
+            } else {
+                self.enqueue(now, packet, Egress::Radio(link), Class::Data)
+            };
+            if let Err(reason) = sent {
+                self.stats.discard(reason);
+                self.release(packet);
+            }
+        }
+    }
+
+    /// Turns a packet that cannot reach its neighbour into an error for its sender.
+    fn report_unreachable(&mut self, now: Instant, packet: PacketHandle) -> Result<(), Discard> {
+        let arrival = Arrival { broadcast: false, host: false };
+        let kind = Kind::DestinationUnreachable { code: unreachable::ADDRESS };
+        if S::REPORTS_ERRORS && self.send_error(now, packet, arrival, kind) {
+            self.stats.discard(Discard::NoRoute);
+            return Ok(());
+        }
+        Err(Discard::NoRoute)
+    }
+}

@@ -1,0 +1,121 @@
+//! Neighbour discovery as a node's.
+
+use crate::config::Config;
+use crate::discovery::{Discovery, Resolved};
+use crate::routing::MAX_ICMPV6;
+use core::net::Ipv6Addr;
+use kinglet_nd::{self as nd, Configured};
+use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::nd::TYPES;
+
+/// Neighbour discovery, and room for `UNRESOLVED` packets that wait for it.
+pub struct Discovered<S: nd::Sizes, const UNRESOLVED: usize = 2>(nd::Discovery<S>);
+
+impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
+    /// Discovery for the node with this configuration, with the times of RFC 4861.
+    pub const fn new<K: Copy>(node: &Config<K>) -> Self {
+        Self::with(nd::Config::new(
+            node.mac.source(),
+            node.mac.extended,
+            node.mac.pan_id.0,
+            node.seed,
+        ))
+    }
+
+    /// The same with other settings.
+    pub const fn with(config: nd::Config) -> Self {
+        Discovered(nd::Discovery::new(config))
+    }
+
+    /// What it knows, to look at.
+    pub const fn nd(&self) -> &nd::Discovery<S> {
+        &self.0
+    }
+}
+
+impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNRESOLVED> {
+    const NONE: Self = Self::with(nd::Config::OFF);
+    const PRESENT: bool = true;
+    const ICMPV6: &'static [u8] = &TYPES;
+    type Unresolved = [Option<Unresolved>; UNRESOLVED];
+
+    fn resolve(&self, neighbour: Ipv6Addr) -> Resolution {
+        if !self.0.config().on {
+            return Resolution::Derived;
+        }
+        match self.0.way(neighbour) {
+            nd::Way::To(link) => Resolution::To(link),
+            nd::Way::Unknown => Resolution::Unknown,
+        }
+    }
+
+    fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {
+        self.0.want(now, neighbour)
+    }
+
+    fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr) {
+        self.0.handle_use(now, neighbour);
+    }
+
+    fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr) {
+        self.0.handle_progress(now, neighbour);
+    }
+
+    fn router(&self) -> Option<Ipv6Addr> {
+        self.0.router()
+    }
+
+    fn is_deprecated(&self, address: Ipv6Addr) -> bool {
+        self.0.is_deprecated(address)
+    }
+
+    fn compresses(&self, context: u8) -> bool {
+        self.0.compresses(context)
+    }
+
+    fn handle_unknown_context(&mut self) {
+        self.0.handle_unknown_context();
+    }
+}
+
+impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLVED> {
+    fn is_on(&self) -> bool {
+        self.0.config().on
+    }
+
+    fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: Own<'_>) {
+        let Icmpv6In { from, header, octets } = message;
+        // What discovery discards it has counted.
+        let _ = self.0.handle_message(now, from, &header, octets, |it| own.contains(it));
+    }
+
+    fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
+        let nd::Message { src, dst, via, len } = self.0.poll_message(now, buf)?;
+        Some(Icmpv6Out { src, dst, via: Some(via), hop_limit: 255, len })
+    }
+
+    fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {
+        self.0.handle_sent(now, to, acked);
+    }
+
+    fn poll_resolved(&mut self) -> Option<Resolved> {
+        Some(match self.0.poll_change()? {
+            nd::Change::Found(neighbour) => Resolved { neighbour, found: true },
+            nd::Change::Lost(neighbour) => Resolved { neighbour, found: false },
+        })
+    }
+
+    fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
+        self.0.poll_configured(now)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.0.handle_deadline(now);
+    }
+}

@@ -1,0 +1,267 @@
+//! What a node lets a router make of it; the router knows RFC 4861 and nothing of this stack.
+
+mod common;
+mod stranger;
+use common::*;
+use kinglet::nd;
+use kinglet::tcp::{ConnectionConfig, State};
+use kinglet::time::Duration;
+use kinglet::wire::ieee802154::Address;
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Discovered, Node, mac};
+use std::net::Ipv6Addr;
+use stranger::{Link, group, link_option};
+
+kinglet::profile! {
+    struct Host {
+        discovery: Discovered<Self>,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        discovered: 4,
+        default_routers: 2,
+        autoconfigured: 2,
+        name_servers: 2,
+        packets: 8,
+        addresses: 2,
+        contexts: 4,
+    }
+}
+
+fn ip(text: &str) -> Ipv6Addr {
+    text.parse().unwrap()
+}
+
+const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
+const ROUTER: &str = "fe80::ff:fe00:9";
+const OUTSIDE: &str = "2001:db8:ffff::1";
+
+fn host() -> Box<Node<Host>> {
+    let config = config(1, 1);
+    let nd =
+        nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed);
+    let discovery = Discovered::with(nd::Config { autoconfigures: true, ..nd });
+    Box::new(Node::with_layers(config, (), discovery, usual()))
+}
+
+/// A host and a router that also is `OUTSIDE`, to keep the way short.
+fn line() -> Link<Host> {
+    let addresses = [ip(ROUTER), ip(OUTSIDE)];
+    Link::new(host(), Address::Short(1), Address::Short(9), &addresses)
+}
+
+/// Prefix Information with the A flag.
+fn prefix(prefix: &str, valid_s: u32, preferred_s: u32) -> Vec<u8> {
+    let lives = [valid_s.to_be_bytes(), preferred_s.to_be_bytes()].concat();
+    [&[3, 4, 64, 0x40], &lives[..], &[0; 4], &ip(prefix).octets()].concat()
+}
+
+/// A context of 64 bits.
+fn context(id: u8, compress: bool, valid_min: u16, prefix: &str) -> Vec<u8> {
+    let flags = id | if compress { 0x10 } else { 0 };
+    let valid = valid_min.to_be_bytes();
+    [&[34, 2, 64, flags, 0, 0], &valid[..], &ip(prefix).octets()[..8]].concat()
+}
+
+#[test]
+fn routers_are_solicited_less_and_less_often_until_one_answers() {
+    let mut line = line();
+    line.addresses.push(ip("ff02::2"));
+    line.run(Duration::from_secs(2));
+    let [(hop_limit, src, dst, upper)] = &line.heard_of(133)[..] else { panic!("at once") };
+    assert_eq!((*hop_limit, *src, *dst), (255, local(1), ip("ff02::2")));
+    assert_eq!(upper[8..], link_option(1, Address::Short(1)));
+    // RFC 6775, 5.3: at 10 s and 20 s, then 20 s, 40 s and 60 s apart.
+    let mut counts = Vec::new();
+    for secs in [20, 20, 40, 60, 60] {
+        line.run(Duration::from_secs(secs));
+        counts.push(line.heard_of(133).len());
+    }
+    assert_eq!(counts, [2, 1, 1, 1, 1]);
+    line.advertise_router(local(1), 1_800, &[]);
+    line.run(Duration::from_secs(1_340));
+    assert_eq!(line.heard_of(133), []);
+    // Before that is over, first the router alone and then all.
+    line.run(Duration::from_secs(25));
+    let asked: Vec<_> = line.heard_of(133).into_iter().map(|(_, _, dst, _)| dst).collect();
+    assert_eq!(asked, [ip(ROUTER), ip("ff02::2")]);
+}
+
+#[test]
+fn an_address_is_made_and_everything_goes_to_the_router() {
+    let mut line = line();
+    line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, 900)]);
+    let own = ip("2001:db8:1::ff:fe00:1");
+    assert!(line.node.is_own(own));
+    line.ping(ip(OUTSIDE), own);
+    assert_eq!(line.heard_of(129).len(), 1);
+    let now = line.now;
+    line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).unwrap();
+    line.run(Duration::from_millis(200));
+    assert!(line.node.datagrams().poll_echo_reply().is_some());
+    // It is asked for, and defended, as any other.
+    line.solicit(own);
+    assert_eq!(line.heard_of(136).len(), 1);
+    // A router that is none any more is the way to nobody.
+    line.advertise_router(ALL, 0, &[]);
+    let now = line.now;
+    assert!(line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).is_err());
+}
+
+#[test]
+fn what_is_not_a_routers_word_changes_nothing() {
+    let mut line = line();
+    let option = || prefix("2001:db8:1::", 1_800, 900);
+    line.addresses[0] = ip("2001:db8::9");
+    line.advertise_router(ALL, 1_800, &[option()]);
+    line.addresses[0] = ip(ROUTER);
+    let bad = [
+        [&option()[..2], &[63], &option()[3..]].concat(),
+        [&option()[..3], &[0x80], &option()[4..]].concat(),
+        prefix("fe80::", 1_800, 900),
+        prefix("2001:db8:1::", 900, 1_800),
+        prefix("2001:db8:1::", 0, 0),
+    ];
+    for option in bad {
+        line.advertise_router(ALL, 0, &[option]);
+    }
+    assert!(!line.node.is_own(ip("2001:db8:1::ff:fe00:1")));
+    assert_eq!(line.node.net().discovery().nd().router(), None);
+}
+
+#[test]
+fn a_network_is_renumbered_and_connections_of_the_old_address_end() {
+    let mut line = line();
+    let (old, new) = (ip("2001:db8:1::ff:fe00:1"), ip("2001:db8:2::ff:fe00:1"));
+    line.advertise_router(ALL, 9_000, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    let (now, config) = (line.now, ConnectionConfig::default());
+    let handle = line.node.streams().connect(now, ip(OUTSIDE), 80, config).unwrap();
+    line.run(Duration::from_secs(1));
+    // Both are here; the old one is for what is under way.
+    line.advertise_router(ALL, 9_000, &[prefix("2001:db8:1::", 60, 0)]);
+    line.advertise_router(ALL, 9_000, &[prefix("2001:db8:2::", 90_000, 90_000)]);
+    assert!(line.node.is_own(old) && line.node.is_own(new));
+    assert_eq!(line.node.net().source_for(ip(OUTSIDE)), Some(new));
+    assert_ne!(line.node.tcp().state(handle), Some(State::Closed));
+    // Nobody can take an address away in less than two hours (RFC 4862, 5.5.3).
+    line.run(Duration::from_secs(7_100));
+    assert!(line.node.is_own(old));
+    line.run(Duration::from_secs(200));
+    assert!(!line.node.is_own(old) && line.node.is_own(new));
+    assert_eq!(line.node.tcp().state(handle), Some(State::Closed));
+    // Its place is free for another.
+    line.advertise_router(ALL, 9_000, &[prefix("2001:db8:3::", 90_000, 90_000)]);
+    assert!(line.node.is_own(ip("2001:db8:3::ff:fe00:1")));
+}
+
+#[test]
+fn contexts_are_understood_first_and_used_when_that_is_said() {
+    let mut line = line();
+    let known = Context { prefix: ip("2001:db8:1::"), len: 64 };
+    line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, 900)]);
+    let own = ip("2001:db8:1::ff:fe00:1");
+    let frame = |line: &mut Link<Host>| {
+        line.ping(ip(OUTSIDE), own);
+        assert_eq!(line.heard_of(129).len(), 1, "the stranger can read it");
+    };
+    line.advertise_router(ALL, 1_800, &[context(1, false, 10, "2001:db8:1::")]);
+    assert_eq!(line.node.net().contexts()[1], Some(known));
+    // Which the stranger could not read if the context were used.
+    frame(&mut line);
+    line.advertise_router(ALL, 1_800, &[context(1, true, 10, "2001:db8:1::")]);
+    line.contexts = vec![None, Some(known)];
+    frame(&mut line);
+    // When it is over it is understood for an hour, and then forgotten.
+    line.run(Duration::from_secs(601));
+    line.contexts.clear();
+    frame(&mut line);
+    assert_eq!(line.node.net().contexts()[1], Some(known));
+    line.run(Duration::from_secs(3_600));
+    assert_eq!(line.node.net().contexts()[1], None);
+    line.advertise_router(ALL, 1_800, &[context(2, true, 10, "2001:db8:1::")]);
+    line.advertise_router(ALL, 1_800, &[context(2, true, 0, "2001:db8:1::")]);
+    assert_eq!(line.node.net().contexts()[2], None);
+}
+
+/// The registrations that were heard: source, target, transaction identifier.
+fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, Ipv6Addr, u8)> {
+    let heard = line.heard_of(135).into_iter().filter(|(.., upper)| upper.len() > 32);
+    let read = heard.map(|(_, src, dst, upper)| {
+        assert_eq!((dst, upper.len(), upper[32]), (ip(ROUTER), 48, 33));
+        // R and T; an hour; the EUI-64.
+        assert_eq!((upper[36], &upper[38..40]), (3, &60_u16.to_be_bytes()[..]));
+        assert_eq!(upper[40..], [2, 2, 2, 2, 2, 2, 2, 1]);
+        let target: [u8; 16] = upper[8..24].try_into().unwrap();
+        (src, Ipv6Addr::from(target), upper[37])
+    });
+    read.collect()
+}
+
+#[test]
+fn an_address_is_registered_and_the_registration_kept() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    line.registers = Some(0);
+    let life = u32::MAX;
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
+    assert_eq!(registrations(&mut line), [(own, own, 1)]);
+    // After three quarters of the hour, and no sooner.
+    line.run(Duration::from_secs(2_690));
+    assert_eq!(registrations(&mut line), []);
+    line.run(Duration::from_secs(20));
+    assert_eq!(registrations(&mut line), [(own, own, 2)]);
+    assert_eq!(line.node.net().discovery().nd().stats().conflicts, 0);
+}
+
+#[test]
+fn a_router_that_registers_nobody_is_asked_three_times() {
+    let mut line = line();
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    line.run(Duration::from_secs(3_000));
+    assert_eq!(registrations(&mut line).len(), 3);
+    assert!(line.node.is_own(ip("2001:db8:1::ff:fe00:1")));
+}
+
+#[test]
+fn an_address_that_is_another_nodes_is_given_up_and_a_full_router_asked_later() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    line.registers = Some(2);
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    line.run(Duration::from_secs(50));
+    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (1, true));
+    line.registers = Some(1);
+    line.run(Duration::from_secs(20));
+    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (1, false));
+}
+
+#[test]
+fn name_servers_are_known_for_as_long_as_they_are_said() {
+    let mut line = line();
+    let servers = |lifetime_s: u32| {
+        let life = lifetime_s.to_be_bytes();
+        [&[25, 3, 0, 0], &life[..], &ip("2001:db8::53").octets()].concat()
+    };
+    line.advertise_router(ALL, 1_800, &[servers(600)]);
+    let known = |line: &Link<Host>| line.node.net().discovery().nd().servers().next();
+    assert_eq!(known(&line), Some(ip("2001:db8::53")));
+    line.run(Duration::from_secs(601));
+    assert_eq!(known(&line), None);
+    line.advertise_router(ALL, 1_800, &[servers(u32::MAX)]);
+    line.run(Duration::from_secs(90_000));
+    assert!(known(&line).is_some());
+    line.advertise_router(ALL, 1_800, &[servers(0)]);
+    assert_eq!(known(&line), None);
+}
+
+#[test]
+fn routers_that_are_too_many_cost_nobody_his_place() {
+    let mut line = line();
+    line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, 900)]);
+    for n in 0..40_u16 {
+        line.addresses[0] = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 100 + n);
+        let other = format!("2001:db8:{:x}::", 100 + n);
+        line.advertise_router(ALL, 1_800, &[prefix(&other, 1_800, 900)]);
+    }
+    let nd = line.node.net().discovery().nd();
+    assert_eq!(nd.router(), Some(ip(ROUTER)));
+    assert!(line.node.is_own(ip("2001:db8:1::ff:fe00:1")));
+    assert!(nd.stats().refused > 0);
+    assert_ne!(group(ip(ROUTER)), ALL);
+}

@@ -1,0 +1,190 @@
+//! Neighbour discovery with one that knows RFC 4861 and nothing of this stack.
+
+mod common;
+mod stranger;
+use common::*;
+use kinglet::mac;
+use kinglet::nd::State;
+use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::time::Duration;
+use kinglet::wire::ieee802154::Address;
+use kinglet::{Discovered, Node};
+use std::net::Ipv6Addr;
+use stranger::{Link, group, link_option};
+
+kinglet::profile! {
+    struct Speaker {
+        discovery: Discovered<Self>,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        discovered: 4,
+        forwards: true,
+        packets: 8,
+        addresses: 2,
+    }
+}
+
+fn ip(text: &str) -> Ipv6Addr {
+    text.parse().unwrap()
+}
+
+const SHORT: Address = Address::Short(9);
+const EXTENDED: Address = Address::Extended([2, 0, 0, 0xFF, 0xFE, 0, 0, 9]);
+
+/// A node with the short address 1 and 2001:db8::1, whose prefix is on-link.
+fn speaker() -> Box<Node<Speaker>> {
+    let config = config(1, 1);
+    let discovery = Discovered::new(&config);
+    let mut node = Box::new(Node::with_layers(config, (), discovery, usual()));
+    let (prefix, address) = (ip("2001:db8::"), ip("2001:db8::1"));
+    let mut interface = node.interface();
+    interface.add_address(InterfaceAddress { address, prefix_len: 64 }).unwrap();
+    interface.add_route(Route { prefix, prefix_len: 64, via: NextHop::OnLink }).unwrap();
+    node
+}
+
+fn line(link: Address, addresses: &[&str]) -> Link<Speaker> {
+    let addresses: Vec<_> = addresses.iter().map(|it| ip(it)).collect();
+    Link::new(speaker(), Address::Short(1), link, &addresses)
+}
+
+#[test]
+fn a_solicitation_is_answered_to_group_and_node_for_both_kinds_of_link_address() {
+    for link in [SHORT, EXTENDED] {
+        for target in ["fe80::ff:fe00:1", "2001:db8::1"].map(ip) {
+            let mut line = line(link, &["fe80::1234"]);
+            line.solicit(target);
+            let [(hop_limit, src, dst, upper)] = &line.heard_of(136)[..] else {
+                panic!("one answer")
+            };
+            assert_eq!((*hop_limit, *dst), (255, ip("fe80::1234")));
+            assert!(*src == target || *src == local(1));
+            // Solicited and overriding, no router; then where it is.
+            assert_eq!((upper[4], &upper[8..24]), (0x60, &target.octets()[..]));
+            assert_eq!(upper[24..], link_option(2, Address::Short(1)));
+            // The same asked of the node alone, and without saying where the answer goes.
+            let upper = [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..]].concat();
+            line.send(ip("fe80::1234"), target, 255, upper);
+            assert_eq!(line.heard_of(136).len(), 1);
+        }
+    }
+}
+
+#[test]
+fn what_a_router_let_through_and_what_is_not_asked_of_this_node_is_not_answered() {
+    let mut line = line(EXTENDED, &["fe80::1234"]);
+    let (src, target) = (ip("fe80::1234"), local(1));
+    let asks = |target: Ipv6Addr| [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..]].concat();
+    line.send(src, group(target), 254, asks(target));
+    line.send(src, group(target), 255, asks(ip("fe80::1:ff:fe00:1")));
+    line.send(src, local(1), 255, asks(ip("fe80::2")));
+    let mut coded = asks(target);
+    coded[1] = 1;
+    line.send(src, local(1), 255, coded);
+    assert_eq!(line.heard_of(136), []);
+}
+
+#[test]
+fn an_address_is_defended_against_duplicate_address_detection() {
+    let mut line = line(EXTENDED, &["fe80::1234"]);
+    let target = ip("2001:db8::1");
+    let upper = [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..]].concat();
+    line.send(Ipv6Addr::UNSPECIFIED, group(target), 255, upper);
+    let [(_, _, dst, upper)] = &line.heard_of(136)[..] else { panic!("one answer") };
+    assert_eq!((*dst, upper[4]), (ip("ff02::1"), 0x20));
+}
+
+#[test]
+fn both_ping_each_other_where_nothing_tells_the_link_address() {
+    for link in [SHORT, EXTENDED] {
+        let mut line = line(link, &["fe80::a:b:c:d", "2001:db8::beef"]);
+        let beef = ip("2001:db8::beef");
+        for (count, len) in [(1, 4), (2, 30)] {
+            line.node.datagrams().ping(line.now, beef, 1, count, &vec![7; len]).unwrap();
+            line.run(Duration::from_millis(200));
+            let reply = line.node.datagrams().poll_echo_reply().expect("it answers");
+            assert_eq!((reply.src, reply.seq), (beef, count));
+        }
+        // One solicitation for both.
+        assert_eq!(line.heard_of(135).len(), 1);
+        line.ping(beef, ip("2001:db8::1"));
+        assert_eq!(line.heard_of(129).len(), 1);
+    }
+}
+
+#[test]
+fn one_who_is_first_to_speak_need_not_be_asked() {
+    let mut line = line(EXTENDED, &["2001:db8::beef"]);
+    line.solicit(ip("2001:db8::1"));
+    line.ping(ip("2001:db8::beef"), ip("2001:db8::1"));
+    assert_eq!((line.heard_of(129).len(), line.frames.contains(&Address::BROADCAST)), (1, false));
+}
+
+#[test]
+fn the_short_address_of_another_system_is_recognised_by_its_pan() {
+    let mut line = line(SHORT, &["fe80::a9cd:ff:fe00:9"]);
+    line.ping(ip("fe80::a9cd:ff:fe00:9"), local(1));
+    assert_eq!(line.heard_of(129).len(), 1);
+    assert_eq!(line.frames, [SHORT]);
+}
+
+#[test]
+fn a_guess_that_is_wrong_is_mended_by_asking() {
+    // An identifier that nobody can foresee, and looks like an EUI-64.
+    let address = "fe80::a1b2:c3d4:e5f6:789";
+    let mut line = line(EXTENDED, &[address]);
+    let end = line.now + Duration::from_secs(8);
+    let mut replies = 0;
+    while line.now < end {
+        let now = line.now;
+        let _ = line.node.datagrams().ping(now, ip(address), 1, 1, &[1]);
+        line.run(Duration::from_millis(500));
+        replies += usize::from(line.node.datagrams().poll_echo_reply().is_some());
+    }
+    assert!(replies >= 6, "{replies} of 16");
+    assert_eq!(line.node.net().discovery().nd().way(ip(address)), kinglet::nd::Way::To(EXTENDED));
+}
+
+#[test]
+fn nobody_answers_and_the_packets_go() {
+    let mut line = line(EXTENDED, &["2001:db8::beef"]);
+    line.answers = false;
+    let free = line.node.info().net.free_packets;
+    for seq in 0..5 {
+        let now = line.now;
+        line.node.datagrams().ping(now, ip("2001:db8::beef"), 1, seq, &[1]).unwrap();
+    }
+    line.run(Duration::from_millis(100));
+    assert_eq!(free - line.node.info().net.free_packets, 2, "the newest two wait");
+    line.run(Duration::from_secs(10));
+    // RFC 4861, 7.2.2: three, a second apart.
+    assert_eq!(line.heard_of(135).len(), 3);
+    assert_eq!(line.node.info().net.free_packets, free);
+    assert_eq!(line.node.net().discovery().nd().neighbours().count(), 0);
+}
+
+#[test]
+fn who_acknowledges_frames_is_not_probed_and_who_does_not_is() {
+    let mut line = line(EXTENDED, &["2001:db8::beef"]);
+    let beef = ip("2001:db8::beef");
+    let ping = |line: &mut Link<Speaker>| {
+        let now = line.now;
+        line.node.datagrams().ping(now, beef, 1, 1, &[1]).unwrap();
+        line.run(Duration::from_secs(10));
+    };
+    for _ in 0..30 {
+        ping(&mut line);
+    }
+    assert_eq!(line.heard_of(135).len(), 1, "five minutes of traffic, and one question");
+    line.there = false;
+    line.frames.clear();
+    ping(&mut line);
+    let states: Vec<_> =
+        line.node.net().discovery().nd().neighbours().map(|it| it.state()).collect();
+    assert_eq!(states, [], "probed and forgotten");
+    // It comes back under another link address.
+    (line.there, line.link) = (true, SHORT);
+    ping(&mut line);
+    assert!(line.node.datagrams().poll_echo_reply().is_some());
+    let known = line.node.net().discovery().nd().neighbours().next().unwrap();
+    assert_eq!((known.link(), known.state()), (SHORT, State::Reachable));
+}
