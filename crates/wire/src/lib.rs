@@ -7,6 +7,7 @@
 //! | [`ipv6`] | IPv6 (RFC 8200) and its extension headers |
 //! | [`Ecn`] | the two bits of congestion notification (RFC 3168) |
 //! | [`icmpv6`] | ICMPv6 (RFC 4443) |
+//! | [`rpl`] | RPL (RFC 6550, 6551), its packet option (RFC 6553) and source routes (RFC 6554) |
 //! | [`udp`] | UDP (RFC 768) |
 //! | [`tcp`] | TCP (RFC 9293) and its options |
 //! | [`checksum`] | the Internet checksum (RFC 1071) |
@@ -29,6 +30,7 @@ mod error;
 pub mod icmpv6;
 pub mod ieee802154;
 pub mod ipv6;
+pub mod rpl;
 pub mod sixlowpan;
 pub mod tcp;
 pub mod udp;
