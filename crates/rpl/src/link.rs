@@ -9,15 +9,17 @@ const UNKNOWN: u16 = 2 * ETX;
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
 const MAX_FAILURES: u8 = 4;
-/// So long a link that is too bad is not used; then one more failure is enough.
+/// So long what is known of a link that takes too many transmissions is remembered without new ones.
 pub(crate) const REST: Duration = Duration::from_secs(60);
+/// So long a dead one is not used; then one more failure is enough.
+const DEAD: Duration = Duration::from_secs(15);
 
 /// A link to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     etx: u16,
     failures: u8,
-    /// Until when it is not used.
+    /// Until when it counts as bad.
     rests: Option<Instant>,
     /// When something was last sent over it.
     pub(crate) sampled: Option<Instant>,
@@ -31,8 +33,13 @@ impl Link {
         self.etx
     }
 
-    /// Whether a parent may be at its other end.
+    /// Whether somebody is at its other end, as far as is known.
     pub(crate) const fn is_usable(&self) -> bool {
+        !self.is_dead()
+    }
+
+    /// Whether it is as good as that of a parent should be (RFC 6719, 3.2.2).
+    pub(crate) const fn is_good(&self) -> bool {
         self.rests.is_none() && self.etx <= MAX_LINK_ETX
     }
 
@@ -52,14 +59,16 @@ impl Link {
         self.etx = sum / 5;
         self.failures = if acked { 0 } else { self.failures.saturating_add(1) };
         self.sampled = Some(now);
-        if self.is_dead() || self.etx > MAX_LINK_ETX {
+        if self.is_dead() {
+            self.rests = Some(now + DEAD);
+        } else if self.etx > MAX_LINK_ETX {
             self.rest(now);
         } else if acked {
             self.rests = None;
         }
     }
 
-    /// Is not used for a while.
+    /// Counts as bad for a while.
     pub(crate) fn rest(&mut self, now: Instant) {
         self.rests = Some(now + REST);
     }
@@ -102,16 +111,16 @@ mod tests {
         let (mut link, now) = (Link::NEW, Instant::ZERO);
         (0..40).for_each(|_| link.sent(now, 1, true));
         link.sent(now, 4, false);
-        assert!(link.is_usable());
+        assert!(link.is_good());
         link.sent(now, 4, false);
-        assert!(!link.is_usable() && !link.is_dead());
+        assert!(!link.is_good() && link.is_usable());
         link.sent(now, 4, false);
         link.sent(now, 4, false);
         assert!(link.is_dead());
-        assert!(!link.handle_deadline(now));
-        assert!(link.handle_deadline(now + REST) && link.is_usable() && !link.is_dead());
+        assert!(!link.is_usable() && !link.handle_deadline(now));
+        assert!(link.handle_deadline(now + DEAD) && link.is_usable() && link.is_good());
         assert_eq!(link.deadline(), None);
-        link.sent(now + REST, 4, false);
+        link.sent(now + DEAD, 4, false);
         assert!(link.is_dead() && !link.is_usable());
     }
 }

@@ -45,7 +45,8 @@ impl Targets<'_> {
         }
         let same = Route { expires: offer.expires, told: offer.told, ..*known } == offer;
         let told = if same { known.told } else { Told::Not };
-        *known = Route { told, ..offer };
+        let expires = offer.expires.filter(|_| offer.is_usable());
+        *known = Route { told, expires, ..offer };
         if same { Outcome::Known } else { Outcome::Updated }
     }
 

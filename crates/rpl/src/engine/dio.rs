@@ -93,8 +93,13 @@ impl<S: Sizes> Rpl<S> {
         if dio.rank < dodag.configuration.min_hop_rank_increase {
             return Err(Discard::BadRank);
         }
-        self.follow_version(now, from, dio, &told)?;
-        self.hear(now, from, dio, &told)
+        let repaired = self.follow_version(now, from, dio, &told)?;
+        self.hear(now, from, dio, &told)?;
+        if repaired && self.parent().is_some() {
+            // The parent may have begun anew as well.
+            self.readvertise(now);
+        }
+        Ok(())
     }
 
     /// A DIO came to a root. After a restart it may have to begin above a version that others
@@ -161,18 +166,18 @@ impl<S: Sizes> Rpl<S> {
         self.hear(now, from, dio, told)
     }
 
-    /// Goes on to the next version of the DODAG, if this is one (8.2.2.1).
+    /// Goes on to the next version of the DODAG, if this is one (8.2.2.1); whether it is.
     fn follow_version(
         &mut self,
         now: Instant,
         from: Ipv6Addr,
         dio: &Dio,
         told: &Told,
-    ) -> Result<(), Discard> {
+    ) -> Result<bool, Discard> {
         let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
         let version = Counter::new(dio.version);
         let newer = match version.compare(dodag.version) {
-            Some(Ordering::Equal) => return Ok(()),
+            Some(Ordering::Equal) => return Ok(false),
             Some(Ordering::Less) => false,
             Some(Ordering::Greater) => true,
             None => dodag.preferred.is_none(),
@@ -197,7 +202,7 @@ impl<S: Sizes> Rpl<S> {
         if !self.is_leaf() {
             self.hasten(now);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A DIO of this node's version of its DODAG.
@@ -219,7 +224,7 @@ impl<S: Sizes> Rpl<S> {
             let global = new.global.or(known.global);
             *known = Candidate { link: known.link, since: known.since, global, ..new };
         } else if new.rank != INFINITE_RANK {
-            let of = |candidate: &Candidate| cost::<S::Objective>(&dodag, leaf, candidate);
+            let of = |candidate: &Candidate| cost::<S::Objective>(&dodag, leaf, false, candidate);
             if !parents.insert(new, dodag.preferred, of) {
                 return Err(Discard::CandidatesFull);
             }

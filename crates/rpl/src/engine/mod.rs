@@ -243,6 +243,8 @@ impl<S: Sizes> Rpl<S> {
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
         if dead {
+            // What it said before it was gone is no reason to come back.
+            candidate.rank = INFINITE_RANK;
             self.lose_routes(now, |route| route.via == to && !route.local);
         }
         self.select(now);
@@ -290,6 +292,17 @@ impl<S: Sizes> Rpl<S> {
             dodag.dtsn = dodag.dtsn.next();
             self.hasten(now);
         }
+    }
+
+    /// Another child may know what was lost (RFC 6550, 9.6).
+    fn ask_for_daos(&mut self, now: Instant) {
+        let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.is_storing()) else { return };
+        if !self.resets.allows(now) {
+            count(&mut self.stats.resets_refused);
+            return;
+        }
+        dodag.dtsn = dodag.dtsn.next();
+        self.hasten(now);
     }
 
     /// What has changed, one thing at a time.

@@ -111,6 +111,7 @@ impl<S: Sizes> Rpl<S> {
             if let Some(target) = known.filter(|route| route.via == from).map(|route| route.target)
             {
                 self.lose_routes(now, |route| route.target == target);
+                self.ask_for_daos(now);
             }
             information.forwarding_error = false;
             return self.onward(from, destination, information);

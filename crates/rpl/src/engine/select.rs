@@ -3,7 +3,7 @@
 use super::Rpl;
 use crate::config::{Mode, Sizes};
 use crate::dodag::Dodag;
-use crate::objective::Objective;
+use crate::objective::{MAX_LINK_ETX, Objective, Path};
 use crate::parents::Candidate;
 use crate::rank::{INFINITE_RANK, below};
 use crate::stats::count;
@@ -12,16 +12,26 @@ use kinglet_mem::Array;
 use kinglet_time::Instant;
 
 /// The rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, through which
-/// nobody goes, may take any.
-pub(super) fn cost<O: Objective>(dodag: &Dodag, leaf: bool, candidate: &Candidate) -> u16 {
+/// nobody goes, may take any. A link that takes too many transmissions is used only if there is
+/// none better, as `good` says.
+pub(super) fn cost<O: Objective>(
+    dodag: &Dodag,
+    leaf: bool,
+    good: bool,
+    candidate: &Candidate,
+) -> u16 {
     let configuration = &dodag.configuration;
-    let usable = candidate.version == dodag.version && candidate.link.is_usable();
-    if !usable || candidate.rank == INFINITE_RANK {
+    let link = &candidate.link;
+    let usable = if good { link.is_good() } else { link.is_usable() };
+    if !usable || candidate.version != dodag.version || candidate.rank == INFINITE_RANK {
         return INFINITE_RANK;
     }
     let (code, step) = (configuration.objective, configuration.min_hop_rank_increase);
     let rank = match O::serves(code) {
-        true => O::rank_through(code, &candidate.path(), step),
+        true => {
+            let path = candidate.path();
+            O::rank_through(code, &Path { etx: path.etx.min(MAX_LINK_ETX), ..path }, step)
+        }
         false => below(candidate.rank, step),
     };
     // The parent that it has followed the same rule, so nobody below this node is above it.
@@ -36,7 +46,7 @@ impl<S: Sizes> Rpl<S> {
         let leaf = self.is_leaf();
         let candidates = self.candidates.as_slice().iter().flatten();
         let others = candidates.filter(|c| Some(c.address) != dodag.preferred);
-        others.map(|c| cost::<S::Objective>(dodag, leaf, c)).any(|rank| rank != INFINITE_RANK)
+        others.map(|c| cost::<S::Objective>(dodag, leaf, true, c)).any(|rank| rank != INFINITE_RANK)
     }
 
     /// Something has changed that the choice depends on. Whether the parent or the rank is another.
@@ -46,9 +56,13 @@ impl<S: Sizes> Rpl<S> {
         }
         let leaf = self.is_leaf();
         let Some(dodag) = self.dodag else { return false };
-        let of = |candidate: &Candidate| cost::<S::Objective>(&dodag, leaf, candidate);
+        let with = |good| move |c: &Candidate| cost::<S::Objective>(&dodag, leaf, good, c);
         let parents = self.parents();
-        let best = parents.best(of);
+        let good = parents.best(with(true));
+        let (best, of) = match good {
+            Some(_) => (good, with(true)),
+            None => (parents.best(with(false)), with(false)),
+        };
         let current = parents.0.iter().flatten().find(|c| Some(c.address) == dodag.preferred);
         let current =
             current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
