@@ -13,6 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Then a DAO is sent again, so often; after that its parent is thought of as before, and the next
 /// refresh tries again.
 const TRIES: u8 = 3;
+/// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
+const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
 /// A DAO that is to be acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +94,8 @@ impl Announce {
         lifetime: Option<Duration>,
         random: &mut Random,
     ) {
-        self.refresh = lifetime.map(|lifetime| now + random.between(lifetime / 4, lifetime / 2));
+        let mut within = |lifetime: Duration| random.between(lifetime / 4, lifetime / 2);
+        self.refresh = lifetime.map(|lifetime| now + within(lifetime).max(SHORTEST_REFRESH));
     }
 
     pub(crate) fn await_acknowledgement(&mut self, now: Instant) {

@@ -358,7 +358,6 @@ impl<S: Sizes> Rpl<S> {
         if told || rested {
             self.select(now);
         }
-        self.probe(now);
         if self.targets().handle_deadline(now) {
             self.tell(now);
         }
@@ -373,6 +372,8 @@ impl<S: Sizes> Rpl<S> {
         {
             self.advertise = true;
         }
+        // Last, as whom it is for depends on the rank.
+        self.probe(now);
     }
 
     fn probe(&mut self, now: Instant) {
