@@ -219,8 +219,8 @@ impl<S: Sizes> Rpl<S> {
         let mut parents = self.parents();
         let mut asked = false;
         if let Some(known) = parents.get_mut(from) {
-            // What is in doubt was asked for anew.
-            asked = dodag.preferred == Some(from) && new.dtsn.is_after(known.dtsn);
+            // Another number is another request, also of one that has begun anew.
+            asked = dodag.preferred == Some(from) && new.dtsn != known.dtsn;
             let global = new.global.or(known.global);
             *known = Candidate { link: known.link, since: known.since, global, ..new };
         } else if new.rank != INFINITE_RANK {

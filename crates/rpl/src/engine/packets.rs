@@ -99,7 +99,7 @@ impl<S: Sizes> Rpl<S> {
     ) -> Result<Onward, Refusal> {
         let Some(mut information) = information else {
             let information = self.originate(destination);
-            return self.onward(from, destination, information);
+            return self.onward(now, from, destination, information);
         };
         if information.instance != self.config.instance {
             return Err(Refusal::OtherInstance);
@@ -114,7 +114,9 @@ impl<S: Sizes> Rpl<S> {
                 self.ask_for_daos(now);
             }
             information.forwarding_error = false;
-            return self.onward(from, destination, information);
+            // Who passed it before is not known any more, but packets come down from the parent.
+            let above = self.parent().unwrap_or(from);
+            return self.onward(now, above, destination, information);
         }
         match judge(&information, self.own_dag_rank()) {
             Direction::Consistent => {}
@@ -129,11 +131,12 @@ impl<S: Sizes> Rpl<S> {
                 return Err(Refusal::Loop);
             }
         }
-        self.onward(from, destination, information)
+        self.onward(now, from, destination, information)
     }
 
     fn onward(
         &mut self,
+        now: Instant,
         from: Ipv6Addr,
         destination: Ipv6Addr,
         information: PacketInformation,
@@ -143,6 +146,7 @@ impl<S: Sizes> Rpl<S> {
         if information.down && !down && storing {
             // What goes down does not go up again, but back, so that the way is forgotten.
             count(&mut self.stats.forwarding_errors);
+            self.ask_for_daos(now);
             let information = PacketInformation { forwarding_error: true, ..information };
             return Ok(Onward { way: Way::Neighbour(from), information });
         }

@@ -1,8 +1,6 @@
 //! Whole networks: they form, carry packets up and down, heal, and are repaired.
 
-mod common;
-
-use common::{Fate, Net, address};
+use crate::common::{Fate, Net, address, near};
 use kinglet_rpl::{Mode, Probing, Role, Root};
 use kinglet_time::Duration;
 use rand_core::Rng;
@@ -142,7 +140,7 @@ fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
         net.run(secs(30));
         let (leaf, router) = (address(40), 5);
         let now = net.now;
-        net.nodes[router].handle_leaf(now, leaf, common::near(40), 10).unwrap();
+        net.nodes[router].handle_leaf(now, leaf, near(40), 10).unwrap();
         net.run(secs(10));
         let mut out = [core::net::Ipv6Addr::UNSPECIFIED; 8];
         match mode {
@@ -152,9 +150,9 @@ fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
             }
             _ => assert_ne!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable),
         }
-        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::Way::Neighbour(common::near(40)));
+        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::Way::Neighbour(near(40)));
         let now = net.now;
-        net.nodes[router].handle_leaf(now, leaf, common::near(40), 0).unwrap();
+        net.nodes[router].handle_leaf(now, leaf, near(40), 0).unwrap();
         net.run(secs(30));
         assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable);
     }

@@ -123,6 +123,11 @@ impl Net {
     /// A frame to one node, and its acknowledgement; whether it arrived.
     pub(crate) fn frame(&mut self, from: usize, to: usize) -> bool {
         let mut arrived = false;
+        if to >= self.nodes.len() {
+            // Somebody who is not there.
+            self.nodes[from].handle_sent(self.now, near(to), ATTEMPTS, false);
+            return false;
+        }
         for attempt in 1..=ATTEMPTS {
             let here = self.arrives(from, to);
             arrived |= here;
@@ -272,7 +277,7 @@ impl Net {
     }
 
     fn parent(&self, node: usize) -> Option<usize> {
-        self.nodes[node].parent().map(node_of)
+        self.nodes[node].parent().map(node_of).filter(|&up| up < self.nodes.len())
     }
 
     /// Whether parents lead from a node to the root.
