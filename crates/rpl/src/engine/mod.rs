@@ -353,8 +353,10 @@ impl<S: Sizes> Rpl<S> {
             self.solicit.handle_deadline(now, &mut self.random);
         }
         let told = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
-        let links = self.candidates.as_mut_slice().iter_mut().flatten();
-        let rested = links.fold(false, |any, c| c.link.handle_deadline(now) || any);
+        let mut rested = false;
+        for candidate in self.candidates.as_mut_slice().iter_mut().flatten() {
+            rested |= candidate.link.handle_deadline(now);
+        }
         if told || rested {
             self.select(now);
         }

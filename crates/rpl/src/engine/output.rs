@@ -208,7 +208,7 @@ impl<S: Sizes> Rpl<S> {
             }
             // A leaf's transit is its router (RFC 9010, 9.2.1): this one.
             let made = dodag.address(self.config.identifier);
-            let parent = parent.and_then(|_| made);
+            let parent = parent.and(made);
             let transit = transit(route.sequence.value(), route.lifetime, route.external);
             if put(&mut writer, route.target, &Transit { parent, ..transit }).is_none() {
                 more = true;
