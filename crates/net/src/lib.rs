@@ -59,7 +59,7 @@
 //! | `net/originals.rs` | fragments of IPv6, in and out |
 //! | `net/congestion.rs`, `indirect.rs` | packets that may not wait, and those that must |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
-//! | `frame.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
+//! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
 //! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |
 //! | `socket.rs`, `tables.rs` | the same |
 //! | `pool.rs`, `queue.rs` | in what |
@@ -79,6 +79,7 @@ mod child;
 mod codec;
 mod config;
 mod frame;
+mod icmpv6;
 mod incoming;
 mod mss;
 mod net;
@@ -100,6 +101,7 @@ pub use child::{Child, Indirect, Parked};
 pub use codec::{HeaderCompression, Hop, Iphc};
 pub use config::Config;
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
+pub use icmpv6::{Icmpv6In, Icmpv6Out};
 pub use incoming::Delivery;
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Sizes};

@@ -20,6 +20,12 @@ pub trait Routing {
     const NONE: Self;
     /// The UDP port of the messages, `None` if there are none. No socket gets what comes to it.
     const PORT: Option<u16>;
+    /// The types of ICMPv6 whose messages it takes: none that [`Net`](crate::Net) or discovery has
+    /// a use for. RPL's is 155 (RFC 6550, 6).
+    const ICMPV6: &'static [u8] = &[];
+    /// The multicast group that those messages go to, of which every node with this routing is a
+    /// member.
+    const GROUP: Option<Ipv6Addr> = None;
 
     /// What is known of the way to `dst`; `None` if nothing ever will be.
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt>;

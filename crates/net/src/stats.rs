@@ -75,7 +75,7 @@ pub struct Stats {
     pub datagrams_in: u32,
     /// UDP datagrams of this node, those of routing included.
     pub datagrams_out: u32,
-    /// Packets delivered to TCP.
+    /// Packets delivered to TCP, or to routing.
     pub delivered: u32,
     /// Packets forwarded.
     pub forwarded: u32,

@@ -5,13 +5,15 @@ mod common;
 use common::{LIMITS, NOW, Plan, global, local};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    BindError, Config, Discard, InterfaceAddress, Learnt, Net, NextHop, Route, Routing, SendError,
+    BindError, Config, Discard, FrameIn, Icmpv6Out, InterfaceAddress, Learnt, Net, NextHop, Route,
+    Routing, SendError,
 };
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
 use kinglet_wire::sixlowpan::link_address_of;
 
 const PORT: u16 = 0xF0BF;
+const ALL_RPL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 
 /// Knows that everybody in 2001:db8:: is behind node 5, except for node 9, whom nobody knows, and
 /// that everything else is behind node 6.
@@ -19,6 +21,8 @@ struct Knowing;
 impl Routing for Knowing {
     const NONE: Self = Knowing;
     const PORT: Option<u16> = Some(PORT);
+    const ICMPV6: &'static [u8] = &[155];
+    const GROUP: Option<Ipv6Addr> = Some(ALL_RPL_NODES);
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let via = |n| Some(NextHop::Link(Address::Short(n)));
@@ -127,4 +131,63 @@ fn only_what_a_neighbour_has_sent_is_a_message() {
     packet[8] = 255;
     assert!(matches!(receive(&mut node, &packet), Ok(Some(_))));
     assert_eq!(node.udp_bind(PORT), Err(BindError::PortInUse));
+}
+
+/// What `node` hears of a message that `sender` sends.
+fn heard(sender: &mut Node, node: &mut Node, out: &Icmpv6Out, octets: &[u8]) -> Option<Vec<u8>> {
+    sender.send_icmpv6(NOW, out, octets).unwrap();
+    let (dst, frame) = frame(sender);
+    let from = Address::Short(2);
+    let delivery = node.handle_frame(NOW, FrameIn { src: from, dst, payload: &frame }).unwrap()?;
+    assert_eq!(delivery.protocol, protocol::ICMPV6);
+    let octets = node.hear_icmpv6(from, delivery, |_, message| {
+        assert_eq!((message.from, message.header.hop_limit), (from, out.hop_limit));
+        assert_eq!((message.header.src, message.header.dst), (local(2), out.dst));
+        message.octets.to_vec()
+    });
+    Some(octets)
+}
+
+#[test]
+fn icmpv6_of_its_types_is_carried_whole_from_the_shortest_message_on() {
+    let mut sender = Node::new(Config::new(Address::Short(2)));
+    let mut node = learner();
+    let to = |dst, via| Icmpv6Out { src: None, dst, via, hop_limit: 255, len: 6 };
+    // A DIS has two octets behind its checksum.
+    let dis = [155, 0, 0, 0, 0, 0];
+    let ways = [(ALL_RPL_NODES, Some(Address::BROADCAST)), (local(1), None)];
+    for (dst, via) in ways {
+        let octets = heard(&mut sender, &mut node, &to(dst, via), &dis).expect("for routing");
+        assert_eq!((octets.len(), &octets[..2], &octets[4..]), (6, &dis[..2], &dis[4..]));
+        assert_ne!(octets[2..4], [0, 0], "the checksum");
+    }
+    assert_eq!(node.info().free_packets, common::PACKETS);
+    // Of another type it is nobody's, as is one that is broken.
+    let other = Icmpv6Out { len: 8, ..to(local(1), None) };
+    sender.send_icmpv6(NOW, &other, &[200; 8]).unwrap();
+    let (_, octets) = frame(&mut sender);
+    assert_eq!(receive(&mut node, &octets), Err(Discard::IcmpType));
+    sender.send_icmpv6(NOW, &to(local(1), None), &dis).unwrap();
+    let (_, mut octets) = frame(&mut sender);
+    *octets.last_mut().unwrap() ^= 1;
+    assert_eq!(receive(&mut node, &octets), Err(Discard::Checksum));
+}
+
+#[test]
+fn icmpv6_goes_first_and_has_two_places() {
+    let mut node = learner();
+    node.add_child(3).unwrap();
+    let out = |via, len| Icmpv6Out { src: None, dst: local(3), via, hop_limit: 255, len };
+    let via = Some(Address::Short(3));
+    assert_eq!(node.send_icmpv6(NOW, &out(via, 9), &[155; 8]), Err(SendError::TooLong));
+    assert_eq!(node.send_icmpv6(NOW, &out(via, 2), &[155; 8]), Err(SendError::TooLong));
+    // What waits for a child that sleeps is not in the way of what may go at once.
+    for via in [None, via, via] {
+        node.send_icmpv6(NOW, &out(via, 8), &[155; 8]).unwrap();
+    }
+    assert_eq!(node.waiting_for(3), 1);
+    assert_eq!(node.send_icmpv6(NOW, &out(via, 8), &[155; 8]), Err(SendError::NoBuffer));
+    assert_eq!(frame(&mut node).0, Address::Short(3));
+    assert_eq!(frame(&mut node).0, Address::Short(3));
+    assert_eq!(node.pending(), None);
 }

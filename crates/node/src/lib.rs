@@ -322,7 +322,7 @@ pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Lengths, Mote, Profile, Router};
 pub use ready::Ready;
-pub use routing::{Change, MAX_MESSAGE, Message, Routing};
+pub use routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use streams::{ConnectError, Streams};
 
 pub use kinglet_mac as mac;

@@ -11,6 +11,9 @@ use kinglet_wire::ieee802154::Address;
 /// Octets of the longest message.
 pub const MAX_MESSAGE: usize = kinglet_mesh::MAX_LEN;
 
+/// Octets of the longest ICMPv6 message of routing or discovery that is sent.
+pub const MAX_ICMPV6: usize = 256;
+
 /// A message to a neighbour, or to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -50,6 +53,18 @@ pub trait Routing: net::Routing {
 
     /// Writes the next message to `buf`.
     fn poll_message(&mut self, now: Instant, buf: &mut [u8; MAX_MESSAGE]) -> Option<Message>;
+
+    /// An ICMPv6 message of one of the types in [`net::Routing::ICMPV6`] came by radio.
+    fn handle_icmpv6(&mut self, _now: Instant, _message: net::Icmpv6In<'_>) {}
+
+    /// Writes the next ICMPv6 message to `buf`, from the type on; its checksum is filled in.
+    fn poll_icmpv6(
+        &mut self,
+        _now: Instant,
+        _buf: &mut [u8; MAX_ICMPV6],
+    ) -> Option<net::Icmpv6Out> {
+        None
+    }
 
     /// What has changed, one thing at a time.
     fn poll_change(&mut self) -> Option<Change>;

@@ -6,6 +6,10 @@ use crate::{Error, Field, checksum};
 /// known here uses.
 pub const HEADER_LEN: usize = 8;
 
+/// Octets that every message has: type, code and checksum. Some of other protocols have no more than
+/// two octets behind them (DIS, RFC 6550, 6.2).
+pub const MIN_LEN: usize = 4;
+
 /// Types below this are errors (RFC 4443, 2.1).
 pub const FIRST_INFORMATIONAL: u8 = 128;
 
@@ -169,16 +173,29 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Checks a message of a type that is not known here; `pseudo_sum` as for [`Message::parse`].
+///
+/// # Errors
+/// [`Error::Truncated`] with fewer than [`MIN_LEN`] octets, or [`Error::Checksum`].
+pub fn verify(octets: &[u8], pseudo_sum: u16) -> Result<(), Error> {
+    if octets.len() < MIN_LEN {
+        return Err(Error::Truncated(Field::Icmpv6Header));
+    }
+    if checksum::add(pseudo_sum, checksum::sum(octets)) != 0xFFFF {
+        return Err(Error::Checksum(Field::Icmpv6));
+    }
+    Ok(())
+}
+
 /// Sets the checksum field of the message in `octets` (header and body).
 ///
 /// # Errors
-/// [`Error::NoRoom`] with fewer than [`HEADER_LEN`] octets.
+/// [`Error::NoRoom`] with fewer than [`MIN_LEN`] octets.
 pub fn fill_checksum(octets: &mut [u8], pseudo_sum: u16) -> Result<(), Error> {
-    let header =
-        octets.first_chunk_mut::<HEADER_LEN>().ok_or(Error::NoRoom(Field::Icmpv6Header))?;
+    let header = octets.first_chunk_mut::<MIN_LEN>().ok_or(Error::NoRoom(Field::Icmpv6Header))?;
     [header[2], header[3]] = [0, 0];
     let value = checksum::field(checksum::add(pseudo_sum, checksum::sum(octets)));
-    if let Some(header) = octets.first_chunk_mut::<HEADER_LEN>() {
+    if let Some(header) = octets.first_chunk_mut::<MIN_LEN>() {
         [header[2], header[3]] = value.to_be_bytes();
     }
     Ok(())
@@ -228,6 +245,20 @@ mod tests {
             octets in prop::collection::vec(any::<u8>(), 0..32), pseudo in any::<u16>(),
         ) {
             let _ = Message::parse(&octets, pseudo);
+            let _ = verify(&octets, pseudo);
+        }
+
+        #[test]
+        fn a_message_of_four_octets_or_more_is_verified(
+            mut octets in prop::collection::vec(any::<u8>(), 0..12), pseudo in any::<u16>(),
+        ) {
+            let filled = fill_checksum(&mut octets, pseudo);
+            prop_assert_eq!(filled.is_ok(), octets.len() >= MIN_LEN);
+            prop_assert_eq!(verify(&octets, pseudo).is_ok(), octets.len() >= MIN_LEN);
+            if let Some(first) = octets.first_mut() {
+                *first ^= 1;
+            }
+            prop_assert!(verify(&octets, pseudo).is_err());
         }
     }
 

@@ -1,5 +1,5 @@
 //! ICMPv6 (RFC 4443): echo, errors sent under its rules, errors received and believed only if they
-//! quote a packet of ours.
+//! quote a packet of ours. Messages for a protocol above are handed on (`messages.rs`).
 
 use super::compose::{HEAD, Upper};
 use super::{Net, Sizes};
@@ -9,6 +9,7 @@ use crate::original::{Ipv6Fragments, is_later};
 use crate::outgoing::SendError;
 use crate::pool::PacketHandle;
 use crate::report::{EchoReply, ErrorReport};
+use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use core::ops::Range;
@@ -60,6 +61,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     ) -> Fate {
         let octets = self.pool.get(handle).get(upper.clone()).unwrap_or_default();
         let pseudo = header.pseudo_header_sum(octets.len(), protocol::ICMPV6);
+        if octets.first().is_some_and(|kind| S::Routing::ICMPV6.contains(kind)) {
+            return match icmpv6::verify(octets, pseudo) {
+                Ok(()) => Fate::Deliver(upper, protocol::ICMPV6),
+                Err(_) => Fate::Drop(Discard::Checksum),
+            };
+        }
         let Ok(message) = Message::parse(octets, pseudo) else {
             return Fate::Drop(Discard::Checksum);
         };

@@ -93,7 +93,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether this node is a member of a multicast group.
     pub fn is_member(&self, group: Ipv6Addr) -> bool {
-        ALL_NODES.contains(&group) || self.groups.as_slice().contains(&Some(group))
+        ALL_NODES.contains(&group)
+            || S::Routing::GROUP == Some(group)
+            || self.groups.as_slice().contains(&Some(group))
     }
 
     /// Whether `address` is one of this node's unicast addresses.

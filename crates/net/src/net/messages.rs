@@ -3,19 +3,27 @@
 //! Messages are UDP datagrams between link-local addresses with hop limit 255, which no router
 //! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go
 //! before data and are never parked for a child, for one that awaits an answer listens.
+//!
+//! Or they are ICMPv6 messages of types that this crate does not know. Whether they come from a
+//! neighbour is for their receiver to judge, as some of them are forwarded.
 
 use super::compose::{Headers, Upper};
 use super::{Net, Sizes};
-use crate::incoming::Fate;
+use crate::frame::Class;
+use crate::icmpv6::{Icmpv6In, Icmpv6Out};
+use crate::incoming::{Delivery, Fate};
 use crate::outgoing::{Queued, SendError};
+use crate::pool::PacketHandle;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
-use crate::tables::link_local;
+use crate::tables::{Egress, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;
+use kinglet_mem::copy;
 use kinglet_time::Instant;
+use kinglet_wire::icmpv6;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, is_link_local, protocol};
+use kinglet_wire::ipv6::{HEADER_LEN, Header, is_link_local, protocol};
 use kinglet_wire::udp;
 
 /// Only a neighbour can have sent it.
@@ -64,6 +72,82 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let _ = self.control.push(Queued::new(packet, to));
         bump(&mut self.stats.datagrams_out);
         Ok(())
+    }
+
+    /// Sends an ICMPv6 message of a protocol above; `octets` begins with its type, and its checksum
+    /// is filled in. Ask [`Net::can_send_routing_message`] before.
+    ///
+    /// # Errors
+    /// [`SendError`]; nothing was sent.
+    pub fn send_icmpv6(
+        &mut self,
+        now: Instant,
+        message: &Icmpv6Out,
+        octets: &[u8],
+    ) -> Result<(), SendError> {
+        let Icmpv6Out { src, dst, via, hop_limit, len } = *message;
+        let octets = octets.get(..len).ok_or(SendError::TooLong)?;
+        let src = src.or_else(|| self.source_for(dst)).ok_or(SendError::NoRoute)?;
+        let egress = match via {
+            Some(link) => Egress::Radio(link),
+            None => self.egress(&dst).ok_or(SendError::NoRoute)?,
+        };
+        if !self.can_send_routing_message() {
+            return Err(SendError::NoBuffer);
+        }
+        let packet = self.pool.alloc(1).ok_or(SendError::NoBuffer)?;
+        if self.compose_icmpv6(packet, src, dst, hop_limit, octets).is_none() {
+            self.release(packet);
+            return Err(SendError::TooLong);
+        }
+        let queued = match (via, egress) {
+            // There is room, as was asked above.
+            (Some(link), _) => Ok(self.control.push(Queued::new(packet, link))),
+            (None, egress) => self.enqueue(now, packet, egress, Class::Control).map(|()| true),
+        };
+        if queued.is_err() {
+            self.release(packet);
+            return Err(SendError::QueueFull);
+        }
+        Ok(())
+    }
+
+    fn compose_icmpv6(
+        &mut self,
+        packet: PacketHandle,
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
+        hop_limit: u8,
+        octets: &[u8],
+    ) -> Option<()> {
+        let total = octets.len().saturating_add(HEADER_LEN);
+        let room = self.pool.storage_mut(packet).get_mut(..total)?;
+        let payload_len = u16::try_from(octets.len()).ok()?;
+        let next_header = protocol::ICMPV6;
+        let (traffic_class, flow_label) = (0, 0);
+        let header =
+            Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+        header.emit(room).ok()?;
+        let room = room.get_mut(HEADER_LEN..)?;
+        copy(room, octets);
+        let pseudo = header.pseudo_header_sum(octets.len(), next_header);
+        icmpv6::fill_checksum(room, pseudo).ok()?;
+        self.pool.set_len(packet, total);
+        Some(())
+    }
+
+    /// Shows `hear` the ICMPv6 message of a delivery, and gives its slot back.
+    pub fn hear_icmpv6<T>(
+        &mut self,
+        from: Address,
+        delivery: Delivery,
+        hear: impl FnOnce(&mut S::Routing, Icmpv6In<'_>) -> T,
+    ) -> T {
+        let Delivery { packet, header, upper, .. } = delivery;
+        let octets = self.pool.get(packet).get(upper).unwrap_or_default();
+        let heard = hear(&mut self.routing, Icmpv6In { from, header, octets });
+        self.release(packet);
+        heard
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::profile::Profile;
-use crate::routing::{Change, MAX_MESSAGE, Routing};
+use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
 use kinglet_net as net;
 use kinglet_time::Instant;
@@ -42,6 +42,13 @@ impl<P: Profile> Node<P> {
             self.routing_mut().handle_message(now, from, rssi_dbm, octets);
         }
         self.net.release(message.packet);
+    }
+
+    /// An ICMPv6 message of a type that the network layer only carries came from a neighbour.
+    pub(crate) fn icmpv6_message(&mut self, now: Instant, from: &Address, message: net::Delivery) {
+        self.net.hear_icmpv6(*from, message, |routing, message| {
+            routing.handle_icmpv6(now, message);
+        });
     }
 
     /// How the sending of a frame ended. That the channel was never free says nothing of a link.
@@ -89,12 +96,24 @@ impl<P: Profile> Node<P> {
                 Change::Child(_) | Change::NoChild(_) => {}
             }
         }
+        if !<P::Routing as net::Routing>::ICMPV6.is_empty() {
+            self.send_icmpv6(now);
+        }
         let mut buf = [0; MAX_MESSAGE];
         while self.net.can_send_routing_message() {
             let Some(out) = self.routing_mut().poll_message(now, &mut buf) else { return };
             // There is room, as was just asked; whatever else fails, routing repeats itself.
             let octets = buf.get(..out.len).unwrap_or_default();
             let _ = self.net.send_routing_message(now, out.to, octets);
+        }
+    }
+
+    fn send_icmpv6(&mut self, now: Instant) {
+        let mut buf = [0; MAX_ICMPV6];
+        while self.net.can_send_routing_message() {
+            let Some(out) = self.routing_mut().poll_icmpv6(now, &mut buf) else { return };
+            // As for other messages.
+            let _ = self.net.send_icmpv6(now, &out, &buf);
         }
     }
 }

@@ -96,6 +96,9 @@ impl<P: Profile> Node<P> {
     /// Whether it can be the parent of nodes that sleep.
     pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
+    /// Whether there is somebody for ICMPv6 messages of types that the network layer only carries.
+    const HEARS_ICMPV6: bool = !<P::Routing as net::Routing>::ICMPV6.is_empty();
+
     /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
     /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
     pub const fn new(config: Config<mac::KeyOf<P>>, radio: Capabilities) -> Self {
@@ -161,6 +164,11 @@ impl<P: Profile> Node<P> {
                 match self.net.handle_frame(now, frame) {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
                         self.routing_message(now, src, rssi_dbm, message);
+                    }
+                    Ok(Some(message))
+                        if Self::HEARS_ICMPV6 && message.protocol == protocol::ICMPV6 =>
+                    {
+                        self.icmpv6_message(now, src, message);
                     }
                     result => self.deliver(now, result),
                 }
