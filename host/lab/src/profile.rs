@@ -1,9 +1,10 @@
 //! The memory of simulated nodes.
 
+use crate::learning::Learning;
 use crate::memory::{Growing, Octets};
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Meshed, mac, mesh, net, polling, tcp};
+use kinglet::{mac, mesh, net, polling, rpl, tcp};
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -24,6 +25,9 @@ pub(crate) const CHILDREN: usize = 16;
 pub const MESH_ROUTERS: usize = 1024;
 /// Leaves of a mesh: each router knows all of them.
 pub const MESH_LEAVES: usize = 1024;
+
+/// Nodes of a network with RPL beside its root: a router knows all those below it.
+pub const RPL_TARGETS: usize = 1024;
 
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1500;
@@ -59,7 +63,7 @@ impl net::Sizes for LabProfile {
     type Routes = Growing<net::Route, ROUTES>;
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type Routing = Meshed<Self>;
+    type Routing = Learning;
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::Iphc;
@@ -70,6 +74,12 @@ impl mesh::Sizes for LabProfile {
     type Neighbours = Growing<mesh::Neighbour, 24>;
     type Routes = Growing<mesh::Route, MESH_ROUTERS>;
     type Leaves = Growing<mesh::Leaf, MESH_LEAVES>;
+}
+
+impl rpl::Sizes for LabProfile {
+    type Objective = rpl::Standard;
+    type Candidates = Growing<rpl::Candidate, 24>;
+    type Routes = Growing<rpl::Route, RPL_TARGETS>;
 }
 
 impl tcp::Sizes for LabProfile {
