@@ -6,8 +6,8 @@ use core::ops::Range;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ipv6::Header;
 
-/// A packet for an upper layer that is not part of this crate: TCP, or routing. Its slot belongs to the
-/// receiver until [`Net::release`](crate::Net::release).
+/// A packet for an upper layer that is not part of this crate: TCP, or routing. Its slot belongs to
+/// the receiver until [`Net::release`](crate::Net::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The slot.

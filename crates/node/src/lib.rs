@@ -283,7 +283,7 @@
 //! | `node/segments.rs` | how many link frames a segment spans |
 //! | `drive.rs` | the loop around a node and its radio |
 //! | `config.rs` | what it is told when it is made |
-//! | `routing.rs`, `meshed.rs`, `rpled.rs` | who learns routes, among the layers; mesh and RPL as that |
+//! | `routing.rs`, `meshed.rs`, `rpled.rs` | who learns routes; mesh and RPL as that |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
 //! | `interface.rs` | addresses, routes, contexts |
 //! | `polling.rs` | when a node that sleeps asks its parent |

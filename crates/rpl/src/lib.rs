@@ -6,7 +6,7 @@
 //! | roles | root, router, leaf; leaves that know no RPL behind a router (RFC 9010) |
 //! | objective functions | OF0 (RFC 6552), MRHOF with ETX (RFC 6719), or one's own |
 //! | repair | poisoning and rejoining below a bound, new versions by the root |
-//! | packets | RPL option with loop and inconsistency detection (RFC 6553), source routes (RFC 6554) |
+//! | packets | RPL option (RFC 6553) with detection of loops, source routes (RFC 6554) |
 //! | not here | secure messages, local instances, floating DODAGs, more than one DAO parent |
 //!
 //! Neighbours are link-local addresses. The caller carries ICMPv6 messages, reports how frames to
@@ -15,7 +15,8 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_rpl::{Candidate, Config, MAX_LEN, Mode, Role, Root, Route, Rpl, Sizes, Standard, Way};
+//! use kinglet_rpl::{Candidate, Config, MAX_LEN, Mode, Role, Root, Route, Rpl, Sizes};
+//! use kinglet_rpl::{Standard, Way};
 //! use kinglet_time::Instant;
 //!
 //! struct Plan;
@@ -37,10 +38,12 @@
 //!     router.handle_deadline(now);
 //!     let mut buf = [0; MAX_LEN];
 //!     while let Some(out) = root.poll_message(now, &mut buf) {
-//!         let _ = router.handle_message(now, near(1), out.to.is_multicast(), out.code, &buf[..out.len]);
+//!         let (all, body) = (out.to.is_multicast(), &buf[..out.len]);
+//!         let _ = router.handle_message(now, near(1), all, out.code, body);
 //!     }
 //!     while let Some(out) = router.poll_message(now, &mut buf) {
-//!         let _ = root.handle_message(now, near(2), out.to.is_multicast(), out.code, &buf[..out.len]);
+//!         let (all, body) = (out.to.is_multicast(), &buf[..out.len]);
+//!         let _ = root.handle_message(now, near(2), all, out.code, body);
 //!     }
 //! }
 //! assert_eq!(router.parent(), Some(near(1)));

@@ -9,7 +9,7 @@ const UNKNOWN: u16 = 2 * ETX;
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
 const MAX_FAILURES: u8 = 4;
-/// So long what is known of a link that takes too many transmissions is remembered without new ones.
+/// So long a link that takes too many transmissions is remembered as such without new ones.
 pub(crate) const REST: Duration = Duration::from_secs(60);
 /// So long a dead one is not used; then one more failure is enough.
 const DEAD: Duration = Duration::from_secs(15);

@@ -6,8 +6,8 @@ use crate::{Error, Field, checksum};
 /// known here uses.
 pub const HEADER_LEN: usize = 8;
 
-/// Octets that every message has: type, code and checksum. Some of other protocols have no more than
-/// two octets behind them (DIS, RFC 6550, 6.2).
+/// Octets that every message has: type, code and checksum. Some of other protocols have no more
+/// than two octets behind them (DIS, RFC 6550, 6.2).
 pub const MIN_LEN: usize = 4;
 
 /// Types below this are errors (RFC 4443, 2.1).

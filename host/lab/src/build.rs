@@ -222,7 +222,7 @@ pub(crate) fn contexts(scenario: &Scenario) -> [Context; 2] {
 }
 
 /// Who learns routes on `node`.
-fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learning {
+fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learning<LabProfile> {
     let place = &scenario.nodes[node as usize];
     let mut mesh = mesh::Config::OFF;
     match scenario.routing {

@@ -1,43 +1,42 @@
 //! Who learns routes on a simulated node: mesh or RPL, as the scenario says. One type of node plays
 //! every role, so it has room for both.
 
-use crate::profile::LabProfile;
 use core::net::Ipv6Addr;
 use kinglet::net::{Icmpv6In, Icmpv6Out, Learnt};
 use kinglet::{Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, net, rpl};
 use kinglet_time::Instant;
 
 /// The mesh, or RPL in its place.
-pub struct Learning {
-    mesh: Meshed<LabProfile>,
-    rpl: Option<Box<Rpled<LabProfile>>>,
+pub struct Learning<S: mesh::Sizes + rpl::Sizes> {
+    mesh: Meshed<S>,
+    rpl: Option<Box<Rpled<S>>>,
 }
 
-impl Learning {
-    pub(crate) const fn meshed(mesh: Meshed<LabProfile>) -> Self {
+impl<S: mesh::Sizes + rpl::Sizes> Learning<S> {
+    pub(crate) const fn meshed(mesh: Meshed<S>) -> Self {
         Learning { mesh, rpl: None }
     }
 
-    pub(crate) fn rpled(rpl: Rpled<LabProfile>) -> Self {
+    pub(crate) fn rpled(rpl: Rpled<S>) -> Self {
         Learning { mesh: net::Routing::NONE, rpl: Some(Box::new(rpl)) }
     }
 
     /// The mesh, to look at; without it a node that takes no part in one.
-    pub const fn mesh(&self) -> &mesh::Mesh<LabProfile> {
+    pub const fn mesh(&self) -> &mesh::Mesh<S> {
         self.mesh.mesh()
     }
 
     /// RPL, to look at.
-    pub fn rpl(&self) -> Option<&rpl::Rpl<LabProfile>> {
+    pub fn rpl(&self) -> Option<&rpl::Rpl<S>> {
         self.rpl.as_ref().map(|rpl| rpl.rpl())
     }
 }
 
-impl net::Routing for Learning {
+impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
     const NONE: Self = Learning { mesh: net::Routing::NONE, rpl: None };
-    const PORT: Option<u16> = <Meshed<LabProfile> as net::Routing>::PORT;
-    const ICMPV6: &'static [u8] = <Rpled<LabProfile> as net::Routing>::ICMPV6;
-    const GROUP: Option<Ipv6Addr> = <Rpled<LabProfile> as net::Routing>::GROUP;
+    const PORT: Option<u16> = <Meshed<S> as net::Routing>::PORT;
+    const ICMPV6: &'static [u8] = <Rpled<S> as net::Routing>::ICMPV6;
+    const GROUP: Option<Ipv6Addr> = <Rpled<S> as net::Routing>::GROUP;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         match &self.rpl {
@@ -47,7 +46,7 @@ impl net::Routing for Learning {
     }
 }
 
-impl Routing for Learning {
+impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
     fn is_on(&self) -> bool {
         self.rpl.is_some() || self.mesh.is_on()
     }

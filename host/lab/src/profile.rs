@@ -63,7 +63,7 @@ impl net::Sizes for LabProfile {
     type Routes = Growing<net::Route, ROUTES>;
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type Routing = Learning;
+    type Routing = Learning<Self>;
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::Iphc;

@@ -12,15 +12,17 @@ mod packet_information;
 mod source_route;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use message::{Dao, DaoAck, Dio, Dis, Message};
 pub use metric::{Metric, MetricContainer, MetricKind};
 pub use option::{
     Configuration, ControlOption, Options, PrefixInformation, RouteInformation, Solicited, Target,
-    Transit, Writer,
+    Transit,
 };
 pub use packet_information::PacketInformation;
 pub use source_route::{SourceRoute, SourceRouteFault};
+pub use writer::Writer;
 
 use core::net::Ipv6Addr;
 

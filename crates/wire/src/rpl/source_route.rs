@@ -123,7 +123,7 @@ impl<'a> SourceRoute<'a> {
         if address.is_multicast() || destination.is_multicast() {
             return Err(SourceRouteFault::Multicast);
         }
-        // The packet is here: an own address in the list is where it was before, or would return to.
+        // The packet is here: an own address in the list is where it was, or where it would return.
         if (0..len).any(|index| route.address(index, destination).is_some_and(&is_own)) {
             return Err(SourceRouteFault::Loop);
         }
