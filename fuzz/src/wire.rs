@@ -4,7 +4,7 @@ use kinglet_apps::http;
 use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
 use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity, UdpHeader};
-use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, nd, tcp as t, udp as u};
+use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, nd, rpl as r, tcp as t, udp as u};
 use std::net::Ipv6Addr;
 
 /// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
@@ -225,4 +225,45 @@ pub fn zep(data: &[u8]) {
     let octets = frame.octets(0, 0, std::time::SystemTime::UNIX_EPOCH);
     assert_eq!(kinglet_zep::datagram::Datagram::parse(&octets), Ok(frame));
     assert_eq!((octets.get(..5), octets.get(31..)), (data.get(..5), data.get(31..)));
+}
+
+/// RPL: what is read can be written and read again; a source route that was followed still is one.
+pub fn rpl(data: &[u8]) {
+    let Some((&code, body)) = data.split_first() else { return };
+    if code == 4 {
+        return source_route(body);
+    }
+    if let Ok(information) = r::PacketInformation::read(body) {
+        let mut out = [0; r::PacketInformation::LEN];
+        information.emit(&mut out).expect("there is room");
+        assert_eq!(r::PacketInformation::read(&out), Ok(information));
+    }
+    let Ok((message, options)) = r::Message::parse(code, body) else { return };
+    // Zeros behind a prefix that need not be written are.
+    let mut out = vec![0; data.len() + 16 * options.count()];
+    let mut writer = r::Writer::new(&mut out, &message).expect("there is room");
+    for option in options {
+        if let r::ControlOption::Metrics(metrics) = option {
+            std::hint::black_box(metrics.count());
+        }
+        writer.option(&option).expect("there is room");
+    }
+    let len = writer.len();
+    let (again, read) = r::Message::parse(code, &out[..len]).expect("it was written here");
+    assert_eq!(again, message);
+    assert!(read.eq(options), "the same options");
+}
+
+fn source_route(header: &[u8]) {
+    let Ok(route) = r::SourceRoute::parse(header) else { return };
+    let mut header = header.to_vec();
+    let mut at = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+    for _ in 0..=route.len() {
+        match r::SourceRoute::advance(&mut header, at, |own| own == at) {
+            Ok(Some(next)) => at = next,
+            Ok(None) | Err(_) => break,
+        }
+        let now = r::SourceRoute::parse(&header).expect("it is still one");
+        assert!(now.segments_left() < route.segments_left());
+    }
 }

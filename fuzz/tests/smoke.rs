@@ -34,7 +34,7 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of the folder of its corpus.
-const TARGETS: [Target; 16] = {
+const TARGETS: [Target; 19] = {
     use kinglet_fuzz::{files, layers, wire};
     [
         ("coap", wire::coap),
@@ -47,6 +47,8 @@ const TARGETS: [Target; 16] = {
         ("mesh_messages", layers::mesh_messages),
         ("nd", wire::nd),
         ("net_frames", layers::net_frames),
+        ("rpl", wire::rpl),
+        ("rpl_messages", layers::rpl_messages),
         ("scenario", files::scenario),
         ("sixlowpan", wire::sixlowpan),
         ("tcp", wire::tcp),
@@ -138,6 +140,14 @@ mod wire {
     }
 
     #[test]
+    fn rpl() {
+        let dio = [1, 0, 240, 1, 0, 0x90, 240, 0, 0, 0xFD, 0, 0, 0, 0, 0, 0, 0];
+        let dao = [2, 0, 0x80, 0, 1, 5, 18, 0, 128];
+        let route = [4, 6, 2, 3, 2, 0xEE, 0x40, 0, 0, 0, 1, 0, 2];
+        feed(wire::rpl, &[&[0, 0, 0], &dio, &dao, &[3, 0, 0, 1, 0], &route]);
+    }
+
+    #[test]
     fn tcp() {
         let fixed = [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xf0, 0x12, 1, 0, 0, 0, 0, 0];
         let options = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 3, 3, 7, 5, 10];
@@ -200,6 +210,19 @@ mod layers {
         let send = [0x42, 200, 0x44, 70, 0x44, 70, 0x44, 70];
         let host = [[1, 100, 0x60, 0, 0, 0, 0, 60, 17, 64].as_slice(), &[0xfd; 32]].concat();
         feed(layers::net_frames, &[&udp, &first, &next, &send, &host, &[0x4b, 20]]);
+    }
+
+    #[test]
+    fn rpl_messages() {
+        // A DIO with its configuration from a neighbour, a DAO from another, a solicitation, the
+        // next deadlines.
+        let mut joined = vec![0, 0x24, 42, 1, 0, 240, 0, 128, 0x90, 240, 0, 0, 0xFD];
+        joined.extend([0; 14]);
+        joined.extend([9, 4, 14, 0, 8, 9, 10, 0x0E, 0, 0, 128, 0, 1, 0, 30, 0, 60, 3, 3, 3]);
+        let dao = [[0x64, 31, 2, 0, 0x80, 0, 1, 5, 18, 0, 128, 0xFD].as_slice(), &[0; 14], &[3]];
+        let transit = [6, 4, 0, 0x80, 240, 30, 3, 3];
+        let dao = [&[1], joined.get(1..).unwrap(), &dao.concat(), &transit].concat();
+        feed(layers::rpl_messages, &[&joined, &dao, &[4, 0x44, 3, 0, 0, 0, 3, 3]]);
     }
 
     #[test]

@@ -58,7 +58,7 @@
 //! | `route.rs` | the distance vector |
 //! | `leaves.rs` | whose child is who |
 //! | `attach.rs` | how a leaf gets and keeps a parent |
-//! | `trickle.rs` | when to advertise |
+//! | `pace.rs` | when to advertise |
 //! | `change.rs` | what the node is told of it |
 
 #![no_std]
@@ -77,9 +77,9 @@ mod leaves;
 mod link;
 mod mesh;
 mod message;
+mod pace;
 mod route;
 mod stats;
-mod trickle;
 
 pub use change::Change;
 pub use config::{Config, Role, Sizes};

@@ -6,13 +6,14 @@ use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
 use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer, fits};
+use crate::pace::{LONGEST, PACE};
 use crate::route::{self, OUTSIDE, Offer, Route, TELLINGS};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
-use crate::trickle::{LONGEST, Trickle};
 use core::cell::Cell;
 use kinglet_mem::Array;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
+use kinglet_trickle::Trickle;
 
 /// The stream of this layer's dice: "meshmesh".
 const DICE: u64 = 0x6d65_7368_6d65_7368;
@@ -142,7 +143,7 @@ impl<S: Sizes> Mesh<S> {
     fn news(&mut self, now: Instant, any: bool) {
         if any {
             count(&mut self.stats.resets);
-            self.trickle.reset(now, &mut self.random);
+            self.trickle.hasten(now, &PACE, &mut self.random);
         }
     }
 
@@ -582,7 +583,7 @@ impl<S: Sizes> Mesh<S> {
         }
         self.forget_leaves();
         self.news(now, news);
-        if self.trickle.handle_deadline(now, &mut self.random) {
+        if self.trickle.handle_deadline(now, &PACE, &mut self.random) {
             self.advertise(now);
         }
     }
@@ -621,7 +622,7 @@ impl<S: Sizes> Mesh<S> {
             neighbours: self.neighbours.as_slice().iter().flatten().count(),
             routes: self.routes.as_slice().iter().flatten().count(),
             leaves: self.leaves.as_slice().iter().flatten().count(),
-            interval: self.trickle.interval(),
+            interval: self.trickle.interval().unwrap_or(PACE.shortest),
         }
     }
 

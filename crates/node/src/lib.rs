@@ -283,7 +283,7 @@
 //! | `node/segments.rs` | how many link frames a segment spans |
 //! | `drive.rs` | the loop around a node and its radio |
 //! | `config.rs` | what it is told when it is made |
-//! | `routing.rs`, `meshed.rs` | who learns routes, among the layers; the mesh as that |
+//! | `routing.rs`, `meshed.rs`, `rpled.rs` | who learns routes; mesh and RPL as that |
 //! | `discovery.rs`, `discovered.rs` | who learns link addresses; RFC 4861 as that |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
 //! | `interface.rs` | addresses, routes, contexts |
@@ -314,6 +314,7 @@ pub mod polling;
 mod profile;
 mod ready;
 mod routing;
+mod rpled;
 mod streams;
 
 pub use config::Config;
@@ -328,6 +329,7 @@ pub use polling::Polling;
 pub use profile::{BorderRouter, Lengths, Mote, Profile, Router};
 pub use ready::Ready;
 pub use routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
+pub use rpled::Rpled;
 pub use streams::{ConnectError, Streams};
 
 pub use kinglet_mac as mac;
@@ -336,6 +338,7 @@ pub use kinglet_mesh as mesh;
 pub use kinglet_nd as nd;
 pub use kinglet_net as net;
 pub use kinglet_radio as radio;
+pub use kinglet_rpl as rpl;
 pub use kinglet_tcp as tcp;
 pub use kinglet_time as time;
 pub use kinglet_wire as wire;

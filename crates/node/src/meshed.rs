@@ -78,7 +78,7 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
         self.mesh.handle_heard(now, from, rssi_dbm);
     }
 
-    fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
+    fn handle_sent(&mut self, now: Instant, to: u16, _: u8, acked: bool) {
         self.mesh.handle_sent(now, to, acked);
     }
 

@@ -2,7 +2,8 @@
 //! layer asks for a way, hears what the MAC hears, says who parent and children are, and its
 //! messages travel as datagrams between neighbours.
 //!
-//! `()` knows static routes only, and costs nothing; [`Meshed`](crate::Meshed) is the mesh.
+//! `()` knows static routes only, and costs nothing; [`Meshed`](crate::Meshed) is the mesh,
+//! [`Rpled`](crate::Rpled) RPL.
 
 use kinglet_net as net;
 use kinglet_time::Instant;
@@ -45,8 +46,9 @@ pub trait Routing: net::Routing {
     /// A frame of the neighbour `from` was heard.
     fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8);
 
-    /// A frame to the neighbour `to` was acknowledged, or not.
-    fn handle_sent(&mut self, now: Instant, to: u16, acked: bool);
+    /// A frame to the neighbour `to` was on the air so often, as far as the radio has said so, and
+    /// was acknowledged, or not.
+    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool);
 
     /// A message came. One longer than [`MAX_MESSAGE`] has one octet more than that.
     fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]);
@@ -87,7 +89,7 @@ impl Routing for () {
 
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
-    fn handle_sent(&mut self, _: Instant, _: u16, _: bool) {}
+    fn handle_sent(&mut self, _: Instant, _: u16, _: u8, _: bool) {}
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
 

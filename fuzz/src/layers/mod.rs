@@ -4,10 +4,12 @@ mod coap;
 mod mac;
 mod mesh;
 mod net;
+mod rpl;
 mod tcp;
 
 pub use coap::coap_messages;
 pub use mac::mac_frames;
 pub use mesh::mesh_messages;
 pub use net::net_frames;
+pub use rpl::rpl_messages;
 pub use tcp::{tcp_pair, tcp_segments};

@@ -8,6 +8,7 @@ pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
 use crate::flows::{Builder, HostApps};
+use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
 use crate::scenario::{self, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario, Source};
@@ -19,7 +20,7 @@ use kinglet::radio::{Capabilities, Channel};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Discovered, Meshed, Node};
+use kinglet::{Config, Discovered, Meshed, Node, Rpled, rpl};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
@@ -145,7 +146,7 @@ fn clock_of(scenario: &Scenario, node: NodeId, seed: u64) -> (i32, u32) {
 
 /// Tells leaves and parents of each other; in a mesh they find each other.
 fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabProfile>>]) {
-    if scenario.routing == Routing::Mesh {
+    if scenario.routing != Routing::Static {
         return;
     }
     for (child, parent) in (0..).zip(scenario.parents()) {
@@ -189,12 +190,7 @@ fn stack(
         ..scenario.net
     };
     config.polling = scenario.polling;
-    let mut mesh = mesh::Config::OFF;
-    if scenario.routing == Routing::Mesh {
-        mesh.role = mesh_role(place.role);
-        mesh.parent = place.parent.map(short_of);
-    }
-    let routing = Meshed::new(&config, mesh, scenario.prefix.mesh());
+    let routing = learning(scenario, node, &config);
     let capabilities = radio_of(scenario).capabilities();
     let nd = match scenario.discovery {
         true => {
@@ -231,6 +227,30 @@ fn stack(
 pub(crate) fn contexts(scenario: &Scenario) -> [Context; 2] {
     let prefix = scenario.prefix;
     [Context { prefix: prefix.mesh(), len: 64 }, Context { prefix: prefix.host(), len: 128 }]
+}
+
+/// Who learns routes on `node`.
+fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learning<LabProfile> {
+    let place = &scenario.nodes[node as usize];
+    let mut mesh = mesh::Config::OFF;
+    match scenario.routing {
+        Routing::Static => {}
+        Routing::Mesh => {
+            mesh.role = mesh_role(place.role);
+            mesh.parent = place.parent.map(short_of);
+        }
+        Routing::Rpl => {
+            let border = scenario.nodes.iter().position(|node| node.role == Role::BorderRouter);
+            let role = if border.unwrap_or(0) == node as usize {
+                let dodag_id = address_of(scenario.prefix, node);
+                rpl::Role::Root(rpl::Root::new(dodag_id, rpl::Mode::Storing))
+            } else {
+                rpl::Role::Router
+            };
+            return Learning::rpled(Rpled::new(config, rpl::Config::new(role, 0, 0)));
+        }
+    }
+    Learning::meshed(Meshed::new(config, mesh, scenario.prefix.mesh()))
 }
 
 const fn mesh_role(role: Role) -> mesh::Role {

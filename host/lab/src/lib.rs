@@ -28,6 +28,7 @@ mod cpu;
 pub mod experiment;
 mod flows;
 pub mod layout;
+pub mod learning;
 pub mod markdown;
 pub mod memory;
 mod model;

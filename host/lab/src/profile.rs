@@ -1,9 +1,10 @@
 //! The memory of simulated nodes.
 
+use crate::learning::Learning;
 use crate::memory::{Growing, Octets};
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Discovered, Meshed, mac, mesh, nd, net, polling, tcp};
+use kinglet::{Discovered, mac, mesh, nd, net, polling, rpl, tcp};
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -27,6 +28,8 @@ pub const MESH_LEAVES: usize = 1024;
 
 /// Neighbours whose link address is learnt.
 const NEIGHBOURS: usize = 16;
+/// Nodes of a network with RPL beside its root: a router knows all those below it.
+pub const RPL_TARGETS: usize = 1024;
 
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1500;
@@ -56,13 +59,13 @@ impl net::Sizes for LabProfile {
     type Output = [Option<net::Queued>; 20];
     type Host = [Option<net::Queued>; 16];
     type Children = [Option<net::Child>; CHILDREN];
-    type Indirect = [Option<net::Parked>; CHILDREN];
+    type Indirect = Growing<net::Parked, CHILDREN>;
     type Addresses = [Option<net::InterfaceAddress>; 2];
     type Groups = [Option<Ipv6Addr>; 2];
     type Routes = Growing<net::Route, ROUTES>;
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type Routing = Meshed<Self>;
+    type Routing = Learning<Self>;
     type Discovery = Discovered<Self>;
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
@@ -82,6 +85,12 @@ impl mesh::Sizes for LabProfile {
     type Neighbours = Growing<mesh::Neighbour, 24>;
     type Routes = Growing<mesh::Route, MESH_ROUTERS>;
     type Leaves = Growing<mesh::Leaf, MESH_LEAVES>;
+}
+
+impl rpl::Sizes for LabProfile {
+    type Objective = rpl::Standard;
+    type Candidates = Growing<rpl::Candidate, 24>;
+    type Routes = Growing<rpl::Route, RPL_TARGETS>;
 }
 
 impl tcp::Sizes for LabProfile {

@@ -1,17 +1,20 @@
 //! The tree of ways to the border router, as it is at one instant: next hops, hop counts, load.
 
-use crate::build::{Network, short_of};
+use crate::build::{Network, address_of, short_of};
 use crate::profile::LabProfile;
 use crate::run::result::{Branch, Tree};
-use crate::scenario::{NodeId, Role, Routing, Scenario};
+use crate::scenario::{NodeId, Prefix, Role, Routing, Scenario};
 use kinglet::Node;
+use kinglet::net::{NextHop, Routing as _};
 use kinglet::time::{Duration, Instant};
+use kinglet::wire::ieee802154::Address;
 use std::collections::BTreeMap;
 
 /// Which way nodes send.
 #[derive(Clone, Debug)]
 pub struct Ways {
     nodes: usize,
+    prefix: Prefix,
     /// Static ones, by node and destination; `None` if the nodes find them.
     routes: Option<BTreeMap<(NodeId, NodeId), NodeId>>,
 }
@@ -21,7 +24,7 @@ impl Ways {
     pub fn new(scenario: &Scenario) -> Ways {
         let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
         let routes = (scenario.routing == Routing::Static).then(|| routes.collect());
-        Ways { nodes: scenario.nodes.len(), routes }
+        Ways { nodes: scenario.nodes.len(), prefix: scenario.prefix, routes }
     }
 
     /// Whether nobody has to find them.
@@ -40,8 +43,9 @@ impl Ways {
         if let Some(routes) = &self.routes {
             return routes.get(&(from, to)).copied();
         }
-        let next = stack?.routing().mesh().next_hop(short_of(to))?;
-        (0..self.nodes as NodeId).find(|node| short_of(*node) == next)
+        let learnt = stack?.routing().route(address_of(self.prefix, to))?;
+        let Some(NextHop::Link(next)) = learnt.via else { return None };
+        (0..self.nodes as NodeId).find(|node| Address::Short(short_of(*node)) == next)
     }
 }
 
@@ -133,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_of_a_line_is_the_line_by_routes_and_by_mesh() {
-        for routing in [Routing::Static, Routing::Mesh] {
+    fn the_tree_of_a_line_is_the_line_whoever_makes_the_routes() {
+        for routing in [Routing::Static, Routing::Mesh, Routing::Rpl] {
             let mut scenario = Scenario { duration_s: 60.0, routing, ..Scenario::default() }
                 .on_line(3, crate::scenario::LINE_SPACING_M);
             scenario.nodes[0].role = Role::BorderRouter;

@@ -68,7 +68,8 @@ impl<P: Profile> Node<P> {
         if let Address::Short(to) = outcome.dst
             && outcome.dst.is_unicast()
         {
-            self.routing_mut().handle_sent(now, to, acked);
+            let transmissions = outcome.transmissions;
+            self.routing_mut().handle_sent(now, to, transmissions, acked);
         }
         if outcome.dst.is_unicast() {
             self.net.discovery_mut().handle_sent(now, outcome.dst, acked);

@@ -121,8 +121,8 @@ impl<T: Routing> Routing for Counting<T> {
         self.ask_mut().handle_heard(now, from, rssi_dbm);
     }
 
-    fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
-        self.ask_mut().handle_sent(now, to, acked);
+    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
+        self.ask_mut().handle_sent(now, to, transmissions, acked);
     }
 
     fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]) {

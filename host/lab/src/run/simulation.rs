@@ -5,7 +5,7 @@ use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
 use crate::capture::Observations;
 use crate::flows::{self, Need};
-use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES};
+use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
 use crate::tree::Sampler;
 use kinglet::mesh::UNREACHABLE;
@@ -130,7 +130,25 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     if let Some((node, count)) = children.into_iter().find(|(_, count)| *count > CHILDREN) {
         return Err(too_many(count, (CHILDREN, "leaves"), node));
     }
-    check_mesh(scenario)
+    check_mesh(scenario)?;
+    check_rpl(scenario)
+}
+
+/// Refuses what RPL has no room for: it knows no nodes that sleep.
+fn check_rpl(scenario: &Scenario) -> Result<(), RunError> {
+    if scenario.routing != Routing::Rpl {
+        return Ok(());
+    }
+    let count = scenario.nodes.len();
+    if count > RPL_TARGETS {
+        let message = format!("{count} nodes with RPL; {RPL_TARGETS} are possible");
+        return Err(RunError::Unsupported(message));
+    }
+    if scenario.nodes.iter().any(|node| node.role == Role::Leaf) {
+        let message = "leaves need `routing = \"static\"` or `\"mesh\"`";
+        return Err(RunError::Unsupported(message.to_owned()));
+    }
+    Ok(())
 }
 
 /// Refuses a mesh with more nodes than its routers know, or with ways that cost more than its

@@ -229,7 +229,7 @@ impl Scenario {
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
             Routing::Static => topology::routes(self),
-            Routing::Mesh => Vec::new(),
+            Routing::Mesh | Routing::Rpl => Vec::new(),
         }
     }
 
@@ -245,7 +245,7 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         match self.routing {
             Routing::Static => topology::missing_paths(self),
-            Routing::Mesh => Vec::new(),
+            Routing::Mesh | Routing::Rpl => Vec::new(),
         }
     }
 
@@ -472,6 +472,8 @@ pub enum Routing {
     Static,
     /// The nodes, by what they hear of each other.
     Mesh,
+    /// The nodes, by RPL (RFC 6550).
+    Rpl,
 }
 
 /// Largest segment.

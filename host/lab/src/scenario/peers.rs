@@ -39,7 +39,7 @@ impl Scenario {
             return None;
         }
         // The host is not in the mesh.
-        if self.routing == Routing::Mesh && by_peer.iter().any(|node| *node != self.host()) {
+        if self.routing != Routing::Static && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"`".to_owned());
         }
         if tcp.stack != receives {

@@ -7,15 +7,18 @@ use toml::{Table, Value};
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
-const LAYERS: [&str; 7] = [
+const LAYERS: [&str; 8] = [
     RADIO,
     "kinglet-mac",
     "kinglet-nd",
     "kinglet-net",
     "kinglet-tcp",
     "kinglet-mesh",
+    "kinglet-rpl",
     "kinglet-coap",
 ];
+/// What mesh and RPL pace themselves by.
+const TRICKLE: &str = "kinglet-trickle";
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
 
@@ -29,11 +32,13 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-octets" | "kinglet-time" => vec![],
         "kinglet-mem" => vec!["kinglet-octets"],
         "kinglet-random" => vec!["kinglet-time"],
+        TRICKLE => vec!["kinglet-random", "kinglet-time"],
         "kinglet-wire" => vec!["kinglet-mem", "kinglet-octets", "kinglet-time"],
         "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
         // Its segment scripts drive TCP; the rest of it knows clocks only.
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
-        "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time"],
+        "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time", TRICKLE],
+        "kinglet-rpl" => [BASE.as_slice(), &[TRICKLE]].concat(),
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         "kinglet-nd" | "kinglet-net" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),

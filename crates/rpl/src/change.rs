@@ -1,0 +1,13 @@
+//! What a node is told.
+
+use core::net::Ipv6Addr;
+use kinglet_wire::rpl::PrefixInformation;
+
+/// What the node has to know at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The preferred parent is another, by its link-local address, or there is none.
+    Parent(Option<Ipv6Addr>),
+    /// The DODAG has this prefix; addresses are made of it if it is autonomous.
+    Prefix(PrefixInformation),
+}

@@ -1,0 +1,174 @@
+//! When DAOs are sent, and what of them has arrived (RFC 6550, 9.3 and 9.5).
+
+use super::Told;
+use crate::lollipop::Counter;
+use core::net::Ipv6Addr;
+use kinglet_random::Random;
+use kinglet_time::{Duration, Instant, earliest};
+
+/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together.
+const DELAY: Duration = Duration::from_secs(1);
+/// An acknowledgement is awaited for so long.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Then a DAO is sent again, so often; after that its parent is thought of as before, and the next
+/// refresh tries again.
+const TRIES: u8 = 3;
+/// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
+const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
+
+/// A DAO that is to be acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Awaiting {
+    pub(crate) sequence: u8,
+    until: Instant,
+}
+
+/// The timers of DAOs, and the own target.
+pub(crate) struct Announce {
+    /// DelayDAO.
+    delay: Option<Instant>,
+    /// It is over: DAOs leave until all is told.
+    pub(crate) ready: bool,
+    pub(crate) awaiting: Option<Awaiting>,
+    tries: u8,
+    /// DAOSequence.
+    pub(crate) sequence: Counter,
+    /// Path Sequence of the own address.
+    pub(crate) path_sequence: Counter,
+    pub(crate) told: Told,
+    /// When the own address is told again.
+    refresh: Option<Instant>,
+    /// A former parent that is to forget this node, and how many routes it was told so of.
+    pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
+}
+
+impl Announce {
+    pub(crate) const fn new() -> Self {
+        Announce {
+            delay: None,
+            ready: false,
+            awaiting: None,
+            tries: 0,
+            sequence: Counter::FIRST,
+            path_sequence: Counter::FIRST,
+            told: Told::Not,
+            refresh: None,
+            withdraw: None,
+        }
+    }
+
+    /// There is something to be told. What is scheduled stays.
+    pub(crate) fn schedule(&mut self, now: Instant, random: &mut Random) {
+        if self.delay.is_none() && !self.ready {
+            self.delay = Some(now + random.between(DELAY / 2, DELAY));
+        }
+    }
+
+    /// The own address is told again, as news.
+    pub(crate) fn renew(&mut self, now: Instant, random: &mut Random) {
+        self.path_sequence = self.path_sequence.next();
+        self.told = Told::Not;
+        self.tries = 0;
+        self.schedule(now, random);
+    }
+
+    /// Nobody is there to be told.
+    pub(crate) fn stop(&mut self) {
+        (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
+        self.withdraw = None;
+        self.told = Told::Not;
+    }
+
+    /// What was on its way is not awaited any more.
+    pub(crate) fn forget(&mut self) {
+        (self.awaiting, self.tries) = (None, 0);
+        if self.told == Told::Sent {
+            self.told = Told::Not;
+        }
+    }
+
+    /// The own address has been told: it is again before `lifetime` is over.
+    pub(crate) fn refresh_within(
+        &mut self,
+        now: Instant,
+        lifetime: Option<Duration>,
+        random: &mut Random,
+    ) {
+        let mut within = |lifetime: Duration| random.between(lifetime / 4, lifetime / 2);
+        self.refresh = lifetime.map(|lifetime| now + within(lifetime).max(SHORTEST_REFRESH));
+    }
+
+    pub(crate) fn await_acknowledgement(&mut self, now: Instant) {
+        self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until: now + PATIENCE });
+    }
+
+    /// Whether it acknowledges what is awaited.
+    pub(crate) fn acknowledged(&mut self, sequence: u8) -> bool {
+        let ours = self.awaiting.take_if(|awaiting| awaiting.sequence == sequence).is_some();
+        if ours {
+            self.tries = 0;
+        }
+        ours
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let awaited = self.awaiting.map(|awaiting| awaiting.until);
+        earliest(earliest(self.delay, self.refresh), awaited)
+    }
+
+    /// What is due: DelayDAO and refreshes here, the answer says of the rest.
+    pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) -> Missed {
+        if self.delay.take_if(|at| *at <= now).is_some() {
+            self.ready = true;
+        }
+        if self.refresh.take_if(|at| *at <= now).is_some() {
+            self.renew(now, random);
+        }
+        if self.awaiting.take_if(|awaiting| awaiting.until <= now).is_none() {
+            return Missed::Nothing;
+        }
+        self.tries = self.tries.saturating_add(1);
+        if self.tries >= TRIES {
+            self.tries = 0;
+            return Missed::GivenUp;
+        }
+        Missed::Again
+    }
+}
+
+/// What has become of an awaited acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missed {
+    /// None was, or it still is.
+    Nothing,
+    /// It did not come: what was told is to be told again.
+    Again,
+    /// It did not come, too often.
+    GivenUp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dao_is_delayed_once_and_its_acknowledgement_awaited_so_often() {
+        let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
+        let mut now = Instant::ZERO;
+        announce.renew(now, &mut random);
+        let due = announce.deadline().unwrap();
+        announce.schedule(now + DELAY / 4, &mut random);
+        assert_eq!(announce.deadline(), Some(due));
+        announce.handle_deadline(due, &mut random);
+        assert!(announce.ready && announce.deadline().is_none());
+        for expected in [Missed::Again, Missed::Again, Missed::GivenUp] {
+            announce.await_acknowledgement(now);
+            assert_eq!(announce.handle_deadline(now, &mut random), Missed::Nothing);
+            now = announce.deadline().unwrap();
+            assert_eq!(announce.handle_deadline(now, &mut random), expected);
+        }
+        announce.await_acknowledgement(now);
+        assert!(!announce.acknowledged(announce.sequence.value() ^ 1));
+        assert!(announce.acknowledged(announce.sequence.value()));
+    }
+}

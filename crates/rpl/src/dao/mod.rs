@@ -1,0 +1,60 @@
+//! Targets and the ways to them (RFC 6550, 9): one table, whose meaning depends on the mode.
+
+mod announce;
+mod source_route;
+mod targets;
+
+pub(crate) use announce::{Announce, Missed};
+pub(crate) use source_route::compute;
+pub(crate) use targets::{Outcome, Targets};
+
+use crate::lollipop::Counter;
+use core::net::Ipv6Addr;
+use kinglet_time::Instant;
+use kinglet_wire::rpl::Target;
+
+/// What the parent knows of a target, in storing mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Nothing, or something else.
+    Not,
+    /// A DAO with it is on its way.
+    Sent,
+    /// What is known here.
+    Yes,
+}
+
+/// The way to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub(crate) target: Target,
+    /// Storing mode, and leaves that know no RPL: the neighbour that is next, link-local.
+    /// Non-storing mode: the routable address of the target's parent.
+    pub(crate) via: Ipv6Addr,
+    pub(crate) sequence: Counter,
+    /// As it was told, in units; 0: lost, and kept until the parent has been told.
+    pub(crate) lifetime: u8,
+    /// Not RPL's: the E flag.
+    pub(crate) external: bool,
+    /// A leaf of this node.
+    pub(crate) local: bool,
+    /// `None`: never.
+    pub(crate) expires: Option<Instant>,
+    pub(crate) told: Told,
+}
+
+impl Route {
+    pub(crate) const fn is_usable(&self) -> bool {
+        self.lifetime > 0
+    }
+
+    fn covers(&self, address: Ipv6Addr) -> bool {
+        covers(&self.target, address)
+    }
+}
+
+/// Whether the address begins with the prefix.
+pub(crate) fn covers(target: &Target, address: Ipv6Addr) -> bool {
+    let differ = target.prefix.to_bits() ^ address.to_bits();
+    differ.leading_zeros() >= u32::from(target.prefix_len)
+}

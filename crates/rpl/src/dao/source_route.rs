@@ -1,0 +1,70 @@
+//! Source routes of a root in non-storing mode (RFC 6550, 9.7): from a target to its parent, to
+//! that one's parent, up to the root.
+
+use super::{Route, Targets};
+use core::net::Ipv6Addr;
+
+/// The nodes on the way to `destination`, itself the last, first in `out`; how many. `None` if the
+/// way is not known, is a loop, or has more hops than `out` has room for, which ends a loop.
+pub(crate) fn compute(
+    table: &[Option<Route>],
+    root: Ipv6Addr,
+    destination: Ipv6Addr,
+    out: &mut [Ipv6Addr],
+) -> Option<usize> {
+    let mut len: usize = 0;
+    let mut at = destination;
+    // Written from the end; moved to the front when it is known how long it is.
+    for place in out.iter_mut().rev() {
+        if at == root {
+            break;
+        }
+        *place = at;
+        len = len.saturating_add(1);
+        at = Targets::find(table, at)?.via;
+    }
+    if at != root {
+        return None;
+    }
+    let begin = out.len().saturating_sub(len);
+    out.copy_within(begin.., 0);
+    Some(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Told;
+    use super::*;
+    use crate::lollipop::Counter;
+    use kinglet_wire::rpl::Target;
+
+    fn node(n: u16) -> Ipv6Addr {
+        Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, n)
+    }
+
+    fn link(child: u16, parent: u16) -> Option<Route> {
+        Some(Route {
+            target: Target { prefix: node(child), prefix_len: 128 },
+            via: node(parent),
+            sequence: Counter::FIRST,
+            lifetime: 1,
+            external: false,
+            local: false,
+            expires: None,
+            told: Told::Not,
+        })
+    }
+
+    #[test]
+    fn a_way_is_told_from_the_root_on_and_a_loop_is_none() {
+        let table = [link(2, 1), link(4, 3), link(3, 2), link(8, 9), link(9, 8), link(7, 6)];
+        let mut out = [Ipv6Addr::UNSPECIFIED; 4];
+        let mut way = |to| compute(&table, node(1), node(to), &mut out).map(|n| out[..n].to_vec());
+        assert_eq!(way(4), Some(std::vec![node(2), node(3), node(4)]));
+        assert_eq!(way(2), Some(std::vec![node(2)]));
+        assert_eq!([way(8), way(7), way(5)], [None, None, None]);
+        let mut short = [Ipv6Addr::UNSPECIFIED; 2];
+        assert_eq!(compute(&table, node(1), node(4), &mut short), None);
+        assert_eq!(compute(&table, node(1), node(3), &mut short), Some(2));
+    }
+}

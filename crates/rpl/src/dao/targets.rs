@@ -1,0 +1,185 @@
+//! What DAOs say of targets, and what of it is believed (RFC 6550, 9.4 and 9.8).
+
+use super::{Route, Told};
+use crate::lollipop::Counter;
+use core::net::Ipv6Addr;
+use kinglet_time::{Instant, earliest};
+use kinglet_wire::rpl::Target;
+
+/// What became of a target in a DAO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is news.
+    Updated,
+    /// It was known.
+    Known,
+    /// Newer is known.
+    Stale,
+    /// There is no place for it.
+    Full,
+}
+
+/// The table of targets.
+pub(crate) struct Targets<'a>(pub(crate) &'a mut [Option<Route>]);
+
+impl Targets<'_> {
+    fn position(&self, target: &Target) -> Option<usize> {
+        self.0.iter().position(|place| place.is_some_and(|route| route.target == *target))
+    }
+
+    /// The way that a DAO offers, or takes back with a lifetime of 0. An equal sequence renews the
+    /// lifetime and may change the way: a router that has another parent tells the targets of its
+    /// children with the sequences that they chose.
+    pub(crate) fn consider(&mut self, offer: Route) -> Outcome {
+        let Some(index) = self.position(&offer.target) else {
+            return self.insert(offer);
+        };
+        let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
+        // What cannot be compared is of one that has begun anew.
+        if offer.sequence.is_before(known.sequence) {
+            return Outcome::Stale;
+        }
+        if !offer.is_usable() && (offer.via != known.via || !known.is_usable()) {
+            // It has gone another way since, or is gone already.
+            return Outcome::Known;
+        }
+        let same = Route { expires: offer.expires, told: offer.told, ..*known } == offer;
+        let told = if same { known.told } else { Told::Not };
+        let expires = offer.expires.filter(|_| offer.is_usable());
+        *known = Route { told, expires, ..offer };
+        if same { Outcome::Known } else { Outcome::Updated }
+    }
+
+    fn insert(&mut self, offer: Route) -> Outcome {
+        if !offer.is_usable() {
+            return Outcome::Known;
+        }
+        match self.0.iter_mut().find(|place| place.is_none()) {
+            Some(place) => {
+                *place = Some(offer);
+                Outcome::Updated
+            }
+            None => Outcome::Full,
+        }
+    }
+
+    /// The Path Sequence with which a leaf of this node is told next.
+    pub(crate) fn next_sequence(&self, target: &Target) -> Counter {
+        let known = self.0.iter().flatten().find(|route| route.target == *target);
+        known.map_or(Counter::FIRST, |route| route.sequence.next())
+    }
+
+    /// The way to an address: that of the longest prefix.
+    pub(crate) fn find(table: &[Option<Route>], address: Ipv6Addr) -> Option<&Route> {
+        let all = table.iter().flatten().filter(|route| route.is_usable());
+        all.filter(|route| route.covers(address)).max_by_key(|route| route.target.prefix_len)
+    }
+
+    /// Routes that match are lost; the parent is told so. Whether there were any.
+    pub(crate) fn lose(&mut self, matches: impl Fn(&Route) -> bool) -> bool {
+        let mut any = false;
+        for route in self.0.iter_mut().flatten() {
+            if route.is_usable() && matches(route) {
+                route.lifetime = 0;
+                route.told = Told::Not;
+                route.expires = None;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Forgets lost routes of which the parent has been told, or all if nobody is to be told.
+    pub(crate) fn sweep(&mut self, all: bool) {
+        for place in self.0.iter_mut() {
+            let _ = place.take_if(|r| !r.is_usable() && (all || r.told == Told::Yes));
+        }
+    }
+
+    /// Marks all that are marked `from` as `to`; whether there were any.
+    pub(crate) fn mark(&mut self, from: Told, to: Told) -> bool {
+        let marked = self.0.iter_mut().flatten().filter(|route| route.told == from);
+        marked.fold(false, |_, route| {
+            route.told = to;
+            true
+        })
+    }
+
+    /// Another parent knows nothing; lost routes it need not hear of.
+    pub(crate) fn tell_all(&mut self) {
+        self.sweep(true);
+        self.0.iter_mut().flatten().for_each(|route| route.told = Told::Not);
+    }
+
+    pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
+        table.iter().flatten().fold(None, |first, route| earliest(first, route.expires))
+    }
+
+    /// Routes that were not renewed are lost; whether there were any.
+    pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
+        self.lose(|route| route.expires.is_some_and(|at| at <= now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinglet_time::Duration;
+
+    fn route(target: u16, via: u16, sequence: u8, lifetime: u8) -> Route {
+        let address = |n| Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, n);
+        Route {
+            target: Target { prefix: address(target), prefix_len: 128 },
+            via: address(via),
+            sequence: Counter::new(sequence),
+            lifetime,
+            external: false,
+            local: false,
+            expires: Some(Instant::ZERO + Duration::from_secs(60) * u32::from(lifetime)),
+            told: Told::Not,
+        }
+    }
+
+    fn via(table: &[Option<Route>], target: u16) -> Option<u16> {
+        let route = Targets::find(table, route(target, 0, 0, 0).target.prefix)?;
+        Some(route.via.segments()[7])
+    }
+
+    #[test]
+    fn the_newest_word_on_a_target_counts() {
+        let mut table = [None; 2];
+        let mut targets = Targets(&mut table);
+        assert_eq!(targets.consider(route(1, 7, 240, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(1, 8, 239, 5)), Outcome::Stale);
+        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Updated);
+        // Taken back by the one that it does not go through any more.
+        assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Known);
+        assert_eq!(via(targets.0, 1), Some(8));
+        assert_eq!(targets.consider(route(1, 8, 241, 0)), Outcome::Updated);
+        assert_eq!(via(targets.0, 1), None);
+        // A number that cannot be compared is of one that begins anew.
+        assert_eq!(targets.consider(route(1, 9, 130, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(2, 9, 3, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(3, 9, 3, 5)), Outcome::Full);
+        assert_eq!((via(targets.0, 1), via(targets.0, 3)), (Some(9), None));
+    }
+
+    #[test]
+    fn a_dao_that_says_nothing_new_renews_the_lifetime() {
+        let mut table = [None; 1];
+        let mut targets = Targets(&mut table);
+        let mut offer = route(1, 7, 240, 1);
+        targets.consider(offer);
+        targets.mark(Told::Not, Told::Yes);
+        offer.expires = Some(Instant::from_secs(90));
+        assert_eq!(targets.consider(offer), Outcome::Known);
+        assert!(!targets.handle_deadline(Instant::from_secs(89)));
+        assert!(targets.handle_deadline(Instant::from_secs(90)));
+        // It is kept until the parent has been told.
+        targets.sweep(false);
+        assert!(targets.0[0].is_some());
+        targets.mark(Told::Not, Told::Yes);
+        targets.sweep(false);
+        assert!(targets.0[0].is_none());
+    }
+}

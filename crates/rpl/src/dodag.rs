@@ -1,0 +1,234 @@
+//! Membership of a DODAG version: rank, and the ranks that limit it (RFC 6550, 8.2).
+
+use crate::config::{Mode, Root};
+use crate::lollipop::Counter;
+use crate::rank::{INFINITE_RANK, dag_rank};
+use core::net::Ipv6Addr;
+use kinglet_time::{Duration, Instant};
+use kinglet_trickle::Parameters;
+use kinglet_wire::rpl::{Configuration, Dio, PrefixInformation, RouteInformation};
+
+/// DIOs in which a risen rank is told for sure.
+const TELLINGS: u8 = 2;
+/// At the least a risen rank is told so long before another is believed.
+const SHORTEST_HOLD: Duration = Duration::from_secs(1);
+/// Imin below the RFC's default of 2^3 ms would be for the air of one, whoever says so.
+const LEAST_INTERVAL_MIN: u8 = 3;
+
+/// The DODAG of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dodag {
+    pub(crate) id: Ipv6Addr,
+    pub(crate) mode: Mode,
+    pub(crate) grounded: bool,
+    pub(crate) preference: u8,
+    pub(crate) version: Counter,
+    pub(crate) dtsn: Counter,
+    pub(crate) configuration: Configuration,
+    pub(crate) prefix: Option<PrefixInformation>,
+    pub(crate) route: Option<RouteInformation>,
+    /// The most preferred parent; none at a root and after it was lost.
+    pub(crate) preferred: Option<Ipv6Addr>,
+    rank: u16,
+    /// L of RFC 6550, 8.2.2.4: the lowest rank in this version.
+    lowest: u16,
+    /// The least rank that others may still believe of this node: parents are below it.
+    believed: u16,
+    /// What the last DIO said.
+    advertised: u16,
+    /// When others have been told that the rank is higher.
+    pub(crate) hold: Option<Instant>,
+    /// In how many DIOs a risen rank is still to be told.
+    pub(crate) untold: u8,
+}
+
+impl Dodag {
+    pub(crate) const fn of_root(root: &Root) -> Self {
+        let rank = root.configuration.min_hop_rank_increase;
+        Dodag {
+            id: root.dodag_id,
+            mode: root.mode,
+            grounded: root.grounded,
+            preference: root.preference,
+            version: Counter::FIRST,
+            dtsn: Counter::FIRST,
+            configuration: root.configuration,
+            prefix: root.prefix,
+            route: root.route,
+            preferred: None,
+            rank,
+            lowest: rank,
+            believed: rank,
+            advertised: rank,
+            hold: None,
+            untold: 0,
+        }
+    }
+
+    pub(crate) fn joined(dio: &Dio, mode: Mode, configuration: Configuration) -> Self {
+        Dodag {
+            id: dio.dodag_id,
+            mode,
+            grounded: dio.grounded,
+            preference: dio.preference,
+            version: Counter::new(dio.version),
+            dtsn: Counter::FIRST,
+            configuration,
+            prefix: None,
+            route: None,
+            preferred: None,
+            rank: INFINITE_RANK,
+            lowest: INFINITE_RANK,
+            believed: INFINITE_RANK,
+            advertised: INFINITE_RANK,
+            hold: None,
+            untold: 0,
+        }
+    }
+
+    pub(crate) const fn rank(&self) -> u16 {
+        self.rank
+    }
+
+    pub(crate) const fn dag_rank(&self, rank: u16) -> u16 {
+        dag_rank(rank, self.configuration.min_hop_rank_increase)
+    }
+
+    /// The highest rank of this node in this version (8.2.2.4, rule 3).
+    pub(crate) const fn limit(&self) -> u16 {
+        match self.configuration.max_rank_increase {
+            0 => INFINITE_RANK,
+            increase => self.lowest.saturating_add(increase),
+        }
+    }
+
+    /// Whether a neighbour of this rank cannot have a way through this node.
+    pub(crate) const fn is_above(&self, rank: u16) -> bool {
+        self.dag_rank(rank) < self.dag_rank(self.believed)
+    }
+
+    /// The rank is another; whether others have to hear of it soon. One that has risen by less than
+    /// a hop above what was advertised need not be told first: whoever has this node as parent is
+    /// a hop below that at the least.
+    pub(crate) fn set_rank(&mut self, now: Instant, rank: u16) -> bool {
+        let before = core::mem::replace(&mut self.rank, rank);
+        self.lowest = self.lowest.min(rank);
+        let far = rank.abs_diff(self.advertised) >= self.configuration.min_hop_rank_increase;
+        if rank <= self.believed || !far && self.hold.is_none() {
+            (self.believed, self.hold) = (rank, None);
+        } else if far && rank > before {
+            self.hold = Some(now + self.hold_time());
+            self.untold = TELLINGS;
+        }
+        far
+    }
+
+    /// A DIO for everybody says the rank.
+    pub(crate) fn advertise(&mut self) {
+        self.advertised = self.rank;
+        self.untold = self.untold.saturating_sub(1);
+    }
+
+    /// Everybody has been told. Whether it was due.
+    pub(crate) fn end_hold(&mut self, now: Instant) -> bool {
+        let over = self.hold.take_if(|until| *until <= now).is_some();
+        if over {
+            self.believed = self.rank;
+        }
+        over
+    }
+
+    /// The time that two DIOs after a reset of Trickle take, and another Imin.
+    pub(crate) fn hold_time(&self) -> Duration {
+        (self.pace().shortest * 4).max(SHORTEST_HOLD)
+    }
+
+    /// In a new version nothing that was said before binds (8.2.2.4, rule 5).
+    pub(crate) fn migrate(&mut self, version: Counter) {
+        self.version = version;
+        (self.lowest, self.believed, self.hold) = (INFINITE_RANK, INFINITE_RANK, None);
+    }
+
+    pub(crate) fn is_storing(&self) -> bool {
+        self.mode == Mode::Storing
+    }
+
+    /// How DIOs are paced (8.3.1).
+    pub(crate) fn pace(&self) -> Parameters {
+        let Configuration { interval_min, interval_doublings, redundancy, .. } = self.configuration;
+        let power = |n: u8| 1u64.checked_shl(n.into()).unwrap_or(u64::MAX);
+        let shortest = Duration::from_millis(power(interval_min.max(LEAST_INTERVAL_MIN)));
+        let longest = shortest.as_micros().saturating_mul(power(interval_doublings));
+        Parameters { shortest, longest: Duration::from_micros(longest), redundancy }
+    }
+
+    /// A Path Lifetime; `None` if it never ends.
+    pub(crate) fn lifetime(&self, units: u8) -> Option<Duration> {
+        let unit = Duration::from_secs(self.configuration.lifetime_unit_secs.into());
+        (units != u8::MAX).then(|| unit * units.into())
+    }
+
+    /// This node's address from the DODAG's prefix.
+    pub(crate) fn address(&self, identifier: u64) -> Option<Ipv6Addr> {
+        let made = |prefix: &PrefixInformation| prefix.autonomous && prefix.prefix_len == 64;
+        let prefix = self.prefix.filter(made)?.prefix;
+        Some(with_identifier(prefix, identifier))
+    }
+}
+
+/// The address with these last 64 bits.
+pub(crate) fn with_identifier(prefix: Ipv6Addr, identifier: u64) -> Ipv6Addr {
+    Ipv6Addr::from_bits(prefix.to_bits() & !u128::from(u64::MAX) | u128::from(identifier))
+}
+
+/// The link-local address with the same identifier.
+pub(crate) fn link_local(address: Ipv6Addr) -> Ipv6Addr {
+    let prefix = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0);
+    with_identifier(prefix, (address.to_bits() & u128::from(u64::MAX)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::CONFIGURATION;
+
+    fn dodag() -> Dodag {
+        let mut root = Dodag::of_root(&Root::new(Ipv6Addr::LOCALHOST, Mode::Storing));
+        root.migrate(Counter::FIRST.next());
+        root
+    }
+
+    #[test]
+    fn a_risen_rank_is_believed_after_it_was_told_and_a_fallen_one_at_once() {
+        let (mut dodag, now) = (dodag(), Instant::ZERO);
+        assert!(dodag.set_rank(now, 512));
+        assert!(dodag.is_above(511) && !dodag.is_above(512));
+        assert!(dodag.set_rank(now, 1024));
+        assert!(!dodag.is_above(600) && dodag.untold == 2);
+        assert!(!dodag.end_hold(now + Duration::from_secs(2)));
+        assert!(dodag.end_hold(dodag.hold.unwrap()) && dodag.is_above(600));
+        assert!(dodag.set_rank(now, 400) && !dodag.is_above(400) && dodag.hold.is_none());
+    }
+
+    #[test]
+    fn a_rank_may_rise_so_far_in_a_version() {
+        let (mut dodag, now) = (dodag(), Instant::ZERO);
+        assert_eq!(dodag.limit(), INFINITE_RANK);
+        dodag.set_rank(now, 300);
+        dodag.set_rank(now, 900);
+        assert_eq!(dodag.limit(), 300 + CONFIGURATION.max_rank_increase);
+        dodag.migrate(dodag.version.next());
+        assert_eq!(dodag.limit(), INFINITE_RANK);
+    }
+
+    #[test]
+    fn whoever_sets_the_pace_it_stays_possible() {
+        let mut dodag = dodag();
+        for (min, doublings) in [(0, 0), (3, 20), (255, 255)] {
+            dodag.configuration.interval_min = min;
+            dodag.configuration.interval_doublings = doublings;
+            let pace = dodag.pace();
+            assert!(pace.shortest >= Duration::from_millis(8) && pace.longest >= pace.shortest);
+        }
+    }
+}

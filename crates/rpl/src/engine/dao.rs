@@ -1,0 +1,202 @@
+//! What comes of targets: DAO and DAO-ACK (RFC 6550, 9), and leaves that know no RPL.
+
+use super::{Reply, Rpl};
+use crate::config::{Mode, Sizes};
+use crate::dao::{Outcome, Route, Told, covers};
+use crate::dodag::Dodag;
+use crate::lollipop::Counter;
+use crate::stats::Discard;
+use core::net::Ipv6Addr;
+use kinglet_time::Instant;
+use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, Target, Transit};
+
+/// Status of a DAO-ACK that rejects (RFC 6550, 6.5.1: above 127).
+const REJECTED: u8 = 128;
+
+/// Targets and what applies to them (9.4, rule 3).
+struct Group<'a> {
+    /// From the first target on.
+    targets: Options<'a>,
+    count: usize,
+    /// Of several the preferred (6.7.8: the most significant bits of Path Control).
+    transit: Transit,
+}
+
+impl<'a> Group<'a> {
+    /// The next group; an error if targets have no transit or transit has no targets.
+    fn next(rest: &mut Options<'a>) -> Option<Result<Self, Discard>> {
+        let mut targets;
+        loop {
+            targets = *rest;
+            match rest.next()? {
+                ControlOption::Target(_) => break,
+                ControlOption::Transit(_) => return Some(Err(Discard::BadTarget)),
+                _ => {}
+            }
+        }
+        let (mut count, mut transit) = (1usize, None::<Transit>);
+        loop {
+            let before = *rest;
+            match rest.next() {
+                Some(ControlOption::Target(_)) if transit.is_none() => {
+                    count = count.saturating_add(1);
+                }
+                Some(ControlOption::Target(_)) => {
+                    *rest = before;
+                    break;
+                }
+                Some(ControlOption::Transit(it)) => {
+                    if transit.is_none_or(|best| it.path_control > best.path_control) {
+                        transit = Some(it);
+                    }
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let transit = transit.ok_or(Discard::BadTarget);
+        Some(transit.map(|transit| Group { targets, count, transit }))
+    }
+
+    fn targets(&self) -> impl Iterator<Item = Target> + use<'a> {
+        let targets = self.targets.filter_map(|option| match option {
+            ControlOption::Target(target) => Some(target),
+            _ => None,
+        });
+        targets.take(self.count)
+    }
+}
+
+impl<S: Sizes> Rpl<S> {
+    /// Whether DAOs end here: at every router in storing mode, else at the root.
+    fn takes_daos(&self, dodag: &Dodag) -> bool {
+        match dodag.mode {
+            Mode::UpwardOnly => false,
+            Mode::NonStoring => self.is_root(),
+            Mode::Storing => !self.is_leaf(),
+        }
+    }
+
+    pub(super) fn take_dao(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        dao: &Dao,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        let dodag = self.dodag.filter(|dodag| self.takes_daos(dodag)).ok_or(Discard::NotForRole)?;
+        if dao.dodag_id.is_some_and(|id| id != dodag.id) {
+            return Err(Discard::OtherDodag);
+        }
+        let child = Self::neighbour(from);
+        if dodag.preferred == Some(child) {
+            return Err(Discard::DaoFromParent);
+        }
+        // All of it is right, or nothing is done (9.4, rule 6).
+        let mut rest = options;
+        while let Some(group) = Group::next(&mut rest) {
+            self.check(&dodag, &group?)?;
+        }
+        let (mut news, mut full, mut rest) = (false, false, options);
+        while let Some(Ok(group)) = Group::next(&mut rest) {
+            let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
+            let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
+            for target in group.targets() {
+                let outcome = self.targets().consider(Route {
+                    target,
+                    via,
+                    sequence: Counter::new(path_sequence),
+                    lifetime: path_lifetime,
+                    external,
+                    local: false,
+                    expires: dodag.lifetime(path_lifetime).map(|span| now + span),
+                    told: Told::Not,
+                });
+                news |= outcome == Outcome::Updated;
+                full |= outcome == Outcome::Full;
+            }
+        }
+        if news {
+            self.tell(now);
+        }
+        if dao.acknowledge {
+            let status = if full { REJECTED } else { 0 };
+            self.answer(from, Reply::Acknowledgement { sequence: dao.sequence, status })?;
+        }
+        if full { Err(Discard::RoutesFull) } else { Ok(()) }
+    }
+
+    /// Whether the targets can be somebody else's, and their transit is that of the mode.
+    fn check(&self, dodag: &Dodag, group: &Group<'_>) -> Result<(), Discard> {
+        let own = self.address();
+        let bad = |target: Target| {
+            target.prefix.is_multicast()
+                || target.prefix.is_unicast_link_local()
+                || covers(&target, dodag.id)
+                || own.is_some_and(|own| covers(&target, own))
+        };
+        let parent = group.transit.parent.is_some();
+        if group.targets().any(bad) || parent == dodag.is_storing() {
+            return Err(Discard::BadTarget);
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_ack(&mut self, now: Instant, ack: &DaoAck) -> Result<(), Discard> {
+        if !self.announce.acknowledged(ack.sequence) {
+            return Err(Discard::NotAwaited);
+        }
+        if ack.status >= REJECTED {
+            self.dao_failed(now);
+            return Ok(());
+        }
+        self.targets().mark(Told::Sent, Told::Yes);
+        self.targets().sweep(false);
+        if self.announce.told == Told::Sent {
+            self.announce.told = Told::Yes;
+        }
+        Ok(())
+    }
+
+    /// A leaf at the link-local address `via`, which knows no RPL, has this address for so many
+    /// lifetime units, 0 if no longer: it is told as a target of this router (RFC 9010, 9.2). To be
+    /// called again before they are over.
+    ///
+    /// # Errors
+    /// [`Discard::NotForRole`] without a DODAG that has routes down, [`Discard::BadTarget`] for an
+    /// address that cannot be a leaf's, [`Discard::RoutesFull`].
+    pub fn handle_leaf(
+        &mut self,
+        now: Instant,
+        address: Ipv6Addr,
+        via: Ipv6Addr,
+        lifetime: u8,
+    ) -> Result<(), Discard> {
+        let routes = |dodag: &Dodag| dodag.mode != Mode::UpwardOnly;
+        let dodag = self.dodag.filter(|dodag| routes(dodag) && !self.is_leaf());
+        let dodag = dodag.ok_or(Discard::NotForRole)?;
+        if address.is_multicast() || address == dodag.id || Some(address) == self.address() {
+            return Err(Discard::BadTarget);
+        }
+        let target = Target { prefix: address, prefix_len: 128 };
+        let outcome = {
+            let mut targets = self.targets();
+            let sequence = targets.next_sequence(&target);
+            targets.consider(Route {
+                target,
+                via,
+                sequence,
+                lifetime,
+                external: true,
+                local: true,
+                expires: dodag.lifetime(lifetime).map(|span| now + span),
+                told: Told::Not,
+            })
+        };
+        if outcome == Outcome::Full {
+            return Err(Discard::RoutesFull);
+        }
+        self.tell(now);
+        Ok(())
+    }
+}

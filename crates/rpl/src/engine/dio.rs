@@ -1,0 +1,299 @@
+//! What comes of the DODAG: DIS and DIO (RFC 6550, 8).
+
+use super::select::cost;
+use super::{Reply, Rpl};
+use crate::config::{Mode, Sizes};
+use crate::dao::Announce;
+use crate::dodag::{Dodag, with_identifier};
+use crate::link::Link;
+use crate::lollipop::Counter;
+use crate::parents::Candidate;
+use crate::rank::INFINITE_RANK;
+use crate::stats::{Discard, count};
+use core::cmp::Ordering;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::rpl::{
+    Configuration, ControlOption, Dio, MetricKind, Options, PrefixInformation, RouteInformation,
+};
+
+/// The options of a DIO.
+#[derive(Default)]
+struct Told {
+    configuration: Option<Configuration>,
+    prefix: Option<PrefixInformation>,
+    route: Option<RouteInformation>,
+    overloaded: bool,
+}
+
+impl Told {
+    fn of(options: Options<'_>) -> Self {
+        let mut told = Told::default();
+        for option in options {
+            match option {
+                ControlOption::Configuration(it) => told.configuration = Some(it),
+                ControlOption::Prefix(it) => told.prefix = told.prefix.or(Some(it)),
+                ControlOption::Route(it) => told.route = told.route.or(Some(it)),
+                ControlOption::Metrics(mut metrics) => {
+                    let is = |kind| matches!(kind, MetricKind::NodeState { overloaded: true, .. });
+                    told.overloaded |= metrics.any(|metric| is(metric.kind));
+                }
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
+impl<S: Sizes> Rpl<S> {
+    pub(super) fn take_dis(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        multicast: bool,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        let attached = self.rank() != INFINITE_RANK && !self.is_leaf();
+        let dodag = self.dodag.as_ref().filter(|_| attached).ok_or(Discard::NotForRole)?;
+        let (instance, id, version) = (self.config.instance, dodag.id, dodag.version.value());
+        let mut solicited = options.filter_map(|option| match option {
+            ControlOption::Solicited(solicited) => Some(solicited),
+            _ => None,
+        });
+        if solicited.any(|solicited| !solicited.asks(instance, id, version)) {
+            return Ok(());
+        }
+        if multicast {
+            self.reset(now);
+            return Ok(());
+        }
+        self.answer(from, Reply::Information)
+    }
+
+    pub(super) fn take_dio(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        dio: &Dio,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        let mode = Mode::of(dio.mode).ok_or(Discard::BadMode)?;
+        if self.is_root() {
+            return self.hear_as_root(now, dio);
+        }
+        let told = Told::of(options);
+        let known = self.dodag.as_ref().filter(|dodag| dodag.id == dio.dodag_id);
+        let Some(dodag) = known else {
+            return self.join(now, from, dio, mode, &told);
+        };
+        if dodag.mode != mode {
+            return Err(Discard::BadMode);
+        }
+        if dio.rank < dodag.configuration.min_hop_rank_increase {
+            return Err(Discard::BadRank);
+        }
+        let repaired = self.follow_version(now, from, dio, &told)?;
+        self.hear(now, from, dio, &told)?;
+        if repaired && self.parent().is_some() {
+            // The parent may have begun anew as well.
+            self.readvertise(now);
+        }
+        Ok(())
+    }
+
+    /// A DIO came to a root. After a restart it may have to begin above a version that others
+    /// remember.
+    fn hear_as_root(&mut self, now: Instant, dio: &Dio) -> Result<(), Discard> {
+        let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
+        if dodag.id != dio.dodag_id {
+            return Err(Discard::OtherDodag);
+        }
+        let version = Counter::new(dio.version);
+        match version.compare(dodag.version) {
+            Some(Ordering::Equal) => {
+                if dio.rank != INFINITE_RANK {
+                    self.trickle.hear_consistent();
+                }
+                Ok(())
+            }
+            Some(Ordering::Less) => {
+                self.reset(now);
+                Err(Discard::OldVersion)
+            }
+            Some(Ordering::Greater) | None => {
+                if !self.versions.allows(now) {
+                    return Err(Discard::DoubtfulVersion);
+                }
+                dodag.version = version.next();
+                count(&mut self.stats.repairs);
+                self.hasten(now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Joins a DODAG, if there is none or it is a better one (8.2.2.2: grounded, then preferred).
+    fn join(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        dio: &Dio,
+        mode: Mode,
+        told: &Told,
+    ) -> Result<(), Discard> {
+        let better =
+            |dodag: &Dodag| (dio.grounded, dio.preference) > (dodag.grounded, dodag.preference);
+        let stays = |dodag: &Dodag| dodag.preferred.is_some() && !better(dodag);
+        if dio.rank == INFINITE_RANK || self.dodag.as_ref().is_some_and(stays) {
+            return Err(Discard::OtherDodag);
+        }
+        let Some(configuration) = told.configuration else {
+            self.answer(from, Reply::Solicitation)?;
+            return Err(Discard::NotConfigured);
+        };
+        let step = configuration.min_hop_rank_increase;
+        if step == 0 || dio.rank < step {
+            return Err(Discard::BadRank);
+        }
+        if self.dodag.is_some() && !self.versions.allows(now) {
+            return Err(Discard::DoubtfulVersion);
+        }
+        self.candidates = S::Candidates::EMPTY;
+        self.announce = Announce::new();
+        self.trickle = kinglet_trickle::Trickle::new();
+        self.dodag = Some(Dodag::joined(dio, mode, configuration));
+        self.hear(now, from, dio, told)
+    }
+
+    /// Goes on to the next version of the DODAG, if this is one (8.2.2.1); whether it is.
+    fn follow_version(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        dio: &Dio,
+        told: &Told,
+    ) -> Result<bool, Discard> {
+        let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
+        let version = Counter::new(dio.version);
+        let newer = match version.compare(dodag.version) {
+            Some(Ordering::Equal) => return Ok(false),
+            Some(Ordering::Less) => false,
+            Some(Ordering::Greater) => true,
+            None => dodag.preferred.is_none(),
+        };
+        if !newer {
+            let old = version.is_before(dodag.version);
+            if old && dio.rank != INFINITE_RANK {
+                self.reset(now);
+            }
+            return Err(if old { Discard::OldVersion } else { Discard::DoubtfulVersion });
+        }
+        let known = self.candidates.as_slice().iter().flatten().find(|c| c.address == from);
+        let suits = dio.rank != INFINITE_RANK && known.is_none_or(|c| c.link.is_usable());
+        if !suits || !self.versions.allows(now) {
+            return Err(Discard::DoubtfulVersion);
+        }
+        dodag.migrate(version);
+        if let Some(configuration) = told.configuration.filter(|it| it.min_hop_rank_increase > 0) {
+            dodag.configuration = configuration;
+        }
+        count(&mut self.stats.repairs);
+        if !self.is_leaf() {
+            self.hasten(now);
+        }
+        Ok(true)
+    }
+
+    /// A DIO of this node's version of its DODAG.
+    fn hear(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        dio: &Dio,
+        told: &Told,
+    ) -> Result<(), Discard> {
+        let leaf = self.is_leaf();
+        let Some(dodag) = self.dodag else { return Err(Discard::NotForRole) };
+        let new = self.candidate(now, from, dio, told);
+        let mut parents = self.parents();
+        let mut asked = false;
+        if let Some(known) = parents.get_mut(from) {
+            // Another number is another request, also of one that has begun anew.
+            asked = dodag.preferred == Some(from) && new.dtsn != known.dtsn;
+            let global = new.global.or(known.global);
+            *known = Candidate { link: known.link, since: known.since, global, ..new };
+        } else if new.rank != INFINITE_RANK {
+            let of = |candidate: &Candidate| cost::<S::Objective>(&dodag, leaf, false, candidate);
+            if !parents.insert(new, dodag.preferred, of) {
+                return Err(Discard::CandidatesFull);
+            }
+        }
+        self.learn(from, dio, told);
+        let changed = self.select(now);
+        if asked {
+            self.asked_for_daos(now);
+        }
+        let telling = self.dodag.is_some_and(|dodag| dodag.untold > 0);
+        if !changed && !telling && dio.rank != INFINITE_RANK {
+            self.trickle.hear_consistent();
+        }
+        Ok(())
+    }
+
+    fn candidate(&self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) -> Candidate {
+        let global = told.prefix.map(|prefix| match prefix.router_address {
+            true => prefix.prefix,
+            false => with_identifier(prefix.prefix, from.to_bits() as u64),
+        });
+        Candidate {
+            address: from,
+            global,
+            rank: dio.rank,
+            version: Counter::new(dio.version),
+            dtsn: Counter::new(dio.dtsn),
+            overloaded: told.overloaded,
+            link: Link::NEW,
+            since: now,
+        }
+    }
+
+    /// What is the same in all of the DODAG is taken from the parent, or from whoever says it
+    /// first.
+    fn learn(&mut self, from: Ipv6Addr, dio: &Dio, told: &Told) {
+        let Some(dodag) = &mut self.dodag else { return };
+        let trusted = dodag.preferred == Some(from);
+        if trusted {
+            (dodag.grounded, dodag.preference) = (dio.grounded, dio.preference);
+        }
+        if let Some(prefix) = told.prefix.filter(|_| trusted || dodag.prefix.is_none()) {
+            // What follows the prefix is the sender's; routers do not say that it is on-link.
+            let bits = u128::MAX.checked_shl(128u32.saturating_sub(prefix.prefix_len.into()));
+            let kept = prefix.prefix.to_bits() & bits.unwrap_or(0);
+            let shared = Ipv6Addr::from_bits(kept);
+            let new = PrefixInformation { prefix: shared, on_link: false, ..prefix };
+            self.prefix_changed |= dodag.prefix != Some(new);
+            dodag.prefix = Some(new);
+        }
+        if trusted || dodag.route.is_none() {
+            dodag.route = told.route.or(dodag.route);
+        }
+    }
+
+    /// The parent wants DAOs (9.6), and in non-storing mode so does then this node.
+    fn asked_for_daos(&mut self, now: Instant) {
+        if !self.resets.allows(now) {
+            count(&mut self.stats.resets_refused);
+            return;
+        }
+        self.readvertise(now);
+        if let Some(dodag) = &mut self.dodag
+            && dodag.mode == Mode::NonStoring
+        {
+            dodag.dtsn = dodag.dtsn.next();
+            if !self.is_leaf() {
+                self.hasten(now);
+            }
+        }
+    }
+}

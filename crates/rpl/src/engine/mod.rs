@@ -1,0 +1,457 @@
+//! The glue: what comes in, what goes out, when.
+
+mod dao;
+mod dio;
+mod output;
+mod packets;
+mod select;
+
+pub use output::{MAX_LEN, Out};
+
+use crate::change::Change;
+use crate::config::{Config, Probing, Role, Sizes};
+use crate::dao::{Announce, Missed, Route, Targets, Told};
+use crate::dis::Solicit;
+use crate::dodag::{Dodag, link_local};
+use crate::limit::Limit;
+use crate::objective::Objective;
+use crate::parents::{Candidate, Parents};
+use crate::rank::INFINITE_RANK;
+use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_random::Random;
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_trickle::Trickle;
+use kinglet_wire::rpl::Message;
+
+/// The stream of this layer's dice: "rplrplrp".
+const DICE: u64 = 0x7270_6c72_706c_7270;
+/// Messages to one neighbour that may wait to be sent.
+pub(crate) const ANSWERS: usize = 4;
+/// How often a minute others may have Trickle begin anew.
+const RESETS: u8 = 12;
+/// How often a minute another version of the DODAG may be joined.
+const VERSIONS: u8 = 4;
+/// After a DAO has failed it is tried again within this time.
+const DAO_RETRY: Duration = Duration::from_secs(120);
+
+/// What is said to one neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reply {
+    /// A DIO.
+    Information,
+    /// A DIS.
+    Solicitation,
+    /// A DAO-ACK.
+    Acknowledgement { sequence: u8, status: u8 },
+}
+
+#[derive(Clone, Copy)]
+struct Answer {
+    to: Ipv6Addr,
+    reply: Reply,
+}
+
+/// A node's part in a RPL network; see the crate's documentation for the loop around it.
+pub struct Rpl<S: Sizes> {
+    config: Config,
+    random: Random,
+    dodag: Option<Dodag>,
+    trickle: Trickle,
+    candidates: S::Candidates,
+    routes: S::Routes,
+    solicit: Solicit,
+    announce: Announce,
+    answers: [Option<Answer>; ANSWERS],
+    /// A DIO for everybody is to be sent.
+    advertise: bool,
+    overloaded: bool,
+    resets: Limit,
+    versions: Limit,
+    parent_changed: bool,
+    prefix_changed: bool,
+    stats: Stats,
+}
+
+impl<S: Sizes> Rpl<S> {
+    /// A node that knows nobody.
+    pub const fn new(config: Config) -> Self {
+        let dodag = match &config.role {
+            Role::Root(root) => Some(Dodag::of_root(root)),
+            Role::Off | Role::Leaf | Role::Router => None,
+        };
+        Rpl {
+            config,
+            random: Random::new(config.seed, DICE),
+            dodag,
+            trickle: Trickle::new(),
+            candidates: S::Candidates::EMPTY,
+            routes: S::Routes::EMPTY,
+            solicit: Solicit::new(),
+            announce: Announce::new(),
+            answers: const { [None; ANSWERS] },
+            advertise: false,
+            overloaded: false,
+            resets: Limit::new(RESETS),
+            versions: Limit::new(VERSIONS),
+            parent_changed: false,
+            prefix_changed: false,
+            stats: Stats::ZERO,
+        }
+    }
+
+    /// What it was told when it was made.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    const fn is_root(&self) -> bool {
+        matches!(self.config.role, Role::Root(_))
+    }
+
+    /// Whether it relays for nobody: by its role, or because it does not know the objective
+    /// function of the DODAG (RFC 6550, 8.5).
+    fn is_leaf(&self) -> bool {
+        let stranger = |dodag: &Dodag| !S::Objective::serves(dodag.configuration.objective);
+        self.config.role == Role::Leaf
+            || !self.is_root() && self.dodag.as_ref().is_some_and(stranger)
+    }
+
+    /// Own routable address: of a root the DODAGID, of others made of the DODAG's prefix.
+    pub fn address(&self) -> Option<Ipv6Addr> {
+        let dodag = self.dodag.as_ref()?;
+        if self.is_root() { Some(dodag.id) } else { dodag.address(self.config.identifier) }
+    }
+
+    /// Own rank; [`INFINITE_RANK`] without a way to the root.
+    pub fn rank(&self) -> u16 {
+        self.dodag.as_ref().map_or(INFINITE_RANK, Dodag::rank)
+    }
+
+    /// The preferred parent's link-local address.
+    pub fn parent(&self) -> Option<Ipv6Addr> {
+        self.dodag.as_ref()?.preferred
+    }
+
+    fn parents(&mut self) -> Parents<'_> {
+        Parents(self.candidates.as_mut_slice())
+    }
+
+    fn neighbour_mut(&mut self, address: Ipv6Addr) -> Option<&mut Candidate> {
+        let candidates = self.candidates.as_mut_slice().iter_mut().flatten();
+        candidates.into_iter().find(|candidate| candidate.address == address)
+    }
+
+    fn targets(&mut self) -> Targets<'_> {
+        Targets(self.routes.as_mut_slice())
+    }
+
+    /// There is news of this node's own.
+    fn hasten(&mut self, now: Instant) {
+        let Some(pace) = self.dodag.as_ref().map(Dodag::pace) else { return };
+        count(&mut self.stats.resets);
+        self.trickle.hasten(now, &pace, &mut self.random);
+    }
+
+    /// Others want to hear of this node, or have shown that they should.
+    fn reset(&mut self, now: Instant) {
+        let Some(pace) = self.dodag.as_ref().map(Dodag::pace) else { return };
+        if self.trickle.interval().is_none_or(|interval| interval <= pace.shortest) {
+            return;
+        }
+        if self.resets.allows(now) {
+            count(&mut self.stats.resets);
+            self.trickle.reset(now, &pace, &mut self.random);
+        } else {
+            count(&mut self.stats.resets_refused);
+        }
+    }
+
+    /// Has a message sent to one neighbour.
+    fn answer(&mut self, to: Ipv6Addr, reply: Reply) -> Result<(), Discard> {
+        let same = |place: &Option<Answer>| place.is_some_and(|a| (a.to, a.reply) == (to, reply));
+        let table = &mut self.answers;
+        let place = table.iter().position(same).or_else(|| table.iter().position(Option::is_none));
+        let place = place.and_then(|index| table.get_mut(index)).ok_or(Discard::Busy)?;
+        *place = Some(Answer { to, reply });
+        Ok(())
+    }
+
+    /// An ICMPv6 message of type 155 came from `from`, with this code; `body` is what follows its
+    /// checksum. `multicast` says whether it was for everybody.
+    ///
+    /// # Errors
+    /// Why it was discarded; also counted.
+    pub fn handle_message(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        multicast: bool,
+        code: u8,
+        body: &[u8],
+    ) -> Result<(), Discard> {
+        let result = self.take(now, from, multicast, code, body);
+        count(match &result {
+            Ok(()) => &mut self.stats.received,
+            Err(discard) => match self.stats.discarded.get_mut(discard.index()) {
+                Some(counter) => counter,
+                None => &mut self.stats.received,
+            },
+        });
+        result
+    }
+
+    fn take(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        multicast: bool,
+        code: u8,
+        body: &[u8],
+    ) -> Result<(), Discard> {
+        if self.config.role == Role::Off {
+            return Err(Discard::NotForRole);
+        }
+        let own = self.config.identifier;
+        let is_own = from.to_bits() as u64 == own || Some(from) == self.address();
+        if from.is_multicast() || from.is_unspecified() || is_own {
+            return Err(Discard::BadSource);
+        }
+        let (message, options) = Message::parse(code, body).map_err(Discard::Malformed)?;
+        let near = from.is_unicast_link_local();
+        let instance = self.config.instance;
+        match message {
+            Message::Dis(_) if near => self.take_dis(now, from, multicast, options),
+            Message::Dio(_) | Message::Dis(_) if !near => Err(Discard::BadSource),
+            Message::Dis(_) => Err(Discard::BadSource),
+            Message::Dio(dio) if dio.instance == instance => {
+                self.take_dio(now, from, &dio, options)
+            }
+            Message::Dao(dao) if dao.instance == instance => {
+                self.take_dao(now, from, &dao, options)
+            }
+            Message::DaoAck(ack) if ack.instance == instance => self.take_ack(now, &ack),
+            _ => Err(Discard::OtherInstance),
+        }
+    }
+
+    /// A frame to a neighbour was acknowledged after so many transmissions, or was given up.
+    /// Frames that carry parts of one datagram count each.
+    pub fn handle_sent(&mut self, now: Instant, to: Ipv6Addr, transmissions: u8, acked: bool) {
+        let Some(candidate) = self.neighbour_mut(to) else { return };
+        candidate.link.sent(now, transmissions, acked);
+        let dead = candidate.link.is_dead();
+        if dead {
+            // What it said before it was gone is no reason to come back.
+            candidate.rank = INFINITE_RANK;
+            self.lose_routes(now, |route| route.via == to && !route.local);
+        }
+        self.select(now);
+    }
+
+    /// Routes that match lead nowhere; the parent is told.
+    fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) {
+        if self.targets().lose(matches) {
+            self.tell(now);
+        }
+    }
+
+    /// Something in the table of targets has changed.
+    fn tell(&mut self, now: Instant) {
+        if self.parent().is_some() {
+            self.announce.schedule(now, &mut self.random);
+        } else {
+            self.targets().sweep(true);
+        }
+    }
+
+    /// The node has more to do than it can, or not any more: DIOs say so from now on
+    /// (RFC 6551, 3.1).
+    pub fn set_overloaded(&mut self, overloaded: bool) {
+        self.overloaded = overloaded;
+    }
+
+    /// A root begins a new version of its DODAG, which all join anew (RFC 6550, 3.2.2): global
+    /// repair. Others do nothing.
+    pub fn repair(&mut self, now: Instant) {
+        if self.is_root()
+            && let Some(dodag) = &mut self.dodag
+        {
+            dodag.version = dodag.version.next();
+            count(&mut self.stats.repairs);
+            self.hasten(now);
+        }
+    }
+
+    /// A root asks for all DAOs anew (RFC 6550, 9.6). Others do nothing.
+    pub fn refresh(&mut self, now: Instant) {
+        if self.is_root()
+            && let Some(dodag) = &mut self.dodag
+        {
+            dodag.dtsn = dodag.dtsn.next();
+            self.hasten(now);
+        }
+    }
+
+    /// Another child may know what was lost (RFC 6550, 9.6).
+    fn ask_for_daos(&mut self, now: Instant) {
+        let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.is_storing()) else { return };
+        if !self.resets.allows(now) {
+            count(&mut self.stats.resets_refused);
+            return;
+        }
+        dodag.dtsn = dodag.dtsn.next();
+        self.hasten(now);
+    }
+
+    /// What has changed, one thing at a time.
+    pub fn poll_change(&mut self) -> Option<Change> {
+        if core::mem::take(&mut self.parent_changed) {
+            return Some(Change::Parent(self.parent()));
+        }
+        if core::mem::take(&mut self.prefix_changed) {
+            return self.dodag.as_ref()?.prefix.map(Change::Prefix);
+        }
+        None
+    }
+
+    /// Whether DIOs are sent at all.
+    fn advertises(&self) -> bool {
+        let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.untold > 0;
+        !self.is_leaf() && self.dodag.as_ref().is_some_and(has)
+    }
+
+    /// When a candidate is to be probed.
+    fn probe_at(&self, candidate: &Candidate) -> Option<Instant> {
+        let Probing::After(silence) = self.config.probing else { return None };
+        let useful = candidate.rank < self.rank() && candidate.link.deadline().is_none();
+        useful.then(|| candidate.link.sampled.unwrap_or(candidate.since) + silence)
+    }
+
+    /// When [`Rpl::handle_deadline`] wants to be called.
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.config.role == Role::Off {
+            return None;
+        }
+        let solicit = if self.is_root() { None } else { self.solicit.deadline() };
+        let trickle = self.advertises().then(|| self.trickle.deadline());
+        let hold = self.dodag.as_ref().and_then(|dodag| dodag.hold);
+        let routes = Targets::deadline(self.routes.as_slice());
+        let links = self.candidates.as_slice().iter().flatten();
+        let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
+        let others = [solicit, trickle, hold, routes, self.announce.deadline()];
+        others.into_iter().chain(links).fold(None, earliest)
+    }
+
+    /// Does what is due; before the deadline, nothing.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        if self.deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        if !self.is_root() {
+            self.solicit.handle_deadline(now, &mut self.random);
+        }
+        let told = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
+        let mut rested = false;
+        for candidate in self.candidates.as_mut_slice().iter_mut().flatten() {
+            rested |= candidate.link.handle_deadline(now);
+        }
+        if told || rested {
+            self.select(now);
+        }
+        if self.targets().handle_deadline(now) {
+            self.tell(now);
+        }
+        match self.announce.handle_deadline(now, &mut self.random) {
+            Missed::Nothing => {}
+            Missed::Again => self.tell_again(),
+            Missed::GivenUp => self.dao_failed(now),
+        }
+        if self.advertises()
+            && let Some(pace) = self.dodag.as_ref().map(Dodag::pace)
+            && self.trickle.handle_deadline(now, &pace, &mut self.random)
+        {
+            self.advertise = true;
+        }
+        // Last, as whom it is for depends on the rank.
+        self.probe(now);
+    }
+
+    fn probe(&mut self, now: Instant) {
+        let reply = if self.is_leaf() { Reply::Solicitation } else { Reply::Information };
+        for index in 0..S::Candidates::LEN {
+            let place = self.candidates.as_slice().get(index).copied().flatten();
+            let Some(candidate) = place else { continue };
+            if self.probe_at(&candidate).is_none_or(|at| at > now) {
+                continue;
+            }
+            // If there is no room, the next probe will do.
+            let _ = self.answer(candidate.address, reply);
+            if let Some(Some(candidate)) = self.candidates.as_mut_slice().get_mut(index) {
+                candidate.link.sampled = Some(now);
+            }
+        }
+    }
+
+    /// What a DAO said that was not acknowledged has to be said again.
+    fn tell_again(&mut self) {
+        self.targets().mark(Told::Sent, Told::Not);
+        if self.announce.told == Told::Sent {
+            self.announce.told = Told::Not;
+        }
+        self.announce.ready = true;
+    }
+
+    /// The parent does not take DAOs: another one is looked for, or it is tried again later.
+    fn dao_failed(&mut self, now: Instant) {
+        count(&mut self.stats.daos_failed);
+        self.tell_again();
+        self.announce.ready = false;
+        self.announce.refresh_within(now, Some(DAO_RETRY), &mut self.random);
+        let parent = self.parent();
+        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        if storing
+            && self.has_other_parent()
+            && let Some(parent) = parent
+        {
+            if let Some(candidate) = self.neighbour_mut(parent) {
+                candidate.link.rest(now);
+            }
+            self.select(now);
+        }
+    }
+
+    /// A snapshot for diagnosis.
+    pub fn info(&self) -> Info {
+        let dodag = self.dodag.as_ref();
+        Info {
+            dodag_id: dodag.map(|dodag| dodag.id),
+            version: dodag.map_or(0, |dodag| dodag.version.value()),
+            rank: self.rank(),
+            parent: self.parent(),
+            candidates: self.candidates.as_slice().iter().flatten().count(),
+            routes: self.routes.as_slice().iter().flatten().count(),
+            interval: self.trickle.interval(),
+        }
+    }
+
+    /// The neighbours that may be parents.
+    pub fn candidates(&self) -> impl Iterator<Item = CandidateInfo> {
+        self.candidates.as_slice().iter().flatten().map(|candidate| CandidateInfo {
+            address: candidate.address,
+            rank: candidate.rank,
+            etx: candidate.link.etx(),
+        })
+    }
+
+    /// What happened.
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The neighbour that an address of this DODAG has, by its identifier.
+    fn neighbour(address: Ipv6Addr) -> Ipv6Addr {
+        link_local(address)
+    }
+}

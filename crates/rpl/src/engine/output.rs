@@ -1,0 +1,262 @@
+//! Writing messages.
+
+use super::{Reply, Rpl};
+use crate::config::{Mode, Sizes};
+use crate::dao::{Route, Told};
+use crate::dodag::Dodag;
+use crate::rank::INFINITE_RANK;
+use crate::stats::count;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::rpl::{
+    ALL_NODES, ControlOption, Dao, DaoAck, Dio, Dis, Message, Metric, MetricContainer, MetricKind,
+    PrefixInformation, Target, Transit, Writer,
+};
+
+/// The most octets of a message: a DIO with all options. DAOs have as many targets as fit.
+pub const MAX_LEN: usize = 112;
+
+/// The only active bit of Path Control: one DAO parent (RFC 6550, 9.9).
+const PATH_CONTROL: u8 = 0x80;
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out {
+    /// To whom: a neighbour's link-local address, `ff02::1a`, or the root's routable address. The
+    /// source is of the same scope.
+    pub to: Ipv6Addr,
+    /// The code of the ICMPv6 message, whose type is 155.
+    pub code: u8,
+    /// Octets written; they follow the checksum.
+    pub len: usize,
+}
+
+impl<S: Sizes> Rpl<S> {
+    /// Writes the next message to `buf`; [`MAX_LEN`] octets always suffice. Nothing changes if
+    /// `buf` is too short.
+    pub fn poll_message(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        let out = self.poll_answer(buf).or_else(|| self.poll_withdrawal(buf));
+        let out = out.or_else(|| self.poll_dao(now, buf)).or_else(|| self.poll_dis(buf));
+        out.or_else(|| self.poll_dio(buf))
+    }
+
+    fn poll_answer(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let index = self.answers.iter().position(Option::is_some)?;
+        let answer = self.answers.get(index).copied().flatten()?;
+        let (code, len) = match answer.reply {
+            Reply::Information => self.write_dio(buf)?,
+            Reply::Solicitation => write(buf, Message::Dis(Dis), &[])?,
+            Reply::Acknowledgement { sequence, status } => {
+                let instance = self.config.instance;
+                let ack = DaoAck { instance, sequence, status, dodag_id: None };
+                write(buf, Message::DaoAck(ack), &[])?
+            }
+        };
+        *self.answers.get_mut(index)? = None;
+        let stats = &mut self.stats;
+        count(match answer.reply {
+            Reply::Information => &mut stats.dios,
+            Reply::Solicitation => &mut stats.diss,
+            Reply::Acknowledgement { .. } => &mut stats.dao_acks,
+        });
+        Some(Out { to: answer.to, code, len })
+    }
+
+    fn poll_dis(&mut self, buf: &mut [u8]) -> Option<Out> {
+        if !self.solicit.due || self.is_root() {
+            return None;
+        }
+        let (code, len) = write(buf, Message::Dis(Dis), &[])?;
+        self.solicit.due = false;
+        count(&mut self.stats.diss);
+        Some(Out { to: ALL_NODES, code, len })
+    }
+
+    fn poll_dio(&mut self, buf: &mut [u8]) -> Option<Out> {
+        if !self.advertise {
+            return None;
+        }
+        let (code, len) = self.write_dio(buf)?;
+        self.advertise = false;
+        if let Some(dodag) = &mut self.dodag {
+            dodag.advertise();
+        }
+        count(&mut self.stats.dios);
+        Some(Out { to: ALL_NODES, code, len })
+    }
+
+    /// A DIO with its configuration, prefix and route. A leaf's says that nobody goes through it.
+    fn write_dio(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
+        let dodag = self.dodag.as_ref()?;
+        let dio = Dio {
+            instance: self.config.instance,
+            version: dodag.version.value(),
+            rank: if self.is_leaf() { INFINITE_RANK } else { dodag.rank() },
+            grounded: dodag.grounded,
+            mode: dodag.mode.value(),
+            preference: dodag.preference,
+            dtsn: dodag.dtsn.value(),
+            dodag_id: dodag.id,
+        };
+        let message = Message::Dio(dio);
+        let mut writer = Writer::new(buf, &message).ok()?;
+        writer.option(&ControlOption::Configuration(dodag.configuration)).ok()?;
+        if let Some(prefix) = dodag.prefix {
+            // 9.4: the own address as a possible transit.
+            let prefix = match self.address() {
+                Some(prefix_address) if prefix.autonomous => {
+                    PrefixInformation { prefix: prefix_address, router_address: true, ..prefix }
+                }
+                _ => prefix,
+            };
+            writer.option(&ControlOption::Prefix(prefix)).ok()?;
+        }
+        if let Some(route) = dodag.route {
+            writer.option(&ControlOption::Route(route)).ok()?;
+        }
+        if self.overloaded {
+            let kind = MetricKind::NodeState { aggregates: false, overloaded: true };
+            let mut room = [0; 6];
+            let metrics = MetricContainer::build(&[Metric::sum(kind)], &mut room).ok()?;
+            writer.option(&ControlOption::Metrics(metrics)).ok()?;
+        }
+        Some((message.code(), writer.len()))
+    }
+
+    fn dao(&self, acknowledge: bool) -> Message {
+        let (instance, sequence) = (self.config.instance, self.announce.sequence.next().value());
+        Message::Dao(Dao { instance, acknowledge, sequence, dodag_id: None })
+    }
+
+    /// A former parent is told to forget this node and all below it (9.8, rule 4): No-Path.
+    fn poll_withdrawal(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let (to, start) = self.announce.withdraw?;
+        let message = self.dao(false);
+        let own = self.own_target();
+        let mut writer = Writer::new(buf, &message).ok()?;
+        let begun = writer.len();
+        let mut done = start;
+        if let Some((target, sequence)) = own.filter(|_| start == 0) {
+            put(&mut writer, target, &transit(sequence, 0, false))?;
+        }
+        for route in self.routes.as_slice().get(start..).unwrap_or_default() {
+            let told = route.filter(Route::is_usable);
+            let no_path = |route: Route| transit(route.sequence.value(), 0, route.external);
+            if let Some(route) = told
+                && put(&mut writer, route.target, &no_path(route)).is_none()
+            {
+                break;
+            }
+            done = done.saturating_add(1);
+        }
+        let over = done >= self.routes.as_slice().len();
+        if !over && done == start && start > 0 {
+            return None;
+        }
+        let len = writer.len();
+        self.announce.withdraw = (!over).then_some((to, done.max(1)));
+        if len == begun {
+            return None;
+        }
+        self.announce.sequence = self.announce.sequence.next();
+        count(&mut self.stats.daos);
+        Some(Out { to, code: message.code(), len })
+    }
+
+    /// The own address with its Path Sequence.
+    fn own_target(&self) -> Option<(Target, u8)> {
+        let target = Target { prefix: self.address()?, prefix_len: 128 };
+        Some((target, self.announce.path_sequence.value()))
+    }
+
+    /// The transit of what this node tells: who its parent is, or in storing mode nobody. `None` if
+    /// the parent's address is not known.
+    fn transit_parent(&self, dodag: &Dodag) -> Option<Option<Ipv6Addr>> {
+        if dodag.is_storing() {
+            return Some(None);
+        }
+        let candidates = self.candidates.as_slice().iter().flatten();
+        let parent =
+            candidates.filter(|c| Some(c.address) == dodag.preferred).find_map(|c| c.global);
+        parent.map(Some)
+    }
+
+    /// The next DAO: what the parent, or in non-storing mode the root, does not know.
+    fn poll_dao(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        let dodag = self.dodag?;
+        let preferred = dodag.preferred.filter(|_| dodag.mode != Mode::UpwardOnly)?;
+        if !self.announce.ready || self.announce.awaiting.is_some() {
+            return None;
+        }
+        let acknowledged = self.config.acknowledged;
+        let (message, parent) = (self.dao(acknowledged), self.transit_parent(&dodag)?);
+        let told = if acknowledged { Told::Sent } else { Told::Yes };
+        let mut writer = Writer::new(buf, &message).ok()?;
+        let begun = writer.len();
+        let own = self.own_target().filter(|_| self.announce.told == Told::Not);
+        if let Some((target, sequence)) = own {
+            let lifetime = dodag.configuration.default_lifetime;
+            let transit = Transit { parent, ..transit(sequence, lifetime, false) };
+            put(&mut writer, target, &transit)?;
+        }
+        let mut more = false;
+        for route in self.routes.as_mut_slice().iter_mut().flatten() {
+            let tells = route.told == Told::Not && (route.local || dodag.is_storing());
+            if !tells {
+                continue;
+            }
+            // A leaf's transit is its router (RFC 9010, 9.2.1): this one.
+            let made = dodag.address(self.config.identifier);
+            let parent = parent.and(made);
+            let transit = transit(route.sequence.value(), route.lifetime, route.external);
+            if put(&mut writer, route.target, &Transit { parent, ..transit }).is_none() {
+                more = true;
+                break;
+            }
+            route.told = told;
+        }
+        let len = writer.len();
+        self.announce.ready = more;
+        if len == begun {
+            return None;
+        }
+        self.announce.sequence = self.announce.sequence.next();
+        if own.is_some() {
+            self.announce.told = told;
+            let lifetime = dodag.lifetime(dodag.configuration.default_lifetime);
+            self.announce.refresh_within(now, lifetime, &mut self.random);
+        }
+        if acknowledged {
+            self.announce.await_acknowledgement(now);
+        } else {
+            self.targets().sweep(false);
+        }
+        count(&mut self.stats.daos);
+        let to = if dodag.is_storing() { preferred } else { dodag.id };
+        Some(Out { to, code: message.code(), len })
+    }
+}
+
+const fn transit(path_sequence: u8, path_lifetime: u8, external: bool) -> Transit {
+    Transit { external, path_control: PATH_CONTROL, path_sequence, path_lifetime, parent: None }
+}
+
+/// A target and its transit, or neither.
+fn put(writer: &mut Writer<'_>, target: Target, transit: &Transit) -> Option<()> {
+    let begun = writer.len();
+    let written = writer.option(&ControlOption::Target(target));
+    let written = written.and_then(|()| writer.option(&ControlOption::Transit(*transit)));
+    if written.is_err() {
+        writer.truncate(begun);
+    }
+    written.ok()
+}
+
+fn write(buf: &mut [u8], message: Message, options: &[ControlOption<'_>]) -> Option<(u8, usize)> {
+    let mut writer = Writer::new(buf, &message).ok()?;
+    for option in options {
+        writer.option(option).ok()?;
+    }
+    Some((message.code(), writer.len()))
+}

@@ -1,0 +1,160 @@
+//! Packets: where to, and with which option (RFC 6550, 11; RFC 9008).
+
+use super::Rpl;
+use crate::config::{Mode, Sizes};
+use crate::dao::{Targets, compute};
+use crate::datapath::{Direction, Onward, Refusal, Way, judge};
+use crate::dodag::Dodag;
+use crate::stats::count;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::rpl::{PacketInformation, Target};
+
+impl<S: Sizes> Rpl<S> {
+    /// Where a packet to `destination`, a routable unicast address that is not this node's, goes.
+    pub fn route(&self, destination: Ipv6Addr) -> Way {
+        let Some(dodag) = &self.dodag else { return Way::Unreachable };
+        let root = self.is_root();
+        if let Some(route) = Targets::find(self.routes.as_slice(), destination) {
+            if route.local || dodag.is_storing() {
+                return Way::Neighbour(route.via);
+            }
+            if root {
+                return Way::SourceRoute;
+            }
+        }
+        if !root {
+            return dodag.preferred.map_or(Way::Unreachable, Way::Neighbour);
+        }
+        let prefix = dodag.prefix.map(|it| Target { prefix: it.prefix, prefix_len: it.prefix_len });
+        let inside = prefix.is_some_and(|prefix| crate::dao::covers(&prefix, destination));
+        if inside { Way::Unreachable } else { Way::Outside }
+    }
+
+    /// At a root in non-storing mode: the addresses on the way to `destination`, the nearest first,
+    /// itself the last; how many. `None` if there is no way that `out` has room for.
+    pub fn source_route(&self, destination: Ipv6Addr, out: &mut [Ipv6Addr]) -> Option<usize> {
+        let dodag = self.dodag.as_ref().filter(|dodag| dodag.mode == Mode::NonStoring)?;
+        if !self.is_root() {
+            return None;
+        }
+        compute(self.routes.as_slice(), dodag.id, destination, out)
+    }
+
+    /// Whether the packet's next step leads away from the root.
+    fn is_down(&self, destination: Ipv6Addr) -> bool {
+        self.is_root() || Targets::find(self.routes.as_slice(), destination).is_some()
+    }
+
+    fn own_dag_rank(&self) -> u16 {
+        self.dodag.as_ref().map_or(u16::MAX, |dodag| dodag.dag_rank(dodag.rank()))
+    }
+
+    /// The option of a packet that begins here (11.2.1): a leaf says nothing of ranks.
+    pub fn originate(&self, destination: Ipv6Addr) -> PacketInformation {
+        let leaf = self.is_leaf();
+        PacketInformation {
+            down: !leaf && self.is_down(destination),
+            rank_error: false,
+            forwarding_error: false,
+            instance: self.config.instance,
+            sender_rank: if leaf { 0 } else { self.own_dag_rank() },
+        }
+    }
+
+    /// The type of the option in this DODAG (RFC 9008, 4.1.3).
+    pub fn option_type(&self) -> u8 {
+        let skipped = |dodag: &Dodag| dodag.configuration.skips_unknown;
+        match self.dodag.as_ref().is_some_and(skipped) {
+            true => PacketInformation::SKIPPED_IF_UNKNOWN,
+            false => PacketInformation::DISCARDED_IF_UNKNOWN,
+        }
+    }
+
+    /// Whether packets that `destination` gets must have the option in an outer header: whoever
+    /// does not know an option of type 0x63 discards the packet (RFC 9008, 7 and 8). One of type
+    /// 0x23 may stay, also on its way out.
+    pub fn encapsulates(&self, destination: Ipv6Addr) -> bool {
+        let Some(dodag) = &self.dodag else { return false };
+        let prefix = dodag.prefix.map(|it| Target { prefix: it.prefix, prefix_len: it.prefix_len });
+        let inside = prefix.is_some_and(|prefix| crate::dao::covers(&prefix, destination));
+        let route = Targets::find(self.routes.as_slice(), destination);
+        let external = route.is_some_and(|route| route.external);
+        !dodag.configuration.skips_unknown && (!inside || external)
+    }
+
+    /// A packet of somebody else's came from the neighbour `from`, a link-local address; what
+    /// becomes of it. One without the option gets one here (11.2.2.1). In non-storing mode this
+    /// is not asked about packets that follow a source route.
+    ///
+    /// # Errors
+    /// Why it goes no further.
+    pub fn relay(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        destination: Ipv6Addr,
+        information: Option<PacketInformation>,
+    ) -> Result<Onward, Refusal> {
+        let Some(mut information) = information else {
+            let information = self.originate(destination);
+            return self.onward(now, from, destination, information);
+        };
+        if information.instance != self.config.instance {
+            return Err(Refusal::OtherInstance);
+        }
+        if information.forwarding_error {
+            // It came back: whoever sent it has no way (11.2.2.3).
+            count(&mut self.stats.forwarding_errors);
+            let known = Targets::find(self.routes.as_slice(), destination);
+            if let Some(target) = known.filter(|route| route.via == from).map(|route| route.target)
+            {
+                self.lose_routes(now, |route| route.target == target);
+                self.ask_for_daos(now);
+            }
+            information.forwarding_error = false;
+            // Who passed it before is not known any more, but packets come down from the parent.
+            let above = self.parent().unwrap_or(from);
+            return self.onward(now, above, destination, information);
+        }
+        match judge(&information, self.own_dag_rank()) {
+            Direction::Consistent => {}
+            Direction::FirstError => {
+                count(&mut self.stats.rank_errors);
+                information.rank_error = true;
+                self.reset(now);
+            }
+            Direction::SecondError => {
+                count(&mut self.stats.loops);
+                self.reset(now);
+                return Err(Refusal::Loop);
+            }
+        }
+        self.onward(now, from, destination, information)
+    }
+
+    fn onward(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        destination: Ipv6Addr,
+        information: PacketInformation,
+    ) -> Result<Onward, Refusal> {
+        let down = self.is_down(destination);
+        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        if information.down && !down && storing {
+            // What goes down does not go up again, but back, so that the way is forgotten.
+            count(&mut self.stats.forwarding_errors);
+            self.ask_for_daos(now);
+            let information = PacketInformation { forwarding_error: true, ..information };
+            return Ok(Onward { way: Way::Neighbour(from), information });
+        }
+        let sender_rank = self.own_dag_rank();
+        let information = PacketInformation { down, sender_rank, ..information };
+        match self.route(destination) {
+            Way::Unreachable => Err(Refusal::NoRoute),
+            way => Ok(Onward { way, information }),
+        }
+    }
+}

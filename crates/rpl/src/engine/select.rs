@@ -1,0 +1,136 @@
+//! Choosing the parent, and what follows of it (RFC 6550, 8.2.2).
+
+use super::Rpl;
+use crate::config::{Mode, Sizes};
+use crate::dodag::Dodag;
+use crate::objective::{MAX_LINK_ETX, Objective, Path};
+use crate::parents::Candidate;
+use crate::rank::{INFINITE_RANK, below};
+use crate::stats::count;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+
+/// The rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, through which
+/// nobody goes, may take any. A link that takes too many transmissions is used only if there is
+/// none better, as `good` says.
+pub(super) fn cost<O: Objective>(
+    dodag: &Dodag,
+    leaf: bool,
+    good: bool,
+    candidate: &Candidate,
+) -> u16 {
+    let configuration = &dodag.configuration;
+    let link = &candidate.link;
+    let usable = if good { link.is_good() } else { link.is_usable() };
+    if !usable || candidate.version != dodag.version || candidate.rank == INFINITE_RANK {
+        return INFINITE_RANK;
+    }
+    let (code, step) = (configuration.objective, configuration.min_hop_rank_increase);
+    let rank = match O::serves(code) {
+        true => {
+            let path = candidate.path();
+            O::rank_through(code, &Path { etx: path.etx.min(MAX_LINK_ETX), ..path }, step)
+        }
+        false => below(candidate.rank, step),
+    };
+    // The parent that it has followed the same rule, so nobody below this node is above it.
+    let safe = Some(candidate.address) == dodag.preferred || dodag.is_above(candidate.rank);
+    if leaf || safe && rank <= dodag.limit() { rank } else { INFINITE_RANK }
+}
+
+impl<S: Sizes> Rpl<S> {
+    /// Whether there is a choice.
+    pub(super) fn has_other_parent(&self) -> bool {
+        let Some(dodag) = &self.dodag else { return false };
+        let leaf = self.is_leaf();
+        let candidates = self.candidates.as_slice().iter().flatten();
+        let others = candidates.filter(|c| Some(c.address) != dodag.preferred);
+        others.map(|c| cost::<S::Objective>(dodag, leaf, true, c)).any(|rank| rank != INFINITE_RANK)
+    }
+
+    /// Something has changed that the choice depends on. Whether the parent or the rank is another.
+    pub(super) fn select(&mut self, now: Instant) -> bool {
+        if self.is_root() {
+            return false;
+        }
+        let leaf = self.is_leaf();
+        let Some(dodag) = self.dodag else { return false };
+        let with = |good| move |c: &Candidate| cost::<S::Objective>(&dodag, leaf, good, c);
+        let parents = self.parents();
+        let good = parents.best(with(true));
+        let (best, of) = match good {
+            Some(_) => (good, with(true)),
+            None => (parents.best(with(false)), with(false)),
+        };
+        let current = parents.0.iter().flatten().find(|c| Some(c.address) == dodag.preferred);
+        let current =
+            current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
+        let configuration = &dodag.configuration;
+        let step = configuration.min_hop_rank_increase;
+        let threshold = S::Objective::threshold(configuration.objective, step);
+        let chosen = match (best, current) {
+            (Some((least, _)), Some(current)) if current.0.saturating_sub(least) < threshold => {
+                Some(current)
+            }
+            (best, _) => best,
+        };
+        let before = (dodag.preferred, dodag.rank());
+        match chosen {
+            Some((rank, parent)) => self.attach(now, rank, parent),
+            None => self.detach(now),
+        }
+        before != (self.parent(), self.rank())
+    }
+
+    fn attach(&mut self, now: Instant, rank: u16, parent: Ipv6Addr) {
+        let leaf = self.is_leaf();
+        let Some(dodag) = &mut self.dodag else { return };
+        let news = dodag.set_rank(now, rank);
+        let old = dodag.preferred.replace(parent);
+        if news && !leaf {
+            self.hasten(now);
+        }
+        if old == Some(parent) {
+            return;
+        }
+        count(&mut self.stats.parent_changes);
+        self.parent_changed = true;
+        self.solicit.stop();
+        self.readvertise(now);
+        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        if let Some(old) = old.filter(|_| storing) {
+            self.announce.withdraw = Some((old, 0));
+        }
+    }
+
+    /// All targets are told anew: there is another parent, or it has asked.
+    pub(super) fn readvertise(&mut self, now: Instant) {
+        if self.dodag.as_ref().is_none_or(|dodag| dodag.mode == Mode::UpwardOnly) {
+            return;
+        }
+        self.announce.forget();
+        self.targets().tell_all();
+        self.announce.renew(now, &mut self.random);
+    }
+
+    /// No parent is left: routes are poisoned (8.2.2.5), and what candidates said before is not
+    /// believed any more, since they may be below this node.
+    fn detach(&mut self, now: Instant) {
+        let Some(dodag) = &mut self.dodag else { return };
+        if dodag.preferred.take().is_none() {
+            return;
+        }
+        dodag.set_rank(now, INFINITE_RANK);
+        let ask_at = now + dodag.hold_time() / 2;
+        count(&mut self.stats.poisonings);
+        self.parent_changed = true;
+        self.announce.stop();
+        self.targets().sweep(true);
+        self.parents().forget_ranks();
+        self.solicit.start(ask_at);
+        if !self.is_leaf() {
+            self.hasten(now);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Sequence counters that tell a restart from a wrap (RFC 6550, 7.2).
+
+use core::cmp::Ordering;
+
+/// SEQUENCE_WINDOW: counters farther apart cannot be compared.
+const WINDOW: u8 = 16;
+/// The first number of the straight part; the circle is below.
+const STRAIGHT: u8 = 128;
+
+/// A sequence counter: a straight part of 128 to 255 after a restart, then a circle of 0 to 127.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter(u8);
+
+impl Counter {
+    /// Where one begins: so far from the circle that a restart is noticed.
+    pub const FIRST: Counter = Counter(0u8.wrapping_sub(WINDOW));
+
+    /// The counter in a message.
+    pub const fn new(value: u8) -> Self {
+        Counter(value)
+    }
+
+    /// As it is in messages.
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+
+    /// The one after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        let Counter(value) = self;
+        Counter(if value < STRAIGHT {
+            value.wrapping_add(1) % STRAIGHT
+        } else {
+            value.wrapping_add(1)
+        })
+    }
+
+    /// Which is later; `None` if they cannot be compared.
+    pub fn compare(self, other: Counter) -> Option<Ordering> {
+        let (Counter(a), Counter(b)) = (self, other);
+        match (a < STRAIGHT, b < STRAIGHT) {
+            // From the straight part into the circle, which is at most a window away.
+            (false, true) if b.wrapping_sub(a) <= WINDOW => Some(Ordering::Less),
+            (false, true) => Some(Ordering::Greater),
+            (true, false) => other.compare(self).map(Ordering::reverse),
+            (true, true) => {
+                let ahead = a.wrapping_sub(b) % STRAIGHT;
+                let behind = b.wrapping_sub(a) % STRAIGHT;
+                match (ahead, behind) {
+                    (0, _) => Some(Ordering::Equal),
+                    (1..=WINDOW, _) => Some(Ordering::Greater),
+                    (_, 1..=WINDOW) => Some(Ordering::Less),
+                    _ => None,
+                }
+            }
+            (false, false) => (a.abs_diff(b) <= WINDOW).then(|| a.cmp(&b)),
+        }
+    }
+
+    /// Whether it is later. Of counters that cannot be compared neither is.
+    pub fn is_after(self, other: Counter) -> bool {
+        self.compare(other) == Some(Ordering::Greater)
+    }
+
+    /// Whether it is earlier.
+    pub fn is_before(self, other: Counter) -> bool {
+        self.compare(other) == Some(Ordering::Less)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compare(a: u8, b: u8) -> Option<Ordering> {
+        Counter(a).compare(Counter(b))
+    }
+
+    #[test]
+    fn counters_compare_as_the_examples_of_the_rfc_say() {
+        use Ordering::{Greater, Less};
+        // RFC 6550, 7.2: 240 against 5, 250 against 5.
+        assert_eq!(compare(240, 5), Some(Greater));
+        assert_eq!(compare(250, 5), Some(Less));
+        assert_eq!(compare(5, 250), Some(Greater));
+        assert_eq!(compare(127, 0), Some(Less));
+        assert_eq!(compare(3, 120), Some(Greater));
+        assert_eq!(compare(0, 64), None);
+        assert_eq!(compare(130, 160), None);
+    }
+
+    #[test]
+    fn the_next_is_later_all_the_way_round() {
+        let mut counter = Counter::FIRST;
+        assert_eq!(counter.value(), 240);
+        for _ in 0..600 {
+            assert!(counter.next().is_after(counter) && counter.is_before(counter.next()));
+            assert_eq!(counter.compare(counter), Some(Ordering::Equal));
+            counter = counter.next();
+        }
+        assert!(counter.value() < STRAIGHT);
+    }
+
+    #[test]
+    fn comparing_the_other_way_round_says_the_opposite() {
+        for a in 0..=255 {
+            for b in 0..=255 {
+                assert_eq!(compare(a, b), compare(b, a).map(Ordering::reverse), "{a} {b}");
+            }
+        }
+    }
+}

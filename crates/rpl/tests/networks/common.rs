@@ -1,0 +1,378 @@
+//! Many nodes over links that lose, without a MAC: a frame takes no time and up to four attempts.
+
+use core::net::Ipv6Addr;
+use kinglet_rpl::{
+    Candidate, Config, INFINITE_RANK, MAX_LEN, Mode, Onward, Out, Probing, Refusal, Role, Root,
+    Route, Rpl, Sizes, Standard, Way,
+};
+use kinglet_time::{Duration, Instant};
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+use std::collections::{BTreeMap, VecDeque};
+
+pub(crate) const CANDIDATES: usize = 12;
+pub(crate) const ROUTES: usize = 64;
+
+pub(crate) struct Plan;
+impl Sizes for Plan {
+    type Objective = Standard;
+    type Candidates = [Option<Candidate>; CANDIDATES];
+    type Routes = [Option<Route>; ROUTES];
+}
+
+/// Attempts of a MAC.
+const ATTEMPTS: u8 = 4;
+/// Between two looks for loops.
+const LOOK: Duration = Duration::from_millis(100);
+/// Hops after which a packet is dropped.
+pub(crate) const HOP_LIMIT: u8 = 64;
+
+pub(crate) fn address(node: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, node as u16 + 1)
+}
+
+pub(crate) fn near(node: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, node as u16 + 1)
+}
+
+pub(crate) fn node_of(address: Ipv6Addr) -> usize {
+    usize::from(address.segments()[7]) - 1
+}
+
+/// What became of a packet, and the hops that it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Delivered(u8),
+    /// A frame was given up.
+    Lost,
+    Refused(Refusal),
+    HopLimit,
+}
+
+pub(crate) struct Net {
+    pub(crate) nodes: Vec<Rpl<Plan>>,
+    pub(crate) alive: Vec<bool>,
+    /// Percentage of frames that arrive, by sender and receiver.
+    pub(crate) links: BTreeMap<(usize, usize), u32>,
+    pub(crate) random: Pcg32,
+    pub(crate) now: Instant,
+    /// Messages on their way to one node, as they were sent.
+    unicasts: VecDeque<(usize, usize, Out, Vec<u8>)>,
+    /// Since when a node has been on a loop of parents.
+    looping: BTreeMap<usize, Instant>,
+    pub(crate) longest_loop: Duration,
+    pub(crate) messages: usize,
+}
+
+impl Net {
+    pub(crate) fn new(roles: Vec<Role>, probing: Probing, seed: u64) -> Self {
+        let node = |(n, role): (usize, &Role)| {
+            let config = Config::new(*role, n as u64 + 1, seed << 8 | n as u64);
+            Rpl::new(Config { probing, ..config })
+        };
+        Net {
+            nodes: roles.iter().enumerate().map(node).collect(),
+            alive: vec![true; roles.len()],
+            links: BTreeMap::new(),
+            random: Pcg32::new(seed, 1),
+            now: Instant::ZERO,
+            unicasts: VecDeque::new(),
+            looping: BTreeMap::new(),
+            longest_loop: Duration::ZERO,
+            messages: 0,
+        }
+    }
+
+    /// A root and routers at places that are all connected: each is in range of one before it.
+    /// With `ideal`, links in range never lose; else the farther the more.
+    pub(crate) fn placed(count: usize, mode: Mode, ideal: bool, seed: u64) -> Self {
+        let mut roles = vec![Role::Router; count];
+        roles[0] = Role::Root(Root::new(address(0), mode));
+        let mut net = Net::new(roles, Probing::After(Duration::from_secs(30)), seed);
+        let mut places = vec![(0i32, 0i32)];
+        while places.len() < count {
+            let by = places[net.random.next_u32() as usize % places.len()];
+            let mut step = || (net.random.next_u32() % 161) as i32 - 80;
+            let (x, y) = (by.0 + step(), by.1 + step());
+            if (2_000..6_400).contains(&((x - by.0).pow(2) + (y - by.1).pow(2))) {
+                places.push((x, y));
+            }
+        }
+        for (a, from) in places.iter().enumerate() {
+            for (b, to) in places.iter().enumerate() {
+                let far = (from.0 - to.0).pow(2) + (from.1 - to.1).pow(2);
+                if a != b && far < 6_400 {
+                    let arrives = if ideal { 100 } else { 100 - far as u32 * 30 / 6_400 };
+                    net.links.insert((a, b), arrives);
+                }
+            }
+        }
+        net
+    }
+
+    pub(crate) fn link(&mut self, a: usize, b: usize, arrives: u32) {
+        self.links.insert((a, b), arrives);
+        self.links.insert((b, a), arrives);
+    }
+
+    fn arrives(&mut self, from: usize, to: usize) -> bool {
+        let chance = self.links.get(&(from, to)).copied().unwrap_or(0);
+        self.alive[from] && self.alive[to] && self.random.next_u32() % 100 < chance
+    }
+
+    /// A frame to one node, and its acknowledgement; whether it arrived.
+    pub(crate) fn frame(&mut self, from: usize, to: usize) -> bool {
+        let mut arrived = false;
+        if to >= self.nodes.len() {
+            // Somebody who is not there.
+            self.nodes[from].handle_sent(self.now, near(to), ATTEMPTS, false);
+            return false;
+        }
+        for attempt in 1..=ATTEMPTS {
+            let here = self.arrives(from, to);
+            arrived |= here;
+            if here && self.arrives(to, from) {
+                self.nodes[from].handle_sent(self.now, near(to), attempt, true);
+                return true;
+            }
+        }
+        self.nodes[from].handle_sent(self.now, near(to), ATTEMPTS, false);
+        arrived
+    }
+
+    /// A packet from one node to an address, hop by hop, with the RPL option or a source route.
+    pub(crate) fn packet(&mut self, from: usize, destination: Ipv6Addr) -> Fate {
+        let mut at = from;
+        let mut information = self.nodes[from].originate(destination);
+        let mut way = self.nodes[from].route(destination);
+        for hop in 1..=HOP_LIMIT {
+            let next = match way {
+                Way::Neighbour(next) => node_of(next),
+                Way::SourceRoute => return self.source_routed(at, destination, hop),
+                Way::Outside => return Fate::Delivered(hop - 1),
+                Way::Unreachable => return Fate::Refused(Refusal::NoRoute),
+            };
+            if !self.frame(at, next) {
+                return Fate::Lost;
+            }
+            if address(next) == destination {
+                return Fate::Delivered(hop);
+            }
+            let relayed =
+                self.nodes[next].relay(self.now, near(at), destination, Some(information));
+            match relayed {
+                Ok(onward) => Onward { way, information } = onward,
+                Err(refusal) => return Fate::Refused(refusal),
+            }
+            at = next;
+        }
+        Fate::HopLimit
+    }
+
+    fn source_routed(&mut self, from: usize, destination: Ipv6Addr, hops: u8) -> Fate {
+        let mut route = [Ipv6Addr::UNSPECIFIED; 32];
+        let Some(len) = self.nodes[from].source_route(destination, &mut route) else {
+            return Fate::Refused(Refusal::NoRoute);
+        };
+        let mut at = from;
+        for hop in &route[..len] {
+            if !self.frame(at, node_of(*hop)) {
+                return Fate::Lost;
+            }
+            at = node_of(*hop);
+        }
+        Fate::Delivered(hops + len as u8 - 1)
+    }
+
+    /// Whether a message to a routable address arrives.
+    fn carried(&mut self, from: usize, to: Ipv6Addr) -> bool {
+        if to.is_unicast_link_local() {
+            return self.frame(from, node_of(to));
+        }
+        matches!(self.packet(from, to), Fate::Delivered(_))
+    }
+
+    fn step(&mut self, end: Instant) {
+        let due = (0..self.nodes.len()).filter(|&n| self.alive[n]);
+        let at = due.filter_map(|n| self.nodes[n].deadline()).min().unwrap_or(end);
+        self.now = self.now.max(at.min(end));
+        for node in 0..self.nodes.len() {
+            if self.alive[node] {
+                self.nodes[node].handle_deadline(self.now);
+            }
+        }
+        self.drain();
+    }
+
+    pub(crate) fn drain(&mut self) {
+        loop {
+            let before = self.messages;
+            for node in 0..self.nodes.len() {
+                let mut buf = [0; MAX_LEN];
+                while let Some(out) = self.nodes[node].poll_message(self.now, &mut buf) {
+                    self.messages += 1;
+                    if !self.alive[node] {
+                        continue;
+                    }
+                    let message = buf[..out.len].to_vec();
+                    if out.to.is_multicast() {
+                        self.broadcast(node, &out, &message);
+                    } else {
+                        self.unicasts.push_back((node, node_of(out.to), out, message));
+                    }
+                }
+                while self.nodes[node].poll_change().is_some() {}
+            }
+            while let Some((from, to, out, message)) = self.unicasts.pop_front() {
+                if self.carried(from, out.to) {
+                    let near_by = out.to.is_unicast_link_local();
+                    let source = if near_by { near(from) } else { address(from) };
+                    self.hear(to, source, &out, &message);
+                }
+            }
+            if self.messages == before {
+                return;
+            }
+        }
+    }
+
+    fn broadcast(&mut self, from: usize, out: &Out, message: &[u8]) {
+        for to in 0..self.nodes.len() {
+            if self.arrives(from, to) {
+                self.hear(to, near(from), out, message);
+            }
+        }
+    }
+
+    fn hear(&mut self, to: usize, from: Ipv6Addr, out: &Out, message: &[u8]) {
+        let multicast = out.to.is_multicast();
+        let heard = self.nodes[to].handle_message(self.now, from, multicast, out.code, message);
+        assert!(!matches!(heard, Err(kinglet_rpl::Discard::Malformed(_))), "{heard:?}");
+    }
+
+    /// Lets time pass, looking for loops and at the tables.
+    pub(crate) fn run(&mut self, span: Duration) {
+        let end = self.now + span;
+        let mut look = self.now;
+        while self.now < end {
+            self.step(end);
+            if self.now >= look {
+                self.check();
+                look = self.now + LOOK;
+            }
+        }
+    }
+
+    /// Lets time pass with a packet a second from every node to the root.
+    pub(crate) fn run_with_traffic(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.now < end {
+            for node in 1..self.nodes.len() {
+                if self.alive[node] {
+                    self.packet(node, address(0));
+                }
+            }
+            self.run(Duration::from_secs(1).min(end - self.now));
+        }
+    }
+
+    fn parent(&self, node: usize) -> Option<usize> {
+        self.nodes[node].parent().map(node_of).filter(|&up| up < self.nodes.len())
+    }
+
+    /// Whether parents lead from a node to the root.
+    pub(crate) fn is_joined(&self, node: usize) -> bool {
+        let mut at = node;
+        for _ in 0..self.nodes.len() {
+            if at == 0 {
+                return true;
+            }
+            match self.parent(at).filter(|&up| self.alive[up] && self.links.contains_key(&(at, up)))
+            {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    pub(crate) fn all_joined(&self) -> bool {
+        let reachable = self.reachable();
+        (0..self.nodes.len()).all(|n| !reachable[n] || self.is_joined(n))
+    }
+
+    /// Who has a way to the root at all.
+    pub(crate) fn reachable(&self) -> Vec<bool> {
+        let mut found = vec![false; self.nodes.len()];
+        let mut open = vec![0];
+        found[0] = true;
+        while let Some(at) = open.pop() {
+            for next in 0..self.nodes.len() {
+                if self.alive[next] && !found[next] && self.links.contains_key(&(at, next)) {
+                    found[next] = true;
+                    open.push(next);
+                }
+            }
+        }
+        found
+    }
+
+    /// Time until all have joined that can, in steps of 100 ms; at most `patience`.
+    pub(crate) fn until_joined(&mut self, patience: Duration) -> Option<Duration> {
+        let begin = self.now;
+        while self.now < begin + patience {
+            if self.all_joined() {
+                return Some(self.now - begin);
+            }
+            self.run(LOOK);
+        }
+        None
+    }
+
+    fn on_a_loop(&self, node: usize) -> bool {
+        let mut at = node;
+        for _ in 0..self.nodes.len() {
+            match self.parent(at).filter(|&up| self.alive[up]) {
+                Some(parent) if parent == node => return true,
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    fn check(&mut self) {
+        for node in 0..self.nodes.len() {
+            let info = self.nodes[node].info();
+            assert!(info.candidates <= CANDIDATES && info.routes <= ROUTES);
+            assert_eq!(info.parent.is_none() && node > 0, info.rank == INFINITE_RANK && node > 0);
+            if self.alive[node] && self.on_a_loop(node) {
+                let since = *self.looping.entry(node).or_insert(self.now);
+                self.longest_loop = self.longest_loop.max(self.now - since);
+            } else {
+                self.looping.remove(&node);
+            }
+        }
+    }
+
+    /// Ranks fall towards the root, by a hop at the least.
+    pub(crate) fn ranks_are_monotone(&self) -> bool {
+        (1..self.nodes.len()).filter(|&n| self.alive[n]).all(|node| match self.parent(node) {
+            Some(parent) => self.nodes[node].rank() >= self.nodes[parent].rank() + 128,
+            None => true,
+        })
+    }
+
+    /// The node whose loss concerns the most others.
+    pub(crate) fn busiest(&self) -> usize {
+        let mut carried = vec![0; self.nodes.len()];
+        for node in 1..self.nodes.len() {
+            let mut at = self.parent(node);
+            while let Some(up) = at.filter(|&up| up > 0) {
+                carried[up] += 1;
+                at = self.parent(up);
+            }
+        }
+        (1..self.nodes.len()).max_by_key(|&n| carried[n]).unwrap()
+    }
+}

@@ -1,0 +1,180 @@
+//! Whole networks: they form, carry packets up and down, heal, and are repaired.
+
+use crate::common::{Fate, Net, address, near};
+use kinglet_rpl::{Mode, Probing, Role, Root};
+use kinglet_time::Duration;
+use rand_core::Rng;
+
+const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+/// Packets from one node to an address until one arrives, two seconds apart, at most so many.
+fn reaches(net: &mut Net, from: usize, to: core::net::Ipv6Addr, tries: usize) -> bool {
+    (0..tries).any(|_| {
+        let delivered = matches!(net.packet(from, to), Fate::Delivered(_));
+        if !delivered {
+            net.run(secs(2));
+        }
+        delivered
+    })
+}
+
+#[test]
+fn thirty_nodes_join_within_half_a_minute_and_everybody_reaches_everybody() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        for seed in 0..5 {
+            let mut net = Net::placed(31, mode, true, seed);
+            let formed = net.until_joined(secs(30));
+            assert!(formed.is_some(), "{mode:?} {seed}");
+            net.run(secs(60));
+            assert!(net.ranks_are_monotone());
+            for node in 1..31 {
+                let up = net.packet(node, address(0));
+                assert!(matches!(up, Fate::Delivered(_)), "{mode:?} {seed} {node}: {up:?}");
+                let down = net.packet(0, address(node));
+                assert!(matches!(down, Fate::Delivered(_)), "{mode:?} {seed} {node}: {down:?}");
+                let across = net.packet(node, address(1 + (node + 7) % 30));
+                assert!(matches!(across, Fate::Delivered(_)), "{mode:?} {seed} {node}: {across:?}");
+            }
+            assert_eq!(net.longest_loop, Duration::ZERO);
+        }
+    }
+}
+
+#[test]
+fn links_that_lose_delay_but_do_not_loop() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        for seed in 0..5 {
+            let mut net = Net::placed(31, mode, false, seed);
+            assert!(net.until_joined(secs(30)).is_some(), "{mode:?} {seed}");
+            net.run_with_traffic(secs(300));
+            assert!(net.all_joined(), "{mode:?} {seed}");
+            assert!(net.longest_loop <= secs(5), "{mode:?} {seed}: {:?}", net.longest_loop);
+            for node in 1..31 {
+                assert!(reaches(&mut net, 0, address(node), 8), "{mode:?} {seed}: {node}");
+                assert!(reaches(&mut net, node, address(0), 8), "{mode:?} {seed}: {node}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_network_heals_when_its_busiest_router_dies() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        for seed in 0..6 {
+            let mut net = Net::placed(31, mode, false, 100 + seed);
+            net.run_with_traffic(secs(120));
+            let gone = net.busiest();
+            net.alive[gone] = false;
+            let mut healed = 0;
+            while !net.all_joined() {
+                net.run_with_traffic(secs(1));
+                healed += 1;
+                assert!(healed <= 20, "{mode:?} {seed}");
+            }
+            // Downward routes follow.
+            net.run_with_traffic(secs(20));
+            let reachable = net.reachable();
+            for node in (1..31).filter(|&n| reachable[n]) {
+                assert!(reaches(&mut net, 0, address(node), 8), "{mode:?} {seed}: {node}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_version_is_joined_by_all() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut net = Net::placed(31, mode, true, 3);
+        net.run(secs(60));
+        let now = net.now;
+        net.nodes[0].repair(now);
+        net.run(secs(20));
+        let version = net.nodes[0].info().version;
+        assert_eq!(version, 241);
+        assert!(net.nodes.iter().all(|node| node.info().version == version));
+        assert!(net.all_joined() && net.ranks_are_monotone());
+        for node in 1..31 {
+            assert!(reaches(&mut net, 0, address(node), 1), "{mode:?}: {node}");
+        }
+    }
+}
+
+#[test]
+fn a_root_that_restarts_finds_the_version_that_others_remember() {
+    let mut net = Net::placed(12, Mode::Storing, true, 5);
+    net.run(secs(30));
+    for _ in 0..3 {
+        let now = net.now;
+        net.nodes[0].repair(now);
+        net.run(secs(30));
+    }
+    let roles = vec![Role::Root(Root::new(address(0), Mode::Storing))];
+    net.nodes[0] = Net::new(roles, Probing::Passive, 77).nodes.remove(0);
+    net.run(secs(200));
+    assert_eq!(net.nodes[0].info().version, 244);
+    assert!(net.nodes.iter().all(|node| node.info().version == 244));
+    assert!((1..12).all(|node| reaches(&mut net, 0, address(node), 1)));
+}
+
+#[test]
+fn a_leaf_has_a_parent_and_nobody_below() {
+    let mut roles = vec![Role::Router; 4];
+    roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
+    roles[2] = Role::Leaf;
+    let mut net = Net::new(roles, Probing::Passive, 1);
+    for (a, b) in [(0, 1), (1, 2), (2, 3)] {
+        net.link(a, b, 100);
+    }
+    net.run(secs(60));
+    assert!(net.is_joined(1) && net.is_joined(2) && !net.is_joined(3));
+    assert!(matches!(net.packet(0, address(2)), Fate::Delivered(2)));
+    assert!(matches!(net.packet(2, address(0)), Fate::Delivered(2)));
+}
+
+#[test]
+fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut net = Net::placed(6, mode, true, 2);
+        net.run(secs(30));
+        let (leaf, router) = (address(40), 5);
+        let now = net.now;
+        net.nodes[router].handle_leaf(now, leaf, near(40), 10).unwrap();
+        net.run(secs(10));
+        let mut out = [core::net::Ipv6Addr::UNSPECIFIED; 8];
+        match mode {
+            Mode::NonStoring => {
+                let len = net.nodes[0].source_route(leaf, &mut out).expect("a route");
+                assert_eq!(out[len - 2..len], [address(router), leaf]);
+            }
+            _ => assert_ne!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable),
+        }
+        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::Way::Neighbour(near(40)));
+        let now = net.now;
+        net.nodes[router].handle_leaf(now, leaf, near(40), 0).unwrap();
+        net.run(secs(30));
+        assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable);
+    }
+}
+
+#[test]
+fn routers_that_fail_and_come_back_leave_no_loop_behind() {
+    for seed in 0..4 {
+        let mode = if seed % 2 == 0 { Mode::Storing } else { Mode::NonStoring };
+        let mut net = Net::placed(30, mode, false, 900 + seed);
+        net.run(secs(30));
+        for _ in 0..20 {
+            let node = 1 + net.random.next_u32() as usize % 29;
+            net.alive[node] = !net.alive[node];
+            net.run_with_traffic(secs(15));
+        }
+        net.alive.fill(true);
+        net.run_with_traffic(secs(180));
+        assert!(net.all_joined(), "{seed}");
+        assert!(net.longest_loop <= secs(10), "{seed}: {:?}", net.longest_loop);
+        for node in 1..30 {
+            assert!(reaches(&mut net, 0, address(node), 8), "{seed}: {node}");
+        }
+    }
+}

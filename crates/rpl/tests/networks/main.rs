@@ -1,0 +1,5 @@
+//! Whole networks: they form, carry packets, heal, and stand those who forge.
+
+mod common;
+mod forming;
+mod hostile;
