@@ -232,12 +232,12 @@ pub(crate) fn contexts(scenario: &Scenario) -> [Context; 2] {
 /// Who learns routes on `node`.
 fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learning<LabProfile> {
     let place = &scenario.nodes[node as usize];
-    let mut mesh = mesh::Config::OFF;
     match scenario.routing {
-        Routing::Static => {}
+        Routing::Static => Learning::Static,
         Routing::Mesh => {
-            mesh.role = mesh_role(place.role);
-            mesh.parent = place.parent.map(short_of);
+            let parent = place.parent.map(short_of);
+            let mesh = mesh::Config { role: mesh_role(place.role), parent, ..mesh::Config::OFF };
+            Learning::Mesh(Box::new(Meshed::new(config, mesh, scenario.prefix.mesh())))
         }
         Routing::Rpl => {
             let border = scenario.nodes.iter().position(|node| node.role == Role::BorderRouter);
@@ -247,10 +247,9 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             } else {
                 rpl::Role::Router
             };
-            return Learning::rpled(Rpled::new(config, rpl::Config::new(role, 0, 0)));
+            Learning::Rpl(Box::new(Rpled::new(config, rpl::Config::new(role, 0, 0))))
         }
     }
-    Learning::meshed(Meshed::new(config, mesh, scenario.prefix.mesh()))
 }
 
 const fn mesh_role(role: Role) -> mesh::Role {

@@ -59,7 +59,7 @@ impl net::Sizes for LabProfile {
     type Output = [Option<net::Queued>; 20];
     type Host = [Option<net::Queued>; 16];
     type Children = [Option<net::Child>; CHILDREN];
-    type Indirect = Growing<net::Parked, CHILDREN>;
+    type Indirect = [Option<net::Parked>; CHILDREN];
     type Addresses = [Option<net::InterfaceAddress>; 2];
     type Groups = [Option<Ipv6Addr>; 2];
     type Routes = Growing<net::Route, ROUTES>;

@@ -32,7 +32,7 @@ fn short(node: usize) -> u16 {
 }
 
 fn mesh(network: &Network, node: usize) -> &Mesh<LabProfile> {
-    network.device(node).node().routing().mesh()
+    network.device(node).node().routing().mesh().expect("a mesh")
 }
 
 /// The nodes on the way from one to another; `None` if it ends or loops.

@@ -146,7 +146,8 @@ fn watch(scenario: &Scenario, seed: u64) -> Formation {
         all.iter().all(|&node| both_ways(world, node, middle).is_some())
     });
     let count = all.len() as f64;
-    let sent = |node: &usize| world.device(*node).node().routing().mesh().stats().sent;
+    let mesh = |node: &usize| world.device(*node).node().routing().mesh();
+    let sent = |node: &usize| mesh(node).map_or(0, |mesh| mesh.stats().sent);
     let messages = all.iter().map(sent).map(f64::from).sum::<f64>() / count;
     let air_ms = on_air_us(&mut world) / count / 1e3;
     world.run_until(SETTLED);
@@ -192,7 +193,7 @@ fn way(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     let short = |node: usize| crate::build::short_of(node as NodeId);
     let mut way = vec![from];
     while *way.last()? != to {
-        let mesh = world.device(*way.last()?).node().routing().mesh();
+        let mesh = world.device(*way.last()?).node().routing().mesh()?;
         way.push(usize::from(mesh.next_hop(short(to))?).checked_sub(1)?);
         if way.len() > world.nodes() {
             return None;

@@ -1,0 +1,342 @@
+//! Networks of nodes that sleep, drawn at random, in which links fail, nodes fall silent and nodes
+//! start anew. When all that is over, everything must work as before, and nothing may be left of
+//! it: no packet in a buffer, no leaf that listens for ever, none that does not ask any more.
+
+use kinglet::Polling;
+use kinglet::mac::{Indirect, RadioUse};
+use kinglet::net::{QueueDiscipline, Red};
+use kinglet::tcp::ConnectionError;
+use kinglet::time::{Duration, Instant};
+use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
+use kinglet_lab::apps::coap::{CoapClient, Method};
+use kinglet_lab::apps::http_client::HttpClient;
+use kinglet_lab::apps::sense::ReadingSink;
+use kinglet_lab::apps::udp::UdpSink;
+use kinglet_lab::build::{Ends, Network, app_at, network, restart};
+use kinglet_lab::scenario::{
+    Carrier, Flow, FlowKind, MAC, NodeId, RadioProfile, Routing, SECURITY, Scenario, Sensor, Tcp,
+    base_of, csl_every, polling_every, tcplp,
+};
+use kinglet_sim::Fault;
+use kinglet_sim::rng::{Purpose, Stream, stream};
+
+/// Trouble begins.
+const BEGIN_S: u64 = 120;
+/// It is over.
+const END_S: u64 = 900;
+/// By then everything has recovered: TCP's longest timeout is 60 s, a leaf that has lost its parent
+/// in silence finds that out when it asks, every 240 s at the least, and mesh neighbours age for
+/// 100 s.
+const RECOVERED_S: u64 = 1_600;
+const STOP_S: u64 = 2_200;
+/// Between two looks; not a multiple of what happens at whole seconds.
+const LOOK: Duration = Duration::from_micros(1_037_017);
+/// The leaves of the office.
+const LEAVES: std::ops::Range<NodeId> = 11..15;
+
+/// One of several.
+fn one<T: Copy>(random: &mut Stream, of: &[T]) -> T {
+    of[random.below(of.len() as u32) as usize]
+}
+
+fn coin(random: &mut Stream) -> bool {
+    random.below(2) == 1
+}
+
+/// A network, its settings and its applications.
+fn draw(random: &mut Stream) -> Scenario {
+    let mut scenario = Scenario::office();
+    if coin(random) {
+        scenario = scenario.by_day();
+    }
+    scenario.start_hour = f64::from(random.below(24));
+    if coin(random) {
+        scenario.routing = Routing::Mesh;
+        if coin(random) {
+            scenario.nodes.iter_mut().for_each(|node| node.parent = None);
+        }
+    }
+    scenario.medium.frame_loss = f64::from(random.below(4)) * 0.03;
+    scenario.radio.drift_ppm = one(random, &[0, 20]);
+    if coin(random) {
+        scenario.radio.profile = RadioProfile::Nrf52840;
+        if coin(random) {
+            scenario.mac.csl = Some(csl_every(one(random, &[50, 250, 1_000])));
+        }
+    }
+    if let Some(wire) = &mut scenario.wire {
+        wire.loss = f64::from(random.below(3)) * 0.05;
+        wire.duplicate = f64::from(random.below(2)) * 0.05;
+        wire.reorder = f64::from(random.below(2)) * 0.1;
+    }
+    settings(&mut scenario, random);
+    flows(&mut scenario, random);
+    // Whom nobody calls may sleep for minutes; others would be given up.
+    let called = scenario.flows.iter().any(|flow| match flow.kind.ends() {
+        (node, None) => LEAVES.contains(&node),
+        (_, Some(to)) => LEAVES.contains(&to),
+    });
+    let intervals: &[u64] = if called { &[250, 1_000, 5_000] } else { &[20_000, 240_000] };
+    let base = Duration::from_millis(one(random, intervals));
+    scenario.polling = polling_every(scenario.polling, base);
+    scenario
+}
+
+fn settings(scenario: &mut Scenario, random: &mut Stream) {
+    let Scenario { mac, polling, net, tcp: Tcp { connection, .. }, .. } = scenario;
+    let ms = Duration::from_millis;
+    mac.retry_delay_max = ms(one(random, &[0, 20, 40]));
+    mac.adaptive_retry_delay = coin(random);
+    mac.security = coin(random).then_some(SECURITY);
+    mac.max_frame_retries = one(random, &[3, 7]);
+    *polling = one(random, &[Polling::TCPLP, Polling::DEFAULT]);
+    mac.data_request_timeout = ms(one(random, &[20, 100]));
+    mac.indirect = one(random, &[MAC.indirect, tcplp::INDIRECT, Indirect::DEFAULT]);
+    net.queue = one(random, &[QueueDiscipline::TailDrop, QueueDiscipline::Red(Red::DEFAULT)]);
+    net.queue_limit = one(random, &[4, 10]);
+    connection.pacing = coin(random);
+    connection.ecn = coin(random);
+    connection.timestamps = coin(random);
+    connection.link_losses = coin(random);
+    connection.adaptive_mss = coin(random);
+    let (every, delay) = one(random, &[(1, 0), (2, 100), (4, 400)]);
+    (connection.ack_every, connection.delayed_ack) = (every, ms(delay));
+}
+
+/// Something on three of the leaves; the fourth one has only to sleep.
+fn flows(scenario: &mut Scenario, random: &mut Stream) {
+    let host = scenario.host();
+    for leaf in LEAVES.take(3) {
+        let kinds = match random.below(6) {
+            0 => vec![bulk(leaf, host), bulk(host, leaf)],
+            1 => vec![
+                FlowKind::UdpPeriodic { from: leaf, to: host, period_ms: 7_000, payload_bytes: 80 },
+                FlowKind::UdpPeriodic { from: host, to: leaf, period_ms: 9_000, payload_bytes: 80 },
+            ],
+            2 => {
+                let fast_open = coin(random);
+                let (bytes, pause_ms) = (one(random, &[82, 2_000]), 20_000);
+                let (from, to, port) = (host, leaf, 80);
+                let client = FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open };
+                vec![FlowKind::HttpServer { node: leaf, port }, client]
+            }
+            3 => {
+                let block_bytes = one(random, &[64, 512]);
+                let server = FlowKind::CoapServer { node: leaf, port: 5683, block_bytes };
+                let client = FlowKind::CoapClient {
+                    from: host,
+                    to: leaf,
+                    port: 5683,
+                    method: one(random, &[Method::Get, Method::Put]),
+                    bytes: one(random, &[82, 2_000]),
+                    block_bytes,
+                    pause_ms: 20_000,
+                    rto: one(random, &[kinglet_coap::Rto::Plain, kinglet_coap::Rto::Cocoa]),
+                    ack_timeout_ms: 2_000,
+                };
+                vec![server, client]
+            }
+            _ => {
+                let (_, carrier) = one(random, &Carrier::ALL);
+                let batch = one(random, &[1, 16]);
+                let sensor = Sensor { batch, period_ms: 4_000, ..Sensor::new(leaf, host, carrier) };
+                vec![FlowKind::Anemometer(sensor)]
+            }
+        };
+        scenario.flows.extend(kinds.into_iter().map(|kind| Flow::new(60.0, kind)));
+    }
+}
+
+fn bulk(from: NodeId, to: NodeId) -> FlowKind {
+    FlowKind::TcpBulk { from, to, bytes: Some(20_000), send_buffer: None, receive_buffer: None }
+}
+
+/// Links and nodes that fail for a while; which nodes start anew when.
+fn trouble(
+    network: &mut Network,
+    scenario: &Scenario,
+    random: &mut Stream,
+) -> Vec<(Instant, NodeId)> {
+    let nodes = scenario.nodes.len() as u32;
+    let mut at = BEGIN_S;
+    let mut restarts = Vec::new();
+    loop {
+        let (pause, lasts) = (u64::from(random.below(100)), 5 + u64::from(random.below(150)));
+        let (from, to) = (Instant::from_secs(at + pause), Instant::from_secs(at + pause + lasts));
+        at += pause + lasts;
+        if at >= END_S {
+            return restarts;
+        }
+        match random.below(4) {
+            // Who restarts must know its last frame counter if frames are secured, which no
+            // scenario says.
+            0 if scenario.mac.security.is_none() => restarts.push((from, random.below(nodes))),
+            0 | 1 => {
+                let (a, b) = (random.below(nodes) as usize, random.below(nodes) as usize);
+                network.schedule_fault(from, Fault::LinkLoss { from: a, to: b, loss: 0.7 });
+                network.schedule_fault(to, Fault::LinkLoss { from: a, to: b, loss: 0.0 });
+            }
+            _ => {
+                let silent = (0..nodes).filter(|_| random.below(5) == 0);
+                network
+                    .schedule_fault(from, Fault::Partition(silent.map(|n| n as usize).collect()));
+                network.schedule_fault(to, Fault::Partition(Vec::new()));
+            }
+        }
+    }
+}
+
+/// What a flow has brought about so far.
+fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
+    let (from, to) = (ends.from, ends.to);
+    let count = match flow.kind {
+        FlowKind::TcpBulk { .. } => app_at::<BulkSink>(network, to).map(BulkSink::received),
+        FlowKind::UdpPeriodic { .. } => {
+            app_at::<UdpSink>(network, to).map(|sink| sink.received().into())
+        }
+        FlowKind::HttpClient { .. } => {
+            app_at::<HttpClient>(network, from).map(|client| client.answered().len() as u64)
+        }
+        FlowKind::CoapClient { .. } => {
+            app_at::<CoapClient>(network, from).map(|client| client.answered().len() as u64)
+        }
+        FlowKind::Anemometer(_) => {
+            // A sensor that starts anew counts its readings from the first again.
+            let count = |sink: &ReadingSink| sink.delivered() + sink.duplicates();
+            app_at::<ReadingSink>(network, to).map(|sink| count(sink).into())
+        }
+        FlowKind::Services { .. } | FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
+            None
+        }
+    };
+    count.unwrap_or(0)
+}
+
+/// What is in use at a node: each of these must be nothing at some time.
+fn in_use(network: &Network, node: usize) -> [(&'static str, usize); 6] {
+    let info = network.device(node).node().info();
+    [
+        ("slots of the MAC", info.mac.slots_used),
+        ("packets", 24 - info.net.free_packets),
+        ("queued packets", info.net.queued),
+        ("packets for children", info.net.indirect),
+        ("packets for the host", info.net.host_queued),
+        ("reassemblies", info.net.reassemblies),
+    ]
+}
+
+/// Watches the last part of a run.
+struct Watch {
+    least: Vec<[(&'static str, usize); 6]>,
+    looks: u32,
+    /// At so many of them the radio of each leaf was off.
+    off: Vec<u32>,
+    longest_silence: Duration,
+}
+
+impl Watch {
+    fn new(network: &Network) -> Self {
+        let least = (0..network.nodes()).map(|node| in_use(network, node)).collect();
+        Watch { least, looks: 0, off: vec![0; LEAVES.len()], longest_silence: Duration::ZERO }
+    }
+
+    fn look(&mut self, network: &Network) {
+        self.looks += 1;
+        for (node, least) in self.least.iter_mut().enumerate() {
+            for (least, now) in least.iter_mut().zip(in_use(network, node)) {
+                least.1 = least.1.min(now.1);
+            }
+        }
+        for (leaf, off) in LEAVES.zip(&mut self.off) {
+            let node = network.device(leaf as usize).node();
+            let radio = node.info().mac.radio;
+            *off += u32::from(matches!(radio, RadioUse::Off | RadioUse::Sampling));
+            let last = node.last_data_request().unwrap_or(Instant::ZERO);
+            self.longest_silence = self.longest_silence.max(network.now() - last);
+        }
+    }
+}
+
+/// One network's life; what was wrong with it.
+///
+/// # Errors
+/// What it is.
+pub(crate) fn live(seed: u64) -> Result<(), String> {
+    let random = &mut stream(seed, 0, Purpose::Placement);
+    let scenario = draw(random);
+    let (mut net, ends) = network(&scenario, seed);
+    let restarts = trouble(&mut net, &scenario, random);
+    // The host stands behind the border router, and starts anew with it.
+    let site = |node: NodeId| if node == scenario.host() { 0 } else { node };
+    let restarted = |node: NodeId| restarts.iter().any(|(_, n)| *n == site(node));
+    for (life, (at, node)) in (1..).zip(&restarts) {
+        net.run_until(*at);
+        restart(&mut net, &scenario, *node, seed ^ life << 32);
+    }
+    net.run_until(Instant::from_secs(RECOVERED_S));
+    let count = |net: &Network| -> Vec<u64> {
+        scenario.flows.iter().zip(&ends).map(|(flow, ends)| progress(net, flow, *ends)).collect()
+    };
+    let before = count(&net);
+    let mut watch = Watch::new(&net);
+    while net.now() < Instant::from_secs(STOP_S) {
+        net.run_until(net.now() + LOOK);
+        watch.look(&net);
+    }
+    let mut wrong = Vec::new();
+    let counts = before.into_iter().zip(count(&net));
+    for ((flow, ends), (before, after)) in scenario.flows.iter().zip(&ends).zip(counts) {
+        let (from, to) = flow.kind.ends();
+        let works = match flow.kind {
+            FlowKind::Services { .. }
+            | FlowKind::HttpServer { .. }
+            | FlowKind::CoapServer { .. } => true,
+            // A transfer that has lost an end will not be done, nor one whose connection was
+            // refused because a router had lost its way for a moment (RFC 5461, 4), or that TCP
+            // has given up in the midst of trouble (R2 of RFC 9293, 3.8.3).
+            FlowKind::TcpBulk { bytes, .. } => {
+                let info = app_at::<BulkSender>(&net, ends.from).and_then(BulkSender::info);
+                let gone = info.is_some_and(|info| match info.error {
+                    Some(ConnectionError::Unreachable) => info.bytes_acked == 0,
+                    Some(ConnectionError::TimedOut) => info.last_sent < Instant::from_secs(END_S),
+                    _ => false,
+                });
+                let ended = gone || restarted(from) || to.is_some_and(restarted);
+                ended || Some(after) == bytes
+            }
+            FlowKind::Anemometer(Sensor { carrier, .. }) => match carrier {
+                // What tells the sender of losses is not part of the network: a sender or sink
+                // that starts anew has one of its own.
+                Carrier::Ideal if restarted(from) || to.is_some_and(restarted) => true,
+                // Its timeouts grow to minutes, which is what this variant is there to show.
+                Carrier::Coap(kinglet_coap::Rto::CocoaAsMeasured) => true,
+                _ => after > before,
+            },
+            _ => after > before,
+        };
+        if !works {
+            let info = app_at::<BulkSender>(&net, ends.from).map(BulkSender::info);
+            wrong.push(format!("{:?}: {before} and then {after}; {info:?}", flow.kind));
+        }
+    }
+    for (node, least) in watch.least.iter().enumerate() {
+        let kept = least.iter().filter(|(_, least)| *least > 0);
+        wrong.extend(kept.map(|(what, least)| format!("node {node} keeps {least} {what}")));
+    }
+    let interval = base_of(scenario.polling);
+    // A parent that does not answer is asked again within seconds.
+    if watch.longest_silence > interval + Duration::from_secs(15) {
+        wrong.push(format!("a leaf has not asked for {:?}", watch.longest_silence));
+    }
+    // A transfer or a lost answer may keep a leaf awake, but not for half of the time.
+    if watch.off.iter().any(|off| *off < watch.looks / 2) {
+        wrong.push(format!("of {} looks, leaves were off at {:?}", watch.looks, watch.off));
+    }
+    // No event gets lost in the simulator, and no radio may be taken for one that loses them.
+    let silent = |node: &usize| net.device(*node).node().mac().stats().radio_silent > 0;
+    let silent: Vec<usize> = (0..net.nodes()).filter(silent).collect();
+    if !silent.is_empty() {
+        wrong.push(format!("the radios of {silent:?} were reset"));
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{wrong:#?} in {scenario:?}")) }
+}
