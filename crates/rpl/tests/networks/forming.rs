@@ -27,6 +27,7 @@ fn thirty_nodes_join_within_half_a_minute_and_everybody_reaches_everybody() {
             let mut net = Net::placed(31, mode, true, seed);
             let formed = net.until_joined(secs(30));
             assert!(formed.is_some(), "{mode:?} {seed}");
+            println!("{mode:?} {seed}: formed after {formed:?}");
             net.run(secs(60));
             assert!(net.ranks_are_monotone());
             for node in 1..31 {
@@ -50,6 +51,10 @@ fn links_that_lose_delay_but_do_not_loop() {
             assert!(net.until_joined(secs(30)).is_some(), "{mode:?} {seed}");
             net.run_with_traffic(secs(300));
             assert!(net.all_joined(), "{mode:?} {seed}");
+            println!(
+                "{mode:?} {seed}: longest loop {:?}, {} messages",
+                net.longest_loop, net.messages
+            );
             assert!(net.longest_loop <= secs(5), "{mode:?} {seed}: {:?}", net.longest_loop);
             for node in 1..31 {
                 assert!(reaches(&mut net, 0, address(node), 8), "{mode:?} {seed}: {node}");
@@ -73,6 +78,7 @@ fn the_network_heals_when_its_busiest_router_dies() {
                 healed += 1;
                 assert!(healed <= 20, "{mode:?} {seed}");
             }
+            println!("{mode:?} {seed}: healed after {healed} s");
             // Downward routes follow.
             net.run_with_traffic(secs(20));
             let reachable = net.reachable();
@@ -172,9 +178,33 @@ fn routers_that_fail_and_come_back_leave_no_loop_behind() {
         net.alive.fill(true);
         net.run_with_traffic(secs(180));
         assert!(net.all_joined(), "{seed}");
+        println!("{seed}: longest loop {:?}", net.longest_loop);
         assert!(net.longest_loop <= secs(10), "{seed}: {:?}", net.longest_loop);
         for node in 1..30 {
             assert!(reaches(&mut net, 0, address(node), 8), "{seed}: {node}");
         }
+    }
+}
+
+/// RFC 9008: where a receiver may not know the option, one of type 0x63 needs an outer header.
+#[test]
+fn the_configuration_says_which_option_packets_carry() {
+    for (skips_unknown, kind) in [(true, 0x23), (false, 0x63)] {
+        let mut root = Root::new(address(0), Mode::Storing);
+        root.configuration.skips_unknown = skips_unknown;
+        let roles = vec![Role::Root(root), Role::Router];
+        let mut net = Net::new(roles, Probing::Passive, 1);
+        net.link(0, 1, 100);
+        net.run(secs(20));
+        let now = net.now;
+        net.nodes[1].handle_leaf(now, address(40), near(40), 10).unwrap();
+        let outside = core::net::Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 1);
+        let router = &net.nodes[1];
+        assert_eq!(router.option_type(), kind);
+        assert!(!router.encapsulates(address(0)));
+        assert_eq!([outside, address(40)].map(|to| router.encapsulates(to)), [!skips_unknown; 2]);
+        let information = router.originate(outside);
+        let own = kinglet_rpl::dag_rank(router.rank(), 128);
+        assert_eq!((information.down, information.sender_rank), (false, own));
     }
 }
