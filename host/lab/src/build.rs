@@ -7,6 +7,7 @@ pub use place::{Ends, NODE_BYTES, Network, Place, Site, address_of, app_at, shor
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
+use crate::discovery::Optional;
 use crate::flows::{Builder, HostApps};
 use crate::learning::Learning;
 use crate::profile::LabProfile;
@@ -14,13 +15,12 @@ use crate::radio::profile_of;
 use crate::scenario::{self, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario, Source};
 use core::net::Ipv6Addr;
 use kinglet::mesh;
-use kinglet::nd;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
 use kinglet::radio::{Capabilities, Channel};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Discovered, Meshed, Node, Rpled, rpl};
+use kinglet::{Config, Meshed, Node, Rpled, rpl};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
@@ -192,13 +192,7 @@ fn stack(
     config.polling = scenario.polling;
     let routing = learning(scenario, node, &config);
     let capabilities = radio_of(scenario).capabilities();
-    let nd = match scenario.discovery {
-        true => {
-            nd::Config::new(config.net.link, config.mac.extended, config.mac.pan_id.0, config.seed)
-        }
-        false => nd::Config::OFF,
-    };
-    let discovery = Discovered::with(nd);
+    let discovery = Optional::new(&config, scenario.discovery);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
     let mut interface = stack.interface();
     let address = address_of(scenario.prefix, node);

@@ -1,10 +1,11 @@
 //! The memory of simulated nodes.
 
+use crate::discovery::Optional;
 use crate::learning::Learning;
 use crate::memory::{Growing, Octets};
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Discovered, mac, mesh, nd, net, polling, rpl, tcp};
+use kinglet::{mac, mesh, net, polling, rpl, tcp};
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -26,8 +27,6 @@ pub const MESH_ROUTERS: usize = 1024;
 /// Leaves of a mesh: each router knows all of them.
 pub const MESH_LEAVES: usize = 1024;
 
-/// Neighbours whose link address is learnt.
-const NEIGHBOURS: usize = 16;
 /// Nodes of a network with RPL beside its root: a router knows all those below it.
 pub const RPL_TARGETS: usize = 1024;
 
@@ -66,19 +65,11 @@ impl net::Sizes for LabProfile {
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
     type Routing = Learning<Self>;
-    type Discovery = Discovered<Self>;
+    type Discovery = Optional;
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::Iphc;
     type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
-}
-
-impl nd::Sizes for LabProfile {
-    type Neighbours = Growing<nd::Neighbour, NEIGHBOURS>;
-    type Routers = [Option<nd::Router>; 0];
-    type Addresses = [Option<nd::Autoconfigured>; 0];
-    type Contexts = [Option<nd::Advertised>; 0];
-    type Servers = [Option<nd::Server>; 0];
 }
 
 impl mesh::Sizes for LabProfile {

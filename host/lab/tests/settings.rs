@@ -1,9 +1,9 @@
 //! What a scenario says of the low-power network reaches the stack of every node.
 
-use kinglet::mac;
 use kinglet::mesh::{self, Role};
 use kinglet::net::{self, QueueDiscipline, Red};
 use kinglet::time::Duration;
+use kinglet::{Discovery as _, mac};
 use kinglet_lab::build::network;
 use kinglet_lab::scenario::Scenario;
 
@@ -109,4 +109,14 @@ fn every_setting_of_the_network_layer_arrives() {
     assert!(leaf_mesh.sleeps && !router_mesh.sleeps);
     let (.., still) = configs(&SCENARIO.replace("routing = \"mesh\"", ""), 2);
     assert_eq!(still.role, Role::Off);
+}
+
+#[test]
+fn discovery_is_there_if_the_scenario_says_so() {
+    for on in [false, true] {
+        let text = format!("{SCENARIO}discovery = {on}\n");
+        let scenario = Scenario::from_toml("discovery.toml", &text).unwrap();
+        let (network, _) = network(&scenario, 1);
+        assert_eq!(network.device(0).node().net().discovery().is_on(), on);
+    }
 }
