@@ -303,6 +303,7 @@ impl<'a, C: Controller> World<'a, C> {
     fn judge(&mut self) {
         (0..2).for_each(|side| self.count_end(side));
         assert!(self.ways.iter().all(|way| way.flying.is_empty()));
+        self.end_phantoms();
         for app in self.apps() {
             assert!(app.is_over(), "never ends: {}", self.status());
             let state = self.ends[app.side].state(app.handle);
@@ -333,6 +334,22 @@ impl<'a, C: Controller> World<'a, C> {
                 end.connect_from(self.now, peer, port, PORT, config).expect("every slot is free");
             }
         }
+    }
+
+    /// An end that answers with SYN cookies remembers no handshake: a late segment of a connection
+    /// that is over opens it once more, and that one waits for a peer who has gone, until its
+    /// application loses patience (RFC 4987 §3.6 has the price of cookies). Ours have none.
+    fn end_phantoms(&mut self) {
+        for record in self.records.iter_mut().filter(|record| record.servers.len() > 1) {
+            for server in record.servers.iter_mut().filter(|server| !server.is_over()) {
+                let end = &mut self.ends[server.side];
+                if end.stats().syn_cookies_sent > 0 && end.abort(server.handle).is_ok() {
+                    server.aborted = true;
+                }
+            }
+        }
+        (0..2).for_each(|side| self.drain(side));
+        self.ways.iter_mut().for_each(|way| way.flying.clear());
     }
 
     /// Adds up the counters of an end that will be asked no more.
