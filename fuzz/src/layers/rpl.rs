@@ -52,7 +52,8 @@ pub fn rpl_messages(data: &[u8]) {
         match call % 8 {
             0 => drop(input.later()),
             1 => rpl.handle_sent(now, near(from), from, call & 8 != 0),
-            2 => {
+            // Packets come from neighbours; where there is no way on they go back there.
+            2 if from != OWN => {
                 let [flags, to, rank] = [(); 3].map(|()| input.octet().unwrap_or(0));
                 let octets = [flags & 0xe0, flags & 1, 0, rank];
                 let information = PacketInformation::read(&octets).ok();
