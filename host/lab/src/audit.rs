@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_transfer_over_three_hops_breaks_no_rule() {
-        for profile in RadioProfile::ALL {
+        for profile in RadioProfile::CLOSED {
             let mut scenario = three_hops();
             scenario.radio.profile = profile;
             let found = audit(&scenario, 3, 20.0).expect("it can be simulated");

@@ -182,9 +182,10 @@ fn stack(
         forward: place.role != Role::Leaf || by_peer,
         // A border router has more room than the routers that the limit is meant for.
         queue_limit: match place.role {
-            Role::BorderRouter => u8::MAX,
-            // What its own peer sends is not relayed for anybody.
-            _ if by_peer => u8::MAX,
+            Role::BorderRouter => scenario.border_queue.unwrap_or(u8::MAX),
+            // What its own peer sends is not relayed for anybody. Where nodes find their ways each
+            // may be a relay: there the limit is that of one queue for all, as TinyOS has it.
+            _ if by_peer && scenario.routing == Routing::Static => u8::MAX,
             _ => scenario.net.queue_limit,
         },
         ..scenario.net
@@ -260,6 +261,7 @@ fn wire_to_host(scenario: &Scenario, wire: &scenario::Wire, seed: u64, apps: Hos
     let node = u64::from(scenario.host());
     let link = WireConfig {
         delay: milliseconds(wire.delay_ms),
+        rate_bps: wire.rate_kbps.map(|kbps| (kbps * 1e3) as u32),
         loss: wire.loss,
         loss_to_mesh: wire.loss_to_mesh,
         duplicate: wire.duplicate,

@@ -15,13 +15,15 @@ fn instructions(target: &str) -> Instructions {
     *all.get(target).expect("instructions.json has both targets")
 }
 
-/// The processor that goes with a radio, and what was measured for its kind.
-fn measured(profile: RadioProfile) -> (Cpu, Instructions) {
+/// The processor that goes with a radio, and what was measured for its kind; nothing was on an
+/// MSP430.
+fn measured(profile: RadioProfile) -> Option<(Cpu, Instructions)> {
     match profile {
-        RadioProfile::At86rf233 => (cpu::SAMR21, instructions("thumbv6m-none-eabi")),
+        RadioProfile::At86rf233 => Some((cpu::SAMR21, instructions("thumbv6m-none-eabi"))),
         RadioProfile::Nrf52840 | RadioProfile::Standard => {
-            (cpu::NRF52840, instructions("thumbv7em-none-eabi"))
+            Some((cpu::NRF52840, instructions("thumbv7em-none-eabi")))
         }
+        RadioProfile::Cc2420 => None,
     }
 }
 
@@ -31,7 +33,7 @@ pub(crate) fn host_cost_of(radio: &Radio) -> cpu::HostCost {
         HostCost::Micros(us) => cpu::HostCost::per_frame(Duration::from_micros(us.into())),
         HostCost::FittedTcplp => FITTED_TCPLP_HOST_COST,
         HostCost::Measured => {
-            let (cpu, counts) = measured(radio.profile);
+            let (cpu, counts) = measured(radio.profile).expect("checked with the scenario");
             cpu::HostCost::measured(&counts, &cpu)
         }
     }
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn measured_work_takes_what_was_counted_on_the_target() {
-        let (cpu, counts) = measured(RadioProfile::At86rf233);
+        let (cpu, counts) = measured(RadioProfile::At86rf233).expect("it was measured");
         let cost = cpu::HostCost::measured(&counts, &cpu);
         let both_ends =
             cpu::CpuWork { frames_received: 6, frames_sent: 6, segments: 4, ..cpu::CpuWork::NONE };

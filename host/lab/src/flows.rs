@@ -11,7 +11,7 @@ use crate::apps::sense::{
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
-use crate::apps::tcp::{OnOwn, Socket, Speaker};
+use crate::apps::tcp::{Foreign, OnOwn, Socket, Speaker};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
@@ -144,7 +144,8 @@ impl<'a> Builder<'a> {
         let address = address_in(self.scenario, node);
         let mut random = stream(self.seed, u64::from(node) | PEER, Purpose::Device);
         let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
-        let peer = self.peers.entry(node).or_insert_with(|| PeerStack::new(stack, address, seed));
+        let foreign = Foreign { stack, quirks: self.scenario.tcp.quirks };
+        let peer = self.peers.entry(node).or_insert_with(|| PeerStack::new(foreign, address, seed));
         let peer = peer.clone();
         if node == self.scenario.host() {
             self.speakers.push(Box::new(app));

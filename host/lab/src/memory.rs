@@ -5,7 +5,7 @@
 //! thousand of them cannot. What a table can hold, and so what a node does, is the same as with an
 //! array of the same length.
 
-use kinglet::mem::Array;
+use kinglet::mem::{Array, Empty};
 
 /// `N` octets, which are zero and nowhere until they are written for the first time.
 #[derive(Debug)]
@@ -21,6 +21,24 @@ impl<const N: usize> Array<u8> for Octets<N> {
 
     fn as_mut_slice(&mut self) -> &mut [u8] {
         self.0.get_or_insert_with(|| Box::new([0; N])).as_mut_slice()
+    }
+}
+
+/// `N` places, which are nowhere until one of them is taken. Those who may not take one see none
+/// until then.
+#[derive(Debug)]
+pub struct Later<T, const N: usize>(Option<Box<[T; N]>>);
+
+impl<T: Empty, const N: usize> Array<T> for Later<T, N> {
+    const EMPTY: Self = Later(None);
+    const LEN: usize = N;
+
+    fn as_slice(&self) -> &[T] {
+        self.0.as_ref().map_or(&[], |places| places.as_slice())
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        self.0.get_or_insert_with(|| Box::new([const { T::EMPTY }; N])).as_mut_slice()
     }
 }
 

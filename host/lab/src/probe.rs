@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows what a stack is set to. Each question is one connection, in virtual time.
 
-use crate::apps::tcp::{Socket, Tcp};
+use crate::apps::tcp::{Foreign, Socket, Tcp};
 use crate::profile::LabProfile;
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
@@ -14,7 +14,7 @@ use kinglet::wire::tcp::{Flags, Header, Options, Segment, Timestamps, set_checks
 use kinglet::wire::{Ecn, checksum};
 use kinglet::{Config, Node};
 use kinglet_apps::Sockets;
-use kinglet_peers::{Host, Stack};
+use kinglet_peers::{Host, Quirks, Stack};
 
 const PROBE: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 const SUBJECT: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
@@ -80,7 +80,7 @@ impl Probe {
     fn with<R>(&mut self, act: impl FnOnce(&mut Tcp<'_, LabProfile>) -> R) -> R {
         match &mut self.subject {
             Subject::Own(node) => act(&mut Tcp::Own(node)),
-            Subject::Peer(host, stack) => act(&mut Tcp::Peer(host, *stack)),
+            Subject::Peer(host, stack) => act(&mut Tcp::Peer(host, Foreign { stack: *stack, quirks: Quirks::NONE })),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::discovery::Optional;
 use crate::learning::Learning;
-use crate::memory::{Growing, Octets};
+use crate::memory::{Growing, Later, Octets};
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{mac, mesh, net, polling, rpl, tcp};
@@ -12,7 +12,7 @@ use kinglet::{mac, mesh, net, polling, rpl, tcp};
 pub const BUFFER: usize = 4096;
 
 /// Sockets of a node: to send from and to receive at, one for each flow of datagrams.
-pub const UDP_SOCKETS: usize = 24;
+pub const UDP_SOCKETS: usize = 64;
 /// Static routes of a node, the default route included.
 pub const ROUTES: usize = 64;
 /// TCP connections of a node. Ten at once for a web server, and two to spare.
@@ -69,7 +69,7 @@ impl net::Sizes for LabProfile {
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::Iphc;
-    type UdpSockets = [net::UdpSocket; UDP_SOCKETS];
+    type UdpSockets = Later<net::UdpSocket, UDP_SOCKETS>;
 }
 
 impl mesh::Sizes for LabProfile {

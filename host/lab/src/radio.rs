@@ -1,13 +1,14 @@
 //! The simulator's radio profiles, as scenarios name them and closed forms use them.
 
 use crate::scenario::RadioProfile;
-use kinglet_sim::profile::{self, AT86RF233, FrameTime, NRF52840, STANDARD, frame_time};
+use kinglet_sim::profile::{self, AT86RF233, CC2420, FrameTime, NRF52840, STANDARD, frame_time};
 
 /// The radio of this name.
 pub(crate) const fn profile_of(name: RadioProfile) -> profile::RadioProfile {
     match name {
         RadioProfile::At86rf233 => AT86RF233,
         RadioProfile::Nrf52840 => NRF52840,
+        RadioProfile::Cc2420 => CC2420,
         RadioProfile::Standard => STANDARD,
     }
 }

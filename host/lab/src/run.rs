@@ -4,7 +4,7 @@ pub(crate) mod result;
 mod simulation;
 
 pub use result::{
-    Activity, ActivityKind, Branch, CwndSample, FlowResult, NodeResult, RadioSeconds, Readings,
+    Activity, ActivityKind, Branch, CwndSample, FlowResult, NodeResult, RadioSeconds, Readings, RplResult,
     RunResult, Tree,
 };
 

@@ -444,10 +444,10 @@ impl Block {
 
     /// A SYN, or the answer to one.
     fn syn(&mut self, now: Instant) -> Segment {
-        let Settings { stack, mss, timestamps, sack, ecn, faults, .. } = self.settings;
+        let Settings { stack, mss, timestamps, sack, ecn, quirks, .. } = self.settings;
         let answers = self.phase == Phase::SynReceived;
         let offered = if answers { self.agreed } else { Agreed { timestamps, sack, ecn } };
-        let renumbered = faults.renumbers_syn && self.syns > 0 && !answers;
+        let renumbered = quirks.faults.renumbers_syn && self.syns > 0 && !answers;
         let mut header = self.header(self.iss.plus(u32::from(renumbered)));
         header.flags = match (answers, offered.ecn) {
             (false, false) => Flags::SYN,

@@ -35,4 +35,4 @@ pub use block::Segment;
 pub use connection::Connection;
 pub use host::{Handle, Host};
 pub use info::{Counters, Failure, Info, Repair, State};
-pub use settings::{Faults, Settings, Stack};
+pub use settings::{Faults, Quirks, Settings, Stack};

@@ -38,7 +38,7 @@ pub(crate) struct Ticker {
 impl Ticker {
     /// Both have 0.5 s: `CLOCK_SECOND / 2` in Contiki's `tcpip.c`, 512 binary milliseconds in
     /// TinyOS' `TcpP.nc`.
-    const PERIOD_US: u64 = 500_000;
+    pub(crate) const PERIOD_US: u64 = 500_000;
 
     pub(crate) const fn new(phase: Duration) -> Self {
         Ticker { phase }

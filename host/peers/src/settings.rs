@@ -28,6 +28,28 @@ pub struct Faults {
     pub renumbers_syn: bool,
 }
 
+/// What can be another way with a stack, and is the same on all of a network's nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// BLIP's faults.
+    pub faults: Faults,
+    /// BLIP's retransmission timeout, which never adapts: whole half seconds, as its timer has.
+    pub blip_rto: Duration,
+    /// Linux cuts text into pieces of eight octets when the peer's window is a segment at most and
+    /// the round trip is long, as Kim et al. (V-A) saw the Linux of 2013 do. It takes more of the
+    /// air and gains nothing.
+    pub tiny_pieces: bool,
+}
+
+impl Quirks {
+    /// BLIP mended, with its 3 s (`tcplib.c`, `retx`), and the Linux of today.
+    pub const NONE: Quirks = Quirks {
+        faults: Faults { counts_for_ever: false, renumbers_syn: false },
+        blip_rto: Duration::from_secs(3),
+        tiny_pieces: false,
+    };
+}
+
 /// What one end of a connection is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -48,12 +70,8 @@ pub struct Settings {
     pub ecn: bool,
     /// Acknowledgements are not delayed, whatever the stack does.
     pub never_delays: bool,
-    /// BLIP's faults.
-    pub faults: Faults,
-    /// Linux cuts text into pieces of eight octets when the peer's window is a segment at most and
-    /// the round trip is long, as Kim et al. (V-A) saw the Linux of 2013 do. It takes more of the
-    /// air and gains nothing.
-    pub tiny_pieces: bool,
+    /// What can be another way with it.
+    pub quirks: Quirks,
     /// Where in each half second the periodic timer of uIP and BLIP lies.
     pub phase: Duration,
 }
@@ -94,8 +112,7 @@ impl Settings {
             sack: full,
             ecn: false,
             never_delays: false,
-            faults: Faults { counts_for_ever: false, renumbers_syn: false },
-            tiny_pieces: false,
+            quirks: Quirks::NONE,
             phase: Duration::ZERO,
         }
     }

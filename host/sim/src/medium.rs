@@ -7,7 +7,6 @@ use crate::ber::mw_from_dbm;
 use crate::interference::Interferer;
 pub use crate::place::{PathLoss, Position};
 use crate::profile::NOISE_FLOOR_DBM;
-use crate::rng::{Purpose, Stream, stream_seed};
 
 /// How links come about.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,10 +180,7 @@ impl Links {
                 let exponent = (budget - model.reference_loss_db) / (10.0 * model.exponent);
                 let outer = libm::pow(10.0, exponent).max(1.0);
                 for_pairs(positions, outer, |a, b, distance| {
-                    let pair = (a as u64) << 32 | b as u64;
-                    let mut stream = Stream::from_seed(stream_seed(seed, pair, Purpose::Shadowing));
-                    let shadow = model.shadowing_sigma_db * stream.normal().clamp(-4.0, 4.0);
-                    let gain = -(model.mean_loss_db(distance) + shadow);
+                    let gain = -model.loss_db(seed, (a, b), distance);
                     if gain + max_power_dbm >= weakest {
                         directed.push((a as u32, link(b, gain, 1.0, false)));
                         directed.push((b as u32, link(a, gain, 1.0, false)));
@@ -310,7 +306,7 @@ mod tests {
 
     #[test]
     fn cells_find_the_same_pairs_as_comparing_all() {
-        let mut random = Stream::from_seed(5);
+        let mut random = crate::rng::Stream::from_seed(5);
         let positions: Vec<Position> = (0..200)
             .map(|_| Position { x_m: random.unit() * 100.0 - 50.0, y_m: random.unit() * 100.0 })
             .collect();

@@ -1,5 +1,7 @@
 //! Where nodes and interferers stand, and what is lost on the way between two places.
 
+use crate::rng::{Purpose, stream};
+
 /// Where a node stands, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
@@ -37,6 +39,15 @@ impl PathLoss {
     /// 32.4 + 17.3 log10 d + 20 log10 f, sigma 3 dB (as used by OTNS2).
     pub const INDOOR_LOS: PathLoss =
         PathLoss { exponent: 1.73, reference_loss_db: 40.0, shadowing_sigma_db: 3.0 };
+
+    /// Loss over `distance_m` metres between two nodes, the lower number first, in the run of
+    /// `seed`: its mean, and the shadowing of this pair. More than four sigma is cut off.
+    pub fn loss_db(&self, seed: u64, (a, b): (usize, usize), distance_m: f64) -> f64 {
+        let pair = (a as u64) << 32 | b as u64;
+        let mut random = stream(seed, pair, Purpose::Shadowing);
+        let shadow = self.shadowing_sigma_db * random.normal().clamp(-4.0, 4.0);
+        self.mean_loss_db(distance_m) + shadow
+    }
 
     /// Mean loss over `distance_m` metres (at least 1 m), in dB.
     pub fn mean_loss_db(&self, distance_m: f64) -> f64 {

@@ -56,7 +56,8 @@ pub(crate) struct Job {
     pub(crate) senses: bool,
     /// Preparation has begun.
     pub(crate) begun: bool,
-    /// When preparation must begin to meet `Start::At`; 0 for `Start::Asap`.
+    /// When preparation must begin to meet `Start::At`; with `Start::Asap` when the frame is loaded,
+    /// if the radio listens meanwhile, and else 0.
     pub(crate) begin_at: u64,
     /// Backoff exponent and number of busy assessments of hardware CSMA-CA.
     pub(crate) exponent: u8,
@@ -143,6 +144,8 @@ pub(crate) struct Radio {
     /// The received frame leaves the buffer at this time.
     pub(crate) readout_until: u64,
     pub(crate) received: Option<Event>,
+    /// The frame behind it in a FIFO.
+    pub(crate) behind: Option<(Event, Box<Psdu>)>,
     pub(crate) meter: Meter,
     pub(crate) unacknowledged: Unacknowledged,
     /// The sequence number of the frame whose last attempt failed, and how long the radio had slept
@@ -224,6 +227,7 @@ impl Radio {
             power_dbm: 0,
             readout_until: 0,
             received: None,
+            behind: None,
             meter: Meter::NEW,
             unacknowledged: Unacknowledged::default(),
             failed: None,
@@ -248,6 +252,17 @@ impl Radio {
             ack: Psdu::EMPTY,
             incoming: Psdu::EMPTY,
         }
+    }
+
+    /// Whether a frame that arrives now finds room.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.behind.is_none()
+    }
+
+    /// When the bus to the radio is free.
+    pub(crate) fn bus_free(&self, now: u64) -> u64 {
+        let loaded = self.job.filter(|job| !job.begun).map_or(0, |job| job.begin_at);
+        self.readout_until.max(loaded).max(now)
     }
 
     /// `Command::Pending`.

@@ -20,8 +20,11 @@ const MTU: usize = 1280;
 /// unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireConfig {
-    /// Time that a packet takes.
+    /// Time that a packet takes, once it is on the wire.
     pub delay: Duration,
+    /// Bits per second that each direction carries; packets wait for those before them. `None` is
+    /// no limit.
+    pub rate_bps: Option<u32>,
     /// Chance that it is lost.
     pub loss: f64,
     /// Chance that it is lost on its way to the mesh, if that is not `loss`.
@@ -138,6 +141,8 @@ pub struct Wire {
     config: WireConfig,
     random: Stream,
     packets: BinaryHeap<Reverse<Packet>>,
+    /// When what has been put on the wire has left its sender, in each direction.
+    free_at: [Instant; 2],
     sequence: u64,
     stats: WireStats,
 }
@@ -146,7 +151,8 @@ impl Wire {
     /// A wire to `far`.
     pub fn new(far: Box<dyn FarEnd + Send>, config: WireConfig, random: Stream) -> Self {
         let (packets, stats) = (BinaryHeap::new(), WireStats::default());
-        Wire { far, config, random, packets, sequence: 0, stats }
+        let free_at = [Instant::ZERO; 2];
+        Wire { far, config, random, packets, free_at, sequence: 0, stats }
     }
 
     /// Application number `index` of the host, if it is an `A`.
@@ -204,7 +210,7 @@ impl Wire {
         let copies = if self.random.chance(self.config.duplicate) { 2 } else { 1 };
         self.stats.duplicated += copies - 1;
         for _ in 0..copies {
-            let mut at = now + self.config.delay;
+            let mut at = self.leaves(now, way, octets.len()) + self.config.delay;
             if self.random.chance(self.config.reorder) {
                 self.stats.held_back += 1;
                 let longest = self.config.reorder_delay.as_micros() as f64;
@@ -214,6 +220,18 @@ impl Wire {
             let packet = Packet { at, sequence: self.sequence, way, octets: octets.clone() };
             self.packets.push(Reverse(packet));
         }
+    }
+}
+
+impl Wire {
+    /// When a packet of `len` octets has left its sender, behind those before it.
+    fn leaves(&mut self, now: Instant, way: Way, len: usize) -> Instant {
+        let Some(rate_bps) = self.config.rate_bps else { return now };
+        let bits = len as u64 * 8;
+        let takes = Duration::from_micros((bits * 1_000_000).div_ceil(u64::from(rate_bps.max(1))));
+        let free_at = &mut self.free_at[way as usize];
+        *free_at = now.max(*free_at) + takes;
+        *free_at
     }
 }
 

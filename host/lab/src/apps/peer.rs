@@ -9,14 +9,14 @@
 //! What differs from a stack inside of the node: its segments wait in the node's packet slots, as
 //! TCPlp's do in OpenThread's message buffers, where Kinglet forms a segment when it can leave.
 
-use super::tcp::{Socket, Speaker, Tcp};
+use super::tcp::{Foreign, Socket, Speaker, Tcp};
 use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::time::{Duration, Expected, Instant, earliest};
 use kinglet::wire::ipv6::{MIN_MTU, protocol};
 use kinglet::{Node, Profile};
 use kinglet_apps::StreamApp;
-use kinglet_peers::{Host, Info, Stack, State};
+use kinglet_peers::{Host, Info, State};
 use kinglet_sim::wire::FarEnd;
 use kinglet_sim::{Hosted, SameStack};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,13 +33,13 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 #[derive(Clone)]
 pub struct PeerStack {
     host: Arc<Mutex<Host>>,
-    stack: Stack,
+    foreign: Foreign,
 }
 
 impl PeerStack {
     /// A stack at `address`; `seed` chooses its numbers and ports.
-    pub fn new(stack: Stack, address: Ipv6Addr, seed: u64) -> Self {
-        PeerStack { host: Arc::new(Mutex::new(Host::new(address, HOP_LIMIT, seed))), stack }
+    pub fn new(foreign: Foreign, address: Ipv6Addr, seed: u64) -> Self {
+        PeerStack { host: Arc::new(Mutex::new(Host::new(address, HOP_LIMIT, seed))), foreign }
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut Host) -> R) -> R {
@@ -48,7 +48,7 @@ impl PeerStack {
 
     /// Lets `app` have its turn; whether it did something.
     fn turn<P: Profile>(&self, now: Instant, app: &mut (impl Speaker<P> + ?Sized)) -> bool {
-        self.with(|host| app.turn(now, &mut Tcp::Peer(host, self.stack)))
+        self.with(|host| app.turn(now, &mut Tcp::Peer(host, self.foreign)))
     }
 
     fn expires(&self, now: Instant) -> bool {

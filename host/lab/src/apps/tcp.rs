@@ -6,15 +6,24 @@ use kinglet::tcp::{RecvError, Repair, SendError, State};
 use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Node, Profile};
 use kinglet_apps::{Peer, Sockets, StreamApp};
-use kinglet_peers::{self as peers, Failure, Settings, Stack};
+use kinglet_peers::{self as peers, Failure, Quirks, Settings, Stack};
 use kinglet_sim::Hosted;
+
+/// Somebody else's TCP.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreign {
+    /// Whose.
+    pub stack: Stack,
+    /// What is another way with it.
+    pub quirks: Quirks,
+}
 
 /// Sockets as an application sees them.
 pub enum Tcp<'a, P: Profile> {
     /// Those of its node.
     Own(&'a mut Node<P>),
     /// Those of a peer stack, behind the node's host interface.
-    Peer(&'a mut peers::Host, Stack),
+    Peer(&'a mut peers::Host, Foreign),
 }
 
 /// A connection of either.
@@ -83,8 +92,8 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
     fn connect(&mut self, now: Instant, to: Peer, config: ConnectionConfig) -> Option<Socket> {
         match self {
             Tcp::Own(node) => Sockets::connect(*node, now, to, config).map(Socket::Own),
-            Tcp::Peer(host, stack) => {
-                let settings = settings(*stack, &config);
+            Tcp::Peer(host, foreign) => {
+                let settings = settings(*foreign, &config);
                 Some(Socket::Peer(host.connect(now, to.0, to.1, settings)))
             }
         }
@@ -93,8 +102,8 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
     fn listen(&mut self, port: u16, config: ListenConfig) -> bool {
         match self {
             Tcp::Own(node) => Sockets::listen(*node, port, config),
-            Tcp::Peer(host, stack) => {
-                host.listen(port, settings(*stack, &config.connection));
+            Tcp::Peer(host, foreign) => {
+                host.listen(port, settings(*foreign, &config.connection));
                 true
             }
         }
@@ -196,10 +205,11 @@ fn received(
 /// What a peer stack is told where Kinglet would be told `config`: sizes, and which options are
 /// asked for. Everything else is the stack's own, but that a delay of acknowledgements can be
 /// switched off.
-fn settings(stack: Stack, config: &ConnectionConfig) -> Settings {
+fn settings(foreign: Foreign, config: &ConnectionConfig) -> Settings {
     let (send, receive) = (config.send_buffer as u32, config.receive_buffer as u32);
     // Zero is as much as there is.
     let whole = |size| if size == 0 { u32::from(u16::MAX) } else { size };
+    let Foreign { stack, quirks } = foreign;
     let settings = Settings::new(stack, config.mss, whole(send), whole(receive));
     let never_delays = config.ack_every == 1 || config.delayed_ack == Duration::ZERO;
     Settings {
@@ -207,6 +217,7 @@ fn settings(stack: Stack, config: &ConnectionConfig) -> Settings {
         sack: settings.sack && config.sack,
         ecn: config.ecn,
         never_delays,
+        quirks,
         ..settings
     }
 }

@@ -155,6 +155,9 @@ pub struct NodeResult {
     pub frames_taken: u64,
     /// Packets dropped for want of queue space.
     pub queue_drops: u64,
+    /// What RPL did, if it is the network's routing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpl: Option<RplResult>,
     /// Share of time with the radio on, 0 to 1.
     pub duty_cycle: f64,
     /// Share of time in which the radio starts, 0 to 1; the duty cycle does not contain it.
@@ -173,6 +176,22 @@ pub struct NodeResult {
     pub cpu_mj: f64,
     /// What the CPU did.
     pub cpu_work: CpuWork,
+}
+
+/// What RPL did on one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RplResult {
+    /// Radio hops to the root, as a mean over the time in which there was a way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<f64>,
+    /// DIOs, DISs, DAOs and their acknowledgements sent.
+    pub messages: u32,
+    /// DIOs among them.
+    pub dios: u32,
+    /// DAOs among them.
+    pub daos: u32,
+    /// Times that the preferred parent became another, the first included.
+    pub parent_changes: u32,
 }
 
 /// What a radio was on for, in seconds; [`kinglet_sim::ledger`] defines the causes.

@@ -1,6 +1,8 @@
 //! Runs a network and reads the results off it.
 
-use super::{Activity, ActivityKind, CwndSample, NodeResult, Options, RunError, RunResult};
+use super::{
+    Activity, ActivityKind, CwndSample, NodeResult, Options, RplResult, RunError, RunResult, Tree,
+};
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
 use crate::capture::Observations;
@@ -38,11 +40,13 @@ pub(super) fn simulate(
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
     let clock = std::time::Instant::now();
+    let scenario = &*scenario.drawn(seed);
     let (mut world, ends) = prepare(scenario, seed)?;
     let setup_seconds = clock.elapsed().as_secs_f64();
     let failures = observe(&mut world, options)?;
     let clock = std::time::Instant::now();
-    let mut sampler = options.tree.then(|| Sampler::new(scenario));
+    let follows = options.tree || scenario.routing == Routing::Rpl;
+    let mut sampler = follows.then(|| Sampler::new(scenario));
     advance(&mut world, instant(scenario.duration_s), options, sampler.as_mut());
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
@@ -50,11 +54,12 @@ pub(super) fn simulate(
     // Their ends are written when they go.
     world.set_pcap(None);
     world.set_trace(None);
+    let trees = sampler.map(Sampler::into_trees).unwrap_or_default();
     let flows = scenario.flows.iter().zip(&ends);
     let flows = flows.map(|(f, e)| flows::result(&world, f, *e, sim_seconds)).collect();
     Ok(RunResult {
         flows,
-        nodes: (0..scenario.nodes.len()).map(|n| node_result(&mut world, n)).collect(),
+        nodes: (0..scenario.nodes.len()).map(|n| node_result(&mut world, n, &trees)).collect(),
         sim_seconds,
         wall_seconds,
         setup_seconds,
@@ -66,13 +71,14 @@ pub(super) fn simulate(
             .and_then(Timeline::full_at_us)
             .map(|us| us as f64 / 1e6),
         timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
-        trees: sampler.map(Sampler::into_trees).unwrap_or_default(),
+        trees,
         cut_short: failures.try_iter().collect(),
     })
 }
 
 pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
     check(scenario)?;
+    let scenario = &*scenario.drawn(seed);
     let (mut world, ends) = network(scenario, seed);
     add_faults(&mut world, &scenario.faults, Instant::ZERO);
     Ok((world, ends))
@@ -112,7 +118,13 @@ fn check_ports(scenario: &Scenario) -> Result<(), RunError> {
 /// Refuses more sockets, connections or routes on one node than its tables hold.
 fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     let mut count: BTreeMap<(Need, NodeId), usize> = BTreeMap::new();
+    // A peer stack on the host has as many as are asked of it.
+    let host = scenario.host();
+    let unbounded = |(node, need): &(NodeId, Need)| {
+        *node == host && *need != Need::Socket && scenario.stack_at(host).is_some()
+    };
     let needs = scenario.flows.iter().flat_map(|flow| flows::needs(&flow.kind));
+    let needs = needs.filter(|need| !unbounded(need));
     needs.for_each(|(node, need)| *count.entry((need, node)).or_default() += 1);
     let crowded = count.into_iter().find(|((need, _), count)| *count > need.limit().0);
     if let Some(((need, node), count)) = crowded {
@@ -238,7 +250,21 @@ fn advance(
     }
 }
 
-fn node_result(world: &mut Network, node: usize) -> NodeResult {
+/// What RPL did on `node`, which had these places in the tree.
+fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult> {
+    let stats = world.device(node).node().routing().rpl()?.stats();
+    let hops = trees.iter().filter_map(|tree| tree.nodes[node].hops.map(f64::from));
+    let (sum, count) = hops.fold((0.0, 0.0), |(sum, count), hops| (sum + hops, count + 1.0));
+    Some(RplResult {
+        hops: (count > 0.0).then(|| sum / count),
+        messages: [stats.dios, stats.diss, stats.daos, stats.dao_acks].iter().sum(),
+        dios: stats.dios,
+        daos: stats.daos,
+        parent_changes: stats.parent_changes,
+    })
+}
+
+fn node_result(world: &mut Network, node: usize, trees: &[Tree]) -> NodeResult {
     let energy = world.energy(node);
     let (frames_sent, offered) = (world.counters(node).frames_sent, world.counters(node).mine);
     let mac = *world.device(node).node().mac().stats();
@@ -262,6 +288,7 @@ fn node_result(world: &mut Network, node: usize) -> NodeResult {
         frames_offered: offered.total(),
         frames_taken: u64::from(mac.received) + u64::from(mac.received_empty),
         queue_drops,
+        rpl: rpl_result(world, node, trees),
         duty_cycle: energy.radio.duty_cycle(),
         starting,
         between_attempts: share(energy.between_attempts_us),

@@ -259,6 +259,17 @@ pub(super) const NET: &[Key<Scenario>] = &[
         whole!(1..=20, net.queue_limit: u8),
         "so many may wait for the radio of a router before it drops what it is to relay",
     ),
+    Key::<Scenario>::new(
+        "border_queue_packets",
+        Value::Whole {
+            range: 1..=20,
+            bound: Bound::No,
+            get: |t| t.border_queue.map(u64::from),
+            set: |t, packets| t.border_queue = Some(packets as u8),
+        },
+        "the same at the border router",
+    )
+    .default("as many as it has room for: 24"),
 ];
 
 /// `[tcp]`, but for [`BUFFERS`].
@@ -288,6 +299,34 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         "the same of those that accept them",
     )
     .default("`stack`"),
+    Key::<Tcp>::new(
+        "blip_rto_ms",
+        Value::Time {
+            range: 500.0..=60_000.0,
+            per_second: 1e3,
+            whole: true,
+            get: |t| Some(t.quirks.blip_rto),
+            set: |t, time| t.quirks.blip_rto = time,
+        },
+        "BLIP's retransmission timeout, which is fixed; its timer has half seconds",
+    ),
+    Key::<Tcp>::new(
+        "blip_counts_for_ever",
+        flag!(quirks.faults.counts_for_ever),
+        "BLIP's first fault: what it sends is counted as if sent again, so that a connection ends \
+         after six expiries of its timer",
+    ),
+    Key::<Tcp>::new(
+        "blip_renumbers_syn",
+        flag!(quirks.faults.renumbers_syn),
+        "BLIP's second fault: a SYN that is sent again has another number",
+    ),
+    Key::<Tcp>::new(
+        "linux_tiny_pieces",
+        flag!(quirks.tiny_pieces),
+        "Linux cuts text into pieces of eight octets against a window of one segment and long \
+         round trips, as the Linux of 2013 was seen to",
+    ),
     Key::<Tcp>::new(
         "mss",
         Value::Whole {
@@ -421,7 +460,18 @@ pub(super) const BUFFERS: &[Key<Buffers>] = &[
 
 /// `[wire]`.
 pub(super) const WIRE: &[Key<Wire>] = &[
-    Key::<Wire>::new("delay_ms", whole!(0..=60_000, delay_ms: u32), "time that a packet takes"),
+    Key::<Wire>::new("delay_ms", whole!(0..=60_000, delay_ms: u32), "time that a packet takes once it is on the wire"),
+    Key::<Wire>::new(
+        "rate_kbps",
+        Value::Number {
+            range: 1.0..=4_000_000.0,
+            bound: Bound::No,
+            get: |t| t.rate_kbps,
+            set: |t, kbps| t.rate_kbps = Some(kbps),
+        },
+        "what each direction carries, in kb/s; packets wait for those before them, without limit",
+    )
+    .default("no limit"),
     Key::<Wire>::new("loss", number!(0.0..=1.0, loss), "probability that it is lost"),
     Key::<Wire>::new(
         "loss_to_mesh",

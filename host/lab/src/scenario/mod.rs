@@ -3,6 +3,7 @@
 //! A [`Scenario`] is a plain value. Experiments build theirs in code and vary single fields; people
 //! write TOML ([`Scenario::from_toml`], `SCENARIO.md` beside this crate lists every key).
 
+mod building;
 mod error;
 mod flow;
 mod interference;
@@ -19,6 +20,7 @@ mod reference;
 mod table;
 mod topology;
 
+pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Listening, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
@@ -60,6 +62,9 @@ pub struct Scenario {
     /// The network layer of every node, but for addresses and tags; only routers relay, and a
     /// border router has more room than its limit of packets.
     pub net: net::Config,
+    /// Packets that may wait at the border router for the radio; `None` is as many as it has room
+    /// for.
+    pub border_queue: Option<u8>,
     /// Who decides on routes.
     pub routing: Routing,
     /// Nodes take part in neighbour discovery.
@@ -72,6 +77,8 @@ pub struct Scenario {
     pub prefix: Prefix,
     /// Who is where.
     pub nodes: Vec<NodePlace>,
+    /// In which building that is, if each seed draws another ([`Scenario::drawn`]).
+    pub building: Option<Building>,
     /// The wire to a host behind the border router, if there is one. The host's number is the one
     /// after the last node's.
     pub wire: Option<Wire>,
@@ -95,12 +102,14 @@ impl Default for Scenario {
             mac: MAC,
             polling: Polling::DEFAULT,
             net: NET,
+            border_queue: None,
             routing: Routing::Static,
             discovery: false,
             relays_yield: true,
             tcp: Tcp::default(),
             prefix: Prefix::DEFAULT,
             nodes: topology::line(1, LINE_SPACING_M),
+            building: None,
             wire: None,
             flows: Vec::new(),
             faults: Vec::new(),
@@ -326,13 +335,15 @@ pub enum RadioProfile {
     At86rf233,
     /// Nordic nRF52840: frames by DMA, no copy over a bus.
     Nrf52840,
+    /// TI CC2420 on a TelosB: FIFOs behind a slow SPI.
+    Cc2420,
     /// What IEEE 802.15.4 says, and the ideal receiver.
     Standard,
 }
 
 impl RadioProfile {
-    /// All of them.
-    pub const ALL: [RadioProfile; 3] =
+    /// Those whose closed forms are known, to which simulations are compared.
+    pub const CLOSED: [RadioProfile; 3] =
         [RadioProfile::At86rf233, RadioProfile::Nrf52840, RadioProfile::Standard];
 
     /// The name in scenario files and labels.
@@ -340,6 +351,7 @@ impl RadioProfile {
         match self {
             RadioProfile::At86rf233 => "at86rf233",
             RadioProfile::Nrf52840 => "nrf52840",
+            RadioProfile::Cc2420 => "cc2420",
             RadioProfile::Standard => "standard",
         }
     }
@@ -531,8 +543,10 @@ pub enum Role {
 /// A wire between the border router and a host, and what it does to IP packets, both ways alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
-    /// Time that a packet takes, in milliseconds.
+    /// Time that a packet takes once it is on the wire, in milliseconds.
     pub delay_ms: u32,
+    /// Bits per second of each direction, in thousands; `None` is no limit.
+    pub rate_kbps: Option<f64>,
     /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
     /// The same on the way to the mesh, if it differs.
@@ -563,6 +577,7 @@ impl Wire {
     /// apart (§8).
     pub const PERFECT: Wire = Wire {
         delay_ms: 6,
+        rate_kbps: None,
         loss: 0.0,
         loss_to_mesh: None,
         duplicate: 0.0,

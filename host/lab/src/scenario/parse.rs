@@ -5,7 +5,10 @@ use super::flow::flows;
 use super::keys::{self, Buffers};
 use super::read::{Reader, Source};
 use super::table::{Key, read};
-use super::{Fault, Link, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario, Tcp, Wire};
+use super::{
+    Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Scenario, Tcp,
+    Wire,
+};
 use super::{interference, places};
 use std::path::Path;
 use toml::de::DeTable;
@@ -20,7 +23,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     let mut root = Reader::new(source, document.get_ref(), whole, String::new());
     let mut given = Scenario::default();
     read(&mut root, keys::TOP, &mut given)?;
-    let mut base = places::base(&mut root)?;
+    let mut base = places::base(&mut root, given.seed)?;
     if root.has("name") {
         base.name = given.name;
     }
@@ -30,14 +33,15 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
         seed: given.seed,
         ..base
     };
-    section(root.table_opt("radio")?, keys::RADIO, &mut scenario.radio)?;
+    radio(root.table_opt("radio")?, &mut scenario.radio)?;
     medium(root.table_opt("medium")?, &mut scenario)?;
     mac(root.table_opt("mac")?, &mut scenario)?;
     leaf(root.table_opt("leaf")?, &mut scenario)?;
     section(root.table_opt("net")?, keys::NET, &mut scenario)?;
     tcp(root.table_opt("tcp")?, &mut scenario.tcp)?;
     if let Some(table) = root.table_opt("wire")? {
-        scenario.wire = Some(wire(table, &scenario.nodes)?);
+        let base = scenario.wire.take().unwrap_or(Wire::PERFECT);
+        scenario.wire = Some(wire(table, &scenario.nodes, base)?);
     }
     scenario.interference =
         interference::tables(&mut root, &scenario.medium, scenario.interference)?;
@@ -57,6 +61,17 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
 fn section<T>(table: Option<Reader<'_>>, keys: &[Key<T>], target: &mut T) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys, target)?;
+    t.finish()
+}
+
+fn radio(table: Option<Reader<'_>>, radio: &mut Radio) -> Result<()> {
+    let Some(mut t) = table else { return Ok(()) };
+    read(&mut t, keys::RADIO, radio)?;
+    if (radio.profile, radio.host_cost) == (RadioProfile::Cc2420, HostCost::Measured) {
+        let message = "no instructions were counted on this radio's MSP430; give a time by \
+                       `host_cost_us_per_frame`";
+        return Err(t.error_at("host_cost", message.to_owned()));
+    }
     t.finish()
 }
 
@@ -103,7 +118,8 @@ fn mac(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
 fn leaf(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::LEAF, scenario)?;
-    if scenario.mac.csl.is_some() && scenario.radio.profile == RadioProfile::At86rf233 {
+    let cannot = matches!(scenario.radio.profile, RadioProfile::At86rf233 | RadioProfile::Cc2420);
+    if scenario.mac.csl.is_some() && cannot {
         let message = "the radio cannot listen at a given time; profile = \"nrf52840\" can";
         return Err(t.error_at("csl_period_ms", message.to_owned()));
     }
@@ -119,11 +135,10 @@ fn tcp(table: Option<Reader<'_>>, tcp: &mut Tcp) -> Result<()> {
     t.finish()
 }
 
-fn wire(mut t: Reader<'_>, nodes: &[NodePlace]) -> Result<Wire> {
+fn wire(mut t: Reader<'_>, nodes: &[NodePlace], mut wire: Wire) -> Result<Wire> {
     if !nodes.iter().any(|place| place.role == Role::BorderRouter) {
         return Err(t.error("needs a node with `role = \"border-router\"` to end at".to_owned()));
     }
-    let mut wire = Wire::PERFECT;
     read(&mut t, keys::WIRE, &mut wire)?;
     t.finish()?;
     Ok(wire)

@@ -38,9 +38,9 @@ impl Scenario {
         if by_peer.is_empty() {
             return None;
         }
-        // The host is not in the mesh.
-        if self.routing != Routing::Static && by_peer.iter().any(|node| *node != self.host()) {
-            return Some("peer stacks need `routing = \"static\"`".to_owned());
+        // The host is not in the mesh, and RPL tells of addresses behind a node as of its own.
+        if self.routing == Routing::Mesh && by_peer.iter().any(|node| *node != self.host()) {
+            return Some("peer stacks need `routing = \"static\"` or `\"rpl\"`".to_owned());
         }
         if tcp.stack != receives {
             let answers = |node: &NodeId| self.streams().any(|(_, to)| to == *node);

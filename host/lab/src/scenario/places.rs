@@ -2,13 +2,13 @@
 
 use super::error::Result;
 use super::read::Reader;
-use super::{LINE_SPACING_M, NodeId, NodePlace, Role, Scenario, topology};
+use super::{Building, LINE_SPACING_M, NodeId, NodePlace, Role, Scenario, topology};
 
 /// More nodes than the largest benchmark (5,000), with room.
 const MAX_NODES: u64 = 20_000;
 
 /// A scenario with the nodes of `[topology]` or `[[node]]`, and else the defaults of that topology.
-pub(super) fn base(root: &mut Reader<'_>) -> Result<Scenario> {
+pub(super) fn base(root: &mut Reader<'_>, seed: u64) -> Result<Scenario> {
     let topology = root.table_opt("topology")?;
     let explicit = root.tables("node")?;
     match (topology, explicit.is_empty()) {
@@ -16,12 +16,12 @@ pub(super) fn base(root: &mut Reader<'_>) -> Result<Scenario> {
             let message = "give either [topology] or [[node]] entries, not both".to_owned();
             Err(root.error_at("topology", message))
         }
-        (Some(table), true) => shorthand(table),
+        (Some(table), true) => shorthand(table, seed),
         (None, false) => Ok(on(explicit_nodes(explicit)?)),
         (None, true) => {
             let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
-                           `grid = { columns = 5, rows = 3 }` or `office = {}`, \
-                           or [[node]] entries";
+                           `grid = { columns = 5, rows = 3 }` or `office = {}` or \
+                           `building = {}`, or [[node]] entries";
             Err(root.error(message.to_owned()))
         }
     }
@@ -31,7 +31,7 @@ fn on(nodes: Vec<NodePlace>) -> Scenario {
     Scenario { nodes, ..Scenario::default() }
 }
 
-fn shorthand(mut t: Reader<'_>) -> Result<Scenario> {
+fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
     let spacing = 0.01..=10_000.0;
     let line = match t.table_opt("line")? {
         Some(mut line) => {
@@ -65,10 +65,19 @@ fn shorthand(mut t: Reader<'_>) -> Result<Scenario> {
         }
         None => None,
     };
-    let given = [line.map(on), grid.map(on), office];
+    let building = match t.table_opt("building")? {
+        Some(mut building) => {
+            let roots = [("middle", Building::Middle), ("end", Building::End)];
+            let root = building.choice("root", &roots, Building::Middle)?;
+            building.finish()?;
+            Some(Scenario::building(root, seed))
+        }
+        None => None,
+    };
+    let given = [line.map(on), grid.map(on), office, building];
     let mut given = given.into_iter().flatten();
-    let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }` \
-                   and `office = {}`";
+    let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }`, \
+                   `office = {}` and `building = {}`";
     match (given.next(), given.next()) {
         (Some(scenario), None) => {
             t.finish()?;

@@ -7,7 +7,7 @@ use kinglet::tcp::ConnectionConfig;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::{Config, Polling};
-use kinglet_peers::Stack;
+use kinglet_peers::{Quirks, Stack};
 
 /// Scenarios are no secret. A mote that joins the gateway by a serial line has the same.
 pub const SECURITY: mac::Security = mac::Security {
@@ -48,6 +48,8 @@ pub struct Tcp {
     pub stack: Option<Stack>,
     /// Whose TCP receivers of streams have, if not the same.
     pub peer_stack: Option<Option<Stack>>,
+    /// What is another way with peer stacks.
+    pub quirks: Quirks,
     /// All the rest; its own sizes are those above, in octets, once a network is built.
     pub connection: ConnectionConfig,
 }
@@ -62,6 +64,7 @@ impl Default for Tcp {
             receive_buffer: Buffer::Segments(4),
             stack: None,
             peer_stack: None,
+            quirks: Quirks::NONE,
             connection: ConnectionConfig::DEFAULT,
         }
     }

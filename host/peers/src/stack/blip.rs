@@ -7,8 +7,6 @@ use crate::sender::{Sender, Ticker};
 use crate::settings::Settings;
 use kinglet_time::{Duration, Instant};
 
-/// `retx`, in ticks: 3 s.
-const RETX: u64 = 6;
 /// Expiries that it counts before it gives up.
 const MOST: u8 = 6;
 /// Duplicates that make it send again; the comment beside it counts the original too.
@@ -18,6 +16,8 @@ const DUPLICATES: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Blip {
     ticker: Ticker,
+    /// `retx`, in ticks.
+    retx: u64,
     counts_for_ever: bool,
     expires_at: Option<Instant>,
     /// Expiries with something to send, first transmissions included.
@@ -31,7 +31,8 @@ impl Blip {
     pub(crate) const fn new(settings: &Settings) -> Self {
         Blip {
             ticker: Ticker::new(settings.phase),
-            counts_for_ever: settings.faults.counts_for_ever,
+            retx: settings.quirks.blip_rto.as_micros() / Ticker::PERIOD_US,
+            counts_for_ever: settings.quirks.faults.counts_for_ever,
             expires_at: None,
             count: 0,
             duplicates: 0,
@@ -67,7 +68,7 @@ impl Blip {
 
 impl Sender for Blip {
     fn syn_timeout(&mut self, now: Instant, syns: u8) -> Option<Instant> {
-        (syns <= MOST).then(|| self.ticker.after(now, RETX))
+        (syns <= MOST).then(|| self.ticker.after(now, self.retx))
     }
 
     fn opened(&mut self, _now: Instant, block: &mut Block, _took: Option<Duration>) {
@@ -132,11 +133,11 @@ impl Sender for Blip {
         let again = self.send_all(block);
         block.counters.timeout_retransmits += again;
         block.counters.timeouts += u32::from(again > 0);
-        self.expires_at = Some(self.ticker.after(now, RETX));
+        self.expires_at = Some(self.ticker.after(now, self.retx));
     }
 
     fn describe(&self, _: &Block, info: &mut Info) {
         (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
-        info.rto = Duration::from_secs(3);
+        info.rto = Duration::from_micros(self.retx * Ticker::PERIOD_US);
     }
 }

@@ -207,10 +207,11 @@ impl Core {
             return self.enter(node, Phase::Readout, until, RadioState::Listen);
         }
         if let Some(job) = radio.job {
-            if matches!(job.start, Start::Asap) || job.begin_at == now {
+            let asap = matches!(job.start, Start::Asap);
+            if job.begin_at == now || (asap && job.begin_at < now) {
                 return self.begin(node);
             }
-            if job.begin_at < now {
+            if !asap && job.begin_at < now {
                 self.finish(node, Event::Missed);
             }
         }
@@ -376,7 +377,7 @@ impl Core {
         self.abandon(node);
         let radio = &mut self.radios[node];
         radio.job = None;
-        radio.received = None;
+        (radio.received, radio.behind) = (None, None);
         radio.readout_until = 0;
         radio.readout_generation = next_generation(radio.readout_generation);
         radio.mode = Mode::Off;

@@ -4,6 +4,7 @@ use super::air::pair;
 use super::{Core, SHR_US};
 use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
+use crate::frame::Psdu;
 use crate::radio::{Lock, Phase};
 use crate::secure;
 use crate::stats::Fate;
@@ -34,6 +35,10 @@ impl Core {
             self.fate(node, lock.from, Fate::Filtered, lock.mine);
             return self.resume(node);
         }
+        if !radio.has_room() {
+            self.fate(node, lock.from, Fate::Readout, lock.mine);
+            return self.resume(node);
+        }
         self.fate(node, lock.from, Fate::Delivered, lock.mine);
         if lock.mine {
             let radio = &mut self.radios[node];
@@ -57,15 +62,16 @@ impl Core {
 
     /// Copies the frame and reports it, now or when it has been read out.
     fn take_in(&mut self, node: usize, lock: Lock, wants_ack: bool) {
-        let now = self.now;
         let (sender, radio) = pair(&mut self.radios, lock.from as usize, node);
-        radio.incoming.clone_from(sender.sending());
+        let mut waits = radio.received.is_some().then(|| Box::new(Psdu::EMPTY));
+        let psdu = waits.as_deref_mut().unwrap_or(&mut radio.incoming);
+        psdu.clone_from(sender.sending());
         if let Some(key) = &radio.key
-            && !secure::open(key, radio.incoming.frame_mut())
+            && !secure::open(key, psdu.frame_mut())
         {
             return;
         }
-        let psdu_len = radio.incoming.psdu_len();
+        let psdu_len = psdu.psdu_len();
         let above = (lock.dbm - radio.sensitivity_dbm) / LQI_SPAN_DB;
         let event = Event::Received {
             sfd: Instant::from_micros(sender.air.start + SHR_US),
@@ -74,12 +80,23 @@ impl Core {
             lqi: (above * 255.0) as u8,
             acked: wants_ack && radio.auto_ack,
         };
-        let readout = radio.profile.readout_time(psdu_len).as_micros();
+        radio.behind = waits.map(|psdu| (event, psdu));
+        if radio.behind.is_none() {
+            self.read_out(node, event);
+        }
+    }
+
+    /// Begins to copy the frame in `incoming` to the host, which is told when it has it.
+    fn read_out(&mut self, node: usize, event: Event) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        let readout = radio.profile.readout_time(radio.incoming.psdu_len()).as_micros();
         if readout == 0 {
             return self.tell(node, event);
         }
         radio.received = Some(event);
-        radio.readout_until = now + readout;
+        let begin = if radio.profile.single_buffer() { now } else { radio.bus_free(now) };
+        radio.readout_until = begin + readout;
         radio.readout_generation = next_generation(radio.readout_generation);
         let (until, generation) = (radio.readout_until, radio.readout_generation);
         self.queue.push(until, Class::Readout, node as u32, generation);
@@ -88,8 +105,20 @@ impl Core {
 
     /// The received frame has left the buffer.
     pub(super) fn on_readout(&mut self, node: usize) {
-        if let Some(event) = self.radios[node].received.take() {
-            self.tell(node, event);
+        let radio = &mut self.radios[node];
+        match (radio.received.take(), &radio.behind) {
+            (Some(event), None) => self.tell(node, event),
+            (Some(event), Some(_)) => {
+                // The next one follows when the device has this one.
+                let generation = radio.readout_generation;
+                self.queue.push(self.now, Class::Readout, node as u32, generation);
+                self.tell(node, event);
+            }
+            (None, _) => {
+                let Some((event, psdu)) = radio.behind.take() else { return };
+                radio.incoming = *psdu;
+                self.read_out(node, event);
+            }
         }
         if self.radios[node].phase == Phase::Readout {
             // The phase's own timer is for the same instant and becomes stale here.

@@ -33,7 +33,12 @@ impl Core {
             // 0 (too early to be met) stands for "as soon as possible", so keep clear of it.
             job.begin_at = sfd.as_micros().saturating_sub(lead).max(1);
         }
-        self.radios[node].job = Some(job);
+        let radio = &mut self.radios[node];
+        if radio.profile.listens_while_loading() && job.start == Start::Asap {
+            let load = radio.profile.load_time(radio.outgoing.psdu_len()).as_micros();
+            job.begin_at = radio.bus_free(self.now) + load;
+        }
+        radio.job = Some(job);
         if job.begin_at < self.now && job.begin_at != 0 {
             return self.finish(node, Event::Missed);
         }
@@ -92,7 +97,9 @@ impl Core {
             radio.assess_at(now);
             return self.enter(node, Phase::Access, now + CCA.as_micros(), RadioState::Listen);
         }
-        let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
+        // What is loaded while it listens has been loaded by now.
+        let loaded = p.listens_while_loading();
+        let load = if loaded { 0 } else { p.load_time(radio.outgoing.psdu_len()).as_micros() };
         let sense = match job.access {
             Access::Immediate => 0,
             Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,

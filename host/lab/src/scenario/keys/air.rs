@@ -14,6 +14,7 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
         choice!(profile;
             "at86rf233" => RadioProfile::At86rf233,
             "nrf52840" => RadioProfile::Nrf52840,
+            "cc2420" => RadioProfile::Cc2420,
             "standard" => RadioProfile::Standard),
         "timing, buffers and currents of the chip; `\"standard\"` is what IEEE 802.15.4 allows, \
          with the ideal receiver",
@@ -46,7 +47,7 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
         },
         "the threshold of energy, dBm",
     )
-    .default("−80 (at86rf233), −75 (nrf52840), −94.5 (standard)"),
+    .default("−80 (at86rf233), −75 (nrf52840), −77 (cc2420), −94.5 (standard)"),
     Key::<Radio>::new(
         "host_cost_us_per_frame",
         Value::Whole {

@@ -1,0 +1,184 @@
+//! A building: thirty nodes and a border router, as in Kim et al., "TCP over RPL" (III-A).
+//!
+//! The paper shows its floor as a drawing without measures, and says how deep RPL's tree was: five
+//! hops at -22 dBm, and seven at -17 dBm from another border router. A building here is two rows of
+//! rooms of one size, a node anywhere in each room but the last. Loss of signal is that of 3GPP TR
+//! 38.901 for an indoor hotspot without line of sight at 2.44 GHz (17.3 + 38.3 log10 d + 24.9 log10
+//! f), with its shadowing of 8.03 dB, less 5 dB of antenna gain at either end (III-A).
+//!
+//! Each seed has another building: sizes of rooms and places are drawn until links of at least -87
+//! dBm, over which a CC2420 receives 85 % of all frames and more (Srinivasan and Levis, EmNets
+//! 2006), make a tree of the paper's depth from both of its border routers. The first is in the
+//! middle, the second at the end: seven hops of 1.35 times the length are the double of five.
+
+use super::{NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario, Wire};
+use kinglet_sim::place::{PathLoss, Position};
+use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Which node is the border router, and with how much power all send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Building {
+    /// In the middle, -22 dBm: five hops.
+    Middle,
+    /// At the end, -17 dBm: seven hops.
+    End,
+}
+
+/// Nodes and border router.
+const NODES: usize = 31;
+/// Rooms of a row.
+const COLUMNS: usize = 16;
+/// Width of a room along the building, in metres.
+const ROOM_M: Range<f64> = 5.0..15.0;
+/// Depth of a room, and width of the corridor between the rows, in metres.
+const DEPTH_M: f64 = 6.0;
+const CORRIDOR_M: f64 = 2.0;
+/// The weakest signal of a good link, in dBm.
+const GOOD_DBM: f64 = -87.0;
+/// Gain of both antennas, in dB.
+const ANTENNAS_DB: f64 = 10.0;
+/// More than enough: one in some hundred is as wanted.
+const ATTEMPTS: u64 = 100_000;
+/// 115,200 baud, ten bits an octet: the UART between border router and host.
+const UART_KBPS: f64 = 92.16;
+
+const LOSS: PathLoss = PathLoss {
+    reference_loss_db: PathLoss::INDOOR_NLOS.reference_loss_db - ANTENNAS_DB,
+    ..PathLoss::INDOOR_NLOS
+};
+
+impl Building {
+    /// Both.
+    pub const ALL: [Building; 2] = [Building::Middle, Building::End];
+
+    /// The number of the border router: nodes are numbered from one end to the other.
+    pub const fn root(self) -> NodeId {
+        match self {
+            Building::Middle => NODES as NodeId / 2,
+            Building::End => NODES as NodeId - 1,
+        }
+    }
+
+    const fn power_dbm(self) -> f64 {
+        match self {
+            Building::Middle => -22.0,
+            Building::End => -17.0,
+        }
+    }
+
+    /// Hops of RPL's tree in the paper.
+    pub const fn hops(self) -> u32 {
+        match self {
+            Building::Middle => 5,
+            Building::End => 7,
+        }
+    }
+
+    /// The places of the nodes of the building that `seed` draws.
+    fn places(self, seed: u64) -> Vec<NodePlace> {
+        let drawn = (0..ATTEMPTS).map(|attempt| positions(seed, attempt));
+        let fits = |at: &Vec<Position>| {
+            Building::ALL.iter().all(|of| depth(seed, at, *of) == Some(of.hops()))
+        };
+        let positions = drawn.filter(fits).next().unwrap_or_default();
+        let place = |(node, at): (NodeId, Position)| {
+            let role = if node == self.root() { Role::BorderRouter } else { Role::Router };
+            NodePlace { x_m: at.x_m, y_m: at.y_m, role, parent: None }
+        };
+        (0..).zip(positions).map(place).collect()
+    }
+}
+
+/// A node in each room, room by room along the building.
+fn positions(seed: u64, attempt: u64) -> Vec<Position> {
+    let mut random = stream(seed, attempt, Purpose::Placement);
+    let within = |random: &mut Stream, from: f64, to: f64| from + random.unit() * (to - from);
+    let room_m = within(&mut random, ROOM_M.start, ROOM_M.end);
+    let rooms = (0..COLUMNS).flat_map(|column| [(column, 0.0), (column, DEPTH_M + CORRIDOR_M)]);
+    let mut inside = |(column, south): (usize, f64)| {
+        let west = column as f64 * room_m;
+        let x_m = within(&mut random, west, west + room_m);
+        Position { x_m, y_m: within(&mut random, south, south + DEPTH_M) }
+    };
+    rooms.take(NODES).map(&mut inside).collect()
+}
+
+/// Hops from the border router to the farthest node over good links; `None` if they do not reach
+/// everybody.
+fn depth(seed: u64, at: &[Position], of: Building) -> Option<u32> {
+    let is_good = |a: usize, b: usize| {
+        let loss = LOSS.loss_db(seed, (a.min(b), a.max(b)), at[a].distance_m(at[b]));
+        of.power_dbm() - loss >= GOOD_DBM
+    };
+    let mut hops: Vec<Option<u32>> = vec![None; at.len()];
+    let root = of.root() as usize;
+    hops[root] = Some(0);
+    let mut reached = vec![root];
+    let mut next = 0;
+    while let Some(&from) = reached.get(next) {
+        next += 1;
+        for to in 0..at.len() {
+            if hops[to].is_none() && to != from && is_good(from, to) {
+                hops[to] = hops[from].map(|hops| hops + 1);
+                reached.push(to);
+            }
+        }
+    }
+    hops.into_iter().try_fold(0, |deepest, hops| Some(deepest.max(hops?)))
+}
+
+impl Scenario {
+    /// A building with its radios and the wire that it has to its host, and no application.
+    pub fn building(building: Building, seed: u64) -> Self {
+        let mut scenario = Scenario { name: "building".to_owned(), seed, ..Scenario::default() };
+        scenario.nodes = building.places(seed);
+        scenario.building = Some(building);
+        scenario.radio.profile = RadioProfile::Cc2420;
+        scenario.radio.tx_power_dbm = building.power_dbm();
+        scenario.medium.propagation = Propagation::PathLoss {
+            exponent: LOSS.exponent,
+            reference_loss_db: LOSS.reference_loss_db,
+            shadowing_db: LOSS.shadowing_sigma_db,
+            // The radio's: see `kinglet_sim::profile::CC2420`.
+            noise_floor_dbm: -100.0,
+        };
+        scenario.wire = Some(Wire { rate_kbps: Some(UART_KBPS), ..Wire::PERFECT });
+        scenario
+    }
+
+    /// The same in the building that `seed` draws, if it is in one.
+    #[must_use]
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
+        match self.building {
+            Some(building) => {
+                Cow::Owned(Scenario { nodes: building.places(seed), ..self.clone() })
+            }
+            None => Cow::Borrowed(self),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_seed_draws_a_building_of_the_papers_depths() {
+        let mut before = Vec::new();
+        for seed in [1, 2, 101, 102] {
+            let places = Building::Middle.places(seed);
+            assert_eq!(places.len(), NODES);
+            let at: Vec<_> =
+                places.iter().map(|p| Position { x_m: p.x_m, y_m: p.y_m }).collect();
+            for building in Building::ALL {
+                assert_eq!(depth(seed, &at, building), Some(building.hops()));
+                let others: Vec<_> = building.places(seed).iter().map(|p| (p.x_m, p.y_m)).collect();
+                assert!(others.into_iter().eq(at.iter().map(|p| (p.x_m, p.y_m))), "same places");
+            }
+            assert_ne!(places, before);
+            before = places;
+        }
+    }
+}
