@@ -468,6 +468,7 @@ fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: 
 fn with_connections(result: FlowResult, tcp: &Connections) -> FlowResult {
     let (sum, samples) = tcp.rtt;
     FlowResult {
+        connections: tcp.opened,
         segments_sent: tcp.segments_sent,
         retransmissions: tcp.fast_retransmits + tcp.timeout_retransmits,
         fast_retransmissions: tcp.fast_retransmits,

@@ -80,7 +80,9 @@ impl Probe {
     fn with<R>(&mut self, act: impl FnOnce(&mut Tcp<'_, LabProfile>) -> R) -> R {
         match &mut self.subject {
             Subject::Own(node) => act(&mut Tcp::Own(node)),
-            Subject::Peer(host, stack) => act(&mut Tcp::Peer(host, Foreign { stack: *stack, quirks: Quirks::NONE })),
+            Subject::Peer(host, stack) => {
+                act(&mut Tcp::Peer(host, Foreign { stack: *stack, quirks: Quirks::NONE }))
+            }
         }
     }
 

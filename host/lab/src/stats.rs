@@ -36,6 +36,29 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
+/// Spearman's rank correlation of pairs, -1 to 1; `None` if one of the two is the same in all.
+pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let xs = ranks(pairs.iter().map(|pair| pair.0).collect());
+    let ys = ranks(pairs.iter().map(|pair| pair.1).collect());
+    // Ties or not, the mean of all ranks is the middle.
+    let middle = (pairs.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum::<f64>()
+    };
+    let scale = (product(&xs, &xs) * product(&ys, &ys)).sqrt();
+    (scale > 0.0).then(|| product(&xs, &ys) / scale)
+}
+
+/// The place of each value among all, from 0; equal ones share the mean of theirs.
+fn ranks(values: Vec<f64>) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 - 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
 /// The 0.975 quantile of Student's t distribution; standard table, constant steps beyond 30 degrees
 /// of freedom rounded up to the safe side.
 fn student_t975(degrees_of_freedom: usize) -> f64 {
@@ -56,6 +79,18 @@ fn student_t975(degrees_of_freedom: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_and_not_values_are_correlated() {
+        let of = |pairs: &[(f64, f64)]| rank_correlation(pairs);
+        assert_eq!(of(&[(1.0, 1.0), (2.0, 10.0), (3.0, 100.0)]), Some(1.0));
+        assert_eq!(of(&[(1.0, 5.0), (2.0, 3.0), (9.0, -7.0)]), Some(-1.0));
+        // Ranks 0, 1.5, 1.5, 3 and 0, 2, 1, 3.
+        let tied = of(&[(1.0, 1.0), (2.0, 3.0), (2.0, 2.0), (3.0, 4.0)]).expect("a value");
+        assert!((tied - 4.5 / 22.5f64.sqrt()).abs() < 1e-9, "{tied}");
+        assert_eq!(of(&[(1.0, 1.0), (1.0, 2.0)]), None);
+        assert_eq!(of(&[]), None);
+    }
 
     #[test]
     fn the_interval_of_five_values_matches_a_worked_example() {

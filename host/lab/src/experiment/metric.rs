@@ -1,6 +1,7 @@
 //! What can be read off a finished simulation.
 
 use super::intervals::{fairness, jain, quantile};
+use super::over_rpl::OfTree;
 use super::requests;
 use super::tcplp_timeouts::TimeoutCause;
 use crate::cpu::host_cost_of;
@@ -135,6 +136,8 @@ pub enum Metric {
     ServerFor(Cause),
     /// Requests that were not answered.
     Failed,
+    /// Of many flows in one tree.
+    OfTree(OfTree),
 }
 
 impl Metric {
@@ -203,6 +206,7 @@ impl Metric {
             Metric::ServerDutyCycle => "radio_duty_cycle",
             Metric::ServerFor(cause) => of_cause(cause),
             Metric::Failed => "failed",
+            Metric::OfTree(of) => of.name().0,
         }
     }
 
@@ -259,6 +263,7 @@ impl Metric {
             | Metric::LatencyMedian
             | Metric::LatencyThirdQuartile => "ms",
             Metric::Failed => "requests",
+            Metric::OfTree(of) => of.name().1,
         }
     }
 
@@ -295,6 +300,7 @@ impl Metric {
             Metric::ServerDutyCycle => Some(server()?.duty_cycle * 100.0),
             Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
             Metric::Failed => Some(f64::from(flow.failed)),
+            Metric::OfTree(of) => of.value(scenario, run),
             _ => self
                 .of_all_flows(run)
                 .or_else(|| self.of_mac(run))

@@ -21,6 +21,7 @@ mod kinglet_page;
 mod kinglet_sleep;
 mod metric;
 mod models;
+pub(crate) mod over_rpl;
 mod radio_time;
 mod requests;
 mod runner;
@@ -55,6 +56,7 @@ pub use defaults::SERIES as DEFAULTS;
 pub(crate) use hosts::Host;
 pub use metric::Metric;
 pub(crate) use models::Model;
+pub use over_rpl::OfTree;
 pub use runner::{Config, LabError, Outcome, Results, run};
 pub(crate) use tcplp_stacks::table_9;
 
@@ -253,6 +255,16 @@ pub fn all() -> &'static [Experiment] {
         tcplp_outages::EXPERIMENT,
         kinglet_model::EXPERIMENT,
         kinglet_mesh::EXPERIMENT,
+        over_rpl::ETX,
+        over_rpl::QUEUE_LOSS,
+        over_rpl::UDP_LOSS,
+        over_rpl::THROUGHPUT,
+        over_rpl::TCP_ETX,
+        over_rpl::FAIRNESS,
+        over_rpl::CONTROL,
+        over_rpl::SEVEN_HOPS,
+        over_rpl::RTO,
+        over_rpl::BUGS,
     ];
     ALL
 }

@@ -82,6 +82,8 @@ pub struct FlowResult {
     pub segments_received: u64,
     /// Share of sent segments that did not arrive, 0 to 1: losses that link retries did not mask.
     pub segment_loss: f64,
+    /// A sensor's over TCP: connections that it has opened.
+    pub connections: u32,
     /// Retransmitted data segments.
     pub retransmissions: u64,
     /// Entries into fast recovery.

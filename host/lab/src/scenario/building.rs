@@ -31,12 +31,12 @@ const NODES: usize = 31;
 /// Rooms of a row.
 const COLUMNS: usize = 16;
 /// Width of a room along the building, in metres.
-const ROOM_M: Range<f64> = 5.0..15.0;
+const ROOM_M: Range<f64> = 8.0..24.0;
 /// Depth of a room, and width of the corridor between the rows, in metres.
 const DEPTH_M: f64 = 6.0;
 const CORRIDOR_M: f64 = 2.0;
 /// The weakest signal of a good link, in dBm.
-const GOOD_DBM: f64 = -87.0;
+const GOOD_DBM: f64 = -95.0;
 /// Gain of both antennas, in dB.
 const ANTENNAS_DB: f64 = 10.0;
 /// More than enough: one in some hundred is as wanted.
@@ -152,9 +152,7 @@ impl Scenario {
     #[must_use]
     pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
         match self.building {
-            Some(building) => {
-                Cow::Owned(Scenario { nodes: building.places(seed), ..self.clone() })
-            }
+            Some(building) => Cow::Owned(Scenario { nodes: building.places(seed), ..self.clone() }),
             None => Cow::Borrowed(self),
         }
     }
@@ -170,8 +168,7 @@ mod tests {
         for seed in [1, 2, 101, 102] {
             let places = Building::Middle.places(seed);
             assert_eq!(places.len(), NODES);
-            let at: Vec<_> =
-                places.iter().map(|p| Position { x_m: p.x_m, y_m: p.y_m }).collect();
+            let at: Vec<_> = places.iter().map(|p| Position { x_m: p.x_m, y_m: p.y_m }).collect();
             for building in Building::ALL {
                 assert_eq!(depth(seed, &at, building), Some(building.hops()));
                 let others: Vec<_> = building.places(seed).iter().map(|p| (p.x_m, p.y_m)).collect();

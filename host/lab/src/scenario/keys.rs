@@ -460,7 +460,11 @@ pub(super) const BUFFERS: &[Key<Buffers>] = &[
 
 /// `[wire]`.
 pub(super) const WIRE: &[Key<Wire>] = &[
-    Key::<Wire>::new("delay_ms", whole!(0..=60_000, delay_ms: u32), "time that a packet takes once it is on the wire"),
+    Key::<Wire>::new(
+        "delay_ms",
+        whole!(0..=60_000, delay_ms: u32),
+        "time that a packet takes once it is on the wire",
+    ),
     Key::<Wire>::new(
         "rate_kbps",
         Value::Number {

@@ -25,7 +25,7 @@ pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Flow, FlowKind, Listening, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
 pub use prefix::Prefix;
-pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp};
+pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};
 pub use reference::reference;
 pub use topology::{Route, connected};
 
@@ -177,6 +177,28 @@ impl Scenario {
         }
     }
 
+    /// The same network with the settings of TinyOS's nodes, and BLIP's TCP with segments of `mss`
+    /// octets and a window of one of them. The host is Linux's.
+    #[must_use]
+    pub fn as_tinyos(self, mss: u16) -> Self {
+        Scenario {
+            mac: tinyos::MAC,
+            net: NET,
+            border_queue: Some(NET.queue_limit),
+            tcp: Tcp {
+                stack: Some(Stack::Blip),
+                mss: Mss::Bytes(mss),
+                send_buffer: Buffer::Bytes(tinyos::SEND_BUFFER),
+                receive_buffer: Buffer::Segments(1),
+                quirks: tinyos::QUIRKS,
+                ..Tcp::default()
+            },
+            relays_yield: false,
+            wire: self.wire.map(|wire| Wire { host: HostTcp::Linux, ..wire }),
+            ..self
+        }
+    }
+
     /// The same network with all defaults of Kinglet's; frames stay as long.
     #[must_use]
     pub fn as_kinglet(self) -> Self {
@@ -190,6 +212,7 @@ impl Scenario {
             tcp: Tcp::default(),
             polling: Polling::DEFAULT,
             net: NET,
+            border_queue: None,
             relays_yield: true,
             ..self
         }

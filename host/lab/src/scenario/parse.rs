@@ -6,8 +6,8 @@ use super::keys::{self, Buffers};
 use super::read::{Reader, Source};
 use super::table::{Key, read};
 use super::{
-    Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Scenario, Tcp,
-    Wire,
+    Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Scenario,
+    Tcp, Wire,
 };
 use super::{interference, places};
 use std::path::Path;

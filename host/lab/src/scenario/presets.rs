@@ -110,6 +110,36 @@ pub mod tcplp {
     };
 }
 
+/// TinyOS's nodes in Kim et al., "TCP over RPL" (2015).
+pub mod tinyos {
+    use super::*;
+    use kinglet::radio::CsmaParams;
+    use kinglet_peers::Faults;
+
+    /// CC2420's driver and BLIP. The first backoff is up to 310 jiffies of 30.5 us (`CC2420.h`),
+    /// which are 31 unit backoff periods; those after a busy channel have up to 7 there and are
+    /// without limit, and here as long and five at most. BLIP repeats a frame five times after 103
+    /// ms (`BLIP_L2_RETRIES`, `BLIP_L2_DELAY`); here a random time has this mean.
+    pub const MAC: mac::Config = mac::Config {
+        csma_params: CsmaParams { min_be: 5, max_be: 5, max_backoffs: 5 },
+        max_frame_retries: 5,
+        retry_delay_max: Duration::from_millis(206),
+        adaptive_retry_delay: false,
+        security: None,
+        reserved_security: 0,
+        ..super::MAC
+    };
+
+    /// BLIP mended (III-B), and the Linux that it was measured with (V-A).
+    pub const QUIRKS: Quirks = Quirks { tiny_pieces: true, ..Quirks::NONE };
+
+    /// BLIP with both of its faults.
+    pub const FAULTS: Faults = Faults { counts_for_ever: true, renumbers_syn: true };
+
+    /// Octets of BLIP's send buffer, in its example.
+    pub const SEND_BUFFER: u32 = 150;
+}
+
 /// The same with another time between data requests while nothing is expected.
 #[must_use]
 pub const fn polling_every(polling: Polling, base: Duration) -> Polling {

@@ -2,9 +2,9 @@
 
 use super::air::pair;
 use super::{Core, SHR_US};
+use crate::frame::Psdu;
 use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
-use crate::frame::Psdu;
 use crate::radio::{Lock, Phase};
 use crate::secure;
 use crate::stats::Fate;

@@ -1,0 +1,68 @@
+//! The faults that Kim et al. found in BLIP (III-B), each as it was and mended.
+
+use super::{OfTree, THREATS, point};
+use crate::apps::sense::LEN;
+use crate::chart::Figure;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
+use crate::scenario::{
+    Carrier, Fault, Flow, FlowKind, HostTcp, Role, Scenario, Sensor, Wire, tinyos,
+};
+use kinglet_peers::{Faults, Quirks};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "rpl-bugs",
+    title: "Three faults of TinyOS",
+    source: "Kim et al., §III-B",
+    question: "What did the faults do that the paper mended before it measured?",
+    method: "BLIP's TCP one hop from the border router, a reading of 82 octets a second: with its \
+             count of transmissions that no acknowledgment takes back, and without; with a first \
+             SYN that is lost, because the node hears nobody for the first two seconds of its \
+             connection, and the number of a repeated SYN as it was, and mended.",
+    threats: &THREATS,
+    main: "count=mended",
+    plan,
+    refine: |_: &mut Rows| (),
+    figures: |_: &ExperimentResult| Vec::<Figure>::new(),
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfTree(OfTree::Connections),
+    Metric::OfTree(OfTree::SegmentsPerConnection),
+    Metric::OfTree(OfTree::Throughput),
+];
+/// When the flow begins, in seconds, and until when a node is alone that loses its first SYN: less
+/// than BLIP's timeout, so that the second is heard.
+const START_S: f64 = 10.0;
+const ALONE_UNTIL_S: f64 = START_S + 2.5;
+const MENDED: Faults = Faults { counts_for_ever: false, renumbers_syn: false };
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let counts = Faults { counts_for_ever: true, ..MENDED };
+    let renumbers = Faults { renumbers_syn: true, ..MENDED };
+    let both = [
+        ("count=mended", MENDED, false),
+        ("count=for-ever", counts, false),
+        ("syn=lost number=mended", MENDED, true),
+        ("syn=lost number=another", renumbers, true),
+    ];
+    let of = |(label, faults, alone): (&str, Faults, bool)| {
+        let scenario = one_hop(effort, faults, alone);
+        point(label.to_owned(), "faults", 0.0, scenario, METRICS)
+    };
+    both.into_iter().map(of).collect()
+}
+
+fn one_hop(effort: Effort, faults: Faults, alone: bool) -> Scenario {
+    let mut scenario = line_scenario(effort, 1, 0).as_tinyos(LEN as u16);
+    scenario.name = "BLIP one hop away".to_owned();
+    scenario.nodes[0].role = Role::BorderRouter;
+    scenario.wire = Some(Wire { host: HostTcp::Linux, ..Wire::PERFECT });
+    scenario.tcp.quirks = Quirks { faults, ..tinyos::QUIRKS };
+    let sensor = Sensor { batch: 1, ..Sensor::new(1, scenario.host(), Carrier::Tcp) };
+    scenario.flows = vec![Flow::new(START_S, FlowKind::Anemometer(sensor))];
+    if alone {
+        let (nodes, to_s) = (vec![1], Some(ALONE_UNTIL_S));
+        scenario.faults = vec![Fault::Partition { nodes, from_s: 0.0, to_s }];
+    }
+    scenario
+}

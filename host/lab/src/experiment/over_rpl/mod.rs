@@ -1,0 +1,153 @@
+//! TCP over RPL (Kim et al., JCN 2015): thirty nodes of a building, each with a flow of its own.
+//!
+//! | file | results |
+//! |---|---|
+//! | `metric.rs` | what is read off many flows in one tree |
+//! | `cases.rs` | both transports both ways under three loads: Figs. 4, 5, 6 and 9 |
+//! | `distance.rs` | who is far gets less: Figs. 7, 8 and 10 |
+//! | `rto.rs` | the fixed timeout: Fig. 11 |
+//! | `bugs.rs` | the three faults of III-B |
+
+mod bugs;
+mod cases;
+mod distance;
+mod metric;
+mod rto;
+
+pub(super) use bugs::EXPERIMENT as BUGS;
+pub(super) use cases::{CONTROL, ETX, QUEUE_LOSS, TCP_ETX, THROUGHPUT, UDP_LOSS};
+pub(super) use distance::{FAIRNESS, SEVEN_HOPS};
+pub use metric::OfTree;
+pub(super) use rto::EXPERIMENT as RTO;
+
+use super::{Effort, Metric, Point};
+use crate::apps::sense::LEN;
+use crate::scenario::{
+    Building, Carrier, Flow, FlowKind, NodeId, Overlap, Routing, Scenario, Sensor,
+};
+use kinglet_peers::Stack;
+use kinglet_sim::rng::{Purpose, stream};
+
+/// Which transport carries packets, and which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    UdpDown,
+    UdpUp,
+    TcpDown,
+    TcpUp,
+}
+
+impl Case {
+    /// In the order of the paper's bars.
+    pub(crate) const ALL: [Case; 4] = [Case::UdpDown, Case::UdpUp, Case::TcpDown, Case::TcpUp];
+    /// Those over TCP.
+    pub(crate) const TCP: [Case; 2] = [Case::TcpDown, Case::TcpUp];
+
+    /// The name in labels.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Case::UdpDown => "udp-down",
+            Case::UdpUp => "udp-up",
+            Case::TcpDown => "tcp-down",
+            Case::TcpUp => "tcp-up",
+        }
+    }
+
+    const fn is_tcp(self) -> bool {
+        matches!(self, Case::TcpDown | Case::TcpUp)
+    }
+
+    const fn is_up(self) -> bool {
+        matches!(self, Case::UdpUp | Case::TcpUp)
+    }
+}
+
+/// Packets per minute and node.
+pub(crate) const LOADS: [u32; 3] = [10, 30, 60];
+/// The one that most results are about.
+pub(crate) const HEAVY: u32 = 60;
+/// Time for the tree, in seconds; TinyRPL's shortest trickle interval is a quarter of one.
+const FORMATION_S: f64 = 120.0;
+/// Packets that wait for TCP at a node; what finds no place is not sent.
+const QUEUE: u16 = 8;
+
+/// What is the same in all of these experiments' threats.
+const THREATS: [&str; 4] = [
+    "The paper has no positions, gains, sizes of packets or lengths of runs. Buildings are drawn \
+     until their trees have its depth; packets are readings of 82 octets, which one frame carries.",
+    "RPL is Kinglet's, in storing mode with MRHOF, and not TinyRPL: its trickle timer suppresses, \
+     its DAOs are acknowledged, and its hysteresis is 1.5 and not 0.5 transmissions.",
+    "The CPU's time is that of copying over SPI; what TinyOS computes is not counted.",
+    "Between repetitions there is a random time with the mean of BLIP's fixed 103 ms.",
+];
+
+/// Thirty flows of `load` packets a minute each, in the paper's system.
+pub(crate) fn scenario(effort: Effort, building: Building, case: Case, load: u32) -> Scenario {
+    // The run draws the building; this is that of the first seed.
+    let base = Scenario::building(building, 1);
+    let mut scenario = Scenario {
+        name: format!("{} at {load} packets a minute", case.name()),
+        duration_s: FORMATION_S + measured_s(effort),
+        routing: Routing::Rpl,
+        ..base.as_tinyos(LEN as u16)
+    };
+    let (host, root) = (scenario.host(), building.root());
+    scenario.flows =
+        (0..host).filter(|node| *node != root).map(|node| flow(case, node, host, load)).collect();
+    scenario
+}
+
+const fn measured_s(effort: Effort) -> f64 {
+    match effort {
+        Effort::Quick => 300.0,
+        Effort::Full => 900.0,
+    }
+}
+
+fn flow(case: Case, node: NodeId, host: NodeId, load: u32) -> Flow {
+    let (from, to) = if case.is_up() { (node, host) } else { (host, node) };
+    let period_ms = 60_000 / load;
+    if case.is_tcp() {
+        // Its first reading is made at a random time within a period.
+        let sensor =
+            Sensor { period_ms, batch: 1, queue: QUEUE, ..Sensor::new(from, to, Carrier::Tcp) };
+        return Flow::new(FORMATION_S, FlowKind::Anemometer(sensor));
+    }
+    let phase = stream(1, node.into(), Purpose::Application).unit();
+    let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes: LEN as u16 };
+    // Whole milliseconds, as scenario files have them.
+    let start_s = FORMATION_S + (phase * f64::from(period_ms)).floor() / 1e3;
+    Flow::new(start_s, kind)
+}
+
+/// The same with Kinglet's settings, all of them its defaults.
+pub(crate) fn ours(paper: Scenario) -> Scenario {
+    let wire = paper.wire.clone();
+    Scenario { wire, ..paper.as_kinglet() }
+}
+
+/// The same with another TCP on the nodes, of one segment in flight.
+fn with_stack(scenario: Scenario, stack: Stack) -> Scenario {
+    let tcp = crate::scenario::Tcp { stack: Some(stack), ..scenario.tcp };
+    Scenario { tcp, ..scenario }
+}
+
+/// The same where frames that overlap do something else.
+fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
+    scenario.medium.overlap = overlap;
+    scenario
+}
+
+fn label(case: Case, load: u32) -> String {
+    format!("{} load={load}", case.name())
+}
+
+fn point(
+    label: String,
+    series: &'static str,
+    x: f64,
+    scenario: Scenario,
+    metrics: &'static [Metric],
+) -> Point {
+    Point { label, series, x, scenario, metrics, timeline_s: None }
+}
