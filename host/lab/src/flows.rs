@@ -18,7 +18,7 @@ use crate::build::transport::{connection, listen, payload_of};
 use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
 use crate::run::result::{FlowResult, Readings};
-use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Scenario, Sensor};
+use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Role, Scenario, Sensor};
 use kinglet::Node;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
@@ -264,7 +264,10 @@ impl<'a> Builder<'a> {
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
-        let (sensor, source) = carry(self.scenario, carrier, to_port, (sampling, coap));
+        // What takes readings in is a server, at the host or in place of one at the border router.
+        let place = self.scenario.nodes.get(to as usize);
+        let on_mote = place.is_some_and(|place| place.role != Role::BorderRouter);
+        let (sensor, source) = carry(self.scenario, carrier, to_port, on_mote, (sampling, coap));
         let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
             return self.streams((from, sensor), (to, sink));
@@ -297,6 +300,7 @@ fn carry(
     scenario: &Scenario,
     carrier: Carrier,
     to: (core::net::Ipv6Addr, u16),
+    on_mote: bool,
     (sampling, coap): (Sampling, kinglet_coap::Config),
 ) -> (Anemometer, Source) {
     let config = connection(scenario, None, None);
@@ -304,8 +308,11 @@ fn carry(
     match carrier {
         Carrier::Tcp => {
             let uplink = TcpUplink::new(sampling, to, config);
-            // The server is no mote: its buffers bound nothing.
-            let server = ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config };
+            // A server is no mote: its buffers bound nothing.
+            let server = match on_mote {
+                true => config,
+                false => ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config },
+            };
             (Anemometer::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
