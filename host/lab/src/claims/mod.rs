@@ -11,6 +11,7 @@ mod memory;
 mod model;
 mod multi_hop;
 mod one_hop;
+mod over_rpl;
 mod requests;
 #[cfg(test)]
 mod sample;

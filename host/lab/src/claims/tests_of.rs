@@ -1,6 +1,6 @@
 //! One test per claim. Thresholds are the reference list's suggestions, not tuned to our results.
 
-use super::{Test, air, equations, low_power, multi_hop, one_hop};
+use super::{Test, air, equations, low_power, multi_hop, one_hop, over_rpl};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -36,6 +36,9 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.channel-bound" => multi_hop::channel_bound,
         "kinglet.control" => multi_hop::control,
         "kinglet.adaptive-delay" => multi_hop::adaptive_delay,
-        _ => return air::test_of(id).or_else(|| low_power::test_of(id)),
+        _ => {
+            let rpl = || over_rpl::test_of(id);
+            return air::test_of(id).or_else(|| low_power::test_of(id)).or_else(rpl);
+        }
     })
 }

@@ -6,10 +6,10 @@
 //! 38.901 for an indoor hotspot without line of sight at 2.44 GHz (17.3 + 38.3 log10 d + 24.9 log10
 //! f), with its shadowing of 8.03 dB, less 5 dB of antenna gain at either end (III-A).
 //!
-//! Each seed has another building: sizes of rooms and places are drawn until links of at least -87
-//! dBm, over which a CC2420 receives 85 % of all frames and more (Srinivasan and Levis, EmNets
-//! 2006), make a tree of the paper's depth from both of its border routers. The first is in the
-//! middle, the second at the end: seven hops of 1.35 times the length are the double of five.
+//! Each seed has another building: sizes of rooms and places are drawn until links of at least -96
+//! dBm, over which half of all full frames arrive, make a tree of the paper's depth from both of
+//! its border routers. The first is in the middle, the second at the end: seven hops of 1.35 times
+//! the length are the double of five.
 
 use super::{NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario, Wire};
 use kinglet_sim::place::{PathLoss, Position};
@@ -35,8 +35,8 @@ const ROOM_M: Range<f64> = 8.0..24.0;
 /// Depth of a room, and width of the corridor between the rows, in metres.
 const DEPTH_M: f64 = 6.0;
 const CORRIDOR_M: f64 = 2.0;
-/// The weakest signal of a good link, in dBm.
-const GOOD_DBM: f64 = -95.0;
+/// The weakest signal of a link, in dBm.
+const LINK_DBM: f64 = -96.0;
 /// Gain of both antennas, in dB.
 const ANTENNAS_DB: f64 = 10.0;
 /// More than enough: one in some hundred is as wanted.
@@ -105,12 +105,11 @@ fn positions(seed: u64, attempt: u64) -> Vec<Position> {
     rooms.take(NODES).map(&mut inside).collect()
 }
 
-/// Hops from the border router to the farthest node over good links; `None` if they do not reach
-/// everybody.
+/// Hops from the border router to the farthest node; `None` if links do not reach everybody.
 fn depth(seed: u64, at: &[Position], of: Building) -> Option<u32> {
-    let is_good = |a: usize, b: usize| {
+    let is_link = |a: usize, b: usize| {
         let loss = LOSS.loss_db(seed, (a.min(b), a.max(b)), at[a].distance_m(at[b]));
-        of.power_dbm() - loss >= GOOD_DBM
+        of.power_dbm() - loss >= LINK_DBM
     };
     let mut hops: Vec<Option<u32>> = vec![None; at.len()];
     let root = of.root() as usize;
@@ -120,7 +119,7 @@ fn depth(seed: u64, at: &[Position], of: Building) -> Option<u32> {
     while let Some(&from) = reached.get(next) {
         next += 1;
         for to in 0..at.len() {
-            if hops[to].is_none() && to != from && is_good(from, to) {
+            if hops[to].is_none() && to != from && is_link(from, to) {
                 hops[to] = hops[from].map(|hops| hops + 1);
                 reached.push(to);
             }

@@ -74,6 +74,7 @@ pub(in crate::experiment) const UDP_LOSS: Experiment = Experiment {
             Metric::OfTree(OfTree::Loss),
             Metric::OfTree(OfTree::LossSpread),
             Metric::OfTree(OfTree::BorderShare),
+            Metric::OfTree(OfTree::BorderLoss),
         ];
         let mut points = plan(effort, METRICS);
         points.retain(|point| point.label.starts_with("udp"));
