@@ -198,7 +198,11 @@ fn round_trips(t: &Table<'_>) -> Option<Finding> {
     let (by_hops, by_rtt) = (value("rtt_by_hops")?, value("throughput_by_rtt")?);
     let mut bounds = Bounds::default()
         .above("by hops", by_hops, CLEAR)
-        .above("throughput by round trip with a window of eight", wide("throughput_by_rtt")?, by_rtt)
+        .above(
+            "throughput by round trip with a window of eight",
+            wide("throughput_by_rtt")?,
+            by_rtt,
+        )
         .above("fairness with a window of eight", wide("fairness")?, value("fairness")?);
     let heavy = value("rtt")?;
     // The quick plan has no light load.
@@ -245,8 +249,8 @@ fn parent_changes(t: &Table<'_>) -> Option<Finding> {
 fn deeper(t: &Table<'_>) -> Option<Finding> {
     let [udp_down, udp_up, ..] = heavy(t, CASES, "throughput")?;
     let seven = |case: &str, metric| t.mean(&format!("{case} load=60 hops=7"), metric);
-    let udp = (seven("udp-down", "throughput")? + seven("udp-up", "throughput")?)
-        / (udp_down + udp_up);
+    let udp =
+        (seven("udp-down", "throughput")? + seven("udp-up", "throughput")?) / (udp_down + udp_up);
     let [down, up] = heavy(t, TCP, "fairness")?;
     let (deep_down, deep_up) = (seven("tcp-down", "fairness")?, seven("tcp-up", "fairness")?);
     Bounds::default()
@@ -315,12 +319,10 @@ fn syn_loss(t: &Table<'_>) -> Option<Finding> {
 fn headline(t: &Table<'_>) -> Option<Finding> {
     let [udp_down, udp_up, down, up] = heavy(t, CASES, "throughput_least")?;
     let worst = (down / udp_down).max(up / udp_up);
-    Bounds::default()
-        .below("TCP's worst node of UDP's", worst, 0.7)
-        .found(
-            worst * 100.0,
-            format!("worst node of TCP down {down:.1}, up {up:.1}; of UDP {udp_down:.1}, {udp_up:.1}"),
-        )
+    Bounds::default().below("TCP's worst node of UDP's", worst, 0.7).found(
+        worst * 100.0,
+        format!("worst node of TCP down {down:.1}, up {up:.1}; of UDP {udp_down:.1}, {udp_up:.1}"),
+    )
 }
 
 /// The value of Kinglet's rows, down and up.
@@ -332,10 +334,10 @@ fn ours(t: &Table<'_>, metric: &str, tree: &str) -> Option<[f64; 2]> {
 fn ours_throughput(t: &Table<'_>) -> Option<Finding> {
     let [down, up] = ours(t, "throughput", "")?.map(|rate| rate / OFFERED * 100.0);
     let [their_down, their_up] = heavy(t, TCP, "throughput")?.map(|rate| rate / OFFERED * 100.0);
-    Bounds::default()
-        .at_least("% up", up, 98.0)
-        .at_least("% down", down, 95.0)
-        .found(up, format!("down {down:.1} %; the paper's system {their_up:.1} and {their_down:.1} %"))
+    Bounds::default().at_least("% up", up, 98.0).at_least("% down", down, 95.0).found(
+        up,
+        format!("down {down:.1} %; the paper's system {their_up:.1} and {their_down:.1} %"),
+    )
 }
 
 fn ours_fairness(t: &Table<'_>) -> Option<Finding> {
