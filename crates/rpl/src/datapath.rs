@@ -16,6 +16,17 @@ pub enum Way {
     Unreachable,
 }
 
+/// Which headers a packet needs where it comes to a router (RFC 9008, 7 and 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// None: it leaves the network here, or has them.
+    Nothing,
+    /// The option, and a source route if that is its way, in the packet itself, which begins here.
+    Own,
+    /// The same in an outer header to this address, as the packet is somebody else's.
+    Outer(Ipv6Addr),
+}
+
 /// Why a packet goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
