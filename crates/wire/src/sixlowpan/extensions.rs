@@ -150,8 +150,12 @@ fn carried(kind: u8, octets: &[u8]) -> &[u8] {
                 usize::from(body.get(at.saturating_add(1)).copied().unwrap_or(0)).saturating_add(2)
             }
         };
-        last = (kind <= 1 && len <= MAX_PAD).then_some(at);
-        at = at.saturating_add(len);
+        let end = at.saturating_add(len);
+        // Padding with something in it would not come back.
+        let data = body.get(at.saturating_add(2)..end).unwrap_or_default();
+        let is_zero = data.iter().all(|octet| *octet == 0);
+        last = (kind <= 1 && len <= MAX_PAD && is_zero).then_some(at);
+        at = end;
     }
     match last.filter(|_| at == body.len()) {
         // A length field needs something to count.
