@@ -245,16 +245,21 @@ impl<S: Sizes> Rpl<S> {
         if dead {
             // What it said before it was gone is no reason to come back.
             candidate.rank = INFINITE_RANK;
-            self.lose_routes(now, |route| route.via == to && !route.local);
+            if self.lose_routes(now, |route| route.via == to && !route.local) {
+                // If it is still there, it believes that it is known.
+                self.ask_for_daos(now);
+            }
         }
         self.select(now);
     }
 
-    /// Routes that match lead nowhere; the parent is told.
-    fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) {
-        if self.targets().lose(matches) {
+    /// Routes that match lead nowhere; the parent is told. Whether there were any.
+    fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
+        let lost = self.targets().lose(matches);
+        if lost {
             self.tell(now);
         }
+        lost
     }
 
     /// Something in the table of targets has changed.
