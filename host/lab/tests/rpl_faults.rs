@@ -24,11 +24,15 @@ const RECORD_HEADER: usize = 16;
 const EVERY_S: u64 = 15;
 /// From then on nothing does.
 const QUIET_S: u64 = 240;
-const END_S: u64 = 330;
+/// Until then all know of each other.
+const END_S: u64 = 300;
+/// A packet may come back once to where it was because nobody has a way any more (RFC 6550,
+/// 11.2.2.3), and goes the wrong way once before a rank tells (11.2.2.2).
+const MOST_VISITS: usize = 3;
 
 /// Six by five routers; every fourth sends to the root every 2 s, and the root to every fifth.
 fn scenario(mode: Mode) -> Scenario {
-    let text = "name = \"faults\"\nduration_s = 330\n[topology]\ngrid = { columns = 6, rows = 5, \
+    let text = "name = \"faults\"\nduration_s = 300\n[topology]\ngrid = { columns = 6, rows = 5, \
                 spacing_m = 8 }\n[mac]\nsecurity = false\n[net]\nrouting = \"rpl\"\n";
     let mut scenario = Scenario::from_toml("faults.toml", text).expect("a scenario");
     scenario.rpl = Rpl { mode, ..scenario.rpl };
@@ -88,9 +92,9 @@ fn datagram(frame: &Frame<'_>, scenario: &Scenario) -> Option<Datagram> {
     }
 }
 
-/// How often each datagram came back to a node where it had been, the worst.
-fn returns(capture: &[u8], scenario: &Scenario) -> (usize, usize) {
-    let mut visits: BTreeMap<Datagram, Vec<(u16, u16, u8)>> = BTreeMap::new();
+/// How many datagrams there were, and how often the worst of them visited the same node.
+fn visits(capture: &[u8], scenario: &Scenario) -> (usize, usize) {
+    let mut seen: BTreeMap<Datagram, Vec<(u16, u16, u8)>> = BTreeMap::new();
     let mut at = FILE_HEADER;
     while let Some(header) = capture.get(at..at + RECORD_HEADER) {
         let len = u32::from_le_bytes(header[8..12].try_into().expect("four")) as usize;
@@ -104,7 +108,7 @@ fn returns(capture: &[u8], scenario: &Scenario) -> (usize, usize) {
         let Some(datagram) = datagram(&frame, scenario) else { continue };
         // What is sent again has the same number.
         let hop = (src, dst, frame.sequence().unwrap_or(0));
-        let hops = visits.entry(datagram).or_default();
+        let hops = seen.entry(datagram).or_default();
         if !hops.contains(&hop) {
             hops.push(hop);
         }
@@ -117,15 +121,15 @@ fn returns(capture: &[u8], scenario: &Scenario) -> (usize, usize) {
         }
         times.into_values().max().unwrap_or(0)
     };
-    let worst = visits.values().map(most).max();
-    (visits.len(), worst.unwrap_or(0))
+    let worst = seen.values().map(most).max();
+    (seen.len(), worst.unwrap_or(0))
 }
 
 fn free(network: &Network, node: usize) -> usize {
     network.device(node).node().info().net.free_packets
 }
 
-/// Runs it with random faults; how many datagrams were seen, and the most returns of one.
+/// Runs it with random faults; how many datagrams were seen, and the most visits to one node.
 fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
     let scenario = scenario(mode);
     let (mut network, _) = network(&scenario, seed);
@@ -140,14 +144,18 @@ fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
         network.schedule_fault(Instant::from_secs(at), Fault::Partition(out));
     }
     network.schedule_fault(Instant::from_secs(QUIET_S), Fault::Partition(Vec::new()));
-    network.run_until(Instant::from_secs(END_S));
-    let joined = |node: usize| {
-        let routing = network.device(node).node().routing();
-        routing.rpl().is_some_and(|rpl| rpl.parent().is_some())
+    network.run_until(Instant::from_secs(QUIET_S));
+    let whole = |network: &Network| {
+        let rpl = |node: usize| network.device(node).node().routing().rpl().expect("RPL");
+        (1..30).all(|node| rpl(node).parent().is_some()) && rpl(0).info().routes == 29
     };
-    assert!((1..30).all(joined), "{mode:?} {seed}: somebody has no parent");
-    let root = network.device(0).node().routing().rpl().expect("RPL");
-    println!("{mode:?} {seed} routes {}", root.info().routes);
+    // Links that have been given up rest for a while.
+    while !whole(&network) {
+        assert!(network.now() < Instant::from_secs(END_S), "{mode:?} {seed}: not all are known");
+        let next = network.now() + Duration::from_millis(100);
+        network.run_until(next);
+    }
+    println!("{mode:?} {seed}: whole after {:?}", network.now() - Instant::from_secs(QUIET_S));
     // Each is seen at rest, with every buffer free.
     let mut rested = [false; 30];
     let end = Instant::from_secs(END_S + 60);
@@ -163,17 +171,17 @@ fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
     let expired: u32 = (0..30).map(expired).sum();
     assert_eq!(expired, 0, "{mode:?} {seed}: a packet went in circles to its end");
     let capture = kept.0.lock().expect("nobody has panicked");
-    returns(&capture, &scenario)
+    visits(&capture, &scenario)
 }
 
 #[test]
 fn networks_that_fail_and_heal_have_no_loops_and_lose_no_buffers() {
     for mode in [Mode::Storing, Mode::NonStoring] {
-        for seed in 1..=20 {
+        for seed in 1..=8 {
             let (seen, worst) = faulty(mode, seed);
-            println!("{mode:?} {seed}: {seen} datagrams, at most {worst} returns of one");
+            println!("{mode:?} {seed}: {seen} datagrams, at most {worst} visits to a node");
             assert!(seen > 500, "{mode:?} {seed}: {seen} is too little to judge by");
-            assert!(worst <= 30, "{mode:?} {seed}: {worst} returns");
+            assert!(worst <= MOST_VISITS, "{mode:?} {seed}: {worst} visits");
         }
     }
 }

@@ -181,6 +181,12 @@ impl<S: Sizes> Rpl<S> {
             return Err(Refusal::OtherInstance);
         }
         if information.forwarding_error {
+            // Who is nearer to the root returns nothing: it is in a loop of parents.
+            if information.sender_rank < self.dag_rank() {
+                count(&mut self.stats.loops);
+                self.reset(now);
+                return Err(Refusal::Loop);
+            }
             // It came back: whoever sent it has no way (11.2.2.3).
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination);
@@ -233,7 +239,9 @@ impl<S: Sizes> Rpl<S> {
             // What goes down does not go up again, but back, so that the way is forgotten.
             count(&mut self.stats.forwarding_errors);
             self.ask_for_daos(now);
-            let information = PacketInformation { forwarding_error: true, ..information };
+            let sender_rank = self.dag_rank();
+            let information =
+                PacketInformation { forwarding_error: true, sender_rank, ..information };
             return Ok(Onward { way: Way::Neighbour(from), information });
         }
         let sender_rank = self.dag_rank();
