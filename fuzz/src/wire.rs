@@ -3,7 +3,9 @@
 use kinglet_apps::http;
 use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
-use kinglet_wire::sixlowpan::{self, Context, Dispatch, FragmentHeader, Integrity, UdpHeader};
+use kinglet_wire::sixlowpan::{
+    self, Context, Dispatch, ExtensionHeaders, FragmentHeader, Integrity, NextHeader, UdpHeader,
+};
 use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, nd, rpl as r, tcp as t, udp as u};
 use std::net::Ipv6Addr;
 
@@ -43,44 +45,54 @@ pub fn sixlowpan(data: &[u8]) {
     let (src, dst, contexts) = (address(0), address(2), contexts());
     let integrity = if kind & 0x10 == 0 { Integrity::None } else { Integrity::Other };
     let total = (kind & 0x20 != 0).then_some(u16::from(size) * 8);
-    let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
-    let expanded = sixlowpan::decompress::<UdpHeader>(
-        rest,
-        src,
-        dst,
-        &contexts,
-        total,
-        integrity,
-        &mut header,
-    );
+    let hop = Hop { src, dst, contexts: &contexts };
+    there_and_back::<UdpHeader>(rest, hop, total, integrity);
+    there_and_back::<ExtensionHeaders>(rest, hop, total, integrity);
+}
+
+/// Between whom a frame goes, and what both know.
+#[derive(Clone, Copy)]
+struct Hop<'a> {
+    src: Address,
+    dst: Address,
+    contexts: &'a [Option<Context>],
+}
+
+/// Room for expanded headers.
+const EXPANDED: usize = ip::HEADER_LEN + sixlowpan::MAX_CHAIN;
+
+/// Expands and compresses with `N` behind the IPv6 header.
+fn there_and_back<N: NextHeader>(
+    octets: &[u8],
+    hop: Hop<'_>,
+    total: Option<u16>,
+    integrity: Integrity,
+) {
+    let Hop { src, dst, contexts } = hop;
+    let mut header = [0; EXPANDED];
+    let expanded =
+        sixlowpan::decompress::<N>(octets, src, dst, contexts, total, integrity, &mut header);
     if let Ok(expanded) = expanded {
-        assert!(expanded.consumed <= rest.len());
-        round_trip(&header[..expanded.written], src, dst, &contexts);
+        assert!(expanded.consumed <= octets.len());
+        round_trip::<N>(&header[..expanded.written], hop);
     }
-    round_trip(rest, src, dst, &contexts);
+    round_trip::<N>(octets, hop);
 }
 
 /// Compresses the header at the start of `packet`, if it is one, and compares what comes back.
-fn round_trip(packet: &[u8], src: Address, dst: Address, contexts: &[Option<Context>]) {
-    let mut frame = [0; sixlowpan::MAX_COMPRESSED];
-    let Ok(compressed) = sixlowpan::compress::<UdpHeader>(packet, src, dst, contexts, &mut frame)
-    else {
+fn round_trip<N: NextHeader>(packet: &[u8], hop: Hop<'_>) {
+    let Hop { src, dst, contexts } = hop;
+    let mut frame = [0; sixlowpan::MAX_CHAIN_COMPRESSED];
+    let Ok(compressed) = sixlowpan::compress::<N>(packet, src, dst, contexts, &mut frame) else {
         return;
     };
     let total = ip::Header::read(packet).expect("it was compressed").total_len();
     let Ok(total) = u16::try_from(total) else { return };
-    let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
+    let mut header = [0; EXPANDED];
     let frame = &frame[..compressed.written];
     let integrity = Integrity::None;
-    let expanded = sixlowpan::decompress::<UdpHeader>(
-        frame,
-        src,
-        dst,
-        contexts,
-        Some(total),
-        integrity,
-        &mut header,
-    );
+    let expanded =
+        sixlowpan::decompress::<N>(frame, src, dst, contexts, Some(total), integrity, &mut header);
     let expanded = expanded.expect("what was compressed can be expanded");
     assert_eq!(expanded.written, compressed.covered);
     assert_eq!(header[..expanded.written], packet[..compressed.covered]);

@@ -5,11 +5,15 @@
 //! [`Ready`] until that is written.
 
 use crate::frame::Token;
+use core::fmt::Debug;
 use core::marker::PhantomData;
+use kinglet_mem::Array;
 use kinglet_wire::Error;
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6;
 use kinglet_wire::sixlowpan::{
-    self, Compressed, Context, Decompressed, Integrity, MAX_COMPRESSED, NextHeader, UdpHeader,
+    self, Compressed, Context, Decompressed, ExtensionHeaders, Integrity, MAX_CHAIN,
+    MAX_CHAIN_COMPRESSED, MAX_COMPRESSED, MAX_DECOMPRESSED, NextHeader, UdpHeader,
 };
 
 /// Between which neighbours a frame goes, and what both of them know.
@@ -27,9 +31,13 @@ pub struct Hop<'a> {
 pub trait HeaderCompression {
     /// Nothing is known of anybody yet.
     const NEW: Self;
+    /// Room for compressed headers, at most 255 octets, as are those that they stand for.
+    type Compressed: Array<u8> + Debug;
+    /// Room for expanded headers.
+    type Expanded: Array<u8>;
 
     /// Compresses the headers at the start of `packet`, of the datagram that `token` names, into
-    /// `out`, which has [`MAX_COMPRESSED`] octets. Asked once for a datagram, unless its first
+    /// `out`, as long as [`HeaderCompression::Compressed`]. Asked once for a datagram, unless its first
     /// frame is sent again so much later that others came in between.
     ///
     /// # Errors
@@ -60,12 +68,21 @@ pub trait HeaderCompression {
 }
 
 /// LOWPAN_IPHC (RFC 6282), which remembers nothing. `N` is what it compresses behind the IPv6
-/// header; what neighbours have compressed and `N` does not know is discarded.
+/// header, in at most `C` octets that stand for `E`; what neighbours have compressed and `N` does
+/// not know is discarded.
 #[derive(Debug)]
-pub struct Iphc<N = UdpHeader>(PhantomData<N>);
+pub struct Iphc<N = UdpHeader, C = [u8; MAX_COMPRESSED], E = [u8; MAX_DECOMPRESSED]>(
+    PhantomData<(N, C, E)>,
+);
 
-impl<N: NextHeader> HeaderCompression for Iphc<N> {
+/// LOWPAN_IPHC, also of extension headers and of IPv6 in IPv6 (RFC 6282, 4.2).
+pub type ExtendedIphc =
+    Iphc<ExtensionHeaders, [u8; MAX_CHAIN_COMPRESSED], [u8; ipv6::HEADER_LEN + MAX_CHAIN]>;
+
+impl<N: NextHeader, C: Array<u8> + Debug, E: Array<u8>> HeaderCompression for Iphc<N, C, E> {
     const NEW: Self = Iphc(PhantomData);
+    type Compressed = C;
+    type Expanded = E;
 
     fn compress(
         &mut self,
@@ -94,20 +111,19 @@ impl<N: NextHeader> HeaderCompression for Iphc<N> {
 
 /// The compressed headers of the datagram whose first frame is next.
 #[derive(Debug)]
-pub(crate) struct Ready {
+pub(crate) struct Ready<C> {
     /// Whose they are.
     pub(crate) token: Option<u32>,
-    pub(crate) octets: [u8; MAX_COMPRESSED],
+    pub(crate) octets: C,
     pub(crate) written: u8,
     /// Octets of the packet that they stand for.
     pub(crate) covered: u8,
 }
 
-impl Ready {
-    pub(crate) const NONE: Ready =
-        Ready { token: None, octets: [0; MAX_COMPRESSED], written: 0, covered: 0 };
+impl<C: Array<u8>> Ready<C> {
+    pub(crate) const NONE: Self = Ready { token: None, octets: C::EMPTY, written: 0, covered: 0 };
 
     pub(crate) fn octets(&self) -> &[u8] {
-        self.octets.get(..usize::from(self.written)).unwrap_or_default()
+        self.octets.as_slice().get(..usize::from(self.written)).unwrap_or_default()
     }
 }

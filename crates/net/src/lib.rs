@@ -58,6 +58,7 @@
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
 //! | `net/originals.rs` | fragments of IPv6, in and out |
 //! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, or must |
+//! | `net/extend.rs` | what packets carry of routing: an option, a source route, a tunnel |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
 //! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
 //! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |
@@ -99,7 +100,7 @@ mod stats;
 mod tables;
 
 pub use child::{Child, Indirect, Parked};
-pub use codec::{HeaderCompression, Hop, Iphc};
+pub use codec::{ExtendedIphc, HeaderCompression, Hop, Iphc};
 pub use config::Config;
 pub use discovery::{Discovery, Resolution, Unresolved};
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
@@ -113,7 +114,7 @@ pub use partial::Partial;
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use red::{QueueDiscipline, Red};
 pub use report::{EchoReply, ErrorReport};
-pub use routing::{Learnt, Routing};
+pub use routing::{Added, ExtendedHead, Learnt, MAX_ADDED, Origin, PlainHead, Routing};
 pub use segment::best_frames;
 pub use small::Small;
 pub use socket::{BindError, Sending, UdpDatagram, UdpError, UdpHandle, UdpSocket};

@@ -4,7 +4,7 @@ use crate::frame::{Class, Pending, Token};
 use crate::pool::PacketHandle;
 use crate::tables::Egress;
 use core::net::Ipv6Addr;
-use kinglet_mem::copy;
+use kinglet_mem::{Array, copy};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6;
 
@@ -108,17 +108,17 @@ impl Queued {
 
 /// A packet with its header here and its payload elsewhere.
 #[derive(Debug)]
-pub(crate) struct External<X> {
-    pub(crate) head: [u8; MAX_HEAD],
+pub(crate) struct External<X, H> {
+    pub(crate) head: H,
     pub(crate) head_len: u8,
     pub(crate) body: Body<X>,
     pub(crate) total: u16,
     pub(crate) egress: Egress,
 }
 
-impl<X: Copy> External<X> {
+impl<X: Copy, H: Array<u8>> External<X, H> {
     pub(crate) fn head(&self) -> &[u8] {
-        self.head.get(..usize::from(self.head_len)).unwrap_or_default()
+        self.head.as_slice().get(..usize::from(self.head_len)).unwrap_or_default()
     }
 
     /// Fills `out` with the packet's octets from `from` on.

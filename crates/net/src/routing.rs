@@ -1,8 +1,15 @@
 //! Routes that are learnt: who learns them is not known here, only how to ask. How the messages by
 //! which they are learnt come and go is in `net/messages.rs`.
 
+use crate::outgoing::MAX_HEAD;
+use crate::stats::Discard;
 use crate::tables::NextHop;
+use core::fmt::Debug;
 use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{self, Header};
 
 /// What is learnt of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +19,42 @@ pub struct Learnt {
     pub prefix_len: u8,
     /// Where to; `None` if the destination cannot be reached.
     pub via: Option<NextHop>,
+}
+
+/// The most octets of extension headers that routing adds to a packet: an option of RPL, and a
+/// source route of 64 octets.
+pub const MAX_ADDED: usize = 72;
+
+/// The headers of packets that nothing is added to ([`Routing::Head`]).
+pub type PlainHead = [u8; MAX_HEAD];
+
+/// The same with what routing adds, and an outer header.
+pub type ExtendedHead = [u8; MAX_HEAD + MAX_ADDED + ipv6::HEADER_LEN];
+
+/// Where a packet that is about to be sent comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It begins here.
+    Here,
+    /// It was forwarded, and has an option of routing.
+    Marked,
+    /// It was forwarded, and has none: from outside, or from a neighbour who knows nothing of
+    /// routing.
+    Bare,
+}
+
+/// What is added to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Of which kind the first extension header is (RFC 8200, 4, Next Header).
+    pub kind: u8,
+    /// Octets of all of them, at most [`MAX_ADDED`].
+    pub len: usize,
+    /// Where the packet goes first: to its destination, unless a source route says otherwise.
+    pub dst: Ipv6Addr,
+    /// The source of an outer header, which these extension headers are behind; `None` if they
+    /// become part of the packet itself. Its destination is `dst` then.
+    pub outer: Option<Ipv6Addr>,
 }
 
 /// Who learns routes.
@@ -27,14 +70,75 @@ pub trait Routing {
     /// member.
     const GROUP: Option<Ipv6Addr> = None;
 
+    /// Whether packets carry something of it: the RPL option (RFC 6553), source routes (RFC 6554),
+    /// outer headers (RFC 9008). If not, nothing of all that is in the program.
+    const EXTENDS: bool = false;
+    /// Room for the headers of a packet whose payload stays where it is: [`PlainHead`], or
+    /// [`ExtendedHead`] of one that extends them.
+    type Head: Array<u8> + Debug;
+
     /// What is known of the way to `dst`; `None` if nothing ever will be.
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt>;
+
+    /// What is added to a packet with this header before it goes to the radio; the extension
+    /// headers are written to `out`, the Next Header of the last one says what follows them.
+    fn add(&self, _packet: &Header, _origin: Origin, _out: &mut [u8; MAX_ADDED]) -> Option<Added> {
+        None
+    }
+
+    /// The frame that is being taken came from this neighbour; [`Address::None`] if it is the host
+    /// interface that something came from.
+    fn handle_arrival(&mut self, _from: Address) {}
+
+    /// A packet with this header is to be forwarded. Its RPL option has this data, which is brought
+    /// up to date. Where to; `None` if routes that others know tell.
+    ///
+    /// # Errors
+    /// Why it goes no further.
+    fn relay(
+        &mut self,
+        _now: Instant,
+        _packet: &Header,
+        _option: &mut [u8],
+    ) -> Result<Option<NextHop>, Discard> {
+        Ok(None)
+    }
+
+    /// The same for a packet that follows a source route to the neighbour `next`; `option` is empty
+    /// if it has none.
+    ///
+    /// # Errors
+    /// Why it goes no further: [`Discard::NoRoute`] if the neighbour cannot be reached.
+    fn follow(
+        &mut self,
+        _now: Instant,
+        _next: Ipv6Addr,
+        _option: &mut [u8],
+    ) -> Result<(), Discard> {
+        Ok(())
+    }
+
+    /// Whether `dst` is a neighbour that the option of a packet means nothing to.
+    fn is_unaware(&self, _dst: Ipv6Addr) -> bool {
+        false
+    }
+
+    /// The node at `reporter` could not pass a packet of this node's on to `next` as its source
+    /// route says (RFC 6550, 20.18: Destination Unreachable, code 7).
+    fn handle_broken_route(&mut self, _now: Instant, _reporter: Ipv6Addr, _next: Ipv6Addr) {}
+
+    /// Octets of a frame that what is added takes when it is compressed, in packets to or from
+    /// `remote`: so much less has room in a segment.
+    fn added_len(&self, _remote: Ipv6Addr) -> usize {
+        0
+    }
 }
 
 /// Static routes only.
 impl Routing for () {
     const NONE: Self = ();
     const PORT: Option<u16> = None;
+    type Head = PlainHead;
 
     fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
         None

@@ -23,6 +23,7 @@ impl Routing for Knowing {
     const PORT: Option<u16> = Some(PORT);
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(ALL_RPL_NODES);
+    type Head = kinglet_net::PlainHead;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let via = |n| Some(NextHop::Link(Address::Short(n)));

@@ -46,6 +46,7 @@ fn towards(next: Option<u16>) -> Option<NextHop> {
 impl<S: mesh::Sizes> net::Routing for Meshed<S> {
     const NONE: Self = Meshed { mesh: Mesh::new(mesh::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
     const PORT: Option<u16> = Some(MESH_PORT);
+    type Head = net::PlainHead;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let role = self.mesh.config().role;

@@ -1,18 +1,18 @@
 //! RPL as a node's routing: its messages are ICMPv6's, its neighbours link-local addresses.
 //!
-//! Packets carry no RPL option here, as RIOT's carry none, so what finds a loop is the hop limit;
-//! and a root sends no source routes, so networks are in storing mode.
+//! What packets carry of it says [`Rpl::needs`]; here it is written. A source route that does not
+//! fit into [`net::MAX_ADDED`] octets is no way.
 
 use crate::config::Config;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
-use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Learnt, NextHop};
-use kinglet_rpl::{self as rpl, Role, Rpl, Way};
-use kinglet_time::Instant;
+use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
+use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl, Way};
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::is_link_local;
-use kinglet_wire::rpl::{ALL_NODES, ICMPV6_TYPE};
-use kinglet_wire::sixlowpan::link_address_of;
+use kinglet_wire::ipv6::{Header, is_link_local, protocol, same_prefix};
+use kinglet_wire::rpl::{ALL_NODES, ICMPV6_TYPE, PacketInformation, SourceRoute};
+use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 
 /// Octets of an ICMPv6 message before what RPL writes: type, code, checksum.
 const HEAD: usize = 4;
@@ -21,9 +21,51 @@ const HOP_LIMIT: u8 = 255;
 /// Bits of an address that all nodes share.
 const PREFIX_LEN: u8 = 64;
 
+/// Octets of the option with its header.
+const OPTION_LEN: usize = 8;
+/// Hops of the longest source route, with as many octets in common as addresses of one prefix have.
+const MAX_HOPS: usize = 24;
+/// Octets in a frame of an outer header with an option: both addresses by context and 16 bits, and
+/// what says that another header follows.
+const OUTER_LEN: usize = 16;
+/// Octets of a source route's header in a frame, and of each hop but the first.
+const ROUTE_LEN: u16 = 8;
+const HOP_LEN: u16 = 2;
+
+/// Neighbours that are known not to answer, the last ones.
+const SILENT: usize = 4;
+/// Frames in a row that such a neighbour has not acknowledged.
+const FAILURES: u8 = 2;
+/// For so long nothing is sent to it by source routes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A neighbour that has not acknowledged what was sent to it last.
+#[derive(Clone, Copy)]
+struct Silent {
+    short: u16,
+    failures: u8,
+    since: Instant,
+}
+
 /// RPL among the layers of a node.
 pub struct Rpled<S: rpl::Sizes> {
     rpl: Rpl<S>,
+    /// Whose frame is being taken.
+    from: Address,
+    silent: [Option<Silent>; SILENT],
+}
+
+/// A source route.
+struct Path {
+    hops: [Ipv6Addr; MAX_HOPS],
+    len: usize,
+}
+
+impl Path {
+    fn first_and_rest(&self) -> Option<(Ipv6Addr, &[Ipv6Addr])> {
+        let (first, rest) = self.hops.get(..self.len)?.split_first()?;
+        Some((*first, rest))
+    }
 }
 
 impl<S: rpl::Sizes> Rpled<S> {
@@ -31,7 +73,11 @@ impl<S: rpl::Sizes> Rpled<S> {
     /// those in `rpl`.
     pub const fn new<K>(node: &Config<K>, rpl: rpl::Config) -> Self {
         let identifier = identifier_of(node.mac.short);
-        Rpled { rpl: Rpl::new(rpl::Config { identifier, seed: node.seed, ..rpl }) }
+        Rpled::of(Rpl::new(rpl::Config { identifier, seed: node.seed, ..rpl }))
+    }
+
+    const fn of(rpl: Rpl<S>) -> Self {
+        Rpled { rpl, from: Address::None, silent: [None; SILENT] }
     }
 
     /// RPL, to look at.
@@ -39,9 +85,96 @@ impl<S: rpl::Sizes> Rpled<S> {
         &self.rpl
     }
 
+    const fn identifier(&self) -> u64 {
+        self.rpl.config().identifier
+    }
+
     fn is_leaf(&self) -> bool {
         self.rpl.config().role == Role::Leaf
     }
+
+    /// The way that packets to `destination` take from here if the root says all of it.
+    fn path(&self, destination: Ipv6Addr) -> Option<Path> {
+        let mut hops = [Ipv6Addr::UNSPECIFIED; MAX_HOPS];
+        let len = self.rpl.source_route(destination, &mut hops)?;
+        let path = Path { hops, len };
+        let (first, rest) = path.first_and_rest()?;
+        let fits = SourceRoute::buffer_len(first, rest) <= MAX_ADDED - OPTION_LEN;
+        (rest.is_empty() || fits).then_some(path)
+    }
+
+    /// Notes whether a neighbour answers.
+    fn note_answer(&mut self, now: Instant, short: u16, acked: bool) {
+        let is_it = |place: &Option<Silent>| place.is_some_and(|it| it.short == short);
+        let known = self.silent.iter().position(is_it);
+        if acked {
+            if let Some(place) = known.and_then(|index| self.silent.get_mut(index)) {
+                *place = None;
+            }
+            return;
+        }
+        let index = known.unwrap_or_else(|| {
+            // A free one, or the oldest.
+            let oldest = (0..SILENT).min_by_key(|index| {
+                self.silent.get(*index).copied().flatten().map(|silent| silent.since)
+            });
+            oldest.unwrap_or(0)
+        });
+        if let Some(place) = self.silent.get_mut(index) {
+            let failures = place.filter(|it| it.short == short).map_or(0, |it| it.failures);
+            *place = Some(Silent { short, failures: failures.saturating_add(1), since: now });
+        }
+    }
+
+    /// Whether nothing reaches the neighbour.
+    fn is_silent(&self, now: Instant, neighbour: Address) -> bool {
+        self.silent.iter().flatten().any(|it| {
+            Address::Short(it.short) == neighbour
+                && it.failures >= FAILURES
+                && now < it.since + PATIENCE
+        })
+    }
+
+    /// Writes the option, if packets have one, and the source route of a packet to `first` and
+    /// beyond, before a header of the kind `next`. Of which kind is the first of them, and how many
+    /// octets they are; `None` if there are none.
+    fn write(
+        &self,
+        packet: &Header,
+        first: Ipv6Addr,
+        rest: &[Ipv6Addr],
+        next: u8,
+        out: &mut [u8; MAX_ADDED],
+    ) -> Option<(u8, usize)> {
+        let at = if self.rpl.config().option { OPTION_LEN } else { 0 };
+        let (option, room) = out.split_at_mut_checked(at)?;
+        let mut len = at;
+        let mut kind = next;
+        if !rest.is_empty() {
+            len = len.saturating_add(SourceRoute::emit(next, first, rest, room).ok()?);
+            kind = protocol::ROUTING;
+        }
+        if at > 0 {
+            let information = self.rpl.originate(packet.dst);
+            option.copy_from_slice(&information.hop_by_hop(kind, self.rpl.option_type()));
+            kind = protocol::HOP_BY_HOP;
+        }
+        (len > 0).then_some((kind, len))
+    }
+}
+
+/// What the network layer is told of a packet that RPL refuses.
+const fn discard_of(refusal: Refusal) -> net::Discard {
+    match refusal {
+        Refusal::NoRoute => net::Discard::NoRoute,
+        Refusal::OtherInstance | Refusal::Loop => net::Discard::Options,
+    }
+}
+
+/// The link-local address of the neighbour with a link address.
+fn near(link: Address) -> Ipv6Addr {
+    let identifier = derived_iid(link).map_or(0, u64::from_be_bytes);
+    Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier))
 }
 
 /// The interface identifier of a short address (RFC 6282, 3.2.2).
@@ -49,16 +182,13 @@ const fn identifier_of(short: u16) -> u64 {
     0x0000_00FF_FE00_0000 | short as u64
 }
 
-/// The link-local address of the neighbour with a short address.
-fn link_local_of(short: u16) -> Ipv6Addr {
-    Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier_of(short)))
-}
-
 impl<S: rpl::Sizes> net::Routing for Rpled<S> {
-    const NONE: Self = Rpled { rpl: Rpl::new(rpl::Config::OFF) };
+    const NONE: Self = Rpled::of(Rpl::new(rpl::Config::OFF));
     const PORT: Option<u16> = None;
     const ICMPV6: &'static [u8] = &[ICMPV6_TYPE];
     const GROUP: Option<Ipv6Addr> = Some(ALL_NODES);
+    const EXTENDS: bool = true;
+    type Head = net::ExtendedHead;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.rpl.config().role == Role::Off {
@@ -66,13 +196,101 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         }
         let via = match self.rpl.route(dst) {
             Way::Neighbour(next) => Some(NextHop::Link(link_address_of(next))),
-            Way::SourceRoute | Way::Unreachable => None,
+            Way::SourceRoute => {
+                let path = self.path(dst);
+                let first = path.as_ref().and_then(Path::first_and_rest);
+                first.map(|(first, _)| NextHop::Link(link_address_of(first)))
+            }
+            Way::Unreachable => None,
             // The root has ways of its own.
             Way::Outside => return None,
         };
         let own = self.rpl.address();
-        let inside = own.is_some_and(|own| kinglet_wire::ipv6::same_prefix(own, dst, PREFIX_LEN));
+        let inside = own.is_some_and(|own| same_prefix(own, dst, PREFIX_LEN));
         Some(Learnt { prefix_len: if inside { PREFIX_LEN } else { 0 }, via })
+    }
+
+    fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
+        if !self.is_on() {
+            return None;
+        }
+        let (begins, marked) = (origin == Origin::Here, origin == Origin::Marked);
+        let (to, outer) = match self.rpl.needs(packet.dst, begins, marked) {
+            Needs::Nothing => return None,
+            Needs::Own => (packet.dst, None),
+            Needs::Outer(to) if is_link_local(to) => {
+                (to, Some(Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(self.identifier()))))
+            }
+            Needs::Outer(to) => (to, Some(self.rpl.address()?)),
+        };
+        let path = self.path(to);
+        let way = path.as_ref().and_then(Path::first_and_rest);
+        let (dst, rest) = way.unwrap_or((to, &[]));
+        let next = if outer.is_some() { protocol::IPV6 } else { packet.next_header };
+        let (kind, len) = self.write(packet, dst, rest, next, out)?;
+        Some(Added { kind, len, dst, outer })
+    }
+
+    fn handle_arrival(&mut self, from: Address) {
+        self.from = from;
+    }
+
+    fn relay(
+        &mut self,
+        now: Instant,
+        packet: &Header,
+        option: &mut [u8],
+    ) -> Result<Option<NextHop>, net::Discard> {
+        let information = PacketInformation::read(option).map_err(|_| net::Discard::Options)?;
+        let onward = self.rpl.relay(now, near(self.from), packet.dst, Some(information));
+        let Onward { way, information } = onward.map_err(discard_of)?;
+        // It has just been read from there.
+        let _ = information.emit(option);
+        match way {
+            Way::Neighbour(next) => Ok(Some(NextHop::Link(link_address_of(next)))),
+            Way::SourceRoute | Way::Outside => Ok(None),
+            Way::Unreachable => Err(net::Discard::NoRoute),
+        }
+    }
+
+    fn follow(
+        &mut self,
+        now: Instant,
+        next: Ipv6Addr,
+        option: &mut [u8],
+    ) -> Result<(), net::Discard> {
+        if self.is_silent(now, link_address_of(next)) {
+            return Err(net::Discard::NoRoute);
+        }
+        let Ok(information) = PacketInformation::read(option) else { return Ok(()) };
+        let information = self.rpl.follow(now, information).map_err(discard_of)?;
+        // It has just been read from there.
+        let _ = information.emit(option);
+        Ok(())
+    }
+
+    fn is_unaware(&self, dst: Ipv6Addr) -> bool {
+        self.rpl.is_unaware(dst)
+    }
+
+    fn handle_broken_route(&mut self, now: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
+        self.rpl.handle_broken_route(now, reporter, next);
+    }
+
+    fn added_len(&self, remote: Ipv6Addr) -> usize {
+        let Some(own) = self.rpl.address() else { return 0 };
+        let option = if self.rpl.config().option { OPTION_LEN } else { 0 };
+        if self.rpl.mode() != Some(Mode::NonStoring) {
+            let inside = same_prefix(own, remote, PREFIX_LEN);
+            return if inside || option == 0 { option } else { OUTER_LEN };
+        }
+        // A hop costs a rank of one at the least.
+        let hops = self.rpl.dag_rank().saturating_sub(1).min(MAX_HOPS as u16);
+        let route = match hops.checked_sub(1) {
+            None | Some(0) => 0,
+            Some(more) => ROUTE_LEN.saturating_add(more.saturating_mul(HOP_LEN)),
+        };
+        OUTER_LEN.saturating_add(route.into())
     }
 }
 
@@ -88,7 +306,8 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
     fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
-        self.rpl.handle_sent(now, link_local_of(to), transmissions, acked);
+        self.note_answer(now, to, acked);
+        self.rpl.handle_sent(now, near(Address::Short(to)), transmissions, acked);
     }
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
@@ -120,10 +339,9 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             _ => None,
         };
         let len = out.len.saturating_add(HEAD);
-        let src = via.is_some().then(|| {
-            let identifier = self.rpl.config().identifier;
-            Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier))
-        });
+        let src = via
+            .is_some()
+            .then(|| Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(self.identifier())));
         Some(Icmpv6Out { src, dst: out.to, via, hop_limit: HOP_LIMIT, len })
     }
 

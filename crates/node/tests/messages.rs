@@ -22,6 +22,7 @@ impl net::Routing for Greeting {
     const PORT: Option<u16> = None;
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(GROUP);
+    type Head = net::PlainHead;
 
     fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
         None

@@ -137,16 +137,19 @@ pub struct Config {
     pub probing: Probing,
     /// Whether DAOs ask for an acknowledgement and are sent again without one.
     pub acknowledged: bool,
+    /// Whether packets get the RPL option here (RFC 6553). Without it only the hop limit ends a
+    /// loop, as in networks of systems that insert none, such as RIOT's.
+    pub option: bool,
 }
 
 impl Config {
     /// A node that takes no part.
     pub const OFF: Config = Config::new(Role::Off, 0, 0);
 
-    /// RPL_DEFAULT_INSTANCE, no probes, DAOs acknowledged.
+    /// RPL_DEFAULT_INSTANCE, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
-        let (instance, probing, acknowledged) = (0, Probing::Passive, true);
-        Config { role, instance, identifier, seed, probing, acknowledged }
+        let (instance, probing, acknowledged, option) = (0, Probing::Passive, true, true);
+        Config { role, instance, identifier, seed, probing, acknowledged, option }
     }
 }
 

@@ -16,6 +16,17 @@ pub enum Way {
     Unreachable,
 }
 
+/// Which headers a packet needs where it comes to a router (RFC 9008, 7 and 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// None: it leaves the network here, or has them.
+    Nothing,
+    /// The option, and a source route if that is its way, in the packet itself, which begins here.
+    Own,
+    /// The same in an outer header to this address, as the packet is somebody else's.
+    Outer(Ipv6Addr),
+}
+
 /// Why a packet goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -48,13 +59,15 @@ pub(crate) enum Direction {
 }
 
 /// Judges a packet by the SenderRank in its option and the own DAGRank. A sender that is no router
-/// has written zero; one that sends into the next version of the DODAG, INFINITE_RANK.
+/// has written zero; one that sends into the next version of the DODAG, INFINITE_RANK. The RFC has
+/// nothing against equal ranks, but parent and child never have them, and two neighbours that do,
+/// each with a stale target behind the other, would pass a packet to and fro to its end.
 pub(crate) const fn judge(information: &PacketInformation, own: u16) -> Direction {
     let PacketInformation { down, sender_rank, rank_error, .. } = *information;
     let wrong = match sender_rank {
         0 | u16::MAX => false,
-        rank if down => rank > own,
-        rank => rank < own,
+        rank if down => rank >= own,
+        rank => rank <= own,
     };
     match (wrong, rank_error) {
         (false, _) => Direction::Consistent,
@@ -78,7 +91,8 @@ mod tests {
         };
         for (down, sender, error, expected) in [
             (true, 2, false, Direction::Consistent),
-            (true, 3, false, Direction::Consistent),
+            (true, 3, false, Direction::FirstError),
+            (false, 3, true, Direction::SecondError),
             (true, 4, false, Direction::FirstError),
             (false, 4, true, Direction::Consistent),
             (false, 2, false, Direction::FirstError),

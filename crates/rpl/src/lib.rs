@@ -77,7 +77,7 @@ mod stats;
 pub use change::Change;
 pub use config::{CONFIGURATION, Config, Mode, Probing, Role, Root, Sizes};
 pub use dao::Route;
-pub use datapath::{Onward, Refusal, Way};
+pub use datapath::{Needs, Onward, Refusal, Way};
 pub use engine::{MAX_LEN, Out, Rpl};
 pub use lollipop::Counter;
 pub use objective::{Objective, Standard};

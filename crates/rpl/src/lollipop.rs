@@ -67,6 +67,12 @@ impl Counter {
     pub fn is_before(self, other: Counter) -> bool {
         self.compare(other) == Some(Ordering::Less)
     }
+
+    /// Whether it is earlier, and `other` is not perhaps one from before the circle that has been
+    /// forgotten somewhere.
+    pub(crate) fn is_surely_before(self, other: Counter) -> bool {
+        self.is_before(other) && (other.0 < STRAIGHT || self.0 >= STRAIGHT)
+    }
 }
 
 #[cfg(test)]

@@ -101,6 +101,8 @@ pub struct Stats {
     pub forwarding_errors: u32,
     /// DAOs given up without an acknowledgement, or rejected.
     pub daos_failed: u32,
+    /// Links of source routes that routers have said to be dead.
+    pub broken_routes: u32,
 }
 
 impl Stats {
@@ -120,6 +122,7 @@ impl Stats {
         loops: 0,
         forwarding_errors: 0,
         daos_failed: 0,
+        broken_routes: 0,
     };
 }
 

@@ -23,6 +23,8 @@ pub mod unreachable {
     pub const ADDRESS: u8 = 3;
     /// Port unreachable.
     pub const PORT: u8 = 4;
+    /// Error in Source Routing Header (RFC 6550, 20.18).
+    pub const SOURCE_ROUTE: u8 = 7;
 }
 
 /// Codes of Parameter Problem (RFC 4443, 3.4).

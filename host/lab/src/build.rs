@@ -238,11 +238,13 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             let border = scenario.nodes.iter().position(|node| node.role == Role::BorderRouter);
             let role = if border.unwrap_or(0) == node as usize {
                 let dodag_id = address_of(scenario.prefix, node);
-                rpl::Role::Root(rpl::Root::new(dodag_id, rpl::Mode::Storing))
+                rpl::Role::Root(rpl::Root::new(dodag_id, scenario.rpl.mode))
             } else {
                 rpl::Role::Router
             };
-            Learning::Rpl(Box::new(Rpled::new(config, rpl::Config::new(role, 0, 0))))
+            let option = scenario.rpl.option;
+            let rpl = rpl::Config { option, ..rpl::Config::new(role, 0, 0) };
+            Learning::Rpl(Box::new(Rpled::new(config, rpl)))
         }
     }
 }

@@ -2,7 +2,9 @@
 //! node plays every role, and takes memory for what it plays.
 
 use core::net::Ipv6Addr;
-use kinglet::net::{Icmpv6In, Icmpv6Out, Learnt};
+use kinglet::net::{Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
+use kinglet::wire::ieee802154::Address;
+use kinglet::wire::ipv6::Header;
 use kinglet::{Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, net, rpl};
 use kinglet_time::Instant;
 
@@ -50,9 +52,49 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
     const PORT: Option<u16> = <Meshed<S> as net::Routing>::PORT;
     const ICMPV6: &'static [u8] = <Rpled<S> as net::Routing>::ICMPV6;
     const GROUP: Option<Ipv6Addr> = <Rpled<S> as net::Routing>::GROUP;
+    const EXTENDS: bool = true;
+    type Head = net::ExtendedHead;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         whoever!(self, it => it.route(dst), None)
+    }
+
+    fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
+        whoever!(self, it => it.add(packet, origin, out), None)
+    }
+
+    fn handle_arrival(&mut self, from: Address) {
+        whoever!(self, it => it.handle_arrival(from), ());
+    }
+
+    fn relay(
+        &mut self,
+        now: Instant,
+        packet: &Header,
+        option: &mut [u8],
+    ) -> Result<Option<NextHop>, net::Discard> {
+        whoever!(self, it => it.relay(now, packet, option), Ok(None))
+    }
+
+    fn follow(
+        &mut self,
+        now: Instant,
+        next: Ipv6Addr,
+        option: &mut [u8],
+    ) -> Result<(), net::Discard> {
+        whoever!(self, it => it.follow(now, next, option), Ok(()))
+    }
+
+    fn is_unaware(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.is_unaware(dst), false)
+    }
+
+    fn handle_broken_route(&mut self, now: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
+        whoever!(self, it => it.handle_broken_route(now, reporter, next), ());
+    }
+
+    fn added_len(&self, remote: Ipv6Addr) -> usize {
+        whoever!(self, it => it.added_len(remote), 0)
     }
 }
 

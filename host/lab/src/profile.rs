@@ -68,7 +68,7 @@ impl net::Sizes for LabProfile {
     type Discovery = Optional;
     type Fragmentation = net::Rfc4944;
     type Ipv6Fragments = net::Originals<4>;
-    type Headers = net::Iphc;
+    type Headers = net::ExtendedIphc;
     type UdpSockets = Later<net::UdpSocket, UDP_SOCKETS>;
 }
 

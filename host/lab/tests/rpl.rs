@@ -1,11 +1,11 @@
 //! Thirty nodes with RPL on the simulated air: a tree forms, and carries TCP up and down.
 
-use kinglet::rpl::Rpl;
+use kinglet::rpl::{self, Mode};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Scenario};
+use kinglet_lab::scenario::{Flow, FlowKind, Rpl, Scenario};
 use kinglet_sim::Fault;
 
 /// Within this all have joined, and their targets are known to the root.
@@ -20,7 +20,7 @@ fn grid() -> Scenario {
     Scenario::from_toml("rpl.toml", text).expect("a scenario")
 }
 
-fn rpl(network: &Network, node: usize) -> &Rpl<LabProfile> {
+fn rpl(network: &Network, node: usize) -> &rpl::Rpl<LabProfile> {
     network.device(node).node().routing().rpl().expect("it routes by RPL")
 }
 
@@ -49,8 +49,16 @@ fn thirty_nodes_form_a_tree_whose_root_knows_all() {
 }
 
 #[test]
-fn tcp_goes_up_and_down_the_tree() {
-    let mut scenario = grid();
+fn tcp_goes_up_and_down_the_tree_in_both_modes() {
+    for (mode, option) in [(Mode::Storing, true), (Mode::NonStoring, true), (Mode::Storing, false)]
+    {
+        let mut scenario = grid();
+        scenario.rpl = Rpl { mode, option };
+        carries_tcp(scenario);
+    }
+}
+
+fn carries_tcp(mut scenario: Scenario) {
     let bulk = |from, to| FlowKind::TcpBulk {
         from,
         to,
@@ -61,6 +69,7 @@ fn tcp_goes_up_and_down_the_tree() {
     let kinds = [(60.0, bulk(29, 0)), (110.0, bulk(0, 24)), (160.0, bulk(17, 28))];
     scenario.flows = kinds.map(|(start_s, kind)| Flow::new(start_s, kind)).into();
     let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+    println!("{:?}", scenario.rpl);
     for flow in &result.flows {
         assert!(flow.complete && flow.intact, "{} -> {}: {flow:?}", flow.from, flow.to);
     }

@@ -7,6 +7,7 @@ use crate::frame::Class;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::outgoing::{BodySource, Stale};
 use crate::pool::{PacketHandle, RESERVED};
+use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
 use kinglet_mem::{Array, copy};
@@ -33,7 +34,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let packet = Packet::parse(self.pool.get(handle)).ok();
             match packet.and_then(|packet| packet.extensions().next()) {
                 Some(Ok(extension)) => {
-                    if let Err(fate) = check_options(extension.options(), header) {
+                    if let Err(fate) = check_options::<S>(extension.options(), header) {
                         return fate;
                     }
                 }
@@ -43,9 +44,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if header.hop_limit <= 1 {
             return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
         }
-        let Some(egress) = self.egress(&header.dst) else {
-            let code = unreachable::NO_ROUTE;
-            return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+        let (egress, treatment) = match self.onward(now, handle, header) {
+            Ok(onward) => onward,
+            Err(Discard::NoRoute) => {
+                let code = unreachable::NO_ROUTE;
+                return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+            }
+            Err(reason) => return Fate::Drop(reason),
         };
         // Never back to where it came from: a host that forwards too would return it until its hop
         // limit is used up (RFC 4443, 3.1).
@@ -61,6 +66,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
+        }
+        if S::Routing::EXTENDS
+            && let Err(reason) = self.treat(handle, treatment)
+        {
+            return Fate::Drop(reason);
         }
         match self.enqueue(now, handle, egress, Class::Data) {
             Ok(()) => {
@@ -93,6 +103,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::NoBuffer);
         }
         let handle = self.store(packet).ok_or(Discard::NoBuffer)?;
+        if S::Routing::EXTENDS {
+            self.routing.handle_arrival(Address::None);
+        }
         let arrival = Arrival { broadcast: false, host: true };
         if packet.len() > MIN_MTU && Header::read(packet).is_ok() {
             bump(&mut self.stats.packets_in);

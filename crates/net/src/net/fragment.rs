@@ -228,10 +228,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let hop = Hop { src: self.config.link, dst: current.next_hop, contexts };
         self.ready.token = None;
-        let done = self.codec.compress(Token(current.token), head, hop, &mut self.ready.octets);
+        let done =
+            self.codec.compress(Token(current.token), head, hop, self.ready.octets.as_mut_slice());
         // Not a packet at all: cannot be, but would block the queue.
         let done = done.map_err(|_| Refusal::Stale)?;
-        // At most 47 and 48.
+        // At most 255 of both.
         (self.ready.written, self.ready.covered) = (done.written as u8, done.covered as u8);
         self.ready.token = Some(current.token);
         Ok(())

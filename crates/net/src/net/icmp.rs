@@ -10,14 +10,14 @@ use crate::original::{Ipv6Fragments, is_later};
 use crate::outgoing::SendError;
 use crate::pool::PacketHandle;
 use crate::report::{EchoReply, ErrorReport};
-use crate::routing::Routing;
+use crate::routing::{MAX_ADDED, Routing};
 use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::{Array, move_within};
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::icmpv6::{self, Kind, Message, parameter};
-use kinglet_wire::ipv6::{self, Fragment, Header, MIN_MTU, Packet, protocol};
+use kinglet_wire::icmpv6::{self, Kind, Message, parameter, unreachable};
+use kinglet_wire::ipv6::{self, Chain, Fragment, Header, MIN_MTU, Packet, protocol};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Sends an echo request with `payload` as its data.
@@ -72,6 +72,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Fate::Drop(Discard::Checksum);
         };
         let kind = message.kind();
+        if S::Routing::EXTENDS
+            && let Kind::DestinationUnreachable { code: unreachable::SOURCE_ROUTE } = kind
+            && let Some((dst, next)) = super::extend::next_of(message.body())
+            && dst == header.src
+        {
+            self.routing.handle_broken_route(now, dst, next);
+            return Fate::Done;
+        }
         match kind {
             Kind::EchoRequest { ident, seq } => {
                 self.answer_echo(now, handle, header, upper, ident, seq)
@@ -137,11 +145,21 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     fn believe(&self, kind: Kind, reporter: Ipv6Addr, quoted: &[u8]) -> Option<ErrorReport> {
         let Ok(header) = Header::read(quoted) else { return None };
         let Header { src, dst, next_header: mut protocol, .. } = header;
-        let mut upper = *quoted.get(ipv6::HEADER_LEN..)?.first_chunk::<8>()?;
+        let mut behind = ipv6::HEADER_LEN;
+        if S::Routing::EXTENDS {
+            // Packets of this node's own have headers that routing has added.
+            let mut chain = Chain::new(quoted, protocol);
+            // As far as they are quoted; behind them nothing is believed that is not there.
+            while let protocol::HOP_BY_HOP | protocol::ROUTING = chain.next_header() {
+                let _ = chain.next()?.ok()?;
+            }
+            (protocol, behind) = (chain.next_header(), chain.offset());
+        }
+        let mut upper = *quoted.get(behind..)?.first_chunk::<8>()?;
         if S::Ipv6Fragments::PLACES > 0 && protocol == protocol::FRAGMENT {
             // Of a later one nobody sees of what it is.
             let first = Fragment::read(&upper).ok().filter(|fragment| fragment.offset == 0)?;
-            let behind = ipv6::HEADER_LEN.saturating_add(Fragment::LEN);
+            behind = behind.saturating_add(Fragment::LEN);
             protocol = first.next_header;
             upper = *quoted.get(behind..)?.first_chunk()?;
         }
@@ -177,13 +195,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         // 2.4 (c): as much of the packet as fits into the minimum MTU.
         let room = MIN_MTU.min(S::Storage::LEN).saturating_sub(HEAD);
+        let room = if S::Routing::EXTENDS { room.saturating_sub(MAX_ADDED) } else { room };
         let quoted = self.pool.get(handle).len().min(room);
         if move_within(self.pool.storage_mut(handle), 0..quoted, HEAD).is_none() {
             return false;
         }
         let headers = self.headers(src, dst, Upper::Icmpv6(kind));
         let written = self.compose(handle, &headers, quoted);
-        if written.is_none() || self.enqueue(now, handle, egress, Class::Control).is_err() {
+        if written.is_none() || self.enqueue_added(now, handle, egress, Class::Control).is_err() {
             bump(&mut self.stats.errors_suppressed);
             return false;
         }

@@ -8,6 +8,7 @@ use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::original::Ipv6Fragments;
 use crate::pool::PacketHandle;
+use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use core::ops::Range;
 use kinglet_mem::{Array, copy};
@@ -15,8 +16,9 @@ use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
-    Action, AddressType, Chain, Fault, Header, MIN_MTU, NEXT_HEADER_OFFSET, Options, protocol,
+    Action, AddressType, Chain, Fault, Header, NEXT_HEADER_OFFSET, Options, protocol,
 };
+use kinglet_wire::rpl::PacketInformation;
 use kinglet_wire::sixlowpan::Dispatch;
 use kinglet_wire::{Error, Field};
 
@@ -50,6 +52,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     fn dispatch(&mut self, now: Instant, frame: FrameIn<'_>) -> Result<Option<Delivery>, Discard> {
+        if S::Routing::EXTENDS {
+            self.routing.handle_arrival(frame.src);
+        }
         let broadcast = frame.dst == Address::BROADCAST;
         let own = frame.dst == self.config.link || frame.dst == self.config.alias;
         if !broadcast && (!own || frame.dst == Address::None) {
@@ -116,6 +121,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
     ) -> Result<Option<Delivery>, Discard> {
         bump(&mut self.stats.packets_in);
+        if S::Routing::EXTENDS
+            && let Some(fate) = self.unwrap(now, packet, arrival)
+        {
+            return self.dispose(now, packet, arrival, fate).map(|()| None);
+        }
         let octets = self.pool.get(packet);
         let Ok(header) = Header::read(octets) else {
             self.release(packet);
@@ -128,13 +138,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::Malformed);
         };
         // No link takes more than this; longer slots are for packets that are put together.
-        if S::Storage::LEN > MIN_MTU && len > MIN_MTU {
+        if S::Storage::LEN > Self::mtu() && len > Self::mtu() {
             self.release(packet);
             return Err(Discard::TooBig);
         }
         let own = self.own_index(header.dst);
         let accepted = own.is_some() || header.dst.is_multicast() && self.is_member(header.dst);
-        let upper = accepted.then(|| walk(octets, &header));
+        let upper = accepted.then(|| walk::<S>(octets, &header));
         self.pool.set_len(packet, len);
         match self.judge(now, packet, &header, upper, arrival) {
             Fate::Deliver(upper, protocol) => {
@@ -237,7 +247,7 @@ pub(super) struct Upper {
 }
 
 /// Goes through the extension headers of a packet for this node.
-pub(super) fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
+pub(super) fn walk<S: Sizes>(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
     let mut chain = Chain::new(packet, header.next_header);
     // Where it says of which kind the next header is.
     let mut field = NEXT_HEADER_OFFSET;
@@ -246,7 +256,7 @@ pub(super) fn walk(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
         let named_at = core::mem::replace(&mut field, extension.offset);
         match extension.kind {
             protocol::HOP_BY_HOP | protocol::DESTINATION => {
-                check_options(extension.options(), header)?;
+                check_options::<S>(extension.options(), header)?;
             }
             // RFC 8200, 4.4: with no segments left, the header is ignored.
             protocol::ROUTING if extension.segments_left() > 0 => {
@@ -286,11 +296,14 @@ pub(super) fn fault_fate(fault: Fault) -> Fate {
     }
 }
 
-/// No option is implemented, so each is treated as unrecognised (RFC 8200, 4.2).
+/// No option is implemented but routing's, so each is treated as unrecognised (RFC 8200, 4.2).
 //= rfc9293#MUST-50
-pub(crate) fn check_options(options: Options<'_>, header: &Header) -> Result<(), Fate> {
+pub(crate) fn check_options<S: Sizes>(options: Options<'_>, header: &Header) -> Result<(), Fate> {
     for option in options {
         let Ok(option) = option else { return Err(Fate::Drop(Discard::Options)) };
+        if S::Routing::EXTENDS && PacketInformation::is_type(option.kind) {
+            continue;
+        }
         let report = problem(parameter::OPTION, option.offset);
         match option.action() {
             Action::Skip => {}

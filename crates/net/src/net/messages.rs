@@ -103,7 +103,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let queued = match (via, egress) {
             // There is room, as was asked above.
             (Some(link), _) => Ok(self.control.push(Queued::new(packet, link))),
-            (None, egress) => self.enqueue(now, packet, egress, Class::Control).map(|()| true),
+            (None, egress) => {
+                self.enqueue_added(now, packet, egress, Class::Control).map(|()| true)
+            }
         };
         if queued.is_err() {
             self.release(packet);

@@ -2,6 +2,7 @@
 
 mod compose;
 mod congestion;
+mod extend;
 mod forward;
 mod fragment;
 mod icmp;
@@ -112,10 +113,10 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) errors_spent: u8,
     pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
-    pub(crate) external: Option<External<X>>,
+    pub(crate) external: Option<External<X, <S::Routing as Routing>::Head>>,
     pub(crate) config: Config,
     pub(crate) stats: Stats,
-    pub(crate) ready: Ready,
+    pub(crate) ready: Ready<<S::Headers as HeaderCompression>::Compressed>,
     /// The last datagrams with external payload that were written as a whole, newest first.
     pub(crate) finished: [Option<(u32, X)>; FINISHED],
     pub(crate) partials: S::Reassembly,

@@ -62,7 +62,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::Malformed);
         };
         let own = self.own_index(header.dst);
-        let upper = walk(octets, &header);
+        let upper = walk::<S>(octets, &header);
         match self.local(now, packet, &header, upper) {
             Fate::Deliver(upper, protocol) => {
                 bump(&mut self.stats.delivered);
@@ -271,14 +271,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         egress: Egress,
     ) -> Result<(), Discard> {
         if S::Ipv6Fragments::PLACES == 0 || self.pool.get(packet).len() <= MIN_MTU {
-            return self.enqueue(now, packet, egress, Class::Data);
+            return self.enqueue_added(now, packet, egress, Class::Data);
         }
         let rest = self.pool.alloc(RESERVED).ok_or(Discard::NoBuffer)?;
         let first = match self.cut(packet, rest) {
-            Some(()) => self.enqueue(now, packet, egress, Class::Data),
+            Some(()) => self.enqueue_added(now, packet, egress, Class::Data),
             None => Err(Discard::TooBig),
         };
-        let second = first.and_then(|()| self.enqueue(now, rest, egress, Class::Data));
+        let second = first.and_then(|()| self.enqueue_added(now, rest, egress, Class::Data));
         if let Err(reason) = second {
             self.release(rest);
             if first.is_ok() {

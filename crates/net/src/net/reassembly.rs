@@ -17,7 +17,7 @@ use kinglet_time::{Instant, earliest};
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
-use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader, MAX_DECOMPRESSED};
+use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     pub(crate) fn reassemble(
@@ -35,14 +35,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if usize::from(header.size) < ipv6::HEADER_LEN {
             return Err(Discard::Fragment);
         }
-        if usize::from(header.size) > MIN_MTU.min(S::Storage::LEN) {
+        if usize::from(header.size) > Self::mtu() {
             self.refuse(now, &frame, header, rest);
             return Err(Discard::TooBig);
         }
         if header.offset.is_some() {
             return self.handle_octets(now, &frame, header, &[], rest);
         }
-        let mut expanded = [0; MAX_DECOMPRESSED];
+        let mut expanded = <S::Headers as HeaderCompression>::Expanded::EMPTY;
         let (head, tail) = self.expand_first(&frame, header.size, rest, &mut expanded)?;
         self.handle_octets(now, &frame, header, head, tail)
     }
@@ -55,7 +55,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !S::REPORTS_ERRORS || offset.is_some() || usize::from(size) <= MIN_MTU {
             return;
         }
-        let mut expanded = [0; MAX_DECOMPRESSED];
+        let mut expanded = <S::Headers as HeaderCompression>::Expanded::EMPTY;
         let Ok((head, tail)) = self.expand_first(frame, size, rest, &mut expanded) else { return };
         let Some(packet) = self.pool.alloc(RESERVED) else { return };
         let len = head.len().saturating_add(tail.len());
@@ -100,16 +100,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         frame: &FrameIn<'a>,
         size: u16,
         rest: &'a [u8],
-        expanded: &'a mut [u8; MAX_DECOMPRESSED],
+        expanded: &'a mut <S::Headers as HeaderCompression>::Expanded,
     ) -> Result<(&'a [u8], &'a [u8]), Discard> {
         match Dispatch::of(rest) {
             Some(Dispatch::Ipv6) => Ok((&[], rest.get(1..).unwrap_or_default())),
             Some(Dispatch::Iphc) => {
                 let contexts = self.contexts.as_slice();
                 let hop = Hop { src: frame.src, dst: frame.dst, contexts };
-                let done = self.codec.expand(rest, hop, Some(size), expanded);
+                let done = self.codec.expand(rest, hop, Some(size), expanded.as_mut_slice());
                 let done = done.map_err(|_| Discard::Compression)?;
-                let head = expanded.get(..done.written).unwrap_or_default();
+                let head = expanded.as_slice().get(..done.written).unwrap_or_default();
                 Ok((head, rest.get(done.consumed..).unwrap_or_default()))
             }
             _ => Err(Discard::Dispatch),

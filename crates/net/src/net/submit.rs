@@ -9,12 +9,13 @@ use super::compose::{HEAD, Headers};
 use super::{Net, Sizes};
 use crate::codec::HeaderCompression;
 use crate::frame::{Class, Pending, Token};
-use crate::outgoing::{Body, Current, External, MAX_HEAD, MAX_UPPER, Origin, Outgoing};
+use crate::outgoing::{Body, Current, External, MAX_UPPER, Origin, Outgoing};
 use crate::outgoing::{Queued, SendError};
 use crate::pool::{PacketHandle, RESERVED};
+use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
-use kinglet_mem::copy;
+use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header, MIN_MTU};
@@ -55,11 +56,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
         self.note_use(now, dst);
         // Written where it stays.
-        let external = External { head: [0; MAX_HEAD], head_len, body, total, egress };
-        let head = &mut self.external.insert(external).head;
+        let head = <S::Routing as Routing>::Head::EMPTY;
+        let external = External { head, head_len, body, total, egress };
+        let head = self.external.insert(external).head.as_mut_slice();
         // There is room for both.
         let _ = header.emit(head);
         copy(head.get_mut(ipv6::HEADER_LEN..).unwrap_or_default(), upper);
+        if S::Routing::EXTENDS {
+            let Some(mut external) = self.external.take() else { return Ok(()) };
+            self.add_to_head(&header, &packet, &mut external)?;
+            self.external = Some(external);
+        }
         Ok(())
     }
 

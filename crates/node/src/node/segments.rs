@@ -3,7 +3,7 @@
 use super::Node;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
-use kinglet_net::{best_frames, mss_for_frames, path_header_len};
+use kinglet_net::{Routing as _, best_frames, mss_for_frames, path_header_len};
 use kinglet_tcp::{ConnectionConfig, Handle, SegmentLoss};
 
 /// Octets of the TCP header without options (RFC 9293 §3.1).
@@ -42,7 +42,8 @@ impl<P: Profile> Node<P> {
         let compressed = path_header_len(local, remote, self.net.contexts()).ok()?;
         // Every node of a network is taken to have addresses of this node's length.
         let room = self.mac.max_payload(self.mac.config().source());
-        mss_for_frames(frames, room, compressed, TCP_HEADER)
+        let added = self.net.routing().added_len(remote);
+        mss_for_frames(frames, room, compressed.saturating_add(added), TCP_HEADER)
     }
 
     /// Lets the segments of a connection that allows it span as many frames as promise the most

@@ -102,6 +102,7 @@ impl<T> Counting<T> {
 impl<T: net::Routing> net::Routing for Counting<T> {
     const NONE: Self = Counting(T::NONE);
     const PORT: Option<u16> = T::PORT;
+    type Head = T::Head;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         self.ask().route(dst)

@@ -58,3 +58,9 @@ pub(crate) fn covers(target: &Target, address: Ipv6Addr) -> bool {
     let differ = target.prefix.to_bits() ^ address.to_bits();
     differ.leading_zeros() >= u32::from(target.prefix_len)
 }
+
+/// Whether the target is an address of the node whose link-local address is `neighbour`, as its
+/// identifier says.
+pub(crate) fn is_of(target: &Target, neighbour: Ipv6Addr) -> bool {
+    target.prefix_len == 128 && target.prefix.to_bits() as u64 == neighbour.to_bits() as u64
+}

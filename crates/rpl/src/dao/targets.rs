@@ -35,8 +35,9 @@ impl Targets<'_> {
             return self.insert(offer);
         };
         let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
-        // What cannot be compared is of one that has begun anew.
-        if offer.sequence.is_before(known.sequence) {
+        // What cannot be compared is of one that has begun anew, or was away for long. A way that
+        // is lost keeps nobody from offering one: a packet finds out what is stale.
+        if known.is_usable() && offer.sequence.is_surely_before(known.sequence) {
             return Outcome::Stale;
         }
         if !offer.is_usable() && (offer.via != known.via || !known.is_usable()) {

@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Outcome, Route, Told, covers};
+use crate::dao::{Outcome, Route, Told, covers, is_of};
 use crate::dodag::Dodag;
 use crate::lollipop::Counter;
 use crate::stats::Discard;
@@ -101,7 +101,9 @@ impl<S: Sizes> Rpl<S> {
         while let Some(Ok(group)) = Group::next(&mut rest) {
             let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
             let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
-            for target in group.targets() {
+            // One way to the parent is enough, and what it refuses is not to be told.
+            let above = |target: &Target| dodag.preferred.is_some_and(|it| is_of(target, it));
+            for target in group.targets().filter(|target| !above(target)) {
                 let outcome = self.targets().consider(Route {
                     target,
                     via,

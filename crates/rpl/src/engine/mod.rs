@@ -33,8 +33,8 @@ pub(crate) const ANSWERS: usize = 4;
 const RESETS: u8 = 12;
 /// How often a minute another version of the DODAG may be joined.
 const VERSIONS: u8 = 4;
-/// After a DAO has failed it is tried again within this time.
-const DAO_RETRY: Duration = Duration::from_secs(120);
+/// After a DAO has failed it is tried again within half of this time.
+const DAO_RETRY: Duration = Duration::from_secs(40);
 
 /// What is said to one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct Rpl<S: Sizes> {
     answers: [Option<Answer>; ANSWERS],
     /// A DIO for everybody is to be sent.
     advertise: bool,
+    /// DAOs are to be asked for by the next DIO that may.
+    asks_later: bool,
     overloaded: bool,
     resets: Limit,
     versions: Limit,
@@ -92,6 +94,7 @@ impl<S: Sizes> Rpl<S> {
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
             advertise: false,
+            asks_later: false,
             overloaded: false,
             resets: Limit::new(RESETS),
             versions: Limit::new(VERSIONS),
@@ -245,16 +248,21 @@ impl<S: Sizes> Rpl<S> {
         if dead {
             // What it said before it was gone is no reason to come back.
             candidate.rank = INFINITE_RANK;
-            self.lose_routes(now, |route| route.via == to && !route.local);
+            if self.lose_routes(now, |route| route.via == to && !route.local) {
+                // If it is still there, it believes that it is known.
+                self.ask_for_daos(now);
+            }
         }
         self.select(now);
     }
 
-    /// Routes that match lead nowhere; the parent is told.
-    fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) {
-        if self.targets().lose(matches) {
+    /// Routes that match lead nowhere; the parent is told. Whether there were any.
+    fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
+        let lost = self.targets().lose(matches);
+        if lost {
             self.tell(now);
         }
+        lost
     }
 
     /// Something in the table of targets has changed.
@@ -299,9 +307,11 @@ impl<S: Sizes> Rpl<S> {
         let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.is_storing()) else { return };
         if !self.resets.allows(now) {
             count(&mut self.stats.resets_refused);
+            self.asks_later = true;
             return;
         }
         dodag.dtsn = dodag.dtsn.next();
+        self.asks_later = false;
         self.hasten(now);
     }
 

@@ -38,7 +38,7 @@ impl<S: Sizes> Rpl<S> {
     pub fn poll_message(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         let out = self.poll_answer(buf).or_else(|| self.poll_withdrawal(buf));
         let out = out.or_else(|| self.poll_dao(now, buf)).or_else(|| self.poll_dis(buf));
-        out.or_else(|| self.poll_dio(buf))
+        out.or_else(|| self.poll_dio(now, buf))
     }
 
     fn poll_answer(&mut self, buf: &mut [u8]) -> Option<Out> {
@@ -73,9 +73,15 @@ impl<S: Sizes> Rpl<S> {
         Some(Out { to: ALL_NODES, code, len })
     }
 
-    fn poll_dio(&mut self, buf: &mut [u8]) -> Option<Out> {
+    fn poll_dio(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         if !self.advertise {
             return None;
+        }
+        if self.asks_later && buf.len() >= MAX_LEN && self.resets.allows(now) {
+            self.asks_later = false;
+            if let Some(dodag) = &mut self.dodag {
+                dodag.dtsn = dodag.dtsn.next();
+            }
         }
         let (code, len) = self.write_dio(buf)?;
         self.advertise = false;

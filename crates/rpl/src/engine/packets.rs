@@ -2,8 +2,8 @@
 
 use super::Rpl;
 use crate::config::{Mode, Sizes};
-use crate::dao::{Targets, compute};
-use crate::datapath::{Direction, Onward, Refusal, Way, judge};
+use crate::dao::{Route, Targets, compute};
+use crate::datapath::{Direction, Needs, Onward, Refusal, Way, judge};
 use crate::dodag::Dodag;
 use crate::stats::count;
 use core::net::Ipv6Addr;
@@ -47,7 +47,13 @@ impl<S: Sizes> Rpl<S> {
         self.is_root() || Targets::find(self.routes.as_slice(), destination).is_some()
     }
 
-    fn own_dag_rank(&self) -> u16 {
+    /// How packets find their way down in this node's DODAG.
+    pub fn mode(&self) -> Option<Mode> {
+        self.dodag.as_ref().map(|dodag| dodag.mode)
+    }
+
+    /// DAGRank of this node, `u16::MAX` without a DODAG.
+    pub fn dag_rank(&self) -> u16 {
         self.dodag.as_ref().map_or(u16::MAX, |dodag| dodag.dag_rank(dodag.rank()))
     }
 
@@ -59,7 +65,7 @@ impl<S: Sizes> Rpl<S> {
             rank_error: false,
             forwarding_error: false,
             instance: self.config.instance,
-            sender_rank: if leaf { 0 } else { self.own_dag_rank() },
+            sender_rank: if leaf { 0 } else { self.dag_rank() },
         }
     }
 
@@ -69,6 +75,76 @@ impl<S: Sizes> Rpl<S> {
         match self.dodag.as_ref().is_some_and(skipped) {
             true => PacketInformation::SKIPPED_IF_UNKNOWN,
             false => PacketInformation::DISCARDED_IF_UNKNOWN,
+        }
+    }
+
+    /// Which headers a packet to `destination`, a routable unicast address, needs here. `begins` if
+    /// it begins here, `marked` if it has the option.
+    ///
+    /// A packet that is somebody else's is never changed: what it needs goes into an outer header,
+    /// to where that can come off. This is the destination, if it knows RPL; else the router before
+    /// it, of which routers in storing mode know no more than who is next on the way there.
+    pub fn needs(&self, destination: Ipv6Addr, begins: bool, marked: bool) -> Needs {
+        let Some(dodag) = &self.dodag else { return Needs::Nothing };
+        let route = Targets::find(self.routes.as_slice(), destination);
+        if route.is_some_and(|route| route.local) {
+            return Needs::Nothing;
+        }
+        let root = self.is_root();
+        let (Some(route), storing) = (route, dodag.is_storing()) else {
+            return match (root, begins) {
+                (true, _) => Needs::Nothing,
+                (false, true) if self.encapsulates(destination) => Needs::Outer(dodag.id),
+                (false, true) => Needs::Own,
+                (false, false) if marked => Needs::Nothing,
+                (false, false) => Needs::Outer(dodag.id),
+            };
+        };
+        match (begins, marked) {
+            (true, _) => Needs::Own,
+            // Down by a source route that it does not have yet.
+            (false, true) if storing => Needs::Nothing,
+            _ if route.external || route.target.prefix_len != 128 => Needs::Outer(route.via),
+            _ => Needs::Outer(destination),
+        }
+    }
+
+    /// Whether `destination` is a leaf of this node that knows no RPL.
+    pub fn is_unaware(&self, destination: Ipv6Addr) -> bool {
+        Targets::find(self.routes.as_slice(), destination).is_some_and(|route| route.local)
+    }
+
+    /// A packet of somebody else's with this option is about to follow its source route; what the
+    /// option says then.
+    ///
+    /// # Errors
+    /// Why it goes no further.
+    pub fn follow(
+        &mut self,
+        now: Instant,
+        information: PacketInformation,
+    ) -> Result<PacketInformation, Refusal> {
+        if information.instance != self.config.instance {
+            return Err(Refusal::OtherInstance);
+        }
+        let information = self.judged(now, information)?;
+        Ok(PacketInformation { down: true, sender_rank: self.dag_rank(), ..information })
+    }
+
+    /// A root has been told that `router` cannot reach `next`, as a source route says: nobody is
+    /// sent that way any more, and whoever was is asked for another one.
+    pub fn handle_broken_route(&mut self, now: Instant, router: Ipv6Addr, next: Ipv6Addr) {
+        let storing = self.dodag.as_ref().is_none_or(Dodag::is_storing);
+        if !self.is_root() || storing {
+            return;
+        }
+        let is_it = |route: &Route| route.target.prefix == next && route.via == router;
+        if self.targets().lose(is_it) {
+            count(&mut self.stats.broken_routes);
+            self.targets().sweep(true);
+            if self.resets.allows(now) {
+                self.refresh(now);
+            }
         }
     }
 
@@ -105,6 +181,12 @@ impl<S: Sizes> Rpl<S> {
             return Err(Refusal::OtherInstance);
         }
         if information.forwarding_error {
+            // Who is nearer to the root returns nothing: it is in a loop of parents.
+            if information.sender_rank < self.dag_rank() {
+                count(&mut self.stats.loops);
+                self.reset(now);
+                return Err(Refusal::Loop);
+            }
             // It came back: whoever sent it has no way (11.2.2.3).
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination);
@@ -118,7 +200,17 @@ impl<S: Sizes> Rpl<S> {
             let above = self.parent().unwrap_or(from);
             return self.onward(now, above, destination, information);
         }
-        match judge(&information, self.own_dag_rank()) {
+        let information = self.judged(now, information)?;
+        self.onward(now, from, destination, information)
+    }
+
+    /// The option after its direction was looked at.
+    fn judged(
+        &mut self,
+        now: Instant,
+        mut information: PacketInformation,
+    ) -> Result<PacketInformation, Refusal> {
+        match judge(&information, self.dag_rank()) {
             Direction::Consistent => {}
             Direction::FirstError => {
                 count(&mut self.stats.rank_errors);
@@ -131,7 +223,7 @@ impl<S: Sizes> Rpl<S> {
                 return Err(Refusal::Loop);
             }
         }
-        self.onward(now, from, destination, information)
+        Ok(information)
     }
 
     fn onward(
@@ -147,10 +239,12 @@ impl<S: Sizes> Rpl<S> {
             // What goes down does not go up again, but back, so that the way is forgotten.
             count(&mut self.stats.forwarding_errors);
             self.ask_for_daos(now);
-            let information = PacketInformation { forwarding_error: true, ..information };
+            let sender_rank = self.dag_rank();
+            let information =
+                PacketInformation { forwarding_error: true, sender_rank, ..information };
             return Ok(Onward { way: Way::Neighbour(from), information });
         }
-        let sender_rank = self.own_dag_rank();
+        let sender_rank = self.dag_rank();
         let information = PacketInformation { down, sender_rank, ..information };
         match self.route(destination) {
             Way::Unreachable => Err(Refusal::NoRoute),

@@ -2,6 +2,7 @@
 
 use super::Rpl;
 use crate::config::{Mode, Sizes};
+use crate::dao::{Route, is_of};
 use crate::dodag::Dodag;
 use crate::objective::{MAX_LINK_ETX, Objective, Path};
 use crate::parents::Candidate;
@@ -97,6 +98,10 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.parent_changes);
         self.parent_changed = true;
         self.solicit.stop();
+        // It was below this node perhaps. If told of a way to itself, it refuses all that it is
+        // told with that.
+        let is_its = |route: &Route| route.via == parent || is_of(&route.target, parent);
+        let _ = self.targets().lose(|route| !route.local && is_its(route));
         self.readvertise(now);
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         if let Some(old) = old.filter(|_| storing) {

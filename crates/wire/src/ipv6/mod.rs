@@ -28,6 +28,8 @@ pub mod protocol {
     pub const TCP: u8 = 6;
     /// UDP.
     pub const UDP: u8 = 17;
+    /// IPv6 in IPv6 (RFC 2473).
+    pub const IPV6: u8 = 41;
     /// Routing header.
     pub const ROUTING: u8 = 43;
     /// Fragment header.

@@ -30,6 +30,16 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// What is left to be written to by others.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        self.out.get_mut(self.at..).unwrap_or_default()
+    }
+
+    /// So much of it was written.
+    pub(super) const fn advance(&mut self, written: usize) {
+        self.at = self.at.wrapping_add(written);
+    }
+
     /// How many octets were written, if there was room for all of them.
     pub(super) const fn finish(&self) -> Result<usize, Error> {
         if self.at <= self.out.len() { Ok(self.at) } else { Err(Error::NoRoom(Field::Iphc)) }

@@ -2,15 +2,15 @@
 
 use super::address::{self, Coding, Context, Octets};
 use super::cursor::{Reader, Writer};
-use super::nhc::{Compressed, Integrity, NextHeader};
+use super::nhc::{Behind, Compressed, Integrity, NextHeader};
 use crate::ieee802154::Address;
 use crate::{Error, Field, ipv6, udp};
 
-/// The most octets that [`compress`] writes: 2 of IPHC, 1 of context identifiers, 4 of traffic
+/// The most octets that [`compress`] writes without extension headers: 2 of IPHC, 1 of context identifiers, 4 of traffic
 /// class and flow label, next header, hop limit, two addresses of 16. (With the UDP NHC, its 7
 /// octets take the place of the next header.)
 pub const MAX_COMPRESSED: usize = 47;
-/// The most octets that [`decompress`] writes: an IPv6 and a UDP header.
+/// The most octets that [`decompress`] writes without extension headers: an IPv6 and a UDP header.
 pub const MAX_DECOMPRESSED: usize = ipv6::HEADER_LEN + udp::HEADER_LEN;
 
 /// What [`decompress`] did.
@@ -18,7 +18,7 @@ pub const MAX_DECOMPRESSED: usize = ipv6::HEADER_LEN + udp::HEADER_LEN;
 pub struct Decompressed {
     /// Octets of the frame that were the compressed header.
     pub consumed: usize,
-    /// Octets of header written: 40, or 48 with a UDP header.
+    /// Octets of header written: 40, or more with what follows it.
     pub written: usize,
     /// The UDP checksum was elided: its field is zero and must be computed over the whole datagram
     /// (RFC 6282, 4.3.2). Only with [`Integrity::Other`].
@@ -47,8 +47,9 @@ fn header(packet: &[u8]) -> Result<(&[u8; ipv6::HEADER_LEN], &Octets, &Octets), 
 /// its identifier, those beyond the sixteenth are ignored.
 ///
 /// # Errors
-/// Those of [`ipv6::Header::read`], and [`Error::NoRoom`] if `out` is too short
-/// ([`MAX_COMPRESSED`] octets always suffice).
+/// Those of [`ipv6::Header::read`], and [`Error::NoRoom`] if `out` is too short ([`MAX_COMPRESSED`]
+/// octets always suffice; with extension headers,
+/// [`MAX_CHAIN_COMPRESSED`](super::MAX_CHAIN_COMPRESSED)).
 pub fn compress<N: NextHeader>(
     packet: &[u8],
     src: Address,
@@ -63,13 +64,14 @@ pub fn compress<N: NextHeader>(
     if !nhc {
         return Ok(Compressed { written, covered: ipv6::HEADER_LEN });
     }
-    let next = N::compress(upper, out.get_mut(written..).unwrap_or_default())?;
+    let behind = Behind { header: fields, contexts };
+    let next = N::compress(behind, upper, out.get_mut(written..).unwrap_or_default())?;
     let covered = ipv6::HEADER_LEN.saturating_add(next.covered);
     Ok(Compressed { written: written.saturating_add(next.written), covered })
 }
 
 /// Octets written; `nhc` says whether the next header is compressed too.
-fn compress_ipv6(
+pub(super) fn compress_ipv6(
     packet: &[u8],
     nhc: bool,
     src: Address,
@@ -174,7 +176,8 @@ pub fn decompress<N: NextHeader>(
     let rest = frame.get(consumed..).unwrap_or_default();
     let mut behind = rest.len();
     if nhc {
-        let next = N::expand(rest, datagram_size, integrity, upper)?;
+        let next =
+            N::expand(Behind { header: out, contexts }, rest, datagram_size, integrity, upper)?;
         if let Some(field) = out.get_mut(ipv6::NEXT_HEADER_OFFSET) {
             *field = next.next_header;
         }
@@ -196,7 +199,7 @@ pub fn decompress<N: NextHeader>(
 
 /// Writes all of the IPv6 header but its length, and its Next Header field only if that is not
 /// compressed. Whether it is, and how many octets of the frame are the IPv6 header.
-fn decompress_ipv6(
+pub(super) fn decompress_ipv6(
     frame: &[u8],
     src: Address,
     dst: Address,

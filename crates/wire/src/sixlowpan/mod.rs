@@ -4,18 +4,21 @@
 //! |---|---|
 //! | uncompressed IPv6, LOWPAN_IPHC, FRAG1/FRAGN | read and written |
 //! | UDP next header compression, all port modes | read and written; the checksum is never elided |
-//! | IPv6 extension header compression, mesh, BC0, HC1 | recognised and refused |
+//! | extension headers and IPv6 in IPv6 (RFC 6282, 4.2) | read and written by [`ExtensionHeaders`] |
+//! | mesh, BC0, HC1 | recognised and refused |
 
 mod address;
 mod cursor;
+mod extensions;
 mod fragment;
 mod iphc;
 mod nhc;
 
 pub use address::{Context, derived_iid, link_address_of};
+pub use extensions::{ExtensionHeaders, MAX_CHAIN, MAX_CHAIN_COMPRESSED};
 pub use fragment::FragmentHeader;
 pub use iphc::{Decompressed, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress};
-pub use nhc::{Compressed, Expanded, Integrity, NextHeader, UdpHeader};
+pub use nhc::{Behind, Compressed, Expanded, Integrity, NextHeader, UdpHeader};
 
 /// What kind of header a 6LoWPAN frame starts with (RFC 4944, 5.1; RFC 6282, 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! LOWPAN_NHC: compression of what follows the IPv6 header (RFC 6282, 4).
 
+use super::address::Context;
 use super::cursor::{Reader, Writer};
 use crate::ipv6::{self, protocol};
 use crate::{Error, Field, udp};
@@ -35,6 +36,15 @@ pub struct Expanded {
     pub checksum_elided: bool,
 }
 
+/// What compression may count on behind an IPv6 header.
+#[derive(Clone, Copy, Debug)]
+pub struct Behind<'a> {
+    /// That header.
+    pub header: &'a [u8; ipv6::HEADER_LEN],
+    /// The contexts, by identifier.
+    pub contexts: &'a [Option<Context>],
+}
+
 /// Which headers behind the IPv6 header are compressed; `()` is none.
 pub trait NextHeader {
     /// Whether the header at the start of `upper`, which follows `header`, is compressed.
@@ -44,16 +54,17 @@ pub trait NextHeader {
     ///
     /// # Errors
     /// [`Error::NoRoom`], and [`Error::Unsupported`] if it is not compressed.
-    fn compress(upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error>;
+    fn compress(behind: Behind<'_>, upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error>;
 
     /// Expands the compressed header at the start of `frame`. `datagram_size` is the size of the
     /// whole uncompressed packet from a fragment header; without one, the rest of `frame` is the
-    /// rest of the packet.
+    /// rest of the packet. Of the header that it is behind the addresses are known.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Unsupported`], [`Error::NoRoom`], and [`Error::Invalid`] for
     /// a `datagram_size` that is too small.
     fn expand(
+        behind: Behind<'_>,
         frame: &[u8],
         datagram_size: Option<u16>,
         integrity: Integrity,
@@ -67,11 +78,17 @@ impl NextHeader for () {
         false
     }
 
-    fn compress(_: &[u8], _: &mut [u8]) -> Result<Compressed, Error> {
+    fn compress(_: Behind<'_>, _: &[u8], _: &mut [u8]) -> Result<Compressed, Error> {
         Err(Error::Unsupported(Field::LowpanNhc))
     }
 
-    fn expand(_: &[u8], _: Option<u16>, _: Integrity, _: &mut [u8]) -> Result<Expanded, Error> {
+    fn expand(
+        _: Behind<'_>,
+        _: &[u8],
+        _: Option<u16>,
+        _: Integrity,
+        _: &mut [u8],
+    ) -> Result<Expanded, Error> {
         Err(Error::Unsupported(Field::LowpanNhc))
     }
 }
@@ -96,7 +113,7 @@ impl NextHeader for UdpHeader {
             && udp::Header::read(upper).is_ok_and(|udp| udp.length == length)
     }
 
-    fn compress(upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error> {
+    fn compress(_: Behind<'_>, upper: &[u8], out: &mut [u8]) -> Result<Compressed, Error> {
         let udp = udp::Header::read(upper)?;
         let mut out = Writer::new(out);
         let ([s1, s2], [d1, d2]) = (udp.src_port.to_be_bytes(), udp.dst_port.to_be_bytes());
@@ -121,6 +138,7 @@ impl NextHeader for UdpHeader {
     }
 
     fn expand(
+        _: Behind<'_>,
         frame: &[u8],
         datagram_size: Option<u16>,
         integrity: Integrity,

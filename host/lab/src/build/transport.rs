@@ -2,7 +2,8 @@
 
 use crate::layout::{Format, TIMESTAMPS};
 use crate::profile::BUFFER;
-use crate::scenario::{Buffer, Mss, Scenario};
+use crate::scenario::{Buffer, Mss, Routing, Rpl, Scenario};
+use kinglet::rpl::Mode;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 
 /// The MSS of a scenario in octets: the largest TCP payload, options not counted.
@@ -11,8 +12,23 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
         Mss::Bytes(bytes) => bytes,
         Mss::Frames(frames) => {
             let format = Format::of(&scenario.mac, scenario.tcp.connection.timestamps);
+            let format = Format { iphc: format.iphc + added_octets(scenario), ..format };
             format.mss_for_frames(usize::from(frames)) as u16
         }
+    }
+}
+
+/// Octets in a frame of what RPL adds to a packet at the most: its option, an outer header if
+/// packets come from a host, a source route of as many hops as most trees have.
+const fn added_octets(scenario: &Scenario) -> usize {
+    const OPTION: usize = 8;
+    const OUTER: usize = 16;
+    const SOURCE_ROUTE: usize = 16;
+    match (scenario.routing, scenario.rpl) {
+        (Routing::Rpl, Rpl { mode: Mode::NonStoring, .. }) => OUTER + SOURCE_ROUTE,
+        (Routing::Rpl, Rpl { option: true, .. }) if scenario.wire.is_some() => OUTER,
+        (Routing::Rpl, Rpl { option: true, .. }) => OPTION,
+        _ => 0,
     }
 }
 

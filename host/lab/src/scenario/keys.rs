@@ -12,6 +12,7 @@ use super::{Buffer, HostTcp, Mss, Routing, Scenario, Wire};
 use kinglet::Polling;
 use kinglet::mac::Csma;
 use kinglet::net::{QueueDiscipline, Red};
+use kinglet::rpl::Mode;
 use kinglet_peers::Stack;
 
 /// A year; longer is a mistake of units.
@@ -239,9 +240,23 @@ pub(super) const NET: &[Key<Scenario>] = &[
             "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl),
         "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
          look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
-         1024 leaves, whose ways cost up to 15; or RPL in storing mode with MRHOF, whose root is \
-         the border router, or node 0 if there is none, for up to 1024 routers",
+         1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border router, \
+         or node 0 if there is none, for up to 1024 routers",
     ),
+    Key::<Scenario>::new(
+        "rpl_mode",
+        choice!(rpl.mode; "storing" => Mode::Storing, "non-storing" => Mode::NonStoring),
+        "how packets find their way down: by tables in the routers, or by a source route from the \
+         root",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
+        "rpl_option",
+        flag!(rpl.option),
+        "packets carry the RPL option (RFC 6553), by which routers find loops: 8 octets, and an \
+         outer header for what comes from the host",
+    )
+    .needs("routing"),
     Key::<Scenario>::new(
         "discovery",
         flag!(discovery),

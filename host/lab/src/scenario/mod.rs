@@ -29,6 +29,7 @@ pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tc
 pub use reference::reference;
 pub use topology::{Route, connected};
 
+use kinglet::rpl::Mode;
 use kinglet::{Polling, mac, net};
 use kinglet_peers::Stack;
 use std::collections::BTreeSet;
@@ -67,6 +68,8 @@ pub struct Scenario {
     pub border_queue: Option<u8>,
     /// Who decides on routes.
     pub routing: Routing,
+    /// What RPL does, if it is that.
+    pub rpl: Rpl,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
     /// Own segments of a relay leave room for what it relays.
@@ -104,6 +107,7 @@ impl Default for Scenario {
             net: NET,
             border_queue: None,
             routing: Routing::Static,
+            rpl: Rpl { mode: Mode::Storing, option: true },
             discovery: false,
             relays_yield: true,
             tcp: Tcp::default(),
@@ -509,6 +513,15 @@ pub enum Routing {
     Mesh,
     /// The nodes, by RPL (RFC 6550).
     Rpl,
+}
+
+/// What RPL does (RFC 6550).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rpl {
+    /// How packets find their way down.
+    pub mode: Mode,
+    /// Packets carry the RPL option (RFC 6553).
+    pub option: bool,
 }
 
 /// Largest segment.

@@ -1,0 +1,361 @@
+//! What packets carry of routing: an option, source routes, outer headers (RFC 6553, 6554, 2473).
+//! What is added and when says [`Routing::add`] alone; here is how. Nothing of this is in the
+//! program if routing adds nothing ([`Routing::EXTENDS`]).
+
+use super::input::{problem, walk};
+use super::{Net, Sizes};
+use crate::frame::Class;
+use crate::incoming::{Arrival, Fate};
+use crate::outgoing::{External, Outgoing, SendError};
+use crate::pool::PacketHandle;
+use crate::routing::{Added, MAX_ADDED, Origin, Routing};
+use crate::stats::{Discard, bump};
+use crate::tables::{Egress, NextHop, Own};
+use core::net::Ipv6Addr;
+use core::ops::Range;
+use kinglet_mem::{Array, copy, move_within};
+use kinglet_time::Instant;
+use kinglet_wire::icmpv6::{Kind, parameter, unreachable};
+use kinglet_wire::ipv6::{
+    self, Chain, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, NEXT_HEADER_OFFSET, is_link_local,
+    protocol,
+};
+use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
+
+/// Outer headers that are taken off one packet.
+const MOST_TUNNELS: u8 = 2;
+/// Where the traffic class has the ECN bits: in this octet, under this mask.
+const ECN_OFFSET: usize = 1;
+const ECN: u8 = 0x30;
+/// Where the destination is in a header.
+const DESTINATION_OFFSET: usize = 24;
+
+/// What is done to a packet that is forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// Nothing.
+    Keep,
+    /// Its option comes off: who is next knows nothing of it.
+    Strip,
+    /// Routing may add to it.
+    Add(Origin),
+}
+
+/// The Hop-by-Hop Options header of a packet.
+fn hop_by_hop(octets: &[u8]) -> Option<Extension<'_>> {
+    let kind = *octets.get(NEXT_HEADER_OFFSET)?;
+    if kind != protocol::HOP_BY_HOP {
+        return None;
+    }
+    Chain::new(octets, kind).next()?.ok()
+}
+
+/// Where the data of the RPL option is in a packet.
+fn option_of(octets: &[u8]) -> Option<Range<usize>> {
+    let mut options = hop_by_hop(octets)?.options().flatten();
+    let option = options.find(|option| PacketInformation::is_type(option.kind))?;
+    let begin = option.offset.saturating_add(2);
+    (option.data.len() >= PacketInformation::LEN)
+        .then_some(begin..begin.saturating_add(option.data.len()))
+}
+
+/// Whom a packet that an error quotes was for when it could go no further, and who was next.
+pub(crate) fn next_of(quoted: &[u8]) -> Option<(Ipv6Addr, Ipv6Addr)> {
+    let header = Header::read(quoted).ok()?;
+    let mut extensions = Chain::new(quoted, header.next_header).flatten();
+    let route = extensions.find(|extension| extension.kind == protocol::ROUTING)?;
+    let route = SourceRoute::parse(route.octets).ok()?;
+    let next = route.len().checked_sub(route.segments_left())?;
+    Some((header.dst, route.address(next, header.dst)?))
+}
+
+/// Whether routing may add something to packets for this address: it is more than one hop away.
+fn is_far(dst: Ipv6Addr) -> bool {
+    !dst.is_multicast() && !is_link_local(dst)
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Octets of the longest packet on the link. What routing adds comes on top of what every link
+    /// takes (RFC 6553, 3; RFC 2473, 7), if slots are as long.
+    pub(crate) const fn mtu() -> usize {
+        if !S::Routing::EXTENDS && MIN_MTU < S::Storage::LEN { MIN_MTU } else { S::Storage::LEN }
+    }
+
+    /// Where a packet that is forwarded goes, and what is done to it.
+    pub(crate) fn onward(
+        &mut self,
+        now: Instant,
+        handle: PacketHandle,
+        header: &Header,
+    ) -> Result<(Egress, Treatment), Discard> {
+        let egress = self.egress(&header.dst);
+        if !S::Routing::EXTENDS {
+            return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Keep));
+        }
+        let Some(option) = option_of(self.pool.get(handle)) else {
+            return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Add(Origin::Bare)));
+        };
+        if egress == Some(Egress::Host) {
+            return Ok((Egress::Host, Treatment::Strip));
+        }
+        let option = self.pool.storage_mut(handle).get_mut(option).unwrap_or_default();
+        let egress = match self.routing.relay(now, header, option)? {
+            Some(NextHop::Link(link)) => Egress::Radio(link),
+            _ => egress.ok_or(Discard::NoRoute)?,
+        };
+        let unaware = self.routing.is_unaware(header.dst);
+        Ok((egress, if unaware { Treatment::Strip } else { Treatment::Add(Origin::Marked) }))
+    }
+
+    /// Does to a packet that is forwarded what has to be done.
+    pub(crate) fn treat(
+        &mut self,
+        packet: PacketHandle,
+        treatment: Treatment,
+    ) -> Result<(), Discard> {
+        match treatment {
+            Treatment::Keep => Ok(()),
+            Treatment::Strip => self.strip(packet).ok_or(Discard::Options),
+            Treatment::Add(origin) => self.add(packet, origin),
+        }
+    }
+
+    /// Queues a packet of this node's own with what routing adds to it.
+    pub(crate) fn enqueue_added(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        egress: Egress,
+        class: Class,
+    ) -> Result<(), Discard> {
+        if S::Routing::EXTENDS && egress != Egress::Host {
+            self.add(packet, Origin::Here)?;
+        }
+        self.enqueue(now, packet, egress, class)
+    }
+
+    /// Adds what routing says to a packet in a slot. On an error it is as it was.
+    fn add(&mut self, packet: PacketHandle, origin: Origin) -> Result<(), Discard> {
+        let octets = self.pool.get(packet);
+        let header = Header::read(octets).map_err(|_| Discard::Malformed)?;
+        let len = octets.len();
+        let mut extensions = [0; MAX_ADDED];
+        let far = is_far(header.dst);
+        let added = far.then(|| self.routing.add(&header, origin, &mut extensions)).flatten();
+        let Some(added) = added else { return Ok(()) };
+        let extensions = extensions.get(..added.len).unwrap_or_default();
+        let at = if added.outer.is_some() { 0 } else { ipv6::HEADER_LEN };
+        let more = added.len.saturating_add(ipv6::HEADER_LEN).saturating_sub(at);
+        let room = self.pool.storage_mut(packet);
+        move_within(room, at..len, at.saturating_add(more)).ok_or(Discard::TooBig)?;
+        let first = header_with(&header, &added, self.config.hop_limit);
+        first.emit(room).map_err(|_| Discard::TooBig)?;
+        copy(room.get_mut(ipv6::HEADER_LEN..).unwrap_or_default(), extensions);
+        self.pool.set_len(packet, len.saturating_add(more));
+        Ok(())
+    }
+
+    /// Writes header and upper header of a packet of an upper layer with what routing adds.
+    pub(crate) fn add_to_head(
+        &self,
+        header: &Header,
+        packet: &Outgoing<'_, X>,
+        external: &mut External<X, <S::Routing as Routing>::Head>,
+    ) -> Result<(), SendError> {
+        let mut extensions = [0; MAX_ADDED];
+        let far = is_far(header.dst) && external.egress != Egress::Host;
+        let added = far.then(|| self.routing.add(header, Origin::Here, &mut extensions)).flatten();
+        let Some(added) = added else { return Ok(()) };
+        let extensions = extensions.get(..added.len).unwrap_or_default();
+        let first = header_with(header, &added, self.config.hop_limit);
+        let head = external.head.as_mut_slice();
+        first.emit(head).map_err(|_| SendError::TooLong)?;
+        let mut at = ipv6::HEADER_LEN.saturating_add(added.len);
+        let room = head.get_mut(ipv6::HEADER_LEN..at).ok_or(SendError::TooLong)?;
+        copy(room, extensions);
+        if added.outer.is_some() {
+            header.emit(head.get_mut(at..).unwrap_or_default()).map_err(|_| SendError::TooLong)?;
+            at = at.saturating_add(ipv6::HEADER_LEN);
+        }
+        let end = at.saturating_add(packet.upper.len());
+        copy(head.get_mut(at..end).ok_or(SendError::TooLong)?, packet.upper);
+        external.head_len = u8::try_from(end).map_err(|_| SendError::TooLong)?;
+        external.total = u16::try_from(first.total_len()).map_err(|_| SendError::TooLong)?;
+        if usize::from(external.total) > Self::mtu() { Err(SendError::TooLong) } else { Ok(()) }
+    }
+
+    /// Takes the RPL option off a packet: its header too, unless something else is in that.
+    fn strip(&mut self, packet: PacketHandle) -> Option<()> {
+        let octets = self.pool.get(packet);
+        let (len, mut header) = (octets.len(), Header::read(octets).ok()?);
+        let extension = hop_by_hop(octets)?;
+        let is_ours = |kind| PacketInformation::is_type(kind);
+        let others = extension.options().any(|it| !it.is_ok_and(|it| is_ours(it.kind)));
+        let (next_header, units) = (*extension.octets.first()?, extension.octets.len());
+        let Range { start, end } = option_of(octets)?;
+        let room = self.pool.storage_mut(packet);
+        if others {
+            // It becomes padding.
+            *room.get_mut(start.checked_sub(2)?)? = 1;
+            room.get_mut(start..end)?.fill(0);
+            return Some(());
+        }
+        move_within(room, ipv6::HEADER_LEN.checked_add(units)?..len, ipv6::HEADER_LEN)?;
+        header.next_header = next_header;
+        header.payload_len = header.payload_len.checked_sub(u16::try_from(units).ok()?)?;
+        header.emit(room).ok()?;
+        self.pool.set_len(packet, len.checked_sub(units)?);
+        Some(())
+    }
+
+    /// Does what the headers of a packet say that has reached this node for the time being: an
+    /// outer header comes off, a source route leads on. `None` if what is in the slot now is to be
+    /// looked at as any packet is.
+    pub(crate) fn unwrap(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        arrival: Arrival,
+    ) -> Option<Fate> {
+        if arrival.host || arrival.broadcast {
+            return None;
+        }
+        for _ in 0..MOST_TUNNELS {
+            let octets = self.pool.get(packet);
+            let header = Header::read(octets).ok()?;
+            let octets = octets.get(..header.total_len())?;
+            if self.owns(&header.src) {
+                // Sent back: nobody has a way. It goes no further, whatever routing says.
+                let option = option_of(octets)?;
+                let option = self.pool.storage_mut(packet).get_mut(option)?;
+                let _ = self.routing.relay(now, &header, option);
+                return None;
+            }
+            if !self.owns(&header.dst) {
+                return None;
+            }
+            let mut chain = Chain::new(octets, header.next_header);
+            for extension in &mut chain {
+                // What is wrong with them is found again.
+                let extension = extension.ok()?;
+                if extension.kind == protocol::ROUTING && extension.segments_left() > 0 {
+                    let len = extension.octets.len();
+                    let at = extension.offset..extension.offset.saturating_add(len);
+                    return Some(self.advance(now, packet, &header, at));
+                }
+            }
+            if chain.next_header() != protocol::IPV6 || walk::<S>(octets, &header).is_err() {
+                return None;
+            }
+            let (inner, len) = (chain.offset(), octets.len());
+            if self.decapsulate(packet, &header, inner..len).is_none() {
+                return Some(Fate::Drop(Discard::Malformed));
+            }
+        }
+        None
+    }
+
+    /// Moves the packet in a tunnel to the front of its slot. Congestion that the outer header
+    /// tells of is told by the inner one, or the packet is lost if that cannot (RFC 6040, 4.2).
+    fn decapsulate(
+        &mut self,
+        packet: PacketHandle,
+        outer: &Header,
+        inner: Range<usize>,
+    ) -> Option<()> {
+        let len = inner.len();
+        let room = self.pool.storage_mut(packet);
+        move_within(room, inner, 0)?;
+        if outer.traffic_class & 3 == 3 {
+            let field = room.get_mut(ECN_OFFSET).filter(|field| **field & ECN != 0)?;
+            *field |= ECN;
+        }
+        self.pool.set_len(packet, len);
+        Some(())
+    }
+
+    /// Sends a packet to the next address of its source route (RFC 6554, 4.2), which lies at
+    /// `range`.
+    fn advance(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        header: &Header,
+        range: Range<usize>,
+    ) -> Fate {
+        let at = |offset: usize| {
+            let kind = problem(parameter::HEADER_FIELD, range.start.saturating_add(offset));
+            Fate::Report(Discard::RoutingHeader, kind)
+        };
+        if !S::FORWARDS || !self.config.forward {
+            return Fate::Drop(Discard::NotForUs);
+        }
+        if header.hop_limit <= 1 {
+            return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
+        }
+        let octets = self.pool.get(packet).get(range.clone()).unwrap_or_default();
+        let Ok(route) = SourceRoute::parse(octets) else { return at(2) };
+        let next = route.len().checked_sub(route.segments_left());
+        let next = next.and_then(|index| route.address(index, header.dst));
+        let Some(next) = next else { return at(3) };
+        let option = option_of(self.pool.get(packet)).unwrap_or_default();
+        let own = Own { config: &self.config, addresses: self.addresses.as_slice() };
+        let room = self.pool.storage_mut(packet);
+        let option = room.get_mut(option).unwrap_or_default();
+        match self.routing.follow(now, next, option) {
+            Ok(()) => {}
+            Err(Discard::NoRoute) => {
+                let code = unreachable::SOURCE_ROUTE;
+                return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+            }
+            Err(reason) => return Fate::Drop(reason),
+        }
+        let octets = room.get_mut(range.clone()).unwrap_or_default();
+        match SourceRoute::advance(octets, header.dst, |address| own.contains(&address)) {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(SourceRouteFault::Malformed) => return at(2),
+            Err(SourceRouteFault::SegmentsLeft) => return at(3),
+            Err(SourceRouteFault::Multicast) => return Fate::Drop(Discard::RoutingHeader),
+            Err(SourceRouteFault::Loop) => return at(8),
+        }
+        copy(room.get_mut(DESTINATION_OFFSET..).unwrap_or_default(), &next.octets());
+        if let Some(hop_limit) = room.get_mut(HOP_LIMIT_OFFSET) {
+            *hop_limit = hop_limit.saturating_sub(1);
+        }
+        self.pass(now, packet, next)
+    }
+
+    /// Queues a packet for a neighbour as forwarded packets are.
+    fn pass(&mut self, now: Instant, packet: PacketHandle, next: Ipv6Addr) -> Fate {
+        let link = self.resolve(next);
+        if !self.sleeps(link)
+            && let Err(reason) = self.detect_congestion(now, packet)
+        {
+            return Fate::Drop(reason);
+        }
+        match self.enqueue(now, packet, Egress::Radio(link), Class::Data) {
+            Ok(()) => {
+                bump(&mut self.stats.forwarded);
+                Fate::Moved
+            }
+            Err(reason) => Fate::Drop(reason),
+        }
+    }
+}
+
+/// The header in front of what is added.
+fn header_with(header: &Header, added: &Added, hop_limit: u8) -> Header {
+    let extensions = u16::try_from(added.len).unwrap_or(u16::MAX);
+    let (next_header, dst) = (added.kind, added.dst);
+    match added.outer {
+        None => {
+            let payload_len = header.payload_len.saturating_add(extensions);
+            Header { payload_len, next_header, dst, ..*header }
+        }
+        Some(src) => {
+            let inner = u16::try_from(header.total_len()).unwrap_or(u16::MAX);
+            let payload_len = inner.saturating_add(extensions);
+            Header { payload_len, next_header, src, dst, hop_limit, flow_label: 0, ..*header }
+        }
+    }
+}
