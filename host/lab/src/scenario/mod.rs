@@ -189,6 +189,9 @@ impl Scenario {
             mac: tinyos::MAC,
             net: NET,
             border_queue: Some(NET.queue_limit),
+            // A reading and its headers fill a frame to seven octets: with the option it would take
+            // two.
+            rpl: Rpl { option: self.routing != Routing::Rpl, ..self.rpl },
             tcp: Tcp {
                 stack: Some(Stack::Blip),
                 mss: Mss::Bytes(mss),
@@ -217,6 +220,7 @@ impl Scenario {
             polling: Polling::DEFAULT,
             net: NET,
             border_queue: None,
+            rpl: Rpl { option: true, ..self.rpl },
             relays_yield: true,
             ..self
         }
