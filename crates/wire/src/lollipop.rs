@@ -1,4 +1,5 @@
-//! Sequence counters that tell a restart from a wrap (RFC 6550, 7.2).
+//! Sequence counters that tell a restart from a wrap (RFC 6550, 7.2; RFC
+//! 8505, 5.2).
 
 use core::cmp::Ordering;
 
