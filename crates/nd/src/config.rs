@@ -2,6 +2,7 @@
 
 use crate::learnt::{Advertised, Autoconfigured, Router, Server};
 use crate::neighbour::Neighbour;
+use crate::role::Role;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -52,4 +53,7 @@ pub trait Sizes {
     type Contexts: Array<Option<Advertised>>;
     /// Name servers.
     type Servers: Array<Option<Server>>;
+    /// What it does for others: nothing (`()`), or what routers do
+    /// ([`Serving`](crate::Serving)).
+    type Role: Role;
 }
