@@ -5,8 +5,9 @@
 //! more than there is room for costs nobody his place.
 
 use crate::config::Sizes;
-use crate::learnt::{Advertised, Autoconfigured, Registration, Router, Server};
+use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
+use crate::role::Role;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -14,7 +15,8 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
-use kinglet_wire::nd::{self, ContextInformation, NdOption, Options, PrefixInformation};
+use kinglet_wire::nd::{self, Capabilities, ContextInformation, NdOption, Options};
+use kinglet_wire::nd::{PrefixInformation, status};
 use kinglet_wire::sixlowpan::{Context, derived_iid};
 
 /// MAX_RTR_SOLICITATION_DELAY (RFC 4861, 10): the first solicitation leaves within it.
@@ -32,12 +34,6 @@ const PREFIX_LEN: u8 = 64;
 /// For how long an address is registered, in minutes: what RFC 6775 leaves open, as long as twice
 /// the default Router Lifetime.
 pub(crate) const REGISTRATION_MIN: u16 = 60;
-/// RETRANS_TIMER (RFC 4861, 10).
-const RETRANS: Duration = Duration::from_secs(1);
-/// Status of a registration that was taken (RFC 6775, 4.1), and of an address that somebody else
-/// has.
-const SUCCESS: u8 = 0;
-const DUPLICATE: u8 = 1;
 /// For how long a router is left alone whose table is full.
 const FULL: Duration = Duration::from_secs(60);
 
@@ -52,6 +48,9 @@ pub enum Configured {
     Address(Ipv6Addr),
     /// It has this address no longer.
     NoAddress(Ipv6Addr),
+    /// Packets are to begin with this hop limit, if the node was not told a higher one: nobody
+    /// is to keep its packets from arriving (RFC 3756, 4.2.7).
+    HopLimit(u8),
     /// This context is to be understood, or forgotten.
     Context {
         /// Its identifier, 0 to 15.
@@ -66,6 +65,12 @@ pub(crate) struct Host<S: Sizes> {
     addresses: S::Addresses,
     contexts: S::Contexts,
     servers: S::Servers,
+    /// The registration of the link-local address, by which RFC 8505, 5.6, begins.
+    local: Registration,
+    /// The hop limit that was last heard, and whether that was told.
+    hop_limit: (u8, bool),
+    /// From when on routers are solicited, if the node is awake anyway.
+    early: Option<Instant>,
     /// When the next solicitation is due; `None` before the first look at the clock.
     next: Option<Instant>,
     /// Solicitations since the last advertisement.
@@ -79,6 +84,9 @@ impl<S: Sizes> Host<S> {
         addresses: S::Addresses::EMPTY,
         contexts: S::Contexts::EMPTY,
         servers: S::Servers::EMPTY,
+        local: Registration::NEW,
+        hop_limit: (0, true),
+        early: None,
         next: None,
         tries: 0,
         asks: false,
@@ -126,12 +134,18 @@ impl<S: Sizes> Host<S> {
         let mut shortest = lifetime;
         let until = now + lifetime;
         let same = |known: &Router| known.address == from;
-        keep(
-            self.routers.as_mut_slice(),
-            same,
-            (lifetime > Duration::ZERO).then_some(Router { address: from, until }),
-            stats,
+        let extended = options.clone().any(
+            |option| matches!(option, NdOption::Capabilities(it) if it.has(Capabilities::EXTENDED)),
         );
+        let new = Router { address: from, until, extended, failures: 0 };
+        // The ways of a router are those of its routing.
+        let is_default = lifetime > Duration::ZERO && !S::Role::SERVES;
+        let (new, before) = (is_default.then_some(new), self.router());
+        keep(self.routers.as_mut_slice(), same, new, stats);
+        self.follow(before);
+        if router.hop_limit > 0 && router.hop_limit != self.hop_limit.0 {
+            self.hop_limit = (router.hop_limit, false);
+        }
         for option in options {
             let lifetime = match option {
                 NdOption::Prefix(prefix) => {
@@ -161,15 +175,9 @@ impl<S: Sizes> Host<S> {
         // default router changes nothing of when to ask.
         if lifetime > Duration::ZERO {
             (self.asks, self.tries) = (false, 0);
-            for own in self.addresses.as_mut_slice().iter_mut().flatten() {
-                // Of one that has been registered the next time is known.
-                if own.registration.due.is_none() {
-                    own.registration =
-                        Registration { tid: own.registration.tid, ..Registration::NEW };
-                    own.registration.ask(now + RETRANS);
-                }
-            }
+            self.register(now);
             self.next = Some(now + (shortest - shortest / 4).max(INTERVAL));
+            self.early = Some(now + (shortest / 2).max(INTERVAL));
         }
     }
 
@@ -191,6 +199,10 @@ impl<S: Sizes> Host<S> {
         let (valid, preferred) = (until(valid_s), until(preferred_s));
         let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
         if let Some(own) = own.find(|own| same_prefix(own.address, prefix, PREFIX_LEN)) {
+            if own.taken {
+                own.valid = valid;
+                return;
+            }
             (own.preferred, own.deprecated) = (preferred, preferred_s == 0);
             let rest = own.valid.map(|valid| valid - now);
             let told = life(valid_s);
@@ -210,9 +222,10 @@ impl<S: Sizes> Host<S> {
         };
         let [i, j, k, l, m, n, o, p] = iid;
         let address = Ipv6Addr::from([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]);
-        let (told, deprecated) = (false, preferred_s == 0);
+        let (told, taken, deprecated) = (false, false, preferred_s == 0);
         let registration = Registration::NEW;
-        let own = Autoconfigured { address, valid, preferred, deprecated, registration, told };
+        let own =
+            Autoconfigured { address, valid, preferred, deprecated, taken, registration, told };
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
@@ -233,39 +246,164 @@ impl<S: Sizes> Host<S> {
         keep(table, |_| false, (valid_min > 0).then_some(new), stats);
     }
 
-    /// The address to register next and its transaction identifier.
-    pub(crate) fn poll_registration(&mut self) -> Option<(Ipv6Addr, u8)> {
-        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        let own = own.find(|own| own.registration.asks)?;
-        own.registration.asks = false;
-        Some((own.address, own.registration.tid))
+    /// Who was the first router is it no more: what it has registered another has to.
+    fn follow(&mut self, before: Option<Ipv6Addr>) {
+        if self.router() == before {
+            return;
+        }
+        self.local.restart();
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            own.registration.restart();
+        }
     }
 
-    /// The router has answered for an address of this node; whether it is one that was registered.
+    /// Asks for the registrations of which no next time is known.
+    fn register(&mut self, now: Instant) {
+        if self.router().is_none() {
+            return;
+        }
+        let again = now + RETRANS;
+        if self.is_extended() && self.local.due.is_none() {
+            self.local.restart();
+            self.local.ask(again);
+        }
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            if own.registration.due.is_none() && !own.taken {
+                own.registration.restart();
+                own.registration.ask(again);
+            }
+        }
+    }
+
+    fn is_extended(&self) -> bool {
+        let mut known = self.routers.as_slice().iter().flatten();
+        known.next().is_some_and(|router| router.extended)
+    }
+
+    /// The address to register next, and its transaction identifier if the router wants one. `local`
+    /// is the link-local address.
+    pub(crate) fn poll_registration(&mut self, local: Ipv6Addr) -> Option<(Ipv6Addr, Option<u8>)> {
+        let extended = self.is_extended();
+        if extended && self.local.tries > 0 {
+            // It is what the others are registered from.
+            let asks = core::mem::take(&mut self.local.asks);
+            return asks.then_some((local, Some(self.local.tid.value())));
+        }
+        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
+        // An answer in the form of RFC 6775 may not say which address it is about.
+        let own = if extended {
+            own.find(|own| own.registration.asks)
+        } else {
+            own.find(|own| own.registration.tries > 0)
+        }?;
+        let asks = core::mem::take(&mut own.registration.asks);
+        asks.then_some((own.address, extended.then(|| own.registration.tid.value())))
+    }
+
+    /// A router has answered about an address, or in the form of RFC 6775 to one; whether that is
+    /// the answer to a question of this node's.
     pub(crate) fn registered(
         &mut self,
         now: Instant,
         address: Ipv6Addr,
+        local: Ipv6Addr,
         answer: &nd::Registration,
     ) -> bool {
-        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        let Some(own) = own.find(|own| own.address == address) else { return false };
-        if answer.tid.is_some_and(|tid| tid != own.registration.tid) {
+        let extended = self.is_extended();
+        if extended != answer.tid.is_some() {
             return false;
         }
-        let minutes = u64::from(answer.lifetime_min.min(REGISTRATION_MIN));
+        let table = self.addresses.as_mut_slice();
+        let (registration, taken) = if extended && address == local {
+            (&mut self.local, None)
+        } else {
+            let mut own = table.iter_mut().flatten();
+            let is = |own: &Autoconfigured| match extended {
+                true => own.address == address,
+                // One after the other is asked for.
+                false => own.registration.tries > 0,
+            };
+            let Some(own) = own.find(|own| is(own)) else { return false };
+            (&mut own.registration, Some(&mut own.taken))
+        };
+        if answer.tid.is_some_and(|tid| tid != registration.tid.value()) {
+            return false;
+        }
+        let minutes = u64::from(answer.lifetime_min.clamp(1, REGISTRATION_MIN));
         let lifetime = Duration::from_secs(minutes * 60);
-        (own.registration.tries, own.registration.asks) = (0, false);
-        own.registration.due = Some(match answer.status {
-            SUCCESS => now + (lifetime - lifetime / 4).max(RETRANS),
-            // Nobody may have an address that is another's: it is over.
-            DUPLICATE => {
-                own.valid = Some(now);
-                now + FULL
+        let pending = registration.tries > 0;
+        match answer.status {
+            // These come at any time (RFC 8505, 4.1).
+            status::MOVED | status::REMOVED => {
+                registration.leap();
+                registration.rest(None, now + INTERVAL);
             }
-            _ => now + FULL,
-        });
+            // Others only as answers.
+            _ if !pending => return false,
+            status::SUCCESS => {
+                let early = now + (lifetime - lifetime / 3);
+                let due = now + (lifetime - lifetime / 12);
+                registration.rest(Some(early), due);
+            }
+            // Nobody may have an address that is another's: it is over.
+            status::DUPLICATE => {
+                registration.rest(None, now + FULL);
+                if let Some(taken) = taken {
+                    *taken = true;
+                    registration.due = None;
+                }
+            }
+            _ => registration.rest(None, now + FULL),
+        }
         true
+    }
+
+    /// A frame to the first router was acknowledged, so that the node is awake and what is due soon
+    /// need not wake it again; or it was not.
+    pub(crate) fn handle_sent(&mut self, now: Instant, acked: bool) {
+        let Some(router) = self.routers.as_mut_slice().iter_mut().flatten().next() else { return };
+        if !acked {
+            router.failures = router.failures.saturating_add(1);
+            if router.failures >= MAX_UNICAST_SOLICIT {
+                // Another one may be there (RFC 6775, 5.8.2).
+                let lost = router.address;
+                forget(self.routers.as_mut_slice(), |router| router.address == lost);
+                self.follow(Some(lost));
+                self.tries = 1;
+                self.solicit(now);
+            }
+            return;
+        }
+        router.failures = 0;
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let again = now + RETRANS;
+        if is_due(self.local.early) {
+            self.local.ask(again);
+        }
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            if is_due(own.registration.early) {
+                own.registration.ask(again);
+            }
+        }
+        if is_due(self.early) {
+            self.solicit(now);
+        }
+    }
+
+    /// Looks for routers, and again later: after twice as long for each time that is too many, up to
+    /// a minute (RFC 6775, 5.3).
+    fn solicit(&mut self, now: Instant) {
+        (self.asks, self.early) = (true, None);
+        self.tries = self.tries.saturating_add(1);
+        let doublings = self.tries.saturating_sub(SOLICITATIONS).min(3);
+        let interval = (0..doublings).fold(INTERVAL, |interval, _| interval + interval);
+        self.next = Some(now + interval.min(MAX_INTERVAL));
+    }
+
+    /// Whether something was asked and not answered.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let mut own = self.addresses.as_slice().iter().flatten();
+        self.tries > 0 || self.local.tries > 0 || own.any(|own| own.registration.tries > 0)
     }
 
     /// What has changed, one thing at a time.
@@ -273,13 +411,23 @@ impl<S: Sizes> Host<S> {
         for place in self.addresses.as_mut_slice() {
             let Some(own) = place else { continue };
             let address = own.address;
-            if own.valid.is_some_and(|until| until <= now) {
-                *place = None;
+            if own.taken && core::mem::take(&mut own.told) {
                 return Some(Configured::NoAddress(address));
             }
-            if !core::mem::replace(&mut own.told, true) {
+            if own.valid.is_some_and(|until| until <= now) {
+                let told = own.told;
+                *place = None;
+                if told {
+                    return Some(Configured::NoAddress(address));
+                }
+                continue;
+            }
+            if !own.taken && !core::mem::replace(&mut own.told, true) {
                 return Some(Configured::Address(address));
             }
+        }
+        if !core::mem::replace(&mut self.hop_limit.1, true) {
+            return Some(Configured::HopLimit(self.hop_limit.0));
         }
         for place in self.contexts.as_mut_slice() {
             let Some(known) = place else { continue };
@@ -298,6 +446,7 @@ impl<S: Sizes> Host<S> {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         // Before the first look at the clock there is everything to do.
         let mut first = Some(self.next.unwrap_or(Instant::ZERO));
+        first = earliest(first, self.local.due);
         for router in self.routers.as_slice().iter().flatten() {
             first = earliest(first, Some(router.until));
         }
@@ -317,19 +466,17 @@ impl<S: Sizes> Host<S> {
 
     /// Forgets what is over, and asks for more. Addresses that are over are told first.
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
-        let had_router = self.router().is_some();
+        let before = self.router();
         forget(self.routers.as_mut_slice(), |router| router.until <= now);
+        self.follow(before);
         forget(self.servers.as_mut_slice(), |it| it.until.is_some_and(|until| until <= now));
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             own.deprecated |= own.preferred.is_some_and(|until| until <= now);
-            if own.registration.due.is_some_and(|due| due <= now) {
-                if own.registration.tries < MAX_UNICAST_SOLICIT {
-                    own.registration.ask(now + RETRANS);
-                } else {
-                    // One that knows RFC 4861 only. The next advertisement is reason to ask again.
-                    own.registration.due = None;
-                }
-            }
+            own.registration.handle_deadline(now);
+        }
+        self.local.handle_deadline(now);
+        if before.is_some() && self.router().is_some() && self.router() != before {
+            self.register(now);
         }
         for known in self.contexts.as_mut_slice().iter_mut().flatten() {
             if known.until <= now && !known.gone {
@@ -338,7 +485,7 @@ impl<S: Sizes> Host<S> {
                 (known.compress, known.until) = (false, now + HOLD);
             }
         }
-        if had_router && self.router().is_none() {
+        if before.is_some() && self.router().is_none() {
             // The last one is gone: like a start.
             (self.next, self.tries) = (None, 0);
         }
@@ -346,14 +493,7 @@ impl<S: Sizes> Host<S> {
             None => {
                 self.next = Some(now + random.between(Duration::from_millis(1), DELAY));
             }
-            Some(next) if next <= now => {
-                self.asks = true;
-                self.tries = self.tries.saturating_add(1);
-                // Twice as long for each that is too many, up to a minute (RFC 6775, 5.3).
-                let doublings = self.tries.saturating_sub(SOLICITATIONS).min(3);
-                let interval = (0..doublings).fold(INTERVAL, |interval, _| interval + interval);
-                self.next = Some(now + interval.min(MAX_INTERVAL));
-            }
+            Some(next) if next <= now => self.solicit(now),
             Some(_) => {}
         }
     }

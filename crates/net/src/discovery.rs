@@ -34,6 +34,10 @@ pub trait Discovery {
     /// The way to a neighbour.
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution;
 
+    /// The link address of a neighbour that has registered this address here, so that packets for
+    /// it go there whatever routes say (RFC 6775, 6.5.4).
+    fn attached(&self, address: Ipv6Addr) -> Option<Address>;
+
     /// A packet waits for the way to a neighbour; whether it is worth waiting.
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool;
 
@@ -65,6 +69,10 @@ impl Discovery for () {
 
     fn resolve(&self, _: Ipv6Addr) -> Resolution {
         Resolution::Derived
+    }
+
+    fn attached(&self, _: Ipv6Addr) -> Option<Address> {
+        None
     }
 
     fn want(&mut self, _: Instant, _: Ipv6Addr) -> bool {

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
 use crate::routing::MAX_ICMPV6;
 use core::net::Ipv6Addr;
-use kinglet_nd::{self as nd, Configured};
+use kinglet_nd::{self as nd, Configured, Role};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -29,6 +29,11 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
         Discovered(nd::Discovery::new(config))
     }
 
+    /// The same for one that is a router as `role` says, such as a [`nd::Serving`].
+    pub const fn serving(config: nd::Config, role: S::Role) -> Self {
+        Discovered(nd::Discovery::with_role(config, role))
+    }
+
     /// What it knows, to look at.
     pub const fn nd(&self) -> &nd::Discovery<S> {
         &self.0
@@ -49,6 +54,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
             nd::Way::To(link) => Resolution::To(link),
             nd::Way::Unknown => Resolution::Unknown,
         }
+    }
+
+    fn attached(&self, neighbour: Ipv6Addr) -> Option<Address> {
+        self.0.role().link(neighbour)
     }
 
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {
@@ -85,6 +94,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
         self.0.config().on
     }
 
+    fn listens(&self) -> bool {
+        self.0.listens()
+    }
+
     fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: Own<'_>) {
         let Icmpv6In { from, header, octets } = message;
         // What discovery discards it has counted.
@@ -92,8 +105,8 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
-        let nd::Message { src, dst, via, len } = self.0.poll_message(now, buf)?;
-        Some(Icmpv6Out { src, dst, via: Some(via), hop_limit: 255, len })
+        let nd::Message { src, dst, via, hop_limit, len } = self.0.poll_message(now, buf)?;
+        Some(Icmpv6Out { src, dst, via, hop_limit, len })
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {

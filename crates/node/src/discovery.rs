@@ -27,6 +27,9 @@ pub trait Discovery: net::Discovery {
     /// Whether it takes part at all.
     fn is_on(&self) -> bool;
 
+    /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
+    fn listens(&self) -> bool;
+
     /// An ICMPv6 message of one of the types in [`net::Discovery::ICMPV6`] came by radio.
     fn handle_icmpv6(&mut self, now: Instant, message: net::Icmpv6In<'_>, own: net::Own<'_>);
 
@@ -51,6 +54,10 @@ pub trait Discovery: net::Discovery {
 
 impl Discovery for () {
     fn is_on(&self) -> bool {
+        false
+    }
+
+    fn listens(&self) -> bool {
         false
     }
 

@@ -19,6 +19,7 @@ impl nd::Sizes for Plan {
     type Addresses = [Option<nd::Autoconfigured>; 0];
     type Contexts = [Option<nd::Advertised>; 0];
     type Servers = [Option<nd::Server>; 0];
+    type Role = ();
 }
 
 type Inner = Discovered<Plan>;
@@ -41,6 +42,10 @@ impl net::Discovery for Optional {
 
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution {
         self.0.as_ref().map_or(Resolution::Derived, |it| it.resolve(neighbour))
+    }
+
+    fn attached(&self, neighbour: Ipv6Addr) -> Option<Address> {
+        self.0.as_ref()?.attached(neighbour)
     }
 
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {
@@ -81,6 +86,10 @@ impl net::Discovery for Optional {
 impl Discovery for Optional {
     fn is_on(&self) -> bool {
         self.0.is_some()
+    }
+
+    fn listens(&self) -> bool {
+        self.0.as_ref().is_some_and(|it| it.listens())
     }
 
     fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: Own<'_>) {

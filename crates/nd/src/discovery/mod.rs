@@ -57,6 +57,11 @@ pub struct Discovery<S: Sizes> {
     answers: [Option<Answer>; ANSWERS],
     host: Host<S>,
     role: S::Role,
+    /// As in the configuration, or as a router says.
+    reachable: Duration,
+    retrans: Duration,
+    /// Until when an answer is awaited that nobody can send again later.
+    awaits: Option<Instant>,
     random: Random,
     stats: Stats,
 }
@@ -75,6 +80,9 @@ impl<S: Sizes> Discovery<S> {
             answers: [None; ANSWERS],
             host: Host::NEW,
             role,
+            reachable: config.reachable,
+            retrans: config.retrans,
+            awaits: None,
             random: Random::new(config.seed, 6),
             stats: Stats {
                 sent: 0,
@@ -141,7 +149,7 @@ impl<S: Sizes> Discovery<S> {
             return false;
         };
         new.used = Some(now);
-        new.ask(State::Incomplete, now + self.config.retrans);
+        new.ask(State::Incomplete, now + self.retrans);
         true
     }
 
@@ -174,8 +182,14 @@ impl<S: Sizes> Discovery<S> {
     /// A frame to this link address was acknowledged, or given up: evidence for all neighbours
     /// with this link address (RFC 4861, 7.3.1), so that nobody is probed to whom packets go.
     pub fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {
+        if self.configures()
+            && let Some(router) = self.host.router()
+            && self.way(router) == Way::To(to)
+        {
+            self.host.handle_sent(now, acked);
+        }
         let until = now + self.reachable_time();
-        let again = now + self.config.retrans;
+        let again = now + self.retrans;
         for known in self.neighbours.as_mut_slice().iter_mut().flatten() {
             let usable = !matches!(known.state, State::Incomplete | State::Unreachable);
             if known.link != to || !usable || to == Address::None {
@@ -213,6 +227,9 @@ impl<S: Sizes> Discovery<S> {
         owns: impl Fn(&Ipv6Addr) -> bool,
     ) -> Result<(), Discard> {
         let result = self.dispatch(now, from, header, octets, owns);
+        if self.awaits.is_some() && !self.is_waiting() {
+            self.awaits = None;
+        }
         if matches!(result, Err(Discard::HopLimit | Discard::Malformed | Discard::Invalid)) {
             bump(&mut self.stats.discarded);
         }
@@ -241,7 +258,7 @@ impl<S: Sizes> Discovery<S> {
             }
             Kind::NeighbourAdvertisement(told) => {
                 let own = owns(&told.target);
-                self.told(now, header, &told, own, message.options())
+                self.told(now, from, header, &told, own, message.options())
             }
             Kind::Redirect { .. } => {
                 bump(&mut self.stats.redirects);
@@ -260,6 +277,16 @@ impl<S: Sizes> Discovery<S> {
                 Err(Discard::Ignored)
             }
         }
+    }
+
+    /// Whether an answer may come at any time, so that a receiver that is off between frames must
+    /// not be.
+    pub const fn listens(&self) -> bool {
+        self.awaits.is_some()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.host.is_waiting() || self.neighbours().any(|known| known.tries > 0)
     }
 
     /// Where packets go that have no other way: a default router.
@@ -304,16 +331,26 @@ impl<S: Sizes> Discovery<S> {
                 self.answers.rotate_left(1);
                 message
             }
-            None if self.host.asks => self.solicit_routers(buf),
             None => {
-                let message = self.register(buf).or_else(|| self.solicit(buf));
-                message.or_else(|| self.role.poll_message(now, self.config.link, buf))
+                let asks = self.ask(buf);
+                if asks.is_some() {
+                    self.awaits = Some(now + self.retrans);
+                }
+                asks.or_else(|| self.role.poll_message(now, self.config.link, buf))
             }
         };
         if message.is_some() {
             bump(&mut self.stats.sent);
         }
         message
+    }
+
+    /// What is asked next.
+    fn ask(&mut self, buf: &mut [u8]) -> Option<Message> {
+        if self.host.asks {
+            return self.solicit_routers(buf);
+        }
+        self.register(buf).or_else(|| self.solicit(buf))
     }
 
     /// What has changed, one thing at a time.
@@ -336,7 +373,8 @@ impl<S: Sizes> Discovery<S> {
     pub fn deadline(&self) -> Option<Instant> {
         let host = if self.configures() { self.host.deadline() } else { None };
         let role = if self.config.on { self.role.deadline() } else { None };
-        self.neighbours().fold(earliest(host, role), |first, known| earliest(first, known.due))
+        let first = earliest(self.awaits, earliest(host, role));
+        self.neighbours().fold(first, |first, known| earliest(first, known.due))
     }
 
     const fn configures(&self) -> bool {
@@ -351,8 +389,10 @@ impl<S: Sizes> Discovery<S> {
         if self.config.on {
             self.role.handle_deadline(now, &mut self.random);
         }
-        let Config { retrans, pan, .. } = self.config;
-        let again = now + retrans;
+        if self.awaits.is_some_and(|until| until <= now) {
+            self.awaits = None;
+        }
+        let (pan, again) = (self.config.pan, now + self.retrans);
         for place in self.neighbours.as_mut_slice() {
             let Some(known) = place else { continue };
             if known.due.is_none_or(|due| due > now) {
@@ -388,7 +428,7 @@ impl<S: Sizes> Discovery<S> {
 
     /// RFC 4861, 6.3.2: half to one and a half times the base, so that nobody falls in step.
     fn reachable_time(&mut self) -> Duration {
-        let base = self.config.reachable;
+        let base = self.reachable;
         self.random.between(base / 2, base + base / 2)
     }
 }

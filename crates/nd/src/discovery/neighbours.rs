@@ -114,6 +114,7 @@ impl<S: Sizes> Discovery<S> {
     pub(super) fn told(
         &mut self,
         now: Instant,
+        from: Address,
         header: &Header,
         told: &Advertisement,
         own: bool,
@@ -131,7 +132,7 @@ impl<S: Sizes> Discovery<S> {
         if link.is_some_and(|link| !link.is_unicast()) {
             return Err(Discard::Invalid);
         }
-        if own && self.registered(now, header.src, target, options) {
+        if self.registered(now, (header.src, from), target, options) {
             return Ok(());
         }
         if own {

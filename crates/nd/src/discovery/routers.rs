@@ -2,22 +2,33 @@
 
 use super::{Discovery, Way};
 use crate::config::Sizes;
+use crate::derive::derived;
 use crate::host::REGISTRATION_MIN;
 use crate::message::{ALL_ROUTERS, Message};
 use crate::role::Role;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
-use kinglet_time::Instant;
+use core::ops::RangeInclusive;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local};
 use kinglet_wire::nd::{self, Builder, Kind, NdOption, Options};
+use kinglet_wire::sixlowpan::derived_iid;
+
+/// Reachable times that are taken from routers: up to an hour (RFC 4861, 6.2.1), and a second at
+/// least.
+const REACHABLE_MS: RangeInclusive<u32> = 1_000..=3_600_000;
+/// The same of retransmission times: ten times as long as the default, or as short, is enough.
+const RETRANS_MS: RangeInclusive<u32> = 100..=10_000;
 
 impl<S: Sizes> Discovery<S> {
-    /// The answer of the router to a registration of this node's (RFC 6775, 5.5.2), if it is that.
+    /// The answer of the router to a registration of this node's (RFC 6775, 5.5.2), if it is that:
+    /// from the router that was asked and from its link address, of this node's EUI-64 and
+    /// transaction. It is about its target, or in the form of RFC 6775 about what was asked.
     pub(super) fn registered(
         &mut self,
         now: Instant,
-        from: Ipv6Addr,
+        (from, link): (Ipv6Addr, Address),
         target: Ipv6Addr,
         mut options: Options<'_>,
     ) -> bool {
@@ -25,29 +36,39 @@ impl<S: Sizes> Discovery<S> {
             NdOption::Registration(it) => Some(it),
             _ => None,
         });
-        let answer = answer.filter(|it| it.rovr == self.config.eui);
-        let asked = self.host.router() == Some(from);
-        asked && answer.is_some_and(|answer| self.host.registered(now, target, &answer))
+        let Some(answer) = answer.filter(|it| it.rovr == self.config.eui) else { return false };
+        let known = self.way(from) == Way::To(link) || derived(from, self.config.pan) == Some(link);
+        let Some(local) = self.local() else { return false };
+        let asked = self.host.router() == Some(from) && known;
+        asked && self.host.registered(now, target, local, &answer)
     }
 
-    /// Registers an address (RFC 6775, 5.5.1), in the form that routers of RFC 8505 know as theirs
-    /// and others as their own.
+    /// The own link-local address.
+    fn local(&self) -> Option<Ipv6Addr> {
+        let [a, b, c, d, e, f, g, h] = derived_iid(self.config.link)?;
+        Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
+    }
+
+    /// Registers an address, in the form that the router understands: of RFC 8505, 5.5, from the
+    /// link-local address, or of RFC 6775, 5.5.1, from the address itself.
     pub(super) fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
         let router = self.host.router()?;
         let Way::To(via) = self.way(router) else { return None };
-        let (address, tid) = self.host.poll_registration()?;
+        let local = self.local()?;
+        let (address, tid) = self.host.poll_registration(local)?;
+        let (src, target) = if tid.is_some() { (local, address) } else { (address, router) };
         let option = NdOption::Registration(nd::Registration {
             status: 0,
             opaque: (0, 0),
-            routed: true,
-            tid: Some(tid),
+            routed: tid.is_some(),
+            tid,
             lifetime_min: REGISTRATION_MIN,
             rovr: self.config.eui,
         });
-        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(address)).ok()?;
+        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?;
         out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
         out.option(&option).ok()?;
-        Some(Message { src: Some(address), ..Message::near(router, via, out.len()) })
+        Some(Message { src: Some(src), ..Message::near(router, via, out.len()) })
     }
 
     /// A Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
@@ -76,8 +97,20 @@ impl<S: Sizes> Discovery<S> {
         if self.config.autoconfigures {
             let own = self.config.link;
             self.host.advertised(now, header.src, router, own, options, &mut self.stats);
+            self.take_times(router);
         }
         Ok(())
+    }
+
+    /// The times of a router's choice, within bounds: nobody is to have neighbours solicited all the
+    /// time, or lost for good.
+    fn take_times(&mut self, router: &nd::Router) {
+        if REACHABLE_MS.contains(&router.reachable_ms) {
+            self.reachable = Duration::from_millis(u64::from(router.reachable_ms));
+        }
+        if RETRANS_MS.contains(&router.retrans_ms) {
+            self.retrans = Duration::from_millis(u64::from(router.retrans_ms));
+        }
     }
 
     /// RFC 6775, 5.3.

@@ -303,7 +303,9 @@ impl<P: Profile> Node<P> {
             *count = count.saturating_add(1);
         }
         if let Some(parent) = self.poller.parent() {
-            self.routing_mut().handle_sent(now, parent, 1, outcome != DataRequestOutcome::NoAck);
+            let acked = outcome != DataRequestOutcome::NoAck;
+            self.routing_mut().handle_sent(now, parent, 1, acked);
+            self.net.discovery_mut().handle_sent(now, Address::Short(parent), acked);
         }
         self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }

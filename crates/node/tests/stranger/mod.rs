@@ -33,6 +33,8 @@ pub struct Link<P: Profile> {
     pub frames: Vec<Address>,
     /// Whether it registers addresses (RFC 6775, 6.5), and with which status it answers.
     pub registers: Option<u8>,
+    /// Whether it does so in the form of RFC 8505, and says so.
+    pub extended: bool,
     /// By which headers may be compressed.
     pub contexts: Vec<Option<Context>>,
     sequence: u8,
@@ -74,6 +76,7 @@ impl<P: Profile> Link<P> {
             heard: Vec::new(),
             frames: Vec::new(),
             registers: None,
+            extended: false,
             contexts: Vec::new(),
             sequence: 0,
         }
@@ -128,7 +131,9 @@ impl<P: Profile> Link<P> {
     pub fn advertise_router(&mut self, to: Ipv6Addr, lifetime_s: u16, options: &[Vec<u8>]) {
         let [a, b] = lifetime_s.to_be_bytes();
         let head = [134, 0, 0, 0, 64, 0, a, b, 0, 0, 0, 0, 0, 0, 0, 0];
-        let upper = [&head[..], &link_option(1, self.link), &options.concat()].concat();
+        // RFC 8505, 4.3: the E flag.
+        let able: &[u8] = if self.extended { &[36, 1, 0, 2, 0, 0, 0, 0] } else { &[] };
+        let upper = [&head[..], &link_option(1, self.link), able, &options.concat()].concat();
         self.send(self.addresses[0], to, 255, upper);
     }
 
@@ -196,7 +201,7 @@ impl<P: Profile> Link<P> {
             return;
         }
         self.heard.push((packet[7], from, to, upper.clone()));
-        if let (135, Some(status)) = (upper[0], self.registers) {
+        if let (135, true, Some(status)) = (upper[0], upper.len() > 32, self.registers) {
             // Behind a link-layer address of one unit.
             let mut option = upper[32..48].to_vec();
             assert_eq!((option[0], option[1], option[2]), (33, 2, 0));
