@@ -7,7 +7,6 @@
 use crate::config::Sizes;
 use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
-use crate::role::Role;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -17,7 +16,7 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::nd::{self, Capabilities, ContextInformation, NdOption, Options};
 use kinglet_wire::nd::{PrefixInformation, status};
-use kinglet_wire::sixlowpan::{Context, derived_iid};
+use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
 
 /// MAX_RTR_SOLICITATION_DELAY (RFC 4861, 10): the first solicitation leaves within it.
 const DELAY: Duration = Duration::from_secs(1);
@@ -60,11 +59,22 @@ pub enum Configured {
     },
 }
 
+/// The node that is a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interface {
+    /// Its link address.
+    pub(crate) link: Address,
+    /// It is to be a router itself.
+    pub(crate) serves: bool,
+}
+
 pub(crate) struct Host<S: Sizes> {
     routers: S::Routers,
     addresses: S::Addresses,
     contexts: S::Contexts,
     servers: S::Servers,
+    /// The one router that is to be used, by its link address, if it is not any.
+    preferred: Option<Address>,
     /// The registration of the link-local address, by which RFC 8505, 5.6, begins.
     local: Registration,
     /// The hop limit that was last heard, and whether that was told.
@@ -84,6 +94,7 @@ impl<S: Sizes> Host<S> {
         addresses: S::Addresses::EMPTY,
         contexts: S::Contexts::EMPTY,
         servers: S::Servers::EMPTY,
+        preferred: None,
         local: Registration::NEW,
         hop_limit: (0, true),
         early: None,
@@ -100,7 +111,43 @@ impl<S: Sizes> Host<S> {
 
     /// Where packets go that have no other way.
     pub(crate) fn router(&self) -> Option<Ipv6Addr> {
-        self.routers.as_slice().iter().flatten().next().map(|router| router.address)
+        self.first().map(|router| router.address)
+    }
+
+    fn first(&self) -> Option<&Router> {
+        let mut known = self.routers.as_slice().iter().flatten();
+        known.find(|router| self.prefers(router.address))
+    }
+
+    /// Whether it may be used: any, or the one that is preferred, whose address tells its link
+    /// address.
+    fn prefers(&self, router: Ipv6Addr) -> bool {
+        self.preferred.is_none_or(|link| link_address_of(router) == link)
+    }
+
+    /// Only the router with this link address is to be used, or `None`: any. If nothing was heard of
+    /// it, it is asked.
+    pub(crate) fn prefer(&mut self, now: Instant, link: Option<Address>) {
+        let before = self.router();
+        self.preferred = link;
+        self.follow(before);
+        if self.router().is_some() {
+            self.register(now);
+        } else if self.next.is_some() {
+            self.tries = 0;
+            self.solicit(now);
+        }
+    }
+
+    /// The router that is preferred takes the place of one that is not, if there is no other.
+    fn make_way(&mut self, new: Router) {
+        let table = self.routers.as_mut_slice();
+        let known = table.iter().flatten().any(|router| router.address == new.address);
+        if !known && table.iter().all(Option::is_some) {
+            if let Some(last) = table.last_mut().filter(|_| self.preferred.is_some()) {
+                *last = None;
+            }
+        }
     }
 
     /// Whether new connections should not begin with this own address.
@@ -126,7 +173,7 @@ impl<S: Sizes> Host<S> {
         now: Instant,
         from: Ipv6Addr,
         router: &nd::Router,
-        link: Address,
+        own: Interface,
         options: Options<'_>,
         stats: &mut Stats,
     ) {
@@ -139,8 +186,11 @@ impl<S: Sizes> Host<S> {
         );
         let new = Router { address: from, until, extended, failures: 0 };
         // The ways of a router are those of its routing.
-        let is_default = lifetime > Duration::ZERO && !S::Role::SERVES;
+        let is_default = lifetime > Duration::ZERO && !own.serves;
         let (new, before) = (is_default.then_some(new), self.router());
+        if let (Some(new), true) = (new, self.prefers(from)) {
+            self.make_way(new);
+        }
         keep(self.routers.as_mut_slice(), same, new, stats);
         self.follow(before);
         if router.hop_limit > 0 && router.hop_limit != self.hop_limit.0 {
@@ -149,7 +199,7 @@ impl<S: Sizes> Host<S> {
         for option in options {
             let lifetime = match option {
                 NdOption::Prefix(prefix) => {
-                    self.prefix(now, &prefix, link, stats);
+                    self.prefix(now, &prefix, own.link, stats);
                     life(prefix.valid_s)
                 }
                 NdOption::Context(context) => {
@@ -276,8 +326,7 @@ impl<S: Sizes> Host<S> {
     }
 
     fn is_extended(&self) -> bool {
-        let mut known = self.routers.as_slice().iter().flatten();
-        known.next().is_some_and(|router| router.extended)
+        self.first().is_some_and(|router| router.extended)
     }
 
     /// The address to register next, and its transaction identifier if the router wants one. `local`
@@ -361,14 +410,15 @@ impl<S: Sizes> Host<S> {
     /// A frame to the first router was acknowledged, so that the node is awake and what is due soon
     /// need not wake it again; or it was not.
     pub(crate) fn handle_sent(&mut self, now: Instant, acked: bool) {
-        let Some(router) = self.routers.as_mut_slice().iter_mut().flatten().next() else { return };
+        let Some(first) = self.router() else { return };
+        let mut known = self.routers.as_mut_slice().iter_mut().flatten();
+        let Some(router) = known.find(|router| router.address == first) else { return };
         if !acked {
             router.failures = router.failures.saturating_add(1);
             if router.failures >= MAX_UNICAST_SOLICIT {
                 // Another one may be there (RFC 6775, 5.8.2).
-                let lost = router.address;
-                forget(self.routers.as_mut_slice(), |router| router.address == lost);
-                self.follow(Some(lost));
+                forget(self.routers.as_mut_slice(), |router| router.address == first);
+                self.follow(Some(first));
                 self.tries = 1;
                 self.solicit(now);
             }
@@ -469,12 +519,13 @@ impl<S: Sizes> Host<S> {
         let before = self.router();
         forget(self.routers.as_mut_slice(), |router| router.until <= now);
         self.follow(before);
+        let extended = self.is_extended();
         forget(self.servers.as_mut_slice(), |it| it.until.is_some_and(|until| until <= now));
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             own.deprecated |= own.preferred.is_some_and(|until| until <= now);
-            own.registration.handle_deadline(now);
+            own.registration.handle_deadline(now, extended);
         }
-        self.local.handle_deadline(now);
+        self.local.handle_deadline(now, extended);
         if before.is_some() && self.router().is_some() && self.router() != before {
             self.register(now);
         }

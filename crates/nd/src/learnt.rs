@@ -83,13 +83,15 @@ impl Registration {
         self.early = None;
     }
 
-    /// Asks again, up to three times.
-    pub(crate) fn handle_deadline(&mut self, now: Instant) {
+    /// Asks again, up to three times, and then later one that has said that it `registers`.
+    pub(crate) fn handle_deadline(&mut self, now: Instant, registers: bool) {
         if self.due.is_none_or(|due| due > now) {
             return;
         }
         if self.tries < MAX_UNICAST_SOLICIT {
             self.ask(now + RETRANS);
+        } else if registers {
+            self.rest(Some(now), now + LATER);
         } else {
             // One that knows RFC 4861 only. The next advertisement is reason to ask again.
             self.restart();
@@ -115,6 +117,8 @@ impl Registration {
     }
 }
 
+/// For how long a router is left alone that did not answer, by a node that is not awake anyway.
+const LATER: Duration = Duration::from_secs(300);
 /// RETRANS_TIMER (RFC 4861, 10).
 pub(crate) const RETRANS: Duration = Duration::from_secs(1);
 /// The one before 240 (RFC 6550, 7.2).

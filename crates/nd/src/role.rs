@@ -37,7 +37,10 @@ pub trait Role {
     /// Whether it can do anything; if not, nothing of it is in the program.
     const SERVES: bool;
 
-    /// Whether it is a router now: one that learns what to say is none before it has.
+    /// Whether it is to be a router, so that its ways are those of its routing.
+    fn serves(&self) -> bool;
+
+    /// Whether it is one now: one that learns what to say is none before it has.
     fn is_router(&self) -> bool;
 
     /// The link address of one that is registered here.
@@ -86,6 +89,10 @@ impl Role for () {
     const NONE: Self = ();
     const SERVES: bool = false;
 
+    fn serves(&self) -> bool {
+        false
+    }
+
     fn is_router(&self) -> bool {
         false
     }
@@ -120,4 +127,66 @@ impl Role for () {
     }
 
     fn handle_deadline(&mut self, _: Instant, _: &mut Random) {}
+}
+
+/// One of a program whose nodes are routers or not: `None` is a host.
+impl<R: Role> Role for Option<R> {
+    const NONE: Self = None;
+    const SERVES: bool = R::SERVES;
+
+    fn serves(&self) -> bool {
+        self.is_some()
+    }
+
+    fn is_router(&self) -> bool {
+        self.as_ref().is_some_and(Role::is_router)
+    }
+
+    fn link(&self, address: Ipv6Addr) -> Option<Address> {
+        self.as_ref()?.link(address)
+    }
+
+    fn handle_solicitation(&mut self, now: Instant, src: Ipv6Addr, link: Address) {
+        if let Some(it) = self {
+            it.handle_solicitation(now, src, link);
+        }
+    }
+
+    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) {
+        if let Some(it) = self {
+            it.handle_advertisement(now, options);
+        }
+    }
+
+    fn handle_registration(
+        &mut self,
+        now: Instant,
+        claim: &Claim,
+        tells: impl Fn(Ipv6Addr, Address) -> bool,
+    ) -> Result<(), Discard> {
+        self.as_mut().ok_or(Discard::Ignored)?.handle_registration(now, claim, tells)
+    }
+
+    fn handle_duplicate(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        told: &Duplicate,
+    ) -> Result<(), Discard> {
+        self.as_mut().ok_or(Discard::Ignored)?.handle_duplicate(now, from, told)
+    }
+
+    fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
+        self.as_mut()?.poll_message(now, link, buf)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.as_ref()?.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
+        if let Some(it) = self {
+            it.handle_deadline(now, random);
+        }
+    }
 }

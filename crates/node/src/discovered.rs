@@ -94,6 +94,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
         self.0.config().on
     }
 
+    fn prefer(&mut self, now: Instant, parent: Option<Address>) {
+        self.0.prefer(now, parent);
+    }
+
     fn listens(&self) -> bool {
         self.0.listens()
     }

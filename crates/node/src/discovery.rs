@@ -27,6 +27,9 @@ pub trait Discovery: net::Discovery {
     /// Whether it takes part at all.
     fn is_on(&self) -> bool;
 
+    /// Routing has chosen this neighbour as the parent, or nobody.
+    fn prefer(&mut self, now: Instant, parent: Option<Address>);
+
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;
 
@@ -56,6 +59,8 @@ impl Discovery for () {
     fn is_on(&self) -> bool {
         false
     }
+
+    fn prefer(&mut self, _: Instant, _: Option<Address>) {}
 
     fn listens(&self) -> bool {
         false

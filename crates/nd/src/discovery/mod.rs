@@ -264,10 +264,12 @@ impl<S: Sizes> Discovery<S> {
                 bump(&mut self.stats.redirects);
                 Err(Discard::Ignored)
             }
-            Kind::RouterAdvertisement(router) if self.config.autoconfigures || S::Role::SERVES => {
+            Kind::RouterAdvertisement(router)
+                if self.config.autoconfigures || self.role.serves() =>
+            {
                 self.advertised(now, header, &router, message.options())
             }
-            Kind::RouterSolicitation if S::Role::SERVES => {
+            Kind::RouterSolicitation if S::Role::SERVES && self.role.serves() => {
                 self.router_solicited(now, from, header, message.options())
             }
             Kind::Duplicate(told) if S::Role::SERVES && owns(&header.dst) => {
@@ -287,6 +289,14 @@ impl<S: Sizes> Discovery<S> {
 
     fn is_waiting(&self) -> bool {
         self.host.is_waiting() || self.neighbours().any(|known| known.tries > 0)
+    }
+
+    /// Routing has chosen this neighbour as the one router, or `None`: any will do. Registrations
+    /// are to be where packets come from.
+    pub fn prefer(&mut self, now: Instant, router: Option<Address>) {
+        if self.configures() {
+            self.host.prefer(now, router);
+        }
     }
 
     /// Where packets go that have no other way: a default router.

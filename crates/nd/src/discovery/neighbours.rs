@@ -39,7 +39,7 @@ impl<S: Sizes> Discovery<S> {
         if link.is_some_and(|link| !link.is_unicast()) {
             return Err(Discard::Invalid);
         }
-        if let (true, Some(link)) = (S::Role::SERVES, link) {
+        if let (true, Some(link)) = (S::Role::SERVES && self.role.serves(), link) {
             let mut all = options;
             let asked = all.find_map(|option| match option {
                 NdOption::Registration(it) => Some(it),

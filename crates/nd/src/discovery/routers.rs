@@ -3,7 +3,7 @@
 use super::{Discovery, Way};
 use crate::config::Sizes;
 use crate::derive::derived;
-use crate::host::REGISTRATION_MIN;
+use crate::host::{Interface, REGISTRATION_MIN};
 use crate::message::{ALL_ROUTERS, Message};
 use crate::role::Role;
 use crate::stats::Discard;
@@ -95,7 +95,7 @@ impl<S: Sizes> Discovery<S> {
         }
         self.role.handle_advertisement(now, options);
         if self.config.autoconfigures {
-            let own = self.config.link;
+            let own = Interface { link: self.config.link, serves: self.role.serves() };
             self.host.advertised(now, header.src, router, own, options, &mut self.stats);
             self.take_times(router);
         }

@@ -391,6 +391,10 @@ impl<S: RouterSizes> Role for Serving<S> {
     const NONE: Self = Serving::new(Offer::new(Border::Learnt));
     const SERVES: bool = true;
 
+    fn serves(&self) -> bool {
+        true
+    }
+
     fn is_router(&self) -> bool {
         self.offers.is_ready()
     }

@@ -554,6 +554,7 @@ impl<P: Profile> Node<P> {
             None => {}
         }
         self.has_parent = parent.is_some();
+        self.net.discovery_mut().prefer(now, parent.map(Address::Short));
         if Self::ASKS {
             let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
             self.poller.set_parent(now, asks);
