@@ -5,6 +5,7 @@
 //! more than there is room for costs nobody his place.
 
 use crate::config::Sizes;
+use crate::detection::{DELAY, Detection};
 use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::stats::{Stats, bump};
@@ -18,8 +19,6 @@ use kinglet_wire::nd::{self, Capabilities, ContextInformation, NdOption, Options
 use kinglet_wire::nd::{PrefixInformation, status};
 use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
 
-/// MAX_RTR_SOLICITATION_DELAY (RFC 4861, 10): the first solicitation leaves within it.
-const DELAY: Duration = Duration::from_secs(1);
 /// RTR_SOLICITATION_INTERVAL of a LoWPAN (RFC 6775, 9).
 const INTERVAL: Duration = Duration::from_secs(10);
 /// MAX_RTR_SOLICITATION_INTERVAL (RFC 6775, 9).
@@ -125,8 +124,8 @@ impl<S: Sizes> Host<S> {
         self.preferred.is_none_or(|link| link_address_of(router) == link)
     }
 
-    /// Only the router with this link address is to be used, or `None`: any. If nothing was heard of
-    /// it, it is asked.
+    /// Only the router with this link address is to be used, or `None`: any. If nothing was heard
+    /// of it, it is asked.
     pub(crate) fn prefer(&mut self, now: Instant, link: Option<Address>) {
         let before = self.router();
         self.preferred = link;
@@ -143,10 +142,9 @@ impl<S: Sizes> Host<S> {
     fn make_way(&mut self, new: Router) {
         let table = self.routers.as_mut_slice();
         let known = table.iter().flatten().any(|router| router.address == new.address);
-        if !known && table.iter().all(Option::is_some) {
-            if let Some(last) = table.last_mut().filter(|_| self.preferred.is_some()) {
-                *last = None;
-            }
+        let full = !known && table.iter().all(Option::is_some);
+        if let Some(last) = table.last_mut().filter(|_| full && self.preferred.is_some()) {
+            *last = None;
         }
     }
 
@@ -248,7 +246,8 @@ impl<S: Sizes> Host<S> {
         let until = |seconds| life(seconds).map(|life| now + life);
         let (valid, preferred) = (until(valid_s), until(preferred_s));
         let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        if let Some(own) = own.find(|own| same_prefix(own.address, prefix, PREFIX_LEN)) {
+        let same = |own: &Autoconfigured| same_prefix(own.address, prefix, PREFIX_LEN);
+        if let Some(own) = own.find(|own| !own.given && same(own)) {
             if own.taken {
                 own.valid = valid;
                 return;
@@ -274,8 +273,18 @@ impl<S: Sizes> Host<S> {
         let address = Ipv6Addr::from([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]);
         let (told, taken, deprecated) = (false, false, preferred_s == 0);
         let registration = Registration::NEW;
-        let own =
-            Autoconfigured { address, valid, preferred, deprecated, taken, registration, told };
+        let (given, detection) = (false, Detection::Over);
+        let own = Autoconfigured {
+            address,
+            valid,
+            preferred,
+            deprecated,
+            taken,
+            given,
+            detection,
+            registration,
+            told,
+        };
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
@@ -329,8 +338,8 @@ impl<S: Sizes> Host<S> {
         self.first().is_some_and(|router| router.extended)
     }
 
-    /// The address to register next, and its transaction identifier if the router wants one. `local`
-    /// is the link-local address.
+    /// The address to register next, and its transaction identifier if the router wants one.
+    /// `local` is the link-local address.
     pub(crate) fn poll_registration(&mut self, local: Ipv6Addr) -> Option<(Ipv6Addr, Option<u8>)> {
         let extended = self.is_extended();
         if extended && self.local.tries > 0 {
@@ -440,8 +449,8 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// Looks for routers, and again later: after twice as long for each time that is too many, up to
-    /// a minute (RFC 6775, 5.3).
+    /// Looks for routers, and again later: after twice as long for each time that is too many, up
+    /// to a minute (RFC 6775, 5.3).
     fn solicit(&mut self, now: Instant) {
         (self.asks, self.early) = (true, None);
         self.tries = self.tries.saturating_add(1);
@@ -454,6 +463,59 @@ impl<S: Sizes> Host<S> {
     pub(crate) fn is_waiting(&self) -> bool {
         let mut own = self.addresses.as_slice().iter().flatten();
         self.tries > 0 || self.local.tries > 0 || own.any(|own| own.registration.tries > 0)
+    }
+
+    /// Watches over an address that this node was given, and whether another has it. If there is no
+    /// place it is used all the same.
+    pub(crate) fn add_given(&mut self, address: Ipv6Addr, stats: &mut Stats) {
+        let own = Autoconfigured {
+            address,
+            valid: None,
+            preferred: None,
+            deprecated: false,
+            taken: false,
+            given: true,
+            detection: Detection::New,
+            registration: Registration::NEW,
+            told: true,
+        };
+        let same = |own: &Autoconfigured| own.address == address;
+        keep(self.addresses.as_mut_slice(), same, Some(own), stats);
+    }
+
+    /// Whether it is being found out if another node has this address.
+    pub(crate) fn is_tentative(&self, address: Ipv6Addr) -> bool {
+        let mut own = self.addresses.as_slice().iter().flatten();
+        own.any(|own| own.address == address && own.detection.is_on() && !own.taken)
+    }
+
+    /// Another node has this address, or wants it at the same time (RFC 4862, 5.4.5).
+    pub(crate) fn lose(&mut self, address: Ipv6Addr) {
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            if own.address == address {
+                (own.taken, own.detection) = (true, Detection::Over);
+                own.registration.due = None;
+            }
+        }
+    }
+
+    /// An address that all are to be asked for, whether they have it.
+    pub(crate) fn poll_detection(&mut self) -> Option<Ipv6Addr> {
+        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
+        own.find_map(|own| own.detection.poll().then_some(own.address))
+    }
+
+    /// When there is more to find out about addresses that were given.
+    pub(crate) fn detection_deadline(&self) -> Option<Instant> {
+        let own = self.addresses.as_slice().iter().flatten();
+        own.fold(None, |first, own| earliest(first, own.detection.deadline()))
+    }
+
+    /// Finds out more (RFC 4862, 5.4.2).
+    pub(crate) fn detect(&mut self, now: Instant, retrans: Duration, random: &mut Random) {
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            own.detection.handle_deadline(now, retrans, random);
+        }
     }
 
     /// What has changed, one thing at a time.

@@ -1,5 +1,6 @@
 //! What is kept of advertisements, each for as long as it is said (`host.rs`).
 
+use crate::detection::Detection;
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use core::net::Ipv6Addr;
 use kinglet_time::{Duration, Instant};
@@ -29,6 +30,10 @@ pub struct Autoconfigured {
     pub(crate) deprecated: bool,
     /// Another node has it: it is not this node's for as long as it would have been valid.
     pub(crate) taken: bool,
+    /// It does not follow from a prefix: this node was told that it has it.
+    pub(crate) given: bool,
+    /// Whether another node has it.
+    pub(crate) detection: Detection,
     pub(crate) registration: Registration,
     pub(crate) told: bool,
 }

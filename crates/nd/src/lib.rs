@@ -4,7 +4,7 @@
 //! | part | state |
 //! |---|---|
 //! | solicitations answered, of both kinds, for short and extended link addresses | done |
-//! | addresses defended against duplicate address detection | done |
+//! | addresses defended against duplicate address detection, given ones detected | done |
 //! | resolution of addresses that do not tell the link address | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
@@ -76,6 +76,7 @@
 //! | `host.rs`, `learnt.rs` | what is learnt of routers |
 //! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
 //! | `cache.rs` | the table of neighbours, and who gives way |
+//! | `detection.rs` | whether another node has an own address |
 //! | `derive.rs` | addresses that tell the link address |
 //! | `config.rs`, `message.rs`, `stats.rs` | what it is told, what it sends, what it counts |
 
@@ -91,6 +92,7 @@ extern crate std;
 mod cache;
 mod config;
 mod derive;
+mod detection;
 mod discovery;
 mod host;
 mod learnt;

@@ -38,6 +38,11 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
     pub const fn nd(&self) -> &nd::Discovery<S> {
         &self.0
     }
+
+    /// What it does for others, to have it say something else.
+    pub const fn role_mut(&mut self) -> &mut S::Role {
+        self.0.role_mut()
+    }
 }
 
 impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNRESOLVED> {
@@ -92,6 +97,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLVED> {
     fn is_on(&self) -> bool {
         self.0.config().on
+    }
+
+    fn add_address(&mut self, address: Ipv6Addr) {
+        self.0.add_address(address);
     }
 
     fn prefer(&mut self, now: Instant, parent: Option<Address>) {

@@ -27,6 +27,9 @@ pub trait Discovery: net::Discovery {
     /// Whether it takes part at all.
     fn is_on(&self) -> bool;
 
+    /// This node was given an address.
+    fn add_address(&mut self, address: Ipv6Addr);
+
     /// Routing has chosen this neighbour as the parent, or nobody.
     fn prefer(&mut self, now: Instant, parent: Option<Address>);
 
@@ -59,6 +62,8 @@ impl Discovery for () {
     fn is_on(&self) -> bool {
         false
     }
+
+    fn add_address(&mut self, _: Ipv6Addr) {}
 
     fn prefer(&mut self, _: Instant, _: Option<Address>) {}
 

@@ -1,13 +1,13 @@
 //! From a scenario to a network that can run: addresses, routes, applications.
 
 pub(crate) mod place;
+mod registration;
 pub(crate) mod transport;
 
 pub use place::{Ends, NODE_BYTES, Network, Place, Site, address_of, app_at, short_of, wire_of};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
-use crate::discovery::Optional;
 use crate::flows::{Builder, HostApps};
 use crate::learning::Learning;
 use crate::profile::LabProfile;
@@ -193,7 +193,7 @@ fn stack(
     config.polling = scenario.polling;
     let routing = learning(scenario, node, &config);
     let capabilities = radio_of(scenario).capabilities();
-    let discovery = Optional::new(scenario, node, &config);
+    let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
     let mut interface = stack.interface();
     let address = address_of(scenario.prefix, node);
@@ -218,8 +218,8 @@ fn stack(
     stack
 }
 
-/// The 6LoWPAN contexts (RFC 6282 §3.1.2): what the scenario says, or else the mesh's prefix and all
-/// bits of the host's address, so that headers to and from it need not carry any of them.
+/// The 6LoWPAN contexts (RFC 6282 §3.1.2): what the scenario says, or else the mesh's prefix and
+/// all bits of the host's address, so that headers to and from it need not carry any of them.
 pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
     let prefix = scenario.prefix;
     let mesh = Context { prefix: prefix.mesh(), len: 64 };

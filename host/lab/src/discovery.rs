@@ -3,17 +3,15 @@
 //! One type of node plays every role, and most scenarios have no discovery: what it knows is
 //! elsewhere then, as what is in [`crate::memory`] is.
 
-use crate::build::{address_of, contexts};
 use crate::memory::Growing;
-use crate::scenario::{CONTEXTS, NodeId, Role, Scenario};
+use crate::scenario::CONTEXTS;
 use core::net::Ipv6Addr;
 use kinglet::nd::{self, Configured};
 use kinglet::net::{self, Icmpv6In, Icmpv6Out, Own, Resolution};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
-use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, Router};
-use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Discovered, Discovery, MAX_ICMPV6, Resolved};
+use kinglet::wire::nd::{ContextInformation, PrefixInformation};
+use kinglet::{Discovered, Discovery, MAX_ICMPV6, Resolved};
 
 /// Addresses that are registered with one router; the border router has all of them.
 const REGISTRATIONS: usize = 2048;
@@ -39,65 +37,19 @@ impl nd::RouterSizes for Plan {
 
 type Inner = Discovered<Plan>;
 
-/// For how long a node is a default router: as long as RFC 4861, 6.2.1, allows, so that those who
-/// sleep need not ask often.
-const ROUTER_S: u16 = 9_000;
-/// AdvValidLifetime and AdvPreferredLifetime (RFC 4861, 6.2.1): thirty days and seven.
-const VALID_S: u32 = 2_592_000;
-const PREFERRED_S: u32 = 604_800;
-/// The same in minutes, of contexts and of what is said of the border router.
-const VALID_MIN: u16 = 43_200;
-
 /// A [`Discovered`], or none.
 pub struct Optional(Option<Box<Inner>>);
 
 impl Optional {
-    /// The discovery of `node`, which has this configuration.
-    pub(crate) fn new(scenario: &Scenario, node: NodeId, config: &Config) -> Self {
-        if !scenario.discovery && !scenario.registration {
-            return Optional(None);
-        }
-        let mac = &config.mac;
-        let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
-        let border = scenario.root();
-        let settings =
-            nd::Config { autoconfigures: scenario.registration && node != border, ..settings };
-        let serves = scenario.registration
-            && (node == border || scenario.nodes[node as usize].role != Role::Leaf);
-        let role = serves.then(|| serving(scenario, node == border));
-        Optional(Some(Box::new(Discovered::serving(settings, role))))
+    /// A node that takes part, as `config` and `role` say.
+    pub(crate) fn new(config: nd::Config, role: Option<nd::Serving<Plan>>) -> Self {
+        Optional(Some(Box::new(Discovered::serving(config, role))))
     }
 
     /// What it knows, to look at.
     pub fn nd(&self) -> Option<&nd::Discovery<Plan>> {
         Some(self.0.as_ref()?.nd())
     }
-}
-
-/// What a router offers: the border router what the scenario says, others what they hear of it.
-fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
-    let border = if is_border {
-        let address = address_of(scenario.prefix, scenario.root());
-        nd::Border::This(BorderRouter { version: 1, valid_min: VALID_MIN, address })
-    } else {
-        nd::Border::Learnt
-    };
-    let offer = nd::Offer::new(border);
-    let router = Router { lifetime_s: ROUTER_S, ..offer.router };
-    let mut serving = nd::Serving::new(nd::Offer { router, ..offer });
-    if is_border {
-        let (prefix, on_link, autonomous) = (scenario.prefix.mesh(), false, true);
-        let (len, valid_s, preferred_s) = (64, VALID_S, PREFERRED_S);
-        let prefix = PrefixInformation { prefix, len, on_link, autonomous, valid_s, preferred_s };
-        serving.offer_prefix(Instant::ZERO, prefix).expect("the plan has room for two");
-        for (id, context) in (0..).zip(contexts(scenario)) {
-            let Some(Context { prefix, len }) = context else { continue };
-            let (compress, valid_min) = (true, VALID_MIN);
-            let context = ContextInformation { id, compress, prefix, len, valid_min };
-            serving.offer_context(Instant::ZERO, context).expect("the plan has room for all");
-        }
-    }
-    serving
 }
 
 impl net::Discovery for Optional {
@@ -152,6 +104,12 @@ impl net::Discovery for Optional {
 impl Discovery for Optional {
     fn is_on(&self) -> bool {
         self.0.is_some()
+    }
+
+    fn add_address(&mut self, address: Ipv6Addr) {
+        if let Some(it) = &mut self.0 {
+            it.add_address(address);
+        }
     }
 
     fn prefer(&mut self, now: Instant, parent: Option<Address>) {

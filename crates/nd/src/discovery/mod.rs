@@ -18,6 +18,8 @@ use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 use kinglet_wire::nd::{self, Kind};
+use kinglet_wire::sixlowpan::derived_iid;
+use neighbours::detect;
 
 /// DELAY_FIRST_PROBE_TIME (RFC 4861, 10).
 const DELAY: Duration = Duration::from_secs(5);
@@ -288,7 +290,18 @@ impl<S: Sizes> Discovery<S> {
     }
 
     fn is_waiting(&self) -> bool {
-        self.host.is_waiting() || self.neighbours().any(|known| known.tries > 0)
+        let detects = self.host.detection_deadline().is_some();
+        detects || self.host.is_waiting() || self.neighbours().any(|known| known.tries > 0)
+    }
+
+    /// This node was given an address. If it does not follow from the link address, which nobody
+    /// else has, it is found out whether another node has it (RFC 4862, 5.4); it is used meanwhile
+    /// (RFC 4429), and registered like those that are made here.
+    pub fn add_address(&mut self, address: Ipv6Addr) {
+        let own = derived_iid(self.config.link);
+        if self.config.on && own.is_none_or(|own| !address.octets().ends_with(&own)) {
+            self.host.add_given(address, &mut self.stats);
+        }
     }
 
     /// Routing has chosen this neighbour as the one router, or `None`: any will do. Registrations
@@ -360,6 +373,9 @@ impl<S: Sizes> Discovery<S> {
         if self.host.asks {
             return self.solicit_routers(buf);
         }
+        if let Some(target) = self.host.poll_detection() {
+            return detect(target, buf);
+        }
         self.register(buf).or_else(|| self.solicit(buf))
     }
 
@@ -383,7 +399,8 @@ impl<S: Sizes> Discovery<S> {
     pub fn deadline(&self) -> Option<Instant> {
         let host = if self.configures() { self.host.deadline() } else { None };
         let role = if self.config.on { self.role.deadline() } else { None };
-        let first = earliest(self.awaits, earliest(host, role));
+        let given = earliest(host, self.host.detection_deadline());
+        let first = earliest(self.awaits, earliest(given, role));
         self.neighbours().fold(first, |first, known| earliest(first, known.due))
     }
 
@@ -396,6 +413,7 @@ impl<S: Sizes> Discovery<S> {
         if self.configures() {
             self.host.handle_deadline(now, &mut self.random);
         }
+        self.host.detect(now, self.retrans, &mut self.random);
         if self.config.on {
             self.role.handle_deadline(now, &mut self.random);
         }

@@ -55,6 +55,12 @@ impl<S: Sizes> Discovery<S> {
             return Err(Discard::NotConcerned);
         }
         bump(&mut self.stats.solicited);
+        if detects && self.host.is_tentative(target) {
+            // Of two that want it neither has it (RFC 4862, 5.4.3).
+            bump(&mut self.stats.conflicts);
+            self.host.lose(target);
+            return Ok(());
+        }
         if detects {
             // Somebody wants to take this address: all have to know whose it is.
             self.answer(Answer { dst: ALL_NODES, via: Address::BROADCAST, target });
@@ -136,6 +142,10 @@ impl<S: Sizes> Discovery<S> {
             return Ok(());
         }
         if own {
+            // Its first owner may say so until then (RFC 4862, 5.4.4); later who says so is wrong.
+            if self.host.is_tentative(target) {
+                self.host.lose(target);
+            }
             bump(&mut self.stats.conflicts);
             return Err(Discard::NotConcerned);
         }
@@ -175,7 +185,8 @@ impl<S: Sizes> Discovery<S> {
     pub(super) fn advertise(&self, answer: &Answer, buf: &mut [u8]) -> Option<Message> {
         let Answer { dst, via, target } = *answer;
         let (router, solicited) = (self.role.is_router(), !dst.is_multicast());
-        let overriding = true;
+        // RFC 4429, 3.3.
+        let overriding = !self.host.is_tentative(target);
         let told = Advertisement { router, solicited, overriding, target };
         let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
         out.option(&NdOption::TargetLinkAddress(self.config.link)).ok()?;
@@ -196,4 +207,11 @@ impl<S: Sizes> Discovery<S> {
         out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
         Some(Message::near(dst, via, out.len()))
     }
+}
+
+/// Asks all whether they have an address, from nobody (RFC 4862, 5.4.2).
+pub(super) fn detect(target: Ipv6Addr, buf: &mut [u8]) -> Option<Message> {
+    let len = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?.len();
+    let near = Message::near(solicited_node(target), Address::BROADCAST, len);
+    Some(Message { src: Some(Ipv6Addr::UNSPECIFIED), ..near })
 }

@@ -102,8 +102,8 @@ impl<S: Sizes> Discovery<S> {
         Ok(())
     }
 
-    /// The times of a router's choice, within bounds: nobody is to have neighbours solicited all the
-    /// time, or lost for good.
+    /// The times of a router's choice, within bounds: nobody is to have neighbours solicited all
+    /// the time, or lost for good.
     fn take_times(&mut self, router: &nd::Router) {
         if REACHABLE_MS.contains(&router.reachable_ms) {
             self.reachable = Duration::from_millis(u64::from(router.reachable_ms));

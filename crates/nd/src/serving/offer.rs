@@ -273,8 +273,8 @@ impl<S: RouterSizes> Offers<S> {
             self.servers = S::Servers::EMPTY;
         }
         // RFC 6775, 4.3: 0 stands for 10,000 minutes.
-        let minutes = if told.valid_min == 0 { 10_000 } else { u64::from(told.valid_min) };
-        let until = Some(now + Duration::from_secs(minutes * 60));
+        let minutes = if told.valid_min == 0 { 10_000 } else { u32::from(told.valid_min) };
+        let until = Some(now + Duration::from_secs(u64::from(minutes.saturating_mul(60))));
         self.border = Some(Known { it: told, until });
         for option in options {
             // What there is no room for is not passed on.

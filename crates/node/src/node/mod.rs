@@ -330,7 +330,6 @@ impl<P: Profile> Node<P> {
         loop {
             // Every round may have made room for its messages.
             self.follow_routing(now);
-            self.follow_discovery(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
@@ -339,6 +338,8 @@ impl<P: Profile> Node<P> {
             }
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
+            // A segment may wait for what discovery has to ask first.
+            self.follow_discovery(now);
             let Some(pending) = self.net.pending() else { return };
             if !self.queue_frame(now, pending) {
                 return;
