@@ -39,6 +39,9 @@ const FULL: Duration = Duration::from_secs(60);
 /// Router Lifetime (RFC 6775, 5.4.3; RFC 4861, 6.2.1).
 const HOLD: Duration = Duration::from_secs(2 * 1800);
 
+/// So often at most a router is asked for a context.
+const CONTEXT_INTERVAL: Duration = Duration::from_secs(60);
+
 /// What routers have made of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Configured {
@@ -78,6 +81,8 @@ pub(crate) struct Host<S: Sizes> {
     local: Registration,
     /// The hop limit that was last heard, and whether that was told.
     hop_limit: (u8, bool),
+    /// When a router was last solicited for want of a context.
+    asked: Option<Instant>,
     /// From when on routers are solicited, if the node is awake anyway.
     early: Option<Instant>,
     /// When the next solicitation is due; `None` before the first look at the clock.
@@ -96,6 +101,7 @@ impl<S: Sizes> Host<S> {
         preferred: None,
         local: Registration::NEW,
         hop_limit: (0, true),
+        asked: None,
         early: None,
         next: None,
         tries: 0,
@@ -445,6 +451,16 @@ impl<S: Sizes> Host<S> {
             }
         }
         if is_due(self.early) {
+            self.solicit(now);
+        }
+    }
+
+    /// There is a context that the router may know and this node does not. That is asked once in a
+    /// while, as anybody may send what nobody can read.
+    pub(crate) fn handle_unknown_context(&mut self, now: Instant) {
+        let lately = self.asked.is_some_and(|asked| now < asked + CONTEXT_INTERVAL);
+        if self.router().is_some() && self.tries == 0 && !lately {
+            self.asked = Some(now);
             self.solicit(now);
         }
     }

@@ -8,6 +8,12 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::Decompressed;
+use kinglet_wire::{Error, Field};
+
+/// What expanding headers ends with for want of a context.
+pub(crate) const UNKNOWN_CONTEXT: Result<Decompressed, Error> =
+    Err(Error::Invalid(Field::ContextIdentifier));
 
 /// What is known of the way to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +63,7 @@ pub trait Discovery {
     fn compresses(&self, context: u8) -> bool;
 
     /// A frame came whose headers cannot be expanded, for want of a context.
-    fn handle_unknown_context(&mut self);
+    fn handle_unknown_context(&mut self, now: Instant);
 }
 
 /// Static neighbours only.
@@ -95,7 +101,7 @@ impl Discovery for () {
         true
     }
 
-    fn handle_unknown_context(&mut self) {}
+    fn handle_unknown_context(&mut self, _: Instant) {}
 }
 
 /// A packet that waits for a neighbour's link address.

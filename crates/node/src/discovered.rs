@@ -89,8 +89,8 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
         self.0.compresses(context)
     }
 
-    fn handle_unknown_context(&mut self) {
-        self.0.handle_unknown_context();
+    fn handle_unknown_context(&mut self, now: Instant) {
+        self.0.handle_unknown_context(now);
     }
 }
 

@@ -181,6 +181,23 @@ fn contexts_are_understood_first_and_used_when_that_is_said() {
     assert_eq!(line.node.net().contexts()[2], None);
 }
 
+#[test]
+fn a_router_is_asked_for_a_context_that_is_not_known_and_not_too_often() {
+    let mut line = line();
+    line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, 900)]);
+    line.run(Duration::from_secs(60));
+    line.heard_of(133);
+    // From and to link addresses, by contexts 2 and 3: in one frame, and in the first fragment.
+    let unread = [0x7A, 0xF7, 0x23, 58, 128, 0, 0, 0];
+    let fragment = [&[0xC0, 80, 0, 1][..], &unread, &[0; 36]].concat();
+    for payload in [&unread[..], &fragment].repeat(10) {
+        line.frame(Address::Short(1), payload.to_vec());
+    }
+    assert_eq!(line.node.net().discovery().nd().stats().unknown_contexts, 20);
+    let asked: Vec<_> = line.heard_of(133).into_iter().map(|(_, _, dst, _)| dst).collect();
+    assert_eq!(asked, [ip(ROUTER)]);
+}
+
 /// The registrations in the form of RFC 8505 that were heard: target, transaction identifier.
 fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, u8)> {
     let heard = line.heard_of(135).into_iter().filter(|(.., upper)| upper.len() > 32);

@@ -94,9 +94,9 @@ impl net::Discovery for Optional {
         self.0.as_ref().is_none_or(|it| it.compresses(context))
     }
 
-    fn handle_unknown_context(&mut self) {
+    fn handle_unknown_context(&mut self, now: Instant) {
         if let Some(it) = &mut self.0 {
-            it.handle_unknown_context();
+            it.handle_unknown_context(now);
         }
     }
 }

@@ -327,10 +327,14 @@ impl<S: Sizes> Discovery<S> {
         self.host.compresses(context)
     }
 
-    /// A frame came whose headers need a context that is not known. Who has sent it
-    /// cannot be told: nobody knows its addresses.
-    pub fn handle_unknown_context(&mut self) {
+    /// A frame came whose headers need a context that is not known. A host asks its router, which
+    /// may know it. Who has sent the frame cannot be told: an error has to quote the packet, and
+    /// nobody knows what that was.
+    pub fn handle_unknown_context(&mut self, now: Instant) {
         bump(&mut self.stats.unknown_contexts);
+        if self.configures() {
+            self.host.handle_unknown_context(now);
+        }
     }
 
     /// Name servers that were advertised.

@@ -3,7 +3,7 @@
 use super::fragment::Fragmentation;
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::original::Ipv6Fragments;
@@ -18,7 +18,6 @@ use kinglet_wire::ipv6::{
     Action, AddressType, Chain, Fault, Header, MIN_MTU, NEXT_HEADER_OFFSET, Options, protocol,
 };
 use kinglet_wire::sixlowpan::Dispatch;
-use kinglet_wire::{Error, Field};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether
@@ -61,7 +60,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
             Some(Dispatch::Iphc) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
-                match self.expand(packet, &frame) {
+                match self.expand(now, packet, &frame) {
                     Ok(()) => self.input(now, packet, Arrival { broadcast, host: false }),
                     Err(reason) => {
                         self.release(packet);
@@ -78,14 +77,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    fn expand(&mut self, packet: PacketHandle, frame: &FrameIn<'_>) -> Result<(), Discard> {
+    fn expand(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        frame: &FrameIn<'_>,
+    ) -> Result<(), Discard> {
         let storage = self.pool.storage_mut(packet);
         let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
         let done = self.codec.expand(frame.payload, hop, None, storage);
-        if S::Discovery::PRESENT
-            && let Err(Error::Invalid(Field::ContextIdentifier)) = done
-        {
-            self.discovery.handle_unknown_context();
+        if S::Discovery::PRESENT && done == UNKNOWN_CONTEXT {
+            self.discovery.handle_unknown_context(now);
         }
         let done = done.map_err(|_| Discard::Compression)?;
         let rest = frame.payload.get(done.consumed..).unwrap_or_default();

@@ -112,7 +112,11 @@ impl<P: Profile> Link<P> {
     ) {
         let head = [0x60, 0, 0, 0, 0, upper.len() as u8, protocol, hop_limit];
         let payload = [&[0x41][..], &head, &src.octets(), &dst.octets(), &upper].concat();
-        let dst = if dst.is_multicast() { Address::BROADCAST } else { self.to };
+        self.frame(if dst.is_multicast() { Address::BROADCAST } else { self.to }, payload);
+    }
+
+    /// Sends a data frame.
+    pub fn frame(&mut self, dst: Address, payload: Vec<u8>) {
         self.sequence = self.sequence.wrapping_add(1);
         let repr = Repr {
             frame_type: FrameType::Data,
