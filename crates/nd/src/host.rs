@@ -75,8 +75,10 @@ pub(crate) struct Host<S: Sizes> {
     addresses: S::Addresses,
     contexts: S::Contexts,
     servers: S::Servers,
-    /// The one router that is to be used, by its link address, if it is not any.
+    /// The one router that is to be used, by its link address; `None`: any, or none yet if it has
+    /// to be one.
     preferred: Option<Address>,
+    has_parent: bool,
     /// The registration of the link-local address, by which RFC 8505, 5.6, begins.
     local: Registration,
     /// The hop limit that was last heard, and whether that was told.
@@ -93,20 +95,23 @@ pub(crate) struct Host<S: Sizes> {
 }
 
 impl<S: Sizes> Host<S> {
-    pub(crate) const NEW: Self = Host {
-        routers: S::Routers::EMPTY,
-        addresses: S::Addresses::EMPTY,
-        contexts: S::Contexts::EMPTY,
-        servers: S::Servers::EMPTY,
-        preferred: None,
-        local: Registration::NEW,
-        hop_limit: (0, true),
-        asked: None,
-        early: None,
-        next: None,
-        tries: 0,
-        asks: false,
-    };
+    pub(crate) const fn new(has_parent: bool) -> Self {
+        Host {
+            routers: S::Routers::EMPTY,
+            addresses: S::Addresses::EMPTY,
+            contexts: S::Contexts::EMPTY,
+            servers: S::Servers::EMPTY,
+            preferred: None,
+            has_parent,
+            local: Registration::NEW,
+            hop_limit: (0, true),
+            asked: None,
+            early: None,
+            next: None,
+            tries: 0,
+            asks: false,
+        }
+    }
 
     /// Whom the next solicitation is for: the first one after an advertisement is for that router,
     /// the others for all.
@@ -127,7 +132,7 @@ impl<S: Sizes> Host<S> {
     /// Whether it may be used: any, or the one that is preferred, whose address tells its link
     /// address.
     fn prefers(&self, router: Ipv6Addr) -> bool {
-        self.preferred.is_none_or(|link| link_address_of(router) == link)
+        self.preferred.map_or(!self.has_parent, |link| link_address_of(router) == link)
     }
 
     /// Only the router with this link address is to be used, or `None`: any. If nothing was heard
@@ -138,7 +143,7 @@ impl<S: Sizes> Host<S> {
         self.follow(before);
         if self.router().is_some() {
             self.register(now);
-        } else if self.next.is_some() {
+        } else if self.next.is_some() && link.is_some() {
             self.tries = 0;
             self.solicit(now);
         }

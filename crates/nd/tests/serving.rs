@@ -424,6 +424,26 @@ fn a_registration_that_goes_on_is_answered_at_once_and_told_to_the_border_router
 }
 
 #[test]
+fn a_registration_that_is_elsewhere_by_now_is_forgotten() {
+    let mut nd = asked();
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, 0), &[]).unwrap();
+    sent(&mut nd, NOW);
+    let moved = |tid| {
+        let (confirmation, status, lifetime_min) = (true, status::MOVED, 60);
+        let (rovr, address) = (eui(7), global(7));
+        Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
+    };
+    // Only of a later transaction, and only by the border router.
+    for (from, tid) in [(ROOT, Some(240)), (ROOT, None), (global(66), Some(241))] {
+        let heard = hear_from(&mut nd, NOW, (from, OWN, 61), moved(tid), &[]);
+        assert_eq!(heard, Err(Discard::NotConcerned));
+    }
+    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), moved(Some(241)), &[]).unwrap();
+    assert_eq!((nd.way(global(7)), sent(&mut nd, NOW)), (Way::Unknown, vec![]));
+}
+
+#[test]
 fn a_border_router_keeps_the_table_of_the_whole_network() {
     let mut nd = root();
     let asks = |nd: &mut Nd, n: u16, tid: u8, lifetime_min: u16, address: Ipv6Addr| {
@@ -444,7 +464,14 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
     assert_eq!(nd.way(global(7)), Way::Unknown);
     // A host that is here cannot have it, until its owner moves here.
     assert_eq!(registers(&mut nd, NOW, 8, global(7), 240), Some(status::DUPLICATE));
-    assert_eq!(registers(&mut nd, NOW, 7, global(7), 241), Some(status::SUCCESS));
+    // The router where it was hears of it.
+    let link = NdOption::SourceLinkAddress(Address::Short(7));
+    let option = NdOption::Registration(self::asks(7, Some(241), 60));
+    let kind = Kind::NeighbourSolicitation(global(7));
+    hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
+    let told = sent(&mut nd, NOW);
+    assert_eq!((told[0].0.dst, told[0].1[0], told[0].1[4]), (ROOT, 158, status::MOVED));
+    assert_eq!((told[1].0.dst, told[1].1[0], told[1].1[26]), (local(7), 136, status::SUCCESS));
     assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
     for n in 0..5 {
         let status = asks(&mut nd, 20 + n, 240, 60, global(20 + n));

@@ -16,12 +16,9 @@ pub struct Discovered<S: nd::Sizes, const UNRESOLVED: usize = 2>(nd::Discovery<S
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
     /// Discovery for the node with this configuration, with the times of RFC 4861.
     pub const fn new<K: Copy>(node: &Config<K>) -> Self {
-        Self::with(nd::Config::new(
-            node.mac.source(),
-            node.mac.extended,
-            node.mac.pan_id.0,
-            node.seed,
-        ))
+        let mac = &node.mac;
+        let config = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, node.seed);
+        Self::with(nd::Config { has_parent: !mac.rx_on_when_idle, ..config })
     }
 
     /// The same with other settings.

@@ -1,12 +1,13 @@
 //! 6LoWPAN's neighbour discovery in a network: a border router, routers and leaves that sleep.
 
-use kinglet::nd::{Registered, Serving};
+use kinglet::nd::{Registered, Role, Serving};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet_lab::build::{Network, address_of, network, short_of};
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Scenario, polling_every};
+use kinglet_sim::Fault;
 use std::net::Ipv6Addr;
 
 /// A border router, two routers, and a leaf at the end that sleeps.
@@ -57,7 +58,7 @@ fn registered(network: &Network, router: usize) -> Vec<(Ipv6Addr, Address)> {
 
 #[test]
 fn a_leaf_is_registered_with_its_parent_and_known_to_the_border_router() {
-    for routing in ["static", "mesh", "rpl"] {
+    for routing in ["static", "mesh"] {
         let scenario = scenario(&format!("routing = \"{routing}\"\n{FLOW}"));
         let (mut network, _) = network(&scenario, 1);
         network.run_until(Instant::from_secs(100));
@@ -128,4 +129,76 @@ fn what_makes_no_sense_of_contexts_is_refused() {
     assert!(message.contains("is no prefix"), "{message}");
     let twice = "[[net.context]]\nid = 1\nprefix = \"fd00::/64\"\n".repeat(2);
     assert!(refused(&twice).contains("context 1 is there twice"));
+}
+
+/// The leaf hears two routers, which both hear the border router.
+const DIAMOND: &str = r#"
+duration_s = 900
+
+[[node]]
+x_m = 0
+y_m = 0
+role = "border-router"
+
+[[node]]
+x_m = 8
+y_m = 3
+
+[[node]]
+x_m = 8
+y_m = -3
+
+[[node]]
+x_m = 14
+y_m = 0
+role = "leaf"
+
+[leaf]
+sleep_interval_s = 5
+
+[net]
+registration = true
+routing = "mesh"
+"#;
+
+#[test]
+fn a_leaf_whose_parent_dies_is_registered_with_the_next_one() {
+    for seed in 1..=3 {
+        let scenario = Scenario::from_toml("diamond.toml", DIAMOND).expect("a scenario");
+        let (mut network, _) = network(&scenario, seed);
+        network.run_until(Instant::from_secs(100));
+        let parent = network.device(LEAF).node().parent().expect("it has one") - 1;
+        let (first, second) = (usize::from(parent), 3 - usize::from(parent));
+        let leaf = address_of(scenario.prefix, LEAF as u32);
+        let link = Address::Short(short_of(LEAF as u32));
+        assert_eq!(registered(&network, first), [(leaf, link)], "seed {seed}");
+        assert_eq!(registered(&network, second), [], "seed {seed}");
+        network.schedule_fault(network.now(), Fault::Partition(vec![first]));
+        network.run_until(Instant::from_secs(500));
+        assert_eq!(registered(&network, second), [(leaf, link)], "seed {seed}");
+        // The border router knows it by a later transaction, once.
+        assert_eq!(registered(&network, 0), [(leaf, Address::None)], "seed {seed}");
+        // Who has only heard of it long ago learns that it is gone, or forgets it.
+        network.schedule_fault(network.now(), Fault::Partition(Vec::new()));
+        network.run_until(Instant::from_secs(5_000));
+        assert_eq!(registered(&network, first), [], "seed {seed}");
+        assert_eq!(registered(&network, second), [(leaf, link)], "seed {seed}");
+    }
+}
+
+#[test]
+fn routers_of_rpl_learn_from_the_border_router_what_they_offer() {
+    let text = LINE.replace("role = \"leaf\"\n", "")
+        + "[net]\nregistration = true\n\
+                routing = \"rpl\"\ncontexts_from = \"border-router\"\n";
+    let scenario = Scenario::from_toml("rpl.toml", &text).expect("a scenario");
+    let (mut network, _) = network(&scenario, 1);
+    network.run_until(Instant::from_secs(60));
+    for node in 1..4 {
+        let router = nd(&network, node);
+        assert!(router.role().as_ref().is_some_and(|role| role.is_router()), "{node}");
+        // Its ways are those of its routing.
+        assert_eq!(router.router(), None, "{node}");
+        assert!(network.device(node).node().net().contexts()[1].is_some(), "{node}");
+    }
 }

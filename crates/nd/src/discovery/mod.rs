@@ -80,7 +80,7 @@ impl<S: Sizes> Discovery<S> {
             config,
             neighbours: S::Neighbours::EMPTY,
             answers: [None; ANSWERS],
-            host: Host::NEW,
+            host: Host::new(config.has_parent),
             role,
             reachable: config.reachable,
             retrans: config.retrans,

@@ -25,7 +25,7 @@ use kinglet_wire::ipv6::is_link_local;
 use kinglet_wire::nd::{Advertisement, Builder, ContextInformation, Duplicate, Kind, NdOption};
 use kinglet_wire::nd::{Options, PrefixInformation, Registration, status};
 use offer::{Offers, Written};
-use registry::{Entry, Finding, find, forget, keep, look};
+use registry::{Entry, Finding, Site, find, forget, forget_older, keep, look};
 
 /// Answers that wait to be sent; registrations of which the border router is asked.
 const ANSWERS: usize = 4;
@@ -259,7 +259,11 @@ impl<S: RouterSizes> Serving<S> {
         let asked = self.asked.iter().flatten().filter(|it| it.new);
         let of = asked.clone().filter(|it| it.claim.link == link).count();
         let taken = self.registrations().count().saturating_add(asked.count());
-        let of = self.registrations().filter(|it| it.link == link).count().saturating_add(of);
+        let of = self
+            .registrations()
+            .filter(|it| it.site == Site::Here(link))
+            .count()
+            .saturating_add(of);
         taken < S::Registrations::LEN && of < usize::from(self.offers.offer().per_node)
     }
 
@@ -295,23 +299,41 @@ impl<S: RouterSizes> Serving<S> {
                 self.conclude(claim, status);
             }
         } else if new {
-            let kept = keep(self.registrations.as_mut_slice(), now, &entry, claim.link);
+            let kept = {
+                let site = Site::Here(claim.link);
+                keep(self.registrations.as_mut_slice(), now, &entry, site)
+            };
             self.conclude(claim, if kept { status::SUCCESS } else { status::FULL });
         }
     }
 
     /// A border router is asked for an address (RFC 6775, 8.2.4).
-    fn compare(&mut self, now: Instant, told: &Duplicate) -> u8 {
+    fn compare(&mut self, now: Instant, from: Ipv6Addr, told: &Duplicate) -> u8 {
         let entry = Entry::told(told);
+        let finding = look(self.registrations.as_slice(), &entry);
+        if finding == Finding::Same {
+            self.tell_former(Site::Behind(from), told);
+        }
         let table = self.registrations.as_mut_slice();
-        match look(table, &entry) {
+        match finding {
             Finding::Another => status::DUPLICATE,
             Finding::Older => status::MOVED,
             Finding::New | Finding::Same => {
                 // It is at that other router, wherever it was before.
-                let kept = keep(table, now, &entry, Address::None);
+                let kept = keep(table, now, &entry, Site::Behind(from));
                 if kept { status::SUCCESS } else { status::SATURATED }
             }
+        }
+    }
+
+    /// An address is registered elsewhere now: the router where it was need not keep it (RFC 8505,
+    /// 5.7).
+    fn tell_former(&mut self, site: Site, told: &Duplicate) {
+        let known = find(self.registrations.as_slice(), told.address);
+        let former = known.map(|known| known.site).filter(|former| *former != site);
+        if let Some(Site::Behind(dst)) = former {
+            let told = Duplicate { confirmation: true, status: status::MOVED, ..*told };
+            self.answer(Answer::Confirmation { dst, told });
         }
     }
 
@@ -401,7 +423,7 @@ impl<S: RouterSizes> Role for Serving<S> {
 
     fn link(&self, address: Ipv6Addr) -> Option<Address> {
         let known = find(self.registrations.as_slice(), address)?;
-        Some(known.link).filter(|link| *link != Address::None)
+        Some(known.link()).filter(|link| *link != Address::None)
     }
 
     fn handle_solicitation(&mut self, now: Instant, src: Ipv6Addr, link: Address) {
@@ -460,7 +482,9 @@ impl<S: RouterSizes> Role for Serving<S> {
             // The answer waits for the border router's.
             Finding::New if remote => return Ok(()),
             Finding::New | Finding::Same => {
-                keep(self.registrations.as_mut_slice(), now, &entry, link);
+                let site = Site::Here(link);
+                self.tell_former(site, &entry.moved());
+                keep(self.registrations.as_mut_slice(), now, &entry, site);
                 status::SUCCESS
             }
         };
@@ -481,7 +505,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             if !matches!(self.offers.offer().border, Border::This(_)) {
                 return Err(Discard::NotConcerned);
             }
-            let status = self.compare(now, told);
+            let status = self.compare(now, from, told);
             let told = Duplicate { confirmation: true, status, ..*told };
             self.answer(Answer::Confirmation { dst: from, told });
             return Ok(());
@@ -492,9 +516,14 @@ impl<S: RouterSizes> Role for Serving<S> {
         let is =
             |it: &Asked| it.claim.address() == told.address && it.claim.asked.rovr == told.rovr;
         let place = self.asked.iter_mut().find(|place| place.as_ref().is_some_and(is));
-        let asked = place.and_then(Option::take).ok_or(Discard::NotConcerned)?;
-        self.confirmed(now, &asked, told.status);
-        Ok(())
+        if let Some(asked) = place.and_then(Option::take) {
+            self.confirmed(now, &asked, told.status);
+            return Ok(());
+        }
+        let entry = Entry::told(told);
+        let moved =
+            told.status == status::MOVED && forget_older(self.registrations.as_mut_slice(), &entry);
+        if moved { Ok(()) } else { Err(Discard::NotConcerned) }
     }
 
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {

@@ -6,14 +6,22 @@ use core::net::Ipv6Addr;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::lollipop::Counter;
-use kinglet_wire::nd::{Duplicate, Registration};
+use kinglet_wire::nd::{Duplicate, Registration, status};
+
+/// Where an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Site {
+    /// With the neighbour that has this link address.
+    Here(Address),
+    /// With a neighbour of this router, which has told this border router of it.
+    Behind(Ipv6Addr),
+}
 
 /// An address that is registered.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {
     pub(super) address: Ipv6Addr,
-    /// [`Address::None`] if another router has told this border router of it.
-    pub(super) link: Address,
+    pub(super) site: Site,
     pub(super) rovr: [u8; 8],
     pub(super) tid: Option<Counter>,
     pub(super) until: Instant,
@@ -28,7 +36,10 @@ impl Registered {
     /// The link address of the neighbour that has it; [`Address::None`] if it is registered with
     /// another router, which has told this one.
     pub const fn link(&self) -> Address {
-        self.link
+        match self.site {
+            Site::Here(link) => link,
+            Site::Behind(_) => Address::None,
+        }
     }
 
     /// By which its owner shows that it is his (Registration Ownership Verifier, RFC 8505, 5.3).
@@ -60,6 +71,15 @@ impl Entry {
     pub(super) const fn told(told: &Duplicate) -> Self {
         let Duplicate { address, rovr, tid, lifetime_min, .. } = *told;
         Entry { address, rovr, tid, lifetime_min }
+    }
+}
+
+impl Entry {
+    /// What a router is told that had it before.
+    pub(super) const fn moved(&self) -> Duplicate {
+        let Entry { address, rovr, tid, lifetime_min } = *self;
+        let (confirmation, status) = (true, status::MOVED);
+        Duplicate { confirmation, status, tid, lifetime_min, rovr, address }
     }
 }
 
@@ -101,7 +121,7 @@ pub(super) fn keep(
     table: &mut [Option<Registered>],
     now: Instant,
     entry: &Entry,
-    link: Address,
+    site: Site,
 ) -> bool {
     let Entry { address, rovr, tid, lifetime_min } = *entry;
     let is = |place: &Option<Registered>| place.is_some_and(|known| known.address == address);
@@ -115,7 +135,7 @@ pub(super) fn keep(
     let index = known.or_else(|| table.iter().position(Option::is_none));
     let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
     let until = now + Duration::from_secs(u64::from(lifetime_min) * 60);
-    *place = Some(Registered { address, link, rovr, tid: tid.map(Counter::new), until });
+    *place = Some(Registered { address, site, rovr, tid: tid.map(Counter::new), until });
     true
 }
 
@@ -124,4 +144,15 @@ pub(super) fn forget(table: &mut [Option<Registered>], address: Ipv6Addr) {
     for place in table {
         let _ = place.take_if(|known| known.address == address);
     }
+}
+
+/// Forgets an entry of which there is a later one elsewhere (RFC 8505, 5.7).
+pub(super) fn forget_older(table: &mut [Option<Registered>], entry: &Entry) -> bool {
+    let older = |known: &Registered| match (known.tid, entry.tid) {
+        (Some(had), Some(tid)) => had.is_before(Counter::new(tid)),
+        _ => false,
+    };
+    let is = |known: &Registered| known.address == entry.address && known.rovr == entry.rovr;
+    let mut places = table.iter_mut();
+    places.any(|place| place.take_if(|known| is(known) && older(known)).is_some())
 }

@@ -1,5 +1,5 @@
-//! `echo` as a border router of 6LoWPAN's neighbour discovery, which advertises prefix and context and
-//! registers addresses. See `src/echo.rs`.
+//! `echo` as a border router of 6LoWPAN's neighbour discovery, which advertises prefix and context
+//! and registers addresses. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

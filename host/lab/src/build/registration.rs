@@ -25,8 +25,9 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     let mac = &config.mac;
     let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
     let border = scenario.root();
-    let settings =
-        nd::Config { autoconfigures: scenario.registration && node != border, ..settings };
+    let autoconfigures = scenario.registration && node != border;
+    let has_parent = !mac.rx_on_when_idle;
+    let settings = nd::Config { autoconfigures, has_parent, ..settings };
     let serves = scenario.registration
         && (node == border || scenario.nodes[node as usize].role != Role::Leaf);
     let role = serves.then(|| serving(scenario, node == border));
