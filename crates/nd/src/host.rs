@@ -5,6 +5,7 @@
 //! more than there is room for costs nobody his place.
 
 use crate::config::Sizes;
+use crate::derive::link_local;
 use crate::detection::{DELAY, Detection};
 use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
@@ -114,9 +115,12 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Whom the next solicitation is for: the first one after an advertisement is for that router,
-    /// the others for all.
+    /// or the one that is preferred, the others for all.
     pub(crate) fn asked(&self) -> Option<Ipv6Addr> {
-        if self.tries > 1 { None } else { self.router() }
+        if self.tries > 1 {
+            return None;
+        }
+        self.router().or_else(|| link_local(self.preferred?))
     }
 
     /// Where packets go that have no other way.

@@ -2,7 +2,7 @@
 
 use super::{Discovery, Way};
 use crate::config::Sizes;
-use crate::derive::derived;
+use crate::derive::{derived, link_local};
 use crate::host::{Interface, REGISTRATION_MIN};
 use crate::message::{ALL_ROUTERS, Message};
 use crate::role::Role;
@@ -13,7 +13,6 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local};
 use kinglet_wire::nd::{self, Builder, Kind, NdOption, Options};
-use kinglet_wire::sixlowpan::derived_iid;
 
 /// Reachable times that are taken from routers: up to an hour (RFC 4861, 6.2.1), and a second at
 /// least.
@@ -38,15 +37,9 @@ impl<S: Sizes> Discovery<S> {
         });
         let Some(answer) = answer.filter(|it| it.rovr == self.config.eui) else { return false };
         let known = self.way(from) == Way::To(link) || derived(from, self.config.pan) == Some(link);
-        let Some(local) = self.local() else { return false };
+        let Some(local) = link_local(self.config.link) else { return false };
         let asked = self.host.router() == Some(from) && known;
         asked && self.host.registered(now, target, local, &answer)
-    }
-
-    /// The own link-local address.
-    fn local(&self) -> Option<Ipv6Addr> {
-        let [a, b, c, d, e, f, g, h] = derived_iid(self.config.link)?;
-        Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
     }
 
     /// Registers an address, in the form that the router understands: of RFC 8505, 5.5, from the
@@ -54,7 +47,7 @@ impl<S: Sizes> Discovery<S> {
     pub(super) fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
         let router = self.host.router()?;
         let Way::To(via) = self.way(router) else { return None };
-        let local = self.local()?;
+        let local = link_local(self.config.link)?;
         let (address, tid) = self.host.poll_registration(local)?;
         let (src, target) = if tid.is_some() { (local, address) } else { (address, router) };
         let option = NdOption::Registration(nd::Registration {

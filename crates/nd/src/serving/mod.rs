@@ -12,6 +12,7 @@ mod registry;
 pub use offer::{Border, NameServer, Offer, Offered};
 pub use registry::Registered;
 
+use crate::derive::link_local;
 use crate::message::{ALL_NODES, Message};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::role::{Claim, Role};
@@ -392,7 +393,7 @@ fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
     let doubtful = status != status::SUCCESS && !is_link_local(src);
     let (dst, via) = if doubtful {
         let via = Address::Extended(asked.rovr);
-        (link_local_of(asked.rovr), via)
+        (link_local(via)?, via)
     } else {
         (src, link)
     };
@@ -401,12 +402,6 @@ fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
     let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
     out.option(&NdOption::Registration(Registration { status, ..asked })).ok()?;
     Some(Message::near(dst, via, out.len()))
-}
-
-/// The link-local address of an EUI-64 (RFC 4944, 7).
-fn link_local_of(eui: [u8; 8]) -> Ipv6Addr {
-    let [a, b, c, d, e, f, g, h] = eui;
-    Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a ^ 2, b, c, d, e, f, g, h])
 }
 
 impl<S: RouterSizes> Role for Serving<S> {
