@@ -34,7 +34,7 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of the folder of its corpus.
-const TARGETS: [Target; 19] = {
+const TARGETS: [Target; 20] = {
     use kinglet_fuzz::{files, layers, wire};
     [
         ("coap", wire::coap),
@@ -46,6 +46,7 @@ const TARGETS: [Target; 19] = {
         ("mac_frames", layers::mac_frames),
         ("mesh_messages", layers::mesh_messages),
         ("nd", wire::nd),
+        ("nd_messages", layers::nd_messages),
         ("net_frames", layers::net_frames),
         ("rpl", wire::rpl),
         ("rpl_messages", layers::rpl_messages),
@@ -199,6 +200,17 @@ mod layers {
         let leaf = [1, 3, 3, 0x5c, 2, 0x13, 0xc1, 3, 0x5c, 3, 0x15, 0, 1, 0x41, 0x41, 3];
         let binding = [2, 0x5c, 7, 0x11, 0, 0, 7, 0, 2, 5, 3];
         feed(layers::mesh_messages, &[&advertisement, &child, &leaf, &binding]);
+    }
+
+    #[test]
+    fn nd_messages() {
+        // The lives that the corpus has.
+        let lives: Vec<_> = super::folder("corpus/nd_messages")
+            .into_iter()
+            .map(|path| std::fs::read(path).expect("a file"))
+            .collect();
+        let lives: Vec<&[u8]> = lives.iter().map(Vec::as_slice).collect();
+        feed(layers::nd_messages, &lives);
     }
 
     #[test]

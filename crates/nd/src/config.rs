@@ -2,6 +2,7 @@
 
 use crate::learnt::{Advertised, Autoconfigured, Router, Server};
 use crate::neighbour::Neighbour;
+use crate::role::Role;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -20,6 +21,11 @@ pub struct Config {
     /// Whether it looks for routers and lets them configure it: addresses, contexts, where packets
     /// go that have no other way. Default false: it is configured by hand.
     pub autoconfigures: bool,
+    /// Whether only the router that routing names is used ([`Discovery::prefer`]): that of a node
+    /// that sleeps is its parent, which keeps its packets. Default false: any router.
+    ///
+    /// [`Discovery::prefer`]: crate::Discovery::prefer
+    pub has_parent: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
     /// How long a neighbour is taken to be there after it has shown that it is, on average
@@ -36,7 +42,8 @@ impl Config {
     /// The defaults of RFC 4861, 10.
     pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
-        Config { on: true, link, eui, pan, autoconfigures: false, seed, reachable, retrans }
+        let (autoconfigures, has_parent) = (false, false);
+        Config { on: true, link, eui, pan, autoconfigures, has_parent, seed, reachable, retrans }
     }
 }
 
@@ -52,4 +59,7 @@ pub trait Sizes {
     type Contexts: Array<Option<Advertised>>;
     /// Name servers.
     type Servers: Array<Option<Server>>;
+    /// What it does for others: nothing (`()`), or what routers do
+    /// ([`Serving`](crate::Serving)).
+    type Role: Role;
 }

@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::is_link_local;
-use kinglet_wire::sixlowpan::link_address_of;
+use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 
 /// The universal/local bit of an identifier.
 const UNIVERSAL: u8 = 2;
@@ -37,6 +37,12 @@ pub(crate) const fn short(address: Ipv6Addr, pan: u16) -> Option<Address> {
         }
         _ => None,
     }
+}
+
+/// The link-local address that follows from a link address (RFC 4944, 7).
+pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
+    let [a, b, c, d, e, f, g, h] = derived_iid(link)?;
+    Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 //! more than there is room for costs nobody his place.
 
 use crate::config::Sizes;
-use crate::learnt::{Advertised, Autoconfigured, Registration, Router, Server};
+use crate::derive::link_local;
+use crate::detection::{DELAY, Detection};
+use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
@@ -14,11 +16,10 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
-use kinglet_wire::nd::{self, ContextInformation, NdOption, Options, PrefixInformation};
-use kinglet_wire::sixlowpan::{Context, derived_iid};
+use kinglet_wire::nd::{self, Capabilities, ContextInformation, NdOption, Options};
+use kinglet_wire::nd::{PrefixInformation, status};
+use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
 
-/// MAX_RTR_SOLICITATION_DELAY (RFC 4861, 10): the first solicitation leaves within it.
-const DELAY: Duration = Duration::from_secs(1);
 /// RTR_SOLICITATION_INTERVAL of a LoWPAN (RFC 6775, 9).
 const INTERVAL: Duration = Duration::from_secs(10);
 /// MAX_RTR_SOLICITATION_INTERVAL (RFC 6775, 9).
@@ -32,18 +33,15 @@ const PREFIX_LEN: u8 = 64;
 /// For how long an address is registered, in minutes: what RFC 6775 leaves open, as long as twice
 /// the default Router Lifetime.
 pub(crate) const REGISTRATION_MIN: u16 = 60;
-/// RETRANS_TIMER (RFC 4861, 10).
-const RETRANS: Duration = Duration::from_secs(1);
-/// Status of a registration that was taken (RFC 6775, 4.1), and of an address that somebody else
-/// has.
-const SUCCESS: u8 = 0;
-const DUPLICATE: u8 = 1;
 /// For how long a router is left alone whose table is full.
 const FULL: Duration = Duration::from_secs(60);
 
 /// For how long a context is still understood that is not to be used any more: twice the default
 /// Router Lifetime (RFC 6775, 5.4.3; RFC 4861, 6.2.1).
 const HOLD: Duration = Duration::from_secs(2 * 1800);
+
+/// So often at most a router is asked for a context.
+const CONTEXT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What routers have made of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +50,9 @@ pub enum Configured {
     Address(Ipv6Addr),
     /// It has this address no longer.
     NoAddress(Ipv6Addr),
+    /// Packets are to begin with this hop limit, if the node was not told a higher one: nobody
+    /// is to keep its packets from arriving (RFC 3756, 4.2.7).
+    HopLimit(u8),
     /// This context is to be understood, or forgotten.
     Context {
         /// Its identifier, 0 to 15.
@@ -61,11 +62,32 @@ pub enum Configured {
     },
 }
 
+/// The node that is a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interface {
+    /// Its link address.
+    pub(crate) link: Address,
+    /// It is to be a router itself.
+    pub(crate) serves: bool,
+}
+
 pub(crate) struct Host<S: Sizes> {
     routers: S::Routers,
     addresses: S::Addresses,
     contexts: S::Contexts,
     servers: S::Servers,
+    /// The one router that is to be used, by its link address; `None`: any, or none yet if it has
+    /// to be one.
+    preferred: Option<Address>,
+    has_parent: bool,
+    /// The registration of the link-local address, by which RFC 8505, 5.6, begins.
+    local: Registration,
+    /// The hop limit that was last heard, and whether that was told.
+    hop_limit: (u8, bool),
+    /// When a router was last solicited for want of a context.
+    asked: Option<Instant>,
+    /// From when on routers are solicited, if the node is awake anyway.
+    early: Option<Instant>,
     /// When the next solicitation is due; `None` before the first look at the clock.
     next: Option<Instant>,
     /// Solicitations since the last advertisement.
@@ -74,25 +96,71 @@ pub(crate) struct Host<S: Sizes> {
 }
 
 impl<S: Sizes> Host<S> {
-    pub(crate) const NEW: Self = Host {
-        routers: S::Routers::EMPTY,
-        addresses: S::Addresses::EMPTY,
-        contexts: S::Contexts::EMPTY,
-        servers: S::Servers::EMPTY,
-        next: None,
-        tries: 0,
-        asks: false,
-    };
+    pub(crate) const fn new(has_parent: bool) -> Self {
+        Host {
+            routers: S::Routers::EMPTY,
+            addresses: S::Addresses::EMPTY,
+            contexts: S::Contexts::EMPTY,
+            servers: S::Servers::EMPTY,
+            preferred: None,
+            has_parent,
+            local: Registration::NEW,
+            hop_limit: (0, true),
+            asked: None,
+            early: None,
+            next: None,
+            tries: 0,
+            asks: false,
+        }
+    }
 
     /// Whom the next solicitation is for: the first one after an advertisement is for that router,
-    /// the others for all.
+    /// or the one that is preferred, the others for all.
     pub(crate) fn asked(&self) -> Option<Ipv6Addr> {
-        if self.tries > 1 { None } else { self.router() }
+        if self.tries > 1 {
+            return None;
+        }
+        self.router().or_else(|| link_local(self.preferred?))
     }
 
     /// Where packets go that have no other way.
     pub(crate) fn router(&self) -> Option<Ipv6Addr> {
-        self.routers.as_slice().iter().flatten().next().map(|router| router.address)
+        self.first().map(|router| router.address)
+    }
+
+    fn first(&self) -> Option<&Router> {
+        let mut known = self.routers.as_slice().iter().flatten();
+        known.find(|router| self.prefers(router.address))
+    }
+
+    /// Whether it may be used: any, or the one that is preferred, whose address tells its link
+    /// address.
+    fn prefers(&self, router: Ipv6Addr) -> bool {
+        self.preferred.map_or(!self.has_parent, |link| link_address_of(router) == link)
+    }
+
+    /// Only the router with this link address is to be used, or `None`: any. If nothing was heard
+    /// of it, it is asked.
+    pub(crate) fn prefer(&mut self, now: Instant, link: Option<Address>) {
+        let before = self.router();
+        self.preferred = link;
+        self.follow(before);
+        if self.router().is_some() {
+            self.register(now);
+        } else if self.next.is_some() && link.is_some() {
+            self.tries = 0;
+            self.solicit(now);
+        }
+    }
+
+    /// The router that is preferred takes the place of one that is not, if there is no other.
+    fn make_way(&mut self, new: Router) {
+        let table = self.routers.as_mut_slice();
+        let known = table.iter().flatten().any(|router| router.address == new.address);
+        let full = !known && table.iter().all(Option::is_some);
+        if let Some(last) = table.last_mut().filter(|_| full && self.preferred.is_some()) {
+            *last = None;
+        }
     }
 
     /// Whether new connections should not begin with this own address.
@@ -118,7 +186,7 @@ impl<S: Sizes> Host<S> {
         now: Instant,
         from: Ipv6Addr,
         router: &nd::Router,
-        link: Address,
+        own: Interface,
         options: Options<'_>,
         stats: &mut Stats,
     ) {
@@ -126,16 +194,25 @@ impl<S: Sizes> Host<S> {
         let mut shortest = lifetime;
         let until = now + lifetime;
         let same = |known: &Router| known.address == from;
-        keep(
-            self.routers.as_mut_slice(),
-            same,
-            (lifetime > Duration::ZERO).then_some(Router { address: from, until }),
-            stats,
+        let extended = options.clone().any(
+            |option| matches!(option, NdOption::Capabilities(it) if it.has(Capabilities::EXTENDED)),
         );
+        let new = Router { address: from, until, extended, failures: 0 };
+        // The ways of a router are those of its routing.
+        let is_default = lifetime > Duration::ZERO && !own.serves;
+        let (new, before) = (is_default.then_some(new), self.router());
+        if let (Some(new), true) = (new, self.prefers(from)) {
+            self.make_way(new);
+        }
+        keep(self.routers.as_mut_slice(), same, new, stats);
+        self.follow(before);
+        if router.hop_limit > 0 && router.hop_limit != self.hop_limit.0 {
+            self.hop_limit = (router.hop_limit, false);
+        }
         for option in options {
             let lifetime = match option {
                 NdOption::Prefix(prefix) => {
-                    self.prefix(now, &prefix, link, stats);
+                    self.prefix(now, &prefix, own.link, stats);
                     life(prefix.valid_s)
                 }
                 NdOption::Context(context) => {
@@ -161,15 +238,9 @@ impl<S: Sizes> Host<S> {
         // default router changes nothing of when to ask.
         if lifetime > Duration::ZERO {
             (self.asks, self.tries) = (false, 0);
-            for own in self.addresses.as_mut_slice().iter_mut().flatten() {
-                // Of one that has been registered the next time is known.
-                if own.registration.due.is_none() {
-                    own.registration =
-                        Registration { tid: own.registration.tid, ..Registration::NEW };
-                    own.registration.ask(now + RETRANS);
-                }
-            }
+            self.register(now);
             self.next = Some(now + (shortest - shortest / 4).max(INTERVAL));
+            self.early = Some(now + (shortest / 2).max(INTERVAL));
         }
     }
 
@@ -190,7 +261,12 @@ impl<S: Sizes> Host<S> {
         let until = |seconds| life(seconds).map(|life| now + life);
         let (valid, preferred) = (until(valid_s), until(preferred_s));
         let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        if let Some(own) = own.find(|own| same_prefix(own.address, prefix, PREFIX_LEN)) {
+        let same = |own: &Autoconfigured| same_prefix(own.address, prefix, PREFIX_LEN);
+        if let Some(own) = own.find(|own| !own.given && same(own)) {
+            if own.taken {
+                own.valid = valid;
+                return;
+            }
             (own.preferred, own.deprecated) = (preferred, preferred_s == 0);
             let rest = own.valid.map(|valid| valid - now);
             let told = life(valid_s);
@@ -210,9 +286,20 @@ impl<S: Sizes> Host<S> {
         };
         let [i, j, k, l, m, n, o, p] = iid;
         let address = Ipv6Addr::from([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]);
-        let (told, deprecated) = (false, preferred_s == 0);
+        let (told, taken, deprecated) = (false, false, preferred_s == 0);
         let registration = Registration::NEW;
-        let own = Autoconfigured { address, valid, preferred, deprecated, registration, told };
+        let (given, detection) = (false, Detection::Over);
+        let own = Autoconfigured {
+            address,
+            valid,
+            preferred,
+            deprecated,
+            taken,
+            given,
+            detection,
+            registration,
+            told,
+        };
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
@@ -233,39 +320,227 @@ impl<S: Sizes> Host<S> {
         keep(table, |_| false, (valid_min > 0).then_some(new), stats);
     }
 
-    /// The address to register next and its transaction identifier.
-    pub(crate) fn poll_registration(&mut self) -> Option<(Ipv6Addr, u8)> {
-        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        let own = own.find(|own| own.registration.asks)?;
-        own.registration.asks = false;
-        Some((own.address, own.registration.tid))
+    /// Who was the first router is it no more: what it has registered another has to.
+    fn follow(&mut self, before: Option<Ipv6Addr>) {
+        if self.router() == before {
+            return;
+        }
+        self.local.restart();
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            own.registration.restart();
+        }
     }
 
-    /// The router has answered for an address of this node; whether it is one that was registered.
+    /// Asks for the registrations of which no next time is known.
+    fn register(&mut self, now: Instant) {
+        if self.router().is_none() {
+            return;
+        }
+        let again = now + RETRANS;
+        if self.is_extended() && self.local.due.is_none() {
+            self.local.restart();
+            self.local.ask(again);
+        }
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            if own.registration.due.is_none() && !own.taken {
+                own.registration.restart();
+                own.registration.ask(again);
+            }
+        }
+    }
+
+    fn is_extended(&self) -> bool {
+        self.first().is_some_and(|router| router.extended)
+    }
+
+    /// The address to register next, and its transaction identifier if the router wants one.
+    /// `local` is the link-local address.
+    pub(crate) fn poll_registration(&mut self, local: Ipv6Addr) -> Option<(Ipv6Addr, Option<u8>)> {
+        let extended = self.is_extended();
+        if extended && self.local.tries > 0 {
+            // It is what the others are registered from.
+            let asks = core::mem::take(&mut self.local.asks);
+            return asks.then_some((local, Some(self.local.tid.value())));
+        }
+        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
+        // An answer in the form of RFC 6775 may not say which address it is about.
+        let own = if extended {
+            own.find(|own| own.registration.asks)
+        } else {
+            own.find(|own| own.registration.tries > 0)
+        }?;
+        let asks = core::mem::take(&mut own.registration.asks);
+        asks.then_some((own.address, extended.then(|| own.registration.tid.value())))
+    }
+
+    /// A router has answered about an address, or in the form of RFC 6775 to one; whether that is
+    /// the answer to a question of this node's.
     pub(crate) fn registered(
         &mut self,
         now: Instant,
         address: Ipv6Addr,
+        local: Ipv6Addr,
         answer: &nd::Registration,
     ) -> bool {
-        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        let Some(own) = own.find(|own| own.address == address) else { return false };
-        if answer.tid.is_some_and(|tid| tid != own.registration.tid) {
+        let extended = self.is_extended();
+        if extended != answer.tid.is_some() {
             return false;
         }
-        let minutes = u64::from(answer.lifetime_min.min(REGISTRATION_MIN));
+        let table = self.addresses.as_mut_slice();
+        let (registration, taken) = if extended && address == local {
+            (&mut self.local, None)
+        } else {
+            let mut own = table.iter_mut().flatten();
+            let is = |own: &Autoconfigured| match extended {
+                true => own.address == address,
+                // One after the other is asked for.
+                false => own.registration.tries > 0,
+            };
+            let Some(own) = own.find(|own| is(own)) else { return false };
+            (&mut own.registration, Some(&mut own.taken))
+        };
+        if answer.tid.is_some_and(|tid| tid != registration.tid.value()) {
+            return false;
+        }
+        let minutes = u64::from(answer.lifetime_min.clamp(1, REGISTRATION_MIN));
         let lifetime = Duration::from_secs(minutes * 60);
-        (own.registration.tries, own.registration.asks) = (0, false);
-        own.registration.due = Some(match answer.status {
-            SUCCESS => now + (lifetime - lifetime / 4).max(RETRANS),
-            // Nobody may have an address that is another's: it is over.
-            DUPLICATE => {
-                own.valid = Some(now);
-                now + FULL
+        let pending = registration.tries > 0;
+        match answer.status {
+            // These come at any time (RFC 8505, 4.1).
+            status::MOVED | status::REMOVED => {
+                registration.leap();
+                registration.rest(None, now + INTERVAL);
             }
-            _ => now + FULL,
-        });
+            // Others only as answers.
+            _ if !pending => return false,
+            status::SUCCESS => {
+                let early = now + (lifetime - lifetime / 3);
+                let due = now + (lifetime - lifetime / 12);
+                registration.rest(Some(early), due);
+            }
+            // Nobody may have an address that is another's: it is over.
+            status::DUPLICATE => {
+                registration.rest(None, now + FULL);
+                if let Some(taken) = taken {
+                    *taken = true;
+                    registration.due = None;
+                }
+            }
+            _ => registration.rest(None, now + FULL),
+        }
         true
+    }
+
+    /// A frame to the first router was acknowledged, so that the node is awake and what is due soon
+    /// need not wake it again; or it was not.
+    pub(crate) fn handle_sent(&mut self, now: Instant, acked: bool) {
+        let Some(first) = self.router() else { return };
+        let mut known = self.routers.as_mut_slice().iter_mut().flatten();
+        let Some(router) = known.find(|router| router.address == first) else { return };
+        if !acked {
+            router.failures = router.failures.saturating_add(1);
+            if router.failures >= MAX_UNICAST_SOLICIT {
+                // Another one may be there (RFC 6775, 5.8.2).
+                forget(self.routers.as_mut_slice(), |router| router.address == first);
+                self.follow(Some(first));
+                self.tries = 1;
+                self.solicit(now);
+            }
+            return;
+        }
+        router.failures = 0;
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let again = now + RETRANS;
+        if is_due(self.local.early) {
+            self.local.ask(again);
+        }
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            if is_due(own.registration.early) {
+                own.registration.ask(again);
+            }
+        }
+        if is_due(self.early) {
+            self.solicit(now);
+        }
+    }
+
+    /// There is a context that the router may know and this node does not. That is asked once in a
+    /// while, as anybody may send what nobody can read.
+    pub(crate) fn handle_unknown_context(&mut self, now: Instant) {
+        let lately = self.asked.is_some_and(|asked| now < asked + CONTEXT_INTERVAL);
+        if self.router().is_some() && self.tries == 0 && !lately {
+            self.asked = Some(now);
+            self.solicit(now);
+        }
+    }
+
+    /// Looks for routers, and again later: after twice as long for each time that is too many, up
+    /// to a minute (RFC 6775, 5.3).
+    fn solicit(&mut self, now: Instant) {
+        (self.asks, self.early) = (true, None);
+        self.tries = self.tries.saturating_add(1);
+        let doublings = self.tries.saturating_sub(SOLICITATIONS).min(3);
+        let interval = (0..doublings).fold(INTERVAL, |interval, _| interval + interval);
+        self.next = Some(now + interval.min(MAX_INTERVAL));
+    }
+
+    /// Whether something was asked and not answered.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let mut own = self.addresses.as_slice().iter().flatten();
+        self.tries > 0 || self.local.tries > 0 || own.any(|own| own.registration.tries > 0)
+    }
+
+    /// Watches over an address that this node was given, and whether another has it. If there is no
+    /// place it is used all the same.
+    pub(crate) fn add_given(&mut self, address: Ipv6Addr, stats: &mut Stats) {
+        let own = Autoconfigured {
+            address,
+            valid: None,
+            preferred: None,
+            deprecated: false,
+            taken: false,
+            given: true,
+            detection: Detection::New,
+            registration: Registration::NEW,
+            told: true,
+        };
+        let same = |own: &Autoconfigured| own.address == address;
+        keep(self.addresses.as_mut_slice(), same, Some(own), stats);
+    }
+
+    /// Whether it is being found out if another node has this address.
+    pub(crate) fn is_tentative(&self, address: Ipv6Addr) -> bool {
+        let mut own = self.addresses.as_slice().iter().flatten();
+        own.any(|own| own.address == address && own.detection.is_on() && !own.taken)
+    }
+
+    /// Another node has this address, or wants it at the same time (RFC 4862, 5.4.5).
+    pub(crate) fn lose(&mut self, address: Ipv6Addr) {
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            if own.address == address {
+                (own.taken, own.detection) = (true, Detection::Over);
+                own.registration.due = None;
+            }
+        }
+    }
+
+    /// An address that all are to be asked for, whether they have it.
+    pub(crate) fn poll_detection(&mut self) -> Option<Ipv6Addr> {
+        let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
+        own.find_map(|own| own.detection.poll().then_some(own.address))
+    }
+
+    /// When there is more to find out about addresses that were given.
+    pub(crate) fn detection_deadline(&self) -> Option<Instant> {
+        let own = self.addresses.as_slice().iter().flatten();
+        own.fold(None, |first, own| earliest(first, own.detection.deadline()))
+    }
+
+    /// Finds out more (RFC 4862, 5.4.2).
+    pub(crate) fn detect(&mut self, now: Instant, retrans: Duration, random: &mut Random) {
+        for own in self.addresses.as_mut_slice().iter_mut().flatten() {
+            own.detection.handle_deadline(now, retrans, random);
+        }
     }
 
     /// What has changed, one thing at a time.
@@ -273,13 +548,23 @@ impl<S: Sizes> Host<S> {
         for place in self.addresses.as_mut_slice() {
             let Some(own) = place else { continue };
             let address = own.address;
-            if own.valid.is_some_and(|until| until <= now) {
-                *place = None;
+            if own.taken && core::mem::take(&mut own.told) {
                 return Some(Configured::NoAddress(address));
             }
-            if !core::mem::replace(&mut own.told, true) {
+            if own.valid.is_some_and(|until| until <= now) {
+                let told = own.told;
+                *place = None;
+                if told {
+                    return Some(Configured::NoAddress(address));
+                }
+                continue;
+            }
+            if !own.taken && !core::mem::replace(&mut own.told, true) {
                 return Some(Configured::Address(address));
             }
+        }
+        if !core::mem::replace(&mut self.hop_limit.1, true) {
+            return Some(Configured::HopLimit(self.hop_limit.0));
         }
         for place in self.contexts.as_mut_slice() {
             let Some(known) = place else { continue };
@@ -298,6 +583,7 @@ impl<S: Sizes> Host<S> {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         // Before the first look at the clock there is everything to do.
         let mut first = Some(self.next.unwrap_or(Instant::ZERO));
+        first = earliest(first, self.local.due);
         for router in self.routers.as_slice().iter().flatten() {
             first = earliest(first, Some(router.until));
         }
@@ -317,19 +603,18 @@ impl<S: Sizes> Host<S> {
 
     /// Forgets what is over, and asks for more. Addresses that are over are told first.
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
-        let had_router = self.router().is_some();
+        let before = self.router();
         forget(self.routers.as_mut_slice(), |router| router.until <= now);
+        self.follow(before);
+        let extended = self.is_extended();
         forget(self.servers.as_mut_slice(), |it| it.until.is_some_and(|until| until <= now));
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             own.deprecated |= own.preferred.is_some_and(|until| until <= now);
-            if own.registration.due.is_some_and(|due| due <= now) {
-                if own.registration.tries < MAX_UNICAST_SOLICIT {
-                    own.registration.ask(now + RETRANS);
-                } else {
-                    // One that knows RFC 4861 only. The next advertisement is reason to ask again.
-                    own.registration.due = None;
-                }
-            }
+            own.registration.handle_deadline(now, extended);
+        }
+        self.local.handle_deadline(now, extended);
+        if before.is_some() && self.router().is_some() && self.router() != before {
+            self.register(now);
         }
         for known in self.contexts.as_mut_slice().iter_mut().flatten() {
             if known.until <= now && !known.gone {
@@ -338,7 +623,7 @@ impl<S: Sizes> Host<S> {
                 (known.compress, known.until) = (false, now + HOLD);
             }
         }
-        if had_router && self.router().is_none() {
+        if before.is_some() && self.router().is_none() {
             // The last one is gone: like a start.
             (self.next, self.tries) = (None, 0);
         }
@@ -346,14 +631,7 @@ impl<S: Sizes> Host<S> {
             None => {
                 self.next = Some(now + random.between(Duration::from_millis(1), DELAY));
             }
-            Some(next) if next <= now => {
-                self.asks = true;
-                self.tries = self.tries.saturating_add(1);
-                // Twice as long for each that is too many, up to a minute (RFC 6775, 5.3).
-                let doublings = self.tries.saturating_sub(SOLICITATIONS).min(3);
-                let interval = (0..doublings).fold(INTERVAL, |interval, _| interval + interval);
-                self.next = Some(now + interval.min(MAX_INTERVAL));
-            }
+            Some(next) if next <= now => self.solicit(now),
             Some(_) => {}
         }
     }

@@ -1,7 +1,10 @@
 //! What is kept of advertisements, each for as long as it is said (`host.rs`).
 
+use crate::detection::Detection;
+use crate::neighbour::MAX_UNICAST_SOLICIT;
 use core::net::Ipv6Addr;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::lollipop::Counter;
 use kinglet_wire::sixlowpan::Context;
 
 /// A default router.
@@ -9,6 +12,10 @@ use kinglet_wire::sixlowpan::Context;
 pub struct Router {
     pub(crate) address: Ipv6Addr,
     pub(crate) until: Instant,
+    /// It registers addresses in the form of RFC 8505 (the E flag, 4.3), else in that of RFC 6775.
+    pub(crate) extended: bool,
+    /// Frames in a row that it has not acknowledged.
+    pub(crate) failures: u8,
 }
 
 /// An address of this node that follows from an advertised prefix.
@@ -21,6 +28,12 @@ pub struct Autoconfigured {
     pub(crate) preferred: Option<Instant>,
     /// The second of them is over.
     pub(crate) deprecated: bool,
+    /// Another node has it: it is not this node's for as long as it would have been valid.
+    pub(crate) taken: bool,
+    /// It does not follow from a prefix: this node was told that it has it.
+    pub(crate) given: bool,
+    /// Whether another node has it.
+    pub(crate) detection: Detection,
     pub(crate) registration: Registration,
     pub(crate) told: bool,
 }
@@ -49,22 +62,71 @@ pub struct Server {
 pub(crate) struct Registration {
     /// When it is asked for again; `None`: this router does not register.
     pub(crate) due: Option<Instant>,
+    /// From when on it is, if the node is awake anyway.
+    pub(crate) early: Option<Instant>,
     /// Solicitations since the last answer.
     pub(crate) tries: u8,
     /// A solicitation is to be sent.
     pub(crate) asks: bool,
     /// Transaction identifier of the last one (RFC 8505, 5.2).
-    pub(crate) tid: u8,
+    pub(crate) tid: Counter,
 }
 
 impl Registration {
-    pub(crate) const NEW: Self = Registration { due: None, tries: 0, asks: false, tid: 0 };
+    /// So that the first transaction has the number of a restart.
+    pub(crate) const NEW: Self =
+        Registration { due: None, early: None, tries: 0, asks: false, tid: BEFORE_FIRST };
 
-    /// Asks now, and again then.
+    /// Asks now, and again then. What is asked again is the same transaction.
     pub(crate) fn ask(&mut self, again: Instant) {
+        if self.tries == 0 {
+            self.tid = self.tid.next();
+        }
         self.tries = self.tries.saturating_add(1);
-        self.tid = self.tid.wrapping_add(1);
         self.asks = true;
         self.due = Some(again);
+        self.early = None;
+    }
+
+    /// Asks again, up to three times, and then later one that has said that it `registers`.
+    pub(crate) fn handle_deadline(&mut self, now: Instant, registers: bool) {
+        if self.due.is_none_or(|due| due > now) {
+            return;
+        }
+        if self.tries < MAX_UNICAST_SOLICIT {
+            self.ask(now + RETRANS);
+        } else if registers {
+            self.rest(Some(now), now + LATER);
+        } else {
+            // One that knows RFC 4861 only. The next advertisement is reason to ask again.
+            self.restart();
+        }
+    }
+
+    /// It was answered, and is asked for again then.
+    pub(crate) const fn rest(&mut self, early: Option<Instant>, due: Instant) {
+        (self.tries, self.asks) = (0, false);
+        (self.early, self.due) = (early, Some(due));
+    }
+
+    /// Another router has to be asked.
+    pub(crate) const fn restart(&mut self) {
+        *self = Registration { tid: self.tid, ..Registration::NEW };
+    }
+
+    /// Steps over all numbers that somebody may have seen of this node before it was restarted.
+    pub(crate) fn leap(&mut self) {
+        for _ in 0..LEAP {
+            self.tid = self.tid.next();
+        }
     }
 }
+
+/// For how long a router is left alone that did not answer, by a node that is not awake anyway.
+const LATER: Duration = Duration::from_secs(300);
+/// RETRANS_TIMER (RFC 4861, 10).
+pub(crate) const RETRANS: Duration = Duration::from_secs(1);
+/// The one before 240 (RFC 6550, 7.2).
+const BEFORE_FIRST: Counter = Counter::new(239);
+/// SEQUENCE_WINDOW (RFC 6550, 7.2).
+const LEAP: u8 = 16;

@@ -4,13 +4,13 @@
 //! | part | state |
 //! |---|---|
 //! | solicitations answered, of both kinds, for short and extended link addresses | done |
-//! | addresses defended against duplicate address detection | done |
+//! | addresses defended against duplicate address detection, given ones detected | done |
 //! | resolution of addresses that do not tell the link address | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
 //! | hosts: default routers, SLAAC, contexts, name servers, all with lifetimes | done |
 //! | hosts: addresses registered with the router (RFC 6775, RFC 8505) | done |
-//! | routers: advertisements, registrations of others | not yet |
+//! | routers: advertisements, registrations, duplicate address messages | done |
 //!
 //! The caller carries messages between neighbours, with hop limit 255, and keeps the packets that
 //! wait for an address; it tells what came of the frames that it sent. Like every layer this is
@@ -31,6 +31,7 @@
 //!     type Addresses = [Option<Autoconfigured>; 2];
 //!     type Contexts = [Option<Advertised>; 2];
 //!     type Servers = [Option<Server>; 1];
+//!     type Role = ();
 //! }
 //!
 //! let (here, there) = (Address::Short(1), Address::Short(2));
@@ -70,12 +71,14 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `discovery.rs` | what comes in, what goes out, when |
+//! | `discovery/` | what comes in, what goes out, when |
+//! | `role.rs`, `serving/` | what a router does for others: what it offers, who is registered |
 //! | `host.rs`, `learnt.rs` | what is learnt of routers |
 //! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
 //! | `cache.rs` | the table of neighbours, and who gives way |
+//! | `detection.rs` | whether another node has an own address |
 //! | `derive.rs` | addresses that tell the link address |
-//! | `config.rs`, `stats.rs` | what it is told, what it counts |
+//! | `config.rs`, `message.rs`, `stats.rs` | what it is told, what it sends, what it counts |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -89,16 +92,24 @@ extern crate std;
 mod cache;
 mod config;
 mod derive;
+mod detection;
 mod discovery;
 mod host;
 mod learnt;
+mod message;
 mod neighbour;
+mod role;
+mod serving;
 mod stats;
 
 pub use config::{Config, Sizes};
 pub use derive::derived;
-pub use discovery::{Change, Discovery, MAX_LEN, Message, Way};
+pub use discovery::{Change, Discovery, Way};
 pub use host::Configured;
 pub use learnt::{Advertised, Autoconfigured, Router, Server};
+pub use message::{MAX_LEN, Message};
 pub use neighbour::{Neighbour, State};
+pub use role::{Claim, Role};
+pub use serving::{Border, NameServer, Offer, Offered, Registered, RouterSizes, RouterStats};
+pub use serving::{Serving, TableFull};
 pub use stats::{Discard, Stats};

@@ -1,27 +1,64 @@
 //! Discovery keeps the laws of a layer, with any message.
 
-use kinglet_nd::{Advertised, Autoconfigured, Config, Discovery, MAX_LEN, Neighbour, Router};
-use kinglet_nd::{Server, Sizes};
+mod common;
+use common::{NEIGHBOURS, Plan, REGISTRATIONS, Serves};
+use kinglet_nd::{Border, Config, Discovery, MAX_LEN, Offer, Serving, Sizes};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
+use kinglet_wire::nd::{BorderRouter, PrefixInformation};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::net::Ipv6Addr;
 
-const NEIGHBOURS: usize = 4;
+struct Device<S: Sizes>(Discovery<S>);
 
-struct Plan;
-impl Sizes for Plan {
-    type Neighbours = [Option<Neighbour>; NEIGHBOURS];
-    type Routers = [Option<Router>; 2];
-    type Addresses = [Option<Autoconfigured>; 2];
-    type Contexts = [Option<Advertised>; 2];
-    type Servers = [Option<Server>; 1];
+/// A host or a router.
+trait Made: Sizes + Sized {
+    /// Messages that a router has at most: answers of two parts, questions, news.
+    const MORE: usize;
+
+    fn make(config: Config, seed: u64) -> Discovery<Self>;
+    /// How many are registered.
+    fn registered(of: &Discovery<Self>) -> usize;
 }
 
-struct Device(Discovery<Plan>);
+impl Made for Plan {
+    const MORE: usize = 0;
+
+    fn make(config: Config, _: u64) -> Discovery<Self> {
+        Discovery::new(config)
+    }
+
+    fn registered(_: &Discovery<Self>) -> usize {
+        0
+    }
+}
+
+impl Made for Serves {
+    const MORE: usize = 4 * 2 + 4 + 2;
+
+    fn make(config: Config, seed: u64) -> Discovery<Self> {
+        let border = BorderRouter { version: 1, valid_min: 1, address: address(0x17) };
+        let border = match seed & 3 {
+            0 => Border::This(border),
+            1 => Border::Other(border),
+            2 => Border::Learnt,
+            _ => Border::Absent,
+        };
+        let mut role = Serving::new(Offer::new(border));
+        let (prefix, on_link, autonomous) = (address(15), false, true);
+        let (len, valid_s, preferred_s) = (64, 60, 30);
+        let it = PrefixInformation { prefix, len, on_link, autonomous, valid_s, preferred_s };
+        role.offer_prefix(Instant::ZERO, it).unwrap();
+        Discovery::with_role(config, role)
+    }
+
+    fn registered(of: &Discovery<Self>) -> usize {
+        of.role().registrations().count()
+    }
+}
 
 /// One of few addresses of all kinds, so that messages are about each other.
 fn address(dice: u32) -> Ipv6Addr {
@@ -52,7 +89,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     if dice & 7 == 0 || octets.len() < 24 {
         return octets;
     }
-    octets[0] = [135, 136, 135, 136, 133, 134, 137, 157][(dice >> 3 & 7) as usize];
+    octets[0] = [135, 136, 135, 158, 133, 134, 137, 157][(dice >> 3 & 7) as usize];
     octets[1] = 0;
     let target = address(random.next_u32());
     octets.truncate(24);
@@ -69,26 +106,42 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
         octets.extend([&[25, 3, 0, 0][..], &life, &prefix].concat());
         return octets;
     }
+    if octets[0] >= 157 {
+        // About the address of a host, by few verifiers.
+        octets[1] = dice as u8 >> 6 & 1;
+        (octets[4], octets[6], octets[7]) = (dice as u8 >> 5 & 1, 0, (dice >> 8) as u8 & 3);
+        octets[8..16].fill((dice >> 12) as u8 & 3);
+        octets.truncate(16);
+        octets.extend(target.octets());
+        return octets;
+    }
     octets[8..24].copy_from_slice(&target.octets());
     match random.next_u32() & 3 {
         0 => {}
+        3 => {
+            let dice = random.next_u32();
+            octets.extend([1, 1, 0, dice as u8 & 7, 0, 0, 0, 0]);
+            let (tid, life) = ((dice >> 8) as u8, (dice >> 16) as u8 & 3);
+            octets.extend([33, 2, 0, 0, (dice >> 3) as u8 & 1, tid, 0, life]);
+            octets.extend([dice as u8 >> 6; 8]);
+        }
         1 => octets.extend([random.next_u32() as u8 & 3, 1, 0, random.next_u32() as u8 & 7]),
         _ => octets.extend([random.next_u32() as u8 & 3, 1, 0, 3, 0, 0, 0, 0]),
     }
     octets
 }
 
-impl Subject for Device {
+impl<S: Made> Subject for Device<S> {
     /// Four answers, a solicitation and a change for each neighbour, a solicitation of
     /// routers, and what they have made of the node.
-    const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2;
+    const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2 + S::MORE;
 
     fn fresh(seed: u64) -> Self {
         let mut config = Config::new(Address::Short(1), [1; 8], 0xABCD, seed);
         config.autoconfigures = seed.is_multiple_of(2);
         config.on = !seed.is_multiple_of(7);
         config.retrans = Duration::from_millis(seed % 3 * 500 + 1);
-        Device(Discovery::new(config))
+        Device(S::make(config, seed / 2))
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -152,11 +205,16 @@ impl Subject for Device {
     }
 
     fn occupancy(&self) -> Vec<(usize, usize)> {
-        vec![(self.0.neighbours().count(), NEIGHBOURS)]
+        vec![(self.0.neighbours().count(), NEIGHBOURS), (S::registered(&self.0), REGISTRATIONS)]
     }
 }
 
 #[test]
 fn discovery_keeps_the_laws() {
-    check::<Device>(0..60, 300);
+    check::<Device<Plan>>(0..60, 300);
+}
+
+#[test]
+fn a_router_keeps_the_laws() {
+    check::<Device<Serves>>(0..60, 300);
 }

@@ -1,25 +1,15 @@
 //! The states of a neighbour (RFC 4861, 7.2 and 7.3, Appendix C), and that no flood costs anybody
 //! who is in use.
 
-use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discard, Discovery, MAX_LEN};
-use kinglet_nd::{Neighbour, Router, Server, Sizes, State, Way};
+mod common;
+use common::{NEIGHBOURS, Plan};
+use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, State, Way};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 use kinglet_wire::nd::{Advertisement, Builder, Kind, Message, NdOption, Options, solicited_node};
 use proptest::prelude::*;
 use std::net::Ipv6Addr;
-
-const NEIGHBOURS: usize = 4;
-
-struct Plan;
-impl Sizes for Plan {
-    type Neighbours = [Option<Neighbour>; NEIGHBOURS];
-    type Routers = [Option<Router>; 2];
-    type Addresses = [Option<Autoconfigured>; 2];
-    type Contexts = [Option<Advertised>; 2];
-    type Servers = [Option<Server>; 1];
-}
 
 type Nd = Discovery<Plan>;
 
@@ -74,7 +64,7 @@ fn sent(nd: &mut Nd, now: Instant) -> Option<(Ipv6Addr, Address)> {
     let message = Message::parse(&buf[..out.len]).unwrap();
     let options: Options<'_> = message.options();
     assert_eq!(options.count(), 1, "its own link address");
-    Some((out.dst, out.via))
+    Some((out.dst, out.via.unwrap()))
 }
 
 fn state(nd: &Nd) -> Option<State> {

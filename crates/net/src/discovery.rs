@@ -8,6 +8,12 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::Decompressed;
+use kinglet_wire::{Error, Field};
+
+/// What expanding headers ends with for want of a context.
+pub(crate) const UNKNOWN_CONTEXT: Result<Decompressed, Error> =
+    Err(Error::Invalid(Field::ContextIdentifier));
 
 /// What is known of the way to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +40,10 @@ pub trait Discovery {
     /// The way to a neighbour.
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution;
 
+    /// The link address of a neighbour that has registered this address here, so that packets for
+    /// it go there whatever routes say (RFC 6775, 6.5.4).
+    fn attached(&self, address: Ipv6Addr) -> Option<Address>;
+
     /// A packet waits for the way to a neighbour; whether it is worth waiting.
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool;
 
@@ -53,7 +63,7 @@ pub trait Discovery {
     fn compresses(&self, context: u8) -> bool;
 
     /// A frame came whose headers cannot be expanded, for want of a context.
-    fn handle_unknown_context(&mut self);
+    fn handle_unknown_context(&mut self, now: Instant);
 }
 
 /// Static neighbours only.
@@ -65,6 +75,10 @@ impl Discovery for () {
 
     fn resolve(&self, _: Ipv6Addr) -> Resolution {
         Resolution::Derived
+    }
+
+    fn attached(&self, _: Ipv6Addr) -> Option<Address> {
+        None
     }
 
     fn want(&mut self, _: Instant, _: Ipv6Addr) -> bool {
@@ -87,7 +101,7 @@ impl Discovery for () {
         true
     }
 
-    fn handle_unknown_context(&mut self) {}
+    fn handle_unknown_context(&mut self, _: Instant) {}
 }
 
 /// A packet that waits for a neighbour's link address.

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
 use crate::routing::MAX_ICMPV6;
 use core::net::Ipv6Addr;
-use kinglet_nd::{self as nd, Configured};
+use kinglet_nd::{self as nd, Configured, Role};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -16,12 +16,9 @@ pub struct Discovered<S: nd::Sizes, const UNRESOLVED: usize = 2>(nd::Discovery<S
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
     /// Discovery for the node with this configuration, with the times of RFC 4861.
     pub const fn new<K: Copy>(node: &Config<K>) -> Self {
-        Self::with(nd::Config::new(
-            node.mac.source(),
-            node.mac.extended,
-            node.mac.pan_id.0,
-            node.seed,
-        ))
+        let mac = &node.mac;
+        let config = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, node.seed);
+        Self::with(nd::Config { has_parent: !mac.rx_on_when_idle, ..config })
     }
 
     /// The same with other settings.
@@ -29,9 +26,19 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
         Discovered(nd::Discovery::new(config))
     }
 
+    /// The same for one that is a router as `role` says, such as a [`nd::Serving`].
+    pub const fn serving(config: nd::Config, role: S::Role) -> Self {
+        Discovered(nd::Discovery::with_role(config, role))
+    }
+
     /// What it knows, to look at.
     pub const fn nd(&self) -> &nd::Discovery<S> {
         &self.0
+    }
+
+    /// What it does for others, to have it say something else.
+    pub const fn role_mut(&mut self) -> &mut S::Role {
+        self.0.role_mut()
     }
 }
 
@@ -49,6 +56,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
             nd::Way::To(link) => Resolution::To(link),
             nd::Way::Unknown => Resolution::Unknown,
         }
+    }
+
+    fn attached(&self, neighbour: Ipv6Addr) -> Option<Address> {
+        self.0.role().link(neighbour)
     }
 
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {
@@ -75,14 +86,26 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
         self.0.compresses(context)
     }
 
-    fn handle_unknown_context(&mut self) {
-        self.0.handle_unknown_context();
+    fn handle_unknown_context(&mut self, now: Instant) {
+        self.0.handle_unknown_context(now);
     }
 }
 
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLVED> {
     fn is_on(&self) -> bool {
         self.0.config().on
+    }
+
+    fn add_address(&mut self, address: Ipv6Addr) {
+        self.0.add_address(address);
+    }
+
+    fn prefer(&mut self, now: Instant, parent: Option<Address>) {
+        self.0.prefer(now, parent);
+    }
+
+    fn listens(&self) -> bool {
+        self.0.listens()
     }
 
     fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: Own<'_>) {
@@ -92,8 +115,8 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
-        let nd::Message { src, dst, via, len } = self.0.poll_message(now, buf)?;
-        Some(Icmpv6Out { src, dst, via: Some(via), hop_limit: 255, len })
+        let nd::Message { src, dst, via, hop_limit, len } = self.0.poll_message(now, buf)?;
+        Some(Icmpv6Out { src, dst, via, hop_limit, len })
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {

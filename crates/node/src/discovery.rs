@@ -27,6 +27,15 @@ pub trait Discovery: net::Discovery {
     /// Whether it takes part at all.
     fn is_on(&self) -> bool;
 
+    /// This node was given an address.
+    fn add_address(&mut self, address: Ipv6Addr);
+
+    /// Routing has chosen this neighbour as the parent, or nobody.
+    fn prefer(&mut self, now: Instant, parent: Option<Address>);
+
+    /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
+    fn listens(&self) -> bool;
+
     /// An ICMPv6 message of one of the types in [`net::Discovery::ICMPV6`] came by radio.
     fn handle_icmpv6(&mut self, now: Instant, message: net::Icmpv6In<'_>, own: net::Own<'_>);
 
@@ -51,6 +60,14 @@ pub trait Discovery: net::Discovery {
 
 impl Discovery for () {
     fn is_on(&self) -> bool {
+        false
+    }
+
+    fn add_address(&mut self, _: Ipv6Addr) {}
+
+    fn prefer(&mut self, _: Instant, _: Option<Address>) {}
+
+    fn listens(&self) -> bool {
         false
     }
 

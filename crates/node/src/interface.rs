@@ -1,5 +1,6 @@
 //! Addresses, groups, routes and contexts: what commissions a node.
 
+use crate::discovery::Discovery;
 use crate::node::Node;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
@@ -25,12 +26,20 @@ impl<P: Profile> Node<P> {
 }
 
 impl<P: Profile> Interface<'_, P> {
-    /// Adds an own address, for good: connections count on it.
+    /// Adds an own address, for good: connections count on it. Discovery, if there is any, finds
+    /// out whether another node has it, and takes it away then.
     ///
     /// # Errors
     /// [`TableFull`]
     pub fn add_address(&mut self, address: InterfaceAddress) -> Result<(), TableFull> {
-        self.0.add_address(address)
+        self.0.add_address(address)?;
+        self.0.discovery_mut().add_address(address.address);
+        Ok(())
+    }
+
+    /// Who learns link addresses, to have it tell others something else.
+    pub const fn discovery(&mut self) -> &mut P::Discovery {
+        self.0.discovery_mut()
     }
 
     /// Joins a multicast group: packets for it are for this node too, from the link that they come

@@ -78,6 +78,11 @@ pub struct Lengths {
     pub autoconfigured: usize,
     /// Name servers that it learns of.
     pub name_servers: usize,
+    /// Addresses that are registered with a router, if `serving` makes the node one; in a border
+    /// router those of the whole network.
+    pub registrations: usize,
+    /// Prefixes that such a router advertises; contexts and name servers are as many as it knows.
+    pub prefixes: usize,
     /// 6LoWPAN contexts, at most 16.
     pub contexts: usize,
     /// Bound UDP ports, with four datagrams each; at most 255.
@@ -139,6 +144,8 @@ impl Lengths {
         default_routers: 0,
         autoconfigured: 0,
         name_servers: 0,
+        registrations: 0,
+        prefixes: 0,
         contexts: 2,
         udp_sockets: 1,
         forwards: false,
@@ -171,6 +178,7 @@ impl Lengths {
 /// |---|---|---|
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
 /// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`] | `()` |
+/// | `serving` | what discovery does for others: `()` or [`Serving<Self>`] | `()` |
 /// | `listening` | when the radio is on: [`AlwaysOn`], [`Polled`] or [`Sampled`] | `AlwaysOn` |
 /// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
@@ -182,6 +190,7 @@ impl Lengths {
 /// | `recovery` | `()`: New Reno by duplicates and timeouts | RACK-TLP by `segments` records |
 ///
 /// [`Discovered<Self>`]: crate::Discovered
+/// [`Serving<Self>`]: crate::nd::Serving
 /// [`AlwaysOn`]: crate::mac::AlwaysOn
 /// [`Polled`]: crate::mac::Polled
 /// [`Sampled`]: crate::mac::Sampled
@@ -250,6 +259,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt discovery: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {discovery $type}] $lengths $($($rest)*)?);
     };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt serving: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {serving $type}] $lengths $($($rest)*)?);
+    };
     (@sort $name:ident [$($types:tt)*] $lengths:tt listening: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {listening $type}] $lengths $($($rest)*)?);
     };
@@ -283,6 +295,7 @@ macro_rules! __profile {
 
     (@type routing $default:ty; {routing $type:ty} $($rest:tt)*) => { $type };
     (@type discovery $default:ty; {discovery $type:ty} $($rest:tt)*) => { $type };
+    (@type serving $default:ty; {serving $type:ty} $($rest:tt)*) => { $type };
     (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
     (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
@@ -344,6 +357,19 @@ macro_rules! __profile {
             type Addresses = [Option<$crate::nd::Autoconfigured>; $lengths.autoconfigured];
             type Contexts = [Option<$crate::nd::Advertised>; $lengths.contexts];
             type Servers = [Option<$crate::nd::Server>; $lengths.name_servers];
+            type Role = $crate::__profile!(@type serving (); $($types)*);
+        }
+
+        impl $crate::nd::RouterSizes for $name {
+            type Registrations = [Option<$crate::nd::Registered>; $lengths.registrations];
+            type Prefixes =
+                [Option<$crate::nd::Offered<$crate::wire::nd::PrefixInformation>>;
+                    $lengths.prefixes];
+            type Contexts =
+                [Option<$crate::nd::Offered<$crate::wire::nd::ContextInformation>>;
+                    $lengths.contexts];
+            type Servers =
+                [Option<$crate::nd::Offered<$crate::nd::NameServer>>; $lengths.name_servers];
         }
 
         impl $crate::tcp::Sizes for $name {

@@ -181,16 +181,33 @@ fn contexts_are_understood_first_and_used_when_that_is_said() {
     assert_eq!(line.node.net().contexts()[2], None);
 }
 
-/// The registrations that were heard: source, target, transaction identifier.
-fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, Ipv6Addr, u8)> {
+#[test]
+fn a_router_is_asked_for_a_context_that_is_not_known_and_not_too_often() {
+    let mut line = line();
+    line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, 900)]);
+    line.run(Duration::from_secs(60));
+    line.heard_of(133);
+    // From and to link addresses, by contexts 2 and 3: in one frame, and in the first fragment.
+    let unread = [0x7A, 0xF7, 0x23, 58, 128, 0, 0, 0];
+    let fragment = [&[0xC0, 80, 0, 1][..], &unread, &[0; 36]].concat();
+    for payload in [&unread[..], &fragment].repeat(10) {
+        line.frame(Address::Short(1), payload.to_vec());
+    }
+    assert_eq!(line.node.net().discovery().nd().stats().unknown_contexts, 20);
+    let asked: Vec<_> = line.heard_of(133).into_iter().map(|(_, _, dst, _)| dst).collect();
+    assert_eq!(asked, [ip(ROUTER)]);
+}
+
+/// The registrations in the form of RFC 8505 that were heard: target, transaction identifier.
+fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, u8)> {
     let heard = line.heard_of(135).into_iter().filter(|(.., upper)| upper.len() > 32);
     let read = heard.map(|(_, src, dst, upper)| {
-        assert_eq!((dst, upper.len(), upper[32]), (ip(ROUTER), 48, 33));
+        assert_eq!((src, dst, upper.len(), upper[32]), (local(1), ip(ROUTER), 48, 33));
         // R and T; an hour; the EUI-64.
         assert_eq!((upper[36], &upper[38..40]), (3, &60_u16.to_be_bytes()[..]));
         assert_eq!(upper[40..], [2, 2, 2, 2, 2, 2, 2, 1]);
         let target: [u8; 16] = upper[8..24].try_into().unwrap();
-        (src, Ipv6Addr::from(target), upper[37])
+        (Ipv6Addr::from(target), upper[37])
     });
     read.collect()
 }
@@ -198,16 +215,139 @@ fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, Ipv6Addr, u8)> {
 #[test]
 fn an_address_is_registered_and_the_registration_kept() {
     let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    (line.registers, line.extended) = (Some(0), true);
+    let life = u32::MAX;
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
+    // RFC 8505, 5.6: first the address that the other is registered from.
+    assert_eq!(registrations(&mut line), [(local(1), 240), (own, 240)]);
+    // After eleven twelfths of the hour, and no sooner.
+    line.run(Duration::from_secs(3_290));
+    assert_eq!(registrations(&mut line), []);
+    line.run(Duration::from_secs(20));
+    assert_eq!(registrations(&mut line), [(local(1), 241), (own, 241)]);
+    assert_eq!(line.node.net().discovery().nd().stats().conflicts, 0);
+}
+
+#[test]
+fn a_node_that_is_awake_anyway_does_not_wait_for_the_end() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    (line.registers, line.extended) = (Some(0), true);
+    let life = u32::MAX;
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
+    registrations(&mut line);
+    let ping = |line: &mut Link<Host>| {
+        let now = line.now;
+        line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).unwrap();
+        line.run(Duration::from_millis(200));
+        registrations(line).len()
+    };
+    // Two thirds of the hour.
+    line.run(Duration::from_secs(2_390));
+    assert_eq!(ping(&mut line), 0);
+    line.run(Duration::from_secs(20));
+    assert_eq!(ping(&mut line), 2);
+    line.run(Duration::from_secs(2_300));
+    assert_eq!(registrations(&mut line), []);
+    assert!(line.node.is_own(own));
+}
+
+#[test]
+fn a_router_of_rfc_6775_is_told_the_source() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
     line.registers = Some(0);
     let life = u32::MAX;
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
-    assert_eq!(registrations(&mut line), [(own, own, 1)]);
-    // After three quarters of the hour, and no sooner.
-    line.run(Duration::from_secs(2_690));
-    assert_eq!(registrations(&mut line), []);
-    line.run(Duration::from_secs(20));
-    assert_eq!(registrations(&mut line), [(own, own, 2)]);
-    assert_eq!(line.node.net().discovery().nd().stats().conflicts, 0);
+    let heard: Vec<_> = line.heard_of(135).into_iter().filter(|it| it.3.len() > 32).collect();
+    let [(hop_limit, src, dst, upper)] = &heard[..] else { panic!("{heard:?}") };
+    assert_eq!((*hop_limit, *src, *dst), (255, own, ip(ROUTER)));
+    assert_eq!((&upper[8..24], upper[32]), (&ip(ROUTER).octets()[..], 33));
+    // No flags, no transaction.
+    assert_eq!((upper[36], upper[37]), (0, 0));
+    line.run(Duration::from_secs(3_200));
+    assert_eq!(line.heard_of(135), []);
+}
+
+#[test]
+fn a_forged_answer_takes_nobodys_address() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    (line.registers, line.extended) = (Some(0), true);
+    let life = u32::MAX;
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
+    registrations(&mut line);
+    let forged = |line: &mut Link<Host>, (from, link): (&str, Address), (status, tid), rovr: u8| {
+        let option = [&[33, 2, status, 0, 3, tid, 0, 60][..], &[2, 2, 2, 2, 2, 2, 2, rovr]];
+        let head = [136, 0, 0, 0, 0xC0, 0, 0, 0];
+        let upper = [&head[..], &own.octets(), &option.concat()].concat();
+        let link = std::mem::replace(&mut line.link, link);
+        line.send(ip(from), local(1), 255, upper);
+        line.link = link;
+    };
+    let router = (ROUTER, Address::Short(9));
+    // Not asked for, of another router, from another link address, of another node, of another
+    // time.
+    forged(&mut line, router, (1, 240), 1);
+    line.registers = None;
+    line.run(Duration::from_secs(3_310));
+    assert!(!registrations(&mut line).is_empty());
+    let local_of = |line: &mut Link<Host>| line.node.is_own(own);
+    line.registers = Some(0);
+    forged(&mut line, ("fe80::ff:fe00:8", Address::Short(8)), (1, 241), 1);
+    forged(&mut line, (ROUTER, Address::Short(8)), (1, 241), 1);
+    forged(&mut line, router, (1, 241), 9);
+    forged(&mut line, router, (1, 239), 1);
+    assert!(local_of(&mut line));
+}
+
+#[test]
+fn a_node_that_was_restarted_is_registered_before_long() {
+    let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
+    // The router has seen later transactions of it.
+    (line.registers, line.extended) = (Some(3), true);
+    let life = u32::MAX;
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
+    assert_eq!(registrations(&mut line), [(local(1), 240), (own, 240)]);
+    line.registers = Some(0);
+    line.run(Duration::from_secs(11));
+    assert_eq!(registrations(&mut line), [(local(1), 1), (own, 1)]);
+}
+
+#[test]
+fn a_router_that_is_gone_is_given_up_and_another_looked_for() {
+    let mut line = line();
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    line.addresses.push(ip("ff02::2"));
+    line.there = false;
+    for _ in 0..3 {
+        let now = line.now;
+        let _ = line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]);
+        line.run(Duration::from_secs(2));
+    }
+    assert_eq!(line.node.net().discovery().nd().router(), None);
+    line.there = true;
+    line.run(Duration::from_secs(25));
+    assert!(!line.heard_of(133).is_empty());
+    // It may be the same.
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    assert_eq!(line.node.net().discovery().nd().router(), Some(ip(ROUTER)));
+}
+
+#[test]
+fn hop_limit_and_times_of_a_router_are_taken_within_bounds() {
+    let mut line = line();
+    line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    let mut says = |hop_limit: u8, retrans_ms: u32| {
+        let head = [134, 0, 0, 0, hop_limit, 0, 0xFF, 0xFF, 0, 0, 0, 0];
+        let upper = [&head[..], &retrans_ms.to_be_bytes(), &link_option(1, Address::Short(9))];
+        line.send(ip(ROUTER), ALL, 255, upper.concat());
+        let now = line.now;
+        line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).unwrap();
+        line.run(Duration::from_millis(200));
+        line.heard_of(128).last().map(|it| it.0)
+    };
+    assert_eq!(says(200, 0), Some(200));
+    // Nobody keeps its packets from arriving.
+    assert_eq!(says(1, 5), Some(200));
+    assert_eq!(says(0, u32::MAX), Some(200));
 }
 
 #[test]
@@ -215,20 +355,23 @@ fn a_router_that_registers_nobody_is_asked_three_times() {
     let mut line = line();
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
     line.run(Duration::from_secs(3_000));
-    assert_eq!(registrations(&mut line).len(), 3);
+    assert_eq!(line.heard_of(135).into_iter().filter(|it| it.3.len() > 32).count(), 3);
     assert!(line.node.is_own(ip("2001:db8:1::ff:fe00:1")));
 }
 
 #[test]
 fn an_address_that_is_another_nodes_is_given_up_and_a_full_router_asked_later() {
     let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
-    line.registers = Some(2);
+    (line.registers, line.extended) = (Some(2), true);
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
     line.run(Duration::from_secs(50));
-    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (1, true));
+    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (2, true));
     line.registers = Some(1);
     line.run(Duration::from_secs(20));
-    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (1, false));
+    assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (2, false));
+    // The next advertisement does not bring it back.
+    line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
+    assert!(!line.node.is_own(own));
 }
 
 #[test]

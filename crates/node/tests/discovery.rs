@@ -188,3 +188,31 @@ fn who_acknowledges_frames_is_not_probed_and_who_does_not_is() {
     let known = line.node.net().discovery().nd().neighbours().next().unwrap();
     assert_eq!((known.link(), known.state()), (SHORT, State::Reachable));
 }
+
+#[test]
+fn a_segment_of_tcp_that_was_taken_shows_that_its_neighbour_is_there() {
+    let (beef, own) = (ip("2001:db8::beef"), ip("2001:db8::1"));
+    let mut line = line(EXTENDED, &["2001:db8::beef"]);
+    let settings = kinglet::tcp::ListenConfig::default();
+    line.node.streams().listen(80, settings).unwrap();
+    const SYN: u8 = 2;
+    const ACK: u8 = 16;
+    line.segment(beef, own, SYN, 99, 0);
+    line.run(Duration::from_millis(200));
+    let syn_ack = line.segments.pop().expect("an answer");
+    let seq = u32::from_be_bytes(syn_ack[4..8].try_into().unwrap());
+    line.segment(beef, own, ACK, 100, seq + 1);
+    let state = |line: &Link<Speaker>| {
+        line.node.net().discovery().nd().neighbours().map(|it| it.state()).next()
+    };
+    line.run(Duration::from_secs(60));
+    assert_eq!(state(&line), Some(State::Stale), "silent for a minute");
+    // A forged one is not taken, and shows nothing.
+    line.segment(beef, own, ACK, 70_000, seq + 1);
+    line.there = false;
+    line.run(Duration::from_secs(60));
+    line.there = true;
+    let before = state(&line);
+    line.segment(beef, own, ACK, 100, seq + 1);
+    assert_eq!((before, state(&line)), (Some(State::Stale), Some(State::Reachable)));
+}

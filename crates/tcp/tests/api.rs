@@ -7,7 +7,7 @@ use common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
-use kinglet_wire::tcp::{Options, SackBlock};
+use kinglet_wire::tcp::{Flags, Options, SackBlock};
 use proptest::prelude::*;
 
 /// A page as it would lie in flash.
@@ -416,4 +416,43 @@ fn nothing_is_told_of_a_connection_that_was_given_up() {
         s.take_all();
         assert_eq!(s.ep.poll_ready(), None);
     }
+}
+
+#[test]
+fn an_own_address_that_is_gone_takes_all_with_it_and_nothing_of_others() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.send(handle, b"not acknowledged").unwrap();
+    assert!(s.take().is_some());
+    // A half-open record of the same own address, and a connection of another.
+    (s.remote, s.isn) = (4001, 77);
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().expect("SYN-ACK").header.seq;
+    let other = s.ep.connect(s.now, Pair(9, 2), 80, plain()).unwrap();
+    s.take_all();
+    s.ep.forget(|peer| peer.0 == 1);
+    assert_eq!(s.ep.check(), Ok(()));
+    assert_eq!(s.ep.state(handle), Some(State::Closed));
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Aborted));
+    assert_eq!(s.ep.state(other), Some(State::SynSent));
+    // Nobody remembers the handshake.
+    let _ = s.give(ACK, 1, 1, b"");
+    assert!(s.ep.accept(80).is_none());
+    // Nothing is sent again either: a reset tells the other end, as for any abort.
+    let sent = s.take_all();
+    assert!(sent.iter().all(|it| it.is(Flags::RST)), "{sent:?}");
+    assert!(s.ep.deadline().is_some(), "the other one goes on");
+}
+
+#[test]
+fn a_connection_in_time_wait_goes_with_its_address() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    s.ep.close(handle).unwrap();
+    s.take_all();
+    s.give(FIN | ACK, 1, 2, b"").unwrap();
+    s.take_all();
+    s.ep.forget(|peer| peer.0 == 1);
+    // In TIME-WAIT the FIN would be acknowledged again.
+    let _ = s.give(FIN | ACK, 1, 2, b"");
+    let answers = s.take_all();
+    assert!(answers.iter().all(|it| it.is(Flags::RST)), "{answers:?}");
 }

@@ -4,13 +4,13 @@
 use crate::board::Board;
 use crate::place::{ROUTER, commission};
 use crate::serial_radio::SerialRadio;
-use crate::{Place, console, make_with_routing};
+use crate::{Place, console, make_with_layers};
 use cortex_m::Peripherals;
 use kinglet::mac::{KeyOf, Listening};
 use kinglet::radio::Driver;
 use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
-use kinglet::{Config, Profile};
+use kinglet::{Config, Profile, net};
 use kinglet_apps::service::{Echo, Server, Service, Sizes};
 use kinglet_apps::{App, udp};
 
@@ -45,19 +45,29 @@ pub fn run<P: Profile>(
     routing: P::Routing,
     listen: ListenConfig,
 ) -> ! {
-    console::end(echo(place, config, routing, listen))
+    console::end(echo(place, config, (routing, net::Discovery::NONE), listen))
+}
+
+/// The same with `discovery`, which learns link addresses.
+pub fn run_with_discovery<P: Profile<Routing = ()>>(
+    place: Option<&'static mut Place<P>>,
+    config: Config<KeyOf<P>>,
+    discovery: P::Discovery,
+    listen: ListenConfig,
+) -> ! {
+    console::end(echo(place, config, ((), discovery), listen))
 }
 
 fn echo<P: Profile>(
     place: Option<&'static mut Place<P>>,
     config: Config<KeyOf<P>>,
-    routing: P::Routing,
+    layers: (P::Routing, P::Discovery),
     listen: ListenConfig,
 ) -> Result<(), &'static str> {
     let peripherals = Peripherals::take().ok_or("no peripherals")?;
     let mut radio = SerialRadio::new(Board::new(peripherals.SYST));
     let place = place.ok_or("run twice")?;
-    let node = make_with_routing(place, config, routing, radio.capabilities());
+    let node = make_with_layers(place, config, layers, radio.capabilities());
     radio.set_filter(node.filter());
     commission(node)?;
     if P::Listening::SLEEPS && !config.mac.rx_on_when_idle {

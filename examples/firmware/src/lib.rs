@@ -48,15 +48,15 @@ pub fn make<P: Profile>(
     black_box(place.write(Node::new(config, radio)))
 }
 
-/// The same with `routing`, which learns routes.
+/// The same with `routing`, which learns routes, and `discovery`, which learns link addresses.
 #[inline(never)]
-pub fn make_with_routing<P: Profile>(
+pub fn make_with_layers<P: Profile>(
     place: &'static mut Place<P>,
     config: Config<KeyOf<P>>,
-    routing: P::Routing,
+    (routing, discovery): (P::Routing, P::Discovery),
     radio: Capabilities,
 ) -> &'static mut Node<P> {
-    black_box(place.write(Node::with_routing(config, routing, radio)))
+    black_box(place.write(Node::with_layers(config, routing, discovery, radio)))
 }
 
 /// Never linked: see `tools/no-panic`.

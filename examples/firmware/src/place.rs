@@ -3,8 +3,11 @@
 
 use core::net::Ipv6Addr;
 use kinglet::mac::{Csma, Key, Security};
+use kinglet::nd::{self, RouterSizes, Serving, TableFull};
 use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
+use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node, Profile};
 
@@ -24,6 +27,27 @@ const SECURITY: Security = Security {
     eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
     first_counter: 0,
 };
+
+/// The border router of neighbour discovery, if this node is that.
+pub const BORDER: BorderRouter = BorderRouter { version: 1, valid_min: 1_440, address: ADDRESS };
+
+/// Has it offer the network's prefix and context, for a day.
+///
+/// # Errors
+/// A table is full.
+pub fn offer(role: &mut Serving<impl RouterSizes>) -> Result<(), TableFull> {
+    let (prefix, len, on_link, autonomous) = (PREFIX, 64, false, true);
+    let (valid_s, preferred_s) = (86_400, 86_400);
+    let it = PrefixInformation { prefix, len, on_link, autonomous, valid_s, preferred_s };
+    role.offer_prefix(Instant::ZERO, it)?;
+    let (id, compress, valid_min) = (0, true, 1_440);
+    role.offer_context(Instant::ZERO, ContextInformation { id, compress, prefix, len, valid_min })
+}
+
+/// The settings of neighbour discovery.
+pub const fn nd<K: Copy>(config: &Config<K>) -> nd::Config {
+    nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed)
+}
 
 /// The node's settings.
 pub fn config() -> Config {

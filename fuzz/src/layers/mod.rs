@@ -3,6 +3,7 @@
 mod coap;
 mod mac;
 mod mesh;
+mod nd;
 mod net;
 mod rpl;
 mod tcp;
@@ -10,6 +11,7 @@ mod tcp;
 pub use coap::coap_messages;
 pub use mac::mac_frames;
 pub use mesh::mesh_messages;
+pub use nd::nd_messages;
 pub use net::net_frames;
 pub use rpl::rpl_messages;
 pub use tcp::{tcp_pair, tcp_segments};

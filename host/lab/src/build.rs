@@ -1,18 +1,19 @@
 //! From a scenario to a network that can run: addresses, routes, applications.
 
 pub(crate) mod place;
+mod registration;
 pub(crate) mod transport;
 
 pub use place::{Ends, NODE_BYTES, Network, Place, Site, address_of, app_at, short_of, wire_of};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
-use crate::discovery::Optional;
 use crate::flows::{Builder, HostApps};
 use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
-use crate::scenario::{self, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario, Source};
+use crate::scenario::Source;
+use crate::scenario::{self, CONTEXTS, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario};
 use core::net::Ipv6Addr;
 use kinglet::mesh;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
@@ -193,7 +194,7 @@ fn stack(
     config.polling = scenario.polling;
     let routing = learning(scenario, node, &config);
     let capabilities = radio_of(scenario).capabilities();
-    let discovery = Optional::new(&config, scenario.discovery);
+    let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
     let mut interface = stack.interface();
     let address = address_of(scenario.prefix, node);
@@ -204,8 +205,9 @@ fn stack(
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
-    for (number, context) in (0..).zip(contexts(scenario)) {
-        interface.set_context(number, Some(context)).expect("the profile has room for two");
+    let told = !scenario.contexts_advertised || node == scenario.root();
+    for (number, context) in (0..).zip(contexts(scenario)).filter(|_| told) {
+        interface.set_context(number, context).expect("the profile has room for all");
     }
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
     for route in routes {
@@ -217,11 +219,13 @@ fn stack(
     stack
 }
 
-/// What every node knows as 6LoWPAN contexts 0 and 1 (RFC 6282 §3.1.2): the mesh's prefix, and all
-/// bits of the host's address, so that headers to and from it need not carry any of them.
-pub(crate) fn contexts(scenario: &Scenario) -> [Context; 2] {
+/// The 6LoWPAN contexts (RFC 6282 §3.1.2): what the scenario says, or else the mesh's prefix and
+/// all bits of the host's address, so that headers to and from it need not carry any of them.
+pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
     let prefix = scenario.prefix;
-    [Context { prefix: prefix.mesh(), len: 64 }, Context { prefix: prefix.host(), len: 128 }]
+    let mesh = Context { prefix: prefix.mesh(), len: 64 };
+    let host = Context { prefix: prefix.host(), len: 128 };
+    scenario.contexts.unwrap_or([Some(mesh), Some(host), None, None])
 }
 
 /// Who learns routes on `node`.
@@ -235,8 +239,7 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             Learning::Mesh(Box::new(Meshed::new(config, mesh, scenario.prefix.mesh())))
         }
         Routing::Rpl => {
-            let border = scenario.nodes.iter().position(|node| node.role == Role::BorderRouter);
-            let role = if border.unwrap_or(0) == node as usize {
+            let role = if scenario.root() == node {
                 let dodag_id = address_of(scenario.prefix, node);
                 rpl::Role::Root(rpl::Root::new(dodag_id, scenario.rpl.mode))
             } else {

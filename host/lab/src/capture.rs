@@ -38,6 +38,7 @@ pub fn write_profile(scenario: &Scenario, path: &Path) -> io::Result<Option<Stri
 fn preferences(scenario: &Scenario) -> String {
     let mut text = String::new();
     for (number, context) in contexts(scenario).iter().enumerate() {
+        let Some(context) = context else { continue };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "6lowpan.context{number}: {}/{}", context.prefix, context.len);
     }

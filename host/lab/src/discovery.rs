@@ -3,22 +3,36 @@
 //! One type of node plays every role, and most scenarios have no discovery: what it knows is
 //! elsewhere then, as what is in [`crate::memory`] is.
 
+use crate::memory::Growing;
+use crate::scenario::CONTEXTS;
 use core::net::Ipv6Addr;
 use kinglet::nd::{self, Configured};
 use kinglet::net::{self, Icmpv6In, Icmpv6Out, Own, Resolution};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
-use kinglet::{Config, Discovered, Discovery, MAX_ICMPV6, Resolved};
+use kinglet::wire::nd::{ContextInformation, PrefixInformation};
+use kinglet::{Discovered, Discovery, MAX_ICMPV6, Resolved};
 
-/// Addresses and contexts are the scenario's: no node needs a router to tell.
+/// Addresses that are registered with one router; the border router has all of them.
+const REGISTRATIONS: usize = 2048;
+
+/// Room for what a scenario says, and one more of each.
 pub struct Plan;
 
 impl nd::Sizes for Plan {
     type Neighbours = [Option<nd::Neighbour>; 16];
-    type Routers = [Option<nd::Router>; 0];
-    type Addresses = [Option<nd::Autoconfigured>; 0];
-    type Contexts = [Option<nd::Advertised>; 0];
+    type Routers = [Option<nd::Router>; 2];
+    type Addresses = [Option<nd::Autoconfigured>; 2];
+    type Contexts = [Option<nd::Advertised>; CONTEXTS];
     type Servers = [Option<nd::Server>; 0];
+    type Role = Option<nd::Serving<Self>>;
+}
+
+impl nd::RouterSizes for Plan {
+    type Registrations = Growing<nd::Registered, REGISTRATIONS>;
+    type Prefixes = [Option<nd::Offered<PrefixInformation>>; 2];
+    type Contexts = [Option<nd::Offered<ContextInformation>>; CONTEXTS];
+    type Servers = [Option<nd::Offered<nd::NameServer>>; 0];
 }
 
 type Inner = Discovered<Plan>;
@@ -27,9 +41,14 @@ type Inner = Discovered<Plan>;
 pub struct Optional(Option<Box<Inner>>);
 
 impl Optional {
-    /// The discovery of a node with this configuration, if it `is_on`.
-    pub(crate) fn new(node: &Config, is_on: bool) -> Self {
-        Optional(is_on.then(|| Box::new(Discovered::new(node))))
+    /// A node that takes part, as `config` and `role` say.
+    pub(crate) fn new(config: nd::Config, role: Option<nd::Serving<Plan>>) -> Self {
+        Optional(Some(Box::new(Discovered::serving(config, role))))
+    }
+
+    /// What it knows, to look at.
+    pub fn nd(&self) -> Option<&nd::Discovery<Plan>> {
+        Some(self.0.as_ref()?.nd())
     }
 }
 
@@ -41,6 +60,10 @@ impl net::Discovery for Optional {
 
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution {
         self.0.as_ref().map_or(Resolution::Derived, |it| it.resolve(neighbour))
+    }
+
+    fn attached(&self, neighbour: Ipv6Addr) -> Option<Address> {
+        self.0.as_ref()?.attached(neighbour)
     }
 
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {
@@ -71,9 +94,9 @@ impl net::Discovery for Optional {
         self.0.as_ref().is_none_or(|it| it.compresses(context))
     }
 
-    fn handle_unknown_context(&mut self) {
+    fn handle_unknown_context(&mut self, now: Instant) {
         if let Some(it) = &mut self.0 {
-            it.handle_unknown_context();
+            it.handle_unknown_context(now);
         }
     }
 }
@@ -81,6 +104,22 @@ impl net::Discovery for Optional {
 impl Discovery for Optional {
     fn is_on(&self) -> bool {
         self.0.is_some()
+    }
+
+    fn add_address(&mut self, address: Ipv6Addr) {
+        if let Some(it) = &mut self.0 {
+            it.add_address(address);
+        }
+    }
+
+    fn prefer(&mut self, now: Instant, parent: Option<Address>) {
+        if let Some(it) = &mut self.0 {
+            it.prefer(now, parent);
+        }
+    }
+
+    fn listens(&self) -> bool {
+        self.0.as_ref().is_some_and(|it| it.listens())
     }
 
     fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: Own<'_>) {

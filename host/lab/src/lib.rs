@@ -25,7 +25,7 @@ pub mod chart;
 pub mod claims;
 mod conflict;
 mod cpu;
-mod discovery;
+pub mod discovery;
 pub mod experiment;
 mod flows;
 pub mod layout;

@@ -3,7 +3,7 @@
 use super::fragment::Fragmentation;
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::original::Ipv6Fragments;
@@ -20,7 +20,6 @@ use kinglet_wire::ipv6::{
 };
 use kinglet_wire::rpl::PacketInformation;
 use kinglet_wire::sixlowpan::Dispatch;
-use kinglet_wire::{Error, Field};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether
@@ -66,7 +65,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
             Some(Dispatch::Iphc) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
-                match self.expand(packet, &frame) {
+                match self.expand(now, packet, &frame) {
                     Ok(()) => self.input(now, packet, Arrival { broadcast, host: false }),
                     Err(reason) => {
                         self.release(packet);
@@ -83,14 +82,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    fn expand(&mut self, packet: PacketHandle, frame: &FrameIn<'_>) -> Result<(), Discard> {
+    fn expand(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        frame: &FrameIn<'_>,
+    ) -> Result<(), Discard> {
         let storage = self.pool.storage_mut(packet);
         let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
         let done = self.codec.expand(frame.payload, hop, None, storage);
-        if S::Discovery::PRESENT
-            && let Err(Error::Invalid(Field::ContextIdentifier)) = done
-        {
-            self.discovery.handle_unknown_context();
+        if S::Discovery::PRESENT && done == UNKNOWN_CONTEXT {
+            self.discovery.handle_unknown_context(now);
         }
         let done = done.map_err(|_| Discard::Compression)?;
         let rest = frame.payload.get(done.consumed..).unwrap_or_default();

@@ -77,6 +77,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.contexts.as_slice()
     }
 
+    /// Takes a router's word for the hop limit of packets that originate here, if it is higher than
+    /// what is in the configuration.
+    pub fn raise_hop_limit(&mut self, hop_limit: u8) {
+        self.config.hop_limit = self.config.hop_limit.max(hop_limit);
+    }
+
     /// Joins a multicast group: packets for it are for this node too, from the link that they come
     /// by. A second time changes nothing. Nobody is told (no MLD, RFC 3810): the members of a group
     /// hear what neighbours send to it.
@@ -159,6 +165,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         if is_link_local(*dst) {
             return Some(Egress::Radio(self.resolve(*dst)));
+        }
+        if S::Discovery::PRESENT
+            && let Some(link) = self.discovery.attached(*dst)
+        {
+            return Some(Egress::Radio(link));
         }
         let fixed = find_route(self.routes.as_slice(), *dst);
         let learnt = self.routing.route(*dst);

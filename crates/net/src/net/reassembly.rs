@@ -7,6 +7,7 @@
 
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
+use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate};
 use crate::partial::{Partial, Piece, Step, Units};
@@ -43,7 +44,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return self.handle_octets(now, &frame, header, &[], rest);
         }
         let mut expanded = <S::Headers as HeaderCompression>::Expanded::EMPTY;
-        let (head, tail) = self.expand_first(&frame, header.size, rest, &mut expanded)?;
+        let (head, tail) = self.expand_first(now, &frame, header.size, rest, &mut expanded)?;
         self.handle_octets(now, &frame, header, head, tail)
     }
 
@@ -56,7 +57,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return;
         }
         let mut expanded = <S::Headers as HeaderCompression>::Expanded::EMPTY;
-        let Ok((head, tail)) = self.expand_first(frame, size, rest, &mut expanded) else { return };
+        let Ok((head, tail)) = self.expand_first(now, frame, size, rest, &mut expanded) else {
+            return;
+        };
         let Some(packet) = self.pool.alloc(RESERVED) else { return };
         let len = head.len().saturating_add(tail.len());
         let room = self.pool.storage_mut(packet).get_mut(..len);
@@ -97,6 +100,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The uncompressed header (if it was compressed) and what follows it.
     fn expand_first<'a>(
         &mut self,
+        now: Instant,
         frame: &FrameIn<'a>,
         size: u16,
         rest: &'a [u8],
@@ -108,6 +112,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 let contexts = self.contexts.as_slice();
                 let hop = Hop { src: frame.src, dst: frame.dst, contexts };
                 let done = self.codec.expand(rest, hop, Some(size), expanded.as_mut_slice());
+                if S::Discovery::PRESENT && done == UNKNOWN_CONTEXT {
+                    self.discovery.handle_unknown_context(now);
+                }
                 let done = done.map_err(|_| Discard::Compression)?;
                 let head = expanded.as_slice().get(..done.written).unwrap_or_default();
                 Ok((head, rest.get(done.consumed..).unwrap_or_default()))

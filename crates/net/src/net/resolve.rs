@@ -137,7 +137,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Who is asked for the way to `dst`, if it is not a static table or routing.
     fn neighbour_towards(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
         let known = find_neighbour(self.neighbours.as_slice(), dst).is_some();
-        if dst.is_multicast() || known {
+        if dst.is_multicast() || known || self.discovery.attached(dst).is_some() {
             return None;
         }
         if is_link_local(dst) {

@@ -80,6 +80,7 @@ impl<P: Profile> Node<P> {
     pub(crate) fn follow_discovery(&mut self, now: Instant) {
         if self.net.discovery().is_on() {
             self.carry_out_discovery(now);
+            self.listen();
         }
     }
 
@@ -101,6 +102,14 @@ impl<P: Profile> Node<P> {
         }
     }
 
+    /// Has the receiver of one that sleeps on while an answer may come at any time.
+    fn listen(&mut self) {
+        if self.sleeps {
+            let listens = self.routing().listens() || self.net.discovery().listens();
+            self.mac.set_rx_on_when_idle(listens);
+        }
+    }
+
     /// Carries out what routing has decided, and takes its messages while there is room.
     pub(crate) fn follow_routing(&mut self, now: Instant) {
         if self.routing().is_on() {
@@ -110,10 +119,7 @@ impl<P: Profile> Node<P> {
 
     #[inline(never)]
     fn carry_out(&mut self, now: Instant) {
-        if self.sleeps {
-            let listens = self.routing().listens();
-            self.mac.set_rx_on_when_idle(listens);
-        }
+        self.listen();
         // At most one change for every child, and one for the parent.
         while let Some(change) = self.routing_mut().poll_change() {
             match change {
@@ -157,6 +163,7 @@ impl<P: Profile> Node<P> {
                 }
                 let _ = self.net.remove_address(address);
             }
+            Configured::HopLimit(hop_limit) => self.net.raise_hop_limit(hop_limit),
             Configured::Context { id, context } => {
                 let _ = self.net.set_context(id, context);
             }

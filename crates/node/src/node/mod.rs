@@ -303,7 +303,9 @@ impl<P: Profile> Node<P> {
             *count = count.saturating_add(1);
         }
         if let Some(parent) = self.poller.parent() {
-            self.routing_mut().handle_sent(now, parent, 1, outcome != DataRequestOutcome::NoAck);
+            let acked = outcome != DataRequestOutcome::NoAck;
+            self.routing_mut().handle_sent(now, parent, 1, acked);
+            self.net.discovery_mut().handle_sent(now, Address::Short(parent), acked);
         }
         self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }
@@ -328,7 +330,6 @@ impl<P: Profile> Node<P> {
         loop {
             // Every round may have made room for its messages.
             self.follow_routing(now);
-            self.follow_discovery(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
             }
@@ -337,6 +338,8 @@ impl<P: Profile> Node<P> {
             }
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
+            // A segment may wait for what discovery has to ask first.
+            self.follow_discovery(now);
             let Some(pending) = self.net.pending() else { return };
             if !self.queue_frame(now, pending) {
                 return;
@@ -552,6 +555,7 @@ impl<P: Profile> Node<P> {
             None => {}
         }
         self.has_parent = parent.is_some();
+        self.net.discovery_mut().prefer(now, parent.map(Address::Short));
         if Self::ASKS {
             let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
             self.poller.set_parent(now, asks);

@@ -29,17 +29,22 @@ pub struct Link<P: Profile> {
     pub answers: bool,
     /// What it has heard and not dealt with.
     pub heard: Vec<Heard>,
+    /// The TCP segments that it has heard, and lets be.
+    pub segments: Vec<Vec<u8>>,
     /// To which link addresses frames went.
     pub frames: Vec<Address>,
     /// Whether it registers addresses (RFC 6775, 6.5), and with which status it answers.
     pub registers: Option<u8>,
+    /// Whether it does so in the form of RFC 8505, and says so.
+    pub extended: bool,
     /// By which headers may be compressed.
     pub contexts: Vec<Option<Context>>,
     sequence: u8,
 }
 
-fn checksum(src: Ipv6Addr, dst: Ipv6Addr, upper: &[u8]) -> u16 {
-    let pseudo = [&src.octets()[..], &dst.octets(), &[0, 0, 0, upper.len() as u8, 0, 0, 0, 58]];
+fn checksum(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, upper: &[u8]) -> u16 {
+    let len = upper.len() as u8;
+    let pseudo = [&src.octets()[..], &dst.octets(), &[0, 0, 0, len, 0, 0, 0, protocol]];
     let octets = [pseudo.concat(), upper.to_vec(), vec![0; upper.len() % 2]].concat();
     let sum: u32 = octets.chunks(2).map(|it| u32::from(it[0]) << 8 | u32::from(it[1])).sum();
     let sum = (sum & 0xFFFF) + (sum >> 16);
@@ -72,8 +77,10 @@ impl<P: Profile> Link<P> {
             there: true,
             answers: true,
             heard: Vec::new(),
+            segments: Vec::new(),
             frames: Vec::new(),
             registers: None,
+            extended: false,
             contexts: Vec::new(),
             sequence: 0,
         }
@@ -81,11 +88,35 @@ impl<P: Profile> Link<P> {
 
     /// Sends an ICMPv6 message, its checksum missing, in one frame.
     pub fn send(&mut self, src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, mut upper: Vec<u8>) {
-        let sum = checksum(src, dst, &upper).to_be_bytes();
+        let sum = checksum(src, dst, 58, &upper).to_be_bytes();
         upper[2..4].copy_from_slice(&sum);
-        let head = [0x60, 0, 0, 0, 0, upper.len() as u8, 58, hop_limit];
+        self.send_packet(src, dst, (58, hop_limit), upper);
+    }
+
+    /// Sends a TCP segment without options and data: flags, and what it has acknowledged.
+    pub fn segment(&mut self, src: Ipv6Addr, dst: Ipv6Addr, flags: u8, seq: u32, ack: u32) {
+        let numbers = [seq.to_be_bytes(), ack.to_be_bytes()].concat();
+        let mut upper =
+            [&[0x10, 0, 0, 80][..], &numbers, &[0x50, flags, 4, 0, 0, 0, 0, 0]].concat();
+        let sum = checksum(src, dst, 6, &upper).to_be_bytes();
+        upper[16..18].copy_from_slice(&sum);
+        self.send_packet(src, dst, (6, 64), upper);
+    }
+
+    fn send_packet(
+        &mut self,
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
+        (protocol, hop_limit): (u8, u8),
+        upper: Vec<u8>,
+    ) {
+        let head = [0x60, 0, 0, 0, 0, upper.len() as u8, protocol, hop_limit];
         let payload = [&[0x41][..], &head, &src.octets(), &dst.octets(), &upper].concat();
-        let dst = if dst.is_multicast() { Address::BROADCAST } else { self.to };
+        self.frame(if dst.is_multicast() { Address::BROADCAST } else { self.to }, payload);
+    }
+
+    /// Sends a data frame.
+    pub fn frame(&mut self, dst: Address, payload: Vec<u8>) {
         self.sequence = self.sequence.wrapping_add(1);
         let repr = Repr {
             frame_type: FrameType::Data,
@@ -128,7 +159,9 @@ impl<P: Profile> Link<P> {
     pub fn advertise_router(&mut self, to: Ipv6Addr, lifetime_s: u16, options: &[Vec<u8>]) {
         let [a, b] = lifetime_s.to_be_bytes();
         let head = [134, 0, 0, 0, 64, 0, a, b, 0, 0, 0, 0, 0, 0, 0, 0];
-        let upper = [&head[..], &link_option(1, self.link), &options.concat()].concat();
+        // RFC 8505, 4.3: the E flag.
+        let able: &[u8] = if self.extended { &[36, 1, 0, 2, 0, 0, 0, 0] } else { &[] };
+        let upper = [&head[..], &link_option(1, self.link), able, &options.concat()].concat();
         self.send(self.addresses[0], to, 255, upper);
     }
 
@@ -181,22 +214,21 @@ impl<P: Profile> Link<P> {
             decompress::<UdpHeader>(payload, src, dst, &self.contexts, None, integrity, &mut head);
         let done = done.unwrap();
         let packet = [&head[..done.written], &payload[done.consumed..]].concat();
-        // Nobody is at its TCP.
         if packet[6] != 58 {
-            return;
+            return self.segments.push(packet[40..].to_vec());
         }
         let address = |at: usize| {
             let octets: [u8; 16] = packet[at..at + 16].try_into().unwrap();
             Ipv6Addr::from(octets)
         };
         let (from, to, upper) = (address(8), address(24), packet[40..].to_vec());
-        assert_eq!(checksum(from, to, &upper), 0, "{upper:02x?}");
+        assert_eq!(checksum(from, to, 58, &upper), 0, "{upper:02x?}");
         let to_me = |it: &Ipv6Addr| *it == to || group(*it) == to;
         if !self.addresses.iter().any(to_me) && to != "ff02::1".parse::<Ipv6Addr>().unwrap() {
             return;
         }
         self.heard.push((packet[7], from, to, upper.clone()));
-        if let (135, Some(status)) = (upper[0], self.registers) {
+        if let (135, true, Some(status)) = (upper[0], upper.len() > 32, self.registers) {
             // Behind a link-layer address of one unit.
             let mut option = upper[32..48].to_vec();
             assert_eq!((option[0], option[1], option[2]), (33, 2, 0));

@@ -10,7 +10,8 @@ mod options;
 mod tests;
 
 pub use options::{
-    BorderRouter, ContextInformation, NdOption, Options, PrefixInformation, Registration, Servers,
+    BorderRouter, Capabilities, ContextInformation, NdOption, Options, PrefixInformation,
+    Registration, Servers,
 };
 
 use crate::{Error, Field};
@@ -72,17 +73,41 @@ pub struct Advertisement {
     pub target: Ipv6Addr,
 }
 
-/// What a 6LR and a 6LBR say of a registration to each other (RFC 6775, 4.4).
+/// How a registration fares (RFC 6775, 4.1; RFC 8505, 4.1).
+pub mod status {
+    /// It is registered, or no longer if its lifetime is 0.
+    pub const SUCCESS: u8 = 0;
+    /// The address is another node's.
+    pub const DUPLICATE: u8 = 1;
+    /// The router has no place.
+    pub const FULL: u8 = 2;
+    /// There is a later registration of the same.
+    pub const MOVED: u8 = 3;
+    /// The router has forgotten it.
+    pub const REMOVED: u8 = 4;
+    /// The source of the solicitation is not link-local.
+    pub const INVALID_SOURCE: u8 = 7;
+    /// The address cannot be used on this link.
+    pub const INCORRECT: u8 = 8;
+    /// The border router has no place.
+    pub const SATURATED: u8 = 9;
+}
+
+/// What a 6LR and a 6LBR say of a registration to each other (RFC 6775, 4.4), or in the form of RFC
+/// 8505, 4.2, if there is a transaction identifier. Verifiers of more than 64 bits are not
+/// supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     /// Whether it is the confirmation.
     pub confirmation: bool,
     /// Status: 0 in a request.
     pub status: u8,
+    /// Transaction identifier.
+    pub tid: Option<u8>,
     /// Registration Lifetime in minutes.
     pub lifetime_min: u16,
-    /// EUI-64 of the host.
-    pub eui: [u8; 8],
+    /// Registration Ownership Verifier, in RFC 6775 the EUI-64 of the host.
+    pub rovr: [u8; 8],
     /// Registered Address.
     pub address: Ipv6Addr,
 }
@@ -129,6 +154,10 @@ const SOLICITED: u8 = 0x40;
 const OVERRIDE: u8 = 0x20;
 const MANAGED: u8 = 0x80;
 const OTHER: u8 = 0x40;
+/// Of the code of a duplicate address message: the Code Suffix, and what it is for verifiers of 64
+/// bits (RFC 8505, 4.2).
+const SUFFIX: u8 = 0x0F;
+const EXTENDED: u8 = 1;
 
 impl Kind {
     /// The message's type octet.
@@ -145,7 +174,7 @@ impl Kind {
     }
 
     fn read(kind: u8, fixed: &[u8; MAX_FIXED]) -> Option<Self> {
-        let [_, _, _, _, a, b, c, d, rest @ ..] = fixed;
+        let [_, code, _, _, a, b, c, d, rest @ ..] = fixed;
         let target = || address(rest);
         Some(match kind {
             ROUTER_SOLICITATION => Kind::RouterSolicitation,
@@ -171,11 +200,17 @@ impl Kind {
                 Kind::Redirect { target: target()?, destination: address(rest.get(16..)?)? }
             }
             DUPLICATE_ADDRESS_REQUEST | DUPLICATE_ADDRESS_CONFIRMATION => {
+                let extended = match code & SUFFIX {
+                    0 => false,
+                    EXTENDED => true,
+                    _ => return None,
+                };
                 Kind::Duplicate(Duplicate {
                     confirmation: kind == DUPLICATE_ADDRESS_CONFIRMATION,
                     status: *a,
+                    tid: extended.then_some(*b),
                     lifetime_min: u16::from_be_bytes([*c, *d]),
-                    eui: *rest.first_chunk()?,
+                    rovr: *rest.first_chunk()?,
                     address: address(rest.get(8..)?)?,
                 })
             }
@@ -186,7 +221,7 @@ impl Kind {
     /// The fixed part, checksum zero.
     fn fixed(&self) -> [u8; MAX_FIXED] {
         let mut fixed = [0; MAX_FIXED];
-        let [kind, _, _, _, a, b, c, d, rest @ ..] = &mut fixed;
+        let [kind, code, _, _, a, b, c, d, rest @ ..] = &mut fixed;
         *kind = self.type_octet();
         match *self {
             Kind::RouterSolicitation => {}
@@ -219,10 +254,11 @@ impl Kind {
                 put(rest, 0, &target.octets());
                 put(rest, 16, &destination.octets());
             }
-            Kind::Duplicate(Duplicate { status, lifetime_min, eui, address, .. }) => {
-                *a = status;
+            Kind::Duplicate(Duplicate { status, tid, lifetime_min, rovr, address, .. }) => {
+                *code = if tid.is_some() { EXTENDED } else { 0 };
+                (*a, *b) = (status, tid.unwrap_or(0));
                 [*c, *d] = lifetime_min.to_be_bytes();
-                put(rest, 0, &eui);
+                put(rest, 0, &rovr);
                 put(rest, 8, &address.octets());
             }
         }
@@ -252,7 +288,8 @@ impl<'a> Message<'a> {
     /// Reads a message, from its type on.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for another type, [`Error::Truncated`] if it ends early,
+    /// [`Error::Unsupported`] for another type or a verifier of more than 64 bits,
+    /// [`Error::Truncated`] if it ends early,
     /// [`Error::Invalid`] for a code other than 0 or an option of length zero or beyond the end.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let (Some(&kind), Some(&code)) = (octets.first(), octets.get(1)) else {
@@ -261,7 +298,7 @@ impl<'a> Message<'a> {
         let len = fixed_len(kind).ok_or(Error::Unsupported(Field::Icmpv6Type))?;
         let (head, rest) =
             octets.split_at_checked(len).ok_or(Error::Truncated(Field::NdMessage))?;
-        // RFC 6775, 4.4: of a duplicate address message it is ignored.
+        // Of a duplicate address message it says how long the verifier is (RFC 8505, 4.2).
         if code != 0 && kind <= REDIRECT {
             return Err(Error::Invalid(Field::Icmpv6Code));
         }

@@ -13,6 +13,7 @@ const RECURSIVE_DNS: u8 = 25;
 const REGISTRATION: u8 = 33;
 const CONTEXT: u8 = 34;
 const BORDER_ROUTER: u8 = 35;
+const CAPABILITIES: u8 = 36;
 
 /// Prefix Information (RFC 4861, 4.6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,26 @@ pub struct BorderRouter {
     pub address: Ipv6Addr,
 }
 
+/// What a node can do, as bits of 6LoWPAN Capability Indication (RFC 7400, 3.3; RFC 8505, 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities(pub u16);
+
+impl Capabilities {
+    /// E: it registers addresses in the form of RFC 8505.
+    pub const EXTENDED: u16 = 0x02;
+    /// B: it is a 6LBR.
+    pub const BORDER_ROUTER: u16 = 0x08;
+    /// L: it is a 6LR.
+    pub const ROUTER: u16 = 0x10;
+    /// D: the 6LBR understands duplicate address messages in the form of RFC 8505.
+    pub const EXTENDED_DUPLICATE: u16 = 0x20;
+
+    /// Whether it can do all of these.
+    pub const fn has(self, bits: u16) -> bool {
+        self.0 & bits == bits
+    }
+}
+
 /// Addresses of name servers, in the octets of their option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Servers<'a>(&'a [u8]);
@@ -116,6 +137,8 @@ pub enum NdOption<'a> {
     Context(ContextInformation),
     /// Authoritative Border Router.
     BorderRouter(BorderRouter),
+    /// 6LoWPAN Capability Indication.
+    Capabilities(Capabilities),
     /// One that is ignored: of another type, or of a length that its type does not have.
     Other {
         /// Its type.
@@ -199,6 +222,10 @@ impl<'a> NdOption<'a> {
                     address: address(body.get(6..)?)?,
                 })
             }
+            (CAPABILITIES, 6) => {
+                let [a, b] = *body.first_chunk()?;
+                NdOption::Capabilities(Capabilities(u16::from_be_bytes([a, b])))
+            }
             _ => return None,
         })
     }
@@ -266,6 +293,10 @@ impl<'a> NdOption<'a> {
                 put(body, 4, &it.valid_min.to_be_bytes());
                 put(body, 6, &it.address.octets());
                 (BORDER_ROUTER, 22, &[])
+            }
+            NdOption::Capabilities(Capabilities(bits)) => {
+                put(body, 0, &bits.to_be_bytes());
+                (CAPABILITIES, 6, &[])
             }
             NdOption::Other { kind, body } => (kind, 0, body),
         })

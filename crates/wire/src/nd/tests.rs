@@ -14,7 +14,7 @@ fn links() -> impl Strategy<Value = Address> {
 fn kinds() -> impl Strategy<Value = Kind> {
     let router = any::<(u8, bool, bool, u16, u32, u32)>();
     let flags = (any::<(bool, bool, bool)>(), addresses());
-    let duplicate = (any::<(bool, u8, u16, [u8; 8])>(), addresses());
+    let duplicate = (any::<(bool, u8, Option<u8>, u16, [u8; 8])>(), addresses());
     prop_oneof![
         Just(Kind::RouterSolicitation),
         router.prop_map(|(hop_limit, managed, other, lifetime_s, reachable_ms, retrans_ms)| {
@@ -33,8 +33,8 @@ fn kinds() -> impl Strategy<Value = Kind> {
         }),
         (addresses(), addresses())
             .prop_map(|(target, destination)| Kind::Redirect { target, destination }),
-        duplicate.prop_map(|((confirmation, status, lifetime_min, eui), address)| {
-            Kind::Duplicate(Duplicate { confirmation, status, lifetime_min, eui, address })
+        duplicate.prop_map(|((confirmation, status, tid, lifetime_min, rovr), address)| {
+            Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
         }),
     ]
 }
@@ -73,6 +73,7 @@ fn options() -> impl Strategy<Value = NdOption<'static>> {
         (any::<(u32, u16)>(), addresses()).prop_map(|((version, valid_min), address)| {
             NdOption::BorderRouter(BorderRouter { version, valid_min, address })
         }),
+        any::<u16>().prop_map(|bits| NdOption::Capabilities(Capabilities(bits))),
         (40..=255u8, 0..4usize).prop_map(|(kind, units)| {
             NdOption::Other { kind, body: &[7; 30][..units * 8 + 6] }
         }),
@@ -191,4 +192,20 @@ fn the_octets_are_those_of_the_rfcs() {
     let address = "fe80::ff:fe00:1234".parse().unwrap();
     let group: Ipv6Addr = "ff02::1:ff00:1234".parse().unwrap();
     assert_eq!(solicited_node(address), group);
+}
+
+#[test]
+fn duplicate_address_messages_have_two_forms() {
+    // RFC 6775, 4.4, and RFC 8505, 4.2, whose code prefix is ignored.
+    let mut octets = [0; 32];
+    octets[..8].copy_from_slice(&[DUPLICATE_ADDRESS_REQUEST, 0, 0, 0, 1, 0xF1, 0, 60]);
+    let read = |octets: &[u8]| match Message::parse(octets)?.kind() {
+        Kind::Duplicate(it) => Ok((it.status, it.tid, it.lifetime_min)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(read(&octets), Ok((1, None, 60)));
+    octets[1] = 0xA1;
+    assert_eq!(read(&octets), Ok((1, Some(0xF1), 60)));
+    octets[1] = 2;
+    assert_eq!(read(&octets), Err(Error::Unsupported(Field::Icmpv6Type)));
 }

@@ -103,7 +103,7 @@ fn of_fragment(scenario: &Scenario, frame: &[u8], parsed: &Frame<'_>) -> Option<
         _ => return None,
     }
     let (fragment, rest) = FragmentHeader::parse(payload).ok()?;
-    let contexts = contexts(scenario).map(Some);
+    let contexts = contexts(scenario);
     let mut header = [0; sixlowpan::MAX_DECOMPRESSED];
     let (src, dst, size) = (parsed.src(), parsed.dst(), Some(fragment.size));
     let done =
@@ -184,7 +184,7 @@ pub(super) fn longest() -> Option<Fragments> {
     };
     let mut octets = [0; ipv6::HEADER_LEN];
     packet.emit(&mut octets).ok()?;
-    let contexts = contexts(&scenario).map(Some);
+    let contexts = contexts(&scenario);
     let mut out = [0; sixlowpan::MAX_COMPRESSED];
     let iphc = sixlowpan::compress::<()>(&octets, src, dst, &contexts, &mut out).ok()?.written;
     Some(Fragments {

@@ -265,6 +265,27 @@ pub(super) const NET: &[Key<Scenario>] = &[
          strangers are near",
     ),
     Key::<Scenario>::new(
+        "registration",
+        flag!(registration),
+        "6LoWPAN's discovery (RFC 6775, 8505) besides: the border router, or node 0 if there is \
+         none, is a 6LBR, routers are 6LRs, and leaves register their addresses with their \
+         parents; for up to 2048 addresses",
+    ),
+    Key::<Scenario>::new(
+        "context",
+        Value::Apart,
+        "6LoWPAN contexts (RFC 6282 §3.1.2), in tables of `id` (0 to 3) and `prefix` \
+         (`\"fd00::/64\"`)",
+    )
+    .allowed("tables")
+    .default("0: the prefix of all nodes; 1: the host's address"),
+    Key::<Scenario>::new(
+        "contexts_from",
+        choice!(contexts_advertised; "scenario" => false, "border-router" => true),
+        "all nodes know the contexts from the start; or the border router does, and advertises \
+         them (6CO)",
+    ),
+    Key::<Scenario>::new(
         "relays_yield",
         flag!(relays_yield),
         "a relay's own TCP segments leave room for what it relays",

@@ -30,6 +30,7 @@ pub use reference::reference;
 pub use topology::{Route, connected};
 
 use kinglet::rpl::Mode;
+use kinglet::wire::sixlowpan::Context;
 use kinglet::{Polling, mac, net};
 use kinglet_peers::Stack;
 use std::collections::BTreeSet;
@@ -72,6 +73,12 @@ pub struct Scenario {
     pub rpl: Rpl,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
+    /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
+    pub registration: bool,
+    /// 6LoWPAN contexts by their identifiers, if not those that follow from the prefix.
+    pub contexts: Option<[Option<Context>; CONTEXTS]>,
+    /// Only the border router knows them at the start.
+    pub contexts_advertised: bool,
     /// Own segments of a relay leave room for what it relays.
     pub relays_yield: bool,
     /// Transport parameters, the same on every node unless a flow says otherwise.
@@ -109,6 +116,9 @@ impl Default for Scenario {
             routing: Routing::Static,
             rpl: Rpl { mode: Mode::Storing, option: true },
             discovery: false,
+            registration: false,
+            contexts: None,
+            contexts_advertised: false,
             relays_yield: true,
             tcp: Tcp::default(),
             prefix: Prefix::DEFAULT,
@@ -120,6 +130,9 @@ impl Default for Scenario {
         }
     }
 }
+
+/// 6LoWPAN contexts that a scenario can name.
+pub const CONTEXTS: usize = 4;
 
 /// Distance of neighbours on a line or grid unless given; inside the default disc (10 m), while two
 /// steps are outside of it.
@@ -287,6 +300,12 @@ impl Scenario {
             Routing::Static => topology::missing_paths(self),
             Routing::Mesh | Routing::Rpl => Vec::new(),
         }
+    }
+
+    /// The root of what has one: the border router, or node 0 if there is none.
+    pub fn root(&self) -> NodeId {
+        let border = self.nodes.iter().position(|node| node.role == Role::BorderRouter);
+        border.unwrap_or(0) as NodeId
     }
 
     /// For each node the parent that it asks for its packets, if it is a leaf: the one that it was

@@ -5,11 +5,12 @@ use super::flow::flows;
 use super::keys::{self, Buffers};
 use super::read::{Reader, Source};
 use super::table::{Key, read};
+use super::{CONTEXTS, interference, places};
 use super::{
     Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Scenario,
     Tcp, Wire,
 };
-use super::{interference, places};
+use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
 use toml::de::DeTable;
 
@@ -37,7 +38,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     medium(root.table_opt("medium")?, &mut scenario)?;
     mac(root.table_opt("mac")?, &mut scenario)?;
     leaf(root.table_opt("leaf")?, &mut scenario)?;
-    section(root.table_opt("net")?, keys::NET, &mut scenario)?;
+    net(root.table_opt("net")?, &mut scenario)?;
     tcp(root.table_opt("tcp")?, &mut scenario.tcp)?;
     if let Some(table) = root.table_opt("wire")? {
         let base = scenario.wire.take().unwrap_or(Wire::PERFECT);
@@ -122,6 +123,36 @@ fn leaf(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     if scenario.mac.csl.is_some() && cannot {
         let message = "the radio cannot listen at a given time; profile = \"nrf52840\" can";
         return Err(t.error_at("csl_period_ms", message.to_owned()));
+    }
+    t.finish()
+}
+
+fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
+    let Some(mut t) = table else { return Ok(()) };
+    read(&mut t, keys::NET, scenario)?;
+    if scenario.contexts_advertised && !scenario.registration {
+        let message = "nobody advertises without registration = true".to_owned();
+        return Err(t.error_at("contexts_from", message));
+    }
+    for table in t.tables("context")? {
+        context(table, scenario.contexts.get_or_insert_default())?;
+    }
+    t.finish()
+}
+
+fn context(mut t: Reader<'_>, contexts: &mut [Option<Context>; CONTEXTS]) -> Result<()> {
+    let Some(id) = t.integer_opt("id", 0..=CONTEXTS as u64 - 1)? else {
+        return Err(t.error_at("id", format!("missing; give one of 0 to {}", CONTEXTS - 1)));
+    };
+    let written = t.string_opt("prefix")?.unwrap_or_default();
+    let parts = written.split_once('/');
+    let prefix = parts.and_then(|(address, len)| Some((address.parse().ok()?, len.parse().ok()?)));
+    let Some((prefix, len)) = prefix.filter(|(_, len)| *len <= 128) else {
+        let message = format!("\"{written}\" is no prefix such as \"fd00::/64\"");
+        return Err(t.error_at("prefix", message));
+    };
+    if contexts[id as usize].replace(Context { prefix, len }).is_some() {
+        return Err(t.error_at("id", format!("context {id} is there twice")));
     }
     t.finish()
 }

@@ -202,6 +202,12 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
             add(from, to);
         }
     }
+    if scenario.registration {
+        // Routers ask the root about addresses.
+        let places = (0..).zip(&scenario.nodes);
+        let routers = places.filter(|(_, place)| place.role != Role::Leaf);
+        routers.for_each(|(node, _)| add(scenario.root(), node));
+    }
     pairs
 }
 

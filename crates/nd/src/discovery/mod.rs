@@ -1,28 +1,28 @@
 //! What comes in, what goes out, when.
 
+mod neighbours;
+mod routers;
+
 use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::{Config, Sizes};
 use crate::derive::{derived, short};
-use crate::host::{Configured, Host, REGISTRATION_MIN};
+use crate::host::{Configured, Host};
+use crate::message::{HOP_LIMIT, MAX_LEN, Message};
 use crate::neighbour::{MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT, Neighbour, State};
+use crate::role::Role;
 use crate::stats::{Discard, Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, is_link_local};
-use kinglet_wire::nd::{self, Advertisement, Builder, Kind, NdOption, Options, solicited_node};
+use kinglet_wire::ipv6::Header;
+use kinglet_wire::nd::{self, Kind};
+use kinglet_wire::sixlowpan::derived_iid;
+use neighbours::detect;
 
-/// Octets that are enough for every message.
-pub const MAX_LEN: usize = 256;
-
-/// Only a neighbour can have sent it (RFC 4861, 7.1).
-const HOP_LIMIT: u8 = 255;
 /// DELAY_FIRST_PROBE_TIME (RFC 4861, 10).
 const DELAY: Duration = Duration::from_secs(5);
-const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
-const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
 /// Answers that wait to be sent.
 const ANSWERS: usize = 4;
 
@@ -44,19 +44,6 @@ pub enum Change {
     Lost(Ipv6Addr),
 }
 
-/// A message to be sent with hop limit 255.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// From this own address; `None`: the one for the destination.
-    pub src: Option<Ipv6Addr>,
-    /// To whom.
-    pub dst: Ipv6Addr,
-    /// To this link address.
-    pub via: Address,
-    /// How many octets it has, from the type on; the checksum is zero.
-    pub len: usize,
-}
-
 /// An advertisement that is owed.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
@@ -71,18 +58,33 @@ pub struct Discovery<S: Sizes> {
     neighbours: S::Neighbours,
     answers: [Option<Answer>; ANSWERS],
     host: Host<S>,
+    role: S::Role,
+    /// As in the configuration, or as a router says.
+    reachable: Duration,
+    retrans: Duration,
+    /// Until when an answer is awaited that nobody can send again later.
+    awaits: Option<Instant>,
     random: Random,
     stats: Stats,
 }
 
 impl<S: Sizes> Discovery<S> {
-    /// One that knows nobody yet.
+    /// One that knows nobody yet, and as a router has everything to learn.
     pub const fn new(config: Config) -> Self {
+        Self::with_role(config, S::Role::NONE)
+    }
+
+    /// One that is a router as `role` says.
+    pub const fn with_role(config: Config, role: S::Role) -> Self {
         Discovery {
             config,
             neighbours: S::Neighbours::EMPTY,
             answers: [None; ANSWERS],
-            host: Host::NEW,
+            host: Host::new(config.has_parent),
+            role,
+            reachable: config.reachable,
+            retrans: config.retrans,
+            awaits: None,
             random: Random::new(config.seed, 6),
             stats: Stats {
                 sent: 0,
@@ -108,6 +110,16 @@ impl<S: Sizes> Discovery<S> {
         &self.stats
     }
 
+    /// What it does for others.
+    pub const fn role(&self) -> &S::Role {
+        &self.role
+    }
+
+    /// The same, to have it say something else.
+    pub const fn role_mut(&mut self) -> &mut S::Role {
+        &mut self.role
+    }
+
     /// Whom it knows.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.neighbours.as_slice().iter().flatten()
@@ -115,6 +127,9 @@ impl<S: Sizes> Discovery<S> {
 
     /// The way to a neighbour, as far as it is known.
     pub fn way(&self, neighbour: Ipv6Addr) -> Way {
+        if let Some(link) = self.role.link(neighbour) {
+            return Way::To(link);
+        }
         let link = match find(self.neighbours.as_slice(), neighbour) {
             Some(known) => Some(known.link).filter(|link| *link != Address::None),
             None => derived(neighbour, self.config.pan),
@@ -136,13 +151,14 @@ impl<S: Sizes> Discovery<S> {
             return false;
         };
         new.used = Some(now);
-        new.ask(State::Incomplete, now + self.config.retrans);
+        new.ask(State::Incomplete, now + self.retrans);
         true
     }
 
     /// A packet is being sent to this neighbour, whose way is known.
     pub fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr) {
-        if !self.config.on {
+        // Who is registered is there until he says something else (RFC 6775, 6).
+        if !self.config.on || self.role.link(neighbour).is_some() {
             return;
         }
         let table = self.neighbours.as_mut_slice();
@@ -168,8 +184,14 @@ impl<S: Sizes> Discovery<S> {
     /// A frame to this link address was acknowledged, or given up: evidence for all neighbours
     /// with this link address (RFC 4861, 7.3.1), so that nobody is probed to whom packets go.
     pub fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {
+        if self.configures()
+            && let Some(router) = self.host.router()
+            && self.way(router) == Way::To(to)
+        {
+            self.host.handle_sent(now, acked);
+        }
         let until = now + self.reachable_time();
-        let again = now + self.config.retrans;
+        let again = now + self.retrans;
         for known in self.neighbours.as_mut_slice().iter_mut().flatten() {
             let usable = !matches!(known.state, State::Incomplete | State::Unreachable);
             if known.link != to || !usable || to == Address::None {
@@ -207,6 +229,9 @@ impl<S: Sizes> Discovery<S> {
         owns: impl Fn(&Ipv6Addr) -> bool,
     ) -> Result<(), Discard> {
         let result = self.dispatch(now, from, header, octets, owns);
+        if self.awaits.is_some() && !self.is_waiting() {
+            self.awaits = None;
+        }
         if matches!(result, Err(Discard::HopLimit | Discard::Malformed | Discard::Invalid)) {
             bump(&mut self.stats.discarded);
         }
@@ -231,18 +256,26 @@ impl<S: Sizes> Discovery<S> {
         match message.kind() {
             Kind::NeighbourSolicitation(target) => {
                 let own = owns(&target);
-                self.solicited(from, header, target, own, message.options())
+                self.solicited(now, from, header, target, own, message.options())
             }
             Kind::NeighbourAdvertisement(told) => {
                 let own = owns(&told.target);
-                self.told(now, header, &told, own, message.options())
+                self.told(now, from, header, &told, own, message.options())
             }
             Kind::Redirect { .. } => {
                 bump(&mut self.stats.redirects);
                 Err(Discard::Ignored)
             }
-            Kind::RouterAdvertisement(router) if self.config.autoconfigures => {
+            Kind::RouterAdvertisement(router)
+                if self.config.autoconfigures || self.role.serves() =>
+            {
                 self.advertised(now, header, &router, message.options())
+            }
+            Kind::RouterSolicitation if S::Role::SERVES && self.role.serves() => {
+                self.router_solicited(now, from, header, message.options())
+            }
+            Kind::Duplicate(told) if S::Role::SERVES && owns(&header.dst) => {
+                self.role.handle_duplicate(now, header.src, &told)
             }
             Kind::RouterSolicitation | Kind::RouterAdvertisement(_) | Kind::Duplicate(_) => {
                 Err(Discard::Ignored)
@@ -250,205 +283,33 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// A Neighbour Solicitation (RFC 4861, 7.2.3 and 7.2.4; RFC 4862, 5.4.3).
-    fn solicited(
-        &mut self,
-        from: Address,
-        header: &Header,
-        target: Ipv6Addr,
-        own: bool,
-        mut options: Options<'_>,
-    ) -> Result<(), Discard> {
-        let link = options.find_map(|option| match option {
-            NdOption::SourceLinkAddress(link) => Some(link),
-            _ => None,
-        });
-        let (src, detects) = (header.src, header.src.is_unspecified());
-        let to_group = header.dst == solicited_node(target);
-        if target.is_multicast() || detects && (!to_group || link.is_some()) {
-            return Err(Discard::Invalid);
-        }
-        if link.is_some_and(|link| !link.is_unicast()) {
-            return Err(Discard::Invalid);
-        }
-        if !own {
-            return Err(Discard::NotConcerned);
-        }
-        bump(&mut self.stats.solicited);
-        if detects {
-            // Somebody wants to take this address: all have to know whose it is.
-            self.answer(Answer { dst: ALL_NODES, via: Address::BROADCAST, target });
-            return Ok(());
-        }
-        if let Some(link) = link {
-            self.hear(src, link);
-        }
-        let known = find(self.neighbours.as_slice(), src).map(|known| known.link);
-        let known = known.filter(|link| *link != Address::None);
-        let via = link.or(known).unwrap_or(from);
-        self.answer(Answer { dst: src, via, target });
-        Ok(())
+    /// Whether an answer may come at any time, so that a receiver that is off between frames must
+    /// not be.
+    pub const fn listens(&self) -> bool {
+        self.awaits.is_some()
     }
 
-    /// A neighbour has said which link address it has, without being asked.
-    fn hear(&mut self, neighbour: Ipv6Addr, link: Address) {
-        let table = self.neighbours.as_mut_slice();
-        let known = match find_mut(table, neighbour) {
-            Some(known) => Some(known),
-            // Whose address says it already needs no entry.
-            None if derived(neighbour, self.config.pan) == Some(link) => None,
-            None => insert(table, &mut self.stats, Cause::Heard, neighbour),
-        };
-        if let Some(known) = known
-            && known.learn(link)
-        {
-            known.doubt();
+    fn is_waiting(&self) -> bool {
+        let detects = self.host.detection_deadline().is_some();
+        detects || self.host.is_waiting() || self.neighbours().any(|known| known.tries > 0)
+    }
+
+    /// This node was given an address. If it does not follow from the link address, which nobody
+    /// else has, it is found out whether another node has it (RFC 4862, 5.4); it is used meanwhile
+    /// (RFC 4429), and registered like those that are made here.
+    pub fn add_address(&mut self, address: Ipv6Addr) {
+        let own = derived_iid(self.config.link);
+        if self.config.on && own.is_none_or(|own| !address.octets().ends_with(&own)) {
+            self.host.add_given(address, &mut self.stats);
         }
     }
 
-    /// Owes an advertisement. If there are too many, the oldest is not sent: who asked asks again.
-    fn answer(&mut self, answer: Answer) {
-        let same = |it: &Answer| it.dst == answer.dst && it.target == answer.target;
-        let waiting = self.answers.iter().position(|place| place.as_ref().is_some_and(same));
-        let free = self.answers.iter().position(Option::is_none);
-        match waiting.or(free) {
-            Some(index) => {
-                if let Some(place) = self.answers.get_mut(index) {
-                    *place = Some(answer);
-                }
-            }
-            None => {
-                self.answers.rotate_left(1);
-                if let Some(place) = self.answers.last_mut() {
-                    *place = Some(answer);
-                }
-            }
+    /// Routing has chosen this neighbour as the one router, or `None`: any will do. Registrations
+    /// are to be where packets come from.
+    pub fn prefer(&mut self, now: Instant, router: Option<Address>) {
+        if self.configures() {
+            self.host.prefer(now, router);
         }
-    }
-
-    /// A Neighbour Advertisement (RFC 4861, 7.2.5).
-    fn told(
-        &mut self,
-        now: Instant,
-        header: &Header,
-        told: &Advertisement,
-        own: bool,
-        options: Options<'_>,
-    ) -> Result<(), Discard> {
-        let Advertisement { router, solicited, overriding, target } = *told;
-        let mut all = options;
-        let link = all.find_map(|option| match option {
-            NdOption::TargetLinkAddress(link) => Some(link),
-            _ => None,
-        });
-        if target.is_multicast() || solicited && header.dst.is_multicast() {
-            return Err(Discard::Invalid);
-        }
-        if link.is_some_and(|link| !link.is_unicast()) {
-            return Err(Discard::Invalid);
-        }
-        if own && self.registered(now, header.src, target, options) {
-            return Ok(());
-        }
-        if own {
-            bump(&mut self.stats.conflicts);
-            return Err(Discard::NotConcerned);
-        }
-        let until = now + self.reachable_time();
-        let known = find_mut(self.neighbours.as_mut_slice(), target);
-        let known = known.filter(|it| it.state != State::Unreachable);
-        let Some(known) = known else { return Err(Discard::NotConcerned) };
-        if known.state == State::Incomplete {
-            known.learn(link.ok_or(Discard::Invalid)?);
-            if solicited {
-                known.confirm(until)
-            } else {
-                known.doubt()
-            }
-            known.router = router;
-            return Ok(());
-        }
-        let differs = link.is_some_and(|link| link != known.link);
-        // What was only guessed has no right to be kept.
-        if differs && !overriding && !known.guessed {
-            if known.state == State::Reachable {
-                known.doubt();
-            }
-            return Ok(());
-        }
-        if let Some(link) = link.filter(|_| differs) {
-            known.learn(link);
-            known.doubt();
-        }
-        if solicited {
-            known.confirm(until);
-        }
-        known.router = router;
-        Ok(())
-    }
-
-    /// The answer of the router to a registration of this node's (RFC 6775, 5.5.2), if it is that.
-    fn registered(
-        &mut self,
-        now: Instant,
-        from: Ipv6Addr,
-        target: Ipv6Addr,
-        mut options: Options<'_>,
-    ) -> bool {
-        let answer = options.find_map(|option| match option {
-            NdOption::Registration(it) => Some(it),
-            _ => None,
-        });
-        let answer = answer.filter(|it| it.rovr == self.config.eui);
-        let asked = self.host.router() == Some(from);
-        asked && answer.is_some_and(|answer| self.host.registered(now, target, &answer))
-    }
-
-    /// Registers an address (RFC 6775, 5.5.1), in the form that routers of RFC 8505 know as theirs
-    /// and others as their own.
-    fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
-        let router = self.host.router()?;
-        let Way::To(via) = self.way(router) else { return None };
-        let (address, tid) = self.host.poll_registration()?;
-        let option = NdOption::Registration(nd::Registration {
-            status: 0,
-            opaque: (0, 0),
-            routed: true,
-            tid: Some(tid),
-            lifetime_min: REGISTRATION_MIN,
-            rovr: self.config.eui,
-        });
-        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(address)).ok()?;
-        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
-        out.option(&option).ok()?;
-        Some(Message { src: Some(address), dst: router, via, len: out.len() })
-    }
-
-    /// A Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
-    fn advertised(
-        &mut self,
-        now: Instant,
-        header: &Header,
-        router: &nd::Router,
-        options: Options<'_>,
-    ) -> Result<(), Discard> {
-        if !is_link_local(header.src) {
-            return Err(Discard::Invalid);
-        }
-        let mut all = options;
-        let link = all.find_map(|option| match option {
-            NdOption::SourceLinkAddress(link) => Some(link),
-            _ => None,
-        });
-        if link.is_some_and(|link| !link.is_unicast()) {
-            return Err(Discard::Invalid);
-        }
-        if let Some(link) = link {
-            self.hear(header.src, link);
-        }
-        let own = self.config.link;
-        self.host.advertised(now, header.src, router, own, options, &mut self.stats);
-        Ok(())
     }
 
     /// Where packets go that have no other way: a default router.
@@ -466,10 +327,14 @@ impl<S: Sizes> Discovery<S> {
         self.host.compresses(context)
     }
 
-    /// A frame came whose headers need a context that is not known. Who has sent it
-    /// cannot be told: nobody knows its addresses.
-    pub fn handle_unknown_context(&mut self) {
+    /// A frame came whose headers need a context that is not known. A host asks its router, which
+    /// may know it. Who has sent the frame cannot be told: an error has to quote the packet, and
+    /// nobody knows what that was.
+    pub fn handle_unknown_context(&mut self, now: Instant) {
         bump(&mut self.stats.unknown_contexts);
+        if self.configures() {
+            self.host.handle_unknown_context(now);
+        }
     }
 
     /// Name servers that were advertised.
@@ -483,7 +348,7 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// Writes the next message to `buf`.
-    pub fn poll_message(&mut self, _now: Instant, buf: &mut [u8; MAX_LEN]) -> Option<Message> {
+    pub fn poll_message(&mut self, now: Instant, buf: &mut [u8; MAX_LEN]) -> Option<Message> {
         let message = match self.answers.first().copied().flatten() {
             Some(answer) => {
                 let message = self.advertise(&answer, buf);
@@ -493,8 +358,13 @@ impl<S: Sizes> Discovery<S> {
                 self.answers.rotate_left(1);
                 message
             }
-            None if self.host.asks => self.solicit_routers(buf),
-            None => self.register(buf).or_else(|| self.solicit(buf)),
+            None => {
+                let asks = self.ask(buf);
+                if asks.is_some() {
+                    self.awaits = Some(now + self.retrans);
+                }
+                asks.or_else(|| self.role.poll_message(now, self.config.link, buf))
+            }
         };
         if message.is_some() {
             bump(&mut self.stats.sent);
@@ -502,41 +372,15 @@ impl<S: Sizes> Discovery<S> {
         message
     }
 
-    fn advertise(&self, answer: &Answer, buf: &mut [u8]) -> Option<Message> {
-        let Answer { dst, via, target } = *answer;
-        let (router, solicited, overriding) = (false, !dst.is_multicast(), true);
-        let told = Advertisement { router, solicited, overriding, target };
-        let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
-        out.option(&NdOption::TargetLinkAddress(self.config.link)).ok()?;
-        Some(Message { src: None, dst, via, len: out.len() })
-    }
-
-    /// RFC 6775, 5.3.
-    fn solicit_routers(&mut self, buf: &mut [u8]) -> Option<Message> {
-        self.host.asks = false;
-        let known = self.host.asked().and_then(|router| match self.way(router) {
-            Way::To(link) => Some((router, link)),
-            Way::Unknown => None,
-        });
-        let (dst, via) = known.unwrap_or((ALL_ROUTERS, Address::BROADCAST));
-        let mut out = Builder::new(buf, &Kind::RouterSolicitation).ok()?;
-        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
-        Some(Message { src: None, dst, via, len: out.len() })
-    }
-
-    fn solicit(&mut self, buf: &mut [u8]) -> Option<Message> {
-        let mut known = self.neighbours.as_mut_slice().iter_mut().flatten();
-        let known = known.find(|it| it.asks)?;
-        known.asks = false;
-        let target = known.address;
-        // RFC 4861, 7.2.2 and 7.3.3.
-        let (dst, via) = match known.state {
-            State::Probe => (target, known.link),
-            _ => (solicited_node(target), Address::BROADCAST),
-        };
-        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?;
-        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
-        Some(Message { src: None, dst, via, len: out.len() })
+    /// What is asked next.
+    fn ask(&mut self, buf: &mut [u8]) -> Option<Message> {
+        if self.host.asks {
+            return self.solicit_routers(buf);
+        }
+        if let Some(target) = self.host.poll_detection() {
+            return detect(target, buf);
+        }
+        self.register(buf).or_else(|| self.solicit(buf))
     }
 
     /// What has changed, one thing at a time.
@@ -558,7 +402,10 @@ impl<S: Sizes> Discovery<S> {
     /// When [`Discovery::handle_deadline`] wants to be called.
     pub fn deadline(&self) -> Option<Instant> {
         let host = if self.configures() { self.host.deadline() } else { None };
-        self.neighbours().fold(host, |first, known| earliest(first, known.due))
+        let role = if self.config.on { self.role.deadline() } else { None };
+        let given = earliest(host, self.host.detection_deadline());
+        let first = earliest(self.awaits, earliest(given, role));
+        self.neighbours().fold(first, |first, known| earliest(first, known.due))
     }
 
     const fn configures(&self) -> bool {
@@ -570,8 +417,14 @@ impl<S: Sizes> Discovery<S> {
         if self.configures() {
             self.host.handle_deadline(now, &mut self.random);
         }
-        let Config { retrans, pan, .. } = self.config;
-        let again = now + retrans;
+        self.host.detect(now, self.retrans, &mut self.random);
+        if self.config.on {
+            self.role.handle_deadline(now, &mut self.random);
+        }
+        if self.awaits.is_some_and(|until| until <= now) {
+            self.awaits = None;
+        }
+        let (pan, again) = (self.config.pan, now + self.retrans);
         for place in self.neighbours.as_mut_slice() {
             let Some(known) = place else { continue };
             if known.due.is_none_or(|due| due > now) {
@@ -607,7 +460,7 @@ impl<S: Sizes> Discovery<S> {
 
     /// RFC 4861, 6.3.2: half to one and a half times the base, so that nobody falls in step.
     fn reachable_time(&mut self) -> Duration {
-        let base = self.config.reachable;
+        let base = self.reachable;
         self.random.between(base / 2, base + base / 2)
     }
 }

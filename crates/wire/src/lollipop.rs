@@ -1,4 +1,5 @@
-//! Sequence counters that tell a restart from a wrap (RFC 6550, 7.2).
+//! Sequence counters that tell a restart from a wrap (RFC 6550, 7.2; RFC
+//! 8505, 5.2).
 
 use core::cmp::Ordering;
 
@@ -70,7 +71,7 @@ impl Counter {
 
     /// Whether it is earlier, and `other` is not perhaps one from before the circle that has been
     /// forgotten somewhere.
-    pub(crate) fn is_surely_before(self, other: Counter) -> bool {
+    pub fn is_surely_before(self, other: Counter) -> bool {
         self.is_before(other) && (other.0 < STRAIGHT || self.0 >= STRAIGHT)
     }
 }

@@ -1,0 +1,217 @@
+//! Solicitations and advertisements of neighbours (RFC 4861, 7.2).
+
+use super::{Answer, Discovery};
+use crate::cache::{Cause, find, find_mut, insert};
+use crate::config::Sizes;
+use crate::derive::derived;
+use crate::message::{ALL_NODES, Message};
+use crate::neighbour::State;
+use crate::role::{Claim, Role};
+use crate::stats::{Discard, bump};
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::Header;
+use kinglet_wire::nd::{Advertisement, Builder, Kind, NdOption, Options, solicited_node};
+
+impl<S: Sizes> Discovery<S> {
+    /// A Neighbour Solicitation (RFC 4861, 7.2.3 and 7.2.4; RFC 4862, 5.4.3).
+    pub(super) fn solicited(
+        &mut self,
+        now: Instant,
+        from: Address,
+        header: &Header,
+        target: Ipv6Addr,
+        own: bool,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        let mut all = options;
+        let link = all.find_map(|option| match option {
+            NdOption::SourceLinkAddress(link) => Some(link),
+            _ => None,
+        });
+        let (src, detects) = (header.src, header.src.is_unspecified());
+        let to_group = header.dst == solicited_node(target);
+        if target.is_multicast() || detects && (!to_group || link.is_some()) {
+            return Err(Discard::Invalid);
+        }
+        if link.is_some_and(|link| !link.is_unicast()) {
+            return Err(Discard::Invalid);
+        }
+        if let (true, Some(link)) = (S::Role::SERVES && self.role.serves(), link) {
+            let mut all = options;
+            let asked = all.find_map(|option| match option {
+                NdOption::Registration(it) => Some(it),
+                _ => None,
+            });
+            if let Some(asked) = asked {
+                let (claim, pan) = (Claim { src, link, target, own, asked }, self.config.pan);
+                let tells = |address, link| derived(address, pan) == Some(link);
+                return self.role.handle_registration(now, &claim, tells);
+            }
+        }
+        if !own {
+            return Err(Discard::NotConcerned);
+        }
+        bump(&mut self.stats.solicited);
+        if detects && self.host.is_tentative(target) {
+            // Of two that want it neither has it (RFC 4862, 5.4.3).
+            bump(&mut self.stats.conflicts);
+            self.host.lose(target);
+            return Ok(());
+        }
+        if detects {
+            // Somebody wants to take this address: all have to know whose it is.
+            self.answer(Answer { dst: ALL_NODES, via: Address::BROADCAST, target });
+            return Ok(());
+        }
+        if let Some(link) = link {
+            self.hear(src, link);
+        }
+        let known = find(self.neighbours.as_slice(), src).map(|known| known.link);
+        let known = known.filter(|link| *link != Address::None);
+        let via = link.or(known).unwrap_or(from);
+        self.answer(Answer { dst: src, via, target });
+        Ok(())
+    }
+
+    /// A neighbour has said which link address it has, without being asked.
+    pub(super) fn hear(&mut self, neighbour: Ipv6Addr, link: Address) {
+        // Whoever is registered says it with what shows that he is the one.
+        if self.role.link(neighbour).is_some() {
+            return;
+        }
+        let table = self.neighbours.as_mut_slice();
+        let known = match find_mut(table, neighbour) {
+            Some(known) => Some(known),
+            // Whose address says it already needs no entry.
+            None if derived(neighbour, self.config.pan) == Some(link) => None,
+            None => insert(table, &mut self.stats, Cause::Heard, neighbour),
+        };
+        if let Some(known) = known
+            && known.learn(link)
+        {
+            known.doubt();
+        }
+    }
+
+    /// Owes an advertisement. If there are too many, the oldest is not sent: who asked asks again.
+    fn answer(&mut self, answer: Answer) {
+        let same = |it: &Answer| it.dst == answer.dst && it.target == answer.target;
+        let waiting = self.answers.iter().position(|place| place.as_ref().is_some_and(same));
+        let free = self.answers.iter().position(Option::is_none);
+        match waiting.or(free) {
+            Some(index) => {
+                if let Some(place) = self.answers.get_mut(index) {
+                    *place = Some(answer);
+                }
+            }
+            None => {
+                self.answers.rotate_left(1);
+                if let Some(place) = self.answers.last_mut() {
+                    *place = Some(answer);
+                }
+            }
+        }
+    }
+
+    /// A Neighbour Advertisement (RFC 4861, 7.2.5).
+    pub(super) fn told(
+        &mut self,
+        now: Instant,
+        from: Address,
+        header: &Header,
+        told: &Advertisement,
+        own: bool,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        let Advertisement { router, solicited, overriding, target } = *told;
+        let mut all = options;
+        let link = all.find_map(|option| match option {
+            NdOption::TargetLinkAddress(link) => Some(link),
+            _ => None,
+        });
+        if target.is_multicast() || solicited && header.dst.is_multicast() {
+            return Err(Discard::Invalid);
+        }
+        if link.is_some_and(|link| !link.is_unicast()) {
+            return Err(Discard::Invalid);
+        }
+        if self.registered(now, (header.src, from), target, options) {
+            return Ok(());
+        }
+        if own {
+            // Its first owner may say so until then (RFC 4862, 5.4.4); later who says so is wrong.
+            if self.host.is_tentative(target) {
+                self.host.lose(target);
+            }
+            bump(&mut self.stats.conflicts);
+            return Err(Discard::NotConcerned);
+        }
+        let until = now + self.reachable_time();
+        let known = find_mut(self.neighbours.as_mut_slice(), target);
+        let known = known.filter(|it| it.state != State::Unreachable);
+        let Some(known) = known else { return Err(Discard::NotConcerned) };
+        if known.state == State::Incomplete {
+            known.learn(link.ok_or(Discard::Invalid)?);
+            if solicited {
+                known.confirm(until)
+            } else {
+                known.doubt()
+            }
+            known.router = router;
+            return Ok(());
+        }
+        let differs = link.is_some_and(|link| link != known.link);
+        // What was only guessed has no right to be kept.
+        if differs && !overriding && !known.guessed {
+            if known.state == State::Reachable {
+                known.doubt();
+            }
+            return Ok(());
+        }
+        if let Some(link) = link.filter(|_| differs) {
+            known.learn(link);
+            known.doubt();
+        }
+        if solicited {
+            known.confirm(until);
+        }
+        known.router = router;
+        Ok(())
+    }
+
+    pub(super) fn advertise(&self, answer: &Answer, buf: &mut [u8]) -> Option<Message> {
+        let Answer { dst, via, target } = *answer;
+        let (router, solicited) = (self.role.is_router(), !dst.is_multicast());
+        // RFC 4429, 3.3.
+        let overriding = !self.host.is_tentative(target);
+        let told = Advertisement { router, solicited, overriding, target };
+        let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
+        out.option(&NdOption::TargetLinkAddress(self.config.link)).ok()?;
+        Some(Message::near(dst, via, out.len()))
+    }
+
+    pub(super) fn solicit(&mut self, buf: &mut [u8]) -> Option<Message> {
+        let mut known = self.neighbours.as_mut_slice().iter_mut().flatten();
+        let known = known.find(|it| it.asks)?;
+        known.asks = false;
+        let target = known.address;
+        // RFC 4861, 7.2.2 and 7.3.3.
+        let (dst, via) = match known.state {
+            State::Probe => (target, known.link),
+            _ => (solicited_node(target), Address::BROADCAST),
+        };
+        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?;
+        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
+        Some(Message::near(dst, via, out.len()))
+    }
+}
+
+/// Asks all whether they have an address, from nobody (RFC 4862, 5.4.2).
+pub(super) fn detect(target: Ipv6Addr, buf: &mut [u8]) -> Option<Message> {
+    let len = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?.len();
+    let near = Message::near(solicited_node(target), Address::BROADCAST, len);
+    Some(Message { src: Some(Ipv6Addr::UNSPECIFIED), ..near })
+}

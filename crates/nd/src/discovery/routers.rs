@@ -1,0 +1,142 @@
+//! What a host has to do with routers, and a router with others.
+
+use super::{Discovery, Way};
+use crate::config::Sizes;
+use crate::derive::{derived, link_local};
+use crate::host::{Interface, REGISTRATION_MIN};
+use crate::message::{ALL_ROUTERS, Message};
+use crate::role::Role;
+use crate::stats::Discard;
+use core::net::Ipv6Addr;
+use core::ops::RangeInclusive;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{Header, is_link_local};
+use kinglet_wire::nd::{self, Builder, Kind, NdOption, Options};
+
+/// Reachable times that are taken from routers: up to an hour (RFC 4861, 6.2.1), and a second at
+/// least.
+const REACHABLE_MS: RangeInclusive<u32> = 1_000..=3_600_000;
+/// The same of retransmission times: ten times as long as the default, or as short, is enough.
+const RETRANS_MS: RangeInclusive<u32> = 100..=10_000;
+
+impl<S: Sizes> Discovery<S> {
+    /// The answer of the router to a registration of this node's (RFC 6775, 5.5.2), if it is that:
+    /// from the router that was asked and from its link address, of this node's EUI-64 and
+    /// transaction. It is about its target, or in the form of RFC 6775 about what was asked.
+    pub(super) fn registered(
+        &mut self,
+        now: Instant,
+        (from, link): (Ipv6Addr, Address),
+        target: Ipv6Addr,
+        mut options: Options<'_>,
+    ) -> bool {
+        let answer = options.find_map(|option| match option {
+            NdOption::Registration(it) => Some(it),
+            _ => None,
+        });
+        let Some(answer) = answer.filter(|it| it.rovr == self.config.eui) else { return false };
+        let known = self.way(from) == Way::To(link) || derived(from, self.config.pan) == Some(link);
+        let Some(local) = link_local(self.config.link) else { return false };
+        let asked = self.host.router() == Some(from) && known;
+        asked && self.host.registered(now, target, local, &answer)
+    }
+
+    /// Registers an address, in the form that the router understands: of RFC 8505, 5.5, from the
+    /// link-local address, or of RFC 6775, 5.5.1, from the address itself.
+    pub(super) fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
+        let router = self.host.router()?;
+        let Way::To(via) = self.way(router) else { return None };
+        let local = link_local(self.config.link)?;
+        let (address, tid) = self.host.poll_registration(local)?;
+        let (src, target) = if tid.is_some() { (local, address) } else { (address, router) };
+        let option = NdOption::Registration(nd::Registration {
+            status: 0,
+            opaque: (0, 0),
+            routed: tid.is_some(),
+            tid,
+            lifetime_min: REGISTRATION_MIN,
+            rovr: self.config.eui,
+        });
+        let mut out = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?;
+        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
+        out.option(&option).ok()?;
+        Some(Message { src: Some(src), ..Message::near(router, via, out.len()) })
+    }
+
+    /// A Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
+    pub(super) fn advertised(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        router: &nd::Router,
+        options: Options<'_>,
+    ) -> Result<(), Discard> {
+        if !is_link_local(header.src) {
+            return Err(Discard::Invalid);
+        }
+        let mut all = options;
+        let link = all.find_map(|option| match option {
+            NdOption::SourceLinkAddress(link) => Some(link),
+            _ => None,
+        });
+        if link.is_some_and(|link| !link.is_unicast()) {
+            return Err(Discard::Invalid);
+        }
+        if let Some(link) = link {
+            self.hear(header.src, link);
+        }
+        self.role.handle_advertisement(now, options);
+        if self.config.autoconfigures {
+            let own = Interface { link: self.config.link, serves: self.role.serves() };
+            self.host.advertised(now, header.src, router, own, options, &mut self.stats);
+            self.take_times(router);
+        }
+        Ok(())
+    }
+
+    /// The times of a router's choice, within bounds: nobody is to have neighbours solicited all
+    /// the time, or lost for good.
+    fn take_times(&mut self, router: &nd::Router) {
+        if REACHABLE_MS.contains(&router.reachable_ms) {
+            self.reachable = Duration::from_millis(u64::from(router.reachable_ms));
+        }
+        if RETRANS_MS.contains(&router.retrans_ms) {
+            self.retrans = Duration::from_millis(u64::from(router.retrans_ms));
+        }
+    }
+
+    /// RFC 6775, 5.3.
+    pub(super) fn solicit_routers(&mut self, buf: &mut [u8]) -> Option<Message> {
+        self.host.asks = false;
+        let known = self.host.asked().and_then(|router| match self.way(router) {
+            Way::To(link) => Some((router, link)),
+            Way::Unknown => None,
+        });
+        let (dst, via) = known.unwrap_or((ALL_ROUTERS, Address::BROADCAST));
+        let mut out = Builder::new(buf, &Kind::RouterSolicitation).ok()?;
+        out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
+        Some(Message::near(dst, via, out.len()))
+    }
+
+    /// Somebody looks for routers (RFC 4861, 6.1.1; RFC 6775, 6.3). Whose link address it gives is
+    /// not believed beyond the answer.
+    pub(super) fn router_solicited(
+        &mut self,
+        now: Instant,
+        from: Address,
+        header: &Header,
+        mut options: Options<'_>,
+    ) -> Result<(), Discard> {
+        let link = options.find_map(|option| match option {
+            NdOption::SourceLinkAddress(link) => Some(link),
+            _ => None,
+        });
+        let bad = link.is_some_and(|link| !link.is_unicast() || header.src.is_unspecified());
+        if bad || header.src.is_multicast() {
+            return Err(Discard::Invalid);
+        }
+        self.role.handle_solicitation(now, header.src, link.unwrap_or(from));
+        Ok(())
+    }
+}

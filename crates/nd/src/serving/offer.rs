@@ -1,0 +1,372 @@
+//! What a router says in its advertisements (RFC 4861, 6.2; RFC 6775, 6.3, 7 and 8.1): what it was
+//! told, or what it has learnt of the border router and passes on for as long as that lasts.
+
+use super::RouterSizes;
+use crate::message::MAX_LEN;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{is_link_local, same_prefix};
+use kinglet_wire::nd::{BorderRouter, Builder, Capabilities, ContextInformation, Kind, NdOption};
+use kinglet_wire::nd::{Options, PrefixInformation, Router, Servers};
+
+/// Whose prefixes and contexts a router advertises (RFC 6775, 8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Border {
+    /// Its own: it is the 6LBR, at this address, and keeps the table of who has which address in
+    /// the whole network. The version is to be higher than before the last change of what is
+    /// offered, also after a restart (RFC 6775, 7).
+    This(BorderRouter),
+    /// It was told of this 6LBR, and what to offer.
+    Other(BorderRouter),
+    /// It is a router once it has heard an advertisement that names a 6LBR, and then says the same.
+    Learnt,
+    /// There is none: addresses are compared with those that are registered here.
+    Absent,
+}
+
+/// What a router says of itself, and how it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Hop limit, lifetime, reachable and retransmission time; 0 where it does not say.
+    pub router: Router,
+    /// MTU in octets, if it says one: 1280 in a LoWPAN (RFC 4944, 4).
+    pub mtu: Option<u32>,
+    /// Who the border router is.
+    pub border: Border,
+    /// So many addresses may be registered from one link address, at least 3 (RFC 8505, 7).
+    pub per_node: u8,
+}
+
+impl Offer {
+    /// Hop limit 64, a default router for half an hour (AdvDefaultLifetime, RFC 4861, 6.2.1), no
+    /// other times, no MTU, four addresses a node.
+    pub const fn new(border: Border) -> Self {
+        let router = Router {
+            hop_limit: 64,
+            managed: false,
+            other: false,
+            lifetime_s: 1800,
+            reachable_ms: 0,
+            retrans_ms: 0,
+        };
+        Offer { router, mtu: None, border, per_node: 4 }
+    }
+}
+
+/// A name server to advertise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameServer {
+    /// Its address.
+    pub address: Ipv6Addr,
+    /// For how many seconds; all ones: for ever.
+    pub lifetime_s: u32,
+}
+
+/// Something that is advertised.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered<T> {
+    it: T,
+    /// When it was learnt, so that its lifetime goes down (RFC 6775, 8.1.4); `None`: the lifetime
+    /// is the same in every advertisement.
+    learnt: Option<Instant>,
+}
+
+/// What has a lifetime.
+trait Timed: Copy {
+    fn same(&self, other: &Self) -> bool;
+    /// What is left after this time, `None` if nothing.
+    fn after(self, passed: Duration) -> Option<Self>;
+    /// How long it is valid, in units of its own.
+    fn life(&self) -> u32;
+}
+
+/// What is left of a lifetime in seconds.
+fn rest(seconds: u32, passed: Duration) -> u32 {
+    let passed = u32::try_from(passed.as_millis() / 1_000).unwrap_or(u32::MAX);
+    if seconds == u32::MAX { seconds } else { seconds.saturating_sub(passed) }
+}
+
+impl Timed for PrefixInformation {
+    fn same(&self, other: &Self) -> bool {
+        self.len == other.len && same_prefix(self.prefix, other.prefix, self.len)
+    }
+
+    fn after(self, passed: Duration) -> Option<Self> {
+        let (valid_s, preferred_s) = (rest(self.valid_s, passed), rest(self.preferred_s, passed));
+        (valid_s > 0).then_some(PrefixInformation { valid_s, preferred_s, ..self })
+    }
+
+    fn life(&self) -> u32 {
+        self.valid_s
+    }
+}
+
+impl Timed for ContextInformation {
+    fn same(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+
+    fn after(self, passed: Duration) -> Option<Self> {
+        let left = rest(u32::from(self.valid_min).saturating_mul(60), passed).div_ceil(60);
+        let valid_min = u16::try_from(left).unwrap_or(u16::MAX);
+        (valid_min > 0).then_some(ContextInformation { valid_min, ..self })
+    }
+
+    fn life(&self) -> u32 {
+        u32::from(self.valid_min)
+    }
+}
+
+impl Timed for NameServer {
+    fn same(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+
+    fn after(self, passed: Duration) -> Option<Self> {
+        let lifetime_s = rest(self.lifetime_s, passed);
+        (lifetime_s > 0).then_some(NameServer { lifetime_s, ..self })
+    }
+
+    fn life(&self) -> u32 {
+        self.lifetime_s
+    }
+}
+
+/// What is to be said now; `None`: nothing more. What was told is said also when its lifetime is
+/// zero, which is how it is taken back.
+fn said<T: Timed>(place: Option<&Offered<T>>, now: Instant) -> Option<T> {
+    let Offered { it, learnt } = *place?;
+    match learnt {
+        None => Some(it),
+        Some(learnt) => it.after(now - learnt),
+    }
+}
+
+/// Puts something in its place, a free one, or one of what is over; whether there is one. What is
+/// learnt again lives on for as long as the longer of both says, as others may pass on what they
+/// heard long ago.
+fn put<T: Timed>(
+    table: &mut [Option<Offered<T>>],
+    now: Instant,
+    it: T,
+    learnt: Option<Instant>,
+) -> bool {
+    let same = |place: &Option<Offered<T>>| place.as_ref().is_some_and(|had| had.it.same(&it));
+    let over = |place: &Option<Offered<T>>| said(place.as_ref(), now).is_none();
+    let index = table.iter().position(same).or_else(|| table.iter().position(over));
+    let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
+    let had = said(place.as_ref().filter(|had| had.it.same(&it)), now);
+    if learnt.is_none() || had.is_none_or(|had| had.life() <= it.life()) {
+        *place = Some(Offered { it, learnt });
+    }
+    true
+}
+
+/// The 6LBR, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    it: BorderRouter,
+    /// When what was learnt of it is over; `None`: it was told.
+    until: Option<Instant>,
+}
+
+/// A message of advertisements that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    /// Its length.
+    pub(super) len: usize,
+    /// What another one has to begin with, if this was not all (RFC 4861, 6.2.3).
+    pub(super) next: Option<usize>,
+}
+
+pub(super) struct Offers<S: RouterSizes> {
+    offer: Offer,
+    border: Option<Known>,
+    prefixes: S::Prefixes,
+    contexts: S::Contexts,
+    servers: S::Servers,
+}
+
+impl<S: RouterSizes> Offers<S> {
+    pub(super) const fn new(offer: Offer) -> Self {
+        let border = match offer.border {
+            Border::This(it) | Border::Other(it) => Some(Known { it, until: None }),
+            Border::Learnt | Border::Absent => None,
+        };
+        Offers {
+            offer,
+            border,
+            prefixes: S::Prefixes::EMPTY,
+            contexts: S::Contexts::EMPTY,
+            servers: S::Servers::EMPTY,
+        }
+    }
+
+    pub(super) const fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    /// Whether there is something to say.
+    pub(super) fn is_ready(&self) -> bool {
+        self.border.is_some() || self.offer.border == Border::Absent
+    }
+
+    /// The border router, if it is another one.
+    pub(super) fn remote_border(&self) -> Option<Ipv6Addr> {
+        let known = self.border.filter(|_| !matches!(self.offer.border, Border::This(_)));
+        known.map(|known| known.it.address)
+    }
+
+    pub(super) fn put_prefix(&mut self, now: Instant, prefix: PrefixInformation) -> bool {
+        put(self.prefixes.as_mut_slice(), now, prefix, None)
+    }
+
+    pub(super) fn put_context(&mut self, now: Instant, context: ContextInformation) -> bool {
+        put(self.contexts.as_mut_slice(), now, context, None)
+    }
+
+    pub(super) fn put_server(&mut self, now: Instant, server: NameServer) -> bool {
+        put(self.servers.as_mut_slice(), now, server, None)
+    }
+
+    /// What is said has changed (RFC 6775, 7).
+    pub(super) fn raise_version(&mut self) {
+        if let (Some(known), Border::This(_)) = (&mut self.border, self.offer.border) {
+            known.it.version = known.it.version.wrapping_add(1);
+        }
+    }
+
+    /// Whether this address may be registered: a link-local one, or of a prefix that is offered, if
+    /// there is any.
+    pub(super) fn is_correct(&self, now: Instant, address: Ipv6Addr) -> bool {
+        let mut prefixes = self.prefixes.as_slice().iter().filter_map(|it| said(it.as_ref(), now));
+        let has = |it: PrefixInformation| same_prefix(it.prefix, address, it.len);
+        let none = prefixes.clone().next().is_none();
+        is_link_local(address) || none || prefixes.any(has)
+    }
+
+    /// Another router's advertisement (RFC 6775, 8.1.3); whether there is anything new in it. One
+    /// border router is followed until nothing more is heard of it.
+    pub(super) fn learn(&mut self, now: Instant, options: Options<'_>) -> bool {
+        if self.offer.border != Border::Learnt {
+            return false;
+        }
+        let mut all = options;
+        let told = all.find_map(|option| match option {
+            NdOption::BorderRouter(it) => Some(it),
+            _ => None,
+        });
+        let Some(told) = told.filter(|it| !it.address.is_multicast()) else { return false };
+        let newer = match self.border.map(|known| known.it) {
+            Some(known) if known.address != told.address || told.version < known.version => {
+                return false;
+            }
+            Some(known) => told.version > known.version,
+            None => true,
+        };
+        if newer {
+            // What the new version does not say is said no more.
+            self.prefixes = S::Prefixes::EMPTY;
+            self.contexts = S::Contexts::EMPTY;
+            self.servers = S::Servers::EMPTY;
+        }
+        // RFC 6775, 4.3: 0 stands for 10,000 minutes.
+        let minutes = if told.valid_min == 0 { 10_000 } else { u32::from(told.valid_min) };
+        let until = Some(now + Duration::from_secs(u64::from(minutes.saturating_mul(60))));
+        self.border = Some(Known { it: told, until });
+        for option in options {
+            // What there is no room for is not passed on.
+            match option {
+                NdOption::Prefix(it) => put(self.prefixes.as_mut_slice(), now, it, Some(now)),
+                NdOption::Context(it) => put(self.contexts.as_mut_slice(), now, it, Some(now)),
+                NdOption::RecursiveDns { lifetime_s, servers } => servers.iter().all(|address| {
+                    let server = NameServer { address, lifetime_s };
+                    put(self.servers.as_mut_slice(), now, server, Some(now))
+                }),
+                _ => true,
+            };
+        }
+        newer
+    }
+
+    /// When what was learnt of the border router is over.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.border.and_then(|known| known.until)
+    }
+
+    /// Forgets a border router of which nothing was heard (RFC 6775, 6.3), and what it has said.
+    pub(super) fn handle_deadline(&mut self, now: Instant) {
+        if self.deadline().is_some_and(|until| until <= now) {
+            *self = Self::new(self.offer);
+        }
+    }
+
+    /// Writes an advertisement, or one that goes on with the options from `from` on.
+    pub(super) fn write(
+        &self,
+        now: Instant,
+        link: Address,
+        from: usize,
+        buf: &mut [u8],
+    ) -> Option<Written> {
+        let kind = Kind::RouterAdvertisement(self.offer.router);
+        let mut out = Builder::new(buf, &kind).ok()?;
+        out.option(&NdOption::SourceLinkAddress(link)).ok()?;
+        if let Some(known) = self.border {
+            out.option(&NdOption::BorderRouter(known.it)).ok()?;
+        }
+        let (prefixes, contexts) = (S::Prefixes::LEN, S::Contexts::LEN);
+        let total = prefixes.saturating_add(contexts).saturating_add(S::Servers::LEN);
+        // Capabilities and MTU go first.
+        for index in from..total.saturating_add(2) {
+            let mut server = [0; 16];
+            let Some(option) = self.option(now, index, &mut server) else { continue };
+            if out.option(&option).is_err() {
+                return Some(Written { len: out.len(), next: Some(index) });
+            }
+        }
+        Some(Written { len: out.len(), next: None })
+    }
+
+    fn option<'a>(
+        &self,
+        now: Instant,
+        index: usize,
+        server: &'a mut [u8; 16],
+    ) -> Option<NdOption<'a>> {
+        match index {
+            0 => {
+                let border = matches!(self.offer.border, Border::This(_));
+                let bits = Capabilities::EXTENDED | Capabilities::ROUTER;
+                let more = if border {
+                    Capabilities::BORDER_ROUTER | Capabilities::EXTENDED_DUPLICATE
+                } else {
+                    0
+                };
+                return Some(NdOption::Capabilities(Capabilities(bits | more)));
+            }
+            1 => return self.offer.mtu.map(NdOption::Mtu),
+            _ => {}
+        }
+        let index = index.checked_sub(2)?;
+        if let Some(place) = self.prefixes.as_slice().get(index) {
+            let prefix = said(place.as_ref(), now)?;
+            // RFC 6775, 6.1.
+            return Some(NdOption::Prefix(PrefixInformation { on_link: false, ..prefix }));
+        }
+        let index = index.checked_sub(S::Prefixes::LEN)?;
+        if let Some(place) = self.contexts.as_slice().get(index) {
+            return Some(NdOption::Context(said(place.as_ref(), now)?));
+        }
+        let index = index.checked_sub(S::Contexts::LEN)?;
+        let NameServer { address, lifetime_s } =
+            said(self.servers.as_slice().get(index)?.as_ref(), now)?;
+        *server = address.octets();
+        Some(NdOption::RecursiveDns { lifetime_s, servers: Servers::new(server) })
+    }
+}
+
+/// An advertisement with what goes first and the longest option is no longer than a message.
+const _: () = assert!(16 + 16 + 24 + 32 <= MAX_LEN);

@@ -1,0 +1,158 @@
+//! Who is registered: whose address is where, until when (RFC 6775, 3.5; RFC 8505, 5.7). Nobody
+//! gives way to anybody before his time is over.
+
+use core::cmp::Ordering;
+use core::net::Ipv6Addr;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::lollipop::Counter;
+use kinglet_wire::nd::{Duplicate, Registration, status};
+
+/// Where an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Site {
+    /// With the neighbour that has this link address.
+    Here(Address),
+    /// With a neighbour of this router, which has told this border router of it.
+    Behind(Ipv6Addr),
+}
+
+/// An address that is registered.
+#[derive(Clone, Copy, Debug)]
+pub struct Registered {
+    pub(super) address: Ipv6Addr,
+    pub(super) site: Site,
+    pub(super) rovr: [u8; 8],
+    pub(super) tid: Option<Counter>,
+    pub(super) until: Instant,
+}
+
+impl Registered {
+    /// The address.
+    pub const fn address(&self) -> Ipv6Addr {
+        self.address
+    }
+
+    /// The link address of the neighbour that has it; [`Address::None`] if it is registered with
+    /// another router, which has told this one.
+    pub const fn link(&self) -> Address {
+        match self.site {
+            Site::Here(link) => link,
+            Site::Behind(_) => Address::None,
+        }
+    }
+
+    /// By which its owner shows that it is his (Registration Ownership Verifier, RFC 8505, 5.3).
+    pub const fn rovr(&self) -> [u8; 8] {
+        self.rovr
+    }
+
+    /// When the registration ends.
+    pub const fn until(&self) -> Instant {
+        self.until
+    }
+}
+
+/// What is asked of the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) address: Ipv6Addr,
+    pub(super) rovr: [u8; 8],
+    pub(super) tid: Option<u8>,
+    pub(super) lifetime_min: u16,
+}
+
+impl Entry {
+    pub(super) const fn of(address: Ipv6Addr, asked: &Registration) -> Self {
+        let Registration { rovr, tid, lifetime_min, .. } = *asked;
+        Entry { address, rovr, tid, lifetime_min }
+    }
+
+    pub(super) const fn told(told: &Duplicate) -> Self {
+        let Duplicate { address, rovr, tid, lifetime_min, .. } = *told;
+        Entry { address, rovr, tid, lifetime_min }
+    }
+}
+
+impl Entry {
+    /// What a router is told that had it before.
+    pub(super) const fn moved(&self) -> Duplicate {
+        let Entry { address, rovr, tid, lifetime_min } = *self;
+        let (confirmation, status) = (true, status::MOVED);
+        Duplicate { confirmation, status, tid, lifetime_min, rovr, address }
+    }
+}
+
+/// What the table says of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// There is none with this address.
+    New,
+    /// It is this one, and what is asked is as late or later.
+    Same,
+    /// There is a later one.
+    Older,
+    /// It is another node's.
+    Another,
+}
+
+pub(super) fn find(table: &[Option<Registered>], address: Ipv6Addr) -> Option<&Registered> {
+    table.iter().flatten().find(|known| known.address == address)
+}
+
+/// Compares an entry with the one that there is. Counters that cannot be compared are those of
+/// somebody who has lost his, and the last word counts (RFC 8505, 5.2).
+pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
+    let Some(known) = find(table, entry.address) else { return Finding::New };
+    if known.rovr != entry.rovr {
+        return Finding::Another;
+    }
+    match (known.tid, entry.tid) {
+        (Some(had), Some(tid)) if Counter::new(tid).compare(had) == Some(Ordering::Less) => {
+            Finding::Older
+        }
+        _ => Finding::Same,
+    }
+}
+
+/// Keeps an entry that was found new or the same, or forgets it if it has no lifetime; whether
+/// there is room.
+pub(super) fn keep(
+    table: &mut [Option<Registered>],
+    now: Instant,
+    entry: &Entry,
+    site: Site,
+) -> bool {
+    let Entry { address, rovr, tid, lifetime_min } = *entry;
+    let is = |place: &Option<Registered>| place.is_some_and(|known| known.address == address);
+    let known = table.iter().position(is);
+    if lifetime_min == 0 {
+        if let Some(place) = known.and_then(|index| table.get_mut(index)) {
+            *place = None;
+        }
+        return true;
+    }
+    let index = known.or_else(|| table.iter().position(Option::is_none));
+    let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
+    let until = now + Duration::from_secs(u64::from(lifetime_min) * 60);
+    *place = Some(Registered { address, site, rovr, tid: tid.map(Counter::new), until });
+    true
+}
+
+/// Forgets an address.
+pub(super) fn forget(table: &mut [Option<Registered>], address: Ipv6Addr) {
+    for place in table {
+        let _ = place.take_if(|known| known.address == address);
+    }
+}
+
+/// Forgets an entry of which there is a later one elsewhere (RFC 8505, 5.7).
+pub(super) fn forget_older(table: &mut [Option<Registered>], entry: &Entry) -> bool {
+    let older = |known: &Registered| match (known.tid, entry.tid) {
+        (Some(had), Some(tid)) => had.is_before(Counter::new(tid)),
+        _ => false,
+    };
+    let is = |known: &Registered| known.address == entry.address && known.rovr == entry.rovr;
+    let mut places = table.iter_mut();
+    places.any(|place| place.take_if(|known| is(known) && older(known)).is_some())
+}

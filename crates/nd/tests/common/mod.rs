@@ -1,0 +1,41 @@
+//! What the tests have in common: how large the tables are.
+#![allow(dead_code, reason = "every test file uses its part")]
+#![allow(unreachable_pub, reason = "a module of test files")]
+
+use kinglet_nd::{Advertised, Autoconfigured, NameServer, Neighbour, Offered, Registered, Router};
+use kinglet_nd::{RouterSizes, Server, Serving, Sizes};
+use kinglet_wire::nd::{ContextInformation, PrefixInformation};
+
+pub const NEIGHBOURS: usize = 4;
+pub const REGISTRATIONS: usize = 6;
+
+/// A host's.
+pub struct Plan;
+
+impl Sizes for Plan {
+    type Neighbours = [Option<Neighbour>; NEIGHBOURS];
+    type Routers = [Option<Router>; 2];
+    type Addresses = [Option<Autoconfigured>; 2];
+    type Contexts = [Option<Advertised>; 2];
+    type Servers = [Option<Server>; 1];
+    type Role = ();
+}
+
+/// A router's.
+pub struct Serves;
+
+impl Sizes for Serves {
+    type Neighbours = [Option<Neighbour>; NEIGHBOURS];
+    type Routers = [Option<Router>; 2];
+    type Addresses = [Option<Autoconfigured>; 2];
+    type Contexts = [Option<Advertised>; 2];
+    type Servers = [Option<Server>; 1];
+    type Role = Serving<Self>;
+}
+
+impl RouterSizes for Serves {
+    type Registrations = [Option<Registered>; REGISTRATIONS];
+    type Prefixes = [Option<Offered<PrefixInformation>>; 2];
+    type Contexts = [Option<Offered<ContextInformation>>; 16];
+    type Servers = [Option<Offered<NameServer>>; 2];
+}

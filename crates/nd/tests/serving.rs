@@ -1,0 +1,564 @@
+//! What a router does for others (RFC 6775, 6 to 8; RFC 8505), told by octets.
+
+mod common;
+use common::{REGISTRATIONS, Serves};
+use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
+use kinglet_nd::{Serving, Way};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::Header;
+use kinglet_wire::nd::{BorderRouter, Builder, ContextInformation, Duplicate, Kind, NdOption};
+use kinglet_wire::nd::{PrefixInformation, Registration, Servers, status};
+use proptest::prelude::*;
+use std::net::Ipv6Addr;
+
+type Nd = Discovery<Serves>;
+
+const NOW: Instant = Instant::from_secs(100);
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+/// The router's own addresses, and that of the border router, if it is another one.
+const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1);
+const OWN_LOCAL: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 1);
+const ROOT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 0xFFFE);
+const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
+
+fn border(address: Ipv6Addr) -> BorderRouter {
+    BorderRouter { version: 7, valid_min: 60, address }
+}
+
+fn prefix(valid_s: u32) -> PrefixInformation {
+    let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
+    let (on_link, autonomous) = (true, true);
+    PrefixInformation { prefix, len: 64, on_link, autonomous, valid_s, preferred_s: valid_s }
+}
+
+fn context(id: u8) -> ContextInformation {
+    let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, u16::from(id), 0, 0, 0, 0);
+    ContextInformation { id, compress: true, prefix, len: 64, valid_min: 10 }
+}
+
+fn router(border: Border) -> Nd {
+    let mut role = Serving::new(Offer::new(border));
+    if border != Border::Learnt {
+        role.offer_prefix(NOW, prefix(86_400)).unwrap();
+        role.offer_context(NOW, context(0)).unwrap();
+    }
+    Discovery::with_role(Config::new(Address::Short(1), [1; 8], 0xABCD, 1), role)
+}
+
+/// A 6LBR.
+fn root() -> Nd {
+    router(Border::This(border(OWN)))
+}
+
+/// Every message that is there, with what follows type, code and checksum.
+fn sent(nd: &mut Nd, now: Instant) -> Vec<(Message, Vec<u8>)> {
+    let mut buf = [0; MAX_LEN];
+    let mut all = Vec::new();
+    while let Some(out) = nd.poll_message(now, &mut buf) {
+        all.push((out, buf[..out.len].to_vec()));
+        assert!(all.len() < 20);
+    }
+    all
+}
+
+fn hear_from(
+    nd: &mut Nd,
+    now: Instant,
+    (src, dst, hop_limit): (Ipv6Addr, Ipv6Addr, u8),
+    kind: Kind,
+    options: &[NdOption<'_>],
+) -> Result<(), Discard> {
+    let mut buf = [0; 512];
+    let mut builder = Builder::new(&mut buf, &kind).unwrap();
+    options.iter().for_each(|option| builder.option(option).unwrap());
+    let (len, next_header, traffic_class, flow_label) = (builder.len(), 58, 0, 0);
+    let payload_len = len as u16;
+    let header =
+        Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+    let owns = |it: &Ipv6Addr| [OWN, OWN_LOCAL].contains(it);
+    nd.handle_message(now, Address::Short(99), &header, &buf[..len], owns)
+}
+
+/// A host by its number: EUI-64, short address, link-local and global address.
+fn eui(n: u16) -> [u8; 8] {
+    let [a, b] = n.to_be_bytes();
+    [2, 2, 2, 2, 2, 2, a, b]
+}
+
+fn local(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, n)
+}
+
+fn global(n: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0xA, 0xB, 0xC, n)
+}
+
+fn asks(n: u16, tid: Option<u8>, lifetime_min: u16) -> Registration {
+    Registration { status: 0, opaque: (0, 0), routed: true, tid, lifetime_min, rovr: eui(n) }
+}
+
+/// Host `n` registers an address in the form of RFC 8505; the status it is told, if it is.
+fn registers(nd: &mut Nd, now: Instant, n: u16, address: Ipv6Addr, tid: u8) -> Option<u8> {
+    register_for(nd, now, n, address, (tid, 60))
+}
+
+fn register_for(
+    nd: &mut Nd,
+    now: Instant,
+    n: u16,
+    address: Ipv6Addr,
+    (tid, lifetime_min): (u8, u16),
+) -> Option<u8> {
+    let link = NdOption::SourceLinkAddress(Address::Short(n));
+    let option = NdOption::Registration(asks(n, Some(tid), lifetime_min));
+    let kind = Kind::NeighbourSolicitation(address);
+    let _ = hear_from(nd, now, (local(n), OWN_LOCAL, 255), kind, &[link, option]);
+    let told = sent(nd, now);
+    let answer = told.iter().find(|(_, octets)| octets[0] == 136)?;
+    let (message, octets) = answer;
+    assert_eq!((message.dst, message.via), (local(n), Some(Address::Short(n))));
+    // Router and solicited; the target; a copy of the option.
+    assert_eq!((octets[4], &octets[8..24]), (0xC0, &address.octets()[..]));
+    assert_eq!((octets[24], octets[25], octets[29], &octets[32..40]), (33, 2, tid, &eui(n)[..]));
+    Some(octets[26])
+}
+
+/// Lets time pass, and takes what is said.
+fn wait(nd: &mut Nd, until: Instant) -> Vec<(Message, Vec<u8>)> {
+    let mut all = Vec::new();
+    while let Some(at) = nd.deadline().filter(|at| *at <= until) {
+        nd.handle_deadline(at);
+        all.extend(sent(nd, at));
+    }
+    all
+}
+
+#[test]
+fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
+    let mut nd = root();
+    wait(&mut nd, NOW + MINUTE);
+    let now = NOW + MINUTE;
+    let server = NameServer { address: global(0x53), lifetime_s: 600 };
+    let mut offer = *nd.role().offer();
+    (offer.mtu, offer.router.retrans_ms) = (Some(1280), 2_000);
+    let mut role = Serving::new(offer);
+    role.offer_prefix(now, prefix(86_400)).unwrap();
+    role.offer_context(now, context(3)).unwrap();
+    role.offer_server(now, server).unwrap();
+    let mut nd: Nd = Discovery::with_role(Config::new(Address::Short(1), [1; 8], 0xABCD, 1), role);
+    let link = [NdOption::SourceLinkAddress(Address::Short(7))];
+    let to_all = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
+    hear_from(&mut nd, now, (local(7), to_all, 255), Kind::RouterSolicitation, &link).unwrap();
+    let told = sent(&mut nd, now);
+    let [(message, octets)] = &told[..] else { panic!("one answer") };
+    assert_eq!((message.dst, message.via), (local(7), Some(Address::Short(7))));
+    assert_eq!((octets[0], octets[4], &octets[6..8]), (134, 64, &1800_u16.to_be_bytes()[..]));
+    assert_eq!(octets[12..16], 2_000_u32.to_be_bytes());
+    let heard = kinglet_wire::nd::Message::parse(octets).unwrap();
+    let options: Vec<_> = heard.options().collect();
+    let told = PrefixInformation { on_link: false, ..prefix(86_400) };
+    let servers = server.address.octets();
+    // E, L, B and D of RFC 8505, 4.3.
+    let expected = [
+        NdOption::SourceLinkAddress(Address::Short(1)),
+        NdOption::BorderRouter(border(OWN)),
+        NdOption::Capabilities(kinglet_wire::nd::Capabilities(0x3A)),
+        NdOption::Mtu(1280),
+        NdOption::Prefix(told),
+        NdOption::Context(context(3)),
+        NdOption::RecursiveDns { lifetime_s: 600, servers: Servers::new(&servers) },
+    ];
+    assert_eq!(options, expected);
+    // RFC 6775, 6.3: what a solicitation says of its link address changes nothing.
+    assert_eq!(nd.way(global(7)), Way::Unknown);
+}
+
+#[test]
+fn what_does_not_fit_into_one_advertisement_is_in_the_next() {
+    let mut nd = root();
+    for id in 1..16 {
+        nd.role_mut().offer_context(NOW, context(id)).unwrap();
+    }
+    let link = [NdOption::SourceLinkAddress(Address::Short(7))];
+    hear_from(&mut nd, NOW, (local(7), ALL, 255), Kind::RouterSolicitation, &link).unwrap();
+    let mut ids = Vec::new();
+    for (message, octets) in sent(&mut nd, NOW) {
+        assert_eq!((message.dst, octets[16]), (local(7), 1));
+        let heard = kinglet_wire::nd::Message::parse(&octets).unwrap();
+        assert!(heard.options().any(|option| option == NdOption::BorderRouter(border(OWN))));
+        ids.extend(heard.options().filter_map(|option| match option {
+            NdOption::Context(it) => Some(it.id),
+            _ => None,
+        }));
+    }
+    assert_eq!(ids, (0..16).collect::<Vec<_>>());
+}
+
+#[test]
+fn all_are_told_three_times_of_news_and_never_twice_in_ten_seconds() {
+    let mut nd = root();
+    let told = |nd: &mut Nd, from: Instant, until| {
+        let mut at = Vec::new();
+        while let Some(due) = nd.deadline().filter(|at| *at <= until) {
+            let due = due.max(from);
+            nd.handle_deadline(due);
+            at.extend(sent(nd, due).into_iter().map(|(message, _)| (message.dst, due)));
+        }
+        at
+    };
+    let first = told(&mut nd, NOW, NOW + MINUTE * 2);
+    assert_eq!(first.iter().map(|it| it.0).collect::<Vec<_>>(), [ALL; 3]);
+    assert!(first.windows(2).all(|pair| pair[1].1 - pair[0].1 >= SECOND * 10));
+    assert_eq!(nd.deadline(), None, "and then it rests");
+    // RFC 4861: one without an address asks, and asks, and asks.
+    let now = NOW + MINUTE * 3;
+    let mut heard = 0;
+    for n in 0..100_u32 {
+        let now = now + Duration::from_millis(u64::from(n) * 100);
+        let from = (Ipv6Addr::UNSPECIFIED, ALL, 255);
+        hear_from(&mut nd, now, from, Kind::RouterSolicitation, &[]).unwrap();
+        heard += told(&mut nd, now, now).len();
+    }
+    assert!((1..=2).contains(&heard), "{heard} in ten seconds");
+    // What is new is told to all, under the next version.
+    nd.role_mut().offer_prefix(NOW + MINUTE * 5, prefix(0)).unwrap();
+    let told = wait(&mut nd, NOW + MINUTE * 6);
+    assert_eq!(told.len(), 3);
+    let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
+    let version = heard.options().find_map(|option| match option {
+        NdOption::BorderRouter(it) => Some(it.version),
+        _ => None,
+    });
+    assert_eq!(version, Some(8));
+}
+
+#[test]
+fn an_address_is_registered_kept_and_given_back() {
+    let mut nd = root();
+    wait(&mut nd, NOW + MINUTE);
+    let now = NOW + MINUTE;
+    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(registers(&mut nd, now, 7, global(7), 240), Some(status::SUCCESS));
+    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    // It needs no probes, and nothing is due before its time is over.
+    nd.handle_use(now, global(7));
+    nd.handle_sent(now, Address::Short(7), false);
+    assert_eq!(nd.deadline(), Some(now + MINUTE * 60));
+    wait(&mut nd, now + MINUTE * 59);
+    assert_eq!(registers(&mut nd, now + MINUTE * 59, 7, global(7), 241), Some(status::SUCCESS));
+    wait(&mut nd, now + MINUTE * 118);
+    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    wait(&mut nd, now + MINUTE * 119);
+    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(registers(&mut nd, now, 7, global(7), 242), Some(status::SUCCESS));
+    assert_eq!(register_for(&mut nd, now, 7, global(7), (243, 0)), Some(status::SUCCESS));
+    assert_eq!((nd.way(global(7)), nd.role().registrations().count()), (Way::Unknown, 0));
+}
+
+#[test]
+fn an_address_is_whose_it_is_until_he_says_so() {
+    let mut nd = root();
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(status::SUCCESS));
+    // Another's, an own one, one of another network.
+    assert_eq!(registers(&mut nd, NOW, 8, global(7), 255), Some(status::DUPLICATE));
+    assert_eq!(registers(&mut nd, NOW, 8, OWN, 1), Some(status::DUPLICATE));
+    let outside = Ipv6Addr::new(0x2001, 0xDB8, 9, 0, 0, 0, 0, 8);
+    assert_eq!(registers(&mut nd, NOW, 8, outside, 1), Some(status::INCORRECT));
+    assert_eq!(registers(&mut nd, NOW, 8, ALL, 1), None);
+    // Giving back what is another's changes nothing either.
+    assert_eq!(register_for(&mut nd, NOW, 8, global(7), (255, 0)), Some(status::DUPLICATE));
+    // Nor does a solicitation that is no registration.
+    let link = [NdOption::SourceLinkAddress(Address::Short(8))];
+    let kind = Kind::NeighbourSolicitation(OWN);
+    hear_from(&mut nd, NOW, (global(7), OWN, 255), kind, &link).unwrap();
+    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    // One that is late is not the last word; a restart begins above (RFC 6550, 7.2).
+    sent(&mut nd, NOW);
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 239), Some(status::MOVED));
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 255), Some(status::SUCCESS));
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 1), Some(status::SUCCESS));
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 0), Some(status::MOVED));
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(status::SUCCESS));
+    assert_eq!(nd.role().stats().duplicates, 3);
+}
+
+#[test]
+fn the_form_of_rfc_6775_registers_the_source() {
+    let mut nd = root();
+    let link = NdOption::SourceLinkAddress(Address::Short(7));
+    let asked = asks(7, None, 15);
+    let kind = Kind::NeighbourSolicitation(OWN_LOCAL);
+    let options = [link, NdOption::Registration(asked)];
+    hear_from(&mut nd, NOW, (global(7), OWN_LOCAL, 255), kind, &options).unwrap();
+    let told = sent(&mut nd, NOW);
+    let [(message, octets)] = &told[..] else { panic!("one answer") };
+    assert_eq!((message.dst, message.via), (global(7), Some(Address::Short(7))));
+    assert_eq!((&octets[8..24], octets[26]), (&OWN_LOCAL.octets()[..], 0));
+    // RFC 6775, 6.5.2: who is refused is told under his EUI-64.
+    let asked = NdOption::Registration(asks(8, None, 15));
+    hear_from(&mut nd, NOW, (global(7), OWN_LOCAL, 255), kind, &[link, asked]).unwrap();
+    let told = sent(&mut nd, NOW);
+    let under_eui = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x0002, 0x0202, 0x0202, 8);
+    assert_eq!((told[0].0.dst, told[0].0.via), (under_eui, Some(Address::Extended(eui(8)))));
+    assert_eq!(told[0].1[26], status::DUPLICATE);
+    // Without its link address, or from nobody, it is no registration; with a status no message.
+    let before = nd.role().registrations().count();
+    let only = [NdOption::Registration(asks(9, None, 15))];
+    hear_from(&mut nd, NOW, (global(9), OWN_LOCAL, 255), kind, &only).unwrap();
+    let odd = NdOption::Registration(Registration { status: 1, ..asks(9, None, 15) });
+    let result = hear_from(&mut nd, NOW, (global(9), OWN_LOCAL, 255), kind, &[link, odd]);
+    assert_eq!(result, Err(Discard::Invalid));
+    // RFC 8505 wants a link-local source if that is not what is registered.
+    let options = [link, NdOption::Registration(asks(9, Some(1), 15))];
+    let kind = Kind::NeighbourSolicitation(global(10));
+    sent(&mut nd, NOW);
+    hear_from(&mut nd, NOW, (global(9), OWN_LOCAL, 255), kind, &options).unwrap();
+    assert_eq!(sent(&mut nd, NOW)[0].1[26], status::INVALID_SOURCE);
+    assert_eq!(nd.role().registrations().count(), before);
+}
+
+#[test]
+fn a_link_local_address_that_tells_the_link_address_takes_no_place() {
+    let mut nd = root();
+    assert_eq!(registers(&mut nd, NOW, 7, local(7), 240), Some(status::SUCCESS));
+    assert_eq!(nd.role().registrations().count(), 0);
+    let odd = Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4);
+    assert_eq!(registers(&mut nd, NOW, 7, odd, 241), Some(status::SUCCESS));
+    assert_eq!(nd.way(odd), Way::To(Address::Short(7)));
+}
+
+#[test]
+fn one_neighbour_has_four_addresses_and_a_full_table_says_so() {
+    let mut nd = root();
+    for n in 0..4 {
+        assert_eq!(registers(&mut nd, NOW, 7, global(100 + n), 240), Some(status::SUCCESS));
+    }
+    assert_eq!(registers(&mut nd, NOW, 7, global(104), 240), Some(status::FULL));
+    assert_eq!(registers(&mut nd, NOW, 8, global(8), 240), Some(status::SUCCESS));
+    assert_eq!(registers(&mut nd, NOW, 9, global(9), 240), Some(status::SUCCESS));
+    assert_eq!(nd.role().registrations().count(), REGISTRATIONS);
+    assert_eq!(registers(&mut nd, NOW, 10, global(10), 240), Some(status::FULL));
+    // Who is there may go on.
+    assert_eq!(registers(&mut nd, NOW, 8, global(8), 241), Some(status::SUCCESS));
+    assert_eq!(nd.role().stats().full, 2);
+}
+
+/// A 6LR whose border router is another one; a request of it.
+fn inner() -> Nd {
+    router(Border::Other(border(ROOT)))
+}
+
+fn told(n: u16, status: u8) -> Kind {
+    let (confirmation, tid, lifetime_min) = (true, Some(240), 60);
+    let (rovr, address) = (eui(n), global(n));
+    Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
+}
+
+/// Host 7 asks a 6LR, which asks the border router.
+fn asked() -> Nd {
+    let mut nd = inner();
+    wait(&mut nd, NOW);
+    let link = NdOption::SourceLinkAddress(Address::Short(7));
+    let option = NdOption::Registration(asks(7, Some(240), 60));
+    let kind = Kind::NeighbourSolicitation(global(7));
+    hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
+    let told = sent(&mut nd, NOW);
+    let [(message, octets)] = &told[..] else { panic!("one request") };
+    assert_eq!((message.dst, message.via, message.hop_limit), (ROOT, None, 64));
+    // RFC 8505, 4.2: code 1 with a transaction identifier.
+    assert_eq!(octets[..8], [157, 1, 0, 0, 0, 240, 0, 60]);
+    assert_eq!((&octets[8..16], &octets[16..32]), (&eui(7)[..], &global(7).octets()[..]));
+    assert_eq!(nd.way(global(7)), Way::Unknown, "not before it is confirmed");
+    nd
+}
+
+#[test]
+fn a_6lr_answers_when_the_border_router_has() {
+    for verdict in [status::SUCCESS, status::DUPLICATE, status::SATURATED] {
+        let mut nd = asked();
+        let to = |from| (from, OWN, 61);
+        // Nobody else is believed, and nothing that was not asked.
+        let forged = hear_from(&mut nd, NOW, to(global(66)), told(7, verdict), &[]);
+        assert_eq!(forged, Err(Discard::NotConcerned));
+        let other = hear_from(&mut nd, NOW, to(ROOT), told(8, verdict), &[]);
+        assert_eq!(other, Err(Discard::NotConcerned));
+        hear_from(&mut nd, NOW, to(ROOT), told(7, verdict), &[]).unwrap();
+        let answers = sent(&mut nd, NOW);
+        assert_eq!((answers[0].0.dst, answers[0].1[26]), (local(7), verdict));
+        let known = nd.way(global(7)) == Way::To(Address::Short(7));
+        assert_eq!(known, verdict == status::SUCCESS);
+        // A second time it is no answer to anything.
+        let again = hear_from(&mut nd, NOW, to(ROOT), told(7, status::DUPLICATE), &[]);
+        assert_eq!(again, Err(Discard::NotConcerned));
+    }
+}
+
+#[test]
+fn a_border_router_that_does_not_answer_keeps_nobody_out() {
+    let mut nd = asked();
+    let messages: Vec<_> =
+        wait(&mut nd, NOW + SECOND * 5).into_iter().filter(|it| it.0.dst != ALL).collect();
+    let kinds: Vec<_> = messages.iter().map(|it| it.1[0]).collect();
+    assert_eq!(kinds, [157, 157, 136]);
+    assert_eq!((messages[2].1[26], nd.way(global(7))), (0, Way::To(Address::Short(7))));
+    assert_eq!(nd.role().stats().unconfirmed, 1);
+}
+
+#[test]
+fn a_registration_that_goes_on_is_answered_at_once_and_told_to_the_border_router() {
+    let mut nd = asked();
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, 0), &[]).unwrap();
+    sent(&mut nd, NOW);
+    let link = NdOption::SourceLinkAddress(Address::Short(7));
+    let option = NdOption::Registration(asks(7, Some(241), 60));
+    let kind = Kind::NeighbourSolicitation(global(7));
+    hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
+    let kinds: Vec<_> = sent(&mut nd, NOW).iter().map(|it| it.1[0]).collect();
+    assert_eq!(kinds, [136, 157]);
+    // It went elsewhere, says the border router.
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, status::MOVED), &[]).unwrap();
+    assert_eq!(sent(&mut nd, NOW)[0].1[26], status::MOVED);
+    assert_eq!(nd.way(global(7)), Way::Unknown);
+}
+
+#[test]
+fn a_registration_that_is_elsewhere_by_now_is_forgotten() {
+    let mut nd = asked();
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, 0), &[]).unwrap();
+    sent(&mut nd, NOW);
+    let moved = |tid| {
+        let (confirmation, status, lifetime_min) = (true, status::MOVED, 60);
+        let (rovr, address) = (eui(7), global(7));
+        Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
+    };
+    // Only of a later transaction, and only by the border router.
+    for (from, tid) in [(ROOT, Some(240)), (ROOT, None), (global(66), Some(241))] {
+        let heard = hear_from(&mut nd, NOW, (from, OWN, 61), moved(tid), &[]);
+        assert_eq!(heard, Err(Discard::NotConcerned));
+    }
+    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), moved(Some(241)), &[]).unwrap();
+    assert_eq!((nd.way(global(7)), sent(&mut nd, NOW)), (Way::Unknown, vec![]));
+}
+
+#[test]
+fn a_border_router_keeps_the_table_of_the_whole_network() {
+    let mut nd = root();
+    let asks = |nd: &mut Nd, n: u16, tid: u8, lifetime_min: u16, address: Ipv6Addr| {
+        let (confirmation, status, tid, rovr) = (false, 0, Some(tid), eui(n));
+        let kind = Duplicate { confirmation, status, tid, lifetime_min, rovr, address };
+        let _ = hear_from(nd, NOW, (ROOT, OWN, 60), Kind::Duplicate(kind), &[]);
+        let told = sent(nd, NOW);
+        let (message, octets) = told.first()?;
+        assert_eq!((message.dst, message.via, message.hop_limit), (ROOT, None, 64));
+        assert_eq!((octets[0], octets[1], octets[5]), (158, 1, tid?));
+        Some(octets[4])
+    };
+    assert_eq!(asks(&mut nd, 7, 240, 60, global(7)), Some(status::SUCCESS));
+    assert_eq!(asks(&mut nd, 8, 240, 60, global(7)), Some(status::DUPLICATE));
+    assert_eq!(asks(&mut nd, 7, 239, 60, global(7)), Some(status::MOVED));
+    assert_eq!(asks(&mut nd, 7, 1, 60, ALL), None);
+    // It is not here: packets go by the routes.
+    assert_eq!(nd.way(global(7)), Way::Unknown);
+    // A host that is here cannot have it, until its owner moves here.
+    assert_eq!(registers(&mut nd, NOW, 8, global(7), 240), Some(status::DUPLICATE));
+    // The router where it was hears of it.
+    let link = NdOption::SourceLinkAddress(Address::Short(7));
+    let option = NdOption::Registration(self::asks(7, Some(241), 60));
+    let kind = Kind::NeighbourSolicitation(global(7));
+    hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
+    let told = sent(&mut nd, NOW);
+    assert_eq!((told[0].0.dst, told[0].1[0], told[0].1[4]), (ROOT, 158, status::MOVED));
+    assert_eq!((told[1].0.dst, told[1].1[0], told[1].1[26]), (local(7), 136, status::SUCCESS));
+    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    for n in 0..5 {
+        let status = asks(&mut nd, 20 + n, 240, 60, global(20 + n));
+        assert_eq!(status, Some(status::SUCCESS));
+    }
+    assert_eq!(asks(&mut nd, 30, 240, 60, global(30)), Some(status::SATURATED));
+    assert_eq!(asks(&mut nd, 20, 241, 0, global(20)), Some(status::SUCCESS));
+    assert_eq!(asks(&mut nd, 30, 240, 60, global(30)), Some(status::SUCCESS));
+}
+
+#[test]
+fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
+    let mut nd = router(Border::Learnt);
+    let solicit = |nd: &mut Nd, now| {
+        let link = [NdOption::SourceLinkAddress(Address::Short(7))];
+        hear_from(nd, now, (local(7), ALL, 255), Kind::RouterSolicitation, &link).unwrap();
+        sent(nd, now)
+    };
+    assert_eq!(solicit(&mut nd, NOW), [], "no router before it has heard one");
+    let says = |nd: &mut Nd, now, version, valid_s| {
+        let it = BorderRouter { version, ..border(ROOT) };
+        let options = [
+            NdOption::SourceLinkAddress(Address::Short(9)),
+            NdOption::BorderRouter(it),
+            NdOption::Prefix(prefix(valid_s)),
+            NdOption::Context(context(2)),
+        ];
+        let kind = Kind::RouterAdvertisement(Default::default());
+        hear_from(nd, now, (local(9), ALL, 255), kind, &options).unwrap();
+    };
+    says(&mut nd, NOW, 7, 3_600);
+    let heard = wait(&mut nd, NOW + SECOND * 40);
+    assert_eq!(heard.len(), 3, "news for all");
+    let now = NOW + SECOND * 300;
+    // Who has heard it long ago cannot shorten it, nor can an older version.
+    says(&mut nd, now, 7, 1_000);
+    says(&mut nd, now, 6, 9_000);
+    let told = solicit(&mut nd, now);
+    let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
+    let options: Vec<_> = heard.options().collect();
+    assert!(options.contains(&NdOption::BorderRouter(border(ROOT))));
+    let left = PrefixInformation { on_link: false, ..prefix(3_300) };
+    assert!(options.contains(&NdOption::Prefix(left)), "{options:?}");
+    // The context was heard again.
+    assert!(options.contains(&NdOption::Context(context(2))), "{options:?}");
+    // A new version is all that counts.
+    says(&mut nd, now, 8, 0);
+    let told = solicit(&mut nd, now);
+    let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
+    assert!(!heard.options().any(|option| matches!(option, NdOption::Prefix(_))));
+    // Of a border router that is silent for an hour nothing is left.
+    wait(&mut nd, now + MINUTE * 61);
+    assert_eq!(solicit(&mut nd, now + MINUTE * 61), []);
+}
+
+proptest! {
+    /// Whoever asks for whatever: who is registered stays so, under his link address.
+    #[test]
+    fn a_flood_of_registrations_costs_nobody_his_place(
+        here in 1..=REGISTRATIONS as u16,
+        remote in any::<bool>(),
+        flood in prop::collection::vec((0..40u16, 0..40u16, any::<u8>(), 0..3u16, 0..4u8), 0..80),
+    ) {
+        let mut nd = root();
+        for n in 0..here {
+            prop_assert_eq!(registers(&mut nd, NOW, n, global(n), 240), Some(0));
+        }
+        for (n, address, tid, lifetime_min, form) in flood {
+            // Everybody else.
+            let (n, link) = (100 + n, NdOption::SourceLinkAddress(Address::Short(200 + n)));
+            let tid = (form > 0).then_some(tid);
+            let asked = asks(n, tid, lifetime_min);
+            if remote {
+                let (confirmation, status, rovr) = (form == 3, 0, eui(n));
+                let address = global(address);
+                let kind = Duplicate { confirmation, status, tid, lifetime_min, rovr, address };
+                let _ = hear_from(&mut nd, NOW, (ROOT, OWN, 60), Kind::Duplicate(kind), &[]);
+            } else {
+                let kind = Kind::NeighbourSolicitation(global(address));
+                let src = if form == 0 { global(address) } else { local(n) };
+                let options = [link, NdOption::Registration(asked)];
+                let _ = hear_from(&mut nd, NOW, (src, OWN_LOCAL, 255), kind, &options);
+            }
+            sent(&mut nd, NOW);
+        }
+        for n in 0..here {
+            prop_assert_eq!(nd.way(global(n)), Way::To(Address::Short(n)));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Who takes part in neighbour discovery, and who serves others, as a scenario says.
+
+use super::{address_of, contexts};
+use crate::discovery::{Optional, Plan};
+use crate::scenario::{NodeId, Role, Scenario};
+use kinglet::time::Instant;
+use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, Router};
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Config, nd, net};
+
+/// For how long a node is a default router: as long as RFC 4861, 6.2.1, allows, so that those who
+/// sleep need not ask often.
+const ROUTER_S: u16 = 9_000;
+/// AdvValidLifetime and AdvPreferredLifetime (RFC 4861, 6.2.1): thirty days and seven.
+const VALID_S: u32 = 2_592_000;
+const PREFERRED_S: u32 = 604_800;
+/// The same in minutes, of contexts and of what is said of the border router.
+const VALID_MIN: u16 = 43_200;
+
+/// The discovery of `node`, which has this configuration.
+pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> Optional {
+    if !scenario.discovery && !scenario.registration {
+        return net::Discovery::NONE;
+    }
+    let mac = &config.mac;
+    let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
+    let border = scenario.root();
+    let autoconfigures = scenario.registration && node != border;
+    let has_parent = !mac.rx_on_when_idle;
+    let settings = nd::Config { autoconfigures, has_parent, ..settings };
+    let serves = scenario.registration
+        && (node == border || scenario.nodes[node as usize].role != Role::Leaf);
+    let role = serves.then(|| serving(scenario, node == border));
+    Optional::new(settings, role)
+}
+
+/// What a router offers: the border router what the scenario says, others what they hear of it.
+fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
+    let border = if is_border {
+        let address = address_of(scenario.prefix, scenario.root());
+        nd::Border::This(BorderRouter { version: 1, valid_min: VALID_MIN, address })
+    } else {
+        nd::Border::Learnt
+    };
+    let offer = nd::Offer::new(border);
+    let router = Router { lifetime_s: ROUTER_S, ..offer.router };
+    let mut serving = nd::Serving::new(nd::Offer { router, ..offer });
+    if is_border {
+        let (prefix, on_link, autonomous) = (scenario.prefix.mesh(), false, true);
+        let (len, valid_s, preferred_s) = (64, VALID_S, PREFERRED_S);
+        let prefix = PrefixInformation { prefix, len, on_link, autonomous, valid_s, preferred_s };
+        serving.offer_prefix(Instant::ZERO, prefix).expect("the plan has room for two");
+        for (id, context) in (0..).zip(contexts(scenario)) {
+            let Some(Context { prefix, len }) = context else { continue };
+            let (compress, valid_min) = (true, VALID_MIN);
+            let context = ContextInformation { id, compress, prefix, len, valid_min };
+            serving.offer_context(Instant::ZERO, context).expect("the plan has room for all");
+        }
+    }
+    serving
+}
