@@ -202,7 +202,16 @@ fn run_sampling(
 fn wire(delay: Duration, loss: f64) -> WireConfig {
     let reorder_delay = Duration::ZERO;
     let (duplicate, mark, reorder) = (0.0, 0.0, 0.0);
-    WireConfig { delay, loss, loss_to_mesh: None, duplicate, mark, reorder, reorder_delay }
+    WireConfig {
+        delay,
+        rate_bps: None,
+        loss,
+        loss_to_mesh: None,
+        duplicate,
+        mark,
+        reorder,
+        reorder_delay,
+    }
 }
 
 /// A parent with a host behind it, and its leaf, with their applications.

@@ -78,11 +78,11 @@ impl Building {
 
     /// The places of the nodes of the building that `seed` draws.
     fn places(self, seed: u64) -> Vec<NodePlace> {
-        let drawn = (0..ATTEMPTS).map(|attempt| positions(seed, attempt));
+        let mut drawn = (0..ATTEMPTS).map(|attempt| positions(seed, attempt));
         let fits = |at: &Vec<Position>| {
             Building::ALL.iter().all(|of| depth(seed, at, *of) == Some(of.hops()))
         };
-        let positions = drawn.filter(fits).next().unwrap_or_default();
+        let positions = drawn.find(fits).unwrap_or_default();
         let place = |(node, at): (NodeId, Position)| {
             let role = if node == self.root() { Role::BorderRouter } else { Role::Router };
             NodePlace { x_m: at.x_m, y_m: at.y_m, role, parent: None }
