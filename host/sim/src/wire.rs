@@ -227,12 +227,16 @@ impl Wire {
     /// When a packet of `len` octets has left its sender, behind those before it.
     fn leaves(&mut self, now: Instant, way: Way, len: usize) -> Instant {
         let Some(rate_bps) = self.config.rate_bps else { return now };
-        let bits = len as u64 * 8;
-        let takes = Duration::from_micros((bits * 1_000_000).div_ceil(u64::from(rate_bps.max(1))));
-        let free_at = &mut self.free_at[way as usize];
-        *free_at = now.max(*free_at) + takes;
-        *free_at
+        left_at(rate_bps, &mut self.free_at[way as usize], now, len)
     }
+}
+
+/// When the last bit of `len` octets is on a wire that is free at `free_at`.
+fn left_at(rate_bps: u32, free_at: &mut Instant, now: Instant, len: usize) -> Instant {
+    let bits = len as u64 * 8;
+    let takes = Duration::from_micros((bits * 1_000_000).div_ceil(u64::from(rate_bps.max(1))));
+    *free_at = now.max(*free_at) + takes;
+    *free_at
 }
 
 /// What a congested router does to an IPv6 packet; whether its sender is capable of it.
@@ -249,6 +253,17 @@ fn mark(packet: &mut [u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_wait_for_those_before_them() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut free_at = Instant::ZERO;
+        let mut leaves = |ms, len| left_at(8_000, &mut free_at, at(ms), len);
+        // An octet a millisecond.
+        assert_eq!(leaves(10, 100), at(110));
+        assert_eq!(leaves(20, 50), at(160), "behind the first");
+        assert_eq!(leaves(500, 1), at(501), "nothing is in its way");
+    }
 
     #[test]
     fn only_packets_of_capable_senders_are_marked() {
