@@ -69,6 +69,12 @@
 //! neighbour: no solicitation costs an entry that is in use. Answers need no entry, four wait at a
 //! time.
 //!
+//! At a router a registration lasts for as long as it was asked for, whoever asks for what. One
+//! link address has as many as [`Offer::per_node`] says, so that with link security nobody fills
+//! the table; without it, who can send can take what is free. Of four newcomers at a time the
+//! border router is asked, and others wait until they ask again. To all it speaks once in ten
+//! seconds at most, however often it is solicited.
+//!
 //! | file | subject |
 //! |---|---|
 //! | `discovery/` | what comes in, what goes out, when |
