@@ -300,7 +300,7 @@ mod tests {
     use super::*;
     use crate::markdown;
     use crate::run;
-    use crate::scenario::{NodeId, Route, Routing};
+    use crate::scenario::{NodeId, NodePlace, Role, Route, Routing};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
@@ -341,8 +341,10 @@ mod tests {
                 // Where a mesh finds ways, there are ways.
                 scenario.routing = Routing::Static;
                 let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
-                // The host is behind node 0.
-                let inside = |node| if node == scenario.host() { 0 } else { node };
+                // The host is behind the border router, or behind node 0.
+                let border = |place: &NodePlace| place.role == Role::BorderRouter;
+                let border = scenario.nodes.iter().position(border).unwrap_or(0) as NodeId;
+                let inside = |node| if node == scenario.host() { border } else { node };
                 for flow in &scenario.flows {
                     let (from, to) = flow.kind.ends();
                     let (from, to) = (inside(from), inside(to.unwrap_or(0)));
