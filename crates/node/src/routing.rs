@@ -40,11 +40,20 @@ pub trait Routing: net::Routing {
     /// Whether it takes part at all. If not, it has no messages and decides nothing.
     fn is_on(&self) -> bool;
 
+    /// Whether its messages tell parents that a leaf sleeps. If not, a leaf asks a new parent for
+    /// data at once, and the parent learns it by that.
+    fn tells_of_sleep(&self) -> bool {
+        true
+    }
+
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;
 
     /// A frame of the neighbour `from` was heard.
     fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8);
+
+    /// The neighbour `from` has asked for data: it sleeps.
+    fn handle_asked(&mut self, _now: Instant, _from: u16) {}
 
     /// A frame to the neighbour `to` was on the air so often, as far as the radio has said so, and
     /// was acknowledged, or not.

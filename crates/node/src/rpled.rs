@@ -8,7 +8,7 @@ use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
 use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl, Way};
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local, protocol, same_prefix};
 use kinglet_wire::rpl::{ALL_NODES, ICMPV6_TYPE, PacketInformation, SourceRoute};
@@ -39,6 +39,30 @@ const FAILURES: u8 = 2;
 /// For so long nothing is sent to it by source routes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Neighbours that sleep and have this node for a parent.
+const CHILDREN: usize = 16;
+/// One that has asked for nothing for so long is none any more.
+const FORGOTTEN: Duration = Duration::from_secs(900);
+
+/// A neighbour that sleeps.
+#[derive(Clone, Copy)]
+struct Sleeping {
+    short: u16,
+    asked: Instant,
+    state: State,
+}
+
+/// What the node has been told of a neighbour that sleeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing yet.
+    New,
+    /// That it does.
+    Known,
+    /// That it does, and is to be told that it is gone.
+    Gone,
+}
+
 /// A neighbour that has not acknowledged what was sent to it last.
 #[derive(Clone, Copy)]
 struct Silent {
@@ -53,6 +77,7 @@ pub struct Rpled<S: rpl::Sizes> {
     /// Whose frame is being taken.
     from: Address,
     silent: [Option<Silent>; SILENT],
+    children: [Option<Sleeping>; CHILDREN],
 }
 
 /// A source route.
@@ -73,11 +98,16 @@ impl<S: rpl::Sizes> Rpled<S> {
     /// those in `rpl`.
     pub const fn new<K>(node: &Config<K>, rpl: rpl::Config) -> Self {
         let identifier = identifier_of(node.mac.short);
-        Rpled::of(Rpl::new(rpl::Config { identifier, seed: node.seed, ..rpl }))
+        let sleeps = !node.mac.rx_on_when_idle;
+        // Who sleeps cannot wait for an acknowledgement of its DAOs.
+        let acknowledged = rpl.acknowledged && !sleeps;
+        let rpl = rpl::Config { identifier, acknowledged, seed: node.seed, ..rpl };
+        Rpled::of(Rpl::new(rpl))
     }
 
     const fn of(rpl: Rpl<S>) -> Self {
-        Rpled { rpl, from: Address::None, silent: [None; SILENT] }
+        let (silent, children) = ([None; SILENT], [None; CHILDREN]);
+        Rpled { rpl, from: Address::None, silent, children }
     }
 
     /// RPL, to look at.
@@ -303,7 +333,26 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         self.is_leaf() && self.rpl.parent().is_none()
     }
 
+    fn tells_of_sleep(&self) -> bool {
+        false
+    }
+
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
+
+    fn handle_asked(&mut self, now: Instant, from: u16) {
+        if self.is_leaf() || !self.is_on() {
+            return;
+        }
+        let is_it = |place: &&mut Option<Sleeping>| place.is_some_and(|it| it.short == from);
+        if let Some(Some(child)) = self.children.iter_mut().find(is_it) {
+            child.asked = now;
+            if child.state == State::Gone {
+                child.state = State::Known;
+            }
+        } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
+            *place = Some(Sleeping { short: from, asked: now, state: State::New });
+        }
+    }
 
     fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
         self.note_answer(now, to, acked);
@@ -346,6 +395,21 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     }
 
     fn poll_change(&mut self) -> Option<Change> {
+        for place in &mut self.children {
+            let Some(child) = place else { continue };
+            let short = child.short;
+            match child.state {
+                State::Known => {}
+                State::New => {
+                    child.state = State::Known;
+                    return Some(Change::Child(short));
+                }
+                State::Gone => {
+                    *place = None;
+                    return Some(Change::NoChild(short));
+                }
+            }
+        }
         loop {
             match self.rpl.poll_change()? {
                 rpl::Change::Parent(parent) if self.is_leaf() => {
@@ -362,10 +426,16 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.rpl.deadline()
+        let children = self.children.iter().flatten().filter(|child| child.state != State::Gone);
+        earliest(self.rpl.deadline(), children.map(|child| child.asked + FORGOTTEN).min())
     }
 
     fn handle_deadline(&mut self, now: Instant) {
         self.rpl.handle_deadline(now);
+        for child in self.children.iter_mut().flatten() {
+            if child.asked + FORGOTTEN <= now {
+                child.state = State::Gone;
+            }
+        }
     }
 }

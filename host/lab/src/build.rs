@@ -238,6 +238,8 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             let role = if border.unwrap_or(0) == node as usize {
                 let dodag_id = address_of(scenario.prefix, node);
                 rpl::Role::Root(rpl::Root::new(dodag_id, scenario.rpl.mode))
+            } else if place.role == Role::Leaf {
+                rpl::Role::Leaf
             } else {
                 rpl::Role::Router
             };

@@ -111,6 +111,14 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.handle_heard(now, from, rssi_dbm), ());
     }
 
+    fn tells_of_sleep(&self) -> bool {
+        whoever!(self, it => it.tells_of_sleep(), true)
+    }
+
+    fn handle_asked(&mut self, now: Instant, from: u16) {
+        whoever!(self, it => it.handle_asked(now, from), ());
+    }
+
     fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
         whoever!(self, it => it.handle_sent(now, to, transmissions, acked), ());
     }

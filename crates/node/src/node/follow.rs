@@ -121,6 +121,9 @@ impl<P: Profile> Node<P> {
                 // routing knows the way too.
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
+                    if Self::ASKS && !self.routing().tells_of_sleep() {
+                        self.poller.ask_soon();
+                    }
                 }
                 // A child too many for the network layer's table is sent its packets like anybody.
                 Change::Child(child) if Self::HAS_CHILDREN => {
