@@ -5,6 +5,7 @@
 //! `()` knows static routes only, and costs nothing; [`Meshed`](crate::Meshed) is the mesh,
 //! [`Rpled`](crate::Rpled) RPL.
 
+use core::net::Ipv6Addr;
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -33,10 +34,17 @@ pub enum Change {
     Child(u16),
     /// One is its child no longer.
     NoChild(u16),
+    /// The node has this address from now on.
+    Address(Ipv6Addr),
+    /// It has this address no longer, which [`Routing::handle_address`] was told of.
+    NoAddress(Ipv6Addr),
 }
 
 /// A routing protocol among the layers of a node.
 pub trait Routing: net::Routing {
+    /// Whether it gives addresses.
+    const GIVES_ADDRESSES: bool = false;
+
     /// Whether it takes part at all. If not, it has no messages and decides nothing.
     fn is_on(&self) -> bool;
 
@@ -76,6 +84,9 @@ pub trait Routing: net::Routing {
     ) -> Option<net::Icmpv6Out> {
         None
     }
+
+    /// The node has an address by [`Change::Address`], and had it not before.
+    fn handle_address(&mut self, _address: Ipv6Addr) {}
 
     /// What has changed, one thing at a time.
     fn poll_change(&mut self) -> Option<Change>;

@@ -78,6 +78,20 @@ pub struct Rpled<S: rpl::Sizes> {
     from: Address,
     silent: [Option<Silent>; SILENT],
     children: [Option<Sleeping>; CHILDREN],
+    address: Made,
+}
+
+/// The address that the DODAG's prefix gives this node.
+#[derive(Clone, Copy)]
+enum Made {
+    /// None, or one that it had anyway.
+    No,
+    /// The node has it by this.
+    Yes(Ipv6Addr),
+    /// The node is to be told so.
+    New(Ipv6Addr),
+    /// The node is to be told that the first is not its own any more, and then of the other.
+    Over(Ipv6Addr, Option<Ipv6Addr>),
 }
 
 /// A source route.
@@ -107,7 +121,7 @@ impl<S: rpl::Sizes> Rpled<S> {
 
     const fn of(rpl: Rpl<S>) -> Self {
         let (silent, children) = ([None; SILENT], [None; CHILDREN]);
-        Rpled { rpl, from: Address::None, silent, children }
+        Rpled { rpl, from: Address::None, silent, children, address: Made::No }
     }
 
     /// RPL, to look at.
@@ -154,6 +168,48 @@ impl<S: rpl::Sizes> Rpled<S> {
             let failures = place.filter(|it| it.short == short).map_or(0, |it| it.failures);
             *place = Some(Silent { short, failures: failures.saturating_add(1), since: now });
         }
+    }
+
+    /// Addresses are made of another prefix.
+    fn follow_prefix(&mut self) {
+        self.address = match (self.address, self.rpl.address()) {
+            (Made::Yes(old), new) if new != Some(old) => Made::Over(old, new),
+            (Made::Over(old, _), new) => Made::Over(old, new),
+            (Made::Yes(old), _) => Made::Yes(old),
+            (Made::No | Made::New(_), Some(new)) => Made::New(new),
+            (Made::No | Made::New(_), None) => Made::No,
+        };
+    }
+
+    /// What has changed in this node's address or among its children.
+    fn poll_own_change(&mut self) -> Option<Change> {
+        match self.address {
+            Made::New(address) => {
+                self.address = Made::No;
+                return Some(Change::Address(address));
+            }
+            Made::Over(address, next) => {
+                self.address = next.map_or(Made::No, Made::New);
+                return Some(Change::NoAddress(address));
+            }
+            Made::No | Made::Yes(_) => {}
+        }
+        for place in &mut self.children {
+            let Some(child) = place else { continue };
+            let short = child.short;
+            match child.state {
+                State::Known => {}
+                State::New => {
+                    child.state = State::Known;
+                    return Some(Change::Child(short));
+                }
+                State::Gone => {
+                    *place = None;
+                    return Some(Change::NoChild(short));
+                }
+            }
+        }
+        None
     }
 
     /// Whether nothing reaches the neighbour.
@@ -333,6 +389,8 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         self.is_leaf() && self.rpl.parent().is_none()
     }
 
+    const GIVES_ADDRESSES: bool = true;
+
     fn tells_of_sleep(&self) -> bool {
         false
     }
@@ -395,22 +453,11 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     }
 
     fn poll_change(&mut self) -> Option<Change> {
-        for place in &mut self.children {
-            let Some(child) = place else { continue };
-            let short = child.short;
-            match child.state {
-                State::Known => {}
-                State::New => {
-                    child.state = State::Known;
-                    return Some(Change::Child(short));
-                }
-                State::Gone => {
-                    *place = None;
-                    return Some(Change::NoChild(short));
-                }
-            }
-        }
         loop {
+            let own = self.poll_own_change();
+            if own.is_some() {
+                return own;
+            }
             match self.rpl.poll_change()? {
                 rpl::Change::Parent(parent) if self.is_leaf() => {
                     let short = parent.map(link_address_of).and_then(|address| match address {
@@ -419,10 +466,15 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                     });
                     return Some(Change::Parent(short));
                 }
-                // Routers ask for their ways, and addresses are given.
-                rpl::Change::Parent(_) | rpl::Change::Prefix(_) => {}
+                // Routers ask for their ways.
+                rpl::Change::Parent(_) => {}
+                rpl::Change::Prefix(_) => self.follow_prefix(),
             }
         }
+    }
+
+    fn handle_address(&mut self, address: Ipv6Addr) {
+        self.address = Made::Yes(address);
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -199,7 +199,7 @@ fn stack(
     if by_peer {
         let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
         interface.add_route(behind).expect("checked with the scenario");
-    } else {
+    } else if !takes_address(scenario, node) {
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
@@ -214,6 +214,17 @@ fn stack(
             .expect("checked with the scenario");
     }
     stack
+}
+
+/// The node that is the root of a tree of RPL.
+fn root_of(scenario: &Scenario) -> NodeId {
+    let border = scenario.nodes.iter().position(|node| node.role == Role::BorderRouter);
+    border.unwrap_or(0) as NodeId
+}
+
+/// Whether a node has no address until RPL gives it one.
+fn takes_address(scenario: &Scenario, node: NodeId) -> bool {
+    scenario.routing == Routing::Rpl && scenario.rpl.addresses && node != root_of(scenario)
 }
 
 /// What every node knows as 6LoWPAN contexts 0 and 1 (RFC 6282 §3.1.2): the mesh's prefix, and all
@@ -234,8 +245,7 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             Learning::Mesh(Box::new(Meshed::new(config, mesh, scenario.prefix.mesh())))
         }
         Routing::Rpl => {
-            let border = scenario.nodes.iter().position(|node| node.role == Role::BorderRouter);
-            let role = if border.unwrap_or(0) == node as usize {
+            let role = if root_of(scenario) == node {
                 let dodag_id = address_of(scenario.prefix, node);
                 rpl::Role::Root(rpl::Root::new(dodag_id, scenario.rpl.mode))
             } else if place.role == Role::Leaf {

@@ -111,6 +111,8 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.handle_heard(now, from, rssi_dbm), ());
     }
 
+    const GIVES_ADDRESSES: bool = true;
+
     fn tells_of_sleep(&self) -> bool {
         whoever!(self, it => it.tells_of_sleep(), true)
     }
@@ -137,6 +139,10 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         whoever!(self, it => it.poll_icmpv6(now, buf), None)
+    }
+
+    fn handle_address(&mut self, address: Ipv6Addr) {
+        whoever!(self, it => it.handle_address(address), ());
     }
 
     fn poll_change(&mut self) -> Option<Change> {

@@ -51,10 +51,14 @@ fn thirty_nodes_form_a_tree_whose_root_knows_all() {
 
 #[test]
 fn tcp_goes_up_and_down_the_tree_in_both_modes() {
-    for (mode, option) in [(Mode::Storing, true), (Mode::NonStoring, true), (Mode::Storing, false)]
-    {
+    for (mode, option, addresses) in [
+        (Mode::Storing, true, false),
+        (Mode::NonStoring, true, true),
+        (Mode::NonStoring, false, false),
+        (Mode::Storing, false, true),
+    ] {
         let mut scenario = grid();
-        scenario.rpl = Rpl { mode, option };
+        scenario.rpl = Rpl { mode, option, addresses };
         carries_tcp(scenario);
     }
 }

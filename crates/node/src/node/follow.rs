@@ -132,7 +132,17 @@ impl<P: Profile> Node<P> {
                 Change::NoChild(child) if Self::HAS_CHILDREN => {
                     let _ = self.remove_child(now, child);
                 }
+                Change::Address(address) if P::Routing::GIVES_ADDRESSES => {
+                    if !self.net.is_own(address) {
+                        self.configure(Configured::Address(address));
+                        self.routing_mut().handle_address(address);
+                    }
+                }
+                Change::NoAddress(address) if P::Routing::GIVES_ADDRESSES => {
+                    self.configure(Configured::NoAddress(address));
+                }
                 Change::Child(_) | Change::NoChild(_) => {}
+                Change::Address(_) | Change::NoAddress(_) => {}
             }
         }
         if !<P::Routing as net::Routing>::ICMPV6.is_empty() {

@@ -321,7 +321,8 @@ impl<S: Sizes> Rpl<S> {
             return Some(Change::Parent(self.parent()));
         }
         if core::mem::take(&mut self.prefix_changed) {
-            return self.dodag.as_ref()?.prefix.map(Change::Prefix);
+            let prefix = self.dodag.as_ref()?.prefix;
+            return Some(Change::Prefix(prefix.filter(|prefix| prefix.valid_secs > 0)));
         }
         None
     }
@@ -350,7 +351,8 @@ impl<S: Sizes> Rpl<S> {
         let routes = Targets::deadline(self.routes.as_slice());
         let links = self.candidates.as_slice().iter().flatten();
         let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
-        let others = [solicit, trickle, hold, routes, self.announce.deadline()];
+        let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
+        let others = [solicit, trickle, hold, prefix, routes, self.announce.deadline()];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -361,6 +363,12 @@ impl<S: Sizes> Rpl<S> {
         }
         if !self.is_root() {
             self.solicit.handle_deadline(now, &mut self.random);
+        }
+        if let Some(dodag) = &mut self.dodag
+            && dodag.prefix_expires.take_if(|at| *at <= now).is_some()
+        {
+            dodag.prefix = None;
+            self.prefix_changed = true;
         }
         let told = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
         let mut rested = false;

@@ -258,6 +258,12 @@ pub(super) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing"),
     Key::<Scenario>::new(
+        "rpl_addresses",
+        flag!(rpl.addresses),
+        "nodes other than the root have no address until the prefix in DIOs gives them one",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "discovery",
         flag!(discovery),
         "nodes answer neighbour solicitations (RFC 4861), and ask for link addresses that an \

@@ -99,7 +99,7 @@ impl Default for Scenario {
             polling: Polling::DEFAULT,
             net: NET,
             routing: Routing::Static,
-            rpl: Rpl { mode: Mode::Storing, option: true },
+            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false },
             discovery: false,
             relays_yield: true,
             tcp: Tcp::default(),
@@ -487,6 +487,8 @@ pub struct Rpl {
     pub mode: Mode,
     /// Packets carry the RPL option (RFC 6553).
     pub option: bool,
+    /// Nodes other than the root have no address until the DODAG's prefix gives them one.
+    pub addresses: bool,
 }
 
 /// Largest segment.
