@@ -42,6 +42,9 @@ pub enum Change {
 
 /// A routing protocol among the layers of a node.
 pub trait Routing: net::Routing {
+    /// Whether it wants to know how many packets wait.
+    const WATCHES_QUEUE: bool = false;
+
     /// Whether it gives addresses.
     const GIVES_ADDRESSES: bool = false;
 
@@ -62,6 +65,9 @@ pub trait Routing: net::Routing {
 
     /// The neighbour `from` has asked for data: it sleeps.
     fn handle_asked(&mut self, _now: Instant, _from: u16) {}
+
+    /// So many packets of `room` wait for the radio.
+    fn handle_queue(&mut self, _now: Instant, _waiting: usize, _room: usize) {}
 
     /// A frame to the neighbour `to` was on the air so often, as far as the radio has said so, and
     /// was acknowledged, or not.

@@ -390,6 +390,11 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     }
 
     const GIVES_ADDRESSES: bool = true;
+    const WATCHES_QUEUE: bool = true;
+
+    fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
+        self.rpl.handle_queue(now, waiting, room);
+    }
 
     fn tells_of_sleep(&self) -> bool {
         false

@@ -68,6 +68,7 @@ mod dodag;
 mod engine;
 mod limit;
 mod link;
+mod load;
 mod lollipop;
 pub mod objective;
 mod parents;

@@ -253,8 +253,8 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             } else {
                 rpl::Role::Router
             };
-            let option = scenario.rpl.option;
-            let rpl = rpl::Config { option, ..rpl::Config::new(role, 0, 0) };
+            let scenario::Rpl { option, load, .. } = scenario.rpl;
+            let rpl = rpl::Config { option, load, ..rpl::Config::new(role, 0, 0) };
             Learning::Rpl(Box::new(Rpled::new(config, rpl)))
         }
     }

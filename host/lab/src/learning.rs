@@ -112,6 +112,11 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
     }
 
     const GIVES_ADDRESSES: bool = true;
+    const WATCHES_QUEUE: bool = true;
+
+    fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
+        whoever!(self, it => it.handle_queue(now, waiting, room), ());
+    }
 
     fn tells_of_sleep(&self) -> bool {
         whoever!(self, it => it.tells_of_sleep(), true)

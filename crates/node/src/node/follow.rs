@@ -5,8 +5,9 @@ use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
+use kinglet_mem::Array;
 use kinglet_nd::Configured;
-use kinglet_net::{self as net, InterfaceAddress};
+use kinglet_net::{self as net, InterfaceAddress, Queued};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
@@ -113,6 +114,12 @@ impl<P: Profile> Node<P> {
         if self.sleeps {
             let listens = self.routing().listens();
             self.mac.set_rx_on_when_idle(listens);
+        }
+        if P::Routing::WATCHES_QUEUE {
+            let limit = usize::from(self.net.config().queue_limit);
+            let room = limit.min(<P::Output as Array<Option<Queued>>>::LEN);
+            let waiting = self.net.info().queued;
+            self.routing_mut().handle_queue(now, waiting, room);
         }
         // At most one change for every child, and one for the parent.
         while let Some(change) = self.routing_mut().poll_change() {

@@ -14,6 +14,7 @@ use crate::dao::{Announce, Missed, Route, Targets, Told};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::limit::Limit;
+use crate::load::Load;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
@@ -69,6 +70,7 @@ pub struct Rpl<S: Sizes> {
     /// DAOs are to be asked for by the next DIO that may.
     asks_later: bool,
     overloaded: bool,
+    load: Load,
     resets: Limit,
     versions: Limit,
     parent_changed: bool,
@@ -96,6 +98,7 @@ impl<S: Sizes> Rpl<S> {
             advertise: false,
             asks_later: false,
             overloaded: false,
+            load: Load::new(),
             resets: Limit::new(RESETS),
             versions: Limit::new(VERSIONS),
             parent_changed: false,
@@ -278,6 +281,18 @@ impl<S: Sizes> Rpl<S> {
     /// (RFC 6551, 3.1).
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.overloaded = overloaded;
+    }
+
+    /// So many packets of `room` wait to be sent. With [`Config::load`] DIOs say whether that is too
+    /// much; to be told whenever it may have changed. Else nothing happens.
+    pub fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
+        if !self.config.load {
+            return;
+        }
+        if let Some(overloaded) = self.load.note(now, waiting, room, self.overloaded) {
+            self.overloaded = overloaded;
+            self.reset(now);
+        }
     }
 
     /// A root begins a new version of its DODAG, which all join anew (RFC 6550, 3.2.2): global

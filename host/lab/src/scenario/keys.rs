@@ -264,6 +264,13 @@ pub(super) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing"),
     Key::<Scenario>::new(
+        "rpl_load",
+        flag!(rpl.load),
+        "routers say when their queues have been nearly full, and others rather have a parent with \
+         room",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "discovery",
         flag!(discovery),
         "nodes answer neighbour solicitations (RFC 4861), and ask for link addresses that an \

@@ -99,7 +99,7 @@ impl Default for Scenario {
             polling: Polling::DEFAULT,
             net: NET,
             routing: Routing::Static,
-            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false },
+            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false, load: false },
             discovery: false,
             relays_yield: true,
             tcp: Tcp::default(),
@@ -489,6 +489,8 @@ pub struct Rpl {
     pub option: bool,
     /// Nodes other than the root have no address until the DODAG's prefix gives them one.
     pub addresses: bool,
+    /// Routers say when their queues are full, and others rather have parents with room.
+    pub load: bool,
 }
 
 /// Largest segment.
