@@ -1,7 +1,7 @@
 //! How full a node's queue is, and what that changes: after the idea of QU-RPL (queue
-//! utilisation), the most that waited in a while decides, not how it is at one instant. What is said
-//! is a single bit, the overload of RFC 6551, 3.1, so that others understand it, with two limits
-//! apart so that it does not flutter.
+//! utilisation), the most that waited in a while decides, not how it is at one instant. What is
+//! said is a single bit, the overload of RFC 6551, 3.1, so that others understand it, with two
+//! limits apart so that it does not flutter.
 
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};

@@ -283,8 +283,8 @@ impl<S: Sizes> Rpl<S> {
         self.overloaded = overloaded;
     }
 
-    /// So many packets of `room` wait to be sent. With [`Config::load`] DIOs say whether that is too
-    /// much; to be told whenever it may have changed. Else nothing happens.
+    /// So many packets of `room` wait to be sent. With [`Config::load`] DIOs say whether that is
+    /// too much; to be told whenever it may have changed. Else nothing happens.
     pub fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
         if !self.config.load {
             return;

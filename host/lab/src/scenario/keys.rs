@@ -240,8 +240,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
             "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl),
         "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
          look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
-         1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border router, \
-         or node 0 if there is none, for up to 1024 routers",
+         1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border \
+         router, or node 0 if there is none, for up to 1024 routers",
     ),
     Key::<Scenario>::new(
         "rpl_mode",
