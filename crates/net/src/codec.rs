@@ -37,8 +37,8 @@ pub trait HeaderCompression {
     type Expanded: Array<u8>;
 
     /// Compresses the headers at the start of `packet`, of the datagram that `token` names, into
-    /// `out`, as long as [`HeaderCompression::Compressed`]. Asked once for a datagram, unless its first
-    /// frame is sent again so much later that others came in between.
+    /// `out`, as long as [`HeaderCompression::Compressed`]. Asked once for a datagram, unless its
+    /// first frame is sent again so much later that others came in between.
     ///
     /// # Errors
     /// `packet` does not begin with an IPv6 header.

@@ -295,6 +295,12 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         }
     }
 
+    /// Asks the parent as soon as possible, by which it learns that this node sleeps.
+    pub(crate) fn ask_soon(&mut self) {
+        self.at_once = true;
+        self.plan();
+    }
+
     /// Whether what is expected had better come without having been asked for.
     pub(crate) fn set_learning(&mut self, learning: bool) {
         self.learning = learning;

@@ -5,6 +5,7 @@
 //! `()` knows static routes only, and costs nothing; [`Meshed`](crate::Meshed) is the mesh,
 //! [`Rpled`](crate::Rpled) RPL.
 
+use core::net::Ipv6Addr;
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -33,18 +34,40 @@ pub enum Change {
     Child(u16),
     /// One is its child no longer.
     NoChild(u16),
+    /// The node has this address from now on.
+    Address(Ipv6Addr),
+    /// It has this address no longer, which [`Routing::handle_address`] was told of.
+    NoAddress(Ipv6Addr),
 }
 
 /// A routing protocol among the layers of a node.
 pub trait Routing: net::Routing {
+    /// Whether it wants to know how many packets wait.
+    const WATCHES_QUEUE: bool = false;
+
+    /// Whether it gives addresses.
+    const GIVES_ADDRESSES: bool = false;
+
     /// Whether it takes part at all. If not, it has no messages and decides nothing.
     fn is_on(&self) -> bool;
+
+    /// Whether its messages tell parents that a leaf sleeps. If not, a leaf asks a new parent for
+    /// data at once, and the parent learns it by that.
+    fn tells_of_sleep(&self) -> bool {
+        true
+    }
 
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;
 
     /// A frame of the neighbour `from` was heard.
     fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8);
+
+    /// The neighbour `from` has asked for data: it sleeps.
+    fn handle_asked(&mut self, _now: Instant, _from: u16) {}
+
+    /// So many packets of `room` wait for the radio.
+    fn handle_queue(&mut self, _now: Instant, _waiting: usize, _room: usize) {}
 
     /// A frame to the neighbour `to` was on the air so often, as far as the radio has said so, and
     /// was acknowledged, or not.
@@ -67,6 +90,9 @@ pub trait Routing: net::Routing {
     ) -> Option<net::Icmpv6Out> {
         None
     }
+
+    /// The node has an address by [`Change::Address`], and had it not before.
+    fn handle_address(&mut self, _address: Ipv6Addr) {}
 
     /// What has changed, one thing at a time.
     fn poll_change(&mut self) -> Option<Change>;

@@ -8,7 +8,7 @@ use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
 use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl, Way};
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local, protocol, same_prefix};
 use kinglet_wire::rpl::{ALL_NODES, ICMPV6_TYPE, PacketInformation, SourceRoute};
@@ -39,6 +39,30 @@ const FAILURES: u8 = 2;
 /// For so long nothing is sent to it by source routes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Neighbours that sleep and have this node for a parent.
+const CHILDREN: usize = 16;
+/// One that has asked for nothing for so long is none any more.
+const FORGOTTEN: Duration = Duration::from_secs(900);
+
+/// A neighbour that sleeps.
+#[derive(Clone, Copy)]
+struct Sleeping {
+    short: u16,
+    asked: Instant,
+    state: State,
+}
+
+/// What the node has been told of a neighbour that sleeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing yet.
+    New,
+    /// That it does.
+    Known,
+    /// That it does, and is to be told that it is gone.
+    Gone,
+}
+
 /// A neighbour that has not acknowledged what was sent to it last.
 #[derive(Clone, Copy)]
 struct Silent {
@@ -53,6 +77,21 @@ pub struct Rpled<S: rpl::Sizes> {
     /// Whose frame is being taken.
     from: Address,
     silent: [Option<Silent>; SILENT],
+    children: [Option<Sleeping>; CHILDREN],
+    address: Made,
+}
+
+/// The address that the DODAG's prefix gives this node.
+#[derive(Clone, Copy)]
+enum Made {
+    /// None, or one that it had anyway.
+    No,
+    /// The node has it by this.
+    Yes(Ipv6Addr),
+    /// The node is to be told so.
+    New(Ipv6Addr),
+    /// The node is to be told that the first is not its own any more, and then of the other.
+    Over(Ipv6Addr, Option<Ipv6Addr>),
 }
 
 /// A source route.
@@ -73,11 +112,16 @@ impl<S: rpl::Sizes> Rpled<S> {
     /// those in `rpl`.
     pub const fn new<K>(node: &Config<K>, rpl: rpl::Config) -> Self {
         let identifier = identifier_of(node.mac.short);
-        Rpled::of(Rpl::new(rpl::Config { identifier, seed: node.seed, ..rpl }))
+        let sleeps = !node.mac.rx_on_when_idle;
+        // Who sleeps cannot wait for an acknowledgement of its DAOs.
+        let acknowledged = rpl.acknowledged && !sleeps;
+        let rpl = rpl::Config { identifier, acknowledged, seed: node.seed, ..rpl };
+        Rpled::of(Rpl::new(rpl))
     }
 
     const fn of(rpl: Rpl<S>) -> Self {
-        Rpled { rpl, from: Address::None, silent: [None; SILENT] }
+        let (silent, children) = ([None; SILENT], [None; CHILDREN]);
+        Rpled { rpl, from: Address::None, silent, children, address: Made::No }
     }
 
     /// RPL, to look at.
@@ -124,6 +168,48 @@ impl<S: rpl::Sizes> Rpled<S> {
             let failures = place.filter(|it| it.short == short).map_or(0, |it| it.failures);
             *place = Some(Silent { short, failures: failures.saturating_add(1), since: now });
         }
+    }
+
+    /// Addresses are made of another prefix.
+    fn follow_prefix(&mut self) {
+        self.address = match (self.address, self.rpl.address()) {
+            (Made::Yes(old), new) if new != Some(old) => Made::Over(old, new),
+            (Made::Over(old, _), new) => Made::Over(old, new),
+            (Made::Yes(old), _) => Made::Yes(old),
+            (Made::No | Made::New(_), Some(new)) => Made::New(new),
+            (Made::No | Made::New(_), None) => Made::No,
+        };
+    }
+
+    /// What has changed in this node's address or among its children.
+    fn poll_own_change(&mut self) -> Option<Change> {
+        match self.address {
+            Made::New(address) => {
+                self.address = Made::No;
+                return Some(Change::Address(address));
+            }
+            Made::Over(address, next) => {
+                self.address = next.map_or(Made::No, Made::New);
+                return Some(Change::NoAddress(address));
+            }
+            Made::No | Made::Yes(_) => {}
+        }
+        for place in &mut self.children {
+            let Some(child) = place else { continue };
+            let short = child.short;
+            match child.state {
+                State::Known => {}
+                State::New => {
+                    child.state = State::Known;
+                    return Some(Change::Child(short));
+                }
+                State::Gone => {
+                    *place = None;
+                    return Some(Change::NoChild(short));
+                }
+            }
+        }
+        None
     }
 
     /// Whether nothing reaches the neighbour.
@@ -303,7 +389,33 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         self.is_leaf() && self.rpl.parent().is_none()
     }
 
+    const GIVES_ADDRESSES: bool = true;
+    const WATCHES_QUEUE: bool = true;
+
+    fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
+        self.rpl.handle_queue(now, waiting, room);
+    }
+
+    fn tells_of_sleep(&self) -> bool {
+        false
+    }
+
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
+
+    fn handle_asked(&mut self, now: Instant, from: u16) {
+        if self.is_leaf() || !self.is_on() {
+            return;
+        }
+        let is_it = |place: &&mut Option<Sleeping>| place.is_some_and(|it| it.short == from);
+        if let Some(Some(child)) = self.children.iter_mut().find(is_it) {
+            child.asked = now;
+            if child.state == State::Gone {
+                child.state = State::Known;
+            }
+        } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
+            *place = Some(Sleeping { short: from, asked: now, state: State::New });
+        }
+    }
 
     fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
         self.note_answer(now, to, acked);
@@ -347,6 +459,10 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
 
     fn poll_change(&mut self) -> Option<Change> {
         loop {
+            let own = self.poll_own_change();
+            if own.is_some() {
+                return own;
+            }
             match self.rpl.poll_change()? {
                 rpl::Change::Parent(parent) if self.is_leaf() => {
                     let short = parent.map(link_address_of).and_then(|address| match address {
@@ -355,17 +471,28 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                     });
                     return Some(Change::Parent(short));
                 }
-                // Routers ask for their ways, and addresses are given.
-                rpl::Change::Parent(_) | rpl::Change::Prefix(_) => {}
+                // Routers ask for their ways.
+                rpl::Change::Parent(_) => {}
+                rpl::Change::Prefix(_) => self.follow_prefix(),
             }
         }
     }
 
+    fn handle_address(&mut self, address: Ipv6Addr) {
+        self.address = Made::Yes(address);
+    }
+
     fn deadline(&self) -> Option<Instant> {
-        self.rpl.deadline()
+        let children = self.children.iter().flatten().filter(|child| child.state != State::Gone);
+        earliest(self.rpl.deadline(), children.map(|child| child.asked + FORGOTTEN).min())
     }
 
     fn handle_deadline(&mut self, now: Instant) {
         self.rpl.handle_deadline(now);
+        for child in self.children.iter_mut().flatten() {
+            if child.asked + FORGOTTEN <= now {
+                child.state = State::Gone;
+            }
+        }
     }
 }

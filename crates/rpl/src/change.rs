@@ -8,6 +8,7 @@ use kinglet_wire::rpl::PrefixInformation;
 pub enum Change {
     /// The preferred parent is another, by its link-local address, or there is none.
     Parent(Option<Ipv6Addr>),
-    /// The DODAG has this prefix; addresses are made of it if it is autonomous.
-    Prefix(PrefixInformation),
+    /// The DODAG has this prefix, of which addresses are made if it is autonomous; `None`: the one
+    /// that it had is not valid any more.
+    Prefix(Option<PrefixInformation>),
 }

@@ -140,6 +140,9 @@ pub struct Config {
     /// Whether packets get the RPL option here (RFC 6553). Without it only the hop limit ends a
     /// loop, as in networks of systems that insert none, such as RIOT's.
     pub option: bool,
+    /// Whether this node says when its queue is full, and rather has a parent that does not say so:
+    /// what [`Rpl::handle_queue`](crate::Rpl::handle_queue) is told of counts.
+    pub load: bool,
 }
 
 impl Config {
@@ -149,7 +152,8 @@ impl Config {
     /// RPL_DEFAULT_INSTANCE, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
         let (instance, probing, acknowledged, option) = (0, Probing::Passive, true, true);
-        Config { role, instance, identifier, seed, probing, acknowledged, option }
+        let load = false;
+        Config { role, instance, identifier, seed, probing, acknowledged, option, load }
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Dodag {
     pub(crate) dtsn: Counter,
     pub(crate) configuration: Configuration,
     pub(crate) prefix: Option<PrefixInformation>,
+    /// When that is not valid any more, unless it is told again; `None`: never.
+    pub(crate) prefix_expires: Option<Instant>,
     pub(crate) route: Option<RouteInformation>,
     /// The most preferred parent; none at a root and after it was lost.
     pub(crate) preferred: Option<Ipv6Addr>,
@@ -54,6 +56,7 @@ impl Dodag {
             dtsn: Counter::FIRST,
             configuration: root.configuration,
             prefix: root.prefix,
+            prefix_expires: None,
             route: root.route,
             preferred: None,
             rank,
@@ -75,6 +78,7 @@ impl Dodag {
             dtsn: Counter::FIRST,
             configuration,
             prefix: None,
+            prefix_expires: None,
             route: None,
             preferred: None,
             rank: INFINITE_RANK,
@@ -170,7 +174,9 @@ impl Dodag {
 
     /// This node's address from the DODAG's prefix.
     pub(crate) fn address(&self, identifier: u64) -> Option<Ipv6Addr> {
-        let made = |prefix: &PrefixInformation| prefix.autonomous && prefix.prefix_len == 64;
+        let made = |prefix: &PrefixInformation| {
+            prefix.autonomous && prefix.prefix_len == 64 && prefix.valid_secs > 0
+        };
         let prefix = self.prefix.filter(made)?.prefix;
         Some(with_identifier(prefix, identifier))
     }

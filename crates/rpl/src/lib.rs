@@ -68,6 +68,7 @@ mod dodag;
 mod engine;
 mod limit;
 mod link;
+mod load;
 pub mod objective;
 mod parents;
 mod rank;

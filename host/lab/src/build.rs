@@ -201,7 +201,7 @@ fn stack(
     if by_peer {
         let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
         interface.add_route(behind).expect("checked with the scenario");
-    } else {
+    } else if !takes_address(scenario, node) {
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
@@ -217,6 +217,11 @@ fn stack(
             .expect("checked with the scenario");
     }
     stack
+}
+
+/// Whether a node has no address until RPL gives it one.
+fn takes_address(scenario: &Scenario, node: NodeId) -> bool {
+    scenario.routing == Routing::Rpl && scenario.rpl.addresses && node != scenario.root()
 }
 
 /// The 6LoWPAN contexts (RFC 6282 §3.1.2): what the scenario says, or else the mesh's prefix and
@@ -242,11 +247,13 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
             let role = if scenario.root() == node {
                 let dodag_id = address_of(scenario.prefix, node);
                 rpl::Role::Root(rpl::Root::new(dodag_id, scenario.rpl.mode))
+            } else if place.role == Role::Leaf {
+                rpl::Role::Leaf
             } else {
                 rpl::Role::Router
             };
-            let option = scenario.rpl.option;
-            let rpl = rpl::Config { option, ..rpl::Config::new(role, 0, 0) };
+            let scenario::Rpl { option, load, .. } = scenario.rpl;
+            let rpl = rpl::Config { option, load, ..rpl::Config::new(role, 0, 0) };
             Learning::Rpl(Box::new(Rpled::new(config, rpl)))
         }
     }

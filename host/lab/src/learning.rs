@@ -111,6 +111,21 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.handle_heard(now, from, rssi_dbm), ());
     }
 
+    const GIVES_ADDRESSES: bool = true;
+    const WATCHES_QUEUE: bool = true;
+
+    fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
+        whoever!(self, it => it.handle_queue(now, waiting, room), ());
+    }
+
+    fn tells_of_sleep(&self) -> bool {
+        whoever!(self, it => it.tells_of_sleep(), true)
+    }
+
+    fn handle_asked(&mut self, now: Instant, from: u16) {
+        whoever!(self, it => it.handle_asked(now, from), ());
+    }
+
     fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
         whoever!(self, it => it.handle_sent(now, to, transmissions, acked), ());
     }
@@ -129,6 +144,10 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         whoever!(self, it => it.poll_icmpv6(now, buf), None)
+    }
+
+    fn handle_address(&mut self, address: Ipv6Addr) {
+        whoever!(self, it => it.handle_address(address), ());
     }
 
     fn poll_change(&mut self) -> Option<Change> {

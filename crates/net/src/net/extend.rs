@@ -89,9 +89,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         header: &Header,
     ) -> Result<(Egress, Treatment), Discard> {
         let egress = self.egress(&header.dst);
-        if !S::Routing::EXTENDS {
-            return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Keep));
-        }
         let Some(option) = option_of(self.pool.get(handle)) else {
             return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Add(Origin::Bare)));
         };

@@ -1,5 +1,6 @@
 //! Packets for others, and the host interface of a border router.
 
+use super::extend::Treatment;
 use super::input::check_options;
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
@@ -44,13 +45,18 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if header.hop_limit <= 1 {
             return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
         }
-        let (egress, treatment) = match self.onward(now, handle, header) {
-            Ok(onward) => onward,
-            Err(Discard::NoRoute) => {
-                let code = unreachable::NO_ROUTE;
-                return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+        let (way, treatment) = if S::Routing::EXTENDS {
+            match self.onward(now, handle, header) {
+                Ok((egress, treatment)) => (Some(egress), treatment),
+                Err(Discard::NoRoute) => (None, Treatment::Keep),
+                Err(reason) => return Fate::Drop(reason),
             }
-            Err(reason) => return Fate::Drop(reason),
+        } else {
+            (self.egress(&header.dst), Treatment::Keep)
+        };
+        let Some(egress) = way else {
+            let code = unreachable::NO_ROUTE;
+            return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
         // Never back to where it came from: a host that forwards too would return it until its hop
         // limit is used up (RFC 4443, 3.1).

@@ -5,8 +5,9 @@ use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
+use kinglet_mem::Array;
 use kinglet_nd::Configured;
-use kinglet_net::{self as net, InterfaceAddress};
+use kinglet_net::{self as net, InterfaceAddress, Queued};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
@@ -120,6 +121,12 @@ impl<P: Profile> Node<P> {
     #[inline(never)]
     fn carry_out(&mut self, now: Instant) {
         self.listen();
+        if P::Routing::WATCHES_QUEUE {
+            let limit = usize::from(self.net.config().queue_limit);
+            let room = limit.min(<P::Output as Array<Option<Queued>>>::LEN);
+            let waiting = self.net.info().queued;
+            self.routing_mut().handle_queue(now, waiting, room);
+        }
         // At most one change for every child, and one for the parent.
         while let Some(change) = self.routing_mut().poll_change() {
             match change {
@@ -127,6 +134,9 @@ impl<P: Profile> Node<P> {
                 // routing knows the way too.
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
+                    if Self::ASKS && !self.routing().tells_of_sleep() {
+                        self.poller.ask_soon();
+                    }
                 }
                 // A child too many for the network layer's table is sent its packets like anybody.
                 Change::Child(child) if Self::HAS_CHILDREN => {
@@ -135,7 +145,17 @@ impl<P: Profile> Node<P> {
                 Change::NoChild(child) if Self::HAS_CHILDREN => {
                     let _ = self.remove_child(now, child);
                 }
+                Change::Address(address) if P::Routing::GIVES_ADDRESSES => {
+                    if !self.net.is_own(address) {
+                        self.configure(Configured::Address(address));
+                        self.routing_mut().handle_address(address);
+                    }
+                }
+                Change::NoAddress(address) if P::Routing::GIVES_ADDRESSES => {
+                    self.configure(Configured::NoAddress(address));
+                }
                 Change::Child(_) | Change::NoChild(_) => {}
+                Change::Address(_) | Change::NoAddress(_) => {}
             }
         }
         if !<P::Routing as net::Routing>::ICMPV6.is_empty() {

@@ -13,7 +13,7 @@ use crate::stats::{Discard, count};
 use core::cmp::Ordering;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{
     Configuration, ControlOption, Dio, MetricKind, Options, PrefixInformation, RouteInformation,
 };
@@ -217,10 +217,11 @@ impl<S: Sizes> Rpl<S> {
         let Some(dodag) = self.dodag else { return Err(Discard::NotForRole) };
         let new = self.candidate(now, from, dio, told);
         let mut parents = self.parents();
-        let mut asked = false;
+        let mut asked = None;
         if let Some(known) = parents.get_mut(from) {
             // Another number is another request, also of one that has begun anew.
-            asked = dodag.preferred == Some(from) && new.dtsn != known.dtsn;
+            let asks = dodag.preferred == Some(from) && new.dtsn != known.dtsn;
+            asked = asks.then_some(known.dtsn);
             let global = new.global.or(known.global);
             *known = Candidate { link: known.link, since: known.since, global, ..new };
         } else if new.rank != INFINITE_RANK {
@@ -229,10 +230,14 @@ impl<S: Sizes> Rpl<S> {
                 return Err(Discard::CandidatesFull);
             }
         }
-        self.learn(from, dio, told);
+        self.learn(now, from, dio, told);
         let changed = self.select(now);
-        if asked {
-            self.asked_for_daos(now);
+        if let Some(before) = asked
+            && !self.asked_for_daos(now)
+            && let Some(candidate) = self.neighbour_mut(from)
+        {
+            // Its next DIO asks again.
+            candidate.dtsn = before;
         }
         let telling = self.dodag.is_some_and(|dodag| dodag.untold > 0);
         if !changed && !telling && dio.rank != INFINITE_RANK {
@@ -260,7 +265,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// What is the same in all of the DODAG is taken from the parent, or from whoever says it
     /// first.
-    fn learn(&mut self, from: Ipv6Addr, dio: &Dio, told: &Told) {
+    fn learn(&mut self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) {
         let Some(dodag) = &mut self.dodag else { return };
         let trusted = dodag.preferred == Some(from);
         if trusted {
@@ -274,17 +279,21 @@ impl<S: Sizes> Rpl<S> {
             let new = PrefixInformation { prefix: shared, on_link: false, ..prefix };
             self.prefix_changed |= dodag.prefix != Some(new);
             dodag.prefix = Some(new);
+            let forever = new.valid_secs == u32::MAX;
+            let valid = Duration::from_secs(new.valid_secs.into());
+            dodag.prefix_expires = (!forever).then(|| now + valid);
         }
         if trusted || dodag.route.is_none() {
             dodag.route = told.route.or(dodag.route);
         }
     }
 
-    /// The parent wants DAOs (9.6), and in non-storing mode so does then this node.
-    fn asked_for_daos(&mut self, now: Instant) {
+    /// The parent wants DAOs (9.6), and in non-storing mode so does then this node. Whether it gets
+    /// them now.
+    fn asked_for_daos(&mut self, now: Instant) -> bool {
         if !self.resets.allows(now) {
             count(&mut self.stats.resets_refused);
-            return;
+            return false;
         }
         self.readvertise(now);
         if let Some(dodag) = &mut self.dodag
@@ -295,5 +304,6 @@ impl<S: Sizes> Rpl<S> {
                 self.hasten(now);
             }
         }
+        true
     }
 }

@@ -14,6 +14,7 @@ use crate::dao::{Announce, Missed, Route, Targets, Told};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::limit::Limit;
+use crate::load::Load;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
@@ -69,6 +70,7 @@ pub struct Rpl<S: Sizes> {
     /// DAOs are to be asked for by the next DIO that may.
     asks_later: bool,
     overloaded: bool,
+    load: Load,
     resets: Limit,
     versions: Limit,
     parent_changed: bool,
@@ -96,6 +98,7 @@ impl<S: Sizes> Rpl<S> {
             advertise: false,
             asks_later: false,
             overloaded: false,
+            load: Load::new(),
             resets: Limit::new(RESETS),
             versions: Limit::new(VERSIONS),
             parent_changed: false,
@@ -280,6 +283,18 @@ impl<S: Sizes> Rpl<S> {
         self.overloaded = overloaded;
     }
 
+    /// So many packets of `room` wait to be sent. With [`Config::load`] DIOs say whether that is
+    /// too much; to be told whenever it may have changed. Else nothing happens.
+    pub fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
+        if !self.config.load {
+            return;
+        }
+        if let Some(overloaded) = self.load.note(now, waiting, room, self.overloaded) {
+            self.overloaded = overloaded;
+            self.reset(now);
+        }
+    }
+
     /// A root begins a new version of its DODAG, which all join anew (RFC 6550, 3.2.2): global
     /// repair. Others do nothing.
     pub fn repair(&mut self, now: Instant) {
@@ -321,7 +336,8 @@ impl<S: Sizes> Rpl<S> {
             return Some(Change::Parent(self.parent()));
         }
         if core::mem::take(&mut self.prefix_changed) {
-            return self.dodag.as_ref()?.prefix.map(Change::Prefix);
+            let prefix = self.dodag.as_ref()?.prefix;
+            return Some(Change::Prefix(prefix.filter(|prefix| prefix.valid_secs > 0)));
         }
         None
     }
@@ -350,7 +366,8 @@ impl<S: Sizes> Rpl<S> {
         let routes = Targets::deadline(self.routes.as_slice());
         let links = self.candidates.as_slice().iter().flatten();
         let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
-        let others = [solicit, trickle, hold, routes, self.announce.deadline()];
+        let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
+        let others = [solicit, trickle, hold, prefix, routes, self.announce.deadline()];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -361,6 +378,12 @@ impl<S: Sizes> Rpl<S> {
         }
         if !self.is_root() {
             self.solicit.handle_deadline(now, &mut self.random);
+        }
+        if let Some(dodag) = &mut self.dodag
+            && dodag.prefix_expires.take_if(|at| *at <= now).is_some()
+        {
+            dodag.prefix = None;
+            self.prefix_changed = true;
         }
         let told = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
         let mut rested = false;

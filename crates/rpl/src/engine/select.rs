@@ -4,6 +4,7 @@ use super::Rpl;
 use crate::config::{Mode, Sizes};
 use crate::dao::{Route, is_of};
 use crate::dodag::Dodag;
+use crate::load;
 use crate::objective::{MAX_LINK_ETX, Objective, Path};
 use crate::parents::Candidate;
 use crate::rank::{INFINITE_RANK, below};
@@ -56,6 +57,7 @@ impl<S: Sizes> Rpl<S> {
             return false;
         }
         let leaf = self.is_leaf();
+        let loads = self.config.load;
         let Some(dodag) = self.dodag else { return false };
         let with = |good| move |c: &Candidate| cost::<S::Objective>(&dodag, leaf, good, c);
         let parents = self.parents();
@@ -64,18 +66,31 @@ impl<S: Sizes> Rpl<S> {
             Some(_) => (good, with(true)),
             None => (parents.best(with(false)), with(false)),
         };
-        let current = parents.0.iter().flatten().find(|c| Some(c.address) == dodag.preferred);
-        let current =
-            current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
         let configuration = &dodag.configuration;
         let step = configuration.min_hop_rank_increase;
         let threshold = S::Objective::threshold(configuration.objective, step);
+        let current = parents.0.iter().flatten().find(|c| Some(c.address) == dodag.preferred);
+        let is_full = current.is_some_and(|current| current.overloaded);
+        let current =
+            current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
+        // Who is left for its queue costs more, and who is taken instead has room in its own.
+        let with_room = |c: &Candidate| if c.overloaded { INFINITE_RANK } else { of(c) };
+        let relief = parents.best(with_room).filter(|_| loads && is_full);
+        let extra = step.saturating_mul(load::HOPS);
+        let worth = |(rank, _): &(u16, Ipv6Addr)| {
+            let current = current.map_or(0, |(current, _)| current);
+            rank.saturating_add(threshold) <= current.saturating_add(extra)
+        };
+        let relief = relief.filter(worth);
         let chosen = match (best, current) {
             (Some((least, _)), Some(current)) if current.0.saturating_sub(least) < threshold => {
                 Some(current)
             }
             (best, _) => best,
         };
+        let stays = chosen.is_some() && chosen == current;
+        let leaves = stays && relief.is_some() && self.load.may_leave(now, &mut self.random);
+        let chosen = if leaves { relief } else { chosen };
         let before = (dodag.preferred, dodag.rank());
         match chosen {
             Some((rank, parent)) => self.attach(now, rank, parent),

@@ -3,3 +3,4 @@
 mod common;
 mod forming;
 mod hostile;
+mod load;

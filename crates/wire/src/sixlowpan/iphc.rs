@@ -6,9 +6,9 @@ use super::nhc::{Behind, Compressed, Integrity, NextHeader};
 use crate::ieee802154::Address;
 use crate::{Error, Field, ipv6, udp};
 
-/// The most octets that [`compress`] writes without extension headers: 2 of IPHC, 1 of context identifiers, 4 of traffic
-/// class and flow label, next header, hop limit, two addresses of 16. (With the UDP NHC, its 7
-/// octets take the place of the next header.)
+/// The most octets that [`compress`] writes without extension headers: 2 of IPHC, 1 of context
+/// identifiers, 4 of traffic class and flow label, next header, hop limit, two addresses of 16.
+/// (With the UDP NHC, its 7 octets take the place of the next header.)
 pub const MAX_COMPRESSED: usize = 47;
 /// The most octets that [`decompress`] writes without extension headers: an IPv6 and a UDP header.
 pub const MAX_DECOMPRESSED: usize = ipv6::HEADER_LEN + udp::HEADER_LEN;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | uncompressed IPv6, LOWPAN_IPHC, FRAG1/FRAGN | read and written |
 //! | UDP next header compression, all port modes | read and written; the checksum is never elided |
-//! | extension headers and IPv6 in IPv6 (RFC 6282, 4.2) | read and written by [`ExtensionHeaders`] |
+//! | extension headers, IPv6 in IPv6 (RFC 6282, 4.2) | read and written by [`ExtensionHeaders`] |
 //! | mesh, BC0, HC1 | recognised and refused |
 
 mod address;

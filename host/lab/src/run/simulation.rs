@@ -146,7 +146,7 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     check_rpl(scenario)
 }
 
-/// Refuses what RPL has no room for: it knows no nodes that sleep.
+/// Refuses what RPL has no room for.
 fn check_rpl(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.routing != Routing::Rpl {
         return Ok(());
@@ -155,10 +155,6 @@ fn check_rpl(scenario: &Scenario) -> Result<(), RunError> {
     if count > RPL_TARGETS {
         let message = format!("{count} nodes with RPL; {RPL_TARGETS} are possible");
         return Err(RunError::Unsupported(message));
-    }
-    if scenario.nodes.iter().any(|node| node.role == Role::Leaf) {
-        let message = "leaves need `routing = \"static\"` or `\"mesh\"`";
-        return Err(RunError::Unsupported(message.to_owned()));
     }
     Ok(())
 }

@@ -240,8 +240,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
             "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl),
         "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
          look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
-         1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border router, \
-         or node 0 if there is none, for up to 1024 routers",
+         1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border \
+         router, or node 0 if there is none, for up to 1024 routers",
     ),
     Key::<Scenario>::new(
         "rpl_mode",
@@ -255,6 +255,19 @@ pub(super) const NET: &[Key<Scenario>] = &[
         flag!(rpl.option),
         "packets carry the RPL option (RFC 6553), by which routers find loops: 8 octets, and an \
          outer header for what comes from the host",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
+        "rpl_addresses",
+        flag!(rpl.addresses),
+        "nodes other than the root have no address until the prefix in DIOs gives them one",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
+        "rpl_load",
+        flag!(rpl.load),
+        "routers say when their queues have been nearly full, and others rather have a parent with \
+         room",
     )
     .needs("routing"),
     Key::<Scenario>::new(

@@ -114,7 +114,7 @@ impl Default for Scenario {
             net: NET,
             border_queue: None,
             routing: Routing::Static,
-            rpl: Rpl { mode: Mode::Storing, option: true },
+            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false, load: false },
             discovery: false,
             registration: false,
             contexts: None,
@@ -545,6 +545,10 @@ pub struct Rpl {
     pub mode: Mode,
     /// Packets carry the RPL option (RFC 6553).
     pub option: bool,
+    /// Nodes other than the root have no address until the DODAG's prefix gives them one.
+    pub addresses: bool,
+    /// Routers say when their queues are full, and others rather have parents with room.
+    pub load: bool,
 }
 
 /// Largest segment.
