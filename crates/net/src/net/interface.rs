@@ -114,6 +114,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             || self.is_discovered_by(group)
     }
 
+    /// Whether this very address stands behind the host interface, by a static route.
+    pub fn is_hosts(&self, address: Ipv6Addr) -> bool {
+        let route = find_route(self.routes.as_slice(), address);
+        route.is_some_and(|route| route.prefix_len == 128 && route.via == NextHop::Host)
+    }
+
     /// Whether `address` is one of this node's unicast addresses.
     pub fn is_own(&self, address: Ipv6Addr) -> bool {
         self.own_index(address).is_some()

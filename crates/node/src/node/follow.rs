@@ -146,7 +146,8 @@ impl<P: Profile> Node<P> {
                     let _ = self.remove_child(now, child);
                 }
                 Change::Address(address) if P::Routing::GIVES_ADDRESSES => {
-                    if !self.net.is_own(address) {
+                    // One that its host has it leaves to it.
+                    if !self.net.is_own(address) && !self.net.is_hosts(address) {
                         self.configure(Configured::Address(address));
                         self.routing_mut().handle_address(address);
                     }

@@ -42,6 +42,11 @@ impl Scenario {
         if self.routing == Routing::Mesh && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"` or `\"rpl\"`".to_owned());
         }
+        // A tunnel would end at the node's address, which is its peer's.
+        let tunnels = self.routing == Routing::Rpl && self.rpl.option;
+        if tunnels && by_peer.iter().any(|node| *node != self.host()) {
+            return Some("peer stacks behind RPL need `rpl_option = false`".to_owned());
+        }
         if tcp.stack != receives {
             let answers = |node: &NodeId| self.streams().any(|(_, to)| to == *node);
             if let Some(node) = self.streams().filter_map(|(from, _)| from).find(answers) {
