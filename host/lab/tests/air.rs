@@ -14,7 +14,8 @@ fn seconds(point: &Point) -> f64 {
     let sleeps = point.scenario.nodes.iter().any(|place| place.role == Role::Leaf);
     match sleeps && senses {
         true => 80.0,
-        false => 3.0,
+        // Two seconds of what begins first.
+        false => point.scenario.flows.iter().map(|f| f.start_s).fold(120.0, f64::min) + 2.0,
     }
 }
 
