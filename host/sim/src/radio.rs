@@ -56,8 +56,8 @@ pub(crate) struct Job {
     pub(crate) senses: bool,
     /// Preparation has begun.
     pub(crate) begun: bool,
-    /// When preparation must begin to meet `Start::At`; with `Start::Asap` when the frame is loaded,
-    /// if the radio listens meanwhile, and else 0.
+    /// When preparation must begin to meet `Start::At`; with `Start::Asap` when the frame is
+    /// loaded, if the radio listens meanwhile, and else 0.
     pub(crate) begin_at: u64,
     /// Backoff exponent and number of busy assessments of hardware CSMA-CA.
     pub(crate) exponent: u8,
