@@ -31,10 +31,10 @@ pub(in crate::experiment) const FAIRNESS: Experiment = Experiment {
     id: "rpl-fairness",
     title: "Throughput and distance",
     source: "Kim et al., Figs. 7 and 8, §V-C",
-    question: "Do nodes that are farther away get less, and is it the round-trip time that makes it \
-               so?",
-    method: "As rpl-throughput, by hops of the tree as they were in the run, rank correlations over \
-             the thirty nodes. Beside it receivers with a window of eight segments, and Kinglet on \
+    question: "Do nodes that are farther away get less, and is it the round-trip time that makes \
+               it so?",
+    method: "As rpl-throughput, by hops of the tree as they were in the run; rank correlations \
+             over the thirty nodes. Beside it receivers with a window of eight segments, and Kinglet on \
              the same nodes.",
     threats: &THREATS,
     main: "tcp-up load=60",
