@@ -34,8 +34,8 @@ pub(in crate::experiment) const FAIRNESS: Experiment = Experiment {
     question: "Do nodes that are farther away get less, and is it the round-trip time that makes \
                it so?",
     method: "As rpl-throughput, by hops of the tree as they were in the run; rank correlations \
-             over the thirty nodes. Beside it receivers with a window of eight segments, and Kinglet on \
-             the same nodes.",
+             over the thirty nodes. Beside it receivers with a window of eight segments, and \
+             Kinglet on the same nodes.",
     threats: &THREATS,
     main: "tcp-up load=60",
     plan: |effort| {
