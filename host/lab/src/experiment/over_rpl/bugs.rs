@@ -32,7 +32,7 @@ const METRICS: &[Metric] = &[
 ];
 /// When the flow begins, in seconds, and until when a node is alone that loses its first SYN: less
 /// than BLIP's timeout, so that the second is heard.
-const START_S: f64 = 10.0;
+const START_S: f64 = 1.0;
 const ALONE_UNTIL_S: f64 = START_S + 2.5;
 const MENDED: Faults = Faults { counts_for_ever: false, renumbers_syn: false };
 
