@@ -1,8 +1,8 @@
 //! How fast a tree of thirty forms, and heals when the router that carries most of it dies.
 
 use super::point;
-use crate::build::{Ends, Network, address_of, app_at, network};
 use crate::apps::udp::UdpSink;
+use crate::build::{Ends, Network, address_of, app_at, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use crate::profile::LabProfile;
@@ -53,7 +53,6 @@ pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
 
 /// Seeds of what is measured here.
 const SEEDS: std::ops::RangeInclusive<u64> = 101..=105;
-const QUICK_SEEDS: usize = 2;
 /// Datagrams begin.
 const DATA_S: f64 = 30.0;
 const PERIOD_MS: u32 = 10_000;
@@ -76,6 +75,7 @@ fn cases() -> impl Iterator<Item = (String, Building, Mode)> {
     Building::ALL.into_iter().flat_map(of)
 }
 
+/// The labels of all points.
 pub(crate) fn labels() -> impl Iterator<Item = String> {
     cases().map(|(label, ..)| label)
 }
@@ -108,7 +108,8 @@ fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
     scenario.rpl = Rpl { mode, ..scenario.rpl };
     scenario.duration_s = if effort == Effort::Quick { 150.0 } else { 900.0 };
     let root = building.root();
-    let datagrams = |from, to| FlowKind::UdpPeriodic { from, to, period_ms: PERIOD_MS, payload_bytes: 40 };
+    let datagrams =
+        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: PERIOD_MS, payload_bytes: 40 };
     let nodes = (0..scenario.nodes.len() as NodeId).filter(|node| *node != root);
     let both = nodes.flat_map(|node| [datagrams(node, root), datagrams(root, node)]);
     let mut phases = stream(1, 0, Purpose::Application);
@@ -122,7 +123,6 @@ fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
 }
 
 /// What a run has shown.
-#[derive(Debug)]
 struct Formation {
     formed_s: f64,
     healed_s: f64,
@@ -136,12 +136,10 @@ struct Formation {
 }
 
 fn refine(rows: &mut Rows) {
-    let is_whole = rows.get(&label(Building::End, MODES[0].1), "depth").is_some();
-    let _ = is_whole;
     for (label, building, mode) in cases() {
         let scenario = scenario(Effort::Quick, building, mode);
-        let seeds: Vec<u64> = std::env::var("FS").map_or(SEEDS.collect(), |t| { let (a,b)=t.split_once('-').unwrap(); (a.parse().unwrap()..=b.parse().unwrap()).collect() });
-        let watched = |seed: &u64| { let f = watch(&scenario, building, *seed); eprintln!("{label} {seed} {f:?}"); f };
+        let seeds: Vec<u64> = SEEDS.collect();
+        let watched = |seed: &u64| watch(&scenario, building, *seed);
         let runs: Vec<Formation> = seeds.par_iter().map(watched).collect();
         let worst = |of: fn(&Formation) -> f64| runs.iter().map(of).fold(0.0, f64::max);
         let found = [
@@ -172,7 +170,8 @@ fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     let healed_s = watch.until(|watch| watch.all_reach(root, &left, Some(dead)));
     watch.run_to(DEATH + HEALING);
     let unreached_after = watch.unreached(&ends, &left);
-    let expired = |node: usize| watch.world.device(node).node().net().stats().discarded(Discard::HopLimit);
+    let expired =
+        |node: usize| watch.world.device(node).node().net().stats().discarded(Discard::HopLimit);
     let expired = (0..watch.world.nodes()).map(expired).map(f64::from).sum();
     let circle_s = watch.longest.as_micros() as f64 / 1e6;
     Formation { formed_s, healed_s, circle_s, expired, unreached, unreached_after }
@@ -196,7 +195,6 @@ impl Watch<'_> {
         self.world.run_until(self.world.now() + STEP);
         let count = self.world.nodes();
         let circles = (0..count as NodeId).any(|node| self.above(node).count() > count);
-        if circles && self.circle == Duration::ZERO { let n=(0..count as NodeId).find(|node| self.above(*node).count() > count).unwrap(); eprintln!("circle at {:?}: {:?}", self.world.now(), self.above(n).take(8).map(|n| (n, self.rpl(n).unwrap().rank())).collect::<Vec<_>>()); }
         self.circle = if circles { self.circle + STEP } else { Duration::ZERO };
         self.longest = self.longest.max(self.circle);
     }
@@ -254,8 +252,8 @@ impl Watch<'_> {
     fn all_reach(&self, root: NodeId, nodes: &[NodeId], dead: Option<NodeId>) -> bool {
         let avoids = |node: &NodeId| Some(*node) != dead;
         let reaches = |&node: &NodeId| {
-            let mut up = self.above(node);
-            !up.any(|at| Some(at) == dead) && self.above(node).last() == Some(root)
+            self.above(node).all(|at| avoids(&at))
+                && self.above(node).last() == Some(root)
                 && self.down(root, node).is_some_and(|way| way.iter().all(avoids))
         };
         nodes.iter().filter(|node| **node != root).all(reaches)
@@ -282,7 +280,8 @@ impl Watch<'_> {
         let begun = Instant::from_micros((DATA_S * 1e6) as u64);
         self.run_to(begun);
         let arrived = |world: &Network| -> Vec<u64> {
-            let sink = |ends: &Ends| app_at::<UdpSink>(world, ends.to).map_or(0, |sink| sink.bytes());
+            let sink =
+                |ends: &Ends| app_at::<UdpSink>(world, ends.to).map_or(0, |sink| sink.bytes());
             ends.iter().map(sink).collect()
         };
         let before = arrived(&self.world);

@@ -12,7 +12,7 @@
 mod bugs;
 mod cases;
 mod distance;
-mod forms;
+pub(crate) mod forms;
 mod metric;
 mod rto;
 
