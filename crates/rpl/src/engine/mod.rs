@@ -34,6 +34,9 @@ pub(crate) const ANSWERS: usize = 4;
 const RESETS: u8 = 12;
 /// How often a minute another version of the DODAG may be joined.
 const VERSIONS: u8 = 4;
+/// A parent that has not acknowledged a frame is tried again after this time at the latest, as
+/// neighbours are that may be gone (RFC 4861, 10: RETRANS_TIMER).
+const DOUBT: Duration = Duration::from_secs(1);
 /// After a DAO has failed it is tried again within half of this time.
 const DAO_RETRY: Duration = Duration::from_secs(40);
 
@@ -62,6 +65,8 @@ pub struct Rpl<S: Sizes> {
     trickle: Trickle,
     candidates: S::Candidates,
     routes: S::Routes,
+    /// A parent that has not acknowledged the last frame, and when it is tried.
+    doubted: Option<(Ipv6Addr, Instant)>,
     solicit: Solicit,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
@@ -92,6 +97,7 @@ impl<S: Sizes> Rpl<S> {
             trickle: Trickle::new(),
             candidates: S::Candidates::EMPTY,
             routes: S::Routes::EMPTY,
+            doubted: None,
             solicit: Solicit::new(),
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
@@ -248,6 +254,11 @@ impl<S: Sizes> Rpl<S> {
     /// A frame to a neighbour was acknowledged after so many transmissions, or was given up.
     /// Frames that carry parts of one datagram count each.
     pub fn handle_sent(&mut self, now: Instant, to: Ipv6Addr, transmissions: u8, acked: bool) {
+        if self.parent() == Some(to) {
+            // Whoever sends rarely would not know for long that nobody is there.
+            let at = now + self.random.between(DOUBT / 2, DOUBT);
+            self.doubted = (!acked).then_some((to, at));
+        }
         let Some(candidate) = self.neighbour_mut(to) else { return };
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
@@ -370,7 +381,8 @@ impl<S: Sizes> Rpl<S> {
         let links = self.candidates.as_slice().iter().flatten();
         let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
         let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
-        let others = [solicit, trickle, hold, prefix, routes, self.announce.deadline()];
+        let doubt = self.doubted.map(|(_, at)| at);
+        let others = [solicit, trickle, hold, prefix, routes, doubt, self.announce.deadline()];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -416,6 +428,11 @@ impl<S: Sizes> Rpl<S> {
 
     fn probe(&mut self, now: Instant) {
         let reply = if self.is_leaf() { Reply::Solicitation } else { Reply::Information };
+        if let Some((doubted, _)) = self.doubted.take_if(|(_, at)| *at <= now)
+            && self.parent() == Some(doubted)
+        {
+            let _ = self.answer(doubted, reply);
+        }
         for index in 0..S::Candidates::LEN {
             let place = self.candidates.as_slice().get(index).copied().flatten();
             let Some(candidate) = place else { continue };

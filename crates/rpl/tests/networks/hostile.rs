@@ -201,6 +201,19 @@ fn a_packet_that_is_in_a_loop_is_dropped_the_second_time() {
     assert_eq!((net.nodes[node].stats().rank_errors, net.nodes[node].stats().loops), (1, 1));
 }
 
+/// Whoever sends a packet the wrong way is told the rank that it has missed, by itself.
+#[test]
+fn who_sends_the_wrong_way_is_told_this_nodes_rank() {
+    let mut net = formed(7);
+    let node = net.busiest();
+    let mut information = net.nodes[0].originate(address(0));
+    (information.down, information.sender_rank) = (false, 1);
+    net.nodes[node].relay(net.now, near(9), address(0), Some(information)).unwrap();
+    let mut buf = [0; kinglet_rpl::MAX_LEN];
+    let told = net.nodes[node].poll_message(net.now, &mut buf).expect("a DIO");
+    assert_eq!((told.to, told.code), (near(9), 1));
+}
+
 /// Storing mode, 11.2.2.3: what others believe of a router that has begun anew is found out by a
 /// packet, and put right.
 #[test]
