@@ -8,11 +8,15 @@ use kinglet_time::{Duration, Instant, earliest};
 
 /// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together.
 const DELAY: Duration = Duration::from_secs(1);
-/// An acknowledgement is awaited for so long.
+/// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
+/// want of room, as when thousands join at once, more of them would not help.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Then a DAO is sent again, so often; after that its parent is thought of as before, and the next
 /// refresh tries again.
 const TRIES: u8 = 3;
+/// The first time within this, and each time within twice that, up to so many doublings.
+const LATER: Duration = Duration::from_secs(40);
+const DOUBLINGS: u8 = 4;
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -31,6 +35,8 @@ pub(crate) struct Announce {
     pub(crate) ready: bool,
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
+    /// How often it was given up since one was acknowledged.
+    given_up: u8,
     /// DAOSequence.
     pub(crate) sequence: Counter,
     /// Path Sequence of the own address.
@@ -49,6 +55,7 @@ impl Announce {
             ready: false,
             awaiting: None,
             tries: 0,
+            given_up: 0,
             sequence: Counter::FIRST,
             path_sequence: Counter::FIRST,
             told: Told::Not,
@@ -98,15 +105,24 @@ impl Announce {
         self.refresh = lifetime.map(|lifetime| now + within(lifetime).max(SHORTEST_REFRESH));
     }
 
-    pub(crate) fn await_acknowledgement(&mut self, now: Instant) {
-        self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until: now + PATIENCE });
+    /// Nobody has acknowledged what was told: it is told again after some time.
+    pub(crate) fn try_later(&mut self, now: Instant, random: &mut Random) {
+        let longest = LATER * (1u32 << self.given_up.min(DOUBLINGS));
+        self.given_up = self.given_up.saturating_add(1);
+        self.refresh = Some(now + random.between(longest / 4, longest / 2));
+    }
+
+    pub(crate) fn await_acknowledgement(&mut self, now: Instant, random: &mut Random) {
+        let patience = PATIENCE * (1u32 << self.tries.min(TRIES));
+        let until = now + random.between(patience, patience + patience / 2);
+        self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until });
     }
 
     /// Whether it acknowledges what is awaited.
     pub(crate) fn acknowledged(&mut self, sequence: u8) -> bool {
         let ours = self.awaiting.take_if(|awaiting| awaiting.sequence == sequence).is_some();
         if ours {
-            self.tries = 0;
+            (self.tries, self.given_up) = (0, 0);
         }
         ours
     }
@@ -162,12 +178,12 @@ mod tests {
         announce.handle_deadline(due, &mut random);
         assert!(announce.ready && announce.deadline().is_none());
         for expected in [Missed::Again, Missed::Again, Missed::GivenUp] {
-            announce.await_acknowledgement(now);
+            announce.await_acknowledgement(now, &mut random);
             assert_eq!(announce.handle_deadline(now, &mut random), Missed::Nothing);
             now = announce.deadline().unwrap();
             assert_eq!(announce.handle_deadline(now, &mut random), expected);
         }
-        announce.await_acknowledgement(now);
+        announce.await_acknowledgement(now, &mut random);
         assert!(!announce.acknowledged(announce.sequence.value() ^ 1));
         assert!(announce.acknowledged(announce.sequence.value()));
     }

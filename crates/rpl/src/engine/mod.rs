@@ -37,8 +37,6 @@ const VERSIONS: u8 = 4;
 /// A parent that has not acknowledged a frame is tried again after this time at the latest, as
 /// neighbours are that may be gone (RFC 4861, 10: RETRANS_TIMER).
 const DOUBT: Duration = Duration::from_secs(1);
-/// After a DAO has failed it is tried again within half of this time.
-const DAO_RETRY: Duration = Duration::from_secs(40);
 
 /// What is said to one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -458,7 +456,7 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.daos_failed);
         self.tell_again();
         self.announce.ready = false;
-        self.announce.refresh_within(now, Some(DAO_RETRY), &mut self.random);
+        self.announce.try_later(now, &mut self.random);
         let parent = self.parent();
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         if storing

@@ -234,7 +234,7 @@ impl<S: Sizes> Rpl<S> {
             self.announce.refresh_within(now, lifetime, &mut self.random);
         }
         if acknowledged {
-            self.announce.await_acknowledgement(now);
+            self.announce.await_acknowledgement(now, &mut self.random);
         } else {
             self.targets().sweep(false);
         }
