@@ -188,8 +188,8 @@ impl<S: Sizes> Rpl<S> {
         Ok(())
     }
 
-    /// An ICMPv6 message of type 155 came from `from`, with this code; `body` is what follows its
-    /// checksum. `multicast` says whether it was for everybody.
+    /// An ICMPv6 message of type 155 came from `from`, so strong, with this code; `body` is what
+    /// follows its checksum. `multicast` says whether it was for everybody.
     ///
     /// # Errors
     /// Why it was discarded; also counted.
@@ -197,11 +197,13 @@ impl<S: Sizes> Rpl<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
+        rssi_dbm: i8,
         multicast: bool,
         code: u8,
         body: &[u8],
     ) -> Result<(), Discard> {
-        let result = self.take(now, from, multicast, code, body);
+        let margin_db = i16::from(rssi_dbm).saturating_sub(self.config.noise_floor_dbm.into());
+        let result = self.take(now, from, margin_db, multicast, code, body);
         count(match &result {
             Ok(()) => &mut self.stats.received,
             Err(discard) => match self.stats.discarded.get_mut(discard.index()) {
@@ -216,6 +218,7 @@ impl<S: Sizes> Rpl<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
+        margin_db: i16,
         multicast: bool,
         code: u8,
         body: &[u8],
@@ -236,7 +239,7 @@ impl<S: Sizes> Rpl<S> {
             Message::Dio(_) | Message::Dis(_) if !near => Err(Discard::BadSource),
             Message::Dis(_) => Err(Discard::BadSource),
             Message::Dio(dio) if dio.instance == instance => {
-                self.take_dio(now, from, &dio, options)
+                self.take_dio(now, from, margin_db, &dio, options)
             }
             Message::Dao(dao) if dao.instance == instance => {
                 self.take_dao(now, from, &dao, options)

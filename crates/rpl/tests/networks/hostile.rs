@@ -31,8 +31,14 @@ fn forge(net: &mut Net, to: usize, message: Message, options: &[ControlOption<'_
     }
     let (len, now) = (writer.len(), net.now);
     let multicast = matches!(message, Message::Dio(_));
-    let _ =
-        net.nodes[to].handle_message(now, near(FORGER), multicast, message.code(), &octets[..len]);
+    let _ = net.nodes[to].handle_message(
+        now,
+        near(FORGER),
+        -60,
+        multicast,
+        message.code(),
+        &octets[..len],
+    );
 }
 
 fn dio(rank: u16, version: u8) -> Message {
@@ -170,7 +176,7 @@ fn solicitations_cost_no_more_than_they_may() {
             let mut octets = [0; 2];
             Message::Dis(kinglet_wire::rpl::Dis).emit(&mut octets).unwrap();
             let now = net.now;
-            let _ = net.nodes[4].handle_message(now, near(FORGER), true, 0, &octets);
+            let _ = net.nodes[4].handle_message(now, near(FORGER), -60, true, 0, &octets);
         }
         net.run(secs(1));
     }
