@@ -10,7 +10,7 @@ pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
 use crate::config::{Config, Probing, Role, Sizes};
-use crate::dao::{Announce, Missed, Route, Targets, Told};
+use crate::dao::{Announce, Missed, News, Route, Targets, Told};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::limit::Limit;
@@ -275,15 +275,15 @@ impl<S: Sizes> Rpl<S> {
     fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
         let lost = self.targets().lose(matches);
         if lost {
-            self.tell(now);
+            self.tell(now, News::Now);
         }
         lost
     }
 
     /// Something in the table of targets has changed.
-    fn tell(&mut self, now: Instant) {
+    fn tell(&mut self, now: Instant, news: News) {
         if self.parent().is_some() {
-            self.announce.schedule(now, &mut self.random);
+            self.announce.schedule(now, news, &mut self.random);
         } else {
             self.targets().sweep(true);
         }
@@ -407,7 +407,7 @@ impl<S: Sizes> Rpl<S> {
             self.select(now);
         }
         if self.targets().handle_deadline(now) {
-            self.tell(now);
+            self.tell(now, News::Now);
         }
         match self.announce.handle_deadline(now, &mut self.random) {
             Missed::Nothing => {}
