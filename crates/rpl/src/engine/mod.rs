@@ -15,6 +15,7 @@ use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::limit::Limit;
 use crate::load::Load;
+use crate::lost::Lost;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
@@ -65,6 +66,7 @@ pub struct Rpl<S: Sizes> {
     routes: S::Routes,
     /// A parent that has not acknowledged the last frame, and when it is tried.
     doubted: Option<(Ipv6Addr, Instant)>,
+    lost: Lost,
     solicit: Solicit,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
@@ -96,6 +98,7 @@ impl<S: Sizes> Rpl<S> {
             candidates: S::Candidates::EMPTY,
             routes: S::Routes::EMPTY,
             doubted: None,
+            lost: Lost::new(),
             solicit: Solicit::new(),
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
@@ -257,6 +260,9 @@ impl<S: Sizes> Rpl<S> {
             let at = now + self.random.between(DOUBT / 2, DOUBT);
             self.doubted = (!acked).then_some((to, at));
         }
+        if acked {
+            self.lost.found(to);
+        }
         let Some(candidate) = self.neighbour_mut(to) else { return };
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
@@ -265,6 +271,7 @@ impl<S: Sizes> Rpl<S> {
             candidate.rank = INFINITE_RANK;
             if self.lose_routes(now, |route| route.via == to && !route.local) {
                 // If it is still there, it believes that it is known.
+                self.lost.note(now, to);
                 self.ask_for_daos(now);
             }
         }
@@ -380,7 +387,8 @@ impl<S: Sizes> Rpl<S> {
         let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
         let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
         let doubt = self.doubted.map(|(_, at)| at);
-        let others = [solicit, trickle, hold, prefix, routes, doubt, self.announce.deadline()];
+        let (lost, announce) = (self.lost.deadline(), self.announce.deadline());
+        let others = [solicit, trickle, hold, prefix, routes, doubt, lost, announce];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -430,6 +438,9 @@ impl<S: Sizes> Rpl<S> {
             && self.parent() == Some(doubted)
         {
             let _ = self.answer(doubted, reply);
+        }
+        while let Some(child) = self.lost.due(now) {
+            let _ = self.answer(child, reply);
         }
         for index in 0..S::Candidates::LEN {
             let place = self.candidates.as_slice().get(index).copied().flatten();
