@@ -360,8 +360,8 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         self.rpl.is_unaware(dst)
     }
 
-    fn handle_broken_route(&mut self, now: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
-        self.rpl.handle_broken_route(now, reporter, next);
+    fn handle_broken_route(&mut self, _: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
+        self.rpl.handle_broken_route(reporter, next);
     }
 
     fn added_len(&self, remote: Ipv6Addr) -> usize {

@@ -69,6 +69,7 @@ mod engine;
 mod limit;
 mod link;
 mod load;
+mod lost;
 pub mod objective;
 mod parents;
 mod rank;

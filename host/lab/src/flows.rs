@@ -3,6 +3,7 @@
 
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
+use crate::apps::crowd::{Crowd, Member};
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
@@ -36,6 +37,9 @@ const UDP_HEADER: usize = 8;
 
 /// Apart from the numbers of applications, for the random numbers of a peer stack.
 const PEER: u64 = 1 << 63;
+
+/// Streams at the host that share a stack at most.
+const MANY: usize = 64;
 
 /// Requests in SYNs that a web server takes at a time.
 const EARLY: u8 = 4;
@@ -80,6 +84,14 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
     }
 }
 
+/// Whether the host has a stack for each of the streams that lead there.
+fn is_crowded(scenario: &Scenario) -> bool {
+    let host = scenario.host();
+    let all = scenario.streams_at_host();
+    let come = scenario.flows.iter().filter(|flow| flow.kind.ends().1 == Some(host)).count();
+    all > MANY && come == all && scenario.stack_at(host).is_some()
+}
+
 /// The applications of a node.
 type Apps = Vec<Box<dyn Hosted<LabProfile>>>;
 /// Those of a host with a peer stack.
@@ -95,14 +107,25 @@ pub(crate) struct Builder<'a> {
     peers: BTreeMap<NodeId, PeerStack>,
     /// The applications of a host with a peer stack.
     speakers: Speakers,
+    /// Those of a host to which more streams lead than one stack looks through at each packet.
+    crowd: Vec<Member<LabProfile>>,
+    crowded: bool,
 }
 
 /// What runs on the host behind the border router.
 pub(crate) struct HostApps {
     /// Applications of Kinglet's stack.
     own: Apps,
-    /// A peer stack with its applications, if there is one.
-    peer: Option<(PeerStack, Speakers)>,
+    /// Those of a peer's, if there is one.
+    peer: Option<PeerApps>,
+}
+
+/// Applications that speak a peer's TCP at the host.
+enum PeerApps {
+    /// They share a stack.
+    Few(PeerStack, Speakers),
+    /// Each has its own.
+    Many(Foreign, Vec<Member<LabProfile>>),
 }
 
 impl HostApps {
@@ -110,7 +133,8 @@ impl HostApps {
     pub(crate) fn on(self, node: Box<Node<LabProfile>>) -> Box<dyn FarEnd + Send> {
         let own = SameStack::new(node, self.own);
         match self.peer {
-            Some((peer, apps)) => Box::new(PeerEnd::new(peer, apps, own)),
+            Some(PeerApps::Few(peer, apps)) => Box::new(PeerEnd::new(peer, apps, own)),
+            Some(PeerApps::Many(foreign, members)) => Box::new(Crowd::new(foreign, members, own)),
             None => Box::new(own),
         }
     }
@@ -122,14 +146,20 @@ impl<'a> Builder<'a> {
         let mut apps = Vec::new();
         // One more for the host.
         apps.resize_with(scenario.nodes.len() + 1, Vec::new);
-        Builder { scenario, seed, apps, peers: BTreeMap::new(), speakers: Vec::new() }
+        let (peers, speakers, crowd) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let crowded = is_crowded(scenario);
+        Builder { scenario, seed, apps, peers, speakers, crowd, crowded }
     }
 
     /// The applications of each node, and of the host.
     pub(crate) fn finish(mut self) -> (Vec<Apps>, HostApps) {
         let own = self.apps.pop().unwrap_or_default();
-        let peer = self.peers.remove(&self.scenario.host());
-        (self.apps, HostApps { own, peer: peer.map(|peer| (peer, self.speakers)) })
+        let host = self.scenario.host();
+        let peer = match (self.peers.remove(&host), self.foreign_at(host)) {
+            (_, Some(foreign)) if self.crowded => Some(PeerApps::Many(foreign, self.crowd)),
+            (peer, _) => peer.map(|peer| PeerApps::Few(peer, self.speakers)),
+        };
+        (self.apps, HostApps { own, peer })
     }
 
     /// Puts an application that speaks TCP on `node`, with whatever stack that has.
@@ -137,14 +167,12 @@ impl<'a> Builder<'a> {
     where
         A: StreamApp<Socket> + Any + Send,
     {
-        let Some(stack) = self.scenario.stack_at(node) else {
+        let Some(foreign) = self.foreign_at(node) else {
             return self.place(node, Box::new(OnOwn(app)));
         };
         let first = !self.peers.contains_key(&node);
         let address = address_in(self.scenario, node);
-        let mut random = stream(self.seed, u64::from(node) | PEER, Purpose::Device);
-        let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
-        let foreign = Foreign { stack, quirks: self.scenario.tcp.quirks };
+        let seed = self.peer_seed(u64::from(node));
         let peer = self.peers.entry(node).or_insert_with(|| PeerStack::new(foreign, address, seed));
         let peer = peer.clone();
         if node == self.scenario.host() {
@@ -154,13 +182,35 @@ impl<'a> Builder<'a> {
         self.place(node, Box::new(OnPeer::new(app, peer, first)))
     }
 
-    /// Both ends of a stream.
-    fn streams<A, B>(&mut self, (from, sender): (NodeId, A), (to, receiver): (NodeId, B)) -> Ends
+    fn foreign_at(&self, node: NodeId) -> Option<Foreign> {
+        let quirks = self.scenario.tcp.quirks;
+        self.scenario.stack_at(node).map(|stack| Foreign { stack, quirks })
+    }
+
+    fn peer_seed(&self, number: u64) -> u64 {
+        let mut random = stream(self.seed, number | PEER, Purpose::Device);
+        u64::from(random.bits()) << 32 | u64::from(random.bits())
+    }
+
+    /// Both ends of a stream, whose receiver listens on `port`.
+    fn streams<A, B>(
+        &mut self,
+        (from, sender): (NodeId, A),
+        (to, receiver): (NodeId, B),
+        port: u16,
+    ) -> Ends
     where
         A: StreamApp<Socket> + Any + Send,
         B: StreamApp<Socket> + Any + Send,
     {
         let from = self.speak(from, sender);
+        if to == self.scenario.host() && self.crowded {
+            let app = self.crowd.len();
+            let place = (address_in(self.scenario, to), port);
+            let seed = self.peer_seed(u64::from(to) | (app as u64 + 1) << 32);
+            self.crowd.push(Member::new(Box::new(receiver), place, seed));
+            return Ends { from, to: Place { node: to, app } };
+        }
         Ends { from, to: self.speak(to, receiver) }
     }
 
@@ -199,7 +249,7 @@ impl<'a> Builder<'a> {
                 let to_port = (address_in(scenario, to), port);
                 let sender = BulkSender::new(to_port, start, bytes, config).recording();
                 let sink = BulkSink::new(port, listen(config));
-                self.streams((from, sender), (to, sink))
+                self.streams((from, sender), (to, sink), port)
             }
             FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
                 let to_port = (address_in(scenario, to), port);
@@ -270,7 +320,7 @@ impl<'a> Builder<'a> {
         let (sensor, source) = carry(self.scenario, carrier, to_port, on_mote, (sampling, coap));
         let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
-            return self.streams((from, sensor), (to, sink));
+            return self.streams((from, sensor), (to, sink), port);
         }
         self.pair((from, Box::new(sensor)), (to, Box::new(sink)))
     }

@@ -5,6 +5,7 @@
 //! thousand of them cannot. What a table can hold, and so what a node does, is the same as with an
 //! array of the same length.
 
+use kinglet::mac::Peer;
 use kinglet::mem::{Array, Empty};
 
 /// `N` octets, which are zero and nowhere until they are written for the first time.
@@ -21,6 +22,22 @@ impl<const N: usize> Array<u8> for Octets<N> {
 
     fn as_mut_slice(&mut self) -> &mut [u8] {
         self.0.get_or_insert_with(|| Box::new([0; N])).as_mut_slice()
+    }
+}
+
+/// Frame counters of `N` devices, which are nowhere until one of them is heard.
+pub struct Devices<const N: usize>(Option<Box<[Peer; N]>>);
+
+impl<const N: usize> Array<Peer> for Devices<N> {
+    const EMPTY: Self = Devices(None);
+    const LEN: usize = N;
+
+    fn as_slice(&self) -> &[Peer] {
+        self.0.as_deref().unwrap_or(const { &[Peer::EMPTY; N] })
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Peer] {
+        self.0.get_or_insert_with(|| Box::new([Peer::EMPTY; N])).as_mut_slice()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::discovery::Optional;
 use crate::learning::Learning;
-use crate::memory::{Growing, Later, Octets};
+use crate::memory::{Devices, Growing, Later, Octets};
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{mac, mesh, net, polling, rpl, tcp};
@@ -20,6 +20,9 @@ pub const CONNECTIONS: usize = 12;
 /// Ports of a node that accept connections.
 pub const LISTENERS: usize = CONNECTIONS;
 
+/// Devices of which a node accepts secured frames: in a street of meters it hears two hundred.
+pub(crate) const PEERS: usize = 512;
+
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
 /// Routers of a mesh, the border router among them: each knows all others, and the way out.
@@ -27,8 +30,9 @@ pub const MESH_ROUTERS: usize = 1024;
 /// Leaves of a mesh: each router knows all of them.
 pub const MESH_LEAVES: usize = 1024;
 
-/// Nodes of a network with RPL beside its root: a router knows all those below it.
-pub const RPL_TARGETS: usize = 1024;
+/// Nodes of a network with RPL beside its root: in storing mode a router knows all those below it,
+/// else the root all.
+pub const RPL_TARGETS: usize = 8192;
 
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1500;
@@ -45,7 +49,7 @@ impl mac::Sizes for LabProfile {
     type Neighbours = [mac::Neighbour; 16];
     type Listening = mac::Sampled;
     type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>;
-    type Security = mac::CcmStar<mac::Sliced, [mac::Peer; 64]>;
+    type Security = mac::CcmStar<mac::Sliced, Devices<PEERS>>;
 }
 
 impl net::Sizes for LabProfile {

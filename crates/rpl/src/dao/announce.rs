@@ -6,13 +6,20 @@ use core::net::Ipv6Addr;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together.
+/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice as
+/// long for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
-/// An acknowledgement is awaited for so long.
+/// The same for what others only tell again: where many are below, several of them go in one DAO.
+const LATER_DELAY: Duration = Duration::from_secs(16);
+/// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
+/// want of room, as when thousands join at once, more of them would not help.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Then a DAO is sent again, so often; after that its parent is thought of as before, and the next
 /// refresh tries again.
 const TRIES: u8 = 3;
+/// The first time within this, and each time within twice that, up to so many doublings.
+const LATER: Duration = Duration::from_secs(40);
+const DOUBLINGS: u8 = 5;
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -25,12 +32,16 @@ pub(crate) struct Awaiting {
 
 /// The timers of DAOs, and the own target.
 pub(crate) struct Announce {
-    /// DelayDAO.
+    /// DelayDAO, and whether it is the longer one.
     delay: Option<Instant>,
+    is_late: bool,
     /// It is over: DAOs leave until all is told.
     pub(crate) ready: bool,
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
+    /// How many have left, and how often they were given up, since one was acknowledged.
+    unanswered: u8,
+    given_up: u8,
     /// DAOSequence.
     pub(crate) sequence: Counter,
     /// Path Sequence of the own address.
@@ -46,9 +57,12 @@ impl Announce {
     pub(crate) const fn new() -> Self {
         Announce {
             delay: None,
+            is_late: false,
             ready: false,
             awaiting: None,
             tries: 0,
+            unanswered: 0,
+            given_up: 0,
             sequence: Counter::FIRST,
             path_sequence: Counter::FIRST,
             told: Told::Not,
@@ -57,10 +71,17 @@ impl Announce {
         }
     }
 
-    /// There is something to be told. What is scheduled stays.
-    pub(crate) fn schedule(&mut self, now: Instant, random: &mut Random) {
-        if self.delay.is_none() && !self.ready {
-            self.delay = Some(now + random.between(DELAY / 2, DELAY));
+    /// There is something to be told. What is scheduled stays, unless it is scheduled for later.
+    pub(crate) fn schedule(&mut self, now: Instant, news: News, random: &mut Random) {
+        let longest = match news {
+            News::Now => DELAY * (1u32 << self.unanswered.min(DOUBLINGS)),
+            News::Later => LATER_DELAY,
+        };
+        let hurries = news == News::Now && self.is_late;
+        if !self.ready && (self.delay.is_none() || hurries) {
+            let at = now + random.between(longest / 2, longest);
+            self.delay = Some(self.delay.map_or(at, |delay| delay.min(at)));
+            self.is_late = news == News::Later;
         }
     }
 
@@ -69,7 +90,7 @@ impl Announce {
         self.path_sequence = self.path_sequence.next();
         self.told = Told::Not;
         self.tries = 0;
-        self.schedule(now, random);
+        self.schedule(now, News::Now, random);
     }
 
     /// Nobody is there to be told.
@@ -87,26 +108,41 @@ impl Announce {
         }
     }
 
-    /// The own address has been told: it is again before `lifetime` is over.
+    /// The own address has been told: it is again before `lifetime` is over, which leaves time for
+    /// another attempt. What is acknowledged may take longer than what is sent once.
     pub(crate) fn refresh_within(
         &mut self,
         now: Instant,
         lifetime: Option<Duration>,
+        acknowledged: bool,
         random: &mut Random,
     ) {
-        let mut within = |lifetime: Duration| random.between(lifetime / 4, lifetime / 2);
+        let mut within = |lifetime: Duration| match acknowledged {
+            true => random.between(lifetime / 2, lifetime / 4 * 3),
+            false => random.between(lifetime / 4, lifetime / 2),
+        };
         self.refresh = lifetime.map(|lifetime| now + within(lifetime).max(SHORTEST_REFRESH));
     }
 
-    pub(crate) fn await_acknowledgement(&mut self, now: Instant) {
-        self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until: now + PATIENCE });
+    /// Nobody has acknowledged what was told: it is told again after some time.
+    pub(crate) fn try_later(&mut self, now: Instant, random: &mut Random) {
+        let longest = LATER * (1u32 << self.given_up.min(DOUBLINGS));
+        self.given_up = self.given_up.saturating_add(1);
+        self.refresh = Some(now + random.between(longest / 4, longest / 2));
+    }
+
+    pub(crate) fn await_acknowledgement(&mut self, now: Instant, random: &mut Random) {
+        self.unanswered = self.unanswered.saturating_add(1);
+        let patience = PATIENCE * (1u32 << self.tries.min(TRIES));
+        let until = now + random.between(patience, patience + patience / 2);
+        self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until });
     }
 
     /// Whether it acknowledges what is awaited.
     pub(crate) fn acknowledged(&mut self, sequence: u8) -> bool {
         let ours = self.awaiting.take_if(|awaiting| awaiting.sequence == sequence).is_some();
         if ours {
-            self.tries = 0;
+            (self.tries, self.unanswered, self.given_up) = (0, 0, 0);
         }
         ours
     }
@@ -136,6 +172,15 @@ impl Announce {
     }
 }
 
+/// How soon the parent is to hear of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// After DelayDAO.
+    Now,
+    /// Together with what comes until then.
+    Later,
+}
+
 /// What has become of an awaited acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missed {
@@ -152,22 +197,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn news_overtake_what_may_wait() {
+        let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
+        announce.schedule(Instant::ZERO, News::Later, &mut random);
+        let late = announce.deadline().unwrap();
+        assert!(late >= Instant::ZERO + LATER_DELAY / 2);
+        announce.schedule(Instant::ZERO, News::Later, &mut random);
+        assert_eq!(announce.deadline(), Some(late));
+        announce.schedule(Instant::ZERO, News::Now, &mut random);
+        assert!(announce.deadline().unwrap() <= Instant::ZERO + DELAY);
+    }
+
+    #[test]
     fn a_dao_is_delayed_once_and_its_acknowledgement_awaited_so_often() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let mut now = Instant::ZERO;
         announce.renew(now, &mut random);
         let due = announce.deadline().unwrap();
-        announce.schedule(now + DELAY / 4, &mut random);
+        announce.schedule(now + DELAY / 4, News::Now, &mut random);
         assert_eq!(announce.deadline(), Some(due));
         announce.handle_deadline(due, &mut random);
         assert!(announce.ready && announce.deadline().is_none());
         for expected in [Missed::Again, Missed::Again, Missed::GivenUp] {
-            announce.await_acknowledgement(now);
+            announce.await_acknowledgement(now, &mut random);
             assert_eq!(announce.handle_deadline(now, &mut random), Missed::Nothing);
             now = announce.deadline().unwrap();
             assert_eq!(announce.handle_deadline(now, &mut random), expected);
         }
-        announce.await_acknowledgement(now);
+        announce.await_acknowledgement(now, &mut random);
         assert!(!announce.acknowledged(announce.sequence.value() ^ 1));
         assert!(announce.acknowledged(announce.sequence.value()));
     }

@@ -11,6 +11,8 @@ use kinglet_wire::rpl::Target;
 pub(crate) enum Outcome {
     /// It is news.
     Updated,
+    /// It was known, and is told again.
+    Renewed,
     /// It is gone, but another child may know it.
     Missed,
     /// It was known.
@@ -53,13 +55,15 @@ impl Targets<'_> {
         let missed = !offer.is_usable() && unclear;
         let kept = Route { expires: offer.expires, told: offer.told, contested: false, ..*known };
         let same = kept == offer;
+        let renewed = Route { sequence: offer.sequence, ..kept } == offer;
         let told = if same { known.told } else { Told::Not };
         let expires = offer.expires.filter(|_| offer.is_usable());
         *known = Route { told, expires, contested, ..offer };
-        match (same, missed) {
-            (true, _) => Outcome::Known,
-            (false, true) => Outcome::Missed,
-            (false, false) => Outcome::Updated,
+        match () {
+            () if same => Outcome::Known,
+            () if missed => Outcome::Missed,
+            () if renewed => Outcome::Renewed,
+            () => Outcome::Updated,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Outcome, Route, Told, covers, is_of};
+use crate::dao::{News, Outcome, Route, Told, covers, is_of};
 use crate::dodag::Dodag;
 use crate::lollipop::Counter;
 use crate::stats::Discard;
@@ -97,7 +97,7 @@ impl<S: Sizes> Rpl<S> {
         while let Some(group) = Group::next(&mut rest) {
             self.check(&dodag, &group?)?;
         }
-        let (mut news, mut missed, mut full, mut rest) = (false, false, false, options);
+        let (mut news, mut missed, mut full, mut rest) = (None, false, false, options);
         while let Some(Ok(group)) = Group::next(&mut rest) {
             let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
             let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
@@ -115,13 +115,17 @@ impl<S: Sizes> Rpl<S> {
                     expires: dodag.lifetime(path_lifetime).map(|span| now + span),
                     told: Told::Not,
                 });
-                news |= matches!(outcome, Outcome::Updated | Outcome::Missed);
+                news = match outcome {
+                    Outcome::Updated | Outcome::Missed => Some(News::Now),
+                    Outcome::Renewed => news.or(Some(News::Later)),
+                    Outcome::Known | Outcome::Stale | Outcome::Full => news,
+                };
                 missed |= outcome == Outcome::Missed;
                 full |= outcome == Outcome::Full;
             }
         }
-        if news {
-            self.tell(now);
+        if let Some(news) = news {
+            self.tell(now, news);
         }
         if missed {
             self.ask_for_daos(now);
@@ -204,7 +208,7 @@ impl<S: Sizes> Rpl<S> {
         if outcome == Outcome::Full {
             return Err(Discard::RoutesFull);
         }
-        self.tell(now);
+        self.tell(now, News::Now);
         Ok(())
     }
 }

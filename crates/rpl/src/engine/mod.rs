@@ -10,11 +10,12 @@ pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
 use crate::config::{Config, Probing, Role, Sizes};
-use crate::dao::{Announce, Missed, Route, Targets, Told};
+use crate::dao::{Announce, Missed, News, Route, Targets, Told};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::limit::Limit;
 use crate::load::Load;
+use crate::lost::Lost;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
@@ -37,8 +38,6 @@ const VERSIONS: u8 = 4;
 /// A parent that has not acknowledged a frame is tried again after this time at the latest, as
 /// neighbours are that may be gone (RFC 4861, 10: RETRANS_TIMER).
 const DOUBT: Duration = Duration::from_secs(1);
-/// After a DAO has failed it is tried again within half of this time.
-const DAO_RETRY: Duration = Duration::from_secs(40);
 
 /// What is said to one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +66,7 @@ pub struct Rpl<S: Sizes> {
     routes: S::Routes,
     /// A parent that has not acknowledged the last frame, and when it is tried.
     doubted: Option<(Ipv6Addr, Instant)>,
+    lost: Lost,
     solicit: Solicit,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
@@ -98,6 +98,7 @@ impl<S: Sizes> Rpl<S> {
             candidates: S::Candidates::EMPTY,
             routes: S::Routes::EMPTY,
             doubted: None,
+            lost: Lost::new(),
             solicit: Solicit::new(),
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
@@ -259,6 +260,9 @@ impl<S: Sizes> Rpl<S> {
             let at = now + self.random.between(DOUBT / 2, DOUBT);
             self.doubted = (!acked).then_some((to, at));
         }
+        if acked {
+            self.lost.found(to);
+        }
         let Some(candidate) = self.neighbour_mut(to) else { return };
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
@@ -267,6 +271,7 @@ impl<S: Sizes> Rpl<S> {
             candidate.rank = INFINITE_RANK;
             if self.lose_routes(now, |route| route.via == to && !route.local) {
                 // If it is still there, it believes that it is known.
+                self.lost.note(now, to);
                 self.ask_for_daos(now);
             }
         }
@@ -277,15 +282,15 @@ impl<S: Sizes> Rpl<S> {
     fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
         let lost = self.targets().lose(matches);
         if lost {
-            self.tell(now);
+            self.tell(now, News::Now);
         }
         lost
     }
 
     /// Something in the table of targets has changed.
-    fn tell(&mut self, now: Instant) {
+    fn tell(&mut self, now: Instant, news: News) {
         if self.parent().is_some() {
-            self.announce.schedule(now, &mut self.random);
+            self.announce.schedule(now, news, &mut self.random);
         } else {
             self.targets().sweep(true);
         }
@@ -382,7 +387,8 @@ impl<S: Sizes> Rpl<S> {
         let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
         let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
         let doubt = self.doubted.map(|(_, at)| at);
-        let others = [solicit, trickle, hold, prefix, routes, doubt, self.announce.deadline()];
+        let (lost, announce) = (self.lost.deadline(), self.announce.deadline());
+        let others = [solicit, trickle, hold, prefix, routes, doubt, lost, announce];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -409,7 +415,7 @@ impl<S: Sizes> Rpl<S> {
             self.select(now);
         }
         if self.targets().handle_deadline(now) {
-            self.tell(now);
+            self.tell(now, News::Now);
         }
         match self.announce.handle_deadline(now, &mut self.random) {
             Missed::Nothing => {}
@@ -432,6 +438,9 @@ impl<S: Sizes> Rpl<S> {
             && self.parent() == Some(doubted)
         {
             let _ = self.answer(doubted, reply);
+        }
+        while let Some(child) = self.lost.due(now) {
+            let _ = self.answer(child, reply);
         }
         for index in 0..S::Candidates::LEN {
             let place = self.candidates.as_slice().get(index).copied().flatten();
@@ -461,7 +470,7 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.daos_failed);
         self.tell_again();
         self.announce.ready = false;
-        self.announce.refresh_within(now, Some(DAO_RETRY), &mut self.random);
+        self.announce.try_later(now, &mut self.random);
         let parent = self.parent();
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         if storing

@@ -231,10 +231,10 @@ impl<S: Sizes> Rpl<S> {
         if own.is_some() {
             self.announce.told = told;
             let lifetime = dodag.lifetime(dodag.configuration.default_lifetime);
-            self.announce.refresh_within(now, lifetime, &mut self.random);
+            self.announce.refresh_within(now, lifetime, acknowledged, &mut self.random);
         }
         if acknowledged {
-            self.announce.await_acknowledgement(now);
+            self.announce.await_acknowledgement(now, &mut self.random);
         } else {
             self.targets().sweep(false);
         }

@@ -131,20 +131,14 @@ impl<S: Sizes> Rpl<S> {
         Ok(PacketInformation { down: true, sender_rank: self.dag_rank(), ..information })
     }
 
-    /// A root has been told that `router` cannot reach `next`, as a source route says: nobody is
-    /// sent that way any more, and whoever was is asked for another one.
-    pub fn handle_broken_route(&mut self, now: Instant, router: Ipv6Addr, next: Ipv6Addr) {
-        let storing = self.dodag.as_ref().is_none_or(Dodag::is_storing);
-        if !self.is_root() || storing {
-            return;
-        }
-        let is_it = |route: &Route| route.target.prefix == next && route.via == router;
-        if self.targets().lose(is_it) {
+    /// A root has been told that `router` cannot reach `next`, as a source route says. That is
+    /// counted: the router tries again after a while by itself, and a node that has gone elsewhere
+    /// says so. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would answer each bad
+    /// link with as many messages as there are nodes.
+    pub fn handle_broken_route(&mut self, router: Ipv6Addr, next: Ipv6Addr) {
+        let told = |route: &Route| route.target.prefix == next && route.via == router;
+        if self.is_root() && self.routes.as_slice().iter().flatten().any(told) {
             count(&mut self.stats.broken_routes);
-            self.targets().sweep(true);
-            if self.resets.allows(now) {
-                self.refresh(now);
-            }
         }
     }
 

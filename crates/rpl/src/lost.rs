@@ -1,0 +1,92 @@
+//! Children that did not answer any more. In storing mode such a child does not know that it is
+//! forgotten, if it sends nothing upward and was only out of reach for a while: it is told the
+//! number that asks for DAOs (RFC 6550, 9.6) until it has heard it.
+
+use core::net::Ipv6Addr;
+use kinglet_time::{Duration, Instant, earliest};
+
+/// As many at a time, the last ones.
+const CHILDREN: usize = 4;
+/// So often, and so long after each other: two minutes. One that comes back later is known when it
+/// tells itself again.
+const TRIES: u8 = 8;
+const EVERY: Duration = Duration::from_secs(15);
+
+#[derive(Clone, Copy)]
+struct Child {
+    address: Ipv6Addr,
+    at: Instant,
+    tries: u8,
+}
+
+/// Those children.
+pub(crate) struct Lost([Option<Child>; CHILDREN]);
+
+impl Lost {
+    pub(crate) const fn new() -> Self {
+        Lost([None; CHILDREN])
+    }
+
+    /// This child does not answer.
+    pub(crate) fn note(&mut self, now: Instant, address: Ipv6Addr) {
+        if self.0.iter().flatten().any(|child| child.address == address) {
+            return;
+        }
+        // A free place, or that of the one that was tried most.
+        let place = self.0.iter_mut().max_by_key(|place| place.map_or(u8::MAX, |it| it.tries));
+        if let Some(place) = place {
+            *place = Some(Child { address, at: now + EVERY, tries: 0 });
+        }
+    }
+
+    /// This neighbour is there.
+    pub(crate) fn found(&mut self, address: Ipv6Addr) {
+        for place in &mut self.0 {
+            let _ = place.take_if(|child| child.address == address);
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.0.iter().flatten().fold(None, |first, child| earliest(first, Some(child.at)))
+    }
+
+    /// The next one that is to be told.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<Ipv6Addr> {
+        let is_due = |place: &&mut Option<Child>| place.is_some_and(|child| child.at <= now);
+        let place = self.0.iter_mut().find(is_due)?;
+        let child = place.as_mut()?;
+        (child.at, child.tries) = (now + EVERY, child.tries.saturating_add(1));
+        let address = child.address;
+        let _ = place.take_if(|child| child.tries >= TRIES);
+        Some(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn child(n: u16) -> Ipv6Addr {
+        Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n)
+    }
+
+    #[test]
+    fn a_child_is_tried_so_often_or_until_it_answers() {
+        let (mut lost, mut now) = (Lost::new(), Instant::ZERO);
+        lost.note(now, child(1));
+        lost.note(now, child(2));
+        assert_eq!(lost.due(now), None);
+        let mut tried = std::vec::Vec::new();
+        while let Some(at) = lost.deadline() {
+            now = at;
+            tried.extend(lost.due(now));
+            if tried.len() == 6 {
+                lost.found(child(2));
+            }
+        }
+        let count = |n| tried.iter().filter(|it| **it == child(n)).count();
+        assert_eq!((count(1), count(2)), (usize::from(TRIES), 3));
+        (1..=5).for_each(|n| lost.note(now, child(n)));
+        assert_eq!(lost.0.iter().flatten().count(), CHILDREN);
+    }
+}
