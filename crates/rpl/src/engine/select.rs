@@ -5,7 +5,7 @@ use crate::config::{Mode, Sizes};
 use crate::dao::{Route, is_of};
 use crate::dodag::Dodag;
 use crate::objective::{MAX_LINK_ETX, Objective, Path};
-use crate::parents::Candidate;
+use crate::parents::{Candidate, Parents};
 use crate::rank::{INFINITE_RANK, below};
 use crate::stats::count;
 use core::net::Ipv6Addr;
@@ -40,6 +40,15 @@ pub(super) fn cost<O: Objective>(
     if leaf || safe && rank <= dodag.limit() { rank } else { INFINITE_RANK }
 }
 
+/// Whether this node sends packets down through a neighbour that is not its parent. It does not go up
+/// through it, whatever was heard of its rank: if that is wrong, there is a loop, and all below are
+/// out of reach until they tell themselves again. Who is not below any more says so.
+fn is_child(dodag: &Dodag, routes: &[Option<Route>], candidate: &Candidate) -> bool {
+    let through = |route: &Route| route.via == candidate.address && route.is_usable();
+    let below = || routes.iter().flatten().any(through);
+    dodag.is_storing() && dodag.preferred != Some(candidate.address) && below()
+}
+
 impl<S: Sizes> Rpl<S> {
     /// Whether there is a choice.
     pub(super) fn has_other_parent(&self) -> bool {
@@ -58,8 +67,14 @@ impl<S: Sizes> Rpl<S> {
         let leaf = self.is_leaf();
         let loads = self.config.load;
         let Some(dodag) = self.dodag else { return false };
-        let with = |good| move |c: &Candidate| cost::<S::Objective>(&dodag, leaf, good, c);
-        let parents = self.parents();
+        let routes = self.routes.as_slice();
+        let with = |good| {
+            move |c: &Candidate| match cost::<S::Objective>(&dodag, leaf, good, c) {
+                rank if rank != INFINITE_RANK && is_child(&dodag, routes, c) => INFINITE_RANK,
+                rank => rank,
+            }
+        };
+        let parents = Parents(self.candidates.as_mut_slice());
         let good = parents.best(with(true));
         let (best, of) = match good {
             Some(_) => (good, with(true)),

@@ -230,3 +230,23 @@ fn the_configuration_says_which_option_packets_carry() {
         assert_eq!((information.down, information.sender_rank), (false, own));
     }
 }
+
+/// A router whose way up is bad for a moment does not go through those below it, of whom it has not
+/// heard yet that they are lower now, and so does not forget its routes to them.
+#[test]
+fn a_router_with_a_bad_way_up_does_not_take_a_child_for_its_parent() {
+    for seed in 0..10 {
+        let mut roles = vec![Role::Router; 4];
+        roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
+        let mut net = Net::new(roles, Probing::Passive, seed);
+        net.link(1, 2, 100);
+        net.link(2, 3, 100);
+        for round in 0..60 {
+            net.link(0, 1, if round % 4 == 3 { 40 } else { 100 });
+            for _ in 0..10 {
+                net.run_with_traffic(secs(1));
+                assert_ne!(net.nodes[1].parent(), Some(near(2)), "{seed}, round {round}");
+            }
+        }
+    }
+}
