@@ -101,6 +101,7 @@ impl Root {
 pub const CONFIGURATION: Configuration = Configuration {
     authentication: false,
     skips_unknown: true,
+    compressed: false,
     path_control_size: 0,
     interval_doublings: 8,
     interval_min: 9,

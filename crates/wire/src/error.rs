@@ -80,6 +80,7 @@ fields! {
     Ipv6Payload => "IPv6 payload",
     Ipv6Version => "IPv6 version",
     LowpanNhc => "LOWPAN_NHC",
+    LowpanRoutingHeader => "6LoWPAN Routing Header",
     MacHeader => "MAC header",
     MulticastAddress => "multicast address",
     NdMessage => "neighbour discovery message",
