@@ -24,6 +24,9 @@ use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
 
 /// Outer headers that are taken off one packet.
 const MOST_TUNNELS: u8 = 2;
+/// Hops of the longest source route that is written anew when some of it is used: those that fit
+/// into [`MAX_ADDED`] octets by two each.
+const MOST_HOPS: usize = 32;
 /// Where the traffic class has the ECN bits: in this octet, under this mask.
 const ECN_OFFSET: usize = 1;
 const ECN: u8 = 0x30;
@@ -319,7 +322,49 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(hop_limit) = room.get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
         }
+        if self.routing.dodag().is_some_and(|dodag| dodag.compresses)
+            && self.forget_used(packet, range).is_none()
+        {
+            return Fate::Drop(Discard::Malformed);
+        }
         self.pass(now, packet, next)
+    }
+
+    /// Takes those hops out of the source route at `range` that the packet has behind it: a
+    /// 6LoWPAN Routing Header has none of them (RFC 8138, 5.5), and whoever expands it has to find
+    /// the packet as long as it is here.
+    fn forget_used(&mut self, packet: PacketHandle, range: Range<usize>) -> Option<()> {
+        let octets = self.pool.get(packet);
+        let (len, mut header) = (octets.len(), Header::read(octets).ok()?);
+        let route = SourceRoute::parse(octets.get(range.clone())?).ok()?;
+        let mut rest = [Ipv6Addr::UNSPECIFIED; MOST_HOPS];
+        let mut hops = 0_usize;
+        for index in route.len().checked_sub(route.segments_left())?..route.len() {
+            *rest.get_mut(hops)? = route.address(index, header.dst)?;
+            hops = hops.saturating_add(1);
+        }
+        let mut left = [0; MAX_ADDED];
+        let (kind, next) = (protocol::ROUTING, route.next_header());
+        let (kind, written) = match rest.get(..hops)? {
+            [] => (next, 0),
+            rest => (kind, SourceRoute::emit(next, header.dst, rest, &mut left).ok()?),
+        };
+        let gone = range.len().checked_sub(written)?;
+        header.payload_len = header.payload_len.checked_sub(u16::try_from(gone).ok()?)?;
+        // Where the header before it says that it follows.
+        let mut chain = Chain::new(octets, header.next_header);
+        while chain.offset() < range.start {
+            let _ = chain.next()?.ok()?;
+        }
+        let field = chain.next_header_field();
+        let room = self.pool.storage_mut(packet);
+        *room.get_mut(field)? = kind;
+        header.next_header = *room.get(NEXT_HEADER_OFFSET)?;
+        move_within(room, range.end..len, range.start.checked_add(written)?)?;
+        copy(room.get_mut(range.start..)?, left.get(..written)?);
+        header.emit(room).ok()?;
+        self.pool.set_len(packet, len.checked_sub(gone)?);
+        Some(())
     }
 
     /// Queues a packet for a neighbour as forwarded packets are.

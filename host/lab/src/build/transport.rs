@@ -24,8 +24,22 @@ const fn added_octets(scenario: &Scenario) -> usize {
     const OPTION: usize = 8;
     const OUTER: usize = 16;
     const SOURCE_ROUTE: usize = 16;
+    // As 6LoWPAN Routing Headers.
+    const ROUTED_OPTION: usize = 5;
+    const ROUTED_OUTER: usize = 8;
+    const ROUTED_SOURCE_ROUTE: usize = 12;
     match (scenario.routing, scenario.rpl) {
+        (Routing::Rpl, Rpl { mode: Mode::NonStoring, compression: true, option: true, .. }) => {
+            ROUTED_OUTER + ROUTED_SOURCE_ROUTE
+        }
         (Routing::Rpl, Rpl { mode: Mode::NonStoring, .. }) => OUTER + SOURCE_ROUTE,
+        (Routing::Rpl, Rpl { option: true, compression: true, .. }) => {
+            if scenario.wire.is_some() {
+                ROUTED_OUTER
+            } else {
+                ROUTED_OPTION
+            }
+        }
         (Routing::Rpl, Rpl { option: true, .. }) if scenario.wire.is_some() => OUTER,
         (Routing::Rpl, Rpl { option: true, .. }) => OPTION,
         _ => 0,

@@ -258,6 +258,13 @@ pub(super) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing"),
     Key::<Scenario>::new(
+        "rpl_compression",
+        flag!(rpl.compression),
+        "the root has what RPL adds to packets written as 6LoWPAN Routing Headers (RFC 8138, 9035), \
+         from which used hops are gone",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "rpl_addresses",
         flag!(rpl.addresses),
         "nodes other than the root have no address until the prefix in DIOs gives them one",

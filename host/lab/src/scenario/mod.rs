@@ -114,7 +114,13 @@ impl Default for Scenario {
             net: NET,
             border_queue: None,
             routing: Routing::Static,
-            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false, load: false },
+            rpl: Rpl {
+                mode: Mode::Storing,
+                option: true,
+                addresses: false,
+                load: false,
+                compression: false,
+            },
             discovery: false,
             registration: false,
             contexts: None,
@@ -549,6 +555,8 @@ pub struct Rpl {
     pub addresses: bool,
     /// Routers say when their queues are full, and others rather have parents with room.
     pub load: bool,
+    /// What RPL adds to packets is written as 6LoWPAN Routing Headers (RFC 8138).
+    pub compression: bool,
 }
 
 /// Largest segment.
