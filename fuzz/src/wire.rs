@@ -7,7 +7,7 @@ use kinglet_wire::sixlowpan::{
     self, Context, Dispatch, ExtensionHeaders, FragmentHeader, Integrity, NextHeader, UdpHeader,
     routed,
 };
-use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, nd, rpl as r, tcp as t, udp as u};
+use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, mld, nd, rpl as r, tcp as t, udp as u};
 use std::net::Ipv6Addr;
 
 /// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
@@ -184,6 +184,13 @@ pub fn icmpv6(data: &[u8]) {
 
 /// Neighbour discovery: what is read can be written, and says the same when it is read again.
 pub fn nd(data: &[u8]) {
+    if let Ok(query) = mld::Query::parse(data) {
+        assert!(query.group.is_none_or(|group| group.is_multicast()));
+        let mut report = [0; 28];
+        let len = mld::write_report(false, query.group.into_iter(), &mut report);
+        let reported = query.group.is_some_and(mld::is_reported);
+        assert_eq!(len, reported.then_some(28));
+    }
     let Ok(message) = nd::Message::parse(data) else { return };
     let mut buffer = vec![0; data.len()];
     let mut builder = nd::Builder::new(&mut buffer, &message.kind()).expect("it was there");

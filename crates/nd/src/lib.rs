@@ -8,6 +8,7 @@
 //! | resolution of addresses that do not tell the link address | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
+//! | multicast groups told to routers (MLDv2, RFC 3810), if asked for | done |
 //! | hosts: default routers, SLAAC, contexts, name servers, all with lifetimes | done |
 //! | hosts: addresses registered with the router (RFC 6775, RFC 8505) | done |
 //! | routers: advertisements, registrations, duplicate address messages | done |
@@ -80,6 +81,7 @@
 //! | `discovery/` | what comes in, what goes out, when |
 //! | `role.rs`, `serving/` | what a router does for others: what it offers, who is registered |
 //! | `host.rs`, `learnt.rs` | what is learnt of routers |
+//! | `listener.rs` | who tells of multicast groups |
 //! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
 //! | `cache.rs` | the table of neighbours, and who gives way |
 //! | `detection.rs` | whether another node has an own address |
@@ -102,6 +104,7 @@ mod detection;
 mod discovery;
 mod host;
 mod learnt;
+mod listener;
 mod message;
 mod neighbour;
 mod role;

@@ -472,7 +472,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         let src = via
             .is_some()
             .then(|| Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(self.identifier())));
-        Some(Icmpv6Out { src, dst: out.to, via, hop_limit: HOP_LIMIT, len })
+        Some(Icmpv6Out { src, dst: out.to, via, hop_limit: HOP_LIMIT, alert: false, len })
     }
 
     fn poll_change(&mut self) -> Option<Change> {

@@ -82,6 +82,7 @@ fields! {
     LowpanNhc => "LOWPAN_NHC",
     LowpanRoutingHeader => "6LoWPAN Routing Header",
     MacHeader => "MAC header",
+    Mld => "MLD",
     MulticastAddress => "multicast address",
     NdMessage => "neighbour discovery message",
     NdOption => "neighbour discovery option",

@@ -132,6 +132,21 @@ impl Discovery for Optional {
         self.0.as_mut()?.poll_icmpv6(now, buf)
     }
 
+    fn handle_join(&mut self) {
+        if let Some(it) = &mut self.0 {
+            it.handle_join();
+        }
+    }
+
+    fn poll_report(
+        &mut self,
+        now: Instant,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
+        buf: &mut [u8; MAX_ICMPV6],
+    ) -> Option<Icmpv6Out> {
+        self.0.as_mut()?.poll_report(now, groups, buf)
+    }
+
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {
         if let Some(it) = &mut self.0 {
             it.handle_sent(now, to, acked);

@@ -292,6 +292,12 @@ pub(super) const NET: &[Key<Scenario>] = &[
          parents; for up to 2048 addresses",
     ),
     Key::<Scenario>::new(
+        "listener_reports",
+        flag!(listener_reports),
+        "nodes with `discovery` or `registration` tell routers which multicast groups they are in \
+         (MLDv2, RFC 3810), which nobody needs on this link",
+    ),
+    Key::<Scenario>::new(
         "context",
         Value::Apart,
         "6LoWPAN contexts (RFC 6282 §3.1.2), in tables of `id` (0 to 3) and `prefix` \

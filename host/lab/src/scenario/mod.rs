@@ -75,6 +75,8 @@ pub struct Scenario {
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
     pub registration: bool,
+    /// Nodes with discovery tell routers which multicast groups they are in (RFC 3810).
+    pub listener_reports: bool,
     /// 6LoWPAN contexts by their identifiers, if not those that follow from the prefix.
     pub contexts: Option<[Option<Context>; CONTEXTS]>,
     /// Only the border router knows them at the start.
@@ -123,6 +125,7 @@ impl Default for Scenario {
             },
             discovery: false,
             registration: false,
+            listener_reports: false,
             contexts: None,
             contexts_advertised: false,
             relays_yield: true,
