@@ -52,6 +52,8 @@ impl Routing for Marking {
     fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
         let outer = match origin {
             Origin::Here => None,
+            // What comes from a neighbour's host would be put into a tunnel.
+            Origin::Bare if !self.root && packet.dst == global(3) => Some(global(4)),
             _ if !self.root => return None,
             _ => Some(global(1)),
         };
@@ -437,5 +439,27 @@ fn both_forms_are_read_whichever_is_written() {
         let compresses = [0, 1, 2, 3, 4].map(|node| from >> node & 1 != 0);
         octets_to_five(compresses, 20);
         octets_to_five(compresses, 600);
+    }
+}
+
+#[test]
+fn outer_headers_come_off_in_front_of_a_host_behind_the_node() {
+    for compresses in [false, true] {
+        let (mut root, mut b) = (node_that(1, compresses), node_that(2, compresses));
+        // Node 3's address is that of the host behind it.
+        let config = Config { forward: true, ..Config::new(Address::Short(3)) };
+        let routing = Marking { compresses, ..Marking::NONE };
+        let mut c = Node::with_layers(config, routing, ());
+        c.set_context(0, Some(Context { prefix: global(0), len: 64 })).unwrap();
+        c.add_route(Route { prefix: global(3), prefix_len: 128, via: NextHop::Host }).unwrap();
+        let packet = from_outside(global(3), 0, &[5; 300]);
+        assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
+        carry(&mut root, &mut b).unwrap();
+        assert_eq!(carry(&mut b, &mut c), Ok(vec![]));
+        let mut buf = [0; 1280];
+        let len = c.poll_host_packet(NOW, &Counting, &mut buf).expect("for the host");
+        assert_eq!((len, buf[6]), (packet.len(), protocol::UDP));
+        assert_eq!(buf[8..len], packet[8..]);
+        assert_eq!((free(&root), free(&b), free(&c)), (8, 8, 8));
     }
 }

@@ -43,8 +43,8 @@ impl<P: Profile> Interface<'_, P> {
     }
 
     /// Joins a multicast group: packets for it are for this node too, from the link that they come
-    /// by. A second time changes nothing. Who is in a group hears what neighbours send to it; others
-    /// are told by discovery alone, and if it is to (RFC 3810).
+    /// by. A second time changes nothing. Who is in a group hears what neighbours send to it;
+    /// others are told by discovery alone, and if it is to (RFC 3810).
     ///
     /// # Errors
     /// [`JoinError`]

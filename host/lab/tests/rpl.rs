@@ -7,6 +7,7 @@ use kinglet_lab::build::{Network, network, payload_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{FlowResult, Options, run};
 use kinglet_lab::scenario::{Buffer, Flow, FlowKind, Role, Rpl, Scenario};
+use kinglet_peers::Stack;
 use kinglet_sim::Fault;
 
 /// Within this all have joined, and their targets are known to the root.
@@ -157,6 +158,18 @@ fn segments_have_more_room_beside_routing_headers() {
     println!("a segment of five frames: {plain} octets, {routed} compressed");
     assert!(routed >= plain + 8, "{plain}, {routed}");
     carries_tcp(scenario);
+}
+
+/// Their nodes put the option of what they send into an outer header, and take those off that lead to
+/// them. In non-storing mode DAOs need the addresses that they have.
+#[test]
+fn peer_stacks_behind_nodes_are_reached_through_tunnels() {
+    for compression in [false, true] {
+        let mut scenario = grid();
+        scenario.tcp.stack = Some(Stack::FreeBsd);
+        scenario.rpl.compression = compression;
+        carries_tcp(scenario);
+    }
 }
 
 /// Nodes 26 to 29 sleep, with a parent that they find themselves, which learns of them by their

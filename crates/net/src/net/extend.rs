@@ -10,7 +10,7 @@ use crate::outgoing::{External, Outgoing, SendError};
 use crate::pool::PacketHandle;
 use crate::routing::{Added, MAX_ADDED, Origin, Routing};
 use crate::stats::{Discard, bump};
-use crate::tables::{Egress, NextHop, Own};
+use crate::tables::{Egress, NextHop, Own, is_hosts};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::{Array, copy, move_within};
@@ -92,12 +92,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         header: &Header,
     ) -> Result<(Egress, Treatment), Discard> {
         let egress = self.egress(&header.dst);
-        let Some(option) = option_of(self.pool.get(handle)) else {
+        let option = option_of(self.pool.get(handle));
+        if egress == Some(Egress::Host) {
+            let treatment = if option.is_some() { Treatment::Strip } else { Treatment::Keep };
+            return Ok((Egress::Host, treatment));
+        }
+        let Some(option) = option else {
             return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Add(Origin::Bare)));
         };
-        if egress == Some(Egress::Host) {
-            return Ok((Egress::Host, Treatment::Strip));
-        }
         let option = self.pool.storage_mut(handle).get_mut(option).unwrap_or_default();
         let egress = match self.routing.relay(now, header, option)? {
             Some(NextHop::Link(link)) => Egress::Radio(link),
@@ -231,7 +233,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 let _ = self.routing.relay(now, &header, option);
                 return None;
             }
-            if !self.owns(&header.dst) {
+            // What a host behind this node cannot take off comes off here (RFC 9008, 4.1).
+            if !self.owns(&header.dst) && !self.is_hosts(header.dst) {
                 return None;
             }
             let mut chain = Chain::new(octets, header.next_header);
@@ -300,6 +303,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Some(next) = next else { return at(3) };
         let option = option_of(self.pool.get(packet)).unwrap_or_default();
         let own = Own { config: &self.config, addresses: self.addresses.as_slice() };
+        let routes = self.routes.as_slice();
+        let is_here = |address| own.contains(&address) || is_hosts(routes, address);
         let room = self.pool.storage_mut(packet);
         let option = room.get_mut(option).unwrap_or_default();
         match self.routing.follow(now, next, option) {
@@ -311,7 +316,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Err(reason) => return Fate::Drop(reason),
         }
         let octets = room.get_mut(range.clone()).unwrap_or_default();
-        match SourceRoute::advance(octets, header.dst, |address| own.contains(&address)) {
+        match SourceRoute::advance(octets, header.dst, is_here) {
             Ok(Some(_)) => {}
             Ok(None) | Err(SourceRouteFault::Malformed) => return at(2),
             Err(SourceRouteFault::SegmentsLeft) => return at(3),

@@ -246,6 +246,50 @@ impl<'a> Headers<'a> {
         }
         Ok(headers)
     }
+
+    /// Expands the IPv6 header at the start of `frame` to `header`, and finds the way of the packet
+    /// that it is or that is in front of it: whether the next header is compressed too, and how
+    /// many octets of the frame the header is.
+    fn decompress_ipv6(
+        &self,
+        frame: &[u8],
+        (src, dst): (Address, Address),
+        contexts: &[Option<Context>],
+        dodag: &Dodag,
+        path: &mut Path,
+        header: &mut [u8; ipv6::HEADER_LEN],
+    ) -> Result<(bool, usize), Error> {
+        let Headers { tunnel, zone, .. } = self;
+        let named = tunnel.map_or(*zone, |tunnel| tunnel.zone).information;
+        if named.is_some_and(|named| named.instance != dodag.instance) {
+            return Err(bad());
+        }
+        let Some(tunnel) = tunnel else {
+            let done = decompress_ipv6(frame, src, dst, contexts, header)?;
+            let (source, destination) = addresses(header);
+            path.read(zone.route, source)?;
+            // The last router on the way, or the destination itself (RFC 8138, 5.2.2).
+            if path.hops().last().is_some_and(|last| *last != destination) {
+                path.push(destination)?;
+            }
+            return Ok(done);
+        };
+        if !zone.route.is_empty() {
+            return Err(Error::Unsupported(Field::LowpanRoutingHeader));
+        }
+        let encapsulator = coalesce(dodag.root, tunnel.encapsulator);
+        path.read(tunnel.zone.route, encapsulator)?;
+        if path.len == 0 && !named.is_some_and(|named| named.down) {
+            path.push(dodag.root)?;
+        }
+        // What is left out inside is in the outer header (RFC 6282, 3.2.2; RFC 8138, 5.2.3).
+        let end = path.hops().last().map_or(Address::None, |end| identifier(*end));
+        let done = decompress_ipv6(frame, identifier(encapsulator), end, contexts, header)?;
+        if path.len == 0 {
+            path.push(addresses(header).1)?;
+        }
+        Ok(done)
+    }
 }
 
 fn read_information(octets: &[u8]) -> Result<PacketInformation, Error> {
@@ -341,40 +385,10 @@ pub fn decompress<N: NextHeader>(
     let headers = Headers::read(frame)?;
     let Headers { tunnel, zone, len } = headers;
     let frame = frame.get(len..).unwrap_or_default();
-    let named = tunnel.map_or(zone, |tunnel| tunnel.zone).information;
-    if named.is_some_and(|named| named.instance != dodag.instance) {
-        return Err(bad());
-    }
     let mut path = Path::new();
     let mut header = [0; ipv6::HEADER_LEN];
-    // Where the outer header comes from.
-    let mut encapsulator = dodag.root;
-    let (nhc, consumed) = if let Some(tunnel) = tunnel {
-        encapsulator = coalesce(dodag.root, tunnel.encapsulator);
-        path.read(tunnel.zone.route, encapsulator)?;
-        if path.len == 0 && !named.is_some_and(|named| named.down) {
-            path.push(dodag.root)?;
-        }
-        // What is left out inside is in the outer header (RFC 6282, 3.2.2; RFC 8138, 5.2.3).
-        let end = path.hops().last().map_or(Address::None, |end| identifier(*end));
-        let done = decompress_ipv6(frame, identifier(encapsulator), end, contexts, &mut header)?;
-        if path.len == 0 {
-            path.push(addresses(&header).1)?;
-        }
-        if !zone.route.is_empty() {
-            return Err(Error::Unsupported(Field::LowpanRoutingHeader));
-        }
-        done
-    } else {
-        let done = decompress_ipv6(frame, src, dst, contexts, &mut header)?;
-        let (source, destination) = addresses(&header);
-        path.read(zone.route, source)?;
-        // The last router on the way, or the destination itself (RFC 8138, 5.2.2).
-        if path.hops().last().is_some_and(|last| *last != destination) {
-            path.push(destination)?;
-        }
-        done
-    };
+    let (nhc, consumed) =
+        headers.decompress_ipv6(frame, (src, dst), contexts, dodag, &mut path, &mut header)?;
     // What comes before the header that is in the frame, and what behind it.
     let before = tunnel.map_or(0, |tunnel| {
         let added = tunnel.zone.option_len().saturating_add(path.route_len());
@@ -405,11 +419,11 @@ pub fn decompress<N: NextHeader>(
         inner.dst = first;
     }
     inner.emit(place)?;
-    if let (Some(Tunnel { zone, hop_limit, .. }), Some(dst)) = (tunnel, first) {
+    if let (Some(Tunnel { zone, hop_limit, encapsulator }), Some(dst)) = (tunnel, first) {
         let (head, added) = outer.split_at_mut_checked(ipv6::HEADER_LEN).ok_or(none)?;
         let payload_len = longer(inner.payload_len, before).map_err(long)?;
         let next_header = zone.expand(dodag.option, &path, protocol::IPV6, added)?;
-        let src = encapsulator;
+        let src = coalesce(dodag.root, encapsulator);
         Header { payload_len, next_header, hop_limit, src, dst, flow_label: 0, ..inner }
             .emit(head)?;
     }

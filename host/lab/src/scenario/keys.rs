@@ -260,8 +260,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "rpl_compression",
         flag!(rpl.compression),
-        "the root has what RPL adds to packets written as 6LoWPAN Routing Headers (RFC 8138, 9035), \
-         from which used hops are gone",
+        "the root has what RPL adds to packets written as 6LoWPAN Routing Headers (RFC 8138, \
+         9035), from which used hops are gone",
     )
     .needs("routing"),
     Key::<Scenario>::new(
