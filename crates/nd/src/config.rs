@@ -1,6 +1,7 @@
 //! What discovery is told when it is made, and how long its table is.
 
 use crate::learnt::{Advertised, Autoconfigured, Router, Server};
+use crate::listener::Listener;
 use crate::neighbour::Neighbour;
 use crate::role::Role;
 use kinglet_mem::Array;
@@ -66,4 +67,7 @@ pub trait Sizes {
     /// What it does for others: nothing (`()`), or what routers do
     /// ([`Serving`](crate::Serving)).
     type Role: Role;
+    /// Who tells routers of multicast groups, if [`Config::reports`] says so: nobody (`()`), or
+    /// [`Reporting`](crate::Reporting).
+    type Listener: Listener;
 }

@@ -21,7 +21,61 @@ enum Asked {
     One(Ipv6Addr),
 }
 
-pub(crate) struct Listener {
+/// Who tells of multicast groups: nobody (`()`), or [`Reporting`].
+pub trait Listener {
+    /// One to which nothing has happened yet.
+    const NEW: Self;
+    /// Whether it ever tells anybody; if not, nothing of it is in the program.
+    const REPORTS: bool;
+
+    /// A group is new.
+    fn handle_join(&mut self);
+
+    /// A router asks (RFC 3810, 6.2).
+    fn handle_query(&mut self, now: Instant, query: &Query, random: &mut Random);
+
+    /// When [`Listener::handle_deadline`] wants to be called.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Does what is due.
+    fn handle_deadline(&mut self, now: Instant, random: &mut Random);
+
+    /// Writes a report, if it is time; how long it is.
+    fn poll(
+        &mut self,
+        now: Instant,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
+        buf: &mut [u8],
+    ) -> Option<usize>;
+}
+
+impl Listener for () {
+    const NEW: Self = ();
+    const REPORTS: bool = false;
+
+    fn handle_join(&mut self) {}
+
+    fn handle_query(&mut self, _: Instant, _: &Query, _: &mut Random) {}
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_deadline(&mut self, _: Instant, _: &mut Random) {}
+
+    fn poll(
+        &mut self,
+        _: Instant,
+        _: &mut dyn Iterator<Item = Ipv6Addr>,
+        _: &mut [u8],
+    ) -> Option<usize> {
+        None
+    }
+}
+
+/// MLDv2's least.
+#[derive(Debug)]
+pub struct Reporting {
     /// A group is new, and nobody has looked at the clock since.
     joined: bool,
     /// How often that is still to be told.
@@ -35,18 +89,22 @@ pub(crate) struct Listener {
     not_before: Instant,
 }
 
-impl Listener {
-    pub(crate) const fn new() -> Self {
-        let (joined, left, asked, due) = (false, 0, Asked::All, None);
-        Listener { joined, left, asked, due, ready: false, not_before: Instant::ZERO }
-    }
+impl Listener for Reporting {
+    const NEW: Self = Reporting {
+        joined: false,
+        left: 0,
+        asked: Asked::All,
+        due: None,
+        ready: false,
+        not_before: Instant::ZERO,
+    };
+    const REPORTS: bool = true;
 
-    pub(crate) const fn handle_join(&mut self) {
+    fn handle_join(&mut self) {
         self.joined = true;
     }
 
-    /// A router asks (RFC 3810, 6.2).
-    pub(crate) fn handle_query(&mut self, now: Instant, query: &Query, random: &mut Random) {
+    fn handle_query(&mut self, now: Instant, query: &Query, random: &mut Random) {
         let asked = query.group.map_or(Asked::All, Asked::One);
         let within = Duration::from_millis(query.max_response_ms.into());
         let at = (now + random.between(Duration::ZERO, within)).max(self.not_before);
@@ -55,11 +113,11 @@ impl Listener {
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         if self.joined { Some(Instant::ZERO) } else { self.due }
     }
 
-    pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
+    fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
         if core::mem::take(&mut self.joined) {
             (self.left, self.asked) = (ROBUSTNESS, Asked::All);
             let at = now + random.between(Duration::ZERO, INTERVAL);
@@ -71,11 +129,10 @@ impl Listener {
         }
     }
 
-    /// Writes a report, if it is time; how long it is.
-    pub(crate) fn poll(
+    fn poll(
         &mut self,
         now: Instant,
-        groups: impl Iterator<Item = Ipv6Addr>,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
         buf: &mut [u8],
     ) -> Option<usize> {
         if !core::mem::take(&mut self.ready) {

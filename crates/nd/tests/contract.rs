@@ -212,8 +212,8 @@ impl<S: Made> Subject for Device<S> {
         if let Some(change) = self.0.poll_change() {
             return Some(format!("{change:?}"));
         }
-        let groups = (0..3).map(|n| Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, n));
-        if let Some(out) = self.0.poll_report(now, groups, &mut buf) {
+        let mut groups = (0..3).map(|n| Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, n));
+        if let Some(out) = self.0.poll_report(now, &mut groups, &mut buf) {
             return Some(format!("{out:?} {:x?}", &buf[..out.len]));
         }
         self.0.poll_configured(now).map(|change| format!("{change:?}"))

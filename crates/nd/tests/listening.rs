@@ -46,7 +46,8 @@ fn said(nd: &mut Nd, from: Instant, until: Instant) -> Vec<(Instant, u8, u8)> {
     let (mut now, mut said, mut buf) = (from, Vec::new(), [0; MAX_LEN]);
     loop {
         nd.handle_deadline(now);
-        while let Some(out) = nd.poll_report(now, (1..=3).map(group).chain([group(1)]), &mut buf) {
+        let groups = || (1..=3).map(group).chain([group(1)]);
+        while let Some(out) = nd.poll_report(now, &mut groups(), &mut buf) {
             assert_eq!(
                 (out.dst, out.hop_limit, out.via),
                 (mld::ROUTERS, 1, Some(Address::BROADCAST))

@@ -52,7 +52,8 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
 impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNRESOLVED> {
     const NONE: Self = Self::with(nd::Config::OFF);
     const PRESENT: bool = true;
-    const ICMPV6: &'static [u8] = &ALL_TYPES;
+    const REPORTS: bool = <S::Listener as nd::Listener>::REPORTS;
+    const ICMPV6: &'static [u8] = if Self::REPORTS { &ALL_TYPES } else { &TYPES };
     type Unresolved = [Option<Unresolved>; UNRESOLVED];
 
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution {

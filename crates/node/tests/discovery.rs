@@ -21,6 +21,7 @@ kinglet::profile! {
         packets: 8,
         addresses: 2,
         groups: 1,
+        listener: nd::Reporting,
     }
 }
 

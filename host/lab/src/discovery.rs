@@ -26,6 +26,7 @@ impl nd::Sizes for Plan {
     type Contexts = [Option<nd::Advertised>; CONTEXTS];
     type Servers = [Option<nd::Server>; 0];
     type Role = Option<nd::Serving<Self>>;
+    type Listener = nd::Reporting;
 }
 
 impl nd::RouterSizes for Plan {
@@ -55,6 +56,7 @@ impl Optional {
 impl net::Discovery for Optional {
     const NONE: Self = Optional(None);
     const PRESENT: bool = true;
+    const REPORTS: bool = true;
     const ICMPV6: &'static [u8] = <Inner as net::Discovery>::ICMPV6;
     type Unresolved = <Inner as net::Discovery>::Unresolved;
 

@@ -61,7 +61,7 @@ pub struct Discovery<S: Sizes> {
     answers: [Option<Answer>; ANSWERS],
     host: Host<S>,
     role: S::Role,
-    listener: Listener,
+    listener: S::Listener,
     /// As in the configuration, or as a router says.
     reachable: Duration,
     retrans: Duration,
@@ -85,7 +85,7 @@ impl<S: Sizes> Discovery<S> {
             answers: [None; ANSWERS],
             host: Host::new(config.has_parent),
             role,
-            listener: Listener::new(),
+            listener: S::Listener::NEW,
             reachable: config.reachable,
             retrans: config.retrans,
             awaits: None,
@@ -253,7 +253,7 @@ impl<S: Sizes> Discovery<S> {
         if !self.config.on {
             return Err(Discard::Off);
         }
-        if self.config.reports && octets.first() == Some(&mld::QUERY) {
+        if self.reports() && octets.first() == Some(&mld::QUERY) {
             return self.queried(now, header, octets);
         }
         let message = nd::Message::parse(octets).map_err(|_| Discard::Malformed)?;
@@ -302,9 +302,13 @@ impl<S: Sizes> Discovery<S> {
         Ok(())
     }
 
+    const fn reports(&self) -> bool {
+        <S::Listener as Listener>::REPORTS && self.config.reports
+    }
+
     /// This node has joined a multicast group, or made an address that has one.
     pub fn handle_join(&mut self) {
-        if self.config.on && self.config.reports {
+        if self.config.on && self.reports() {
             self.listener.handle_join();
         }
     }
@@ -314,7 +318,7 @@ impl<S: Sizes> Discovery<S> {
     pub fn poll_report(
         &mut self,
         now: Instant,
-        groups: impl Iterator<Item = Ipv6Addr>,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
         buf: &mut [u8; MAX_LEN],
     ) -> Option<Message> {
         let len = self.listener.poll(now, groups, buf)?;

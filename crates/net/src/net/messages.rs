@@ -101,7 +101,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let packet = self.pool.alloc(1).ok_or(SendError::NoBuffer)?;
         let composed = self.compose_icmpv6(packet, src, dst, hop_limit, octets);
-        let alerting = S::Discovery::PRESENT && alert;
+        let alerting = S::Discovery::REPORTS && alert;
         if composed.is_none() || alerting && self.alert(packet).is_none() {
             self.release(packet);
             return Err(SendError::TooLong);

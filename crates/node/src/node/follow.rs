@@ -97,10 +97,12 @@ impl<P: Profile> Node<P> {
         }
         let mut buf = [0; MAX_ICMPV6];
         while self.net.can_send_routing_message() {
-            let out = self.net.discovery_mut().poll_icmpv6(now, &mut buf).or_else(|| {
-                self.net
-                    .tell_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf))
-            });
+            let mut out = self.net.discovery_mut().poll_icmpv6(now, &mut buf);
+            if <P::Discovery as net::Discovery>::REPORTS && out.is_none() {
+                out = self
+                    .net
+                    .tell_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
+            }
             let Some(out) = out else { return };
             // There is room, as was just asked; whatever else fails, discovery repeats itself.
             let _ = self.net.send_icmpv6(now, &out, &buf);
