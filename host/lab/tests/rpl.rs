@@ -160,8 +160,8 @@ fn segments_have_more_room_beside_routing_headers() {
     carries_tcp(scenario);
 }
 
-/// Their nodes put the option of what they send into an outer header, and take those off that lead to
-/// them. In non-storing mode DAOs need the addresses that they have.
+/// Their nodes put the option of what they send into an outer header, and take those off that lead
+/// to them. In non-storing mode DAOs need the addresses that they have.
 #[test]
 fn peer_stacks_behind_nodes_are_reached_through_tunnels() {
     for compression in [false, true] {
