@@ -5,8 +5,9 @@ use kinglet_coap::{Message, Writer};
 use kinglet_wire::ieee802154::{Address, Frame};
 use kinglet_wire::sixlowpan::{
     self, Context, Dispatch, ExtensionHeaders, FragmentHeader, Integrity, NextHeader, UdpHeader,
+    routed,
 };
-use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, nd, rpl as r, tcp as t, udp as u};
+use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, mld, nd, rpl as r, tcp as t, udp as u};
 use std::net::Ipv6Addr;
 
 /// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
@@ -48,6 +49,43 @@ pub fn sixlowpan(data: &[u8]) {
     let hop = Hop { src, dst, contexts: &contexts };
     there_and_back::<UdpHeader>(rest, hop, total, integrity);
     there_and_back::<ExtensionHeaders>(rest, hop, total, integrity);
+    routed_there_and_back(rest, hop, total, kind & 0x40 != 0);
+}
+
+/// What routing headers stand for is written by them again, if by anything, and is then the same.
+fn routed_there_and_back(octets: &[u8], hop: Hop<'_>, total: Option<u16>, storing: bool) {
+    let Hop { src, dst, contexts } = hop;
+    let links = (src, dst);
+    let root = Ipv6Addr::new(0x2001, 0xdb8, 0x1234, 0x5678, 0, 0xff, 0xfe00, 1);
+    let option = r::PacketInformation::SKIPPED_IF_UNKNOWN;
+    let dodag = routed::Dodag { root, instance: 0, option, storing, compresses: true };
+    let expand = |frame: &[u8], total, out: &mut [u8]| {
+        let integrity = Integrity::None;
+        routed::decompress::<ExtensionHeaders>(
+            frame, links, contexts, &dodag, total, integrity, out,
+        )
+    };
+    let there_and_back = |packet: &[u8]| {
+        let mut frame = [0; sixlowpan::MAX_CHAIN_COMPRESSED];
+        let done =
+            routed::compress::<ExtensionHeaders>(packet, links, contexts, &dodag, &mut frame);
+        let Some(done) = done else { return };
+        let total = ip::Header::read(packet).expect("it was compressed").total_len();
+        let Ok(total) = u16::try_from(total) else { return };
+        let mut header = [0; EXPANDED];
+        let expanded = expand(&frame[..done.written], Some(total), &mut header);
+        let expanded = expanded.expect("what was compressed can be expanded");
+        assert_eq!(expanded.written, done.covered);
+        // The traffic class of the packet in a tunnel may have taken up that of the outer header.
+        let same = header.iter().zip(packet).take(done.covered).filter(|(a, b)| a == b).count();
+        assert!(same + 1 >= done.covered);
+    };
+    let mut header = [0; EXPANDED];
+    if let Ok(expanded) = expand(octets, total, &mut header) {
+        assert!(expanded.consumed <= octets.len());
+        there_and_back(&header[..expanded.written]);
+    }
+    there_and_back(octets);
 }
 
 /// Between whom a frame goes, and what both know.
@@ -146,6 +184,13 @@ pub fn icmpv6(data: &[u8]) {
 
 /// Neighbour discovery: what is read can be written, and says the same when it is read again.
 pub fn nd(data: &[u8]) {
+    if let Ok(query) = mld::Query::parse(data) {
+        assert!(query.group.is_none_or(|group| group.is_multicast()));
+        let mut report = [0; 28];
+        let len = mld::write_report(false, query.group.into_iter(), &mut report);
+        let reported = query.group.is_some_and(mld::is_reported);
+        assert_eq!(len, reported.then_some(28));
+    }
     let Ok(message) = nd::Message::parse(data) else { return };
     let mut buffer = vec![0; data.len()];
     let mut builder = nd::Builder::new(&mut buffer, &message.kind()).expect("it was there");

@@ -70,7 +70,7 @@ impl Progress {
 pub struct Mesh<S: Sizes> {
     config: Config,
     random: Random,
-    trickle: Trickle,
+    trickle: Trickle<()>,
     neighbours: S::Neighbours,
     routes: S::Routes,
     leaves: S::Leaves,

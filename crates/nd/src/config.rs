@@ -1,6 +1,7 @@
 //! What discovery is told when it is made, and how long its table is.
 
 use crate::learnt::{Advertised, Autoconfigured, Router, Server};
+use crate::listener::Listener;
 use crate::neighbour::Neighbour;
 use crate::role::Role;
 use kinglet_mem::Array;
@@ -26,6 +27,10 @@ pub struct Config {
     ///
     /// [`Discovery::prefer`]: crate::Discovery::prefer
     pub has_parent: bool,
+    /// Whether it tells the multicast groups that it is in to routers that forward multicast (RFC
+    /// 3810). Default false: on this link who is in a group hears what is sent to it (RFC 6775
+    /// does without).
+    pub reports: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
     /// How long a neighbour is taken to be there after it has shown that it is, on average
@@ -42,8 +47,8 @@ impl Config {
     /// The defaults of RFC 4861, 10.
     pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
-        let (autoconfigures, has_parent) = (false, false);
-        Config { on: true, link, eui, pan, autoconfigures, has_parent, seed, reachable, retrans }
+        let (on, autoconfigures, has_parent, reports) = (true, false, false, false);
+        Config { on, link, eui, pan, autoconfigures, has_parent, reports, seed, reachable, retrans }
     }
 }
 
@@ -62,4 +67,7 @@ pub trait Sizes {
     /// What it does for others: nothing (`()`), or what routers do
     /// ([`Serving`](crate::Serving)).
     type Role: Role;
+    /// Who tells routers of multicast groups, if [`Config::reports`] says so: nobody (`()`), or
+    /// [`Reporting`](crate::Reporting).
+    type Listener: Listener;
 }

@@ -8,6 +8,7 @@
 //! | resolution of addresses that do not tell the link address | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
+//! | multicast groups told to routers (MLDv2, RFC 3810), by type | done |
 //! | hosts: default routers, SLAAC, contexts, name servers, all with lifetimes | done |
 //! | hosts: addresses registered with the router (RFC 6775, RFC 8505) | done |
 //! | routers: advertisements, registrations, duplicate address messages | done |
@@ -32,6 +33,7 @@
 //!     type Contexts = [Option<Advertised>; 2];
 //!     type Servers = [Option<Server>; 1];
 //!     type Role = ();
+//!     type Listener = ();
 //! }
 //!
 //! let (here, there) = (Address::Short(1), Address::Short(2));
@@ -80,6 +82,7 @@
 //! | `discovery/` | what comes in, what goes out, when |
 //! | `role.rs`, `serving/` | what a router does for others: what it offers, who is registered |
 //! | `host.rs`, `learnt.rs` | what is learnt of routers |
+//! | `listener.rs` | who tells of multicast groups |
 //! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
 //! | `cache.rs` | the table of neighbours, and who gives way |
 //! | `detection.rs` | whether another node has an own address |
@@ -102,6 +105,7 @@ mod detection;
 mod discovery;
 mod host;
 mod learnt;
+mod listener;
 mod message;
 mod neighbour;
 mod role;
@@ -113,6 +117,7 @@ pub use derive::derived;
 pub use discovery::{Change, Discovery, Way};
 pub use host::Configured;
 pub use learnt::{Advertised, Autoconfigured, Router, Server};
+pub use listener::{Listener, Reporting};
 pub use message::{MAX_LEN, Message};
 pub use neighbour::{Neighbour, State};
 pub use role::{Claim, Role};

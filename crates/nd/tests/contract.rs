@@ -131,14 +131,29 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets
 }
 
+/// A router's question about a group, or all.
+fn some_query(dice: u32, src: Ipv6Addr) -> (Vec<u8>, Header) {
+    let group = Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, (dice >> 20 & 3) as u16);
+    let group = if dice & 0x1000 == 0 { Ipv6Addr::UNSPECIFIED } else { group };
+    let head = [130, 0, 0, 0, (dice >> 24) as u8, (dice >> 16) as u8, 0, 0];
+    let octets = [&head[..], &group.octets(), &[2, 125, 0, 0]].concat();
+    let (traffic_class, flow_label, next_header, hop_limit) = (0, 0, 0, 1);
+    let payload_len = octets.len() as u16;
+    let dst = address(2);
+    let header =
+        Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
+    (octets, header)
+}
+
 impl<S: Made> Subject for Device<S> {
     /// Four answers, a solicitation and a change for each neighbour, a solicitation of
-    /// routers, and what they have made of the node.
-    const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2 + S::MORE;
+    /// routers, what they have made of the node, and a report of its groups.
+    const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2 + 1 + S::MORE;
 
     fn fresh(seed: u64) -> Self {
         let mut config = Config::new(Address::Short(1), [1; 8], 0xABCD, seed);
         config.autoconfigures = seed.is_multiple_of(2);
+        config.reports = !seed.is_multiple_of(3);
         config.on = !seed.is_multiple_of(7);
         config.retrans = Duration::from_millis(seed % 3 * 500 + 1);
         Device(S::make(config, seed / 2))
@@ -157,6 +172,15 @@ impl<S: Made> Subject for Device<S> {
             6 => {
                 self.0.handle_progress(now, other);
                 format!("progress {other}")
+            }
+            9 if dice & 0x400 != 0 => {
+                self.0.handle_join();
+                "join".to_owned()
+            }
+            9 => {
+                let (octets, header) = some_query(dice, other);
+                let result = self.0.handle_message(now, from, &header, &octets, |_| false);
+                format!("{from:?} {header:?}: {octets:x?}: {result:?}")
             }
             7..9 => {
                 self.0.handle_sent(now, from, dice & 0x80 != 0);
@@ -187,6 +211,10 @@ impl<S: Made> Subject for Device<S> {
         }
         if let Some(change) = self.0.poll_change() {
             return Some(format!("{change:?}"));
+        }
+        let mut groups = (0..3).map(|n| Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, n));
+        if let Some(out) = self.0.poll_report(now, &mut groups, &mut buf) {
+            return Some(format!("{out:?} {:x?}", &buf[..out.len]));
         }
         self.0.poll_configured(now).map(|change| format!("{change:?}"))
     }

@@ -8,13 +8,14 @@ use crate::frame::Token;
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use kinglet_mem::Array;
-use kinglet_wire::Error;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6;
+use kinglet_wire::sixlowpan::routed::{self, Dodag, PAGE_1};
 use kinglet_wire::sixlowpan::{
     self, Compressed, Context, Decompressed, ExtensionHeaders, Integrity, MAX_CHAIN,
     MAX_CHAIN_COMPRESSED, MAX_COMPRESSED, MAX_DECOMPRESSED, NextHeader, UdpHeader,
 };
+use kinglet_wire::{Error, Field};
 
 /// Between which neighbours a frame goes, and what both of them know.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +66,10 @@ pub trait HeaderCompression {
 
     /// Learns what became of a frame of the datagram that `token` names.
     fn handle_outcome(&mut self, token: Token, delivered: bool);
+
+    /// Learns of the DODAG that packets are routed in, before every compression and expansion. Not
+    /// asked where routing adds nothing ([`Routing::EXTENDS`](crate::Routing::EXTENDS)).
+    fn handle_dodag(&mut self, _dodag: Option<Dodag>) {}
 }
 
 /// LOWPAN_IPHC (RFC 6282), which remembers nothing. `N` is what it compresses behind the IPv6
@@ -74,10 +79,6 @@ pub trait HeaderCompression {
 pub struct Iphc<N = UdpHeader, C = [u8; MAX_COMPRESSED], E = [u8; MAX_DECOMPRESSED]>(
     PhantomData<(N, C, E)>,
 );
-
-/// LOWPAN_IPHC, also of extension headers and of IPv6 in IPv6 (RFC 6282, 4.2).
-pub type ExtendedIphc =
-    Iphc<ExtensionHeaders, [u8; MAX_CHAIN_COMPRESSED], [u8; ipv6::HEADER_LEN + MAX_CHAIN]>;
 
 impl<N: NextHeader, C: Array<u8> + Debug, E: Array<u8>> HeaderCompression for Iphc<N, C, E> {
     const NEW: Self = Iphc(PhantomData);
@@ -107,6 +108,77 @@ impl<N: NextHeader, C: Array<u8> + Debug, E: Array<u8>> HeaderCompression for Ip
     }
 
     fn handle_outcome(&mut self, _: Token, _: bool) {}
+}
+
+/// LOWPAN_IPHC, also of extension headers and of IPv6 in IPv6 (RFC 6282, 4.2), and of what RPL adds
+/// as 6LoWPAN Routing Headers (RFC 8138). These are always read, and written where the DODAG says
+/// so ([`Dodag::compresses`]).
+#[derive(Debug)]
+pub struct ExtendedIphc {
+    dodag: Option<Dodag>,
+}
+
+impl HeaderCompression for ExtendedIphc {
+    const NEW: Self = ExtendedIphc { dodag: None };
+    type Compressed = [u8; MAX_CHAIN_COMPRESSED];
+    type Expanded = [u8; ipv6::HEADER_LEN + MAX_CHAIN];
+
+    fn compress(
+        &mut self,
+        _: Token,
+        packet: &[u8],
+        hop: Hop<'_>,
+        out: &mut [u8],
+    ) -> Result<Compressed, Error> {
+        let Hop { src, dst, contexts } = hop;
+        if let Some(dodag) = self.dodag.filter(|dodag| dodag.compresses) {
+            let links = (src, dst);
+            let done = routed::compress::<ExtensionHeaders>(packet, links, contexts, &dodag, out);
+            if let Some(done) = done {
+                return Ok(done);
+            }
+        }
+        sixlowpan::compress::<ExtensionHeaders>(packet, src, dst, contexts, out)
+    }
+
+    fn expand(
+        &mut self,
+        frame: &[u8],
+        hop: Hop<'_>,
+        datagram_size: Option<u16>,
+        out: &mut [u8],
+    ) -> Result<Decompressed, Error> {
+        let Hop { src, dst, contexts } = hop;
+        let integrity = Integrity::None;
+        if frame.first() != Some(&PAGE_1) {
+            return sixlowpan::decompress::<ExtensionHeaders>(
+                frame,
+                src,
+                dst,
+                contexts,
+                datagram_size,
+                integrity,
+                out,
+            );
+        }
+        let dodag = self.dodag.ok_or(Error::Unsupported(Field::LowpanRoutingHeader))?;
+        let links = (src, dst);
+        routed::decompress::<ExtensionHeaders>(
+            frame,
+            links,
+            contexts,
+            &dodag,
+            datagram_size,
+            integrity,
+            out,
+        )
+    }
+
+    fn handle_outcome(&mut self, _: Token, _: bool) {}
+
+    fn handle_dodag(&mut self, dodag: Option<Dodag>) {
+        self.dodag = dodag;
+    }
 }
 
 /// The compressed headers of the datagram whose first frame is next.

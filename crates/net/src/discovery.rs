@@ -32,6 +32,8 @@ pub trait Discovery {
     const NONE: Self;
     /// Whether there is anything to learn; if not, nothing of it is in the program.
     const PRESENT: bool;
+    /// Whether it may tell routers of multicast groups (RFC 3810), with a Router Alert.
+    const REPORTS: bool = false;
     /// The types of ICMPv6 whose messages it takes.
     const ICMPV6: &'static [u8];
     /// Packets that wait for a link address.

@@ -27,6 +27,9 @@ pub struct Icmpv6Out {
     pub via: Option<Address>,
     /// The hop limit: 255 where the receiver checks that a neighbour has made it.
     pub hop_limit: u8,
+    /// Whether a Router Alert stands in front of it (RFC 2711), as in front of MLD's. Only messages
+    /// of discovery have one.
+    pub alert: bool,
     /// How many octets it has from the type on.
     pub len: usize,
 }

@@ -10,6 +10,7 @@ use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header};
+use kinglet_wire::sixlowpan::routed::Dodag;
 
 /// What is learnt of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,12 @@ pub trait Routing {
     /// The node at `reporter` could not pass a packet of this node's on to `next` as its source
     /// route says (RFC 6550, 20.18: Destination Unreachable, code 7).
     fn handle_broken_route(&mut self, _now: Instant, _reporter: Ipv6Addr, _next: Ipv6Addr) {}
+
+    /// The DODAG that packets are routed in, if nodes of it may write what is added as 6LoWPAN
+    /// Routing Headers (RFC 8138).
+    fn dodag(&self) -> Option<Dodag> {
+        None
+    }
 
     /// Octets of a frame that what is added takes when it is compressed, in packets to or from
     /// `remote`: so much less has room in a segment.

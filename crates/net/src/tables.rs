@@ -155,6 +155,12 @@ pub(crate) fn find_source(
     best
 }
 
+/// Whether this very address stands behind the host interface.
+pub(crate) fn is_hosts(table: &[Option<Route>], address: Ipv6Addr) -> bool {
+    let route = find_route(table, address);
+    route.is_some_and(|route| route.prefix_len == 128 && route.via == NextHop::Host)
+}
+
 /// The route with the longest prefix that `dst` has, the last of equals.
 pub(crate) fn find_route(table: &[Option<Route>], dst: Ipv6Addr) -> Option<&Route> {
     let mut best: Option<&Route> = None;

@@ -15,12 +15,15 @@ use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{HEADER_LEN, Header, protocol};
 use kinglet_wire::rpl::{PacketInformation, SourceRoute};
+use kinglet_wire::sixlowpan::routed::{Dodag, PAGE_1};
 use kinglet_wire::sixlowpan::{Context, ExtensionHeaders, Integrity, decompress};
 
 /// Everybody is behind node 2; node 1 is the root, whose packets to node 3 take a source route.
-/// A SenderRank of 666 is refused, and node 9 cannot be reached.
+/// That to node 5 has all in between. A SenderRank of 666 is refused, and node 9 cannot be reached.
 struct Marking {
     root: bool,
+    /// Whether what is added is written as 6LoWPAN Routing Headers.
+    compresses: bool,
     broken: Vec<(Ipv6Addr, Ipv6Addr)>,
 }
 
@@ -33,7 +36,7 @@ const OPTION: PacketInformation = PacketInformation {
 };
 
 impl Routing for Marking {
-    const NONE: Self = Marking { root: false, broken: Vec::new() };
+    const NONE: Self = Marking { root: false, compresses: false, broken: Vec::new() };
     const PORT: Option<u16> = None;
     const EXTENDS: bool = true;
     type Head = ExtendedHead;
@@ -49,6 +52,8 @@ impl Routing for Marking {
     fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
         let outer = match origin {
             Origin::Here => None,
+            // What comes from a neighbour's host would be put into a tunnel.
+            Origin::Bare if !self.root && packet.dst == global(3) => Some(global(4)),
             _ if !self.root => return None,
             _ => Some(global(1)),
         };
@@ -56,7 +61,9 @@ impl Routing for Marking {
         let (option, room) = out.split_at_mut(8);
         let far = self.root && packet.dst != global(2);
         let (kind, len, dst) = if far {
-            let len = SourceRoute::emit(next, global(2), &[packet.dst], room).unwrap();
+            let rest = [global(3), global(4), packet.dst];
+            let rest = if packet.dst == global(5) { &rest[..] } else { &rest[2..] };
+            let len = SourceRoute::emit(next, global(2), rest, room).unwrap();
             (protocol::ROUTING, 8 + len, global(2))
         } else {
             (next, 8, packet.dst)
@@ -86,6 +93,12 @@ impl Routing for Marking {
         let information = PacketInformation::read(option).unwrap();
         PacketInformation { sender_rank: 2, ..information }.emit(option).unwrap();
         Ok(())
+    }
+
+    fn dodag(&self) -> Option<Dodag> {
+        let (option, storing) = (PacketInformation::SKIPPED_IF_UNKNOWN, false);
+        let compresses = self.compresses;
+        Some(Dodag { root: global(1), instance: 0, option, storing, compresses })
     }
 
     fn handle_broken_route(&mut self, _: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
@@ -133,8 +146,13 @@ impl BodySource<u32> for Counting {
 }
 
 fn node(n: u16) -> Node {
+    node_that(n, false)
+}
+
+/// A node that writes what is added as 6LoWPAN Routing Headers, or not.
+fn node_that(n: u16, compresses: bool) -> Node {
     let config = Config { forward: true, ..Config::new(Address::Short(n)) };
-    let routing = Marking { root: n == 1, ..Marking::NONE };
+    let routing = Marking { root: n == 1, compresses, ..Marking::NONE };
     let mut node = Node::with_layers(config, routing, ());
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     node.set_context(0, Some(Context { prefix: global(0), len: 64 })).unwrap();
@@ -148,12 +166,22 @@ fn node(n: u16) -> Node {
 
 /// Carries all frames of `from` to `to`; what `to` delivers, and what it discards.
 fn carry(from: &mut Node, to: &mut Node) -> Result<Vec<Delivery>, Discard> {
+    carry_frames(from, to, &mut Vec::new())
+}
+
+/// The same, with the frames.
+fn carry_frames(
+    from: &mut Node,
+    to: &mut Node,
+    frames: &mut Vec<Vec<u8>>,
+) -> Result<Vec<Delivery>, Discard> {
     let (src, mut all) = (from.config().link, Vec::new());
     let mut buf = [0; 128];
     while from.pending().is_some() {
         let Some(frame) = from.poll_frame(NOW, LIMITS, &Counting, &mut buf) else { continue };
         assert_eq!(frame.dst, to.config().link);
         let payload = &buf[..frame.len];
+        frames.push(payload.to_vec());
         all.extend(to.handle_frame(NOW, FrameIn { src, dst: frame.dst, payload })?);
     }
     Ok(all)
@@ -364,4 +392,75 @@ fn nobody_outside_may_use_tunnels_or_source_routes() {
     header.emit(&mut packet).unwrap();
     packet.extend_from_slice(&route[..len]);
     assert_eq!(root.handle_host_packet(NOW, &packet), Err(Discard::RoutingHeader));
+}
+
+/// Octets of all frames on each of the four hops from the root to node 5, for a packet from outside
+/// with so much payload.
+fn octets_to_five(compresses: [bool; 5], payload: usize) -> [usize; 4] {
+    let mut nodes: Vec<_> =
+        (1..).zip(compresses).map(|(n, compresses)| node_that(n, compresses)).collect();
+    let packet = from_outside(global(5), 0, &vec![5; payload]);
+    assert_eq!(nodes[0].handle_host_packet(NOW, &packet), Ok(None));
+    let octets = [0, 1, 2, 3].map(|hop| {
+        let [from, to] = &mut nodes[hop..hop + 2] else { panic!("two nodes") };
+        let mut frames = Vec::new();
+        assert_eq!(carry_frames(from, to, &mut frames), Ok(vec![]));
+        let first = if frames.len() == 1 { 0 } else { 4 };
+        assert_eq!(frames[0][first] == PAGE_1, compresses[hop]);
+        frames.iter().map(Vec::len).sum()
+    });
+    assert_eq!(nodes[4].stats().datagrams_in, 1);
+    let free: Vec<_> = nodes.iter().map(free).collect();
+    assert_eq!(free, [8, 8, 8, 8, 7]);
+    octets
+}
+
+#[test]
+fn what_is_added_shrinks_as_it_goes_with_routing_headers() {
+    // The tunnel's IPHC with its option and route, and without elided addresses inside.
+    let plain = octets_to_five([false; 5], 20);
+    let routed = octets_to_five([true; 5], 20);
+    // Page, tunnel and option are 8, which has a rank of one octet at first; a route has two octets
+    // and one a hop. IPHC with the source in full is 21, UDP 7.
+    let expected = [(7, 4), (8, 3), (8, 2), (8, 1)].map(|(added, hops)| added + 2 + hops + 28 + 20);
+    assert_eq!(routed, expected);
+    for (hop, (plain, routed)) in plain.into_iter().zip(routed).enumerate() {
+        assert!(routed + 10 + hop <= plain, "hop {hop}: {routed}, {plain}");
+    }
+    // Fragments find their places although the packet gets shorter.
+    let plain: usize = octets_to_five([false; 5], 600).into_iter().sum();
+    let routed: usize = octets_to_five([true; 5], 600).into_iter().sum();
+    assert!(routed + 40 < plain, "{routed}, {plain}");
+    octets_to_five([true; 5], 1232);
+}
+
+#[test]
+fn both_forms_are_read_whichever_is_written() {
+    for from in 0..32 {
+        let compresses = [0, 1, 2, 3, 4].map(|node| from >> node & 1 != 0);
+        octets_to_five(compresses, 20);
+        octets_to_five(compresses, 600);
+    }
+}
+
+#[test]
+fn outer_headers_come_off_in_front_of_a_host_behind_the_node() {
+    for compresses in [false, true] {
+        let (mut root, mut b) = (node_that(1, compresses), node_that(2, compresses));
+        // Node 3's address is that of the host behind it.
+        let config = Config { forward: true, ..Config::new(Address::Short(3)) };
+        let routing = Marking { compresses, ..Marking::NONE };
+        let mut c = Node::with_layers(config, routing, ());
+        c.set_context(0, Some(Context { prefix: global(0), len: 64 })).unwrap();
+        c.add_route(Route { prefix: global(3), prefix_len: 128, via: NextHop::Host }).unwrap();
+        let packet = from_outside(global(3), 0, &[5; 300]);
+        assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
+        carry(&mut root, &mut b).unwrap();
+        assert_eq!(carry(&mut b, &mut c), Ok(vec![]));
+        let mut buf = [0; 1280];
+        let len = c.poll_host_packet(NOW, &Counting, &mut buf).expect("for the host");
+        assert_eq!((len, buf[6]), (packet.len(), protocol::UDP));
+        assert_eq!(buf[8..len], packet[8..]);
+        assert_eq!((free(&root), free(&b), free(&c)), (8, 8, 8));
+    }
 }

@@ -153,7 +153,7 @@ fn heard(sender: &mut Node, node: &mut Node, out: &Icmpv6Out, octets: &[u8]) -> 
 fn icmpv6_of_its_types_is_carried_whole_from_the_shortest_message_on() {
     let mut sender = Node::new(Config::new(Address::Short(2)));
     let mut node = learner();
-    let to = |dst, via| Icmpv6Out { src: None, dst, via, hop_limit: 255, len: 6 };
+    let to = |dst, via| Icmpv6Out { src: None, dst, via, hop_limit: 255, alert: false, len: 6 };
     // A DIS has two octets behind its checksum.
     let dis = [155, 0, 0, 0, 0, 0];
     let ways = [(ALL_RPL_NODES, Some(Address::BROADCAST)), (local(1), None)];
@@ -178,7 +178,8 @@ fn icmpv6_of_its_types_is_carried_whole_from_the_shortest_message_on() {
 fn icmpv6_goes_first_and_has_two_places() {
     let mut node = learner();
     node.add_child(3).unwrap();
-    let out = |via, len| Icmpv6Out { src: None, dst: local(3), via, hop_limit: 255, len };
+    let out =
+        |via, len| Icmpv6Out { src: None, dst: local(3), via, hop_limit: 255, alert: false, len };
     let via = Some(Address::Short(3));
     assert_eq!(node.send_icmpv6(NOW, &out(via, 9), &[155; 8]), Err(SendError::TooLong));
     assert_eq!(node.send_icmpv6(NOW, &out(via, 2), &[155; 8]), Err(SendError::TooLong));

@@ -8,7 +8,14 @@ use kinglet_nd::{self as nd, Configured, Role};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::mld;
 use kinglet_wire::nd::TYPES;
+
+/// Messages of discovery, and what routers ask of listeners.
+const ALL_TYPES: [u8; TYPES.len() + 1] = {
+    let [a, b, c, d, e, f, g] = TYPES;
+    [a, b, c, d, e, f, g, mld::QUERY]
+};
 
 /// Neighbour discovery, and room for `UNRESOLVED` packets that wait for it.
 pub struct Discovered<S: nd::Sizes, const UNRESOLVED: usize = 2>(nd::Discovery<S>);
@@ -45,7 +52,8 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
 impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNRESOLVED> {
     const NONE: Self = Self::with(nd::Config::OFF);
     const PRESENT: bool = true;
-    const ICMPV6: &'static [u8] = &TYPES;
+    const REPORTS: bool = <S::Listener as nd::Listener>::REPORTS;
+    const ICMPV6: &'static [u8] = if Self::REPORTS { &ALL_TYPES } else { &TYPES };
     type Unresolved = [Option<Unresolved>; UNRESOLVED];
 
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution {
@@ -116,7 +124,21 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         let nd::Message { src, dst, via, hop_limit, len } = self.0.poll_message(now, buf)?;
-        Some(Icmpv6Out { src, dst, via, hop_limit, len })
+        Some(Icmpv6Out { src, dst, via, hop_limit, alert: false, len })
+    }
+
+    fn handle_join(&mut self) {
+        self.0.handle_join();
+    }
+
+    fn poll_report(
+        &mut self,
+        now: Instant,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
+        buf: &mut [u8; MAX_ICMPV6],
+    ) -> Option<Icmpv6Out> {
+        let nd::Message { src, dst, via, hop_limit, len } = self.0.poll_report(now, groups, buf)?;
+        Some(Icmpv6Out { src, dst, via, hop_limit, alert: true, len })
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {

@@ -42,6 +42,17 @@ pub trait Discovery: net::Discovery {
     /// Writes the next message to `buf`, from the type on; its checksum is filled in.
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<net::Icmpv6Out>;
 
+    /// This node has joined a multicast group.
+    fn handle_join(&mut self);
+
+    /// Writes a report of the multicast groups that this node is in, if it is time for one.
+    fn poll_report(
+        &mut self,
+        now: Instant,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
+        buf: &mut [u8; MAX_ICMPV6],
+    ) -> Option<net::Icmpv6Out>;
+
     /// A frame to this link address was acknowledged, or not.
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool);
 
@@ -74,6 +85,17 @@ impl Discovery for () {
     fn handle_icmpv6(&mut self, _: Instant, _: net::Icmpv6In<'_>, _: net::Own<'_>) {}
 
     fn poll_icmpv6(&mut self, _: Instant, _: &mut [u8; MAX_ICMPV6]) -> Option<net::Icmpv6Out> {
+        None
+    }
+
+    fn handle_join(&mut self) {}
+
+    fn poll_report(
+        &mut self,
+        _: Instant,
+        _: &mut dyn Iterator<Item = Ipv6Addr>,
+        _: &mut [u8; MAX_ICMPV6],
+    ) -> Option<net::Icmpv6Out> {
         None
     }
 

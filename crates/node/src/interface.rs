@@ -43,13 +43,15 @@ impl<P: Profile> Interface<'_, P> {
     }
 
     /// Joins a multicast group: packets for it are for this node too, from the link that they come
-    /// by. A second time changes nothing. Nobody is told (no MLD, RFC 3810): the members of a group
-    /// hear what neighbours send to it.
+    /// by. A second time changes nothing. Who is in a group hears what neighbours send to it;
+    /// others are told by discovery alone, and if it is to (RFC 3810).
     ///
     /// # Errors
     /// [`JoinError`]
     pub fn join_group(&mut self, group: Ipv6Addr) -> Result<(), JoinError> {
-        self.0.join_group(group)
+        self.0.join_group(group)?;
+        self.0.discovery_mut().handle_join();
+        Ok(())
     }
 
     /// Leaves a multicast group; whether this node was a member. The groups of all nodes cannot be

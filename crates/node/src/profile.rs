@@ -179,6 +179,7 @@ impl Lengths {
 /// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
 /// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`] | `()` |
 /// | `serving` | what discovery does for others: `()` or [`Serving<Self>`] | `()` |
+/// | `listener` | who tells routers of multicast groups: `()` or [`Reporting`] | `()` |
 /// | `listening` | when the radio is on: [`AlwaysOn`], [`Polled`] or [`Sampled`] | `AlwaysOn` |
 /// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
@@ -191,6 +192,7 @@ impl Lengths {
 ///
 /// [`Discovered<Self>`]: crate::Discovered
 /// [`Serving<Self>`]: crate::nd::Serving
+/// [`Reporting`]: crate::nd::Reporting
 /// [`AlwaysOn`]: crate::mac::AlwaysOn
 /// [`Polled`]: crate::mac::Polled
 /// [`Sampled`]: crate::mac::Sampled
@@ -262,6 +264,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt serving: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {serving $type}] $lengths $($($rest)*)?);
     };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt listener: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {listener $type}] $lengths $($($rest)*)?);
+    };
     (@sort $name:ident [$($types:tt)*] $lengths:tt listening: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {listening $type}] $lengths $($($rest)*)?);
     };
@@ -299,6 +304,7 @@ macro_rules! __profile {
     (@type routing $default:ty; {routing $type:ty} $($rest:tt)*) => { $type };
     (@type discovery $default:ty; {discovery $type:ty} $($rest:tt)*) => { $type };
     (@type serving $default:ty; {serving $type:ty} $($rest:tt)*) => { $type };
+    (@type listener $default:ty; {listener $type:ty} $($rest:tt)*) => { $type };
     (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
     (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
@@ -363,6 +369,7 @@ macro_rules! __profile {
             type Contexts = [Option<$crate::nd::Advertised>; $lengths.contexts];
             type Servers = [Option<$crate::nd::Server>; $lengths.name_servers];
             type Role = $crate::__profile!(@type serving (); $($types)*);
+            type Listener = $crate::__profile!(@type listener (); $($types)*);
         }
 
         impl $crate::nd::RouterSizes for $name {

@@ -12,6 +12,7 @@ use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local, protocol, same_prefix};
 use kinglet_wire::rpl::{ALL_NODES, ICMPV6_TYPE, PacketInformation, SourceRoute};
+use kinglet_wire::sixlowpan::routed::Dodag;
 use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 
 /// Octets of an ICMPv6 message before what RPL writes: type, code, checksum.
@@ -31,6 +32,11 @@ const OUTER_LEN: usize = 16;
 /// Octets of a source route's header in a frame, and of each hop but the first.
 const ROUTE_LEN: u16 = 8;
 const HOP_LEN: u16 = 2;
+/// The same as 6LoWPAN Routing Headers (RFC 8138): Page 1 and an option with a rank of two octets,
+/// an outer header whose source is the root, and a source route, which then has the first hop too.
+const ROUTED_OPTION_LEN: usize = 5;
+const ROUTED_OUTER_LEN: usize = 3;
+const ROUTED_ROUTE_LEN: u16 = 2;
 
 /// Neighbours that are known not to answer, the last ones.
 const SILENT: usize = 4;
@@ -364,20 +370,32 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         self.rpl.handle_broken_route(reporter, next);
     }
 
+    fn dodag(&self) -> Option<Dodag> {
+        self.rpl.dodag()
+    }
+
     fn added_len(&self, remote: Ipv6Addr) -> usize {
         let Some(own) = self.rpl.address() else { return 0 };
-        let option = if self.rpl.config().option { OPTION_LEN } else { 0 };
+        let routed = self.rpl.dodag().is_some_and(|dodag| dodag.compresses);
+        let (option, outer) = match (self.rpl.config().option, routed) {
+            (true, true) => (ROUTED_OPTION_LEN, ROUTED_OPTION_LEN + ROUTED_OUTER_LEN),
+            (true, false) => (OPTION_LEN, OUTER_LEN),
+            (false, _) => (0, OUTER_LEN),
+        };
         if self.rpl.mode() != Some(Mode::NonStoring) {
             let inside = same_prefix(own, remote, PREFIX_LEN);
-            return if inside || option == 0 { option } else { OUTER_LEN };
+            return if inside || option == 0 { option } else { outer };
         }
         // A hop costs a rank of one at the least.
         let hops = self.rpl.dag_rank().saturating_sub(1).min(MAX_HOPS as u16);
         let route = match hops.checked_sub(1) {
+            _ if routed && option > 0 => {
+                ROUTED_ROUTE_LEN.saturating_add(hops.saturating_mul(HOP_LEN))
+            }
             None | Some(0) => 0,
             Some(more) => ROUTE_LEN.saturating_add(more.saturating_mul(HOP_LEN)),
         };
-        OUTER_LEN.saturating_add(route.into())
+        outer.saturating_add(route.into())
     }
 }
 
@@ -457,7 +475,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         let src = via
             .is_some()
             .then(|| Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(self.identifier())));
-        Some(Icmpv6Out { src, dst: out.to, via, hop_limit: HOP_LIMIT, len })
+        Some(Icmpv6Out { src, dst: out.to, via, hop_limit: HOP_LIMIT, alert: false, len })
     }
 
     fn poll_change(&mut self) -> Option<Change> {

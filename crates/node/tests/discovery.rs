@@ -4,13 +4,13 @@ mod common;
 mod stranger;
 use common::*;
 use kinglet::mac;
-use kinglet::nd::State;
+use kinglet::nd::{self, State};
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::{Discovered, Node};
 use std::net::Ipv6Addr;
-use stranger::{Link, group, link_option};
+use stranger::{Link, checksum, group, link_option};
 
 kinglet::profile! {
     struct Speaker {
@@ -20,6 +20,8 @@ kinglet::profile! {
         forwards: true,
         packets: 8,
         addresses: 2,
+        groups: 1,
+        listener: nd::Reporting,
     }
 }
 
@@ -215,4 +217,41 @@ fn a_segment_of_tcp_that_was_taken_shows_that_its_neighbour_is_there() {
     let before = state(&line);
     line.segment(beef, own, ACK, 100, seq + 1);
     assert_eq!((before, state(&line)), (Some(State::Stale), Some(State::Reachable)));
+}
+
+#[test]
+fn a_router_that_asks_is_told_the_groups() {
+    let config = config(1, 1);
+    let (mac, seed) = (&config.mac, config.seed);
+    let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, seed);
+    let discovery = Discovered::with(nd::Config { reports: true, ..settings });
+    let mut node: Box<Node<Speaker>> = Box::new(Node::with_layers(config, (), discovery, usual()));
+    let address = InterfaceAddress { address: ip("2001:db8::1"), prefix_len: 64 };
+    node.interface().add_address(address).unwrap();
+    let mut line = Link::new(node, Address::Short(1), SHORT, &[ip("fe80::ff:fe00:9")]);
+    // What is new it tells by itself, twice.
+    line.run(Duration::from_secs(10));
+    assert_eq!(std::mem::take(&mut line.segments).len(), 2);
+    line.query();
+    line.run(Duration::from_secs(1));
+    let [report] = &std::mem::take(&mut line.segments)[..] else { panic!("one report") };
+    // Router Alert, then the report, whose checksum is right.
+    assert_eq!(report[..8], [58, 0, 5, 2, 0, 0, 1, 0]);
+    let report = &report[8..];
+    assert_eq!(checksum(local(1), ip("ff02::16"), 58, report), 0);
+    let groups: Vec<_> = report[8..]
+        .chunks(20)
+        .map(|record| {
+            assert_eq!(record[..4], [2, 0, 0, 0]);
+            Ipv6Addr::from(<[u8; 16]>::try_from(&record[4..]).unwrap())
+        })
+        .collect();
+    // Of all routers, and the solicited-node groups of the link addresses, of which one is that of
+    // the address too.
+    assert_eq!(groups, ["ff02::2", "ff02::1:ff00:1", "ff02::1:ff02:201"].map(ip));
+    assert_eq!(report[7], 3);
+    // One that it joins later as well.
+    line.node.interface().join_group(ip("ff05::7")).unwrap();
+    line.run(Duration::from_secs(3));
+    assert_eq!(std::mem::take(&mut line.segments).len(), 2);
 }

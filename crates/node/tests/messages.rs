@@ -52,7 +52,7 @@ impl Routing for Greeting {
         let Icmpv6In { from, header, octets } = message;
         if header.dst == GROUP {
             let (dst, via) = (header.src, Some(from));
-            self.to = Some(Icmpv6Out { src: None, dst, via, hop_limit: 255, len: 8 });
+            self.to = Some(Icmpv6Out { src: None, dst, via, hop_limit: 255, alert: false, len: 8 });
         }
         self.heard.push((from, header, octets.to_vec()));
     }
@@ -85,7 +85,8 @@ fn greeter(n: u16, to: Option<Icmpv6Out>) -> Box<Node<Greeter>> {
 #[test]
 fn a_message_to_all_reaches_routing_and_so_does_its_answer() {
     let all = Address::BROADCAST;
-    let hello = Icmpv6Out { src: None, dst: GROUP, via: Some(all), hop_limit: 255, len: 8 };
+    let hello =
+        Icmpv6Out { src: None, dst: GROUP, via: Some(all), hop_limit: 255, alert: false, len: 8 };
     let mut world = World::<Greeter>::new(2, usual(), 0, 1);
     world.nodes = vec![greeter(1, Some(hello)), greeter(2, None)];
     let answered = |nodes: &mut [Box<Node<Greeter>>]| !nodes[0].routing().heard.is_empty();

@@ -10,7 +10,7 @@
 //!
 //! let (mut random, second) = (Random::new(1, 0), Duration::from_secs(1));
 //! let pace = Parameters { shortest: second, longest: second * 32, redundancy: 0 };
-//! let mut timer = Trickle::new();
+//! let mut timer: Trickle = Trickle::new();
 //! assert!(!timer.handle_deadline(Instant::ZERO, &pace, &mut random));
 //! let first = timer.deadline();
 //! assert!(first >= Instant::from_millis(500) && first <= Instant::from_secs(1));
@@ -40,27 +40,59 @@ pub struct Parameters {
     pub redundancy: u8,
 }
 
+/// c: how many others have said the same in an interval. `()` for a timer that nobody tells of
+/// others, in which the number takes no room.
+pub trait Heard: Copy {
+    /// Nobody yet.
+    const NONE: Self;
+    /// One more.
+    fn hear(&mut self);
+    /// How many they are.
+    fn count(self) -> u8;
+}
+
+impl Heard for () {
+    const NONE: Self = ();
+
+    fn hear(&mut self) {}
+
+    fn count(self) -> u8 {
+        0
+    }
+}
+
+impl Heard for u8 {
+    const NONE: Self = 0;
+
+    fn hear(&mut self) {
+        *self = self.saturating_add(1);
+    }
+
+    fn count(self) -> u8 {
+        self
+    }
+}
+
 #[derive(Clone, Copy)]
-struct Interval {
+struct Interval<H> {
     len: Duration,
     /// When to speak, until that is done.
     fire: Option<Instant>,
     end: Instant,
-    /// c: others that said the same.
-    heard: u8,
+    heard: H,
 }
 
 /// The timer; its owner knows the parameters, which it gives with every call. Until it was first
 /// asked it is due at once, because a constant knows no time.
-pub struct Trickle(Option<Interval>);
+pub struct Trickle<H: Heard = u8>(Option<Interval<H>>);
 
-impl Default for Trickle {
+impl<H: Heard> Default for Trickle<H> {
     fn default() -> Self {
         Trickle::new()
     }
 }
 
-impl Trickle {
+impl<H: Heard> Trickle<H> {
     /// A timer that begins when it is first asked.
     #[must_use]
     pub const fn new() -> Self {
@@ -69,7 +101,7 @@ impl Trickle {
 
     fn begin(&mut self, now: Instant, len: Duration, random: &mut Random) {
         let fire = Some(now + random.between(len / 2, len));
-        self.0 = Some(Interval { len, fire, end: now + len, heard: 0 });
+        self.0 = Some(Interval { len, fire, end: now + len, heard: H::NONE });
     }
 
     /// There is news or an inconsistency (RFC 6206, 4.2, rule 6): begins anew with the shortest
@@ -86,7 +118,7 @@ impl Trickle {
     /// tell a change within a bound.
     pub fn hasten(&mut self, now: Instant, pace: &Parameters, random: &mut Random) {
         let shortest = pace.shortest;
-        let soon = |interval: Interval| interval.len <= shortest && interval.fire.is_some();
+        let soon = |interval: Interval<H>| interval.len <= shortest && interval.fire.is_some();
         if !self.0.is_some_and(soon) {
             self.begin(now, shortest, random);
         }
@@ -95,7 +127,7 @@ impl Trickle {
     /// Another has said what this one would say (rule 3).
     pub fn hear_consistent(&mut self) {
         if let Some(interval) = &mut self.0 {
-            interval.heard = interval.heard.saturating_add(1);
+            interval.heard.hear();
         }
     }
 
@@ -111,7 +143,7 @@ impl Trickle {
             self.begin(now, shortest, random);
             return false;
         };
-        let redundant = redundancy > 0 && interval.heard >= redundancy;
+        let redundant = redundancy > 0 && interval.heard.count() >= redundancy;
         let fires = interval.fire.take_if(|at| *at <= now).is_some();
         if interval.end <= now {
             let len = (interval.len * 2).min(longest);

@@ -8,6 +8,7 @@
 //! | [`Ecn`] | the two bits of congestion notification (RFC 3168) |
 //! | [`icmpv6`] | ICMPv6 (RFC 4443) |
 //! | [`nd`] | neighbour discovery (RFC 4861) for 6LoWPAN (RFC 6775, 8505) |
+//! | [`mld`] | queries and reports of multicast listeners (RFC 3810) |
 //! | [`lollipop`] | sequence counters of RPL and of address registrations (RFC 6550, 7.2) |
 //! | [`rpl`] | RPL (RFC 6550, 6551), its packet option (RFC 6553) and source routes (RFC 6554) |
 //! | [`udp`] | UDP (RFC 768) |
@@ -33,6 +34,7 @@ pub mod icmpv6;
 pub mod ieee802154;
 pub mod ipv6;
 pub mod lollipop;
+pub mod mld;
 pub mod nd;
 pub mod rpl;
 pub mod sixlowpan;

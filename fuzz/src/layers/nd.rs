@@ -5,7 +5,7 @@ use crate::input::Input;
 use core::net::Ipv6Addr;
 use kinglet_nd::{
     Advertised, Autoconfigured, Border, Config, Discovery, MAX_LEN, NameServer, Neighbour, Offer,
-    Offered, Registered, Router, RouterSizes, Server, Serving, Sizes,
+    Offered, Registered, Reporting, Router, RouterSizes, Server, Serving, Sizes,
 };
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -24,6 +24,7 @@ impl Sizes for Plan {
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];
     type Role = Option<Serving<Self>>;
+    type Listener = Reporting;
 }
 
 impl RouterSizes for Plan {
@@ -58,6 +59,7 @@ fn owns(address: &Ipv6Addr) -> bool {
 fn made(setup: u8) -> Discovery<Plan> {
     let mut config = Config::new(Address::Short(1), [1; 8], 0xabcd, setup.into());
     config.autoconfigures = setup & 1 != 0;
+    config.reports = setup & 0x20 != 0;
     let border = BorderRouter { version: 1, valid_min: 1, address: address(0x11) };
     let border = match setup >> 1 & 7 {
         0 => Border::This(border),
@@ -127,6 +129,11 @@ fn drain(nd: &mut Discovery<Plan>, input: &Input<'_>) {
         assert!(messages <= MESSAGES, "draining ends");
         assert!(Message::parse(&buf[..out.len]).is_ok());
         assert!(out.via.is_some() == (out.hop_limit == 255));
+    }
+    let mut groups = (0..3).map(|n| Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, n));
+    if let Some(out) = nd.poll_report(input.now(), &mut groups, &mut buf) {
+        assert!(out.len <= 68 && out.hop_limit == 1);
+        assert_eq!(nd.poll_report(input.now(), &mut groups, &mut buf), None);
     }
     let changes = (0..=CHANGES)
         .take_while(|_| nd.poll_change().is_some() || nd.poll_configured(input.now()).is_some());

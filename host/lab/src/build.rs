@@ -251,7 +251,9 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
         Routing::Rpl => {
             let role = if scenario.root() == node {
                 let dodag_id = address_of(scenario.prefix, node);
-                rpl::Role::Root(rpl::Root::new(dodag_id, scenario.rpl.mode))
+                let mut root = rpl::Root::new(dodag_id, scenario.rpl.mode);
+                root.configuration.compressed = scenario.rpl.compression;
+                rpl::Role::Root(root)
             } else if place.role == Role::Leaf {
                 rpl::Role::Leaf
             } else {

@@ -28,6 +28,9 @@ pub fn write_profile(scenario: &Scenario, path: &Path) -> io::Result<Option<Stri
     let dir = PathBuf::from(dir);
     std::fs::create_dir_all(&dir)?;
     std::fs::write(dir.join("preferences"), preferences(scenario))?;
+    // What they take for 6LoWPAN by themselves are not frames that begin with Page 1 (RFC 8025).
+    let decode = format!("decode_as_entry: wpan.panid,{},(none),6LoWPAN\n", scenario.mac.pan_id.0);
+    std::fs::write(dir.join("decode_as_entries"), decode)?;
     let (key, addresses) = keys(scenario);
     std::fs::write(dir.join("ieee802154_keys"), key)?;
     std::fs::write(dir.join("802154_addresses"), addresses)?;

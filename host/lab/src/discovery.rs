@@ -26,6 +26,7 @@ impl nd::Sizes for Plan {
     type Contexts = [Option<nd::Advertised>; CONTEXTS];
     type Servers = [Option<nd::Server>; 0];
     type Role = Option<nd::Serving<Self>>;
+    type Listener = nd::Reporting;
 }
 
 impl nd::RouterSizes for Plan {
@@ -55,6 +56,7 @@ impl Optional {
 impl net::Discovery for Optional {
     const NONE: Self = Optional(None);
     const PRESENT: bool = true;
+    const REPORTS: bool = true;
     const ICMPV6: &'static [u8] = <Inner as net::Discovery>::ICMPV6;
     type Unresolved = <Inner as net::Discovery>::Unresolved;
 
@@ -130,6 +132,21 @@ impl Discovery for Optional {
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         self.0.as_mut()?.poll_icmpv6(now, buf)
+    }
+
+    fn handle_join(&mut self) {
+        if let Some(it) = &mut self.0 {
+            it.handle_join();
+        }
+    }
+
+    fn poll_report(
+        &mut self,
+        now: Instant,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
+        buf: &mut [u8; MAX_ICMPV6],
+    ) -> Option<Icmpv6Out> {
+        self.0.as_mut()?.poll_report(now, groups, buf)
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {

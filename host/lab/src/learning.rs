@@ -5,6 +5,7 @@ use core::net::Ipv6Addr;
 use kinglet::net::{Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::ipv6::Header;
+use kinglet::wire::sixlowpan::routed::Dodag;
 use kinglet::{Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, net, rpl};
 use kinglet_time::Instant;
 
@@ -91,6 +92,10 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
 
     fn handle_broken_route(&mut self, now: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
         whoever!(self, it => it.handle_broken_route(now, reporter, next), ());
+    }
+
+    fn dodag(&self) -> Option<Dodag> {
+        whoever!(self, it => it.dodag(), None)
     }
 
     fn added_len(&self, remote: Ipv6Addr) -> usize {

@@ -3,10 +3,11 @@
 use kinglet::Polling;
 use kinglet::rpl::{self, Mode};
 use kinglet::time::{Duration, Instant};
-use kinglet_lab::build::{Network, network};
+use kinglet_lab::build::{Network, network, payload_of};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Role, Rpl, Scenario};
+use kinglet_lab::run::{FlowResult, Options, run};
+use kinglet_lab::scenario::{Buffer, Flow, FlowKind, Role, Rpl, Scenario};
+use kinglet_peers::Stack;
 use kinglet_sim::Fault;
 
 /// Within this all have joined, and their targets are known to the root.
@@ -58,7 +59,7 @@ fn tcp_goes_up_and_down_the_tree_in_both_modes() {
         (Mode::Storing, false, true),
     ] {
         let mut scenario = grid();
-        scenario.rpl = Rpl { mode, option, addresses, load: addresses };
+        scenario.rpl = Rpl { mode, option, addresses, load: addresses, ..scenario.rpl };
         carries_tcp(scenario);
     }
 }
@@ -99,6 +100,76 @@ fn the_tree_heals_around_a_dead_router() {
         })
     });
     println!("{busiest} is avoided after {took:?}");
+}
+
+/// Octets on the air while ten thousand octets go down from a host to the end of a line of five
+/// hops, and as many up, in segments of 400, one at a time, so that none of them is in the way of
+/// another: in both directions, a segment.
+fn octets_a_segment(mode: Mode, compression: bool) -> [f64; 2] {
+    let node = |x_m: u32| format!("[[node]]\nx_m = {x_m}\n");
+    let nodes: String = (1..6).map(|n| node(8 * n)).collect();
+    let text = format!(
+        "name = \"line\"\nduration_s = 240\n[net]\nrouting = \"rpl\"\n[wire]\n\
+         [tcp]\nmss = 400\n[[node]]\nrole = \"border-router\"\n{nodes}"
+    );
+    let mut scenario = Scenario::from_toml("line.toml", &text).expect("a scenario");
+    scenario.rpl = Rpl { mode, compression, ..scenario.rpl };
+    let bulk = |(start_s, from, to)| {
+        let (bytes, buffer) = (Some(10_000), Some(Buffer::Segments(1)));
+        let (send_buffer, receive_buffer) = (buffer, buffer);
+        Flow::new(start_s, FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer })
+    };
+    scenario.flows = [(60.0, 6, 5), (140.0, 5, 6)].map(bulk).into();
+    let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+    let delivered = |flow: &FlowResult| flow.complete && flow.intact && flow.bytes == 10_000;
+    assert!(result.flows.iter().all(delivered), "{mode:?} {compression}: {:?}", result.flows);
+    let (mut network, _) = network(&scenario, 1);
+    [(60, 120), (140, 200)].map(|(from, to)| {
+        let sent = |network: &Network| -> u64 {
+            (0..6).map(|node| network.counters(node).octets_sent).sum()
+        };
+        network.run_until(Instant::from_secs(from));
+        let before = sent(&network);
+        network.run_until(Instant::from_secs(to));
+        (sent(&network) - before) as f64 / (10_000.0 / 400.0)
+    })
+}
+
+#[test]
+fn routing_headers_take_fewer_octets_for_the_same_deliveries() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let plain = octets_a_segment(mode, false);
+        let routed = octets_a_segment(mode, true);
+        println!("{mode:?}: {plain:.0?} octets a segment down and up, {routed:.0?} compressed");
+        // Three octets of each packet on each hop; with a source route at least ten more.
+        let less = if mode == Mode::Storing { 20.0 } else { 70.0 };
+        let fewer = [0, 1].map(|way| routed[way] + less < plain[way]);
+        assert_eq!(fewer, [true; 2], "{mode:?}: {plain:?}, {routed:?}");
+    }
+}
+
+#[test]
+fn segments_have_more_room_beside_routing_headers() {
+    let mut scenario = grid();
+    scenario.rpl.mode = Mode::NonStoring;
+    let plain = payload_of(&scenario);
+    scenario.rpl.compression = true;
+    let routed = payload_of(&scenario);
+    println!("a segment of five frames: {plain} octets, {routed} compressed");
+    assert!(routed >= plain + 8, "{plain}, {routed}");
+    carries_tcp(scenario);
+}
+
+/// Their nodes put the option of what they send into an outer header, and take those off that lead
+/// to them. In non-storing mode DAOs need the addresses that they have.
+#[test]
+fn peer_stacks_behind_nodes_are_reached_through_tunnels() {
+    for compression in [false, true] {
+        let mut scenario = grid();
+        scenario.tcp.stack = Some(Stack::FreeBsd);
+        scenario.rpl.compression = compression;
+        carries_tcp(scenario);
+    }
 }
 
 /// Nodes 26 to 29 sleep, with a parent that they find themselves, which learns of them by their

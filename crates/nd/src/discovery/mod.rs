@@ -7,6 +7,7 @@ use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::{Config, Sizes};
 use crate::derive::{derived, short};
 use crate::host::{Configured, Host};
+use crate::listener::Listener;
 use crate::message::{HOP_LIMIT, MAX_LEN, Message};
 use crate::neighbour::{MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT, Neighbour, State};
 use crate::role::Role;
@@ -16,7 +17,8 @@ use kinglet_mem::Array;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::Header;
+use kinglet_wire::ipv6::{Header, is_link_local, protocol};
+use kinglet_wire::mld;
 use kinglet_wire::nd::{self, Kind};
 use kinglet_wire::sixlowpan::derived_iid;
 use neighbours::detect;
@@ -59,6 +61,7 @@ pub struct Discovery<S: Sizes> {
     answers: [Option<Answer>; ANSWERS],
     host: Host<S>,
     role: S::Role,
+    listener: S::Listener,
     /// As in the configuration, or as a router says.
     reachable: Duration,
     retrans: Duration,
@@ -82,6 +85,7 @@ impl<S: Sizes> Discovery<S> {
             answers: [None; ANSWERS],
             host: Host::new(config.has_parent),
             role,
+            listener: S::Listener::NEW,
             reachable: config.reachable,
             retrans: config.retrans,
             awaits: None,
@@ -249,6 +253,9 @@ impl<S: Sizes> Discovery<S> {
         if !self.config.on {
             return Err(Discard::Off);
         }
+        if self.reports() && octets.first() == Some(&mld::QUERY) {
+            return self.queried(now, header, octets);
+        }
         let message = nd::Message::parse(octets).map_err(|_| Discard::Malformed)?;
         if header.hop_limit != HOP_LIMIT && !matches!(message.kind(), Kind::Duplicate(_)) {
             return Err(Discard::HopLimit);
@@ -283,6 +290,43 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
+    /// A router asks which groups this node is in: a neighbour, and with a header in front that is
+    /// that of its Router Alert (RFC 3810, 5.1.14, 6.2).
+    fn queried(&mut self, now: Instant, header: &Header, octets: &[u8]) -> Result<(), Discard> {
+        let query = mld::Query::parse(octets).map_err(|_| Discard::Malformed)?;
+        let alert = header.next_header == protocol::HOP_BY_HOP;
+        if header.hop_limit != 1 || !is_link_local(header.src) || !alert {
+            return Err(Discard::Invalid);
+        }
+        self.listener.handle_query(now, &query, &mut self.random);
+        Ok(())
+    }
+
+    const fn reports(&self) -> bool {
+        <S::Listener as Listener>::REPORTS && self.config.reports
+    }
+
+    /// This node has joined a multicast group, or made an address that has one.
+    pub fn handle_join(&mut self) {
+        if self.config.on && self.reports() {
+            self.listener.handle_join();
+        }
+    }
+
+    /// Writes a report of the groups that this node is in, if it is time for one. It goes with a
+    /// Router Alert ([`mld::ROUTER_ALERT`]).
+    pub fn poll_report(
+        &mut self,
+        now: Instant,
+        groups: &mut dyn Iterator<Item = Ipv6Addr>,
+        buf: &mut [u8; MAX_LEN],
+    ) -> Option<Message> {
+        let len = self.listener.poll(now, groups, buf)?;
+        bump(&mut self.stats.sent);
+        let (dst, via) = (mld::ROUTERS, Some(Address::BROADCAST));
+        Some(Message { src: None, dst, via, hop_limit: 1, len })
+    }
+
     /// Whether an answer may come at any time, so that a receiver that is off between frames must
     /// not be.
     pub const fn listens(&self) -> bool {
@@ -298,6 +342,7 @@ impl<S: Sizes> Discovery<S> {
     /// else has, it is found out whether another node has it (RFC 4862, 5.4); it is used meanwhile
     /// (RFC 4429), and registered like those that are made here.
     pub fn add_address(&mut self, address: Ipv6Addr) {
+        self.handle_join();
         let own = derived_iid(self.config.link);
         if self.config.on && own.is_none_or(|own| !address.octets().ends_with(&own)) {
             self.host.add_given(address, &mut self.stats);
@@ -404,6 +449,7 @@ impl<S: Sizes> Discovery<S> {
         let host = if self.configures() { self.host.deadline() } else { None };
         let role = if self.config.on { self.role.deadline() } else { None };
         let given = earliest(host, self.host.detection_deadline());
+        let given = earliest(given, self.listener.deadline());
         let first = earliest(self.awaits, earliest(given, role));
         self.neighbours().fold(first, |first, known| earliest(first, known.due))
     }
@@ -421,6 +467,7 @@ impl<S: Sizes> Discovery<S> {
         if self.config.on {
             self.role.handle_deadline(now, &mut self.random);
         }
+        self.listener.handle_deadline(now, &mut self.random);
         if self.awaits.is_some_and(|until| until <= now) {
             self.awaits = None;
         }

@@ -3,7 +3,7 @@
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet_nd::{Advertised, Autoconfigured, NameServer, Neighbour, Offered, Registered, Router};
-use kinglet_nd::{RouterSizes, Server, Serving, Sizes};
+use kinglet_nd::{Reporting, RouterSizes, Server, Serving, Sizes};
 use kinglet_wire::nd::{ContextInformation, PrefixInformation};
 
 pub const NEIGHBOURS: usize = 4;
@@ -19,6 +19,7 @@ impl Sizes for Plan {
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];
     type Role = ();
+    type Listener = Reporting;
 }
 
 /// A router's.
@@ -31,6 +32,7 @@ impl Sizes for Serves {
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];
     type Role = Serving<Self>;
+    type Listener = Reporting;
 }
 
 impl RouterSizes for Serves {

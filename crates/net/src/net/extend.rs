@@ -10,7 +10,7 @@ use crate::outgoing::{External, Outgoing, SendError};
 use crate::pool::PacketHandle;
 use crate::routing::{Added, MAX_ADDED, Origin, Routing};
 use crate::stats::{Discard, bump};
-use crate::tables::{Egress, NextHop, Own};
+use crate::tables::{Egress, NextHop, Own, is_hosts};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::{Array, copy, move_within};
@@ -24,6 +24,9 @@ use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
 
 /// Outer headers that are taken off one packet.
 const MOST_TUNNELS: u8 = 2;
+/// Hops of the longest source route that is written anew when some of it is used: those that fit
+/// into [`MAX_ADDED`] octets by two each.
+const MOST_HOPS: usize = 32;
 /// Where the traffic class has the ECN bits: in this octet, under this mask.
 const ECN_OFFSET: usize = 1;
 const ECN: u8 = 0x30;
@@ -89,12 +92,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         header: &Header,
     ) -> Result<(Egress, Treatment), Discard> {
         let egress = self.egress(&header.dst);
-        let Some(option) = option_of(self.pool.get(handle)) else {
+        let option = option_of(self.pool.get(handle));
+        if egress == Some(Egress::Host) {
+            let treatment = if option.is_some() { Treatment::Strip } else { Treatment::Keep };
+            return Ok((Egress::Host, treatment));
+        }
+        let Some(option) = option else {
             return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Add(Origin::Bare)));
         };
-        if egress == Some(Egress::Host) {
-            return Ok((Egress::Host, Treatment::Strip));
-        }
         let option = self.pool.storage_mut(handle).get_mut(option).unwrap_or_default();
         let egress = match self.routing.relay(now, header, option)? {
             Some(NextHop::Link(link)) => Egress::Radio(link),
@@ -228,7 +233,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 let _ = self.routing.relay(now, &header, option);
                 return None;
             }
-            if !self.owns(&header.dst) {
+            // What a host behind this node cannot take off comes off here (RFC 9008, 4.1).
+            if !self.owns(&header.dst) && !self.is_hosts(header.dst) {
                 return None;
             }
             let mut chain = Chain::new(octets, header.next_header);
@@ -297,6 +303,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Some(next) = next else { return at(3) };
         let option = option_of(self.pool.get(packet)).unwrap_or_default();
         let own = Own { config: &self.config, addresses: self.addresses.as_slice() };
+        let routes = self.routes.as_slice();
+        let is_here = |address| own.contains(&address) || is_hosts(routes, address);
         let room = self.pool.storage_mut(packet);
         let option = room.get_mut(option).unwrap_or_default();
         match self.routing.follow(now, next, option) {
@@ -308,7 +316,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Err(reason) => return Fate::Drop(reason),
         }
         let octets = room.get_mut(range.clone()).unwrap_or_default();
-        match SourceRoute::advance(octets, header.dst, |address| own.contains(&address)) {
+        match SourceRoute::advance(octets, header.dst, is_here) {
             Ok(Some(_)) => {}
             Ok(None) | Err(SourceRouteFault::Malformed) => return at(2),
             Err(SourceRouteFault::SegmentsLeft) => return at(3),
@@ -319,7 +327,49 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(hop_limit) = room.get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
         }
+        if self.routing.dodag().is_some_and(|dodag| dodag.compresses)
+            && self.forget_used(packet, range).is_none()
+        {
+            return Fate::Drop(Discard::Malformed);
+        }
         self.pass(now, packet, next)
+    }
+
+    /// Takes those hops out of the source route at `range` that the packet has behind it: a
+    /// 6LoWPAN Routing Header has none of them (RFC 8138, 5.5), and whoever expands it has to find
+    /// the packet as long as it is here.
+    fn forget_used(&mut self, packet: PacketHandle, range: Range<usize>) -> Option<()> {
+        let octets = self.pool.get(packet);
+        let (len, mut header) = (octets.len(), Header::read(octets).ok()?);
+        let route = SourceRoute::parse(octets.get(range.clone())?).ok()?;
+        let mut rest = [Ipv6Addr::UNSPECIFIED; MOST_HOPS];
+        let mut hops = 0_usize;
+        for index in route.len().checked_sub(route.segments_left())?..route.len() {
+            *rest.get_mut(hops)? = route.address(index, header.dst)?;
+            hops = hops.saturating_add(1);
+        }
+        let mut left = [0; MAX_ADDED];
+        let (kind, next) = (protocol::ROUTING, route.next_header());
+        let (kind, written) = match rest.get(..hops)? {
+            [] => (next, 0),
+            rest => (kind, SourceRoute::emit(next, header.dst, rest, &mut left).ok()?),
+        };
+        let gone = range.len().checked_sub(written)?;
+        header.payload_len = header.payload_len.checked_sub(u16::try_from(gone).ok()?)?;
+        // Where the header before it says that it follows.
+        let mut chain = Chain::new(octets, header.next_header);
+        while chain.offset() < range.start {
+            let _ = chain.next()?.ok()?;
+        }
+        let field = chain.next_header_field();
+        let room = self.pool.storage_mut(packet);
+        *room.get_mut(field)? = kind;
+        header.next_header = *room.get(NEXT_HEADER_OFFSET)?;
+        move_within(room, range.end..len, range.start.checked_add(written)?)?;
+        copy(room.get_mut(range.start..)?, left.get(..written)?);
+        header.emit(room).ok()?;
+        self.pool.set_len(packet, len.checked_sub(gone)?);
+        Some(())
     }
 
     /// Queues a packet for a neighbour as forwarded packets are.

@@ -20,6 +20,7 @@ use kinglet_wire::ipv6::{
 };
 use kinglet_wire::rpl::PacketInformation;
 use kinglet_wire::sixlowpan::Dispatch;
+use kinglet_wire::sixlowpan::routed::PAGE_1;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether
@@ -63,7 +64,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(Dispatch::FirstFragment | Dispatch::NextFragment) => {
                 S::Fragmentation::handle_fragment(self, now, frame)
             }
-            Some(Dispatch::Iphc) => {
+            Some(kind) if Self::compresses(kind, frame.payload) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
                 match self.expand(now, packet, &frame) {
                     Ok(()) => self.input(now, packet, Arrival { broadcast, host: false }),
@@ -82,12 +83,25 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
+    /// Whether compressed headers follow.
+    pub(crate) fn compresses(kind: Dispatch, payload: &[u8]) -> bool {
+        kind == Dispatch::Iphc || S::Routing::EXTENDS && payload.first() == Some(&PAGE_1)
+    }
+
+    /// Tells who compresses headers what is known of the DODAG.
+    pub(crate) fn tell_codec(&mut self) {
+        if S::Routing::EXTENDS {
+            self.codec.handle_dodag(self.routing.dodag());
+        }
+    }
+
     fn expand(
         &mut self,
         now: Instant,
         packet: PacketHandle,
         frame: &FrameIn<'_>,
     ) -> Result<(), Discard> {
+        self.tell_codec();
         let storage = self.pool.storage_mut(packet);
         let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
         let done = self.codec.expand(frame.payload, hop, None, storage);

@@ -6,7 +6,7 @@ use crate::discovery::Discovery;
 use crate::routing::Routing;
 use crate::tables::{
     Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, NextHop, Route, TableFull,
-    find_own, find_route, find_source, insert, link_local,
+    find_own, find_route, find_source, insert, is_hosts, link_local,
 };
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -116,8 +116,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether this very address stands behind the host interface, by a static route.
     pub fn is_hosts(&self, address: Ipv6Addr) -> bool {
-        let route = find_route(self.routes.as_slice(), address);
-        route.is_some_and(|route| route.prefix_len == 128 && route.via == NextHop::Host)
+        is_hosts(self.routes.as_slice(), address)
     }
 
     /// Whether `address` is one of this node's unicast addresses.

@@ -8,7 +8,9 @@
 //! neighbour is for their receiver to judge, as some of them are forwarded.
 
 use super::compose::{Headers, Upper};
+use super::resolve::ALL_ROUTERS;
 use super::{Net, Sizes};
+use crate::discovery::Discovery;
 use crate::frame::Class;
 use crate::icmpv6::{Icmpv6In, Icmpv6Out};
 use crate::incoming::{Delivery, Fate};
@@ -19,11 +21,13 @@ use crate::stats::{Discard, bump};
 use crate::tables::{Egress, Own, link_local};
 use core::net::Ipv6Addr;
 use core::ops::Range;
-use kinglet_mem::{Array, copy};
+use kinglet_mem::{Array, copy, move_within};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{HEADER_LEN, Header, is_link_local, protocol};
+use kinglet_wire::mld::ROUTER_ALERT;
+use kinglet_wire::nd::solicited_node;
 use kinglet_wire::udp;
 
 /// Only a neighbour can have sent it.
@@ -85,7 +89,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         message: &Icmpv6Out,
         octets: &[u8],
     ) -> Result<(), SendError> {
-        let Icmpv6Out { src, dst, via, hop_limit, len } = *message;
+        let Icmpv6Out { src, dst, via, hop_limit, alert, len } = *message;
         let octets = octets.get(..len).ok_or(SendError::TooLong)?;
         let src = src.or_else(|| self.source_for(dst)).ok_or(SendError::NoRoute)?;
         let egress = match via {
@@ -96,7 +100,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(SendError::NoBuffer);
         }
         let packet = self.pool.alloc(1).ok_or(SendError::NoBuffer)?;
-        if self.compose_icmpv6(packet, src, dst, hop_limit, octets).is_none() {
+        let composed = self.compose_icmpv6(packet, src, dst, hop_limit, octets);
+        let alerting = S::Discovery::REPORTS && alert;
+        if composed.is_none() || alerting && self.alert(packet).is_none() {
             self.release(packet);
             return Err(SendError::TooLong);
         }
@@ -136,6 +142,35 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         icmpv6::fill_checksum(room, pseudo).ok()?;
         self.pool.set_len(packet, total);
         Some(())
+    }
+
+    /// Puts a Router Alert in front of a message in a slot.
+    fn alert(&mut self, packet: PacketHandle) -> Option<()> {
+        let octets = self.pool.get(packet);
+        let (len, mut header) = (octets.len(), Header::read(octets).ok()?);
+        let more = ROUTER_ALERT.len();
+        let room = self.pool.storage_mut(packet);
+        move_within(room, HEADER_LEN..len, HEADER_LEN.checked_add(more)?)?;
+        copy(room.get_mut(HEADER_LEN..)?, &ROUTER_ALERT);
+        header.next_header = protocol::HOP_BY_HOP;
+        header.payload_len = header.payload_len.checked_add(u16::try_from(more).ok()?)?;
+        header.emit(room).ok()?;
+        self.pool.set_len(packet, len.checked_add(more)?);
+        Some(())
+    }
+
+    /// Shows `tell` all multicast groups that this node is in, some of them more than once.
+    pub fn tell_groups<T>(
+        &mut self,
+        tell: impl FnOnce(&mut S::Discovery, &mut dyn Iterator<Item = Ipv6Addr>) -> T,
+    ) -> T {
+        let links = [self.config.link, self.config.alias].into_iter().filter_map(link_local);
+        let own = self.addresses.as_slice().iter().flatten().map(|own| own.address);
+        let solicited = links.chain(own).map(solicited_node);
+        let routers = self.config.forward.then_some(ALL_ROUTERS);
+        let fixed = S::Routing::GROUP.into_iter().chain(routers);
+        let joined = self.groups.as_slice().iter().flatten().copied();
+        tell(&mut self.discovery, &mut fixed.chain(joined).chain(solicited))
     }
 
     /// Shows `hear` the ICMPv6 message of a delivery, with whoever may take it and the own

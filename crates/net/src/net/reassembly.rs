@@ -108,7 +108,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     ) -> Result<(&'a [u8], &'a [u8]), Discard> {
         match Dispatch::of(rest) {
             Some(Dispatch::Ipv6) => Ok((&[], rest.get(1..).unwrap_or_default())),
-            Some(Dispatch::Iphc) => {
+            Some(kind) if Self::compresses(kind, rest) => {
+                self.tell_codec();
                 let contexts = self.contexts.as_slice();
                 let hop = Hop { src: frame.src, dst: frame.dst, contexts };
                 let done = self.codec.expand(rest, hop, Some(size), expanded.as_mut_slice());

@@ -21,7 +21,7 @@ use kinglet_wire::nd::solicited_node;
 use kinglet_wire::sixlowpan::Context;
 
 /// All routers on the link (RFC 4291, 2.7.1).
-const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
+pub(crate) const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Who learns the link addresses of neighbours.

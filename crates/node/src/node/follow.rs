@@ -97,7 +97,13 @@ impl<P: Profile> Node<P> {
         }
         let mut buf = [0; MAX_ICMPV6];
         while self.net.can_send_routing_message() {
-            let Some(out) = self.net.discovery_mut().poll_icmpv6(now, &mut buf) else { return };
+            let mut out = self.net.discovery_mut().poll_icmpv6(now, &mut buf);
+            if <P::Discovery as net::Discovery>::REPORTS && out.is_none() {
+                out = self
+                    .net
+                    .tell_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
+            }
+            let Some(out) = out else { return };
             // There is room, as was just asked; whatever else fails, discovery repeats itself.
             let _ = self.net.send_icmpv6(now, &out, &buf);
         }
@@ -177,6 +183,7 @@ impl<P: Profile> Node<P> {
             Configured::Address(address) if self.net.is_own(address) => {}
             Configured::Address(address) => {
                 let _ = self.net.add_address(InterfaceAddress { address, prefix_len: 64 });
+                self.net.discovery_mut().handle_join();
             }
             Configured::NoAddress(address) => {
                 if let Some(index) = self.net.own_index(address) {

@@ -42,7 +42,7 @@ pub struct Link<P: Profile> {
     sequence: u8,
 }
 
-fn checksum(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, upper: &[u8]) -> u16 {
+pub fn checksum(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, upper: &[u8]) -> u16 {
     let len = upper.len() as u8;
     let pseudo = [&src.octets()[..], &dst.octets(), &[0, 0, 0, len, 0, 0, 0, protocol]];
     let octets = [pseudo.concat(), upper.to_vec(), vec![0; upper.len() % 2]].concat();
@@ -153,6 +153,17 @@ impl<P: Profile> Link<P> {
         let option = link_option(2, self.link);
         let upper = [&[136, 0, 0, 0, flags, 0, 0, 0], &target.octets()[..], &option].concat();
         self.send(self.addresses[0], to, 255, upper);
+    }
+
+    /// As a router of multicast, to all: which groups are listened to.
+    pub fn query(&mut self) {
+        let (src, dst) = (self.addresses[0], "ff02::1".parse().unwrap());
+        // Within a second.
+        let mut upper = [&[130, 0, 0, 0, 3, 232][..], &[0; 18], &[2, 125, 0, 0]].concat();
+        let sum = checksum(src, dst, 58, &upper).to_be_bytes();
+        upper[2..4].copy_from_slice(&sum);
+        let alert = [58, 0, 5, 2, 0, 0, 1, 0];
+        self.send_packet(src, dst, (0, 1), [&alert[..], &upper].concat());
     }
 
     /// As a router, to one or to all: for how many seconds it is one, and what else it says.

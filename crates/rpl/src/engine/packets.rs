@@ -10,6 +10,7 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::rpl::{PacketInformation, Target};
+use kinglet_wire::sixlowpan::routed;
 
 impl<S: Sizes> Rpl<S> {
     /// Where a packet to `destination`, a routable unicast address that is not this node's, goes.
@@ -76,6 +77,18 @@ impl<S: Sizes> Rpl<S> {
             true => PacketInformation::SKIPPED_IF_UNKNOWN,
             false => PacketInformation::DISCARDED_IF_UNKNOWN,
         }
+    }
+
+    /// What both ends of a link know of this DODAG when its packets have 6LoWPAN Routing Headers.
+    pub fn dodag(&self) -> Option<routed::Dodag> {
+        let dodag = self.dodag.as_ref()?;
+        Some(routed::Dodag {
+            root: dodag.id,
+            instance: self.config.instance,
+            option: self.option_type(),
+            storing: dodag.is_storing(),
+            compresses: dodag.configuration.compressed,
+        })
     }
 
     /// Which headers a packet to `destination`, a routable unicast address, needs here. `begins` if
@@ -221,8 +234,9 @@ impl<S: Sizes> Rpl<S> {
         Ok(information)
     }
 
-    /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is told,
-    /// in a message that is repeated until it has arrived, and everybody else in the next DIO.
+    /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is
+    /// told, in a message that is repeated until it has arrived, and everybody else in the next
+    /// DIO.
     fn correct(&mut self, now: Instant, from: Option<Ipv6Addr>) {
         self.reset(now);
         if let Some(from) = from

@@ -36,6 +36,8 @@ pub struct Configuration {
     pub authentication: bool,
     /// Packets carry the RPL option of type 0x23 (RFC 9008, 4.1.3), not 0x63.
     pub skips_unknown: bool,
+    /// Packets are sent with 6LoWPAN Routing Headers: the T flag (RFC 9035, 3).
+    pub compressed: bool,
     /// Path Control Size, 0 to 7.
     pub path_control_size: u8,
     /// DIOIntervalDoublings.
@@ -191,6 +193,7 @@ impl Configuration {
         Some(Configuration {
             authentication: flags & 0x08 != 0,
             skips_unknown: flags & 0x10 != 0,
+            compressed: flags & 0x20 != 0,
             path_control_size: flags & 7,
             interval_doublings: doublings,
             interval_min: min,
@@ -206,6 +209,7 @@ impl Configuration {
     pub(super) fn octets(&self) -> [u8; 14] {
         let flags = u8::from(self.authentication) << 3
             | u8::from(self.skips_unknown) << 4
+            | u8::from(self.compressed) << 5
             | self.path_control_size & 7;
         let [a, b] = self.max_rank_increase.to_be_bytes();
         let [c, d] = self.min_hop_rank_increase.to_be_bytes();

@@ -36,10 +36,11 @@ fn messages() -> impl Strategy<Value = Message> {
 }
 
 fn configurations() -> impl Strategy<Value = ControlOption<'static>> {
-    (any::<[u8; 5]>(), any::<[u16; 4]>(), any::<[bool; 2]>()).prop_map(|(octets, words, flags)| {
+    (any::<[u8; 5]>(), any::<[u16; 4]>(), any::<[bool; 3]>()).prop_map(|(octets, words, flags)| {
         ControlOption::Configuration(Configuration {
             authentication: flags[0],
             skips_unknown: flags[1],
+            compressed: flags[2],
             path_control_size: octets[0] & 7,
             interval_doublings: octets[1],
             interval_min: octets[2],

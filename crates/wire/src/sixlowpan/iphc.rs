@@ -172,17 +172,33 @@ pub fn decompress<N: NextHeader>(
 ) -> Result<Decompressed, Error> {
     let (out, upper) = out.split_first_chunk_mut().ok_or(Error::NoRoom(Field::Ipv6Header))?;
     let (nhc, consumed) = decompress_ipv6(frame, src, dst, contexts, out)?;
-    let mut done = Decompressed { consumed, written: ipv6::HEADER_LEN, checksum_elided: false };
     let rest = frame.get(consumed..).unwrap_or_default();
-    let mut behind = rest.len();
+    let mut done = expand_behind::<N>(nhc, out, contexts, rest, datagram_size, integrity, upper)?;
+    done.consumed = done.consumed.saturating_add(consumed);
+    Ok(done)
+}
+
+/// Expands what follows an IPv6 header, whose length and next header are written then; `frame`
+/// begins behind its compressed form, and what was done counts from there.
+#[inline(always)]
+pub(super) fn expand_behind<N: NextHeader>(
+    nhc: bool,
+    header: &mut [u8; ipv6::HEADER_LEN],
+    contexts: &[Option<Context>],
+    frame: &[u8],
+    datagram_size: Option<u16>,
+    integrity: Integrity,
+    upper: &mut [u8],
+) -> Result<Decompressed, Error> {
+    let mut done = Decompressed { consumed: 0, written: ipv6::HEADER_LEN, checksum_elided: false };
+    let mut behind = frame.len();
     if nhc {
-        let next =
-            N::expand(Behind { header: out, contexts }, rest, datagram_size, integrity, upper)?;
-        if let Some(field) = out.get_mut(ipv6::NEXT_HEADER_OFFSET) {
+        let next = N::expand(Behind { header, contexts }, frame, datagram_size, integrity, upper)?;
+        if let Some(field) = header.get_mut(ipv6::NEXT_HEADER_OFFSET) {
             *field = next.next_header;
         }
         behind = behind.saturating_sub(next.consumed).saturating_add(next.written);
-        done.consumed = done.consumed.saturating_add(next.consumed);
+        done.consumed = next.consumed;
         done.written = done.written.saturating_add(next.written);
         done.checksum_elided = next.checksum_elided;
     }
@@ -193,7 +209,7 @@ pub fn decompress<N: NextHeader>(
         None => u16::try_from(behind).ok(),
     };
     let [e, f] = payload_len.ok_or(Error::Invalid(Field::DatagramSize))?.to_be_bytes();
-    [out[4], out[5]] = [e, f];
+    [header[4], header[5]] = [e, f];
     Ok(done)
 }
 

@@ -1,10 +1,11 @@
-//! 6LoWPAN: dispatch and fragmentation (RFC 4944), header compression (RFC 6282).
+//! 6LoWPAN: dispatch and fragmentation (RFC 4944), header compression (RFC 6282, RFC 8138).
 //!
 //! | part | state |
 //! |---|---|
 //! | uncompressed IPv6, LOWPAN_IPHC, FRAG1/FRAGN | read and written |
 //! | UDP next header compression, all port modes | read and written; the checksum is never elided |
 //! | extension headers, IPv6 in IPv6 (RFC 6282, 4.2) | read and written by [`ExtensionHeaders`] |
+//! | routing headers (RFC 8138) in Page 1 (RFC 8025) | read and written by [`routed`] |
 //! | mesh, BC0, HC1 | recognised and refused |
 
 mod address;
@@ -13,6 +14,7 @@ mod extensions;
 mod fragment;
 mod iphc;
 mod nhc;
+pub mod routed;
 
 pub use address::{Context, derived_iid, link_address_of};
 pub use extensions::{ExtensionHeaders, MAX_CHAIN, MAX_CHAIN_COMPRESSED};

@@ -27,7 +27,8 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     let border = scenario.root();
     let autoconfigures = scenario.registration && node != border;
     let has_parent = !mac.rx_on_when_idle;
-    let settings = nd::Config { autoconfigures, has_parent, ..settings };
+    let reports = scenario.listener_reports;
+    let settings = nd::Config { autoconfigures, has_parent, reports, ..settings };
     let serves = scenario.registration
         && (node == border || scenario.nodes[node as usize].role != Role::Leaf);
     let role = serves.then(|| serving(scenario, node == border));

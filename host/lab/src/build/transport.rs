@@ -19,14 +19,31 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
 }
 
 /// Octets in a frame of what RPL adds to a packet at the most: its option, an outer header if
-/// packets come from a host, a source route of as many hops as most trees have.
+/// packets come from a host or from a peer stack, a source route of as many hops as most trees
+/// have.
 const fn added_octets(scenario: &Scenario) -> usize {
     const OPTION: usize = 8;
     const OUTER: usize = 16;
     const SOURCE_ROUTE: usize = 16;
+    // As 6LoWPAN Routing Headers.
+    const ROUTED_OPTION: usize = 5;
+    const ROUTED_OUTER: usize = 8;
+    const ROUTED_SOURCE_ROUTE: usize = 12;
+    let peers = scenario.tcp.stack.is_some() || scenario.tcp.peer_stack.is_some();
+    let outer = scenario.wire.is_some() || peers;
     match (scenario.routing, scenario.rpl) {
+        (Routing::Rpl, Rpl { mode: Mode::NonStoring, compression: true, option: true, .. }) => {
+            ROUTED_OUTER + ROUTED_SOURCE_ROUTE
+        }
         (Routing::Rpl, Rpl { mode: Mode::NonStoring, .. }) => OUTER + SOURCE_ROUTE,
-        (Routing::Rpl, Rpl { option: true, .. }) if scenario.wire.is_some() => OUTER,
+        (Routing::Rpl, Rpl { option: true, compression: true, .. }) => {
+            if scenario.wire.is_some() {
+                ROUTED_OUTER
+            } else {
+                ROUTED_OPTION
+            }
+        }
+        (Routing::Rpl, Rpl { option: true, .. }) if outer => OUTER,
         (Routing::Rpl, Rpl { option: true, .. }) => OPTION,
         _ => 0,
     }

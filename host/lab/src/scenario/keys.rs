@@ -258,6 +258,13 @@ pub(super) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing"),
     Key::<Scenario>::new(
+        "rpl_compression",
+        flag!(rpl.compression),
+        "the root has what RPL adds to packets written as 6LoWPAN Routing Headers (RFC 8138, \
+         9035), from which used hops are gone",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "rpl_addresses",
         flag!(rpl.addresses),
         "nodes other than the root have no address until the prefix in DIOs gives them one",
@@ -283,6 +290,12 @@ pub(super) const NET: &[Key<Scenario>] = &[
         "6LoWPAN's discovery (RFC 6775, 8505) besides: the border router, or node 0 if there is \
          none, is a 6LBR, routers are 6LRs, and leaves register their addresses with their \
          parents; for up to 2048 addresses",
+    ),
+    Key::<Scenario>::new(
+        "listener_reports",
+        flag!(listener_reports),
+        "nodes with `discovery` or `registration` tell routers which multicast groups they are in \
+         (MLDv2, RFC 3810), which nobody needs on this link",
     ),
     Key::<Scenario>::new(
         "context",
@@ -325,8 +338,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
             "shared" => BorderPolicy::Shared,
             "fair" => BorderPolicy::Fair),
         "what comes from the host waits at the border router with what it relays; or in a queue of \
-         its own, in which each destination gets its share, and the one with most packets loses its \
-         oldest if there is no room",
+         its own, in which each destination gets its share, and the one with most packets loses \
+         its oldest if there is no room",
     ),
 ];
 

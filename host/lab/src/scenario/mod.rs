@@ -76,6 +76,8 @@ pub struct Scenario {
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
     pub registration: bool,
+    /// Nodes with discovery tell routers which multicast groups they are in (RFC 3810).
+    pub listener_reports: bool,
     /// 6LoWPAN contexts by their identifiers, if not those that follow from the prefix.
     pub contexts: Option<[Option<Context>; CONTEXTS]>,
     /// Only the border router knows them at the start.
@@ -115,9 +117,16 @@ impl Default for Scenario {
             net: NET,
             border_queue: None,
             routing: Routing::Static,
-            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false, load: false },
+            rpl: Rpl {
+                mode: Mode::Storing,
+                option: true,
+                addresses: false,
+                load: false,
+                compression: false,
+            },
             discovery: false,
             registration: false,
+            listener_reports: false,
             contexts: None,
             contexts_advertised: false,
             relays_yield: true,
@@ -551,6 +560,8 @@ pub struct Rpl {
     pub addresses: bool,
     /// Routers say when their queues are full, and others rather have parents with room.
     pub load: bool,
+    /// What RPL adds to packets is written as 6LoWPAN Routing Headers (RFC 8138).
+    pub compression: bool,
 }
 
 /// Largest segment.

@@ -1,6 +1,7 @@
 //! Whose TCP each node has.
 
 use super::{Carrier, FlowKind, HostTcp, NodeId, Routing, Scenario, Sensor};
+use kinglet::rpl::Mode;
 use kinglet_peers::Stack;
 
 impl Scenario {
@@ -42,10 +43,10 @@ impl Scenario {
         if self.routing == Routing::Mesh && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"` or `\"rpl\"`".to_owned());
         }
-        // A tunnel would end at the node's address, which is its peer's.
-        let tunnels = self.routing == Routing::Rpl && self.rpl.option;
-        if tunnels && by_peer.iter().any(|node| *node != self.host()) {
-            return Some("peer stacks behind RPL need `rpl_option = false`".to_owned());
+        // Their DAOs go from a node's address to the root's, which would be those of their peers.
+        let far = self.routing == Routing::Rpl && self.rpl.mode == Mode::NonStoring;
+        if far && by_peer.iter().any(|node| *node != self.host()) {
+            return Some("peer stacks behind RPL need `rpl_mode = \"storing\"`".to_owned());
         }
         if tcp.stack != receives {
             let answers = |node: &NodeId| self.streams().any(|(_, to)| to == *node);
