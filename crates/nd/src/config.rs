@@ -26,6 +26,10 @@ pub struct Config {
     ///
     /// [`Discovery::prefer`]: crate::Discovery::prefer
     pub has_parent: bool,
+    /// Whether the router that an address is registered with is to make it known to others (the R
+    /// flag, RFC 8505, 5.1): not of a node that does so itself, as a leaf of RPL does. True by
+    /// default.
+    pub routed: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
     /// How long a neighbour is taken to be there after it has shown that it is, on average
@@ -42,8 +46,8 @@ impl Config {
     /// The defaults of RFC 4861, 10.
     pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
-        let (autoconfigures, has_parent) = (false, false);
-        Config { on: true, link, eui, pan, autoconfigures, has_parent, seed, reachable, retrans }
+        let (on, autoconfigures, has_parent, routed) = (true, false, false, true);
+        Config { on, link, eui, pan, autoconfigures, has_parent, routed, seed, reachable, retrans }
     }
 }
 

@@ -6,6 +6,7 @@
 //! [`Rpled`](crate::Rpled) RPL.
 
 use core::net::Ipv6Addr;
+use kinglet_nd as nd;
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -71,7 +72,7 @@ pub trait Routing: net::Routing {
 
     /// A frame to the neighbour `to` was on the air so often, as far as the radio has said so, and
     /// was acknowledged, or not.
-    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool);
+    fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool);
 
     /// A message came. One longer than [`MAX_MESSAGE`] has one octet more than that.
     fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]);
@@ -90,6 +91,14 @@ pub trait Routing: net::Routing {
     ) -> Option<net::Icmpv6Out> {
         None
     }
+
+    /// Whether there is a use for [`Routing::handle_leaf`] now; if not, that waits.
+    fn serves_leaves(&self) -> bool {
+        false
+    }
+
+    /// A host that knows nothing of routing is registered here, again, or no longer.
+    fn handle_leaf(&mut self, _now: Instant, _leaf: &nd::Routed) {}
 
     /// The node has an address by [`Change::Address`], and had it not before.
     fn handle_address(&mut self, _address: Ipv6Addr) {}
@@ -115,7 +124,7 @@ impl Routing for () {
 
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
-    fn handle_sent(&mut self, _: Instant, _: u16, _: u8, _: bool) {}
+    fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
 

@@ -40,7 +40,7 @@ impl Routing for Greeting {
 
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
-    fn handle_sent(&mut self, _: Instant, _: u16, _: u8, _: bool) {}
+    fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
 

@@ -38,6 +38,7 @@ pub const fn role_name(role: Role) -> &'static str {
         Role::BorderRouter => "border",
         Role::Router => "router",
         Role::Leaf => "leaf",
+        Role::Host => "host",
     }
 }
 

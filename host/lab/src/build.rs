@@ -180,7 +180,7 @@ fn stack(
         link: config.mac.source(),
         first_tag: config.net.first_tag,
         // A peer stack stands behind the host interface, as a host behind a router.
-        forward: place.role != Role::Leaf || by_peer,
+        forward: place.role.relays() || by_peer,
         // A border router has more room than the routers that the limit is meant for.
         queue_limit: match place.role {
             Role::BorderRouter => scenario.border_queue.unwrap_or(u8::MAX),
@@ -234,9 +234,14 @@ pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
 }
 
 /// Who learns routes on `node`.
-fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learning<LabProfile> {
+fn learning<K: Copy>(
+    scenario: &Scenario,
+    node: NodeId,
+    config: &Config<K>,
+) -> Learning<LabProfile> {
     let place = &scenario.nodes[node as usize];
     match scenario.routing {
+        _ if place.role == Role::Host => Learning::Static,
         Routing::Static => Learning::Static,
         Routing::Mesh => {
             let parent = place.parent.map(short_of);
@@ -261,6 +266,8 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
 
 const fn mesh_role(role: Role) -> mesh::Role {
     match role {
+        // There are none in a mesh.
+        Role::Host => mesh::Role::Off,
         Role::Leaf => mesh::Role::Leaf,
         Role::Router => mesh::Role::Router,
         Role::BorderRouter => mesh::Role::BorderRouter,

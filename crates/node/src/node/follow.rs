@@ -66,14 +66,10 @@ impl<P: Profile> Node<P> {
             mac::Delivery::NoAck => false,
             _ => return,
         };
-        if let Address::Short(to) = outcome.dst
-            && outcome.dst.is_unicast()
-        {
-            let transmissions = outcome.transmissions;
+        let (to, transmissions) = (outcome.dst, outcome.transmissions);
+        if to.is_unicast() {
             self.routing_mut().handle_sent(now, to, transmissions, acked);
-        }
-        if outcome.dst.is_unicast() {
-            self.net.discovery_mut().handle_sent(now, outcome.dst, acked);
+            self.net.discovery_mut().handle_sent(now, to, acked);
         }
     }
 
@@ -94,6 +90,12 @@ impl<P: Profile> Node<P> {
         // At most one for each address and context.
         while let Some(configured) = self.net.discovery_mut().poll_configured(now) {
             self.configure(configured);
+        }
+        // At most one for each that is registered.
+        while self.routing().serves_leaves()
+            && let Some(leaf) = self.net.discovery_mut().poll_routed(now)
+        {
+            self.routing_mut().handle_leaf(now, &leaf);
         }
         let mut buf = [0; MAX_ICMPV6];
         while self.net.can_send_routing_message() {

@@ -2,7 +2,7 @@
 
 use super::{address_of, contexts};
 use crate::discovery::{Optional, Plan};
-use crate::scenario::{NodeId, Role, Scenario};
+use crate::scenario::{NodeId, Role, Routing, Scenario};
 use kinglet::time::Instant;
 use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, Router};
 use kinglet::wire::sixlowpan::Context;
@@ -27,9 +27,11 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     let border = scenario.root();
     let autoconfigures = scenario.registration && node != border;
     let has_parent = !mac.rx_on_when_idle;
-    let settings = nd::Config { autoconfigures, has_parent, ..settings };
-    let serves = scenario.registration
-        && (node == border || scenario.nodes[node as usize].role != Role::Leaf);
+    // A leaf of RPL makes itself known.
+    let role = scenario.nodes[node as usize].role;
+    let routed = scenario.routing != Routing::Rpl || role == Role::Host;
+    let settings = nd::Config { autoconfigures, has_parent, routed, ..settings };
+    let serves = scenario.registration && (node == border || role.relays());
     let role = serves.then(|| serving(scenario, node == border));
     Optional::new(settings, role)
 }
@@ -44,7 +46,8 @@ fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
     };
     let offer = nd::Offer::new(border);
     let router = Router { lifetime_s: ROUTER_S, ..offer.router };
-    let mut serving = nd::Serving::new(nd::Offer { router, ..offer });
+    let registrar = scenario.routing == Routing::Rpl;
+    let mut serving = nd::Serving::new(nd::Offer { router, registrar, ..offer });
     if is_border {
         let (prefix, on_link, autonomous) = (scenario.prefix.mesh(), false, true);
         let (len, valid_s, preferred_s) = (64, VALID_S, PREFERRED_S);

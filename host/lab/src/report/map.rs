@@ -28,6 +28,7 @@ pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
             Role::BorderRouter => "border router",
             Role::Router => "router",
             Role::Leaf => "leaf",
+            Role::Host => "host",
         };
         let comma = if index == 0 { "" } else { "," };
         let _ = write!(page, "{comma}[{},{},\"{role}\"]", place.x_m, place.y_m);

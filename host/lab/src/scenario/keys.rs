@@ -282,7 +282,7 @@ pub(super) const NET: &[Key<Scenario>] = &[
         flag!(registration),
         "6LoWPAN's discovery (RFC 6775, 8505) besides: the border router, or node 0 if there is \
          none, is a 6LBR, routers are 6LRs, and leaves register their addresses with their \
-         parents; for up to 2048 addresses",
+         parents, hosts with a router that they hear; for up to 2048 addresses",
     ),
     Key::<Scenario>::new(
         "context",

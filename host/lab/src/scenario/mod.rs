@@ -597,10 +597,20 @@ pub struct NodePlace {
 pub enum Role {
     /// Sends and receives, forwards for others too.
     Router,
-    /// Only sends and receives.
+    /// Only sends and receives, and sleeps.
     Leaf,
+    /// Only sends and receives, and is always on. It knows nothing of routing: routers near it do,
+    /// with one of which its address is registered.
+    Host,
     /// The way out of the network: default route of all others.
     BorderRouter,
+}
+
+impl Role {
+    /// Whether it forwards for others.
+    pub const fn relays(self) -> bool {
+        matches!(self, Role::Router | Role::BorderRouter)
+    }
 }
 
 /// A wire between the border router and a host, and what it does to IP packets, both ways alike.
