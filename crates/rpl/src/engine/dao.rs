@@ -167,8 +167,8 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// A leaf at the link-local address `via`, which knows no RPL, has this address for so long
-    /// from now on, or no longer: it is told as a target of this router, with the transaction of its
-    /// registration as Path Sequence (RFC 9010, 9.2.2). To be called again before that is over.
+    /// from now on, or no longer: it is told as a target of this router, with the transaction of
+    /// its registration as Path Sequence (RFC 9010, 9.2.2). To be called again before that is over.
     ///
     /// # Errors
     /// [`Discard::NotForRole`] without a DODAG that has routes down, [`Discard::BadTarget`] for an
