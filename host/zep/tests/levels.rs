@@ -122,7 +122,10 @@ fn a_host_gets_address_and_context_from_a_border_router_and_is_found_by_its_prob
     let mut beside = Beside::new("discovery = \"host\"", vec![Riot::new(Part::Border, 3)]);
     let own = with_iid(&ip(PREFIX), EUI);
     beside.until("a registration", |nodes, _| nodes[0].ways.contains(&(own, EUI)));
-    let has = |it: &Report| matches!(it, Report::Addresses { addresses } if addresses.contains(&own.into()));
+    let has = |it: &Report| match it {
+        Report::Addresses { addresses } => addresses.contains(&own.into()),
+        _ => false,
+    };
     beside.until("an address", |_, said| said.iter().any(has));
     beside.air.nodes[0].probe(own, EUI);
     beside.until("an answer to a probe", |nodes, _| nodes[0].count(136, 0) > 0);

@@ -1,5 +1,6 @@
 //! Nodes that behave on the wire as RIOT's native boards do, as far as they were observed, and
-//! share no code with the stack. They are on one socket and hear the node under test, not each other.
+//! share no code with the stack. They are on one socket and hear the node under test, not each
+//! other.
 
 pub(crate) mod ip;
 pub(crate) mod lowpan;
