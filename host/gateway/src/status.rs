@@ -39,6 +39,7 @@ pub const fn role_name(role: Role) -> &'static str {
         Role::Router => "router",
         Role::Leaf => "leaf",
         Role::Host => "host",
+        Role::Outside => "outside",
     }
 }
 

@@ -58,7 +58,7 @@ fn tcp_goes_up_and_down_the_tree_in_both_modes() {
         (Mode::Storing, false, true),
     ] {
         let mut scenario = grid();
-        scenario.rpl = Rpl { mode, option, addresses, load: addresses };
+        scenario.rpl = Rpl { mode, option, addresses, load: addresses, ..scenario.rpl };
         carries_tcp(scenario);
     }
 }

@@ -1,7 +1,7 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Heard};
+use crate::air::{Air, Ears, Heard, Who};
 use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
 use crate::layers::{self, Full};
 use crate::profile::Process;
@@ -144,7 +144,7 @@ impl Mote {
             short: config.mac.short,
             extended: config.mac.extended,
         };
-        let ears = Ears { filter, channel: None };
+        let ears = Ears { who: Who::Device(filter), channel: None };
         let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
         let air = Air::open(ends.local, ends.remote, ears, hear)?;
         let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));

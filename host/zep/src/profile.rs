@@ -1,6 +1,7 @@
 //! How much of everything a node as a process has.
 
 use kinglet::nd::Serving;
+use kinglet::net::ExtendedIphc;
 use kinglet::{Discovered, Rpled, rpl};
 
 kinglet::profile! {
@@ -8,6 +9,7 @@ kinglet::profile! {
     /// everything than a mote has.
     pub struct Process {
         routing: Rpled<Self>,
+        headers: ExtendedIphc,
         discovery: Discovered<Self, 8>,
         serving: Option<Serving<Self>>,
         discovered: 32,

@@ -19,7 +19,8 @@ const VALID_MIN: u16 = 43_200;
 
 /// The discovery of `node`, which has this configuration.
 pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> Optional {
-    if !scenario.discovery && !scenario.registration {
+    let role = scenario.nodes[node as usize].role;
+    if role == Role::Outside || !scenario.discovery && !scenario.registration {
         return net::Discovery::NONE;
     }
     let mac = &config.mac;
@@ -28,7 +29,6 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     let autoconfigures = scenario.registration && node != border;
     let has_parent = !mac.rx_on_when_idle;
     // A leaf of RPL makes itself known.
-    let role = scenario.nodes[node as usize].role;
     let routed = scenario.routing != Routing::Rpl || role == Role::Host;
     let settings = nd::Config { autoconfigures, has_parent, routed, ..settings };
     let serves = scenario.registration && (node == border || role.relays());

@@ -114,7 +114,13 @@ impl Default for Scenario {
             net: NET,
             border_queue: None,
             routing: Routing::Static,
-            rpl: Rpl { mode: Mode::Storing, option: true, addresses: false, load: false },
+            rpl: Rpl {
+                mode: Mode::Storing,
+                option: true,
+                addresses: false,
+                load: false,
+                objective: Objective::Mrhof,
+            },
             discovery: false,
             registration: false,
             contexts: None,
@@ -549,6 +555,17 @@ pub struct Rpl {
     pub addresses: bool,
     /// Routers say when their queues are full, and others rather have parents with room.
     pub load: bool,
+    /// The root's objective function.
+    pub objective: Objective,
+}
+
+/// What RPL's ranks are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// Transmissions (RFC 6719).
+    Mrhof,
+    /// Hops, as RIOT has it (RFC 6552).
+    Of0,
 }
 
 /// Largest segment.
@@ -602,6 +619,9 @@ pub enum Role {
     /// Only sends and receives, and is always on. It knows nothing of routing: routers near it do,
     /// with one of which its address is registered.
     Host,
+    /// Nobody of the simulation: a radio for those who are outside of it and share its air by way
+    /// of the gateway.
+    Outside,
     /// The way out of the network: default route of all others.
     BorderRouter,
 }

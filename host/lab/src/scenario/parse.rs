@@ -139,6 +139,9 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         let message = "nobody advertises without registration = true".to_owned();
         return Err(t.error_at("contexts_from", message));
     }
+    if t.has("context") {
+        scenario.contexts.get_or_insert_default();
+    }
     for table in t.tables("context")? {
         context(table, scenario.contexts.get_or_insert_default())?;
     }

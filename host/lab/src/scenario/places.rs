@@ -98,6 +98,7 @@ fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {
         ("router", Role::Router),
         ("leaf", Role::Leaf),
         ("host", Role::Host),
+        ("outside", Role::Outside),
         ("border-router", Role::BorderRouter),
     ];
     let count = tables.len();

@@ -136,7 +136,8 @@ impl Air {
     }
 }
 
-/// The long addresses of a frame, if it has them, and what follows them.
+/// Who sent a frame to whom, nobody if to all, and what follows. A short address stands for the
+/// long one that has the same identifier, as RIOT has it.
 fn addresses(psdu: &[u8]) -> (Option<Eui>, Option<Eui>, &[u8]) {
     let control = u16::from_le_bytes([psdu[0], psdu[1]]);
     let long = |at: usize| {
@@ -144,9 +145,13 @@ fn addresses(psdu: &[u8]) -> (Option<Eui>, Option<Eui>, &[u8]) {
         eui.reverse();
         eui
     };
+    let short = |at: usize| [2, 0, 0, 0xff, 0xfe, 0, psdu[at + 1], psdu[at]];
+    let one = |at: usize| (psdu[at..at + 2] != [0xff; 2]).then(|| short(at));
     match (control >> 10 & 3, control >> 14 & 3) {
         (3, 3) => (Some(long(13)), Some(long(5)), &psdu[21..]),
-        (2, 3) => (Some(long(7)), None, &psdu[15..]),
+        (3, 2) => (Some(short(13)), Some(long(5)), &psdu[15..]),
+        (2, 3) => (Some(long(7)), one(5), &psdu[15..]),
+        (2, 2) => (Some(short(7)), one(5), &psdu[9..]),
         _ => (None, None, &[]),
     }
 }
