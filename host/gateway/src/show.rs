@@ -1,6 +1,7 @@
 //! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Observer};
+use crate::map::Map;
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
 use crate::status::{Activity, Status, role_name};
 use crate::tun::{MTU, TunConfig};
@@ -36,6 +37,7 @@ pub(crate) struct Screen {
     output: Output,
     /// The refreshing table, on a terminal.
     table: Option<ProgressBar>,
+    map: Option<Map>,
     last: BridgeStats,
 }
 
@@ -104,7 +106,7 @@ fn json(value: &impl Serialize) {
 }
 
 impl Screen {
-    pub(crate) fn new(output: Output) -> Self {
+    pub(crate) fn new(output: Output, map: Option<Map>) -> Self {
         let table = (output == Output::Text && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             bar.with_style(
@@ -112,7 +114,7 @@ impl Screen {
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             )
         });
-        Screen { output, table, last: BridgeStats::default() }
+        Screen { output, table, map, last: BridgeStats::default() }
     }
 
     /// How often counters are shown.
@@ -187,6 +189,9 @@ fn line(event: &'static str, mesh: &Mesh, nodes: &[Row], stats: &BridgeStats) {
 
 impl Observer<Mesh> for Screen {
     fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+        if let Some(map) = &mut self.map {
+            map.look(mesh);
+        }
         // Also if nothing is said: the last minute consists of looks.
         let rows = rows(mesh);
         match (self.output, &self.table) {
