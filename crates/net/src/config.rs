@@ -1,5 +1,6 @@
 //! What a node's network layer is told at its start.
 
+use crate::border::BorderPolicy;
 use crate::child::Indirect;
 use crate::red::QueueDiscipline;
 use kinglet_time::Duration;
@@ -34,6 +35,10 @@ pub struct Config {
     /// How many packets may wait for the radio before one that is to be relayed is dropped. The
     /// table's length is a limit too.
     pub queue_limit: u8,
+    /// Where packets from the host wait for the radio.
+    pub border: BorderPolicy,
+    /// How many may wait in a [`BorderQueue`](crate::BorderQueue); its length is a limit too.
+    pub border_limit: u8,
     /// How packets for neighbours that sleep are kept.
     pub indirect: Indirect,
 }
@@ -62,6 +67,8 @@ impl Config {
             icmp_error_interval: Duration::from_millis(100),
             queue: QueueDiscipline::TailDrop,
             queue_limit: u8::MAX,
+            border: BorderPolicy::Fair,
+            border_limit: u8::MAX,
             indirect: Indirect::DEFAULT,
         }
     }

@@ -76,6 +76,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod border;
 mod child;
 mod codec;
 mod config;
@@ -99,6 +100,7 @@ mod socket;
 mod stats;
 mod tables;
 
+pub use border::{Border, BorderPolicy, BorderQueue, BorderStats};
 pub use child::{Child, Indirect, Parked};
 pub use codec::{ExtendedIphc, HeaderCompression, Hop, Iphc};
 pub use config::Config;

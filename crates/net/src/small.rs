@@ -32,6 +32,7 @@ impl Sizes for Small {
     type Discovery = ();
     type Fragmentation = Rfc4944;
     type Ipv6Fragments = ();
+    type Border = ();
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }

@@ -110,6 +110,7 @@ impl Sizes for Plan {
     type Routing = Marking;
     type Discovery = ();
     type Fragmentation = Rfc4944;
+    type Border = ();
     type Ipv6Fragments = ();
     type Headers = ExtendedIphc;
     type UdpSockets = [UdpSocket; 2];

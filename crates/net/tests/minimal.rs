@@ -31,6 +31,7 @@ impl Sizes for Minimal {
     type Routing = ();
     type Discovery = ();
     type Fragmentation = Rfc4944;
+    type Border = ();
     type Ipv6Fragments = ();
     type Headers = Iphc<()>;
     type UdpSockets = [UdpSocket; 1];

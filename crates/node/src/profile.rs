@@ -280,6 +280,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt ipv6_fragments: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {ipv6_fragments $type}] $lengths $($($rest)*)?);
     };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt border: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {border $type}] $lengths $($($rest)*)?);
+    };
     (@sort $name:ident [$($types:tt)*] $lengths:tt headers: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {headers $type}] $lengths $($($rest)*)?);
     };
@@ -302,6 +305,7 @@ macro_rules! __profile {
     (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
     (@type fragmentation $default:ty; {fragmentation $type:ty} $($rest:tt)*) => { $type };
     (@type ipv6_fragments $default:ty; {ipv6_fragments $type:ty} $($rest:tt)*) => { $type };
+    (@type border $default:ty; {border $type:ty} $($rest:tt)*) => { $type };
     (@type headers $default:ty; {headers $type:ty} $($rest:tt)*) => { $type };
     (@type features $default:ty; {features $type:ty} $($rest:tt)*) => { $type };
     (@type recovery $default:ty; {recovery $type:ty} $($rest:tt)*) => { $type };
@@ -340,6 +344,7 @@ macro_rules! __profile {
             type Discovery = $crate::__profile!(@type discovery (); $($types)*);
             type Fragmentation =
                 $crate::__profile!(@type fragmentation $crate::net::Rfc4944; $($types)*);
+            type Border = $crate::__profile!(@type border (); $($types)*);
             type Ipv6Fragments = $crate::__profile!(@type ipv6_fragments (); $($types)*);
             type Headers = $crate::__profile!(@type headers $crate::net::Iphc; $($types)*);
             type UdpSockets = [$crate::net::UdpSocket; $lengths.udp_sockets];

@@ -133,6 +133,9 @@ pub struct Config {
     pub identifier: u64,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
+    /// Noise floor in dBm: how much stronger a neighbour is heard tells what is expected of a link before
+    /// it was used. OpenThread takes −100 where a radio does not report one.
+    pub noise_floor_dbm: i8,
     /// How links are tried.
     pub probing: Probing,
     /// Whether DAOs ask for an acknowledgement and are sent again without one.
@@ -152,8 +155,18 @@ impl Config {
     /// RPL_DEFAULT_INSTANCE, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
         let (instance, probing, acknowledged, option) = (0, Probing::Passive, true, true);
-        let load = false;
-        Config { role, instance, identifier, seed, probing, acknowledged, option, load }
+        let (load, noise_floor_dbm) = (false, -100);
+        Config {
+            noise_floor_dbm,
+            role,
+            instance,
+            identifier,
+            seed,
+            probing,
+            acknowledged,
+            option,
+            load,
+        }
     }
 }
 

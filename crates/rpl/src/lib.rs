@@ -39,11 +39,11 @@
 //!     let mut buf = [0; MAX_LEN];
 //!     while let Some(out) = root.poll_message(now, &mut buf) {
 //!         let (all, body) = (out.to.is_multicast(), &buf[..out.len]);
-//!         let _ = router.handle_message(now, near(1), all, out.code, body);
+//!         let _ = router.handle_message(now, near(1), -60, all, out.code, body);
 //!     }
 //!     while let Some(out) = router.poll_message(now, &mut buf) {
 //!         let (all, body) = (out.to.is_multicast(), &buf[..out.len]);
-//!         let _ = root.handle_message(now, near(2), all, out.code, body);
+//!         let _ = root.handle_message(now, near(2), -60, all, out.code, body);
 //!     }
 //! }
 //! assert_eq!(router.parent(), Some(near(1)));

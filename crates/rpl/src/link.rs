@@ -3,14 +3,21 @@
 use crate::objective::{ETX, MAX_LINK_ETX};
 use kinglet_time::{Duration, Instant};
 
-/// Of a link over which nothing was sent yet: what Contiki-NG takes.
-const UNKNOWN: u16 = 2 * ETX;
+/// How much stronger than noise a signal must be, in dB, for a link that is thought to take four, two
+/// and one transmissions before any was made: Thread's link costs (OpenThread's
+/// `link_quality.hpp`). Of a weaker one nothing good is expected.
+const THRESHOLDS_DB: [(i16, u16); 3] = [(20, ETX), (10, 2 * ETX), (2, 4 * ETX)];
+/// What is expected weighs as much as so many samples.
+const EXPECTATION: u8 = 4;
 /// A frame that was given up counts as so many transmissions (Contiki's `ETX_NOACK_PENALTY`).
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
 const MAX_FAILURES: u8 = 4;
-/// So long a link that takes too many transmissions is remembered as such without new ones.
-pub(crate) const REST: Duration = Duration::from_secs(60);
+/// The newest of so many samples or more weighs one of so many parts; of fewer all weigh the same.
+const WINDOW: u8 = 16;
+/// So long a link that takes too many transmissions is remembered as such without new ones: as long as
+/// Contiki-NG believes in what it has counted (`FRESHNESS_EXPIRATION_TIME`).
+pub(crate) const REST: Duration = Duration::from_secs(600);
 /// So long a dead one is not used; then one more failure is enough.
 const DEAD: Duration = Duration::from_secs(15);
 
@@ -18,6 +25,10 @@ const DEAD: Duration = Duration::from_secs(15);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     etx: u16,
+    /// What was expected of it, by how strongly the neighbour is heard.
+    expected: u16,
+    /// Samples in it, up to [`WINDOW`].
+    samples: u8,
     failures: u8,
     /// Until when it counts as bad.
     rests: Option<Instant>,
@@ -26,7 +37,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) const NEW: Link = Link { etx: UNKNOWN, failures: 0, rests: None, sampled: None };
+    /// To a neighbour that is heard so much stronger than noise.
+    pub(crate) fn new(margin_db: i16) -> Self {
+        let etx = expected(margin_db);
+        let (samples, failures) = (EXPECTATION, 0);
+        Link { etx, expected: etx, samples, failures, rests: None, sampled: None }
+    }
 
     /// Expected transmissions in units of 1/128.
     pub(crate) const fn etx(&self) -> u16 {
@@ -48,6 +64,15 @@ impl Link {
         self.failures >= MAX_FAILURES
     }
 
+    /// The neighbour was heard. What is expected of the link follows at once as long as nothing was sent
+    /// over it.
+    pub(crate) fn heard(&mut self, margin_db: i16) {
+        self.expected = expected(margin_db);
+        if self.sampled.is_none() {
+            self.etx = self.expected;
+        }
+    }
+
     /// A frame took so many transmissions and was acknowledged, or was given up. The newest sample
     /// has a weight of 1/5, as in TinyRPL.
     pub(crate) fn sent(&mut self, now: Instant, transmissions: u8, acked: bool) {
@@ -55,8 +80,10 @@ impl Link {
             true => u16::from(transmissions.max(1)).saturating_mul(ETX).min(GIVEN_UP),
             false => GIVEN_UP,
         };
-        let sum = self.etx.saturating_mul(4).saturating_add(sample);
-        self.etx = sum / 5;
+        self.samples = self.samples.saturating_add(1).min(WINDOW);
+        let (weight, etx) = (u32::from(self.samples), u32::from(self.etx));
+        let sum = etx.saturating_mul(weight.saturating_sub(1)).saturating_add(sample.into());
+        self.etx = sum.checked_div(weight).unwrap_or(0) as u16;
         self.failures = if acked { 0 } else { self.failures.saturating_add(1) };
         self.sampled = Some(now);
         if self.is_dead() {
@@ -81,12 +108,18 @@ impl Link {
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
         let rested = self.rests.take_if(|until| *until <= now).is_some();
         if rested {
-            // Nothing is known of it, but that it has failed before.
-            self.etx = UNKNOWN;
+            // Nothing is known of it but how it is heard, and that it has failed before.
+            (self.etx, self.samples) = (self.expected, EXPECTATION);
             self.failures = self.failures.min(MAX_FAILURES.saturating_sub(1));
         }
         rested
     }
+}
+
+/// Transmissions that are expected by how much stronger than noise the neighbour is heard.
+fn expected(margin_db: i16) -> u16 {
+    let enough = THRESHOLDS_DB.iter().find(|(threshold, _)| margin_db > *threshold);
+    enough.map_or(GIVEN_UP, |(_, etx)| *etx)
 }
 
 #[cfg(test)]
@@ -94,27 +127,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transmissions_are_averaged_with_a_weight_of_a_fifth() {
-        let (mut link, now) = (Link::NEW, Instant::ZERO);
+    fn what_is_expected_weighs_as_four_samples_and_sixteen_are_remembered() {
+        let (mut link, now) = (Link::new(15), Instant::ZERO);
+        assert_eq!(link.etx(), 2 * ETX);
         link.sent(now, 1, true);
         assert_eq!(link.etx(), (4 * 256 + 128) / 5);
-        for _ in 0..40 {
+        for _ in 0..100 {
             link.sent(now, 1, true);
         }
+        let calm = link.etx();
+        assert!(calm < ETX + ETX / 8, "{calm}");
+        link.sent(now, 4, true);
+        assert_eq!(link.etx(), (15 * calm + 4 * ETX) / 16);
+    }
+
+    #[test]
+    fn how_strongly_a_neighbour_is_heard_counts_until_something_was_sent() {
+        let mut link = Link::new(21);
         assert_eq!(link.etx(), ETX);
-        link.sent(now, 3, true);
-        assert_eq!(link.etx(), (4 * 128 + 3 * 128) / 5);
+        link.heard(5);
+        assert!(link.etx() == 4 * ETX && link.is_good());
+        link.heard(2);
+        assert!(!link.is_good() && link.is_usable());
+        link.heard(30);
+        (0..100).for_each(|_| link.sent(Instant::ZERO, 2, true));
+        let known = link.etx();
+        assert!(known.abs_diff(2 * ETX) < ETX / 8, "{known}");
+        link.heard(5);
+        assert_eq!(link.etx(), known);
     }
 
     #[test]
     fn what_is_given_up_takes_the_link_out_of_use_and_time_brings_it_back_on_trial() {
-        let (mut link, now) = (Link::NEW, Instant::ZERO);
+        let (mut link, now) = (Link::new(30), Instant::ZERO);
         (0..40).for_each(|_| link.sent(now, 1, true));
-        link.sent(now, 4, false);
-        assert!(link.is_good());
-        link.sent(now, 4, false);
-        assert!(!link.is_good() && link.is_usable());
-        link.sent(now, 4, false);
+        (0..3).for_each(|_| link.sent(now, 4, false));
+        assert!(link.is_good() && link.is_usable());
         link.sent(now, 4, false);
         assert!(link.is_dead());
         assert!(!link.is_usable() && !link.handle_deadline(now));
@@ -122,5 +170,15 @@ mod tests {
         assert_eq!(link.deadline(), None);
         link.sent(now + DEAD, 4, false);
         assert!(link.is_dead() && !link.is_usable());
+    }
+
+    #[test]
+    fn a_link_that_takes_too_many_transmissions_is_tried_again_as_if_it_were_new() {
+        let (mut link, now) = (Link::new(15), Instant::ZERO);
+        (0..16).for_each(|_| link.sent(now, 7, true));
+        assert!(!link.is_good() && link.is_usable());
+        assert!(!link.handle_deadline(now + REST / 2) && !link.is_good());
+        assert!(link.handle_deadline(now + REST) && link.is_good());
+        assert_eq!(link.etx(), 2 * ETX);
     }
 }

@@ -84,7 +84,7 @@ mod tests {
             version: Counter::FIRST,
             dtsn: Counter::FIRST,
             overloaded: false,
-            link: Link::NEW,
+            link: Link::new(30),
             since: Instant::ZERO,
         }
     }

@@ -189,7 +189,7 @@ impl Subject for Device {
                 let (code, octets) = some_message(random);
                 let from = if dice & 0x700 == 0 { address(from) } else { near(from) };
                 let multicast = dice & 0x80 != 0;
-                let result = self.0.handle_message(now, from, multicast, code, &octets);
+                let result = self.0.handle_message(now, from, -60, multicast, code, &octets);
                 format!("{from} {code}: {octets:x?}: {result:?}")
             }
         }

@@ -105,6 +105,51 @@ fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     assert_eq!(s.take_all().len(), 1, "the gap is over");
 }
 
+/// A connection whose packets wait for much longer than they travel, 40 octets of which are answered.
+fn on_a_busy_path() -> (Script, Handle) {
+    let (mut s, handle) = measured(true);
+    wait_for_answers(&mut s, handle, RTT * 4, 24);
+    s.ep.send(handle, &[1; 40]).unwrap();
+    (s, handle)
+}
+
+#[test]
+fn on_a_busy_path_a_short_segment_waits_for_a_round_trip_without_anything_in_flight() {
+    let (mut s, _) = on_a_busy_path();
+    let start = s.now;
+    let [left] = departures(&mut s, RTT * 6)[..] else { panic!("one segment") };
+    assert!((left - start).as_millis().abs_diff(RTT.as_millis() * 4) < 20, "{:?}", left - start);
+}
+
+#[test]
+fn a_full_segment_the_end_and_an_answer_wait_for_nobody() {
+    let (mut s, handle) = on_a_busy_path();
+    assert!(s.take_all().is_empty());
+    s.ep.send(handle, &[1; 60]).unwrap();
+    assert_eq!(s.take_all().len(), 1, "a full one");
+
+    let (mut s, handle) = on_a_busy_path();
+    s.ep.close(handle).unwrap();
+    assert_eq!(s.take_all().len(), 1, "the last one");
+
+    let (mut s, handle) = on_a_busy_path();
+    let end = 1 + s.ep.info(handle).unwrap().bytes_acked;
+    s.give(ACK, 1, end, b"well?").unwrap();
+    assert_eq!(s.take_all().len(), 1, "the answer to what the peer has said");
+
+    let (mut s, handle) = on_a_busy_path();
+    let config = ConnectionConfig { nagle: false, pacing: true, ..plain() };
+    s.ep.configure(s.now, handle, &config).unwrap();
+    assert_eq!(s.take_all().len(), 1, "Nagle's algorithm is off");
+}
+
+#[test]
+fn on_a_quiet_path_a_short_segment_leaves_at_once() {
+    let (mut s, handle) = measured(true);
+    s.ep.send(handle, &[1; 40]).unwrap();
+    assert_eq!(s.take_all().len(), 1);
+}
+
 /// What is sent of a lost window within ten seconds.
 fn timeouts(pacing: bool) -> Vec<(u64, u32, usize)> {
     let (mut s, handle) = measured(pacing);

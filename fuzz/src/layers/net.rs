@@ -39,6 +39,7 @@ impl Sizes for Plan {
     type Routing = ();
     type Discovery = ();
     type Fragmentation = Rfc4944;
+    type Border = ();
     type Ipv6Fragments = Originals<2>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];

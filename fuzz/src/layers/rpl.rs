@@ -75,7 +75,7 @@ pub fn rpl_messages(data: &[u8]) {
                 let octets = input.octets();
                 let Some((&code, body)) = octets.split_first() else { continue };
                 let from = if call & 24 == 24 { address(from) } else { near(from) };
-                let _ = rpl.handle_message(now, from, call & 8 == 0, code, body);
+                let _ = rpl.handle_message(now, from, -60, call & 8 == 0, code, body);
             }
         }
         drain(&mut rpl, &input);

@@ -215,6 +215,11 @@ fn stack(
             _ if by_peer && scenario.routing == Routing::Static => u8::MAX,
             _ => scenario.net.queue_limit,
         },
+        border: match by_peer {
+            true => net::BorderPolicy::Shared,
+            false => scenario.net.border,
+        },
+        border_limit: scenario.border_queue.unwrap_or(u8::MAX),
         ..scenario.net
     };
     config.polling = scenario.polling;

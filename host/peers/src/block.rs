@@ -6,7 +6,7 @@ use crate::seq::Seq;
 use crate::settings::{Receiving, Settings, Stack};
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Flags, Header, Options, SackBlocks, Timestamps};
+use kinglet_wire::tcp::{Flags, Header, Options, SackBlock, SackBlocks, Timestamps};
 use std::collections::VecDeque;
 
 /// A segment to be sent.
@@ -103,6 +103,8 @@ pub(crate) struct Block {
     ack_due: bool,
     /// When a delayed acknowledgement is sent at the latest.
     pub(crate) delayed: Option<Instant>,
+    /// What has arrived twice and is to be told of.
+    duplicate: Option<SackBlock>,
     /// A window of zero was told last.
     told_zero: bool,
     recent_ts: u32,
@@ -156,6 +158,7 @@ impl Block {
             reset_due: false,
             ack_due: false,
             delayed: None,
+            duplicate: None,
             told_zero: false,
             recent_ts: 0,
             last_ack_sent: Seq(0),
@@ -324,6 +327,7 @@ impl Block {
         }
         let end = seq.plus(octets.len() as u32 + u32::from(fin));
         let next = self.receive.next;
+        self.note_duplicate(seq, end);
         if self.fin_received || !next.before(end) {
             // All of it is known.
             return self.ack_now();
@@ -349,6 +353,20 @@ impl Block {
                 self.delayed = Some(now + delay);
             }
             _ => self.ack_now(),
+        }
+    }
+
+    /// Of what arrives from `seq` to `end`, what is known already (Linux's `tcp_dsack_set`).
+    fn note_duplicate(&mut self, seq: Seq, end: Seq) {
+        let next = self.receive.next;
+        let held =
+            |block: &SackBlock| !seq.before(Seq(block.left)) && !Seq(block.right).before(end);
+        let known = if seq.before(next) { Some(end.earlier(next)) } else { None };
+        let known =
+            known.or_else(|| self.receive.blocks().any(|block| held(&block)).then_some(end));
+        if self.rule.tells_duplicates && self.agreed.sack {
+            self.duplicate =
+                known.map(|end| SackBlock { left: seq.0, right: end.0 }).or(self.duplicate);
         }
     }
 
@@ -405,6 +423,7 @@ impl Block {
             // What was taken back is not where the next text stands.
             let header = Header { flags: self.flags(), ..self.header(self.max) };
             let header = Header { options: self.options(now, true), ..header };
+            self.duplicate = None;
             return Some(self.finish(header, Vec::new(), Ecn::NotEct));
         }
         None
@@ -432,8 +451,8 @@ impl Block {
             options.timestamps = Some(Timestamps { val: ticks(now), ecr: self.recent_ts });
         }
         if self.agreed.sack && with_blocks {
-            // As many as fit are written.
-            for block in self.receive.blocks() {
+            // As many as fit are written, the duplicate first (RFC 2883, 4).
+            for block in self.duplicate.into_iter().chain(self.receive.blocks()) {
                 if !options.sack.push(block) {
                     break;
                 }

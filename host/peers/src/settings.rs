@@ -126,6 +126,8 @@ pub(crate) struct Receiving {
     pub(crate) delay: Option<Duration>,
     /// What comes out of order is kept.
     pub(crate) reassembles: bool,
+    /// What arrives twice is told of (RFC 2883), with selective acknowledgements.
+    pub(crate) tells_duplicates: bool,
     /// A reset with another sequence number than RCV.NXT is challenged (RFC 5961).
     pub(crate) challenges: bool,
     /// Small windows are not advertised (RFC 9293 §3.8.6.2.2).
@@ -139,6 +141,7 @@ impl Stack {
         let simple = Receiving {
             delay: None,
             reassembles: false,
+            tells_duplicates: false,
             challenges: false,
             avoids_silly_windows: false,
             time_wait: Duration::from_secs(60),
@@ -158,10 +161,11 @@ impl Stack {
                 avoids_silly_windows: true,
                 ..simple
             },
-            // TCP_DELACK_MIN and TCP_TIMEWAIT_LEN of `include/net/tcp.h`.
+            // TCP_DELACK_MIN and TCP_TIMEWAIT_LEN of `include/net/tcp.h`; sysctl_tcp_dsack is 1.
             Stack::Linux => Receiving {
                 delay: Some(Duration::from_millis(40)),
                 reassembles: true,
+                tells_duplicates: true,
                 challenges: true,
                 avoids_silly_windows: true,
                 ..simple

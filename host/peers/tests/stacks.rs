@@ -357,6 +357,27 @@ fn freebsd_takes_back_a_timeout_that_was_needless_and_linux_here_does_not() {
 }
 
 #[test]
+fn linux_tells_of_what_arrives_twice_and_freebsd_does_not() {
+    for (stack, tells) in [(Stack::FreeBsd, false), (Stack::Linux, true)] {
+        let client = Settings { mss: 474, send_buffer: 1848, ..published(Stack::FreeBsd) };
+        let mut link = Link::new(client, published(stack)).sending(40_000);
+        link.run(Instant::from_millis(1_000));
+        link.detour = link.info().rto;
+        let until = link.now + Duration::from_millis(100);
+        link.run(until);
+        link.detour = Duration::ZERO;
+        link.run(Instant::from_secs(500));
+        link.assert_whole();
+        assert!(link.info().counters.timeouts > 0);
+        let told = link.answers().into_iter().any(|seen| {
+            let below = |right: u32| right.wrapping_sub(seen.header.ack) as i32 <= 0;
+            seen.header.options.sack.as_slice().iter().any(|block| below(block.right))
+        });
+        assert_eq!(told, tells, "{stack:?}");
+    }
+}
+
+#[test]
 fn freebsd_waits_three_seconds_for_the_first_answer_and_then_half_of_its_slop_at_least() {
     let mut link = Link::new(published(Stack::FreeBsd), published(Stack::FreeBsd))
         .sending(462)

@@ -3,6 +3,7 @@
 use super::extend::Treatment;
 use super::input::check_options;
 use super::{Net, Sizes};
+use crate::border::{Border, BorderPolicy};
 use crate::discovery::Discovery;
 use crate::frame::Class;
 use crate::incoming::{Arrival, Delivery, Fate};
@@ -64,7 +65,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let code = unreachable::ADDRESS;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         }
+        let fair = S::Border::PRESENT && self.config.border == BorderPolicy::Fair;
+        let from_host = fair && arrival.host;
         if let Egress::Radio(next_hop) = egress
+            && !from_host
             && !self.sleeps(next_hop)
             && let Err(reason) = self.detect_congestion(now, handle)
         {
@@ -78,7 +82,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             return Fate::Drop(reason);
         }
-        match self.enqueue(now, handle, egress, Class::Data) {
+        let taken = match from_host {
+            true => self.enqueue_from_host(now, handle, egress, header.dst),
+            false => self.enqueue(now, handle, egress, Class::Data),
+        };
+        match taken {
             Ok(()) => {
                 bump(&mut self.stats.forwarded);
                 Fate::Moved

@@ -134,7 +134,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(frame) = self.poll_indirect(room, source) {
             return frame;
         }
-        let current = self.begin()?;
+        let current = self.begin(now)?;
         match self.write_frame(&current, source, room) {
             Ok((len, sent)) => {
                 bump(&mut self.stats.frames_out);

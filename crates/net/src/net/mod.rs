@@ -14,10 +14,12 @@ mod originals;
 mod reassembly;
 mod resolve;
 mod submit;
+mod threshold;
 mod udp;
 
 pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
 
+use crate::border::Border;
 use crate::child::{Child, Parked};
 use crate::codec::{HeaderCompression, Ready};
 use crate::config::Config;
@@ -60,6 +62,9 @@ pub trait Sizes {
     type Output: Array<Option<Queued>>;
     /// Packets waiting for the host interface; length 0 if there is none.
     type Host: Array<Option<Queued>>;
+    /// What waits between host interface and radio: `()` if it is what the node relays as well, or
+    /// [`BorderQueue`](crate::BorderQueue).
+    type Border: Border;
     /// Neighbours that sleep; length 0 if this node is nobody's parent.
     type Children: Array<Option<Child>>;
     /// Packets waiting for them, at least one for each. With all places taken, those of `Output`
@@ -112,6 +117,7 @@ pub struct Net<S: Sizes, X: Copy> {
     /// Tokens for ICMPv6 errors that were spent and are not earned back yet.
     pub(crate) errors_spent: u8,
     pub(crate) output: Queue<S::Output, Queued>,
+    pub(crate) border: S::Border,
     pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
     pub(crate) external: Option<External<X, <S::Routing as Routing>::Head>>,
     pub(crate) config: Config,
@@ -157,6 +163,8 @@ pub struct Info {
     pub originals: usize,
     /// Packets waiting for the radio, the one in progress not counted.
     pub queued: usize,
+    /// Packets from the host waiting for the radio, in a queue of their own.
+    pub from_host: usize,
     /// Packets waiting for the host interface.
     pub host_queued: usize,
     /// Packets waiting for children, those in progress included.
@@ -192,6 +200,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             ready: Ready::NONE,
             sockets: S::UdpSockets::EMPTY,
             output: Queue::new(),
+            border: S::Border::EMPTY,
             red: red::State::new(config.first_tag),
             control: Queue::new(),
             host: Queue::new(),
@@ -252,6 +261,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             reassemblies: self.partials.as_slice().iter().flatten().count(),
             originals: self.fragments.originals().iter().flatten().count(),
             queued: self.output.len().saturating_add(self.control.len()),
+            from_host: self.border.waiting(),
             host_queued: self.host.len(),
             indirect: self.parked.as_slice().iter().flatten().count(),
             external: self.external.is_some(),

@@ -7,6 +7,7 @@
 
 use super::compose::{HEAD, Headers};
 use super::{Net, Sizes};
+use crate::border::Border;
 use crate::codec::HeaderCompression;
 use crate::frame::{Class, Pending, Token};
 use crate::outgoing::{Body, Current, External, MAX_UPPER, Origin, Outgoing};
@@ -116,7 +117,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether nothing waits: the usual case, and this is asked at every turn of the loop.
     fn is_drained(&self) -> bool {
-        self.external.is_none() && self.output.len() == 0 && self.control.len() == 0
+        let waits = S::Border::PRESENT && self.border.front().is_some();
+        self.external.is_none() && self.output.len() == 0 && self.control.len() == 0 && !waits
     }
 
     /// What is next if nothing is in progress.
@@ -132,7 +134,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     fn choose_queued(&self) -> Option<Current> {
-        self.output.front().map(|queued| self.of_slot(queued, Class::Data))
+        let relayed = self.output.front();
+        let from_host = if S::Border::PRESENT { self.border.front() } else { None };
+        let queued = match (relayed, from_host) {
+            (Some(relayed), Some(_)) if self.border.yields() => Some(relayed),
+            (relayed, from_host) => from_host.or(relayed),
+        };
+        queued.map(|queued| self.of_slot(queued, Class::Data))
     }
 
     fn of_slot(&self, queued: Queued, class: Class) -> Current {
@@ -160,7 +168,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Makes what is next the datagram in progress.
-    pub(crate) fn begin(&mut self) -> Option<Current> {
+    pub(crate) fn begin(&mut self, now: Instant) -> Option<Current> {
         if self.current.is_none() {
             let chosen = self.choose()?;
             match (chosen.origin, chosen.class) {
@@ -168,9 +176,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 (Origin::Slot(_), Class::Control) => {
                     let _ = self.control.pop();
                 }
-                (Origin::Slot(_), _) => {
+                (Origin::Slot(packet), _) => {
                     self.external_was_last = false;
-                    let _ = self.output.pop();
+                    self.leave_queue(now, packet);
                 }
             }
             self.next_token = self.next_token.wrapping_add(1);

@@ -33,6 +33,7 @@ impl<R: Routing> Sizes for Plan<R> {
     type Routing = R;
     type Discovery = ();
     type Fragmentation = Rfc4944;
+    type Border = ();
     type Ipv6Fragments = Originals<2>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];

@@ -59,6 +59,7 @@ impl net::Sizes for Counted {
     type Discovery = ();
     type Fragmentation = <BorderRouter as net::Sizes>::Fragmentation;
     type Ipv6Fragments = ();
+    type Border = ();
     type Headers = <BorderRouter as net::Sizes>::Headers;
     type UdpSockets = <BorderRouter as net::Sizes>::UdpSockets;
 }

@@ -38,6 +38,8 @@ pub struct Route {
     pub(crate) external: bool,
     /// A leaf of this node.
     pub(crate) local: bool,
+    /// Another child has told it with the same sequence, and may have it still.
+    pub(crate) contested: bool,
     /// `None`: never.
     pub(crate) expires: Option<Instant>,
     pub(crate) told: Told,

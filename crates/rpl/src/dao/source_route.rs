@@ -50,6 +50,7 @@ mod tests {
             lifetime: 1,
             external: false,
             local: false,
+            contested: false,
             expires: None,
             told: Told::Not,
         })

@@ -10,6 +10,8 @@ use kinglet_wire::rpl::Target;
 pub(crate) enum Outcome {
     /// It is news.
     Updated,
+    /// It is gone, but another child may know it.
+    Missed,
     /// It was known.
     Known,
     /// Newer is known.
@@ -43,11 +45,21 @@ impl Targets<'_> {
             // It has gone another way since, or is gone already.
             return Outcome::Known;
         }
-        let same = Route { expires: offer.expires, told: offer.told, ..*known } == offer;
+        // With equal sequences nobody knows who is right: the last may be late.
+        let other = known.is_usable() && offer.via != known.via;
+        let unclear = offer.sequence == known.sequence && (known.contested || other);
+        let contested = offer.is_usable() && unclear;
+        let missed = !offer.is_usable() && unclear;
+        let kept = Route { expires: offer.expires, told: offer.told, contested: false, ..*known };
+        let same = kept == offer;
         let told = if same { known.told } else { Told::Not };
         let expires = offer.expires.filter(|_| offer.is_usable());
-        *known = Route { told, expires, ..offer };
-        if same { Outcome::Known } else { Outcome::Updated }
+        *known = Route { told, expires, contested, ..offer };
+        match (same, missed) {
+            (true, _) => Outcome::Known,
+            (false, true) => Outcome::Missed,
+            (false, false) => Outcome::Updated,
+        }
     }
 
     fn insert(&mut self, offer: Route) -> Outcome {
@@ -130,6 +142,7 @@ mod tests {
             lifetime,
             external: false,
             local: false,
+            contested: false,
             expires: Some(Instant::ZERO + Duration::from_secs(60) * u32::from(lifetime)),
             told: Told::Not,
         }
@@ -157,6 +170,21 @@ mod tests {
         assert_eq!(targets.consider(route(2, 9, 3, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(3, 9, 3, 5)), Outcome::Full);
         assert_eq!((via(targets.0, 1), via(targets.0, 3)), (Some(9), None));
+    }
+
+    /// A router that changed its parent and one that has not heard of it tell the same sequence.
+    #[test]
+    fn what_two_children_told_is_missed_when_the_last_takes_it_back() {
+        let mut table = [None; 1];
+        let mut targets = Targets(&mut table);
+        targets.consider(route(1, 7, 240, 5));
+        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
+        assert_eq!(targets.consider(route(1, 8, 240, 0)), Outcome::Missed);
+        assert_eq!(via(targets.0, 1), None);
+        // With another sequence it is clear who is right.
+        targets.consider(route(1, 8, 241, 5));
+        assert_eq!(targets.consider(route(1, 8, 241, 0)), Outcome::Updated);
     }
 
     #[test]

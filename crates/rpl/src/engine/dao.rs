@@ -97,7 +97,7 @@ impl<S: Sizes> Rpl<S> {
         while let Some(group) = Group::next(&mut rest) {
             self.check(&dodag, &group?)?;
         }
-        let (mut news, mut full, mut rest) = (false, false, options);
+        let (mut news, mut missed, mut full, mut rest) = (false, false, false, options);
         while let Some(Ok(group)) = Group::next(&mut rest) {
             let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
             let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
@@ -111,15 +111,20 @@ impl<S: Sizes> Rpl<S> {
                     lifetime: path_lifetime,
                     external,
                     local: false,
+                    contested: false,
                     expires: dodag.lifetime(path_lifetime).map(|span| now + span),
                     told: Told::Not,
                 });
-                news |= outcome == Outcome::Updated;
+                news |= matches!(outcome, Outcome::Updated | Outcome::Missed);
+                missed |= outcome == Outcome::Missed;
                 full |= outcome == Outcome::Full;
             }
         }
         if news {
             self.tell(now);
+        }
+        if missed {
+            self.ask_for_daos(now);
         }
         if dao.acknowledge {
             let status = if full { REJECTED } else { 0 };
@@ -194,6 +199,7 @@ impl<S: Sizes> Rpl<S> {
             lifetime,
             external: true,
             local: true,
+            contested: false,
             expires: dodag.lifetime(lifetime).map(|span| now + span),
             told: Told::Not,
         });

@@ -18,18 +18,20 @@ use kinglet_wire::rpl::{
     Configuration, ControlOption, Dio, MetricKind, Options, PrefixInformation, RouteInformation,
 };
 
-/// The options of a DIO.
+/// The options of a DIO, and how it was heard.
 #[derive(Default)]
 struct Told {
     configuration: Option<Configuration>,
     prefix: Option<PrefixInformation>,
     route: Option<RouteInformation>,
     overloaded: bool,
+    /// How much stronger than noise.
+    margin_db: i16,
 }
 
 impl Told {
-    fn of(options: Options<'_>) -> Self {
-        let mut told = Told::default();
+    fn of(options: Options<'_>, margin_db: i16) -> Self {
+        let mut told = Told { margin_db, ..Told::default() };
         for option in options {
             match option {
                 ControlOption::Configuration(it) => told.configuration = Some(it),
@@ -75,6 +77,7 @@ impl<S: Sizes> Rpl<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
+        margin_db: i16,
         dio: &Dio,
         options: Options<'_>,
     ) -> Result<(), Discard> {
@@ -82,7 +85,7 @@ impl<S: Sizes> Rpl<S> {
         if self.is_root() {
             return self.hear_as_root(now, dio);
         }
-        let told = Told::of(options);
+        let told = Told::of(options, margin_db);
         let known = self.dodag.as_ref().filter(|dodag| dodag.id == dio.dodag_id);
         let Some(dodag) = known else {
             return self.join(now, from, dio, mode, &told);
@@ -223,6 +226,7 @@ impl<S: Sizes> Rpl<S> {
             let asks = dodag.preferred == Some(from) && new.dtsn != known.dtsn;
             asked = asks.then_some(known.dtsn);
             let global = new.global.or(known.global);
+            known.link.heard(told.margin_db);
             *known = Candidate { link: known.link, since: known.since, global, ..new };
         } else if new.rank != INFINITE_RANK {
             let of = |candidate: &Candidate| cost::<S::Objective>(&dodag, leaf, false, candidate);
@@ -258,7 +262,7 @@ impl<S: Sizes> Rpl<S> {
             version: Counter::new(dio.version),
             dtsn: Counter::new(dio.dtsn),
             overloaded: told.overloaded,
-            link: Link::NEW,
+            link: Link::new(told.margin_db),
             since: now,
         }
     }

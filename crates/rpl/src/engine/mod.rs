@@ -34,6 +34,9 @@ pub(crate) const ANSWERS: usize = 4;
 const RESETS: u8 = 12;
 /// How often a minute another version of the DODAG may be joined.
 const VERSIONS: u8 = 4;
+/// A parent that has not acknowledged a frame is tried again after this time at the latest, as
+/// neighbours are that may be gone (RFC 4861, 10: RETRANS_TIMER).
+const DOUBT: Duration = Duration::from_secs(1);
 /// After a DAO has failed it is tried again within half of this time.
 const DAO_RETRY: Duration = Duration::from_secs(40);
 
@@ -62,6 +65,8 @@ pub struct Rpl<S: Sizes> {
     trickle: Trickle,
     candidates: S::Candidates,
     routes: S::Routes,
+    /// A parent that has not acknowledged the last frame, and when it is tried.
+    doubted: Option<(Ipv6Addr, Instant)>,
     solicit: Solicit,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
@@ -92,6 +97,7 @@ impl<S: Sizes> Rpl<S> {
             trickle: Trickle::new(),
             candidates: S::Candidates::EMPTY,
             routes: S::Routes::EMPTY,
+            doubted: None,
             solicit: Solicit::new(),
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
@@ -184,8 +190,8 @@ impl<S: Sizes> Rpl<S> {
         Ok(())
     }
 
-    /// An ICMPv6 message of type 155 came from `from`, with this code; `body` is what follows its
-    /// checksum. `multicast` says whether it was for everybody.
+    /// An ICMPv6 message of type 155 came from `from`, so strong, with this code; `body` is what
+    /// follows its checksum. `multicast` says whether it was for everybody.
     ///
     /// # Errors
     /// Why it was discarded; also counted.
@@ -193,11 +199,13 @@ impl<S: Sizes> Rpl<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
+        rssi_dbm: i8,
         multicast: bool,
         code: u8,
         body: &[u8],
     ) -> Result<(), Discard> {
-        let result = self.take(now, from, multicast, code, body);
+        let margin_db = i16::from(rssi_dbm).saturating_sub(self.config.noise_floor_dbm.into());
+        let result = self.take(now, from, margin_db, multicast, code, body);
         count(match &result {
             Ok(()) => &mut self.stats.received,
             Err(discard) => match self.stats.discarded.get_mut(discard.index()) {
@@ -212,6 +220,7 @@ impl<S: Sizes> Rpl<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
+        margin_db: i16,
         multicast: bool,
         code: u8,
         body: &[u8],
@@ -232,7 +241,7 @@ impl<S: Sizes> Rpl<S> {
             Message::Dio(_) | Message::Dis(_) if !near => Err(Discard::BadSource),
             Message::Dis(_) => Err(Discard::BadSource),
             Message::Dio(dio) if dio.instance == instance => {
-                self.take_dio(now, from, &dio, options)
+                self.take_dio(now, from, margin_db, &dio, options)
             }
             Message::Dao(dao) if dao.instance == instance => {
                 self.take_dao(now, from, &dao, options)
@@ -245,6 +254,11 @@ impl<S: Sizes> Rpl<S> {
     /// A frame to a neighbour was acknowledged after so many transmissions, or was given up.
     /// Frames that carry parts of one datagram count each.
     pub fn handle_sent(&mut self, now: Instant, to: Ipv6Addr, transmissions: u8, acked: bool) {
+        if self.parent() == Some(to) {
+            // Whoever sends rarely would not know for long that nobody is there.
+            let at = now + self.random.between(DOUBT / 2, DOUBT);
+            self.doubted = (!acked).then_some((to, at));
+        }
         let Some(candidate) = self.neighbour_mut(to) else { return };
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
@@ -367,7 +381,8 @@ impl<S: Sizes> Rpl<S> {
         let links = self.candidates.as_slice().iter().flatten();
         let links = links.map(|c| earliest(c.link.deadline(), self.probe_at(c)));
         let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
-        let others = [solicit, trickle, hold, prefix, routes, self.announce.deadline()];
+        let doubt = self.doubted.map(|(_, at)| at);
+        let others = [solicit, trickle, hold, prefix, routes, doubt, self.announce.deadline()];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -413,6 +428,11 @@ impl<S: Sizes> Rpl<S> {
 
     fn probe(&mut self, now: Instant) {
         let reply = if self.is_leaf() { Reply::Solicitation } else { Reply::Information };
+        if let Some((doubted, _)) = self.doubted.take_if(|(_, at)| *at <= now)
+            && self.parent() == Some(doubted)
+        {
+            let _ = self.answer(doubted, reply);
+        }
         for index in 0..S::Candidates::LEN {
             let place = self.candidates.as_slice().get(index).copied().flatten();
             let Some(candidate) = place else { continue };

@@ -1,6 +1,6 @@
 //! Packets: where to, and with which option (RFC 6550, 11; RFC 9008).
 
-use super::Rpl;
+use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
 use crate::dao::{Route, Targets, compute};
 use crate::datapath::{Direction, Needs, Onward, Refusal, Way, judge};
@@ -127,7 +127,7 @@ impl<S: Sizes> Rpl<S> {
         if information.instance != self.config.instance {
             return Err(Refusal::OtherInstance);
         }
-        let information = self.judged(now, information)?;
+        let information = self.judged(now, None, information)?;
         Ok(PacketInformation { down: true, sender_rank: self.dag_rank(), ..information })
     }
 
@@ -200,7 +200,7 @@ impl<S: Sizes> Rpl<S> {
             let above = self.parent().unwrap_or(from);
             return self.onward(now, above, destination, information);
         }
-        let information = self.judged(now, information)?;
+        let information = self.judged(now, Some(from), information)?;
         self.onward(now, from, destination, information)
     }
 
@@ -208,6 +208,7 @@ impl<S: Sizes> Rpl<S> {
     fn judged(
         &mut self,
         now: Instant,
+        from: Option<Ipv6Addr>,
         mut information: PacketInformation,
     ) -> Result<PacketInformation, Refusal> {
         match judge(&information, self.dag_rank()) {
@@ -215,15 +216,28 @@ impl<S: Sizes> Rpl<S> {
             Direction::FirstError => {
                 count(&mut self.stats.rank_errors);
                 information.rank_error = true;
-                self.reset(now);
+                self.correct(now, from);
             }
             Direction::SecondError => {
                 count(&mut self.stats.loops);
-                self.reset(now);
+                self.correct(now, from);
                 return Err(Refusal::Loop);
             }
         }
         Ok(information)
+    }
+
+    /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is told,
+    /// in a message that is repeated until it has arrived, and everybody else in the next DIO.
+    fn correct(&mut self, now: Instant, from: Option<Ipv6Addr>) {
+        self.reset(now);
+        if let Some(from) = from
+            && !self.is_leaf()
+            && self.resets.allows(now)
+        {
+            // If there is no room, the next packet will do.
+            let _ = self.answer(from, Reply::Information);
+        }
     }
 
     fn onward(

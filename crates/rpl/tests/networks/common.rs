@@ -246,7 +246,11 @@ impl Net {
 
     fn hear(&mut self, to: usize, from: Ipv6Addr, out: &Out, message: &[u8]) {
         let multicast = out.to.is_multicast();
-        let heard = self.nodes[to].handle_message(self.now, from, multicast, out.code, message);
+        // What loses more is heard more weakly.
+        let arrives = self.links.get(&(node_of(from), to)).copied().unwrap_or(0);
+        let rssi_dbm = -100 + (arrives as i8 - 60).max(0);
+        let node = &mut self.nodes[to];
+        let heard = node.handle_message(self.now, from, rssi_dbm, multicast, out.code, message);
         assert!(!matches!(heard, Err(kinglet_rpl::Discard::Malformed(_))), "{heard:?}");
     }
 

@@ -66,6 +66,28 @@ fn links_that_lose_delay_but_do_not_loop() {
     }
 }
 
+/// A router that sends a packet only every minute finds out in seconds that its parent is gone, from
+/// the first that is not acknowledged.
+#[test]
+fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
+    let mut roles = vec![Role::Router; 4];
+    roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
+    let mut net = Net::new(roles, Probing::Passive, 3);
+    for (a, b) in [(0, 1), (0, 2), (1, 3)] {
+        net.link(a, b, 100);
+    }
+    net.run(secs(30));
+    net.link(2, 3, 100);
+    net.run(secs(180));
+    assert_eq!(net.nodes[3].parent(), Some(near(1)));
+    net.alive[1] = false;
+    net.run(secs(30));
+    assert_eq!(net.nodes[3].parent(), Some(near(1)), "nothing was sent");
+    assert_eq!(net.packet(3, address(0)), Fate::Lost);
+    net.run(secs(5));
+    assert_eq!(net.nodes[3].parent(), Some(near(2)));
+}
+
 #[test]
 fn the_network_heals_when_its_busiest_router_dies() {
     for mode in [Mode::Storing, Mode::NonStoring] {

@@ -31,8 +31,14 @@ fn forge(net: &mut Net, to: usize, message: Message, options: &[ControlOption<'_
     }
     let (len, now) = (writer.len(), net.now);
     let multicast = matches!(message, Message::Dio(_));
-    let _ =
-        net.nodes[to].handle_message(now, near(FORGER), multicast, message.code(), &octets[..len]);
+    let _ = net.nodes[to].handle_message(
+        now,
+        near(FORGER),
+        -60,
+        multicast,
+        message.code(),
+        &octets[..len],
+    );
 }
 
 fn dio(rank: u16, version: u8) -> Message {
@@ -170,7 +176,7 @@ fn solicitations_cost_no_more_than_they_may() {
             let mut octets = [0; 2];
             Message::Dis(kinglet_wire::rpl::Dis).emit(&mut octets).unwrap();
             let now = net.now;
-            let _ = net.nodes[4].handle_message(now, near(FORGER), true, 0, &octets);
+            let _ = net.nodes[4].handle_message(now, near(FORGER), -60, true, 0, &octets);
         }
         net.run(secs(1));
     }
@@ -193,6 +199,19 @@ fn a_packet_that_is_in_a_loop_is_dropped_the_second_time() {
     let refused = net.nodes[node].relay(now, near(0), address(0), Some(again));
     assert_eq!(refused, Err(kinglet_rpl::Refusal::Loop));
     assert_eq!((net.nodes[node].stats().rank_errors, net.nodes[node].stats().loops), (1, 1));
+}
+
+/// Whoever sends a packet the wrong way is told the rank that it has missed, by itself.
+#[test]
+fn who_sends_the_wrong_way_is_told_this_nodes_rank() {
+    let mut net = formed(7);
+    let node = net.busiest();
+    let mut information = net.nodes[0].originate(address(0));
+    (information.down, information.sender_rank) = (false, 1);
+    net.nodes[node].relay(net.now, near(9), address(0), Some(information)).unwrap();
+    let mut buf = [0; kinglet_rpl::MAX_LEN];
+    let told = net.nodes[node].poll_message(net.now, &mut buf).expect("a DIO");
+    assert_eq!((told.to, told.code), (near(9), 1));
 }
 
 /// Storing mode, 11.2.2.3: what others believe of a router that has begun anew is found out by a

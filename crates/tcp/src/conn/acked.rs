@@ -170,6 +170,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.flight() == 0 {
             self.snd.rtx.clear();
             self.snd.rtx_kind = Rtx::Timeout;
+            self.rest(now);
         } else {
             self.arm(now);
         }

@@ -433,6 +433,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.rcv.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         if advance > 0 {
+            if self.rests() {
+                self.snd.pace.clear();
+            }
             self.snd.told = 0;
             // With a short send buffer every segment is the last of those that wait.
             let full = len.saturating_add(self.rcv.timestamps_len()) >= self.params.own_mss;

@@ -327,7 +327,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
         let may_send = len >= room.min(u32::from(self.snd.mss))
             || fin
-            || (most && prompt)
+            || (most && prompt && !self.rests())
             // The override timeout of SWS avoidance is the persist timer.
             || (self.snd.backoff > 0 && idle);
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })

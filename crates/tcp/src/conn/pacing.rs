@@ -89,6 +89,25 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
+    /// All that was in flight is acknowledged, so there is nothing to keep a distance from; but where
+    /// packets wait on the way for longer than they travel, a short segment waits for another round
+    /// trip, unless it becomes a full one or the peer sends something. Nagle's algorithm lets one out in
+    /// each round trip, and one reading takes half as many frames as four. Where thirty nodes write
+    /// a reading a second, that is what fills the queues of relays.
+    pub(super) fn rest(&mut self, now: Instant) {
+        self.snd.pace.clear();
+        let least_us = self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us);
+        let waits = least_us > 0 && self.snd.rtt.srtt_us() / 2 > least_us;
+        if F::PACING && waits && self.params.has(Params::PACING) {
+            self.snd.pace.set(now, self.snd.rtt.srtt());
+        }
+    }
+
+    /// Whether a short segment waits although nothing is in flight.
+    pub(super) fn rests(&self) -> bool {
+        self.snd.pace.is_set() && self.snd.flight() == 0 && self.params.has(Params::NAGLE)
+    }
+
     /// What of `lost` octets goes next, if a segment has room for `room` and the window for
     /// `allowed`. From the second timeout in a row on, the loss window, which RFC 5681 §3.1 counts
     /// in octets, leaves in pieces: then one lost packet, or one lost acknowledgment, does not cost

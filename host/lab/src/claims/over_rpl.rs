@@ -2,6 +2,9 @@
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
+use crate::experiment::over_rpl::forms::{
+    self, EXPIRED, FORMED, HEALED, UNREACHED, UNREACHED_AFTER,
+};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -29,6 +32,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.rpl-fairness" => ours_fairness,
         "kinglet.rpl-seven-hops" => ours_deeper,
         "kinglet.rpl-queue-loss" => ours_queue_loss,
+        "kinglet.rpl-forms" => forms,
         _ => return None,
     })
 }
@@ -369,4 +373,24 @@ fn ours_queue_loss(t: &Table<'_>) -> Option<Finding> {
     Bounds::default()
         .at_most("%", change, -85.0)
         .found(change, format!("{:.0} instead of {theirs:.0} an hour, both ways", down + up))
+}
+
+/// Seconds within which a tree is to form, and to heal.
+const FORMING_S: f64 = 30.0;
+const HEALING_S: f64 = 20.0;
+
+/// The worst of all buildings, modes and seeds.
+fn forms(t: &Table<'_>) -> Option<Finding> {
+    let worst = |metric: &str| {
+        let of = |label: String| t.mean(&label, metric);
+        forms::labels().map(of).try_fold(0.0, |worst, value| Some(f64::max(worst, value?)))
+    };
+    let (formed, healed) = (worst(FORMED)?, worst(HEALED)?);
+    Bounds::default()
+        .at_most("s to form", formed, FORMING_S)
+        .at_most("s to heal", healed, HEALING_S)
+        .at_most("packets whose hop limit ended", worst(EXPIRED)?, 0.0)
+        .at_most("% of flows of which nothing arrives then", worst(UNREACHED)?, 0.0)
+        .at_most("% of those of survivors", worst(UNREACHED_AFTER)?, 0.0)
+        .found(healed, format!("formed in {formed:.1} s at the most"))
 }

@@ -265,6 +265,7 @@ pub fn all() -> &'static [Experiment] {
         over_rpl::SEVEN_HOPS,
         over_rpl::RTO,
         over_rpl::BUGS,
+        over_rpl::FORMS,
     ];
     ALL
 }

@@ -74,6 +74,15 @@ impl Building {
         }
     }
 
+    /// Whom links still join to the border router of the building that `seed` draws when `dead` is
+    /// gone.
+    pub(crate) fn survivors(self, seed: u64, dead: NodeId) -> Vec<NodeId> {
+        let at = |place: &NodePlace| Position { x_m: place.x_m, y_m: place.y_m };
+        let at: Vec<_> = self.places(seed).iter().map(at).collect();
+        let hops = hops(seed, &at, self, Some(dead as usize));
+        (0..).zip(hops).filter_map(|(node, hops)| hops.map(|_| node)).collect()
+    }
+
     /// The places of the nodes of the building that `seed` draws.
     fn places(self, seed: u64) -> Vec<NodePlace> {
         let fits = |at: &[Position]| {
@@ -119,6 +128,12 @@ fn positions(seed: u64, attempt: u64) -> Vec<Position> {
 
 /// Hops from the border router to the farthest node; `None` if links do not reach everybody.
 fn depth(seed: u64, at: &[Position], of: Building) -> Option<u32> {
+    let hops = hops(seed, at, of, None);
+    hops.into_iter().try_fold(0, |deepest, hops| Some(deepest.max(hops?)))
+}
+
+/// Hops from the border router to each node that links reach if one node is `dead`.
+fn hops(seed: u64, at: &[Position], of: Building, dead: Option<usize>) -> Vec<Option<u32>> {
     let is_link = |a: usize, b: usize| {
         let loss = LOSS.loss_db(seed, (a.min(b), a.max(b)), at[a].distance_m(at[b]));
         of.power_dbm() - loss >= LINK_DBM
@@ -131,13 +146,13 @@ fn depth(seed: u64, at: &[Position], of: Building) -> Option<u32> {
     while let Some(&from) = reached.get(next) {
         next += 1;
         for to in 0..at.len() {
-            if hops[to].is_none() && to != from && is_link(from, to) {
+            if hops[to].is_none() && to != from && Some(to) != dead && is_link(from, to) {
                 hops[to] = hops[from].map(|hops| hops + 1);
                 reached.push(to);
             }
         }
     }
-    hops.into_iter().try_fold(0, |deepest, hops| Some(deepest.max(hops?)))
+    hops
 }
 
 impl Scenario {

@@ -11,7 +11,7 @@ use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole}
 use super::{Buffer, HostTcp, Mss, Objective, Routing, Scenario, Wire};
 use kinglet::Polling;
 use kinglet::mac::Csma;
-use kinglet::net::{QueueDiscipline, Red};
+use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
 use kinglet::wire::ieee802154::PanId;
 use kinglet_peers::Stack;
@@ -328,14 +328,23 @@ pub(super) const NET: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "border_queue_packets",
         Value::Whole {
-            range: 1..=20,
+            range: 1..=32,
             bound: Bound::No,
             get: |t| t.border_queue.map(u64::from),
             set: |t, packets| t.border_queue = Some(packets as u8),
         },
-        "the same at the border router",
+        "so many may wait there at the border router",
     )
-    .default("as many as it has room for: 24"),
+    .default("as many as it has room for: 32"),
+    Key::<Scenario>::new(
+        "border_queue",
+        choice!(net.border;
+            "shared" => BorderPolicy::Shared,
+            "fair" => BorderPolicy::Fair),
+        "what comes from the host waits at the border router with what it relays; or in a queue of \
+         its own, in which each destination gets its share, and the one with most packets loses its \
+         oldest if there is no room",
+    ),
 ];
 
 /// `[tcp]`, but for [`BUFFERS`].

@@ -195,6 +195,7 @@ impl Scenario {
                 ..Tcp::default()
             },
             polling: Polling::TCPLP,
+            net: net::Config { border: net::BorderPolicy::Shared, ..self.net },
             relays_yield: false,
             ..self
         }
@@ -206,7 +207,7 @@ impl Scenario {
     pub fn as_tinyos(self, mss: u16) -> Self {
         Scenario {
             mac: tinyos::MAC,
-            net: NET,
+            net: net::Config { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
             // A reading and its headers fill a frame to seven octets: with the option it would take
             // two.

@@ -5,18 +5,21 @@
 //! | `metric.rs` | what is read off many flows in one tree |
 //! | `cases.rs` | both transports both ways under three loads: Figs. 4, 5, 6 and 9 |
 //! | `distance.rs` | who is far gets less: Figs. 7, 8 and 10 |
+//! | `forms.rs` | how fast a tree forms, and heals |
 //! | `rto.rs` | the fixed timeout: Fig. 11 |
 //! | `bugs.rs` | the three faults of III-B |
 
 mod bugs;
 mod cases;
 mod distance;
+pub(crate) mod forms;
 mod metric;
 mod rto;
 
 pub(super) use bugs::EXPERIMENT as BUGS;
 pub(super) use cases::{CONTROL, ETX, QUEUE_LOSS, TCP_ETX, THROUGHPUT, UDP_LOSS};
 pub(super) use distance::{FAIRNESS, SEVEN_HOPS};
+pub(super) use forms::EXPERIMENT as FORMS;
 pub use metric::OfTree;
 pub(super) use rto::EXPERIMENT as RTO;
 

@@ -1,0 +1,393 @@
+//! The queue between a fast wire and a slow radio, at a border router.
+//!
+//! With [`BorderPolicy::Fair`] what comes from the host waits here, and not with what the node relays
+//! by radio: one packet at a time goes on when the radio can take it. Nothing of a packet is
+//! changed.
+//!
+//! Each destination has a queue of its own, and all get the same share of octets (start-time fair
+//! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue ends, or
+//! where the packet begins that was sent last, whichever is later, and who begins first is next.
+//! Who has not been sent anything for a while is next. If there is no room, the destination with
+//! most packets loses its oldest (RFC 8290, 4.1.2). Of RFC 8290's other half, CoDel, there is nothing: a
+//! window of a few segments, as nodes have, bounds what waits, and a drop costs it a timeout
+//! (docs/decisions/0040).
+//!
+
+use crate::outgoing::Queued;
+use crate::pool::PacketHandle;
+use kinglet_time::{Duration, Instant};
+
+/// Where packets from the host wait for the radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BorderPolicy {
+    /// With what the node relays, first come first served; the newest goes if there is no room.
+    Shared,
+    /// In a [`BorderQueue`], where each destination gets its share, if the plan has one.
+    Fair,
+}
+
+/// What a border queue has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BorderStats {
+    /// Packets taken in.
+    pub taken: u32,
+    /// Packets that went on to the radio.
+    pub passed: u32,
+    /// Packets dropped as there was no room.
+    pub dropped: u32,
+    /// The most that waited at a time.
+    pub most: u16,
+    /// The longest wait of a packet that went on.
+    pub longest: Duration,
+}
+
+impl BorderStats {
+    const ZERO: BorderStats =
+        BorderStats { taken: 0, passed: 0, dropped: 0, most: 0, longest: Duration::ZERO };
+}
+
+/// A packet from the host.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    queued: Queued,
+    /// The place of its destination.
+    flow: usize,
+    /// Where it begins, in octets.
+    start: u32,
+    since: Instant,
+}
+
+/// A destination.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    key: u32,
+    /// Where its last packet ends, in octets.
+    finish: u32,
+    waiting: u16,
+}
+
+/// Whether there is such a queue: `()`, or [`BorderQueue`].
+pub trait Border {
+    /// Whether there is one.
+    const PRESENT: bool;
+    /// Nothing waits.
+    const EMPTY: Self;
+
+    /// Takes a packet of `len` octets in, for the destination with this key. The packet that has to go
+    /// for want of room, if at most `limit` may wait: perhaps this one.
+    fn push(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        queued: Queued,
+        key: u32,
+        len: u16,
+    ) -> Option<PacketHandle>;
+    /// What is next.
+    fn front(&self) -> Option<Queued>;
+    /// It goes on.
+    fn pop(&mut self, now: Instant);
+    /// Whether one of these was sent last, so that what the node relays is next.
+    fn yields(&self) -> bool;
+    /// Something else was sent.
+    fn note_other(&mut self);
+    /// How many wait.
+    fn waiting(&self) -> usize;
+    /// What it has seen.
+    fn stats(&self) -> Option<&BorderStats>;
+}
+
+impl Border for () {
+    const PRESENT: bool = false;
+    const EMPTY: Self = ();
+
+    fn push(
+        &mut self,
+        _: Instant,
+        _: usize,
+        queued: Queued,
+        _: u32,
+        _: u16,
+    ) -> Option<PacketHandle> {
+        Some(queued.packet)
+    }
+
+    fn front(&self) -> Option<Queued> {
+        None
+    }
+
+    fn pop(&mut self, _: Instant) {}
+
+    fn yields(&self) -> bool {
+        false
+    }
+
+    fn note_other(&mut self) {}
+
+    fn waiting(&self) -> usize {
+        0
+    }
+
+    fn stats(&self) -> Option<&BorderStats> {
+        None
+    }
+}
+
+/// Room for `N` packets from the host and as many destinations. Each packet needs a slot, so
+/// [`Sizes::Packets`](crate::Sizes::Packets) has to have as many more.
+#[derive(Debug)]
+pub struct BorderQueue<const N: usize> {
+    waiting: [Option<Waiting>; N],
+    flows: [Flow; N],
+    /// Where the packet begins that was sent last.
+    clock: u32,
+    len: u16,
+    was_last: bool,
+    stats: BorderStats,
+}
+
+impl<const N: usize> BorderQueue<N> {
+    /// How far `at` is ahead of the packet that was sent last; what is behind counts as now.
+    fn ahead(&self, at: u32) -> u32 {
+        let ahead = at.wrapping_sub(self.clock);
+        if ahead >> 31 == 1 { 0 } else { ahead }
+    }
+
+    /// The place of a destination: its own, or that of one of which nothing waits and whose turn
+    /// would be soonest.
+    fn flow(&mut self, key: u32) -> Option<usize> {
+        let known = self.flows.iter().position(|flow| flow.key == key);
+        if known.is_some() {
+            return known;
+        }
+        let idle = self.flows.iter().enumerate().filter(|(_, flow)| flow.waiting == 0);
+        let (place, _) = idle.min_by_key(|(_, flow)| self.ahead(flow.finish))?;
+        let clock = self.clock;
+        *self.flows.get_mut(place)? = Flow { key, finish: clock, waiting: 0 };
+        Some(place)
+    }
+
+    /// The place of what is next: of those that begin first, the oldest.
+    fn first(&self) -> Option<usize> {
+        let all = self.waiting.iter().enumerate();
+        let all = all.filter_map(|(place, waiting)| Some((place, waiting.as_ref()?)));
+        let (place, _) = all.min_by_key(|(_, w)| (self.ahead(w.start), w.since))?;
+        Some(place)
+    }
+
+    /// The place of the oldest packet of the destination with most.
+    fn oldest_of_most(&self) -> Option<usize> {
+        let flows = self.flows.iter().enumerate();
+        let (most, _) = flows.max_by_key(|(_, flow)| flow.waiting)?;
+        let all = self.waiting.iter().enumerate();
+        let all = all.filter_map(|(place, waiting)| Some((place, waiting.as_ref()?)));
+        let its = all.filter(|(_, waiting)| waiting.flow == most);
+        its.min_by_key(|(_, waiting)| waiting.since).map(|(place, _)| place)
+    }
+
+    fn take(&mut self, place: usize) -> Option<Waiting> {
+        let taken = self.waiting.get_mut(place)?.take()?;
+        if let Some(flow) = self.flows.get_mut(taken.flow) {
+            flow.waiting = flow.waiting.saturating_sub(1);
+        }
+        self.len = self.len.saturating_sub(1);
+        Some(taken)
+    }
+}
+
+impl<const N: usize> Border for BorderQueue<N> {
+    const PRESENT: bool = true;
+    const EMPTY: Self = BorderQueue {
+        waiting: [None; N],
+        flows: [Flow { key: 0, finish: 0, waiting: 0 }; N],
+        clock: 0,
+        len: 0,
+        was_last: false,
+        stats: BorderStats::ZERO,
+    };
+
+    fn push(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        queued: Queued,
+        key: u32,
+        len: u16,
+    ) -> Option<PacketHandle> {
+        self.stats.taken = self.stats.taken.wrapping_add(1);
+        let mut gone = None;
+        if self.waiting() >= limit.min(N) {
+            self.stats.dropped = self.stats.dropped.wrapping_add(1);
+            let place = self.oldest_of_most();
+            gone = place.and_then(|place| self.take(place)).map(|taken| taken.queued.packet);
+            if gone.is_none() {
+                return Some(queued.packet);
+            }
+        }
+        let place = self.waiting.iter().position(Option::is_none);
+        let places = place.zip(self.flow(key));
+        let Some((place, index)) = places else { return Some(queued.packet) };
+        let clock = self.clock;
+        let Some(flow) = self.flows.get(index) else { return Some(queued.packet) };
+        let start = clock.wrapping_add(self.ahead(flow.finish));
+        if let Some(flow) = self.flows.get_mut(index) {
+            flow.finish = start.wrapping_add(len.into());
+            flow.waiting = flow.waiting.saturating_add(1);
+        }
+        if let Some(free) = self.waiting.get_mut(place) {
+            *free = Some(Waiting { queued, flow: index, start, since: now });
+            self.len = self.len.saturating_add(1);
+        }
+        self.stats.most = self.stats.most.max(self.len);
+        gone
+    }
+
+    fn front(&self) -> Option<Queued> {
+        let place = self.first()?;
+        self.waiting.get(place)?.as_ref().map(|waiting| waiting.queued)
+    }
+
+    fn pop(&mut self, now: Instant) {
+        let Some(gone) = self.first().and_then(|place| self.take(place)) else { return };
+        self.clock = gone.start;
+        self.was_last = true;
+        self.stats.passed = self.stats.passed.wrapping_add(1);
+        self.stats.longest = self.stats.longest.max(now - gone.since);
+    }
+
+    fn yields(&self) -> bool {
+        self.was_last
+    }
+
+    fn note_other(&mut self) {
+        self.was_last = false;
+    }
+
+    fn waiting(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    fn stats(&self) -> Option<&BorderStats> {
+        Some(&self.stats)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::Pool;
+    use crate::pool::Slot;
+    use kinglet_wire::ieee802154::Address;
+    use std::vec::Vec;
+
+    const N: usize = 8;
+    type Slots = [Slot<[u8; 4]>; 16];
+
+    struct Test {
+        queue: BorderQueue<N>,
+        pool: Pool<Slots, [u8; 4]>,
+        now: Instant,
+        /// Whose packet is in which slot.
+        of: Vec<(PacketHandle, u32)>,
+    }
+
+    impl Test {
+        fn new() -> Self {
+            let (queue, pool) = (BorderQueue::EMPTY, Pool::new());
+            Test { queue, pool, now: Instant::ZERO, of: Vec::new() }
+        }
+
+        /// A packet for a destination; whose packet had to go.
+        fn push(&mut self, key: u32, len: u16) -> Option<u32> {
+            self.now = self.now + Duration::from_millis(1);
+            let packet = self.pool.alloc(0).expect("a slot");
+            self.of.push((packet, key));
+            let queued = Queued { packet, next_hop: Address::Short(1) };
+            let gone = self.queue.push(self.now, N, queued, key, len)?;
+            Some(self.release(gone))
+        }
+
+        fn release(&mut self, packet: PacketHandle) -> u32 {
+            let place = self.of.iter().position(|(it, _)| *it == packet).expect("it is known");
+            assert!(self.pool.release(packet));
+            self.of.remove(place).1
+        }
+
+        fn pop(&mut self) -> Option<u32> {
+            self.now = self.now + Duration::from_millis(1);
+            let packet = self.queue.front()?.packet;
+            self.queue.pop(self.now);
+            Some(self.release(packet))
+        }
+
+        fn drain(&mut self) -> Vec<u32> {
+            core::iter::from_fn(|| self.pop()).collect()
+        }
+    }
+
+    #[test]
+    fn destinations_take_turns_whoever_came_first() {
+        let mut test = Test::new();
+        for key in [1, 1, 1, 2, 2, 3] {
+            assert_eq!(test.push(key, 100), None);
+        }
+        assert_eq!(test.drain(), [1, 2, 3, 1, 2, 1]);
+        assert_eq!(test.queue.waiting(), 0);
+    }
+
+    #[test]
+    fn shares_are_of_octets_and_not_of_packets() {
+        let mut test = Test::new();
+        for (key, len) in [(1, 400), (1, 400), (2, 100), (2, 100), (2, 100), (2, 100)] {
+            test.push(key, len);
+        }
+        assert_eq!(test.drain(), [1, 2, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn who_always_has_one_waiting_gets_no_more_than_who_has_many() {
+        let mut test = Test::new();
+        (0..4).for_each(|_| assert_eq!(test.push(1, 100), None));
+        let mut sent = [0; 2];
+        for _ in 0..200 {
+            if !test.of.iter().any(|(_, key)| *key == 2) {
+                test.push(2, 100);
+            }
+            while test.of.iter().filter(|(_, key)| *key == 1).count() < 4 {
+                test.push(1, 100);
+            }
+            let key = test.pop().expect("something waits");
+            sent[key as usize - 1] += 1;
+        }
+        assert_eq!(sent, [100, 100]);
+    }
+
+    #[test]
+    fn without_room_the_one_with_most_loses_its_oldest() {
+        let mut test = Test::new();
+        for key in [1, 2, 2, 2, 2, 2, 3, 3] {
+            assert_eq!(test.push(key, 100), None);
+        }
+        let oldest = test.of[1].0;
+        assert_eq!(test.push(1, 100), Some(2));
+        assert!(test.of.iter().all(|(packet, _)| *packet != oldest));
+        assert_eq!(test.push(2, 100), Some(2), "its own if it has most");
+        let stats = *test.queue.stats().expect("it is one");
+        assert_eq!((stats.taken, stats.dropped, stats.most), (10, 2, N as u16));
+    }
+
+    #[test]
+    fn the_clock_wraps_and_more_destinations_come_than_there_are_places() {
+        let mut test = Test::new();
+        test.queue.clock = u32::MAX - 150;
+        for flow in &mut test.queue.flows {
+            flow.finish = u32::MAX - 150;
+        }
+        for round in 0..40 {
+            for key in [3 * round + 1, 3 * round + 1, 3 * round + 2] {
+                assert_eq!(test.push(key, 100), None);
+            }
+            assert_eq!(test.drain(), [3 * round + 1, 3 * round + 2, 3 * round + 1]);
+        }
+    }
+}

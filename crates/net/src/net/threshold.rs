@@ -1,0 +1,63 @@
+//! From the host interface to the radio (`border.rs`).
+
+use super::{Net, Sizes};
+use crate::border::{Border, BorderStats};
+use crate::frame::Class;
+use crate::outgoing::Queued;
+use crate::pool::PacketHandle;
+use crate::stats::Discard;
+use crate::tables::Egress;
+use core::net::Ipv6Addr;
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// What the queue between host and radio has seen, if there is one.
+    pub fn border_stats(&self) -> Option<&BorderStats> {
+        self.border.stats()
+    }
+
+    /// Parks a packet from the host; on an error its slot is still the caller's.
+    pub(crate) fn enqueue_from_host(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        egress: Egress,
+        destination: Ipv6Addr,
+    ) -> Result<(), Discard> {
+        let Egress::Radio(next_hop) = egress else {
+            return self.enqueue(now, packet, egress, Class::Data);
+        };
+        // Those wait elsewhere, and for another reason than the channel.
+        if self.sleeps(next_hop) || next_hop == Address::None {
+            return self.enqueue(now, packet, egress, Class::Data);
+        }
+        let limit = usize::from(self.config.border_limit);
+        let len = u16::try_from(self.pool.get(packet).len()).unwrap_or(u16::MAX);
+        let queued = Queued { packet, next_hop };
+        match self.border.push(now, limit, queued, key_of(destination), len) {
+            None => Ok(()),
+            Some(gone) if gone == packet => Err(Discard::QueueFull),
+            Some(gone) => {
+                self.release(gone);
+                self.stats.discard(Discard::QueueFull);
+                Ok(())
+            }
+        }
+    }
+
+    /// A packet of the radio's queues is about to be sent.
+    pub(crate) fn leave_queue(&mut self, now: Instant, packet: PacketHandle) {
+        if S::Border::PRESENT && self.border.front().is_some_and(|queued| queued.packet == packet) {
+            return self.border.pop(now);
+        }
+        self.border.note_other();
+        let _ = self.output.pop();
+    }
+}
+
+/// A number for a destination.
+fn key_of(destination: Ipv6Addr) -> u32 {
+    let bits = destination.to_bits();
+    [32, 64, 96].iter().fold(bits as u32, |key, shift| key.rotate_left(7) ^ (bits >> shift) as u32)
+}

@@ -1,0 +1,309 @@
+//! How fast a tree of thirty forms, and heals when the router that carries most of it dies.
+
+use super::point;
+use crate::apps::udp::UdpSink;
+use crate::build::{Ends, Network, address_of, app_at, network};
+use crate::chart::Figure;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
+use crate::profile::LabProfile;
+use crate::scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario};
+use kinglet::net::Discard;
+use kinglet::rpl::{self, Mode, Way};
+use kinglet::time::{Duration, Instant};
+use kinglet_sim::Fault;
+use kinglet_sim::rng::{Purpose, stream};
+use rayon::prelude::*;
+use std::net::Ipv6Addr;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "rpl-forms",
+    title: "A tree forms and heals",
+    source: "own; Kim et al., III-A",
+    question: "How long do thirty nodes that are switched on together take until all of them reach \
+               the border router and are reached by it, and how long once the router dies that \
+               carries most of them?",
+    method: "The buildings of TCP over RPL, both border routers, both modes. Every tenth of a \
+             second the ways are followed from next hop to next hop: of each node by its parent up \
+             to the border router, and down by the tables of the routers or by the border router's \
+             source route. When that holds for all, the tree has formed. At 30 s a datagram begins \
+             to go each way to each node every ten seconds, so that whoever is not reached is \
+             seen. At 90 s the router with most nodes below it falls silent; the tree has healed \
+             when all ways of those whom links still join to the border router lead around it. \
+             Seeds 101 to 105, the worst of them. Counted too: for how long parents were in a \
+             circle, and packets whose hop limit ended.",
+    threats: &[
+        "All are switched on within a millisecond, which is the worst for collisions and the best \
+         for waiting.",
+        "A building has ways that the table of links does not: what is below -96 dBm sometimes \
+         arrives.",
+    ],
+    main: "storing",
+    plan,
+    refine,
+    figures: no_figures,
+};
+
+/// What the rows are called.
+pub(crate) const FORMED: &str = "formed";
+pub(crate) const HEALED: &str = "healed";
+pub(crate) const CIRCLE: &str = "circle";
+pub(crate) const EXPIRED: &str = "expired";
+pub(crate) const UNREACHED: &str = "unreached";
+pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
+
+/// Seeds of what is measured here.
+const SEEDS: std::ops::RangeInclusive<u64> = 101..=105;
+/// Datagrams begin.
+const DATA_S: f64 = 30.0;
+const PERIOD_MS: u32 = 10_000;
+/// A router dies.
+const DEATH: Instant = Instant::from_secs(90);
+/// Within this the tree is to have healed.
+const HEALING: Duration = Duration::from_secs(20);
+/// So long datagrams are awaited: three of each flow.
+const WATCH: Duration = Duration::from_secs(30);
+/// Nobody waits longer for a tree.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// How often it is looked at.
+const STEP: Duration = Duration::from_millis(100);
+
+const MODES: [(Mode, &str); 2] = [(Mode::Storing, "storing"), (Mode::NonStoring, "non-storing")];
+
+/// Label, building and mode of each point.
+fn cases() -> impl Iterator<Item = (String, Building, Mode)> {
+    let of = |building| MODES.map(|(mode, name)| (label(building, name), building, mode));
+    Building::ALL.into_iter().flat_map(of)
+}
+
+/// The labels of all points.
+pub(crate) fn labels() -> impl Iterator<Item = String> {
+    cases().map(|(label, ..)| label)
+}
+
+fn label(building: Building, mode: &str) -> String {
+    match building {
+        Building::Middle => mode.to_owned(),
+        Building::End => format!("{mode} hops=7"),
+    }
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    const METRICS: &[Metric] = &[
+        Metric::OfTree(OfTree::Loss),
+        Metric::OfTree(OfTree::Control),
+        Metric::OfTree(OfTree::ParentChanges),
+        Metric::OfTree(OfTree::Depth),
+    ];
+    let point = |(label, building, mode): (String, Building, Mode)| {
+        point(label, "datagrams", building.hops().into(), scenario(effort, building, mode), METRICS)
+    };
+    cases().map(point).collect()
+}
+
+/// Datagrams between the border router and all others, both ways.
+fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
+    let mut scenario = Scenario::building(building, 1).as_kinglet();
+    scenario.name = format!("a tree of thirty, {} hops", building.hops());
+    scenario.routing = Routing::Rpl;
+    scenario.rpl = Rpl { mode, ..scenario.rpl };
+    scenario.duration_s = if effort == Effort::Quick { 150.0 } else { 900.0 };
+    let root = building.root();
+    let datagrams =
+        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: PERIOD_MS, payload_bytes: 40 };
+    let nodes = (0..scenario.nodes.len() as NodeId).filter(|node| *node != root);
+    let both = nodes.flat_map(|node| [datagrams(node, root), datagrams(root, node)]);
+    let mut phases = stream(1, 0, Purpose::Application);
+    let flow = |kind| {
+        // Whole milliseconds, as scenario files have them.
+        let phase_s = f64::from(phases.below(PERIOD_MS)) / 1e3;
+        Flow::new(DATA_S + phase_s, kind)
+    };
+    scenario.flows = both.map(flow).collect();
+    scenario
+}
+
+/// What a run has shown.
+struct Formation {
+    formed_s: f64,
+    healed_s: f64,
+    /// The longest time in which somebody's ancestors were in a circle.
+    circle_s: f64,
+    /// Packets whose hop limit ended.
+    expired: f64,
+    /// Flows of which nothing arrived, in % of those that should.
+    unreached: f64,
+    unreached_after: f64,
+}
+
+fn refine(rows: &mut Rows) {
+    for (label, building, mode) in cases() {
+        let scenario = scenario(Effort::Quick, building, mode);
+        let seeds: Vec<u64> = SEEDS.collect();
+        let watched = |seed: &u64| watch(&scenario, building, *seed);
+        let runs: Vec<Formation> = seeds.par_iter().map(watched).collect();
+        let worst = |of: fn(&Formation) -> f64| runs.iter().map(of).fold(0.0, f64::max);
+        let found = [
+            ((FORMED, "s"), worst(|run| run.formed_s)),
+            ((HEALED, "s"), worst(|run| run.healed_s)),
+            ((CIRCLE, "s"), worst(|run| run.circle_s)),
+            ((EXPIRED, "packets"), worst(|run| run.expired)),
+            ((UNREACHED, "%"), worst(|run| run.unreached)),
+            ((UNREACHED_AFTER, "%"), worst(|run| run.unreached_after)),
+        ];
+        for (metric, value) in found {
+            rows.compute(&label, "formation", building.hops().into(), metric, value);
+        }
+    }
+}
+
+fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
+    let scenario = &*scenario.drawn(seed);
+    let (world, ends) = network(scenario, seed);
+    let mut watch = Watch { world, scenario, circle: Duration::ZERO, longest: Duration::ZERO };
+    let root = building.root();
+    let all: Vec<NodeId> = (0..watch.world.nodes() as NodeId).collect();
+    let formed_s = watch.until(|watch| watch.all_reach(root, &all, None));
+    let unreached = watch.unreached(&ends, &all);
+    watch.run_to(DEATH);
+    let (dead, left) = watch.busiest(root, |dead| building.survivors(seed, dead));
+    watch.world.schedule_fault(DEATH, Fault::Partition(vec![dead as usize]));
+    let healed_s = watch.until(|watch| watch.all_reach(root, &left, Some(dead)));
+    watch.run_to(DEATH + HEALING);
+    let unreached_after = watch.unreached(&ends, &left);
+    let expired =
+        |node: usize| watch.world.device(node).node().net().stats().discarded(Discard::HopLimit);
+    let expired = (0..watch.world.nodes()).map(expired).map(f64::from).sum();
+    let circle_s = watch.longest.as_micros() as f64 / 1e6;
+    Formation { formed_s, healed_s, circle_s, expired, unreached, unreached_after }
+}
+
+/// A network that is looked at.
+struct Watch<'a> {
+    world: Network,
+    scenario: &'a Scenario,
+    /// For how long parents have been in a circle, and the longest time that they were.
+    circle: Duration,
+    longest: Duration,
+}
+
+impl Watch<'_> {
+    fn rpl(&self, node: NodeId) -> Option<&rpl::Rpl<LabProfile>> {
+        self.world.device(node as usize).node().routing().rpl()
+    }
+
+    fn step(&mut self) {
+        self.world.run_until(self.world.now() + STEP);
+        let count = self.world.nodes();
+        let circles = (0..count as NodeId).any(|node| self.above(node).count() > count);
+        self.circle = if circles { self.circle + STEP } else { Duration::ZERO };
+        self.longest = self.longest.max(self.circle);
+    }
+
+    fn run_to(&mut self, end: Instant) {
+        while self.world.now() < end {
+            self.step();
+        }
+    }
+
+    /// Runs until that is so; the seconds that it took, or more than anybody waits.
+    fn until(&mut self, holds: impl Fn(&Self) -> bool) -> f64 {
+        let start = self.world.now();
+        while !holds(self) {
+            if self.world.now() >= start + PATIENCE {
+                return f64::INFINITY;
+            }
+            self.step();
+        }
+        (self.world.now() - start).as_micros() as f64 / 1e6
+    }
+
+    /// The node and those above it; more than there are nodes if they are in a circle.
+    fn above(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let parent = |node: &NodeId| Some(node_of(self.rpl(*node)?.parent()?));
+        std::iter::successors(Some(node), parent).take(self.world.nodes() + 1)
+    }
+
+    fn address(&self, node: NodeId) -> Ipv6Addr {
+        address_of(self.scenario.prefix, node)
+    }
+
+    /// The nodes on the way down from the root, if there is one.
+    fn down(&self, root: NodeId, node: NodeId) -> Option<Vec<NodeId>> {
+        let destination = self.address(node);
+        if self.scenario.rpl.mode == Mode::NonStoring {
+            let mut hops = [Ipv6Addr::UNSPECIFIED; 24];
+            let len = self.rpl(root)?.source_route(destination, &mut hops)?;
+            return Some(hops[..len].iter().copied().map(node_of).collect());
+        }
+        let mut way = vec![root];
+        while *way.last()? != node {
+            let Way::Neighbour(next) = self.rpl(*way.last()?)?.route(destination) else {
+                return None;
+            };
+            way.push(node_of(next));
+            if way.len() > self.world.nodes() {
+                return None;
+            }
+        }
+        Some(way)
+    }
+
+    /// Whether there is a way up and down for each of these, around one that is dead.
+    fn all_reach(&self, root: NodeId, nodes: &[NodeId], dead: Option<NodeId>) -> bool {
+        let avoids = |node: &NodeId| Some(*node) != dead;
+        let reaches = |&node: &NodeId| {
+            self.above(node).all(|at| avoids(&at))
+                && self.above(node).last() == Some(root)
+                && self.down(root, node).is_some_and(|way| way.iter().all(avoids))
+        };
+        nodes.iter().filter(|node| **node != root).all(reaches)
+    }
+
+    /// Who has most nodes below it whom links join to the root without it, and who these are and
+    /// all others that are joined.
+    fn busiest(
+        &self,
+        root: NodeId,
+        survivors: impl Fn(NodeId) -> Vec<NodeId>,
+    ) -> (NodeId, Vec<NodeId>) {
+        let routers = (0..self.world.nodes() as NodeId).filter(|node| *node != root);
+        let all = routers.map(|router| (router, survivors(router)));
+        let below = |(router, left): &(NodeId, Vec<NodeId>)| {
+            left.iter().filter(|node| self.above(**node).any(|at| at == *router)).count()
+        };
+        all.max_by_key(below).unwrap_or((root, Vec::new()))
+    }
+
+    /// Of the flows between these nodes, the share of which nothing arrives from now on, or from
+    /// when all have begun on; %.
+    fn unreached(&mut self, ends: &[Ends], nodes: &[NodeId]) -> f64 {
+        let begun = Instant::from_micros((DATA_S * 1e6) as u64);
+        self.run_to(begun);
+        let arrived = |world: &Network| -> Vec<u64> {
+            let sink =
+                |ends: &Ends| app_at::<UdpSink>(world, ends.to).map_or(0, |sink| sink.bytes());
+            ends.iter().map(sink).collect()
+        };
+        let before = arrived(&self.world);
+        self.run_to(self.world.now() + WATCH);
+        let after = arrived(&self.world);
+        let there = |node: &NodeId| nodes.contains(node);
+        let watched = ends.iter().map(|ends| there(&ends.from.node) && there(&ends.to.node));
+        let watched = watched.zip(before.iter().zip(&after)).filter(|(watched, _)| *watched);
+        let (mut silent, mut all) = (0.0, 0.0);
+        for (_, (before, after)) in watched {
+            all += 1.0;
+            silent += f64::from(u8::from(before == after));
+        }
+        silent / all * 100.0
+    }
+}
+
+/// The node with this address: its short address counts from 1.
+fn node_of(address: Ipv6Addr) -> NodeId {
+    NodeId::from((address.to_bits() as u16).wrapping_sub(1))
+}
+
+fn no_figures(_: &ExperimentResult) -> Vec<Figure> {
+    Vec::new()
+}
