@@ -73,8 +73,7 @@ impl Link {
         }
     }
 
-    /// A frame took so many transmissions and was acknowledged, or was given up. The newest sample
-    /// has a weight of 1/5, as in TinyRPL.
+    /// A frame took so many transmissions and was acknowledged, or was given up.
     pub(crate) fn sent(&mut self, now: Instant, transmissions: u8, acked: bool) {
         let sample = match acked {
             true => u16::from(transmissions.max(1)).saturating_mul(ETX).min(GIVEN_UP),

@@ -14,11 +14,12 @@ const FULL: usize = 3;
 const EMPTY: usize = 1;
 const PARTS: usize = 4;
 
-/// A parent that is overloaded costs as much as so many hops more.
-pub(crate) const HOPS: u16 = 2;
-/// A node leaves a parent for that at most once in this time to twice this time, and every other
-/// time not at all, so that not all children leave together, and none comes and goes.
-const STAY: Duration = Duration::from_secs(60);
+/// A node thinks of leaving a parent for that once in this time to twice this time, and leaves one time
+/// of four, so that not all children leave together.
+const THINK: Duration = Duration::from_secs(120);
+/// Who has left does not leave again so soon: if its new parent is overloaded in its turn, the load has
+/// moved with it.
+const STAY: Duration = Duration::from_secs(3600);
 
 /// What is known of the own queue, and when the last parent was left for its queue.
 #[derive(Clone, Copy)]
@@ -59,8 +60,10 @@ impl Load {
         if now < self.stays {
             return false;
         }
-        self.stays = now + random.between(STAY, STAY + STAY);
-        random.between(Duration::ZERO, STAY) < STAY / 2
+        let leaves = random.between(Duration::ZERO, THINK) < THINK / 4;
+        let wait = if leaves { STAY } else { THINK };
+        self.stays = now + random.between(wait, wait + wait);
+        leaves
     }
 }
 

@@ -4,7 +4,6 @@ use super::Rpl;
 use crate::config::{Mode, Sizes};
 use crate::dao::{Route, is_of};
 use crate::dodag::Dodag;
-use crate::load;
 use crate::objective::{MAX_LINK_ETX, Objective, Path};
 use crate::parents::Candidate;
 use crate::rank::{INFINITE_RANK, below};
@@ -73,15 +72,12 @@ impl<S: Sizes> Rpl<S> {
         let is_full = current.is_some_and(|current| current.overloaded);
         let current =
             current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
-        // Who is left for its queue costs more, and who is taken instead has room in its own.
+        // Who is left for its queue is left for one with room that is not so much worse that the
+        // node would go back for its rank.
         let with_room = |c: &Candidate| if c.overloaded { INFINITE_RANK } else { of(c) };
         let relief = parents.best(with_room).filter(|_| loads && is_full);
-        let extra = step.saturating_mul(load::HOPS);
-        let worth = |(rank, _): &(u16, Ipv6Addr)| {
-            let current = current.map_or(0, |(current, _)| current);
-            rank.saturating_add(threshold) <= current.saturating_add(extra)
-        };
-        let relief = relief.filter(worth);
+        let near = best.map_or(INFINITE_RANK, |(least, _)| least.saturating_add(threshold));
+        let relief = relief.filter(|(rank, _)| *rank < near);
         let chosen = match (best, current) {
             (Some((least, _)), Some(current)) if current.0.saturating_sub(least) < threshold => {
                 Some(current)

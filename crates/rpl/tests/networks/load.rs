@@ -28,7 +28,7 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
         net.run(secs(60));
         let first = net.nodes[3].parent().expect("joined");
         let full = usize::from(first == near(2)) + 1;
-        for _ in 0..60 {
+        for _ in 0..720 {
             let now = net.now;
             net.nodes[full].handle_queue(now, 8, 8);
             net.nodes[3 - full].handle_queue(now, 0, 8);
@@ -44,7 +44,7 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
 #[test]
 fn loads_that_move_with_the_children_do_not_make_them_come_and_go() {
     let (mut with, mut without) = (0, 0);
-    for seed in 0..6 {
+    for seed in 0..24 {
         for load in [false, true] {
             let mut net = heeding(Net::placed(30, Mode::Storing, false, 300 + seed), load);
             net.until_joined(secs(60)).expect("it forms");
