@@ -46,23 +46,17 @@ pub(crate) struct Args {
     /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Keep a page here, written anew as often as counters are shown and at most every second, with
-    /// the nodes at their places, their ways to the border router, hops and load; a browser that has
-    /// it open follows
-    #[arg(long, value_name = "PAGE.html")]
-    map: Option<PathBuf>,
     /// One JSON object per line: what answers, counters every second, the summary
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, serial, zep, tun, prefix, pcap, map, json } = args;
+    let Args { file, serial, zep, tun, prefix, pcap, json } = args;
     let scenario = Scenario::from_file(&file)?;
     warn(&file, &scenario);
     let output = if json { Output::Json } else { Output::Text };
-    match kinglet_gateway::run(&scenario, &Options { serial, zep, tun, prefix, pcap, map, output })
-    {
+    match kinglet_gateway::run(&scenario, &Options { serial, zep, tun, prefix, pcap, output }) {
         Ok(()) => Ok(Code::Success),
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
@@ -82,9 +76,6 @@ fn code_of(error: &GatewayError) -> Code {
         | GatewayError::Zep(_)
         | GatewayError::PrefixTaken { .. }
         | GatewayError::BadName(_) => Code::Usage,
-        GatewayError::Tun(_)
-        | GatewayError::Map(_)
-        | GatewayError::Capture(_)
-        | GatewayError::Io(_) => Code::Io,
+        GatewayError::Tun(_) | GatewayError::Capture(_) | GatewayError::Io(_) => Code::Io,
     }
 }

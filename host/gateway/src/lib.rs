@@ -11,7 +11,6 @@
 //! | `beyond` | others who share the simulated air by ZEP |
 //! | [`status`] | what each node is doing |
 //! | [`show`] | announcement, live table, summary |
-//! | `map` | a page with the nodes at their places and their ways, written anew every second |
 //!
 //! # Using it
 //!
@@ -86,7 +85,6 @@
 
 mod beyond;
 pub mod bridge;
-mod map;
 pub mod network;
 mod serial;
 pub mod show;
@@ -99,7 +97,6 @@ use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use kinglet_zep::mote::Ends;
-use map::Map;
 use network::Mesh;
 use show::{Output, Screen};
 use std::fmt;
@@ -125,8 +122,6 @@ pub struct Options {
     pub prefix: Prefix,
     /// Capture every frame on the air in this file.
     pub pcap: Option<PathBuf>,
-    /// Keep a page here that shows the nodes at their places, their ways and their load.
-    pub map: Option<PathBuf>,
     /// How to talk.
     pub output: Output,
 }
@@ -157,8 +152,6 @@ pub enum GatewayError {
         /// The device that has it.
         device: String,
     },
-    /// The map could not be written.
-    Map(String),
     /// The capture could not be written, or not to its end.
     Capture(String),
     /// The device could not be made.
@@ -192,7 +185,6 @@ impl fmt::Display for GatewayError {
                  here; stop it, or give this one a prefix and a device of its own, such as \
                  --prefix fd00:1:2::/48 --tun kinglet1"
             ),
-            GatewayError::Map(what) => write!(f, "the map: {what}"),
             GatewayError::Capture(what) => write!(f, "the capture: {what}"),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
         }
@@ -208,7 +200,6 @@ impl std::error::Error for GatewayError {
             | GatewayError::Serial(_)
             | GatewayError::Zep(_)
             | GatewayError::PrefixTaken { .. }
-            | GatewayError::Map(_)
             | GatewayError::Capture(_)
             | GatewayError::Unsupported(_)
             | GatewayError::BadName(_) => None,
@@ -282,11 +273,7 @@ async fn serve(
     };
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
     let capture = options.pcap.as_deref().map(|path| capture(scenario, mesh, path)).transpose()?;
-    let map = options.map.as_deref().map(|path| {
-        let failed = |error| GatewayError::Map(format!("{}: {error}", path.display()));
-        Map::create(path, scenario, mesh).map_err(failed)
-    });
-    let mut screen = Screen::new(options.output, map.transpose()?);
+    let mut screen = Screen::new(options.output);
     let reading = capture.as_ref().and_then(|(_, command)| command.as_deref());
     screen.ready(&scenario.name, mesh, &config, reading);
     let stop = async {

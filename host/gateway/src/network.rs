@@ -413,21 +413,6 @@ impl Mesh {
         status
     }
 
-    /// Frames that each node has put on the air, acknowledgements not counted.
-    pub fn frames_sent(&self) -> Vec<u64> {
-        (0..self.nodes()).map(|node| self.world.counters(node).frames_sent).collect()
-    }
-
-    /// The next node on the way of each to the border router, and radio hops to there.
-    pub fn ways(&self) -> Vec<(Option<NodeId>, Option<u32>)> {
-        let way = |node| {
-            let parent = (node != self.border).then(|| self.next_hop(node, self.border)).flatten();
-            let hops = self.hops(node, self.border);
-            (parent.map(|it| it as NodeId), hops.map(|it| it as u32))
-        };
-        (0..self.nodes()).map(way).collect()
-    }
-
     /// The counters of every node. Looking changes nothing.
     pub fn counters(&mut self) -> Vec<NodeCounters> {
         (0..self.world.nodes()).map(|node| self.counters_of(node)).collect()

@@ -1,7 +1,6 @@
 //! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Observer};
-use crate::map::Map;
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
 use crate::status::{Activity, Status, role_name};
 use crate::tun::{MTU, TunConfig};
@@ -37,7 +36,6 @@ pub(crate) struct Screen {
     output: Output,
     /// The refreshing table, on a terminal.
     table: Option<ProgressBar>,
-    map: Option<Map>,
     last: BridgeStats,
 }
 
@@ -106,7 +104,7 @@ fn json(value: &impl Serialize) {
 }
 
 impl Screen {
-    pub(crate) fn new(output: Output, map: Option<Map>) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         let table = (output == Output::Text && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             bar.with_style(
@@ -114,7 +112,7 @@ impl Screen {
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             )
         });
-        Screen { output, table, map, last: BridgeStats::default() }
+        Screen { output, table, last: BridgeStats::default() }
     }
 
     /// How often counters are shown.
@@ -189,9 +187,6 @@ fn line(event: &'static str, mesh: &Mesh, nodes: &[Row], stats: &BridgeStats) {
 
 impl Observer<Mesh> for Screen {
     fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
-        if let Some(map) = &mut self.map {
-            map.look(mesh);
-        }
         // Also if nothing is said: the last minute consists of looks.
         let rows = rows(mesh);
         match (self.output, &self.table) {

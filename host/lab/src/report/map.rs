@@ -4,14 +4,12 @@ use crate::run::Tree;
 use crate::scenario::{Role, Scenario};
 use std::fmt::Write;
 
-/// The data for the script, an empty canvas for it, and how to use it; nothing without trees. With
-/// `refresh_s` the page is loaded anew as often.
-pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree], refresh_s: Option<u32>) {
+/// The data for the script, an empty canvas for it, and how to use it; nothing without trees.
+pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
     let Some(last) = trees.last() else { return };
-    let refresh = refresh_s.map_or(String::new(), |it| format!(" data-refresh-s=\"{it}\""));
     let _ = writeln!(
         page,
-        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\"{refresh}>\
+        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\">\
          <figcaption>Who sends by way of whom</figcaption>\n\
          <p class=\"hint\">The slider, or <kbd>←</kbd> <kbd>→</kbd> on it, moves along the time \
          axis. A node is the darker the more frames it sends, its number stands beside it with \

@@ -188,9 +188,6 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     };
     slider.addEventListener("input", () => drawAt(Number(slider.value)));
     drawAt(Number(slider.value));
-    // Whoever looks at the past is left there.
-    const follow = () => { if (slider.value === slider.max) location.reload(); };
-    if (figure.dataset.refreshS) setInterval(follow, 1000 * Number(figure.dataset.refreshS));
   }
   document.documentElement.dataset.ready = "yes";
 })();
