@@ -80,8 +80,9 @@ pub trait Routing: net::Routing {
     /// Writes the next message to `buf`.
     fn poll_message(&mut self, now: Instant, buf: &mut [u8; MAX_MESSAGE]) -> Option<Message>;
 
-    /// An ICMPv6 message of one of the types in [`net::Routing::ICMPV6`] came by radio.
-    fn handle_icmpv6(&mut self, _now: Instant, _message: net::Icmpv6In<'_>) {}
+    /// An ICMPv6 message of one of the types in [`net::Routing::ICMPV6`] came by radio; so strong
+    /// was the frame that completed it.
+    fn handle_icmpv6(&mut self, _now: Instant, _rssi_dbm: i8, _message: net::Icmpv6In<'_>) {}
 
     /// Writes the next ICMPv6 message to `buf`, from the type on; its checksum is filled in.
     fn poll_icmpv6(

@@ -75,9 +75,8 @@ struct Silent {
 /// RPL among the layers of a node.
 pub struct Rpled<S: rpl::Sizes> {
     rpl: Rpl<S>,
-    /// Whose frame is being taken, and how strong the last one was.
+    /// Whose frame is being taken.
     from: Address,
-    rssi_dbm: i8,
     silent: [Option<Silent>; SILENT],
     children: [Option<Sleeping>; CHILDREN],
     address: Made,
@@ -123,7 +122,7 @@ impl<S: rpl::Sizes> Rpled<S> {
 
     const fn of(rpl: Rpl<S>) -> Self {
         let (silent, children) = ([None; SILENT], [None; CHILDREN]);
-        Rpled { rpl, from: Address::None, rssi_dbm: i8::MIN, silent, children, address: Made::No }
+        Rpled { rpl, from: Address::None, silent, children, address: Made::No }
     }
 
     /// RPL, to look at.
@@ -403,9 +402,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         false
     }
 
-    fn handle_heard(&mut self, _: Instant, _: u16, rssi_dbm: i8) {
-        self.rssi_dbm = rssi_dbm;
-    }
+    fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
     fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_leaf() || !self.is_on() {
@@ -433,7 +430,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         None
     }
 
-    fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>) {
+    fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
         let Some((&[_, code, ..], body)) = message.octets.split_first_chunk::<HEAD>() else {
             return;
         };
@@ -443,7 +440,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             return;
         }
         // What RPL discards it has counted.
-        let _ = self.rpl.handle_message(now, from, self.rssi_dbm, multicast, code, body);
+        let _ = self.rpl.handle_message(now, from, rssi_dbm, multicast, code, body);
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {

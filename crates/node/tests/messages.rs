@@ -48,7 +48,7 @@ impl Routing for Greeting {
         None
     }
 
-    fn handle_icmpv6(&mut self, _: Instant, message: Icmpv6In<'_>) {
+    fn handle_icmpv6(&mut self, _: Instant, _: i8, message: Icmpv6In<'_>) {
         let Icmpv6In { from, header, octets } = message;
         if header.dst == GROUP {
             let (dst, via) = (header.src, Some(from));

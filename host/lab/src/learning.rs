@@ -140,8 +140,8 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.poll_message(now, buf), None)
     }
 
-    fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>) {
-        whoever!(self, it => it.handle_icmpv6(now, message), ());
+    fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
+        whoever!(self, it => it.handle_icmpv6(now, rssi_dbm, message), ());
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {

@@ -48,11 +48,17 @@ impl<P: Profile> Node<P> {
     }
 
     /// An ICMPv6 message of a type that the network layer only carries came from a neighbour.
-    pub(crate) fn icmpv6_message(&mut self, now: Instant, from: &Address, message: net::Delivery) {
+    pub(crate) fn icmpv6_message(
+        &mut self,
+        now: Instant,
+        from: &Address,
+        rssi_dbm: i8,
+        message: net::Delivery,
+    ) {
         self.net.hear_icmpv6(*from, message, |routing, discovery, message, own| {
             let kind = message.octets.first();
             if kind.is_some_and(|kind| <P::Routing as net::Routing>::ICMPV6.contains(kind)) {
-                routing.handle_icmpv6(now, message);
+                routing.handle_icmpv6(now, rssi_dbm, message);
             } else {
                 discovery.handle_icmpv6(now, message, own);
             }

@@ -181,7 +181,7 @@ impl<P: Profile> Node<P> {
                     Ok(Some(message))
                         if Self::HEARS_ICMPV6 && message.protocol == protocol::ICMPV6 =>
                     {
-                        self.icmpv6_message(now, src, message);
+                        self.icmpv6_message(now, src, rssi_dbm, message);
                     }
                     result => self.deliver(now, result),
                 }
