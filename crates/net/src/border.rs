@@ -1,30 +1,20 @@
 //! The queue between a fast wire and a slow radio, at a border router.
 //!
-//! With [`BorderPolicy::Fair`] what comes from the host waits here, and not with what the node relays
-//! by radio: one packet at a time goes on when the radio can take it. Nothing of a packet is
-//! changed.
+//! With [`BorderPolicy::Fair`](crate::BorderPolicy::Fair) what comes from the host waits here, and
+//! not with what the node relays by radio: one packet at a time goes on when the radio can take it.
+//! Nothing of a packet is changed.
 //!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
-//! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue ends, or
-//! where the packet begins that was sent last, whichever is later, and who begins first is next.
-//! Who has not been sent anything for a while is next. If there is no room, the destination with
-//! most packets loses its oldest (RFC 8290, 4.1.2). Of RFC 8290's other half, CoDel, there is nothing: a
-//! window of a few segments, as nodes have, bounds what waits, and a drop costs it a timeout
-//! (docs/decisions/0040).
-//!
+//! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
+//! ends, or where the packet begins that was sent last, whichever is later, and who begins first is
+//! next. Who has not been sent anything for a while is next. If there is no room, the destination
+//! with most packets loses its oldest (RFC 8290, 4.1.2). Of RFC 8290's other half, CoDel, there is
+//! nothing: a window of a few segments, as nodes have, bounds what waits, and a drop costs it a
+//! timeout (docs/decisions/0040).
 
 use crate::outgoing::Queued;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
-
-/// Where packets from the host wait for the radio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BorderPolicy {
-    /// With what the node relays, first come first served; the newest goes if there is no room.
-    Shared,
-    /// In a [`BorderQueue`], where each destination gets its share, if the plan has one.
-    Fair,
-}
 
 /// What a border queue has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +63,8 @@ pub trait Border {
     /// Nothing waits.
     const EMPTY: Self;
 
-    /// Takes a packet of `len` octets in, for the destination with this key. The packet that has to go
-    /// for want of room, if at most `limit` may wait: perhaps this one.
+    /// Takes a packet of `len` octets in, for the destination with this key. The packet that has to
+    /// go for want of room, if at most `limit` may wait: perhaps this one.
     fn push(
         &mut self,
         now: Instant,
@@ -299,7 +289,7 @@ mod tests {
 
         /// A packet for a destination; whose packet had to go.
         fn push(&mut self, key: u32, len: u16) -> Option<u32> {
-            self.now = self.now + Duration::from_millis(1);
+            self.now += Duration::from_millis(1);
             let packet = self.pool.alloc(0).expect("a slot");
             self.of.push((packet, key));
             let queued = Queued { packet, next_hop: Address::Short(1) };
@@ -314,7 +304,7 @@ mod tests {
         }
 
         fn pop(&mut self) -> Option<u32> {
-            self.now = self.now + Duration::from_millis(1);
+            self.now += Duration::from_millis(1);
             let packet = self.queue.front()?.packet;
             self.queue.pop(self.now);
             Some(self.release(packet))

@@ -1,10 +1,19 @@
 //! What a node's network layer is told at its start.
 
-use crate::border::BorderPolicy;
 use crate::child::Indirect;
 use crate::red::QueueDiscipline;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
+
+/// Where packets from the host wait for the radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BorderPolicy {
+    /// With what the node relays, first come first served; the newest goes if there is no room.
+    Shared,
+    /// In a [`BorderQueue`](crate::BorderQueue), where each destination gets its share, if the plan
+    /// has one.
+    Fair,
+}
 
 /// Parameters; tables are filled by the `add_` methods of [`Net`](crate::Net).
 //= rfc9293#MUST-49

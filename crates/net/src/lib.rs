@@ -100,10 +100,10 @@ mod socket;
 mod stats;
 mod tables;
 
-pub use border::{Border, BorderPolicy, BorderQueue, BorderStats};
+pub use border::{Border, BorderQueue, BorderStats};
 pub use child::{Child, Indirect, Parked};
 pub use codec::{ExtendedIphc, HeaderCompression, Hop, Iphc};
-pub use config::Config;
+pub use config::{BorderPolicy, Config};
 pub use discovery::{Discovery, Resolution, Unresolved};
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
 pub use icmpv6::{Icmpv6In, Icmpv6Out};

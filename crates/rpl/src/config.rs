@@ -133,8 +133,8 @@ pub struct Config {
     pub identifier: u64,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
-    /// Noise floor in dBm: how much stronger a neighbour is heard tells what is expected of a link before
-    /// it was used. OpenThread takes −100 where a radio does not report one.
+    /// Noise floor in dBm: how much stronger a neighbour is heard tells what is expected of a link
+    /// before it was used. OpenThread takes −100 where a radio does not report one.
     pub noise_floor_dbm: i8,
     /// How links are tried.
     pub probing: Probing,

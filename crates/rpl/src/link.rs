@@ -3,8 +3,8 @@
 use crate::objective::{ETX, MAX_LINK_ETX};
 use kinglet_time::{Duration, Instant};
 
-/// How much stronger than noise a signal must be, in dB, for a link that is thought to take four, two
-/// and one transmissions before any was made: Thread's link costs (OpenThread's
+/// How much stronger than noise a signal must be, in dB, for a link that is thought to take four,
+/// two and one transmissions before any was made: Thread's link costs (OpenThread's
 /// `link_quality.hpp`). Of a weaker one nothing good is expected.
 const THRESHOLDS_DB: [(i16, u16); 3] = [(20, ETX), (10, 2 * ETX), (2, 4 * ETX)];
 /// What is expected weighs as much as so many samples.
@@ -15,8 +15,8 @@ const GIVEN_UP: u16 = 10 * ETX;
 const MAX_FAILURES: u8 = 4;
 /// The newest of so many samples or more weighs one of so many parts; of fewer all weigh the same.
 const WINDOW: u8 = 16;
-/// So long a link that takes too many transmissions is remembered as such without new ones: as long as
-/// Contiki-NG believes in what it has counted (`FRESHNESS_EXPIRATION_TIME`).
+/// So long a link that takes too many transmissions is remembered as such without new ones: as long
+/// as Contiki-NG believes in what it has counted (`FRESHNESS_EXPIRATION_TIME`).
 pub(crate) const REST: Duration = Duration::from_secs(600);
 /// So long a dead one is not used; then one more failure is enough.
 const DEAD: Duration = Duration::from_secs(15);
@@ -64,8 +64,8 @@ impl Link {
         self.failures >= MAX_FAILURES
     }
 
-    /// The neighbour was heard. What is expected of the link follows at once as long as nothing was sent
-    /// over it.
+    /// The neighbour was heard. What is expected of the link follows at once as long as nothing was
+    /// sent over it.
     pub(crate) fn heard(&mut self, margin_db: i16) {
         self.expected = expected(margin_db);
         if self.sampled.is_none() {

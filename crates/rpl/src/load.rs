@@ -14,11 +14,11 @@ const FULL: usize = 3;
 const EMPTY: usize = 1;
 const PARTS: usize = 4;
 
-/// A node thinks of leaving a parent for that once in this time to twice this time, and leaves one time
-/// of four, so that not all children leave together.
+/// A node thinks of leaving a parent for that once in this time to twice this time, and leaves one
+/// time of four, so that not all children leave together.
 const THINK: Duration = Duration::from_secs(120);
-/// Who has left does not leave again so soon: if its new parent is overloaded in its turn, the load has
-/// moved with it.
+/// Who has left does not leave again so soon: if its new parent is overloaded in its turn, the load
+/// has moved with it.
 const STAY: Duration = Duration::from_secs(3600);
 
 /// What is known of the own queue, and when the last parent was left for its queue.

@@ -105,7 +105,8 @@ fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     assert_eq!(s.take_all().len(), 1, "the gap is over");
 }
 
-/// A connection whose packets wait for much longer than they travel, 40 octets of which are answered.
+/// A connection whose packets wait for much longer than they travel, 40 octets of which are
+/// answered.
 fn on_a_busy_path() -> (Script, Handle) {
     let (mut s, handle) = measured(true);
     wait_for_answers(&mut s, handle, RTT * 4, 24);

@@ -3,7 +3,8 @@
 use super::extend::Treatment;
 use super::input::check_options;
 use super::{Net, Sizes};
-use crate::border::{Border, BorderPolicy};
+use crate::border::Border;
+use crate::config::BorderPolicy;
 use crate::discovery::Discovery;
 use crate::frame::Class;
 use crate::incoming::{Arrival, Delivery, Fate};

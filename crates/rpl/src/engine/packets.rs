@@ -227,8 +227,9 @@ impl<S: Sizes> Rpl<S> {
         Ok(information)
     }
 
-    /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is told,
-    /// in a message that is repeated until it has arrived, and everybody else in the next DIO.
+    /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is
+    /// told, in a message that is repeated until it has arrived, and everybody else in the next
+    /// DIO.
     fn correct(&mut self, now: Instant, from: Option<Ipv6Addr>) {
         self.reset(now);
         if let Some(from) = from

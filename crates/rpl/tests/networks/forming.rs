@@ -66,8 +66,8 @@ fn links_that_lose_delay_but_do_not_loop() {
     }
 }
 
-/// A router that sends a packet only every minute finds out in seconds that its parent is gone, from
-/// the first that is not acknowledged.
+/// A router that sends a packet only every minute finds out in seconds that its parent is gone,
+/// from the first that is not acknowledged.
 #[test]
 fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
     let mut roles = vec![Role::Router; 4];

@@ -89,11 +89,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// All that was in flight is acknowledged, so there is nothing to keep a distance from; but where
-    /// packets wait on the way for longer than they travel, a short segment waits for another round
-    /// trip, unless it becomes a full one or the peer sends something. Nagle's algorithm lets one out in
-    /// each round trip, and one reading takes half as many frames as four. Where thirty nodes write
-    /// a reading a second, that is what fills the queues of relays.
+    /// All that was in flight is acknowledged, so there is nothing to keep a distance from; but
+    /// where packets wait on the way for longer than they travel, a short segment waits for another
+    /// round trip, unless it becomes a full one or the peer sends something. Nagle's algorithm lets
+    /// one out in each round trip, and one reading takes half as many frames as four. Where thirty
+    /// nodes write a reading a second, that is what fills the queues of relays.
     pub(super) fn rest(&mut self, now: Instant) {
         self.snd.pace.clear();
         let least_us = self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us);

@@ -342,8 +342,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
             "shared" => BorderPolicy::Shared,
             "fair" => BorderPolicy::Fair),
         "what comes from the host waits at the border router with what it relays; or in a queue of \
-         its own, in which each destination gets its share, and the one with most packets loses its \
-         oldest if there is no room",
+         its own, in which each destination gets its share, and the one with most packets loses \
+         its oldest if there is no room",
     ),
 ];
 
