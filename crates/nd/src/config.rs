@@ -31,6 +31,10 @@ pub struct Config {
     /// 3810). Default false: on this link who is in a group hears what is sent to it (RFC 6775
     /// does without).
     pub reports: bool,
+    /// Whether the router that an address is registered with is to make it known to others (the R
+    /// flag, RFC 8505, 5.1): not of a node that does so itself, as a leaf of RPL does. True by
+    /// default.
+    pub routed: bool,
     /// Decides the random delays. Must differ from node to node.
     pub seed: u64,
     /// How long a neighbour is taken to be there after it has shown that it is, on average
@@ -47,8 +51,20 @@ impl Config {
     /// The defaults of RFC 4861, 10.
     pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
-        let (on, autoconfigures, has_parent, reports) = (true, false, false, false);
-        Config { on, link, eui, pan, autoconfigures, has_parent, reports, seed, reachable, retrans }
+        let (on, autoconfigures, has_parent, reports, routed) = (true, false, false, false, true);
+        Config {
+            on,
+            link,
+            eui,
+            pan,
+            autoconfigures,
+            has_parent,
+            reports,
+            routed,
+            seed,
+            reachable,
+            retrans,
+        }
     }
 }
 

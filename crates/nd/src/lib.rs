@@ -120,7 +120,7 @@ pub use learnt::{Advertised, Autoconfigured, Router, Server};
 pub use listener::{Listener, Reporting};
 pub use message::{MAX_LEN, Message};
 pub use neighbour::{Neighbour, State};
-pub use role::{Claim, Role};
+pub use role::{Claim, Role, Routed};
 pub use serving::{Border, NameServer, Offer, Offered, Registered, RouterSizes, RouterStats};
 pub use serving::{Serving, TableFull};
 pub use stats::{Discard, Stats};

@@ -4,7 +4,7 @@ use crate::message::Message;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
 use kinglet_random::Random;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{Duplicate, Options, Registration};
 
@@ -28,6 +28,20 @@ impl Claim {
     pub const fn address(&self) -> Ipv6Addr {
         if self.asked.tid.is_some() { self.target } else { self.src }
     }
+}
+
+/// A host that is registered here and wants to be reached by way of this router (the R flag, RFC
+/// 8505, 5.1), for routing to make its address known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routed {
+    /// The address.
+    pub address: Ipv6Addr,
+    /// Of the neighbour that has it.
+    pub link: Address,
+    /// Its registration's transaction.
+    pub tid: u8,
+    /// For how long from now on; zero: no longer.
+    pub lifetime: Duration,
 }
 
 /// What a node does for others.
@@ -77,6 +91,9 @@ pub trait Role {
     /// Writes the next message to `buf`; `link` is the own link address.
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message>;
 
+    /// What routing is to be told of those that are registered, one address at a time.
+    fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
+
     /// When [`Role::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;
 
@@ -119,6 +136,10 @@ impl Role for () {
     }
 
     fn poll_message(&mut self, _: Instant, _: Address, _: &mut [u8]) -> Option<Message> {
+        None
+    }
+
+    fn poll_routed(&mut self, _: Instant) -> Option<Routed> {
         None
     }
 
@@ -178,6 +199,10 @@ impl<R: Role> Role for Option<R> {
 
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
         self.as_mut()?.poll_message(now, link, buf)
+    }
+
+    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+        self.as_mut()?.poll_routed(now)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -3,7 +3,7 @@
 mod common;
 use common::{REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
-use kinglet_nd::{Serving, Way};
+use kinglet_nd::{Routed, Serving, Way};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -561,4 +561,44 @@ proptest! {
             prop_assert_eq!(nd.way(global(n)), Way::To(Address::Short(n)));
         }
     }
+}
+
+/// RFC 9010, 9.2.2: routing hears of each registration that asks for it, and of its end, once.
+#[test]
+fn routing_is_told_who_is_registered_and_who_no_longer() {
+    let mut nd = root();
+    let routed = |n, tid, minutes| {
+        let link = Address::Short(n);
+        Some(Routed { address: global(n), link, tid, lifetime: MINUTE * minutes })
+    };
+    assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(0));
+    assert_eq!(registers(&mut nd, NOW, 7, local(8), 241), Some(0), "not from elsewhere");
+    assert_eq!(nd.poll_routed(NOW), routed(7, 240, 60));
+    assert_eq!(nd.poll_routed(NOW), None);
+    // Again, and by whoever is not to be reached: it is the one that has been told of.
+    assert_eq!(registers(&mut nd, NOW + MINUTE, 7, global(7), 241), Some(0));
+    assert_eq!(nd.poll_routed(NOW + MINUTE * 2), routed(7, 241, 59));
+    let link = NdOption::SourceLinkAddress(Address::Short(7));
+    let silent = Registration { routed: false, ..asks(7, Some(242), 60) };
+    let kind = Kind::NeighbourSolicitation(global(7));
+    let options = [link, NdOption::Registration(silent)];
+    hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &options).unwrap();
+    sent(&mut nd, NOW);
+    assert_eq!(nd.poll_routed(NOW), routed(7, 242, 0));
+    assert_eq!((nd.poll_routed(NOW), nd.way(global(7))), (None, Way::To(Address::Short(7))));
+    // It ends by its own word, by time, and without routing having heard of it.
+    for (tid, minutes, told) in [(0, 0, true), (2, 5, true), (4, 5, false)] {
+        assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid, 5)), Some(0));
+        assert_eq!(told.then(|| nd.poll_routed(NOW)), told.then(|| routed(7, tid, 5)));
+        let until = NOW + MINUTE * minutes;
+        if minutes == 0 {
+            assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid + 1, 0)), Some(0));
+        }
+        wait(&mut nd, until);
+        assert_eq!(nd.way(global(7)), Way::Unknown, "{tid}");
+        assert_eq!(nd.poll_routed(until), if told { routed(7, tid, 0) } else { None });
+        assert_eq!(nd.poll_routed(until), None);
+    }
+    let left: Vec<_> = nd.role().registrations().map(|it| it.address()).collect();
+    assert_eq!(left, [local(8)]);
 }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
 use crate::routing::MAX_ICMPV6;
 use core::net::Ipv6Addr;
-use kinglet_nd::{self as nd, Configured, Role};
+use kinglet_nd::{self as nd, Configured, Role, Routed};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -154,6 +154,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
 
     fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
         self.0.poll_configured(now)
+    }
+
+    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+        self.0.poll_routed(now)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -5,7 +5,7 @@
 //! `()` believes what addresses tell, and costs nothing; [`Discovered`](crate::Discovered) is the
 //! discovery of RFC 4861.
 
-use kinglet_nd::Configured;
+use kinglet_nd::{Configured, Routed};
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -62,6 +62,9 @@ pub trait Discovery: net::Discovery {
     /// What routers have made of this node, one thing at a time.
     fn poll_configured(&mut self, now: Instant) -> Option<Configured>;
 
+    /// What routing is to be told of hosts that are registered here, one at a time.
+    fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
+
     /// When [`Discovery::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;
 
@@ -106,6 +109,10 @@ impl Discovery for () {
     }
 
     fn poll_configured(&mut self, _: Instant) -> Option<Configured> {
+        None
+    }
+
+    fn poll_routed(&mut self, _: Instant) -> Option<Routed> {
         None
     }
 

@@ -79,8 +79,10 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
         self.mesh.handle_heard(now, from, rssi_dbm);
     }
 
-    fn handle_sent(&mut self, now: Instant, to: u16, _: u8, acked: bool) {
-        self.mesh.handle_sent(now, to, acked);
+    fn handle_sent(&mut self, now: Instant, to: Address, _: u8, acked: bool) {
+        if let Address::Short(to) = to {
+            self.mesh.handle_sent(now, to, acked);
+        }
     }
 
     fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]) {

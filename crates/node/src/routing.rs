@@ -6,6 +6,7 @@
 //! [`Rpled`](crate::Rpled) RPL.
 
 use core::net::Ipv6Addr;
+use kinglet_nd as nd;
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -71,7 +72,7 @@ pub trait Routing: net::Routing {
 
     /// A frame to the neighbour `to` was on the air so often, as far as the radio has said so, and
     /// was acknowledged, or not.
-    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool);
+    fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool);
 
     /// A message came. One longer than [`MAX_MESSAGE`] has one octet more than that.
     fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]);
@@ -79,8 +80,9 @@ pub trait Routing: net::Routing {
     /// Writes the next message to `buf`.
     fn poll_message(&mut self, now: Instant, buf: &mut [u8; MAX_MESSAGE]) -> Option<Message>;
 
-    /// An ICMPv6 message of one of the types in [`net::Routing::ICMPV6`] came by radio.
-    fn handle_icmpv6(&mut self, _now: Instant, _message: net::Icmpv6In<'_>) {}
+    /// An ICMPv6 message of one of the types in [`net::Routing::ICMPV6`] came by radio; so strong
+    /// was the frame that completed it.
+    fn handle_icmpv6(&mut self, _now: Instant, _rssi_dbm: i8, _message: net::Icmpv6In<'_>) {}
 
     /// Writes the next ICMPv6 message to `buf`, from the type on; its checksum is filled in.
     fn poll_icmpv6(
@@ -90,6 +92,14 @@ pub trait Routing: net::Routing {
     ) -> Option<net::Icmpv6Out> {
         None
     }
+
+    /// Whether there is a use for [`Routing::handle_leaf`] now; if not, that waits.
+    fn serves_leaves(&self) -> bool {
+        false
+    }
+
+    /// A host that knows nothing of routing is registered here, again, or no longer.
+    fn handle_leaf(&mut self, _now: Instant, _leaf: &nd::Routed) {}
 
     /// The node has an address by [`Change::Address`], and had it not before.
     fn handle_address(&mut self, _address: Ipv6Addr) {}
@@ -115,7 +125,7 @@ impl Routing for () {
 
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
-    fn handle_sent(&mut self, _: Instant, _: u16, _: u8, _: bool) {}
+    fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
 

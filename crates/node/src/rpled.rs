@@ -6,6 +6,7 @@
 use crate::config::Config;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
+use kinglet_nd as nd;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
 use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl, Way};
 use kinglet_time::{Duration, Instant, earliest};
@@ -72,7 +73,7 @@ enum State {
 /// A neighbour that has not acknowledged what was sent to it last.
 #[derive(Clone, Copy)]
 struct Silent {
-    short: u16,
+    link: Address,
     failures: u8,
     since: Instant,
 }
@@ -80,9 +81,8 @@ struct Silent {
 /// RPL among the layers of a node.
 pub struct Rpled<S: rpl::Sizes> {
     rpl: Rpl<S>,
-    /// Whose frame is being taken, and how strong the last one was.
+    /// Whose frame is being taken.
     from: Address,
-    rssi_dbm: i8,
     silent: [Option<Silent>; SILENT],
     children: [Option<Sleeping>; CHILDREN],
     address: Made,
@@ -115,10 +115,10 @@ impl Path {
 }
 
 impl<S: rpl::Sizes> Rpled<S> {
-    /// RPL for the node with this configuration, whose short address and seed take the place of
-    /// those in `rpl`.
-    pub const fn new<K>(node: &Config<K>, rpl: rpl::Config) -> Self {
-        let identifier = identifier_of(node.mac.short);
+    /// RPL for the node with this configuration. Its identifier is that of the node's link address,
+    /// the short one if there is one, and its seed the node's, whatever `rpl` says.
+    pub const fn new<K: Copy>(node: &Config<K>, rpl: rpl::Config) -> Self {
+        let identifier = identifier_of(node.mac.source());
         let sleeps = !node.mac.rx_on_when_idle;
         // Who sleeps cannot wait for an acknowledgement of its DAOs.
         let acknowledged = rpl.acknowledged && !sleeps;
@@ -128,7 +128,7 @@ impl<S: rpl::Sizes> Rpled<S> {
 
     const fn of(rpl: Rpl<S>) -> Self {
         let (silent, children) = ([None; SILENT], [None; CHILDREN]);
-        Rpled { rpl, from: Address::None, rssi_dbm: i8::MIN, silent, children, address: Made::No }
+        Rpled { rpl, from: Address::None, silent, children, address: Made::No }
     }
 
     /// RPL, to look at.
@@ -155,8 +155,8 @@ impl<S: rpl::Sizes> Rpled<S> {
     }
 
     /// Notes whether a neighbour answers.
-    fn note_answer(&mut self, now: Instant, short: u16, acked: bool) {
-        let is_it = |place: &Option<Silent>| place.is_some_and(|it| it.short == short);
+    fn note_answer(&mut self, now: Instant, link: Address, acked: bool) {
+        let is_it = |place: &Option<Silent>| place.is_some_and(|it| it.link == link);
         let known = self.silent.iter().position(is_it);
         if acked {
             if let Some(place) = known.and_then(|index| self.silent.get_mut(index)) {
@@ -172,8 +172,8 @@ impl<S: rpl::Sizes> Rpled<S> {
             oldest.unwrap_or(0)
         });
         if let Some(place) = self.silent.get_mut(index) {
-            let failures = place.filter(|it| it.short == short).map_or(0, |it| it.failures);
-            *place = Some(Silent { short, failures: failures.saturating_add(1), since: now });
+            let failures = place.filter(|it| it.link == link).map_or(0, |it| it.failures);
+            *place = Some(Silent { link, failures: failures.saturating_add(1), since: now });
         }
     }
 
@@ -221,11 +221,10 @@ impl<S: rpl::Sizes> Rpled<S> {
 
     /// Whether nothing reaches the neighbour.
     fn is_silent(&self, now: Instant, neighbour: Address) -> bool {
-        self.silent.iter().flatten().any(|it| {
-            Address::Short(it.short) == neighbour
-                && it.failures >= FAILURES
-                && now < it.since + PATIENCE
-        })
+        self.silent
+            .iter()
+            .flatten()
+            .any(|it| it.link == neighbour && it.failures >= FAILURES && now < it.since + PATIENCE)
     }
 
     /// Writes the option, if packets have one, and the source route of a packet to `first` and
@@ -266,13 +265,15 @@ const fn discard_of(refusal: Refusal) -> net::Discard {
 
 /// The link-local address of the neighbour with a link address.
 fn near(link: Address) -> Ipv6Addr {
-    let identifier = derived_iid(link).map_or(0, u64::from_be_bytes);
-    Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier))
+    Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier_of(link)))
 }
 
-/// The interface identifier of a short address (RFC 6282, 3.2.2).
-const fn identifier_of(short: u16) -> u64 {
-    0x0000_00FF_FE00_0000 | short as u64
+/// The interface identifier of a link address.
+const fn identifier_of(link: Address) -> u64 {
+    match derived_iid(link) {
+        Some(identifier) => u64::from_be_bytes(identifier),
+        None => 0,
+    }
 }
 
 impl<S: rpl::Sizes> net::Routing for Rpled<S> {
@@ -419,9 +420,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         false
     }
 
-    fn handle_heard(&mut self, _: Instant, _: u16, rssi_dbm: i8) {
-        self.rssi_dbm = rssi_dbm;
-    }
+    fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
     fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_leaf() || !self.is_on() {
@@ -438,9 +437,9 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         }
     }
 
-    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
+    fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
         self.note_answer(now, to, acked);
-        self.rpl.handle_sent(now, near(Address::Short(to)), transmissions, acked);
+        self.rpl.handle_sent(now, near(to), transmissions, acked);
     }
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
@@ -449,7 +448,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         None
     }
 
-    fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>) {
+    fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
         let Some((&[_, code, ..], body)) = message.octets.split_first_chunk::<HEAD>() else {
             return;
         };
@@ -459,7 +458,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             return;
         }
         // What RPL discards it has counted.
-        let _ = self.rpl.handle_message(now, from, self.rssi_dbm, multicast, code, body);
+        let _ = self.rpl.handle_message(now, from, rssi_dbm, multicast, code, body);
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
@@ -497,6 +496,16 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                 rpl::Change::Prefix(_) => self.follow_prefix(),
             }
         }
+    }
+
+    fn serves_leaves(&self) -> bool {
+        self.rpl.serves_leaves()
+    }
+
+    fn handle_leaf(&mut self, now: Instant, leaf: &nd::Routed) {
+        let nd::Routed { address, link, tid, lifetime } = *leaf;
+        // One that there is no room for is tried again when it registers again.
+        let _ = self.rpl.handle_leaf(now, address, near(link), tid, lifetime);
     }
 
     fn handle_address(&mut self, address: Ipv6Addr) {

@@ -40,7 +40,7 @@ impl Routing for Greeting {
 
     fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
 
-    fn handle_sent(&mut self, _: Instant, _: u16, _: u8, _: bool) {}
+    fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
 
@@ -48,7 +48,7 @@ impl Routing for Greeting {
         None
     }
 
-    fn handle_icmpv6(&mut self, _: Instant, message: Icmpv6In<'_>) {
+    fn handle_icmpv6(&mut self, _: Instant, _: i8, message: Icmpv6In<'_>) {
         let Icmpv6In { from, header, octets } = message;
         if header.dst == GROUP {
             let (dst, via) = (header.src, Some(from));

@@ -172,6 +172,18 @@ impl Dodag {
         (units != u8::MAX).then(|| unit * units.into())
     }
 
+    /// The Path Lifetime of what lasts so long, rounded up; what no number of units covers never
+    /// ends (6.7.8), until it is taken back.
+    pub(crate) fn units(&self, lifetime: Duration) -> u8 {
+        let unit = u64::from(self.configuration.lifetime_unit_secs).saturating_mul(1_000_000);
+        if lifetime == Duration::ZERO {
+            return 0;
+        }
+        let units = lifetime.as_micros().checked_add(unit.saturating_sub(1));
+        let units = units.and_then(|it| it.checked_div(unit)).unwrap_or(u64::MAX);
+        u8::try_from(units).unwrap_or(u8::MAX)
+    }
+
     /// This node's address from the DODAG's prefix.
     pub(crate) fn address(&self, identifier: u64) -> Option<Ipv6Addr> {
         let made = |prefix: &PrefixInformation| {
@@ -236,5 +248,15 @@ mod tests {
             let pace = dodag.pace();
             assert!(pace.shortest >= Duration::from_millis(8) && pace.longest >= pace.shortest);
         }
+    }
+
+    #[test]
+    fn lifetimes_are_rounded_up_and_what_no_number_covers_does_not_end() {
+        let mut dodag = dodag();
+        let units = |dodag: &Dodag, secs| dodag.units(Duration::from_secs(secs));
+        assert_eq!([0, 1, 60, 61, 254 * 60].map(|it| units(&dodag, it)), [0, 1, 1, 2, 254]);
+        assert_eq!((units(&dodag, 254 * 60 + 1), dodag.lifetime(255)), (255, None));
+        dodag.configuration.lifetime_unit_secs = 0;
+        assert_eq!([0, 1].map(|it| units(&dodag, it)), [0, 255]);
     }
 }

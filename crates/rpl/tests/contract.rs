@@ -175,7 +175,9 @@ impl Subject for Device {
             }
             4 => {
                 let leaf = address((dice >> 12 & 15) as u8);
-                format!("{:?}", self.0.handle_leaf(now, leaf, near(from), (dice >> 16 & 1) as u8))
+                let (sequence, lifetime) =
+                    ((dice >> 20) as u8, Duration::from_secs(u64::from(dice >> 16 & 1)));
+                format!("{:?}", self.0.handle_leaf(now, leaf, near(from), sequence, lifetime))
             }
             5 if dice & 0xF0 == 0 => {
                 self.0.repair(now);

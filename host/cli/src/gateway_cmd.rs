@@ -1,10 +1,12 @@
 //! `kinglet gateway`: a simulated network behind a TUN device.
 
 use crate::exit::{Code, Failure};
+use crate::node_cmd::ends;
 use crate::sim_cmd::warn;
 use kinglet_gateway::show::Output;
 use kinglet_gateway::{GatewayError, Options};
 use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_zep::mote::Ends;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -30,6 +32,11 @@ pub(crate) struct Args {
     /// A mote outside of the simulation: its place and the Unix socket that its serial line is
     #[arg(long, value_name = "NODE=SOCKET", value_parser = serial)]
     serial: Vec<(u32, PathBuf)>,
+    /// Share the simulated air with RIOT's native boards and others by ZEP version 2 in UDP, at the
+    /// scenario's first place with `role = "outside"`; again for the second. Without a port that is
+    /// 17754; without LOCAL any free port
+    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends)]
+    zep: Vec<Ends>,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
@@ -45,11 +52,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, serial, tun, prefix, pcap, json } = args;
+    let Args { file, serial, zep, tun, prefix, pcap, json } = args;
     let scenario = Scenario::from_file(&file)?;
     warn(&file, &scenario);
     let output = if json { Output::Json } else { Output::Text };
-    match kinglet_gateway::run(&scenario, &Options { serial, tun, prefix, pcap, output }) {
+    match kinglet_gateway::run(&scenario, &Options { serial, zep, tun, prefix, pcap, output }) {
         Ok(()) => Ok(Code::Success),
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
@@ -66,6 +73,7 @@ fn code_of(error: &GatewayError) -> Code {
         GatewayError::NoBorderRouter { .. }
         | GatewayError::Unsupported(_)
         | GatewayError::Serial(_)
+        | GatewayError::Zep(_)
         | GatewayError::PrefixTaken { .. }
         | GatewayError::BadName(_) => Code::Usage,
         GatewayError::Tun(_) | GatewayError::Capture(_) | GatewayError::Io(_) => Code::Io,

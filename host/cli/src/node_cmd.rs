@@ -97,7 +97,7 @@ async fn any_signal() {
     }
 }
 
-fn ends(text: &str) -> Result<Ends, String> {
+pub(crate) fn ends(text: &str) -> Result<Ends, String> {
     let (local, remote) = match text.split_once(',') {
         Some((local, remote)) => (Some(end(local)?), end(remote)?),
         None => (None, end(text)?),

@@ -8,6 +8,7 @@
 //! | [`network`] | a network of the lab as the bridge sees it |
 //! | [`tun`] | the TUN device, and what to do without the right to create one |
 //! | `serial` | motes outside of the simulation, behind a serial line |
+//! | `beyond` | others who share the simulated air by ZEP |
 //! | [`status`] | what each node is doing |
 //! | [`show`] | announcement, live table, summary |
 //!
@@ -82,6 +83,7 @@
 //! Virtual time is the wall clock's. A machine that is too slow for the network falls behind, and
 //! the lag is among the counters; nothing is skipped.
 
+mod beyond;
 pub mod bridge;
 pub mod network;
 mod serial;
@@ -94,6 +96,7 @@ use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
+use kinglet_zep::mote::Ends;
 use network::Mesh;
 use show::{Output, Screen};
 use std::fmt;
@@ -110,6 +113,9 @@ pub struct Options {
     /// Nodes in whose place motes outside of the simulation stand, and the Unix sockets of their
     /// serial lines.
     pub serial: Vec<(NodeId, PathBuf)>,
+    /// Who shares the air by ZEP: the first at the first place of the scenario that is for those
+    /// outside (`role = "outside"`), and so on.
+    pub zep: Vec<Ends>,
     /// Name of the TUN device, at most 15 characters.
     pub tun: String,
     /// What the addresses of the network begin with.
@@ -137,6 +143,8 @@ pub enum GatewayError {
     BadName(String),
     /// No mote can stand behind this serial line; says why.
     Serial(String),
+    /// Nobody can share the air so; says why.
+    Zep(String),
     /// This machine has an address of the prefix already.
     PrefixTaken {
         /// The prefix.
@@ -170,7 +178,7 @@ impl fmt::Display for GatewayError {
                 tun::MAX_NAME
             ),
             GatewayError::Tun(error) => error.fmt(f),
-            GatewayError::Serial(what) => f.write_str(what),
+            GatewayError::Serial(what) | GatewayError::Zep(what) => f.write_str(what),
             GatewayError::PrefixTaken { prefix, device } => write!(
                 f,
                 "this machine has {prefix} on the device {device} already: another gateway runs \
@@ -190,6 +198,7 @@ impl std::error::Error for GatewayError {
             GatewayError::Io(error) => Some(error),
             GatewayError::NoBorderRouter { .. }
             | GatewayError::Serial(_)
+            | GatewayError::Zep(_)
             | GatewayError::PrefixTaken { .. }
             | GatewayError::Capture(_)
             | GatewayError::Unsupported(_)
@@ -253,6 +262,7 @@ async fn serve(
         })?;
         mesh.attach(*node, line)?;
     }
+    mesh.share(scenario, &options.zep)?;
     for (node, app) in apps {
         mesh.add(node, app)?;
     }

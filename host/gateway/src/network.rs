@@ -1,16 +1,18 @@
 //! A simulated network of the lab with its border router, and what can be seen of it from outside.
 
 use crate::GatewayError;
+use crate::beyond::{Beyond, Shared};
 use crate::bridge;
 use crate::serial::{SerialMote, Site};
 use crate::status::{Activity, LastMinute, Link, Status};
 use core::net::Ipv6Addr;
 use kinglet::mac::RadioUse;
 use kinglet::net::Discard;
+use kinglet::radio::Channel;
 use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
-use kinglet_lab::build::{address_of, short_of};
+use kinglet_lab::build::{address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{add_faults, check, prepare};
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
@@ -18,12 +20,15 @@ use kinglet_lab::tree::Ways;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant};
+use kinglet_zep::mote::Ends;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::io;
+use std::sync::Arc;
 use std::task::Poll;
 use tokio::net::UnixStream;
+use tokio::sync::Notify;
 
 /// What a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +110,9 @@ pub struct Mesh {
     on: LastMinute,
     /// Nodes behind serial lines.
     serial: Vec<usize>,
+    /// Places where others share the air, and what is told when they do.
+    beyond: Vec<usize>,
+    news: Arc<Notify>,
     motes: Vec<Mote>,
     servers: Vec<Server>,
     /// Where echo, sink and source are.
@@ -156,6 +164,8 @@ impl Mesh {
             ways: Ways::new(&scenario),
             on: LastMinute::default(),
             serial: Vec::new(),
+            beyond: Vec::new(),
+            news: Arc::default(),
             motes: Vec::new(),
             servers,
             services,
@@ -180,6 +190,7 @@ impl Mesh {
         let (mut ways, mut since) = (Vec::new(), self.world.now());
         while !self.ways.are_static() && self.world.now() < Instant::ZERO + FORMING {
             let now: Vec<_> = (0..self.nodes())
+                .filter(|node| self.roles[*node] != Role::Outside)
                 .map(|node| (self.hops(self.border, node), self.hops(node, self.border)))
                 .collect();
             if now != ways {
@@ -203,7 +214,7 @@ impl Mesh {
     fn next_hop(&self, from: usize, to: usize) -> Option<usize> {
         let stack = match self.world.device(from) {
             Site::Simulated(station) => Some(station.node()),
-            Site::Serial(_) => None,
+            Site::Serial(_) | Site::Beyond(_) => None,
         };
         let next = self.ways.next_hop(stack, from as NodeId, to as NodeId);
         next.map(|next| next as usize)
@@ -246,6 +257,44 @@ impl Mesh {
         self.world.with_device(index, |site, _| {
             *site = Site::Serial(Box::new(SerialMote::new(line)));
         });
+        Ok(())
+    }
+
+    /// Has others share the air, each at the next place that is for them.
+    ///
+    /// # Errors
+    /// [`GatewayError::Zep`]: there are fewer places, or there is no such air.
+    pub fn share(&mut self, scenario: &Scenario, all: &[Ends]) -> Result<(), GatewayError> {
+        if !all.is_empty() && scenario.mac.security.is_some() {
+            let what = "--zep: frames are encrypted, and nobody outside has the key; give the \
+                        scenario [mac] security = false";
+            return Err(GatewayError::Zep(what.to_owned()));
+        }
+        let is_outside = |node: &usize| self.roles[*node] == Role::Outside;
+        let (free, inside): (Vec<_>, Vec<_>) = (0..self.nodes()).partition(is_outside);
+        if all.len() > free.len() {
+            let what = format!(
+                "--zep: the scenario has {} places for those outside (role = \"outside\")",
+                free.len()
+            );
+            return Err(GatewayError::Zep(what));
+        }
+        let members = inside.into_iter().flat_map(|node| {
+            let node = node as NodeId;
+            [Address::Short(short_of(node)), Address::Extended(eui64_of(node))]
+        });
+        let shared = Shared {
+            pan_id: scenario.mac.pan_id.0,
+            channel: Channel::new(scenario.radio.channel).unwrap_or_default(),
+            power_dbm: scenario.radio.tx_power_dbm as i8,
+            members: members.collect(),
+            news: Arc::clone(&self.news),
+        };
+        for (&ends, node) in all.iter().zip(free) {
+            let radio = Box::new(Beyond::open(ends, &shared)?);
+            self.beyond.push(node);
+            self.world.with_device(node, |site, _| *site = Site::Beyond(radio));
+        }
         Ok(())
     }
 
@@ -347,7 +396,7 @@ impl Mesh {
                 Site::Simulated(station) => {
                     Some(station.node().net().waiting_for(short_of(node as NodeId)))
                 }
-                Site::Serial(_) => None,
+                Site::Serial(_) | Site::Beyond(_) => None,
             });
         }
         let Site::Simulated(station) = self.world.device(node) else { return status };
@@ -406,11 +455,14 @@ impl Mesh {
 fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
     let ways: BTreeSet<_> = scenario.routes().iter().map(|route| route.node).collect();
     let fits = |scenario: &Scenario| check(scenario).is_ok();
-    let everywhere = scenario.clone().with_services(|_| true);
+    let inside = |node: NodeId| scenario.nodes[node as usize].role != Role::Outside;
+    let everywhere = scenario.clone().with_services(inside);
     if fits(&everywhere) {
         return everywhere;
     }
-    let some = scenario.clone().with_services(|node| node == border || ways.contains(&node));
+    let some = scenario
+        .clone()
+        .with_services(|node| node == border || inside(node) && ways.contains(&node));
     if fits(&some) { some } else { scenario }
 }
 
@@ -480,8 +532,8 @@ impl bridge::Network for Mesh {
     fn exchange(&mut self) -> io::Result<()> {
         for &node in &self.serial {
             let filter = self.world.with_device(node, |site, _| match site {
-                Site::Simulated(_) => Ok(None),
                 Site::Serial(mote) => mote.exchange(),
+                Site::Simulated(_) | Site::Beyond(_) => Ok(None),
             });
             match filter {
                 Ok(None) => {}
@@ -495,19 +547,28 @@ impl bridge::Network for Mesh {
                 }
             }
         }
+        for &node in &self.beyond {
+            self.world.with_device(node, |site, _| match site {
+                Site::Beyond(radio) => radio.exchange(),
+                Site::Simulated(_) | Site::Serial(_) => Ok(()),
+            })?;
+        }
         Ok(())
     }
 
     async fn outside(&self) {
-        poll_fn(|context| {
+        let lines = poll_fn(|context| {
             let readable = self.serial.iter().any(|&node| match self.world.device(node) {
-                Site::Simulated(_) => false,
+                Site::Simulated(_) | Site::Beyond(_) => false,
                 // An error shows when it is read.
                 Site::Serial(mote) => mote.poll_readable(context).is_ready(),
             });
             if readable { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
+        });
+        tokio::select! {
+            () = lines => {}
+            () = self.news.notified() => {}
+        }
     }
 }
 

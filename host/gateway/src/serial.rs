@@ -2,6 +2,7 @@
 //! line (see [`kinglet_radio::serial`]). The line is a Unix socket, as an emulator offers it for a
 //! UART.
 
+use crate::beyond::Beyond;
 use kinglet_lab::build::Site as Simulated;
 use kinglet_radio::serial::{Receiver, Request, send_event};
 use kinglet_radio::{Command, Event, Filter};
@@ -24,6 +25,8 @@ pub(crate) enum Site {
     Simulated(Box<Simulated>),
     /// A mote behind a serial line.
     Serial(Box<SerialMote>),
+    /// A radio for those who share the air by ZEP.
+    Beyond(Box<Beyond>),
 }
 
 /// A mote behind a serial line, as the simulated radio sees it.
@@ -135,6 +138,7 @@ impl Device for Site {
         match self {
             Site::Simulated(station) => station.handle_radio(now, event, frame),
             Site::Serial(mote) => mote.handle_radio(now, event, frame),
+            Site::Beyond(radio) => radio.handle_radio(now, event, frame),
         }
     }
 
@@ -142,6 +146,7 @@ impl Device for Site {
         match self {
             Site::Simulated(station) => station.poll_radio(now),
             Site::Serial(mote) => mote.poll_radio(now),
+            Site::Beyond(radio) => radio.poll_radio(now),
         }
     }
 
@@ -149,6 +154,7 @@ impl Device for Site {
         match self {
             Site::Simulated(station) => station.deadline(),
             Site::Serial(mote) => mote.deadline(),
+            Site::Beyond(radio) => radio.deadline(),
         }
     }
 
@@ -156,6 +162,7 @@ impl Device for Site {
         match self {
             Site::Simulated(station) => station.handle_deadline(now),
             Site::Serial(mote) => mote.handle_deadline(now),
+            Site::Beyond(radio) => radio.handle_deadline(now),
         }
     }
 
@@ -163,6 +170,7 @@ impl Device for Site {
         match self {
             Site::Simulated(station) => station.work(),
             Site::Serial(mote) => mote.work(),
+            Site::Beyond(radio) => radio.work(),
         }
     }
 }

@@ -38,6 +38,8 @@ pub const fn role_name(role: Role) -> &'static str {
         Role::BorderRouter => "border",
         Role::Router => "router",
         Role::Leaf => "leaf",
+        Role::Host => "host",
+        Role::Outside => "outside",
     }
 }
 

@@ -12,8 +12,8 @@ use crate::flows::{Builder, HostApps};
 use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
-use crate::scenario::Source;
 use crate::scenario::{self, CONTEXTS, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario};
+use crate::scenario::{Objective, Source};
 use core::net::Ipv6Addr;
 use kinglet::mesh;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
@@ -25,7 +25,7 @@ use kinglet::{Config, Meshed, Node, Rpled, rpl};
 use kinglet_mac as mac;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
-use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio};
+use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio, STANDARD};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{NodeConfig, Station, Wire, WireConfig, World};
 use rayon::prelude::*;
@@ -34,6 +34,31 @@ use rayon::prelude::*;
 const NO_SHORT: u16 = 0xfffe;
 /// The host's EUI-64: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
+
+/// With OF0 a hop is DEFAULT_MIN_HOP_RANK_INCREASE (RFC 6550, 17), and a rank may rise by seven.
+const OF0_HOP: u16 = 256;
+const OF0_HOPS: u16 = 7;
+
+/// The radio of those outside: it hears whatever is on the air, and whoever has it acknowledges.
+const OUTSIDE: SimRadio = SimRadio {
+    name: "outside",
+    abilities: &[Capabilities::ACK_WAIT, Capabilities::CSMA, Capabilities::SCHEDULED],
+    ..STANDARD
+};
+
+/// The radio at a node.
+fn radio_at(scenario: &Scenario, node: NodeId) -> SimRadio {
+    match scenario.nodes[node as usize].role {
+        Role::Outside => OUTSIDE,
+        _ => radio_of(scenario),
+    }
+}
+
+/// The EUI-64 of a node, by which those know it who make its identifier a link address again.
+pub const fn eui64_of(node: NodeId) -> [u8; 8] {
+    let [high, low] = short_of(node).to_be_bytes();
+    [2, 0, 0, 0xff, 0xfe, 0, high, low]
+}
 
 /// The radio profile that a scenario names.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
@@ -121,6 +146,7 @@ fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
 fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
     mac::Config {
         short: short_of(node),
+        extended: eui64_of(node),
         channel: Channel::new(scenario.radio.channel).unwrap_or_default(),
         power_dbm: scenario.radio.tx_power_dbm as i8,
         rx_on_when_idle: scenario.nodes[node as usize].role != Role::Leaf,
@@ -180,7 +206,7 @@ fn stack(
         link: config.mac.source(),
         first_tag: config.net.first_tag,
         // A peer stack stands behind the host interface, as a host behind a router.
-        forward: place.role != Role::Leaf || by_peer,
+        forward: place.role.relays() || by_peer,
         // A border router has more room than the routers that the limit is meant for.
         queue_limit: match place.role {
             Role::BorderRouter => scenario.border_queue.unwrap_or(u8::MAX),
@@ -198,7 +224,7 @@ fn stack(
     };
     config.polling = scenario.polling;
     let routing = learning(scenario, node, &config);
-    let capabilities = radio_of(scenario).capabilities();
+    let capabilities = radio_at(scenario, node).capabilities();
     let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
     let mut interface = stack.interface();
@@ -206,7 +232,7 @@ fn stack(
     if by_peer {
         let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
         interface.add_route(behind).expect("checked with the scenario");
-    } else if !takes_address(scenario, node) {
+    } else if place.role != Role::Outside && !takes_address(scenario, node) {
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
@@ -239,9 +265,14 @@ pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
 }
 
 /// Who learns routes on `node`.
-fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learning<LabProfile> {
+fn learning<K: Copy>(
+    scenario: &Scenario,
+    node: NodeId,
+    config: &Config<K>,
+) -> Learning<LabProfile> {
     let place = &scenario.nodes[node as usize];
     match scenario.routing {
+        _ if matches!(place.role, Role::Host | Role::Outside) => Learning::Static,
         Routing::Static => Learning::Static,
         Routing::Mesh => {
             let parent = place.parent.map(short_of);
@@ -253,6 +284,11 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
                 let dodag_id = address_of(scenario.prefix, node);
                 let mut root = rpl::Root::new(dodag_id, scenario.rpl.mode);
                 root.configuration.compressed = scenario.rpl.compression;
+                if scenario.rpl.objective == Objective::Of0 {
+                    root.configuration.objective = 0;
+                    root.configuration.min_hop_rank_increase = OF0_HOP;
+                    root.configuration.max_rank_increase = OF0_HOP * OF0_HOPS;
+                }
                 rpl::Role::Root(root)
             } else if place.role == Role::Leaf {
                 rpl::Role::Leaf
@@ -268,6 +304,8 @@ fn learning<K>(scenario: &Scenario, node: NodeId, config: &Config<K>) -> Learnin
 
 const fn mesh_role(role: Role) -> mesh::Role {
     match role {
+        // They take no part in it.
+        Role::Host | Role::Outside => mesh::Role::Off,
         Role::Leaf => mesh::Role::Leaf,
         Role::Router => mesh::Role::Router,
         Role::BorderRouter => mesh::Role::BorderRouter,
@@ -372,11 +410,15 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
     introduce(scenario, &mut stacks);
     let sites = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
         let place = &scenario.nodes[node as usize];
-        let (drift_ppm, begin_us) = clock_of(scenario, node, seed);
+        let (drift_ppm, begin_us) = match place.role {
+            // Their time is this machine's.
+            Role::Outside => (0, 0),
+            _ => clock_of(scenario, node, seed),
+        };
         let config = NodeConfig {
             position: Position { x_m: place.x_m, y_m: place.y_m },
             filter: stack.filter(),
-            radio: radio_of(scenario),
+            radio: radio_at(scenario, node),
             host: host_cost_of(&scenario.radio),
             drift_ppm,
             begin_us,

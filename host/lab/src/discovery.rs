@@ -6,7 +6,7 @@
 use crate::memory::Growing;
 use crate::scenario::CONTEXTS;
 use core::net::Ipv6Addr;
-use kinglet::nd::{self, Configured};
+use kinglet::nd::{self, Configured, Routed};
 use kinglet::net::{self, Icmpv6In, Icmpv6Out, Own, Resolution};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
@@ -161,6 +161,10 @@ impl Discovery for Optional {
 
     fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
         self.0.as_mut()?.poll_configured(now)
+    }
+
+    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+        self.0.as_mut()?.poll_routed(now)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -6,7 +6,9 @@ use kinglet::net::{Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origi
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::ipv6::Header;
 use kinglet::wire::sixlowpan::routed::Dodag;
-use kinglet::{Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, net, rpl};
+use kinglet::{
+    Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, nd, net, rpl,
+};
 use kinglet_time::Instant;
 
 /// Static routes, the mesh, or RPL.
@@ -131,7 +133,7 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.handle_asked(now, from), ());
     }
 
-    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
+    fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
         whoever!(self, it => it.handle_sent(now, to, transmissions, acked), ());
     }
 
@@ -143,12 +145,20 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.poll_message(now, buf), None)
     }
 
-    fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>) {
-        whoever!(self, it => it.handle_icmpv6(now, message), ());
+    fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
+        whoever!(self, it => it.handle_icmpv6(now, rssi_dbm, message), ());
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         whoever!(self, it => it.poll_icmpv6(now, buf), None)
+    }
+
+    fn serves_leaves(&self) -> bool {
+        whoever!(self, it => it.serves_leaves(), false)
+    }
+
+    fn handle_leaf(&mut self, now: Instant, leaf: &nd::Routed) {
+        whoever!(self, it => it.handle_leaf(now, leaf), ());
     }
 
     fn handle_address(&mut self, address: Ipv6Addr) {

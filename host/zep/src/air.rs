@@ -49,12 +49,27 @@ pub enum Heard {
 }
 
 /// What the listening thread has to know: changed by the radio's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ears {
     /// For whom frames are.
-    pub filter: Filter,
+    pub who: Who,
     /// Where it listens; `None` = the radio is off.
     pub channel: Option<Channel>,
+}
+
+/// For whom frames are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// One device: what is not for it is not heard.
+    Device(Filter),
+    /// Those of a network that is reached through this one. Everything is heard; what is for one
+    /// of them is acknowledged in its place.
+    Network {
+        /// Its PAN.
+        pan_id: u16,
+        /// The link addresses in it.
+        members: Arc<[Address]>,
+    },
 }
 
 /// The air, as one device has it.
@@ -84,8 +99,12 @@ impl Air {
         let socket = UdpSocket::bind(local)?;
         socket.connect(remote)?;
         socket.set_read_timeout(Some(LOOK))?;
-        let [.., high, low] = ears.filter.extended;
-        let device = u16::from_be_bytes([high, low]);
+        let device = match &ears.who {
+            Who::Device(Filter { extended: [.., high, low], .. }) => {
+                u16::from_be_bytes([*high, *low])
+            }
+            Who::Network { pan_id, .. } => *pan_id,
+        };
         let begin = std::time::Instant::now();
         let ears = Mutex::new(ears);
         let sequence = AtomicU32::new(0);
@@ -108,7 +127,7 @@ impl Air {
 
     /// Who and where the listening thread is.
     pub fn ears(&self) -> Ears {
-        *self.0.ears.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.ears.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Sends a frame, whose FCS is added.
@@ -173,12 +192,17 @@ impl Air {
             let frame_pending = frame.frame_pending();
             return Some(Heard::Ack { sequence, frame_pending });
         }
-        if !takes(&ears.filter, &frame) {
-            return None;
-        }
+        let mine = match &ears.who {
+            Who::Device(filter) if !takes(filter, &frame) => return None,
+            Who::Device(_) => true,
+            Who::Network { pan_id, members } => {
+                frame.dst_pan() == Some(PanId(*pan_id)) && members.contains(&frame.dst())
+            }
+        };
         // Frames of version 2 get another kind of acknowledgement, which needs a radio that
         // secures it; nobody who speaks ZEP asks for it.
-        let acked = frame.ack_request()
+        let acked = mine
+            && frame.ack_request()
             && frame.version() != Version::V2015
             && !frame.dst().is_broadcast()
             && frame.sequence().is_some_and(|sequence| self.acknowledge(channel, sequence));

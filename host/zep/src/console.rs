@@ -12,6 +12,8 @@ tcp ADDRESS PORT [TEXT]      a connection: TEXT and a line end, then what comes 
 send ADDRESS PORT OCTETS     a connection that sends so many octets as fast as it goes
 udp ADDRESS PORT TEXT        one datagram; what comes back is printed
 status                       addresses, frames sent and received, connections
+rpl                          the DODAG, the parent and who else may be it, who is below
+neighbours                   the default router, who is near, who is registered here
 quit                         the end, as Ctrl-C and the end of the input";
 
 /// A line of the console.
@@ -47,6 +49,10 @@ pub enum Command {
     },
     /// What the node looks like.
     Status,
+    /// What RPL knows.
+    Rpl,
+    /// What discovery knows.
+    Neighbours,
     /// What there is.
     Help,
     /// The end.
@@ -71,6 +77,8 @@ impl FromStr for Command {
                 Ok(Command::Send { to, octets: number(octets, "OCTETS")? })
             }
             "status" => Ok(Command::Status),
+            "rpl" => Ok(Command::Rpl),
+            "neighbours" => Ok(Command::Neighbours),
             "help" => Ok(Command::Help),
             "quit" => Ok(Command::Quit),
             _ => Err(format!("\"{word}\" is no command; there are\n{HELP}")),
@@ -98,6 +106,52 @@ fn place(text: &str) -> Result<((Ipv6Addr, u16), &str), String> {
     let (to, rest) = address(text)?;
     let (port, rest) = next(rest);
     Ok(((to, number(port, "PORT")?), rest))
+}
+
+/// A neighbour that may be RPL's parent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Its link-local address.
+    pub address: Ipv6Addr,
+    /// The rank that it says.
+    pub rank: u16,
+    /// Expected transmissions until a frame to it is acknowledged.
+    pub etx: f64,
+}
+
+/// Somebody to whom RPL knows the way down.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// An address or prefix.
+    pub prefix: String,
+    /// The neighbour that is next, or the target's parent.
+    pub via: Ipv6Addr,
+    /// Whether it knows no RPL.
+    pub external: bool,
+}
+
+/// A neighbour.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NearBy {
+    /// Its address.
+    pub address: Ipv6Addr,
+    /// Its link address, "-" if it is being asked for.
+    pub link: String,
+    /// The state of RFC 4861, 7.3.2.
+    pub state: String,
+    /// Whether it says that it is a router.
+    pub router: bool,
+}
+
+/// An address that is registered here.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Registered {
+    /// The address.
+    pub address: Ipv6Addr,
+    /// The link address of the neighbour that has it.
+    pub link: String,
+    /// For how many seconds.
+    pub left_s: u64,
 }
 
 /// Something that happened.
@@ -188,6 +242,48 @@ pub enum Report {
         /// TCP segments received and sent.
         segments: (u32, u32),
     },
+    /// It has other addresses than before.
+    Addresses {
+        /// All that it has now.
+        addresses: Vec<Ipv6Addr>,
+    },
+    /// RPL has another parent.
+    Parent {
+        /// Its link-local address, if there is one.
+        parent: Option<Ipv6Addr>,
+        /// The DODAG.
+        dodag: Option<Ipv6Addr>,
+        /// The own rank.
+        rank: u16,
+    },
+    /// What RPL knows.
+    Rpl {
+        /// The DODAG.
+        dodag: Option<Ipv6Addr>,
+        /// Its version.
+        version: u8,
+        /// The own rank.
+        rank: u16,
+        /// The parent's link-local address.
+        parent: Option<Ipv6Addr>,
+        /// Who may be the parent.
+        candidates: Vec<Candidate>,
+        /// Who is below.
+        targets: Vec<Target>,
+        /// DIS, DIO, DAO and DAO-ACK sent.
+        sent: (u32, u32, u32, u32),
+        /// DAOs that were given up without an acknowledgement.
+        unacknowledged: u32,
+    },
+    /// What discovery knows.
+    Neighbours {
+        /// The default router.
+        router: Option<Ipv6Addr>,
+        /// Who is near.
+        neighbours: Vec<NearBy>,
+        /// Who is registered here.
+        registered: Vec<Registered>,
+    },
     /// What could not be done.
     Failed {
         /// Why.
@@ -242,10 +338,59 @@ impl fmt::Display for Report {
                 writeln!(f, "packets   {} received, {} sent", packets.0, packets.1)?;
                 write!(f, "segments  {} received, {} sent", segments.0, segments.1)
             }
+            Report::Addresses { addresses } => {
+                f.write_str("addresses now")?;
+                addresses.iter().try_for_each(|address| write!(f, " {address}"))
+            }
+            Report::Parent { parent, dodag, rank } => {
+                write!(f, "parent {} in {}, rank {rank}", or_none(*parent), or_none(*dodag))
+            }
+            Report::Rpl { .. } => self.rpl(f),
+            Report::Neighbours { .. } => self.neighbours(f),
             Report::Failed { why } => f.write_str(why),
             Report::Help { text } => f.write_str(text),
         }
     }
+}
+
+impl Report {
+    fn rpl(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report::Rpl { dodag, version, rank, parent, candidates, targets, .. } = self else {
+            return Ok(());
+        };
+        let Report::Rpl { sent: (diss, dios, daos, acks), unacknowledged, .. } = self else {
+            return Ok(());
+        };
+        writeln!(f, "DODAG     {}, version {version}", or_none(*dodag))?;
+        writeln!(f, "rank      {rank}, parent {}", or_none(*parent))?;
+        for Candidate { address, rank, etx } in candidates {
+            writeln!(f, "  {address} rank {rank}, {etx:.2} transmissions a frame")?;
+        }
+        writeln!(f, "targets   {}", targets.len())?;
+        for Target { prefix, via, external } in targets {
+            let external = if *external { ", knows no RPL" } else { "" };
+            writeln!(f, "  {prefix} by way of {via}{external}")?;
+        }
+        write!(f, "sent      {diss} DIS, {dios} DIO, {daos} DAO ({unacknowledged} of them given ")?;
+        write!(f, "up), {acks} DAO-ACK")
+    }
+
+    fn neighbours(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report::Neighbours { router, neighbours, registered } = self else { return Ok(()) };
+        write!(f, "default router {}", or_none(*router))?;
+        for NearBy { address, link, state, router } in neighbours {
+            let router = if *router { ", a router" } else { "" };
+            write!(f, "\n  {address} at {link}, {state}{router}")?;
+        }
+        for Registered { address, link, left_s } in registered {
+            write!(f, "\n  {address} at {link}, registered for {left_s} s")?;
+        }
+        Ok(())
+    }
+}
+
+fn or_none(address: Option<Ipv6Addr>) -> String {
+    address.map_or("none".to_owned(), |address| address.to_string())
 }
 
 fn list(f: &mut fmt::Formatter<'_>, addresses: &[Ipv6Addr]) -> fmt::Result {

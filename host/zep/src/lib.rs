@@ -17,6 +17,7 @@
 pub mod air;
 pub mod console;
 pub mod datagram;
+mod layers;
 pub mod mote;
 pub mod profile;
 pub mod radio;

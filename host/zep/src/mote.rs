@@ -1,25 +1,24 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Heard};
-use crate::console::{Command, HELP, Report};
+use crate::air::{Air, Ears, Heard, Who};
+use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
+use crate::layers::{self, Full};
 use crate::profile::Process;
 use crate::radio::Radio;
 use crate::settings::Settings;
 use crate::tasks::{self, Ping, Send, Talk, Task};
 use core::net::{Ipv6Addr, SocketAddr};
-use kinglet::mac::Csma;
-use kinglet::net::{InterfaceAddress, Neighbour, Route, TableFull, UdpHandle};
-use kinglet::radio::{Channel, Driver, Filter};
+use kinglet::Node;
+use kinglet::nd::Serving;
+use kinglet::net::UdpHandle;
+use kinglet::radio::{Driver, Filter};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
-use kinglet::wire::ieee802154::{Address, PanId};
-use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Node};
+use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{App, Place, udp};
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -60,6 +59,12 @@ impl fmt::Display for MoteError {
 
 impl std::error::Error for MoteError {}
 
+impl From<Full> for MoteError {
+    fn from(Full(what): Full) -> Self {
+        MoteError::Full(what)
+    }
+}
+
 impl From<io::Error> for MoteError {
     fn from(error: io::Error) -> Self {
         MoteError::Io(error)
@@ -97,7 +102,12 @@ pub struct Mote {
     pings: u16,
     /// From which the console's datagrams leave.
     udp: Option<UdpHandle>,
+    /// Own addresses and RPL's parent, as they were told last.
+    told: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
 }
+
+/// Places of own addresses that are looked at: there are fewer.
+const ADDRESSES: u8 = 16;
 
 struct Apps {
     echo: Server<Echo, Services, Handle>,
@@ -126,7 +136,7 @@ impl Mote {
     /// # Errors
     /// [`MoteError`]
     pub fn new(settings: &Settings, ends: Ends) -> Result<Mote, MoteError> {
-        let config = config(settings);
+        let config = layers::config(settings);
         let (waker, wakes) = mpsc::channel();
         let for_air = waker.clone();
         let filter = Filter {
@@ -134,12 +144,11 @@ impl Mote {
             short: config.mac.short,
             extended: config.mac.extended,
         };
-        let ears = Ears { filter, channel: None };
+        let ears = Ears { who: Who::Device(filter), channel: None };
         let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
         let air = Air::open(ends.local, ends.remote, ears, hear)?;
         let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
-        let mut node = Box::new(Node::new(config.unsecured(), radio.capabilities()));
-        fill(&mut node, settings)?;
+        let node = layers::node(settings, radio.capabilities())?;
         let listen =
             ListenConfig { connection: ConnectionConfig::DEFAULT, ..ListenConfig::default() };
         let apps = Apps {
@@ -149,12 +158,13 @@ impl Mote {
             datagrams: udp::Echo::new(Echo::PORT),
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);
-        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp })
+        let told = (addresses(&node), None);
+        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told })
     }
 
     /// Its addresses.
     pub fn addresses(&self) -> Vec<Ipv6Addr> {
-        (0..=u8::MAX).map_while(|index| self.node.net().own_address(index)).collect()
+        addresses(&self.node)
     }
 
     /// What ends it from another thread.
@@ -220,10 +230,24 @@ impl Mote {
         self.tasks.retain_mut(|task| !task.turn(now, node, say));
         // Last: what the applications have written leaves now.
         let driven = self.node.drive(now, &mut self.radio);
+        self.tell_changes(say);
         let driven = if busy { Some(now) } else { driven };
         let above = earliest(self.apps.deadline(), tasks::deadline(&self.tasks));
         let stack = earliest(driven, self.node.deadline());
         earliest(earliest(stack, above), self.radio.deadline())
+    }
+
+    /// Addresses that it has got or lost, and another parent.
+    fn tell_changes(&mut self, say: &mut dyn FnMut(Report)) {
+        let addresses = addresses(&self.node);
+        let info = self.node.routing().rpl().info();
+        let (before, parent) = core::mem::replace(&mut self.told, (addresses, info.parent));
+        if before != self.told.0 {
+            say(Report::Addresses { addresses: self.told.0.clone() });
+        }
+        if parent != info.parent {
+            say(Report::Parent { parent: info.parent, dodag: info.dodag_id, rank: info.rank });
+        }
     }
 
     /// Echo replies, errors and datagrams.
@@ -261,6 +285,8 @@ impl Mote {
             }
             Command::Udp { to, text } => self.send(now, to, &text, say),
             Command::Status => say(self.status()),
+            Command::Rpl => say(self.rpl()),
+            Command::Neighbours => say(self.neighbours()),
             Command::Help | Command::Quit => say(Report::Help { text: HELP }),
         }
     }
@@ -272,6 +298,50 @@ impl Mote {
         if let Err(error) = datagrams.send(now, socket, to.0, to.1, text.as_bytes()) {
             say(Report::Failed { why: format!("udp {}: {error}", to.0) });
         }
+    }
+
+    fn rpl(&self) -> Report {
+        let rpl = self.node.routing().rpl();
+        let (info, stats) = (rpl.info(), rpl.stats());
+        let candidates = rpl.candidates().map(|it| Candidate {
+            address: it.address,
+            rank: it.rank,
+            etx: f64::from(it.etx) / 128.0,
+        });
+        let targets = rpl.routes().map(|it| Target {
+            prefix: format!("{}/{}", it.target().prefix, it.target().prefix_len),
+            via: it.via(),
+            external: it.is_external(),
+        });
+        Report::Rpl {
+            dodag: info.dodag_id,
+            version: info.version,
+            rank: info.rank,
+            parent: info.parent,
+            candidates: candidates.collect(),
+            targets: targets.collect(),
+            sent: (stats.diss, stats.dios, stats.daos, stats.dao_acks),
+            unacknowledged: stats.daos_failed,
+        }
+    }
+
+    fn neighbours(&self) -> Report {
+        let nd = self.node.net().discovery().nd();
+        let neighbours = nd.neighbours().map(|it| NearBy {
+            address: it.address(),
+            link: text(it.link()),
+            state: format!("{:?}", it.state()).to_lowercase(),
+            router: it.is_router(),
+        });
+        let registered = nd.role().as_ref().map(Serving::registrations).into_iter().flatten();
+        let now = self.air.now();
+        let registered = registered.map(|it| Registered {
+            address: it.address(),
+            link: text(it.link()),
+            left_s: (it.until() - now).as_millis() / 1000,
+        });
+        let (neighbours, registered) = (neighbours.collect(), registered.collect());
+        Report::Neighbours { router: nd.router(), neighbours, registered }
     }
 
     fn status(&self) -> Report {
@@ -289,45 +359,15 @@ impl Mote {
     }
 }
 
-/// The stack's settings. What must differ from node to node and from life to life comes from the
-/// system's source of entropy.
-fn config(settings: &Settings) -> Config {
-    let extended = match settings.extended.0 {
-        Address::Extended(extended) => extended,
-        // The settings have been checked.
-        _ => [0; 8],
-    };
-    let entropy = || RandomState::new().hash_one(());
-    let [low, high] = [entropy(), entropy()].map(u64::to_le_bytes);
-    let mut secret = [0; 16];
-    secret.iter_mut().zip(low.into_iter().chain(high)).for_each(|(to, from)| *to = from);
-    let mut config = Config::new(settings.short.unwrap_or(0xffff), extended, entropy(), secret);
-    config.mac.pan_id = PanId(settings.pan);
-    config.mac.channel = Channel::new(settings.channel).unwrap_or_default();
-    config.mac.csma = Csma::Hardware;
-    config.net.forward = settings.forward;
-    config
+fn addresses(node: &Node<Process>) -> Vec<Ipv6Addr> {
+    (0..ADDRESSES).filter_map(|index| node.net().own_address(index)).collect()
 }
 
-fn fill(node: &mut Node<Process>, settings: &Settings) -> Result<(), MoteError> {
-    let full = |what| move |_: TableFull| MoteError::Full(what);
-    let mut interface = node.interface();
-    for &own in &settings.addresses {
-        let own = InterfaceAddress { address: own.address, prefix_len: own.len };
-        interface.add_address(own).map_err(full("addresses"))?;
+/// A link address as the settings have it.
+fn text(link: Address) -> String {
+    match link {
+        Address::None => "-".to_owned(),
+        Address::Short(short) => format!("0x{short:04x}"),
+        Address::Extended(octets) => octets.map(|octet| format!("{octet:02x}")).join(":"),
     }
-    for context in &settings.context {
-        let known = Context { prefix: context.prefix.address, len: context.prefix.len };
-        interface.set_context(context.id, Some(known)).map_err(full("contexts"))?;
-    }
-    for neighbour in &settings.neighbour {
-        let (address, link) = (neighbour.address, neighbour.link.0);
-        interface.add_neighbour(Neighbour { address, link }).map_err(full("neighbours"))?;
-    }
-    for route in &settings.route {
-        let (prefix, prefix_len, via) = (route.to.address, route.to.len, route.via.0);
-        let route = Route { prefix, prefix_len, via };
-        interface.add_route(route).map_err(full("routes"))?;
-    }
-    Ok(())
 }

@@ -1,8 +1,22 @@
 //! How much of everything a node as a process has.
 
+use kinglet::nd::Serving;
+use kinglet::net::ExtendedIphc;
+use kinglet::{Discovered, Rpled, rpl};
+
 kinglet::profile! {
-    /// A node on a machine with memory: static routes, more of everything than a mote has.
+    /// A node on a machine with memory: RPL and discovery in every role, or neither, and more of
+    /// everything than a mote has.
     pub struct Process {
+        routing: Rpled<Self>,
+        headers: ExtendedIphc,
+        discovery: Discovered<Self, 8>,
+        serving: Option<Serving<Self>>,
+        discovered: 32,
+        default_routers: 4,
+        autoconfigured: 4,
+        registrations: 64,
+        prefixes: 2,
         frames: 4,
         neighbours: 32,
         packets: 32,
@@ -26,4 +40,10 @@ kinglet::profile! {
         ipv6_fragments: kinglet::net::Originals<4>,
         features: kinglet::tcp::Full,
     }
+}
+
+impl rpl::Sizes for Process {
+    type Objective = rpl::Standard;
+    type Candidates = [Option<rpl::Candidate>; 16];
+    type Routes = [Option<rpl::Route>; 128];
 }

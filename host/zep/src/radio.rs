@@ -1,6 +1,6 @@
 //! A radio whose air is ZEP, as the stack sees it.
 
-use crate::air::{Air, Ears, Heard};
+use crate::air::{Air, Ears, Heard, Who};
 use kinglet_radio::{
     Ack, Busy, Capabilities, Channel, Command, Driver, Event, FCS_LEN, Filter, MAX_FRAME, air_time,
 };
@@ -96,7 +96,7 @@ impl Driver for Radio {
     }
 
     fn set_filter(&mut self, filter: Filter) {
-        self.air.set_ears(Ears { filter, ..self.air.ears() });
+        self.air.set_ears(Ears { who: Who::Device(filter), ..self.air.ears() });
     }
 
     fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {

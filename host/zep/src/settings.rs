@@ -39,9 +39,14 @@ pub struct Settings {
     /// said, as it comes from another process.
     #[serde(default = "ack_wait")]
     pub ack_wait_ms: u16,
-    /// Whether packets for others are forwarded; not unless said.
+    /// Whether packets for others are forwarded; not unless said, or one of the next two says so.
     #[serde(default)]
     pub forward: bool,
+    /// What it does of neighbour discovery; nothing unless said, or what every node of RPL does.
+    #[serde(default)]
+    pub discovery: Discovery,
+    /// What it does of RPL; nothing unless said.
+    pub rpl: Option<Rpl>,
     /// Own addresses beside the link-local ones, each with the length of its prefix.
     #[serde(default)]
     pub addresses: Vec<Prefix>,
@@ -66,6 +71,76 @@ const fn riot_channel() -> u8 {
 
 const fn ack_wait() -> u16 {
     5
+}
+
+/// What a node does of neighbour discovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discovery {
+    /// Nothing: link addresses follow from addresses and `neighbour`.
+    #[default]
+    Off,
+    /// It answers who asks for its link address, and asks for others' (RFC 4861).
+    Neighbour,
+    /// It has addresses, contexts and a default router from routers, and registers with one (RFC
+    /// 6775, RFC 8505).
+    Host,
+    /// It serves hosts near it, with what it hears of a border router.
+    Router,
+    /// It serves hosts, and says for all what the prefix is, that of its first address, and what
+    /// the contexts are.
+    BorderRouter,
+}
+
+/// What a node does of RPL (RFC 6550).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rpl {
+    /// Its part.
+    pub role: RplRole,
+    /// A root's objective function: RIOT's, OF0, unless said.
+    #[serde(default)]
+    pub objective: Objective,
+    /// A root's mode: storing, as RIOT's, unless said.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Whether packets have RPL's option; not unless said, as RIOT's have none.
+    #[serde(default)]
+    pub option: bool,
+}
+
+/// A part in RPL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RplRole {
+    /// It has a parent.
+    Leaf,
+    /// It relays for others.
+    Router,
+    /// Its first address is the DODAG's.
+    Root,
+}
+
+/// An objective function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// The fewest hops (RFC 6552).
+    #[default]
+    Of0,
+    /// The fewest transmissions (RFC 6719).
+    Mrhof,
+}
+
+/// How packets find their way down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// By tables in the routers.
+    #[default]
+    Storing,
+    /// By source routes from the root.
+    NonStoring,
 }
 
 /// A 6LoWPAN context.
@@ -228,6 +303,12 @@ impl Settings {
         if !(11..=26).contains(&self.channel) {
             return Err(format!("channel: {} is not in 11 to 26", self.channel));
         }
+        let leads = matches!(self.rpl, Some(Rpl { role: RplRole::Root, .. }))
+            || self.discovery == Discovery::BorderRouter;
+        if leads && self.addresses.first().is_none_or(|own| own.len != 64) {
+            let why = "a root or border router needs one with a prefix of 64 bits, which all get";
+            return Err(format!("addresses: {why}"));
+        }
         if let Some(context) = self.context.iter().find(|context| context.id > 15) {
             return Err(format!("context: {} is not in 0 to 15", context.id));
         }
@@ -269,6 +350,14 @@ mod tests {
     }
 
     #[test]
+    fn rpl_is_as_riot_has_it_unless_said() {
+        let settings = read("discovery = \"host\"\nrpl = { role = \"leaf\" }").unwrap();
+        let (role, objective, mode) = (RplRole::Leaf, Objective::Of0, Mode::Storing);
+        assert_eq!(settings.rpl, Some(Rpl { role, objective, mode, option: false }));
+        assert_eq!(settings.discovery, Discovery::Host);
+    }
+
+    #[test]
     fn mistakes_are_told_with_their_place() {
         for (more, says) in [
             ("chanel = 26", "line 2"),
@@ -280,6 +369,9 @@ mod tests {
             ("route = [{ to = \"::/0\", via = \"5\" }]", "or \"on-link\""),
             ("neighbour = [{ address = \"fe80::1\", link = \"2:0:0:0:0:0:0:1\" }]", "link address"),
             ("context = [{ id = 16, prefix = \"::/0\" }]", "context: 16"),
+            ("discovery = \"border-router\"", "addresses: a root or border router needs one"),
+            ("rpl = { role = \"root\" }", "addresses: a root or border router needs one"),
+            ("discovery = \"hosts\"", "unknown variant `hosts`"),
         ] {
             let error = read(more).unwrap_err();
             assert!(error.contains(says), "{more}: {error}");

@@ -10,7 +10,7 @@ use crate::host::{Configured, Host};
 use crate::listener::Listener;
 use crate::message::{HOP_LIMIT, MAX_LEN, Message};
 use crate::neighbour::{MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT, Neighbour, State};
-use crate::role::Role;
+use crate::role::{Role, Routed};
 use crate::stats::{Discard, Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -442,6 +442,12 @@ impl<S: Sizes> Discovery<S> {
             }
         }
         None
+    }
+
+    /// What routing is to be told of hosts that are registered here, one address at a time: that
+    /// there is one, again whenever it has registered anew, and when it is gone.
+    pub fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+        self.role.poll_routed(now)
     }
 
     /// When [`Discovery::handle_deadline`] wants to be called.

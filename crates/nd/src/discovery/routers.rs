@@ -53,7 +53,7 @@ impl<S: Sizes> Discovery<S> {
         let option = NdOption::Registration(nd::Registration {
             status: 0,
             opaque: (0, 0),
-            routed: tid.is_some(),
+            routed: tid.is_some() && self.config.routed,
             tid,
             lifetime_min: REGISTRATION_MIN,
             rovr: self.config.eui,

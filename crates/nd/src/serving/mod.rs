@@ -15,7 +15,7 @@ pub use registry::Registered;
 use crate::derive::link_local;
 use crate::message::{ALL_NODES, Message};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
-use crate::role::{Claim, Role};
+use crate::role::{Claim, Role, Routed};
 use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -26,7 +26,8 @@ use kinglet_wire::ipv6::is_link_local;
 use kinglet_wire::nd::{Advertisement, Builder, ContextInformation, Duplicate, Kind, NdOption};
 use kinglet_wire::nd::{Options, PrefixInformation, Registration, status};
 use offer::{Offers, Written};
-use registry::{Entry, Finding, Site, find, forget, forget_older, keep, look};
+use registry::poll_routed;
+use registry::{Entry, Finding, Site, expire, find, forget, forget_older, keep, look};
 
 /// Answers that wait to be sent; registrations of which the border router is asked.
 const ANSWERS: usize = 4;
@@ -164,7 +165,7 @@ impl<S: RouterSizes> Serving<S> {
 
     /// Who is registered.
     pub fn registrations(&self) -> impl Iterator<Item = &Registered> {
-        self.registrations.as_slice().iter().flatten()
+        self.registrations.as_slice().iter().flatten().filter(|known| !known.is_over())
     }
 
     /// Offers a prefix, or says something else of it; all who listen are told, and a lifetime of 0
@@ -259,7 +260,8 @@ impl<S: RouterSizes> Serving<S> {
     fn has_room(&self, link: Address) -> bool {
         let asked = self.asked.iter().flatten().filter(|it| it.new);
         let of = asked.clone().filter(|it| it.claim.link == link).count();
-        let taken = self.registrations().count().saturating_add(asked.count());
+        let taken = self.registrations.as_slice().iter().flatten();
+        let taken = taken.count().saturating_add(asked.count());
         let of = self
             .registrations()
             .filter(|it| it.site == Site::Here(link))
@@ -529,6 +531,10 @@ impl<S: RouterSizes> Role for Serving<S> {
         self.request(buf).or_else(|| self.tell_all(now, link, buf))
     }
 
+    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+        poll_routed(self.registrations.as_mut_slice(), now)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let news = self.is_router() && self.news.left > 0;
         let news = news.then(|| self.news.due.unwrap_or(Instant::ZERO));
@@ -539,9 +545,7 @@ impl<S: RouterSizes> Role for Serving<S> {
 
     fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
         self.offers.handle_deadline(now);
-        for place in self.registrations.as_mut_slice() {
-            let _ = place.take_if(|known| known.until <= now);
-        }
+        expire(self.registrations.as_mut_slice(), now);
         for index in 0..ASKED {
             let Some(place) = self.asked.get_mut(index) else { continue };
             let Some(asked) = place.as_mut().filter(|asked| asked.due <= now) else { continue };

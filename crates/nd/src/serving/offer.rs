@@ -37,11 +37,13 @@ pub struct Offer {
     pub border: Border,
     /// So many addresses may be registered from one link address, at least 3 (RFC 8505, 7).
     pub per_node: u8,
+    /// Whether its routing makes addresses known that ask for it (the P flag, RFC 9010, 9.2.2).
+    pub registrar: bool,
 }
 
 impl Offer {
     /// Hop limit 64, a default router for half an hour (AdvDefaultLifetime, RFC 4861, 6.2.1), no
-    /// other times, no MTU, four addresses a node.
+    /// other times, no MTU, four addresses a node, none of them made known.
     pub const fn new(border: Border) -> Self {
         let router = Router {
             hop_limit: 64,
@@ -51,7 +53,7 @@ impl Offer {
             reachable_ms: 0,
             retrans_ms: 0,
         };
-        Offer { router, mtu: None, border, per_node: 4 }
+        Offer { router, mtu: None, border, per_node: 4, registrar: false }
     }
 }
 
@@ -339,7 +341,8 @@ impl<S: RouterSizes> Offers<S> {
         match index {
             0 => {
                 let border = matches!(self.offer.border, Border::This(_));
-                let bits = Capabilities::EXTENDED | Capabilities::ROUTER;
+                let registrar = if self.offer.registrar { Capabilities::REGISTRAR } else { 0 };
+                let bits = Capabilities::EXTENDED | Capabilities::ROUTER | registrar;
                 let more = if border {
                     Capabilities::BORDER_ROUTER | Capabilities::EXTENDED_DUPLICATE
                 } else {

@@ -48,11 +48,17 @@ impl<P: Profile> Node<P> {
     }
 
     /// An ICMPv6 message of a type that the network layer only carries came from a neighbour.
-    pub(crate) fn icmpv6_message(&mut self, now: Instant, from: &Address, message: net::Delivery) {
+    pub(crate) fn icmpv6_message(
+        &mut self,
+        now: Instant,
+        from: &Address,
+        rssi_dbm: i8,
+        message: net::Delivery,
+    ) {
         self.net.hear_icmpv6(*from, message, |routing, discovery, message, own| {
             let kind = message.octets.first();
             if kind.is_some_and(|kind| <P::Routing as net::Routing>::ICMPV6.contains(kind)) {
-                routing.handle_icmpv6(now, message);
+                routing.handle_icmpv6(now, rssi_dbm, message);
             } else {
                 discovery.handle_icmpv6(now, message, own);
             }
@@ -66,14 +72,10 @@ impl<P: Profile> Node<P> {
             mac::Delivery::NoAck => false,
             _ => return,
         };
-        if let Address::Short(to) = outcome.dst
-            && outcome.dst.is_unicast()
-        {
-            let transmissions = outcome.transmissions;
+        let (to, transmissions) = (outcome.dst, outcome.transmissions);
+        if to.is_unicast() {
             self.routing_mut().handle_sent(now, to, transmissions, acked);
-        }
-        if outcome.dst.is_unicast() {
-            self.net.discovery_mut().handle_sent(now, outcome.dst, acked);
+            self.net.discovery_mut().handle_sent(now, to, acked);
         }
     }
 
@@ -94,6 +96,12 @@ impl<P: Profile> Node<P> {
         // At most one for each address and context.
         while let Some(configured) = self.net.discovery_mut().poll_configured(now) {
             self.configure(configured);
+        }
+        // At most one for each that is registered.
+        while self.routing().serves_leaves()
+            && let Some(leaf) = self.net.discovery_mut().poll_routed(now)
+        {
+            self.routing_mut().handle_leaf(now, &leaf);
         }
         let mut buf = [0; MAX_ICMPV6];
         while self.net.can_send_routing_message() {

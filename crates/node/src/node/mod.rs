@@ -181,7 +181,7 @@ impl<P: Profile> Node<P> {
                     Ok(Some(message))
                         if Self::HEARS_ICMPV6 && message.protocol == protocol::ICMPV6 =>
                     {
-                        self.icmpv6_message(now, src, message);
+                        self.icmpv6_message(now, src, rssi_dbm, message);
                     }
                     result => self.deliver(now, result),
                 }
@@ -308,8 +308,9 @@ impl<P: Profile> Node<P> {
         }
         if let Some(parent) = self.poller.parent() {
             let acked = outcome != DataRequestOutcome::NoAck;
+            let parent = Address::Short(parent);
             self.routing_mut().handle_sent(now, parent, 1, acked);
-            self.net.discovery_mut().handle_sent(now, Address::Short(parent), acked);
+            self.net.discovery_mut().handle_sent(now, parent, acked);
         }
         self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }

@@ -123,7 +123,7 @@ impl<T: Routing> Routing for Counting<T> {
         self.ask_mut().handle_heard(now, from, rssi_dbm);
     }
 
-    fn handle_sent(&mut self, now: Instant, to: u16, transmissions: u8, acked: bool) {
+    fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
         self.ask_mut().handle_sent(now, to, transmissions, acked);
     }
 

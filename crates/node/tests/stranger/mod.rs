@@ -23,6 +23,8 @@ pub struct Link<P: Profile> {
     /// The node's link address.
     pub to: Address,
     pub link: Address,
+    /// How strongly it is heard.
+    pub rssi_dbm: i8,
     pub addresses: Vec<Ipv6Addr>,
     /// Whether it acknowledges frames, and whether it answers solicitations.
     pub there: bool,
@@ -73,6 +75,7 @@ impl<P: Profile> Link<P> {
             node,
             to,
             link,
+            rssi_dbm: -60,
             addresses: addresses.to_vec(),
             there: true,
             answers: true,
@@ -136,7 +139,8 @@ impl<P: Profile> Link<P> {
         frame.extend(payload);
         assert!(frame.len() <= 125, "{} octets", frame.len());
         let (len, acked) = (frame.len() as u8, repr.ack_request);
-        let event = Event::Received { sfd: self.now, len, rssi_dbm: -60, lqi: 200, acked };
+        let (sfd, rssi_dbm) = (self.now, self.rssi_dbm);
+        let event = Event::Received { sfd, len, rssi_dbm, lqi: 200, acked };
         self.node.handle_radio(self.now, event, &mut frame);
         self.run(Duration::from_millis(20));
     }

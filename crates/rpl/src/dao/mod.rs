@@ -46,6 +46,22 @@ pub struct Route {
 }
 
 impl Route {
+    /// Where to.
+    pub const fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Storing mode, and leaves that know no RPL: the link-local address of the neighbour that is
+    /// next. Else the address of the target's parent.
+    pub const fn via(&self) -> Ipv6Addr {
+        self.via
+    }
+
+    /// Whether the target knows no RPL.
+    pub const fn is_external(&self) -> bool {
+        self.external
+    }
+
     pub(crate) const fn is_usable(&self) -> bool {
         self.lifetime > 0
     }

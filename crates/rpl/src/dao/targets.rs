@@ -1,7 +1,6 @@
 //! What DAOs say of targets, and what of it is believed (RFC 6550, 9.4 and 9.8).
 
 use super::{Route, Told};
-use crate::lollipop::Counter;
 use core::net::Ipv6Addr;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::rpl::Target;
@@ -80,12 +79,6 @@ impl Targets<'_> {
         }
     }
 
-    /// The Path Sequence with which a leaf of this node is told next.
-    pub(crate) fn next_sequence(&self, target: &Target) -> Counter {
-        let known = self.0.iter().flatten().find(|route| route.target == *target);
-        known.map_or(Counter::FIRST, |route| route.sequence.next())
-    }
-
     /// The way to an address: that of the longest prefix.
     pub(crate) fn find(table: &[Option<Route>], address: Ipv6Addr) -> Option<&Route> {
         let all = table.iter().flatten().filter(|route| route.is_usable());
@@ -141,6 +134,7 @@ impl Targets<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lollipop::Counter;
     use kinglet_time::Duration;
 
     fn route(target: u16, via: u16, sequence: u8, lifetime: u8) -> Route {

@@ -7,7 +7,7 @@ use crate::dodag::Dodag;
 use crate::lollipop::Counter;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, Target, Transit};
 
 /// Status of a DAO-ACK that rejects (RFC 6550, 6.5.1: above 127).
@@ -169,9 +169,15 @@ impl<S: Sizes> Rpl<S> {
         Ok(())
     }
 
-    /// A leaf at the link-local address `via`, which knows no RPL, has this address for so many
-    /// lifetime units, 0 if no longer: it is told as a target of this router (RFC 9010, 9.2). To be
-    /// called again before they are over.
+    /// Whether leaves that know no RPL can be told of: there is a DODAG with routes down.
+    pub fn serves_leaves(&self) -> bool {
+        let routes = |dodag: &Dodag| dodag.mode != Mode::UpwardOnly;
+        self.dodag.as_ref().is_some_and(routes) && !self.is_leaf()
+    }
+
+    /// A leaf at the link-local address `via`, which knows no RPL, has this address for so long
+    /// from now on, or no longer: it is told as a target of this router, with the transaction of
+    /// its registration as Path Sequence (RFC 9010, 9.2.2). To be called again before that is over.
     ///
     /// # Errors
     /// [`Discard::NotForRole`] without a DODAG that has routes down, [`Discard::BadTarget`] for an
@@ -181,30 +187,26 @@ impl<S: Sizes> Rpl<S> {
         now: Instant,
         address: Ipv6Addr,
         via: Ipv6Addr,
-        lifetime: u8,
+        sequence: u8,
+        lifetime: Duration,
     ) -> Result<(), Discard> {
-        let routes = |dodag: &Dodag| dodag.mode != Mode::UpwardOnly;
-        let dodag = self.dodag.filter(|dodag| routes(dodag) && !self.is_leaf());
-        let dodag = dodag.ok_or(Discard::NotForRole)?;
+        let dodag = self.dodag.filter(|_| self.serves_leaves()).ok_or(Discard::NotForRole)?;
         if address.is_multicast() || address == dodag.id || Some(address) == self.address() {
             return Err(Discard::BadTarget);
         }
         let target = Target { prefix: address, prefix_len: 128 };
-        let outcome = {
-            let mut targets = self.targets();
-            let sequence = targets.next_sequence(&target);
-            targets.consider(Route {
-                target,
-                via,
-                sequence,
-                lifetime,
-                external: true,
-                local: true,
-                contested: false,
-                expires: dodag.lifetime(lifetime).map(|span| now + span),
-                told: Told::Not,
-            })
-        };
+        let lifetime = dodag.units(lifetime);
+        let outcome = self.targets().consider(Route {
+            target,
+            via,
+            sequence: Counter::new(sequence),
+            lifetime,
+            external: true,
+            local: true,
+            contested: false,
+            expires: dodag.lifetime(lifetime).map(|span| now + span),
+            told: Told::Not,
+        });
         if outcome == Outcome::Full {
             return Err(Discard::RoutesFull);
         }

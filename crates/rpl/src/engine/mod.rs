@@ -498,6 +498,11 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    /// The targets that there is a way to.
+    pub fn routes(&self) -> impl Iterator<Item = &Route> {
+        self.routes.as_slice().iter().flatten().filter(|route| route.is_usable())
+    }
+
     /// The neighbours that may be parents.
     pub fn candidates(&self) -> impl Iterator<Item = CandidateInfo> {
         self.candidates.as_slice().iter().flatten().map(|candidate| CandidateInfo {

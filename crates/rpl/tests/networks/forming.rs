@@ -5,6 +5,8 @@ use kinglet_rpl::{Mode, Probing, Role, Root};
 use kinglet_time::Duration;
 use rand_core::Rng;
 
+const MINUTE: Duration = Duration::from_secs(60);
+
 const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
@@ -168,7 +170,7 @@ fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
         net.run(secs(30));
         let (leaf, router) = (address(40), 5);
         let now = net.now;
-        net.nodes[router].handle_leaf(now, leaf, near(40), 10).unwrap();
+        net.nodes[router].handle_leaf(now, leaf, near(40), 240, MINUTE * 10).unwrap();
         net.run(secs(10));
         let mut out = [core::net::Ipv6Addr::UNSPECIFIED; 8];
         match mode {
@@ -180,7 +182,7 @@ fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
         }
         assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::Way::Neighbour(near(40)));
         let now = net.now;
-        net.nodes[router].handle_leaf(now, leaf, near(40), 0).unwrap();
+        net.nodes[router].handle_leaf(now, leaf, near(40), 241, Duration::ZERO).unwrap();
         net.run(secs(30));
         assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable);
     }
@@ -219,7 +221,7 @@ fn the_configuration_says_which_option_packets_carry() {
         net.link(0, 1, 100);
         net.run(secs(20));
         let now = net.now;
-        net.nodes[1].handle_leaf(now, address(40), near(40), 10).unwrap();
+        net.nodes[1].handle_leaf(now, address(40), near(40), 240, MINUTE * 10).unwrap();
         let outside = core::net::Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 1);
         let router = &net.nodes[1];
         assert_eq!(router.option_type(), kind);

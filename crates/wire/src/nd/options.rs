@@ -84,6 +84,8 @@ pub struct Capabilities(pub u16);
 impl Capabilities {
     /// E: it registers addresses in the form of RFC 8505.
     pub const EXTENDED: u16 = 0x02;
+    /// P: it makes what is registered known elsewhere, as a router of RPL does (RFC 9010, 9.2.2).
+    pub const REGISTRAR: u16 = 0x04;
     /// B: it is a 6LBR.
     pub const BORDER_ROUTER: u16 = 0x08;
     /// L: it is a 6LR.

@@ -66,7 +66,7 @@ pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
 }
 
 /// The short address of `node`; counted from 1, because 0 is what an unset one looks like.
-pub fn short_of(node: NodeId) -> u16 {
+pub const fn short_of(node: NodeId) -> u16 {
     (node + 1) as u16
 }
 

@@ -2,7 +2,7 @@
 
 use super::{address_of, contexts};
 use crate::discovery::{Optional, Plan};
-use crate::scenario::{NodeId, Role, Scenario};
+use crate::scenario::{NodeId, Role, Routing, Scenario};
 use kinglet::time::Instant;
 use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, Router};
 use kinglet::wire::sixlowpan::Context;
@@ -19,7 +19,8 @@ const VALID_MIN: u16 = 43_200;
 
 /// The discovery of `node`, which has this configuration.
 pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> Optional {
-    if !scenario.discovery && !scenario.registration {
+    let role = scenario.nodes[node as usize].role;
+    if role == Role::Outside || !scenario.discovery && !scenario.registration {
         return net::Discovery::NONE;
     }
     let mac = &config.mac;
@@ -28,9 +29,10 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     let autoconfigures = scenario.registration && node != border;
     let has_parent = !mac.rx_on_when_idle;
     let reports = scenario.listener_reports;
-    let settings = nd::Config { autoconfigures, has_parent, reports, ..settings };
-    let serves = scenario.registration
-        && (node == border || scenario.nodes[node as usize].role != Role::Leaf);
+    // A leaf of RPL makes itself known.
+    let routed = scenario.routing != Routing::Rpl || role == Role::Host;
+    let settings = nd::Config { autoconfigures, has_parent, reports, routed, ..settings };
+    let serves = scenario.registration && (node == border || role.relays());
     let role = serves.then(|| serving(scenario, node == border));
     Optional::new(settings, role)
 }
@@ -45,7 +47,8 @@ fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
     };
     let offer = nd::Offer::new(border);
     let router = Router { lifetime_s: ROUTER_S, ..offer.router };
-    let mut serving = nd::Serving::new(nd::Offer { router, ..offer });
+    let registrar = scenario.routing == Routing::Rpl;
+    let mut serving = nd::Serving::new(nd::Offer { router, registrar, ..offer });
     if is_border {
         let (prefix, on_link, autonomous) = (scenario.prefix.mesh(), false, true);
         let (len, valid_s, preferred_s) = (64, VALID_S, PREFERRED_S);

@@ -28,6 +28,8 @@ pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
             Role::BorderRouter => "border router",
             Role::Router => "router",
             Role::Leaf => "leaf",
+            Role::Host => "host",
+            Role::Outside => "outside",
         };
         let comma = if index == 0 { "" } else { "," };
         let _ = write!(page, "{comma}[{},{},\"{role}\"]", place.x_m, place.y_m);

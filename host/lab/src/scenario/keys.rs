@@ -8,11 +8,12 @@ use super::error::Result;
 use super::presets::{SECURITY, Tcp, base_of, csl_every, polling_every};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
-use super::{Buffer, HostTcp, Mss, Routing, Scenario, Wire};
+use super::{Buffer, HostTcp, Mss, Objective, Routing, Scenario, Wire};
 use kinglet::Polling;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
+use kinglet::wire::ieee802154::PanId;
 use kinglet_peers::Stack;
 
 /// A year; longer is a mistake of units.
@@ -72,6 +73,16 @@ pub(super) const MAC: &[Key<Scenario>] = &[
         choice!(mac.csma; "software" => Csma::Software, "hardware" => Csma::Hardware),
         "who does the backoff: the MAC, and the radio listens meanwhile; the radio, which is deaf \
          meanwhile",
+    ),
+    Key::<Scenario>::new(
+        "pan",
+        Value::Whole {
+            range: 0..=65_534,
+            bound: Bound::No,
+            get: |t| Some(t.mac.pan_id.0.into()),
+            set: |t, pan| t.mac.pan_id = PanId(pan as u16),
+        },
+        "the PAN's identifier; RIOT's is 35",
     ),
     Key::<Scenario>::new(
         "security",
@@ -251,6 +262,12 @@ pub(super) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing"),
     Key::<Scenario>::new(
+        "rpl_objective",
+        choice!(rpl.objective; "mrhof" => Objective::Mrhof, "of0" => Objective::Of0),
+        "what ranks are made of: transmissions, or hops, which is all that RIOT knows",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "rpl_option",
         flag!(rpl.option),
         "packets carry the RPL option (RFC 6553), by which routers find loops: 8 octets, and an \
@@ -289,7 +306,7 @@ pub(super) const NET: &[Key<Scenario>] = &[
         flag!(registration),
         "6LoWPAN's discovery (RFC 6775, 8505) besides: the border router, or node 0 if there is \
          none, is a 6LBR, routers are 6LRs, and leaves register their addresses with their \
-         parents; for up to 2048 addresses",
+         parents, hosts with a router that they hear; for up to 2048 addresses",
     ),
     Key::<Scenario>::new(
         "listener_reports",

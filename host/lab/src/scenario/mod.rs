@@ -123,6 +123,7 @@ impl Default for Scenario {
                 addresses: false,
                 load: false,
                 compression: false,
+                objective: Objective::Mrhof,
             },
             discovery: false,
             registration: false,
@@ -562,6 +563,17 @@ pub struct Rpl {
     pub load: bool,
     /// What RPL adds to packets is written as 6LoWPAN Routing Headers (RFC 8138).
     pub compression: bool,
+    /// The root's objective function.
+    pub objective: Objective,
+}
+
+/// What RPL's ranks are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// Transmissions (RFC 6719).
+    Mrhof,
+    /// Hops, as RIOT has it (RFC 6552).
+    Of0,
 }
 
 /// Largest segment.
@@ -610,10 +622,23 @@ pub struct NodePlace {
 pub enum Role {
     /// Sends and receives, forwards for others too.
     Router,
-    /// Only sends and receives.
+    /// Only sends and receives, and sleeps.
     Leaf,
+    /// Only sends and receives, and is always on. It knows nothing of routing: routers near it do,
+    /// with one of which its address is registered.
+    Host,
+    /// Nobody of the simulation: a radio for those who are outside of it and share its air by way
+    /// of the gateway.
+    Outside,
     /// The way out of the network: default route of all others.
     BorderRouter,
+}
+
+impl Role {
+    /// Whether it forwards for others.
+    pub const fn relays(self) -> bool {
+        matches!(self, Role::Router | Role::BorderRouter)
+    }
 }
 
 /// A wire between the border router and a host, and what it does to IP packets, both ways alike.

@@ -7,8 +7,8 @@ use super::read::{Reader, Source};
 use super::table::{Key, read};
 use super::{CONTEXTS, interference, places};
 use super::{
-    Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Scenario,
-    Tcp, Wire,
+    Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Routing,
+    Scenario, Tcp, Wire,
 };
 use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
@@ -50,6 +50,11 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     scenario.flows = flows(tables, &scenario.nodes, wired, scenario.duration_s)?;
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
+    }
+    let hosts = scenario.nodes.iter().any(|place| place.role == Role::Host);
+    if hosts && (scenario.routing == Routing::Mesh || !scenario.registration) {
+        let message = "a host needs [net] registration = true, and no mesh".to_owned();
+        return Err(root.error_at("node", message));
     }
     if let Some(message) = scenario.misplaced_peer() {
         return Err(root.error_at("tcp", message));
@@ -133,6 +138,9 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     if scenario.contexts_advertised && !scenario.registration {
         let message = "nobody advertises without registration = true".to_owned();
         return Err(t.error_at("contexts_from", message));
+    }
+    if t.has("context") {
+        scenario.contexts.get_or_insert_default();
     }
     for table in t.tables("context")? {
         context(table, scenario.contexts.get_or_insert_default())?;

@@ -94,8 +94,13 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
 }
 
 fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {
-    let roles =
-        [("router", Role::Router), ("leaf", Role::Leaf), ("border-router", Role::BorderRouter)];
+    let roles = [
+        ("router", Role::Router),
+        ("leaf", Role::Leaf),
+        ("host", Role::Host),
+        ("outside", Role::Outside),
+        ("border-router", Role::BorderRouter),
+    ];
     let count = tables.len();
     let mut places = Vec::with_capacity(count);
     let mut border_routers = 0;

@@ -148,7 +148,7 @@ pub(super) fn farther_than(scenario: &Scenario, most: u32) -> Option<(NodeId, No
     sources.into_iter().find_map(|(to, sources)| {
         trees.towards(to, Some(&sources));
         // A leaf has no way of its own but its parent's.
-        let is_router = |node: &NodeId| scenario.nodes[*node as usize].role != Role::Leaf;
+        let is_router = |node: &NodeId| scenario.nodes[*node as usize].role.relays();
         let costs =
             sources.into_iter().filter(is_router).map(|from| (from, trees.best[from as usize]));
         let costs = costs.filter(|(_, best)| *best != NOWHERE);
@@ -205,7 +205,7 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
     if scenario.registration {
         // Routers ask the root about addresses.
         let places = (0..).zip(&scenario.nodes);
-        let routers = places.filter(|(_, place)| place.role != Role::Leaf);
+        let routers = places.filter(|(_, place)| place.role.relays());
         routers.for_each(|(node, _)| add(scenario.root(), node));
     }
     pairs
@@ -313,7 +313,7 @@ impl<'a> Trees<'a> {
             if missing == 0 {
                 break;
             }
-            if node != root && self.scenario.nodes[node as usize].role == Role::Leaf {
+            if node != root && !self.scenario.nodes[node as usize].role.relays() {
                 continue;
             }
             for (neighbour, link) in &self.neighbours[node as usize] {

@@ -50,7 +50,9 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         // What other stacks do must not come from ours.
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
         "kinglet-lab" => [below_lab(), vec!["kinglet-peers"]].concat(),
-        "kinglet-gateway" => [below_lab(), vec!["kinglet-lab", "kinglet-peers"]].concat(),
+        "kinglet-gateway" => {
+            [below_lab(), vec!["kinglet-lab", "kinglet-peers", "kinglet-zep"]].concat()
+        }
         "kinglet-zep" => below_sim(),
         "kinglet-cli" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()

@@ -1,0 +1,73 @@
+//! How strongly neighbours are heard, as RPL is told of it.
+
+mod common;
+mod stranger;
+use common::*;
+use kinglet::rpl::{self, Role};
+use kinglet::wire::ieee802154::Address;
+use kinglet::wire::rpl::{ControlOption, Dio, Message, Writer};
+use kinglet::{Node, Rpled, mac};
+use std::net::Ipv6Addr;
+use stranger::Link;
+
+kinglet::profile! {
+    struct Relay {
+        routing: Rpled<Self>,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 8]>,
+        forwards: true,
+        packets: 8,
+        addresses: 2,
+    }
+}
+
+impl rpl::Sizes for Relay {
+    type Objective = rpl::Standard;
+    type Candidates = [Option<rpl::Candidate>; 4];
+    type Routes = [Option<rpl::Route>; 4];
+}
+
+const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
+/// One with a short address, one without, as RIOT's nodes are.
+const SHORT: (Address, &str) = (Address::Short(9), "fe80::ff:fe00:9");
+const EXTENDED: (Address, &str) = (Address::Extended([2, 0, 0, 0, 0, 0, 0, 7]), "fe80::7");
+
+/// Somebody advertises a DODAG, heard so strongly.
+fn advertise(line: &mut Link<Relay>, (link, address): (Address, &str), rssi_dbm: i8) {
+    let dodag_id = global(100);
+    let (instance, version, rank, grounded) = (0, 240, 256, true);
+    let (mode, preference, dtsn) = (2, 0, 240);
+    let dio = Dio { instance, version, rank, grounded, mode, preference, dtsn, dodag_id };
+    let message = Message::Dio(dio);
+    let mut body = [0; 60];
+    let mut writer = Writer::new(&mut body, &message).unwrap();
+    writer.option(&ControlOption::Configuration(rpl::CONFIGURATION)).unwrap();
+    let len = writer.len();
+    let upper = [&[155, message.code(), 0, 0], &body[..len]].concat();
+    (line.link, line.rssi_dbm) = (link, rssi_dbm);
+    line.send(address.parse().unwrap(), ALL, 255, upper);
+}
+
+/// Transmissions that are expected to this neighbour, in units of 1/128.
+fn expected(line: &Link<Relay>, (_, address): (Address, &str)) -> u16 {
+    let address: Ipv6Addr = address.parse().unwrap();
+    let mut candidates = line.node.routing().rpl().candidates();
+    candidates.find(|it| it.address == address).expect("a candidate").etx
+}
+
+#[test]
+fn what_is_expected_of_a_link_follows_from_the_frame_that_came_over_it() {
+    for (first, second) in [(SHORT, EXTENDED), (EXTENDED, SHORT)] {
+        let config = config(1, 1);
+        let routing = Rpled::new(&config, rpl::Config::new(Role::Router, 0, 0));
+        let node = Node::with_layers(config, routing, kinglet::net::Discovery::NONE, usual());
+        let mut line = Link::new(Box::new(node), Address::Short(1), first.0, &[]);
+        // 40 dB above the noise one transmission is enough, 5 dB above it needs four.
+        advertise(&mut line, first, -60);
+        advertise(&mut line, second, -95);
+        let both = [first, second].map(|who| expected(&line, who));
+        assert_eq!(both, [128, 4 * 128], "{:?} and {:?}", first.0, second.0);
+        // And the other way round.
+        advertise(&mut line, second, -60);
+        assert_eq!(expected(&line, second), 128, "{:?}", second.0);
+    }
+}

@@ -1,0 +1,211 @@
+//! Those beyond the simulation who share its air by ZEP: what is heard at a place leaves as
+//! datagrams, and what comes as datagrams is sent from there.
+//!
+//! Both sides are acknowledged in the other's place, as neither can wait for it: who sends a
+//! datagram waits less than a millisecond of wall clock, which [`Air`] answers, and a simulated
+//! sender as little of virtual time, which [`Beyond`] answers for those that it has heard by
+//! datagram. What has been acknowledged so is sent again up to three times, as by any MAC, and lost
+//! then. Acknowledgements of simulated nodes go no further.
+
+use crate::GatewayError;
+use kinglet::wire::ieee802154::{Address, Frame, FrameType, Repr, Version};
+use kinglet_radio::{
+    ACK_PSDU, Access, Ack, Channel, Command, CsmaParams, Event, FCS_LEN, Start, TURNAROUND,
+    air_time,
+};
+use kinglet_sim::Device;
+use kinglet_time::{Duration, Instant};
+use kinglet_zep::air::{Air, Ears, Heard, Who};
+use kinglet_zep::mote::Ends;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use tokio::sync::Notify;
+
+/// Frames that may wait for the simulated air; more are lost.
+const BACKLOG: usize = 64;
+/// Devices that are remembered as being beyond; the one not heard for longest gives way.
+const PEERS: usize = 64;
+/// macMaxFrameRetries (IEEE 802.15.4-2015, table 8-94).
+const RETRIES: u8 = 3;
+/// Preamble and SFD (IEEE 802.15.4-2015, 12.1).
+const SYNCHRONISATION: Duration = Duration::from_micros(5 * 32);
+
+/// Of whom the air is shared, and how.
+pub(crate) struct Shared {
+    pub(crate) pan_id: u16,
+    pub(crate) channel: Channel,
+    pub(crate) power_dbm: i8,
+    /// Link addresses of all nodes that are simulated.
+    pub(crate) members: Arc<[Address]>,
+    /// Is told when something has come.
+    pub(crate) news: Arc<Notify>,
+}
+
+/// What is on the way to the simulated air.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    Nothing,
+    Frame,
+    Ack,
+}
+
+/// The radio at one place.
+pub(crate) struct Beyond {
+    air: Air,
+    heard: Receiver<Heard>,
+    channel: Channel,
+    power_dbm: i8,
+    /// Who is beyond, the last ones that spoke at the end.
+    peers: VecDeque<Address>,
+    waiting: VecDeque<Vec<u8>>,
+    tries: u8,
+    /// An acknowledgement, and when its SFD is to end.
+    owed: Option<(Instant, Vec<u8>)>,
+    sending: Sending,
+    frame: Vec<u8>,
+    listens: bool,
+}
+
+impl Beyond {
+    /// Opens this air.
+    pub(crate) fn open(ends: Ends, shared: &Shared) -> Result<Self, GatewayError> {
+        let (sender, heard) = channel();
+        let news = Arc::clone(&shared.news);
+        let hear = move |heard| {
+            let wanted = sender.send(heard).is_ok();
+            news.notify_one();
+            wanted
+        };
+        let (pan_id, members) = (shared.pan_id, Arc::clone(&shared.members));
+        let who = Who::Network { pan_id, members };
+        let ears = Ears { who, channel: Some(shared.channel) };
+        let failed = |error: io::Error| {
+            GatewayError::Zep(format!("cannot open {} for ZEP: {error}", ends.local))
+        };
+        let air = Air::open(ends.local, ends.remote, ears, hear).map_err(failed)?;
+        air.greet().map_err(failed)?;
+        Ok(Beyond {
+            air,
+            heard,
+            channel: shared.channel,
+            power_dbm: shared.power_dbm,
+            peers: VecDeque::new(),
+            waiting: VecDeque::new(),
+            tries: 0,
+            owed: None,
+            sending: Sending::Nothing,
+            frame: Vec::new(),
+            listens: false,
+        })
+    }
+
+    /// Takes what has come, without waiting for it.
+    pub(crate) fn exchange(&mut self) -> io::Result<()> {
+        loop {
+            match self.heard.try_recv() {
+                Ok(Heard::Frame { frame, .. }) => self.take(frame),
+                // Whoever it was for does not wait for it.
+                Ok(Heard::Ack { .. }) => {}
+                Ok(Heard::Deaf(kind)) => return Err(kind.into()),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    fn take(&mut self, frame: Vec<u8>) {
+        let Ok(parsed) = Frame::parse(&frame) else { return };
+        let from = parsed.src();
+        if from != Address::None {
+            self.peers.retain(|peer| *peer != from);
+            self.peers.push_back(from);
+            if self.peers.len() > PEERS {
+                self.peers.pop_front();
+            }
+        }
+        if self.waiting.len() < BACKLOG {
+            self.waiting.push_back(frame);
+        }
+    }
+
+    /// A frame was heard at this place.
+    fn pass(&mut self, sfd: Instant, octets: &[u8]) {
+        let Ok(frame) = Frame::parse(octets) else { return };
+        // Its own is heard by none who is beyond.
+        if frame.frame_type() == FrameType::Ack || self.peers.contains(&frame.src()) {
+            return;
+        }
+        // A datagram that the system does not take is lost, as a frame that nobody hears.
+        let _ = self.air.send(self.channel, octets);
+        let asked = frame.ack_request() && frame.version() != Version::V2015;
+        let mut ack = vec![0; ACK_PSDU - FCS_LEN];
+        if let Some(sequence) = frame.sequence().filter(|_| asked)
+            && self.peers.contains(&frame.dst())
+            && Repr::ack(sequence, false).emit(&mut ack).is_ok()
+        {
+            // From the SFD on: the octet of the length, and the PSDU (IEEE 802.15.4-2015, 12.1).
+            let ended = sfd + (air_time(octets.len() + FCS_LEN) - SYNCHRONISATION);
+            self.owed = Some((ended + TURNAROUND + SYNCHRONISATION, ack));
+        }
+    }
+
+    /// What was being sent is over.
+    fn sent(&mut self, arrived: bool) {
+        if core::mem::replace(&mut self.sending, Sending::Nothing) != Sending::Frame {
+            return;
+        }
+        if arrived || self.tries >= RETRIES {
+            self.waiting.pop_front();
+            self.tries = 0;
+        } else {
+            self.tries += 1;
+        }
+    }
+
+    fn transmit(&mut self, start: Start, access: Access, ack: bool) -> Command {
+        let (channel, power_dbm) = (self.channel, self.power_dbm);
+        Command::Transmit { start, access, channel, power_dbm, ack }
+    }
+}
+
+impl Device for Beyond {
+    fn handle_radio(&mut self, _now: Instant, event: Event, frame: &[u8]) {
+        match event {
+            Event::Received { sfd, .. } => self.pass(sfd, frame),
+            Event::Transmitted { ack, .. } => self.sent(ack != Ack::Missing),
+            _ => self.sent(false),
+        }
+    }
+
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        if !self.listens {
+            self.listens = true;
+            let channel = self.channel;
+            return Some((Command::Receive { start: Start::Asap, until: None, channel }, &[]));
+        }
+        if self.sending != Sending::Nothing {
+            // For an acknowledgement it is too late then.
+            self.owed = None;
+            return None;
+        }
+        if let Some((at, ack)) = self.owed.take().filter(|(at, _)| *at > now) {
+            (self.sending, self.frame) = (Sending::Ack, ack);
+            let command = self.transmit(Start::At(at), Access::Immediate, false);
+            return Some((command, &self.frame));
+        }
+        self.frame.clone_from(self.waiting.front()?);
+        self.sending = Sending::Frame;
+        let frame = Frame::parse(&self.frame);
+        let ack = frame.is_ok_and(|it| it.ack_request() && !it.dst().is_broadcast());
+        let access = Access::Csma(CsmaParams::default());
+        let command = self.transmit(Start::Asap, access, ack);
+        Some((command, &self.frame))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_deadline(&mut self, _now: Instant) {}
+}

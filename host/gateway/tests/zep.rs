@@ -1,0 +1,144 @@
+//! Somebody outside of the simulation who does on the wire what RIOT does, and shares the air of a
+//! simulated network by ZEP: he joins it, and is reached from the host behind its border router.
+
+#![allow(missing_docs, reason = "a test program")]
+
+#[path = "../../zep/tests/riot/mod.rs"]
+mod riot;
+
+use kinglet_gateway::bridge::{self, BridgeStats, HostLink, Observer};
+use kinglet_gateway::network::Mesh;
+use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_zep::mote::Ends;
+use riot::Air;
+use riot::ip::{ICMPV6, ip, packet, part};
+use riot::lowpan::{Ip, link_local, with_iid};
+use riot::node::{Part, Riot};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, mpsc};
+
+/// A border router, two routers, and the place of somebody who hears the last one.
+const LINE: &str = r#"
+node = [
+    { x_m = 0, role = "border-router" }, { x_m = 8 }, { x_m = 16 },
+    { x_m = 24, role = "outside" },
+]
+mac = { pan = 35, security = false }
+net = { routing = "rpl", rpl_objective = "of0", rpl_option = false, discovery = true, context = [] }
+"#;
+const MESH: &str = "fd6b:696e:676c:7400::";
+const BORDER: &str = "fd6b:696e:676c:7400:0:ff:fe00:1";
+
+/// What stands in the place of this machine's network.
+struct Wire {
+    from_host: Mutex<mpsc::UnboundedReceiver<Vec<u8>>>,
+    to_host: Sender<Vec<u8>>,
+}
+
+impl HostLink for Wire {
+    async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let Some(packet) = self.from_host.lock().await.recv().await else {
+            return std::future::pending().await;
+        };
+        buf[..packet.len()].copy_from_slice(&packet);
+        Ok(packet.len())
+    }
+
+    async fn send(&self, packet: &[u8]) -> io::Result<()> {
+        self.to_host.send(packet.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+struct Nobody;
+
+impl Observer<Mesh> for Nobody {
+    fn report(&mut self, _: &mut Mesh, _: &BridgeStats) {}
+}
+
+fn free() -> SocketAddr {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// Runs the network on a thread, until the program ends.
+fn gateway(ends: Ends) -> (mpsc::UnboundedSender<Vec<u8>>, Receiver<Vec<u8>>) {
+    let (host, from_host) = mpsc::unbounded_channel();
+    let (to_host, heard) = channel();
+    thread::spawn(move || {
+        let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
+        let mut mesh = Mesh::new(&scenario).unwrap();
+        mesh.share(&scenario, &[ends]).unwrap();
+        let wire = Wire { from_host: Mutex::new(from_host), to_host };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let second = Duration::from_secs(1);
+        let never = std::future::pending();
+        let over = runtime.block_on(bridge::run(&mut mesh, &wire, second, &mut Nobody, never));
+        over.unwrap();
+    });
+    (host, heard)
+}
+
+/// Has the one outside ping, and say something to the echo server there.
+fn reaches(air: &mut Air, to: Ip) {
+    for ident in 0.. {
+        assert!(ident < 5, "a reply (lost {}): {:#?}", air.lost, air.nodes);
+        air.nodes[0].ping(to, ident);
+        let limit = Instant::now() + Duration::from_secs(1);
+        air.until("time", |nodes| !nodes[0].replies.is_empty() || Instant::now() > limit);
+        if !air.nodes[0].replies.is_empty() {
+            break;
+        }
+    }
+    let text = b"What comes from outside goes back there.";
+    air.nodes[0].say(to, 7, text);
+    air.until("a connection", |nodes| {
+        nodes[0].connections.last().is_some_and(|it| it.2.over && it.2.received == text)
+    });
+}
+
+#[test]
+fn who_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
+    let (mine, local) = (free(), free());
+    let mut air = Air::new(mine, local, vec![Riot::new(Part::Member, 3)]);
+    let (host, heard) = gateway(Ends { local, remote: mine });
+    air.until("a DAO that is acknowledged", |nodes| nodes[0].is_known);
+    let own = air.nodes[0].addresses[1];
+    assert_eq!(own, with_iid(&ip(MESH), air.nodes[0].eui));
+    // Whether its parent is there.
+    let parent = [2, 0, 0, 0xff, 0xfe, 0, 0, 3];
+    air.nodes[0].probe(link_local(parent), parent);
+    air.until("an answer to a probe", |nodes| nodes[0].count(136, 0) > 0);
+    reaches(&mut air, ip(BORDER));
+    // From the host behind the border router, three hops away.
+    let from = Prefix::DEFAULT.host().octets();
+    let mut tries = (0..5).map(|seq| {
+        let upper = [&[128, 0, 0, 0, 0x12, 0x34, 0, seq], &[0x77; 300][..]].concat();
+        host.send(packet(from, own, ICMPV6, 64, upper)).unwrap();
+        let (limit, mut answer) = (Instant::now() + Duration::from_secs(1), None);
+        air.until("time", |_| {
+            answer = answer.take().or_else(|| heard.try_iter().find(|it| it[40] == 129));
+            answer.is_some() || Instant::now() > limit
+        });
+        answer
+    });
+    let answer = tries.find_map(|answer| answer).expect("an answer");
+    assert_eq!((part(&answer, 8), part(&answer, 24)), (own, from));
+    // Forwarded by two routers and the border router.
+    assert_eq!((answer[7], answer.len()), (61, 348));
+}
+
+#[test]
+fn there_are_as_many_radios_as_places_and_no_frames_that_nobody_can_read() {
+    let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
+    let mut mesh = Mesh::new(&scenario).unwrap();
+    let ends = || Ends { local: free(), remote: free() };
+    let error = mesh.share(&scenario, &[ends(), ends()]).unwrap_err().to_string();
+    assert!(error.contains("has 1 places for those outside"), "{error}");
+    let scenario = LINE.replace("security = false", "security = true");
+    let scenario = Scenario::from_toml("zep.toml", &scenario).unwrap();
+    let error = mesh.share(&scenario, &[ends()]).unwrap_err().to_string();
+    assert!(error.contains("security = false"), "{error}");
+}

@@ -1,0 +1,93 @@
+//! Hosts that know nothing of RPL, behind routers that do (RFC 9010).
+
+use kinglet::nd::Serving;
+use kinglet::rpl::{self, Mode, Way};
+use kinglet::time::{Duration, Instant};
+use kinglet_lab::build::{Network, address_of, network};
+use kinglet_lab::profile::LabProfile;
+use kinglet_lab::run::{Options, run};
+use kinglet_lab::scenario::Scenario;
+use kinglet_sim::Fault;
+
+/// A border router with a host behind it, two routers in a row, two more beside each other at the
+/// end, and a host that hears those two alone.
+const LINE: &str = r#"
+duration_s = 180
+node = [
+    { x_m = 0, role = "border-router" }, { x_m = 8 }, { x_m = 16 },
+    { x_m = 24, y_m = 3 }, { x_m = 24, y_m = -3 }, { x_m = 32, role = "host" },
+]
+net = { routing = "rpl", registration = true }
+wire = {}
+flow = [
+    { kind = "tcp-bulk", from = 6, to = 5, start_s = 60, bytes = 10_000 },
+    { kind = "tcp-bulk", from = 5, to = 6, start_s = 100, bytes = 10_000 },
+    { kind = "udp-periodic", from = 6, to = 5, start_s = 60, period_ms = 5_000 },
+]
+"#;
+const HOST: usize = 5;
+
+fn scenario(mode: Mode, addresses: bool) -> Scenario {
+    let mut scenario = Scenario::from_toml("hosts.toml", LINE).expect("a scenario");
+    (scenario.rpl.mode, scenario.rpl.addresses) = (mode, addresses);
+    scenario
+}
+
+fn rpl(network: &Network, node: usize) -> &rpl::Rpl<LabProfile> {
+    network.device(node).node().routing().rpl().expect("it routes by RPL")
+}
+
+/// Which router has the host registered.
+fn router_of(network: &Network) -> Vec<usize> {
+    let has = |node: &usize| {
+        let nd = network.device(*node).node().net().discovery().nd().expect("it takes part");
+        let table = nd.role().as_ref().map(Serving::registrations).into_iter().flatten();
+        table.into_iter().any(|it| it.link() != kinglet::wire::ieee802154::Address::None)
+    };
+    (0..HOST).filter(has).collect()
+}
+
+#[test]
+fn a_host_three_hops_behind_the_border_router_is_reached_from_outside_and_reaches_it() {
+    for (mode, addresses) in [(Mode::Storing, false), (Mode::NonStoring, true)] {
+        let result = run(&scenario(mode, addresses), 1, &Options::default()).expect("it runs");
+        for flow in &result.flows[..2] {
+            assert!(flow.complete && flow.intact, "{mode:?}: {flow:?}");
+        }
+        // From 60 s to 180 s.
+        assert!(result.flows[2].segments_received >= 22, "{mode:?}: {:?}", result.flows[2]);
+    }
+}
+
+#[test]
+fn a_host_that_is_gone_is_taken_back_and_one_that_moves_is_followed() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut scenario = scenario(mode, false);
+        scenario.flows.clear();
+        let host = address_of(scenario.prefix, HOST as u32);
+        let (mut network, _) = network(&scenario, 2);
+        network.run_until(Instant::from_secs(60));
+        assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        let [first] = router_of(&network)[..] else { panic!("{mode:?}: one router has it") };
+        // It registers again in time, and is told of again.
+        network.run_until(Instant::from_secs(3 * 3_600));
+        assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        // Without its router it finds the other one.
+        network.schedule_fault(network.now(), Fault::Partition(vec![first]));
+        let patience = network.now() + Duration::from_secs(4_000);
+        network.run_until(patience);
+        let second = 7 - first;
+        assert!(router_of(&network).contains(&second), "{mode:?}");
+        let near = rpl(&network, second).route(host);
+        assert!(matches!(near, Way::Neighbour(_)), "{mode:?}: {near:?}");
+        assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        // Nobody hears of it any more.
+        network.schedule_fault(network.now(), Fault::Partition(vec![HOST]));
+        let patience = network.now() + Duration::from_secs(4_000);
+        network.run_until(patience);
+        assert!(router_of(&network).is_empty(), "{mode:?}");
+        assert_eq!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        // Long before the route itself would have ended.
+        assert_eq!(rpl(&network, second).info().routes, 0, "{mode:?}");
+    }
+}
