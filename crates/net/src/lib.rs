@@ -3,14 +3,14 @@
 //!
 //! | part | state |
 //! |---|---|
-//! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers in-line |
+//! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers by type |
 //! | IPv6 RFC 8200: input, output, extension headers, hop limit | done |
 //! | fragments of IPv6, up to 1500 octets: put together, and sent | done, by type; else refused |
 //! | packets for neighbours that sleep: wait for their data requests | done; no multicasts |
 //! | forwarding over static routes, host interface of a border router | done |
 //! | random early detection with ECN marking for relayed packets | done |
 //! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
-//! | UDP sockets, multicast groups of the link | done; no MLD, no multicast forwarding |
+//! | UDP sockets, multicast groups of the link | done; MLD by type, no multicast forwarding |
 //! | neighbour discovery RFC 4861 | by type, above; else IIDs or a table tell link addresses |
 //! | packets to oneself | not done: refused with `NoRoute` |
 //!

@@ -13,13 +13,14 @@ use kinglet_net::{
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet_wire::ipv6::{HEADER_LEN, Header, MIN_MTU, protocol};
 use kinglet_wire::rpl::{PacketInformation, SourceRoute};
 use kinglet_wire::sixlowpan::routed::{Dodag, PAGE_1};
-use kinglet_wire::sixlowpan::{Context, ExtensionHeaders, Integrity, decompress};
+use kinglet_wire::sixlowpan::{Context, DISPATCH_IPV6, ExtensionHeaders, Integrity, decompress};
 
 /// Everybody is behind node 2; node 1 is the root, whose packets to node 3 take a source route.
-/// That to node 5 has all in between. A SenderRank of 666 is refused, and node 9 cannot be reached.
+/// That to node 5 has all in between, that to node 7 is as long as one may be. A SenderRank of 666
+/// is refused, and node 9 cannot be reached.
 struct Marking {
     root: bool,
     /// Whether what is added is written as 6LoWPAN Routing Headers.
@@ -61,8 +62,14 @@ impl Routing for Marking {
         let (option, room) = out.split_at_mut(8);
         let far = self.root && packet.dst != global(2);
         let (kind, len, dst) = if far {
+            // Of two octets each, as they differ from the destination in the second last.
+            let longest: Vec<_> = (0..27).map(|n| global(0x300 + n)).chain([packet.dst]).collect();
             let rest = [global(3), global(4), packet.dst];
-            let rest = if packet.dst == global(5) { &rest[..] } else { &rest[2..] };
+            let rest = match packet.dst {
+                dst if dst == global(7) => &longest[..],
+                dst if dst == global(5) => &rest[..],
+                _ => &rest[2..],
+            };
             let len = SourceRoute::emit(next, global(2), rest, room).unwrap();
             (protocol::ROUTING, 8 + len, global(2))
         } else {
@@ -108,7 +115,7 @@ impl Routing for Marking {
 
 struct Plan;
 impl Sizes for Plan {
-    type Storage = [u8; 1400];
+    type Storage = [u8; MIN_MTU + MAX_ADDED + HEADER_LEN];
     type Packets = [Slot<Self::Storage>; 8];
     type Reassembly = [Option<Partial>; 2];
     type Output = [Option<Queued>; 4];
@@ -320,6 +327,52 @@ fn the_option_comes_off_toward_the_host() {
     assert_eq!((len, buf[5], buf[6], buf[7]), (40 + 13, 13, protocol::UDP, 63));
     assert_eq!(buf[HEADER_LEN + 8..len], *b"hello");
     assert_eq!(packet.len(), len + 8);
+}
+
+/// What a link takes may be longer than what a host does, where routing adds to packets.
+#[test]
+fn what_is_longer_than_the_host_takes_is_refused_and_keeps_nobody_waiting() {
+    for (len, taken) in [(MIN_MTU, true), (MIN_MTU + 1, false), (MIN_MTU + 80, false)] {
+        let mut root = node(1);
+        let mut packet = from_outside(OUTSIDE, 0, &vec![7; len - HEADER_LEN - 8]);
+        packet[8..24].copy_from_slice(&global(3).octets());
+        let frame = [&[0x41][..], &packet].concat();
+        let (src, dst) = (Address::Short(2), Address::Short(1));
+        let result = root.handle_frame(NOW, FrameIn { src, dst, payload: &frame });
+        assert_eq!(result, if taken { Ok(None) } else { Err(Discard::TooBig) }, "{len}");
+        let mut buf = [0; MIN_MTU];
+        assert_eq!(root.poll_host_packet(NOW, &Counting, &mut buf), taken.then_some(len));
+        assert_eq!(root.info().host_queued, 0);
+        // The sender is told how long it may be.
+        assert_eq!(root.pending().is_some(), !taken);
+        if !taken {
+            let error = carry(&mut root, &mut node(2));
+            assert_eq!(error, Ok(vec![]), "forwarded");
+        }
+        assert_eq!(free(&root), 8);
+    }
+}
+
+/// [`Sizes::Storage`] says how long a slot has to be: no octet is in vain. As RFC 6282 writes them
+/// the headers are longer than a frame.
+#[test]
+fn a_slot_has_room_for_the_longest_packet_with_the_longest_route() {
+    for compresses in [false, true] {
+        let (mut root, mut b) = (node_that(1, compresses), node_that(2, compresses));
+        let packet = from_outside(global(7), 0, &[5; MIN_MTU - HEADER_LEN - 8]);
+        assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
+        let mut frames = Vec::new();
+        assert_eq!(carry_frames(&mut root, &mut b, &mut frames), Ok(vec![]));
+        let size = u16::from_be_bytes([frames[0][0], frames[0][1]]) & 0x7FF;
+        assert_eq!(usize::from(size), MIN_MTU + MAX_ADDED + HEADER_LEN);
+        assert_eq!(frames[0][4], if compresses { PAGE_1 } else { DISPATCH_IPV6 });
+        assert_eq!((b.stats().packets_in, b.stats().forwarded), (1, 1));
+        // Whoever is next can read it too.
+        let mut c = node_that(0x300, compresses);
+        assert_eq!(carry(&mut b, &mut c), Ok(vec![]));
+        assert_eq!((c.stats().packets_in, c.stats().forwarded), (1, 1));
+        assert_eq!((free(&root), free(&b), free(&c)), (8, 8, 7));
+    }
 }
 
 #[test]

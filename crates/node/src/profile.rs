@@ -52,7 +52,7 @@ pub struct Lengths {
     /// Packets that wait for them: at least one for each.
     pub indirect: usize,
     /// Octets of a packet: 1280, IPv6's minimum MTU, unless smaller ones suffice; 1500 with
-    /// `ipv6_fragments`.
+    /// `ipv6_fragments`. With RPL 1392 for packets of 1280 and what is added to them.
     pub storage: usize,
     /// Packets received, forwarded and sent, 4 to 255; TCP's own segments are not among them.
     pub packets: usize,

@@ -109,17 +109,25 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok((egress, if unaware { Treatment::Strip } else { Treatment::Add(Origin::Marked) }))
     }
 
-    /// Does to a packet that is forwarded what has to be done.
+    /// Does to a packet that is forwarded what has to be done. A host does not take what is longer
+    /// than every link must take, though the radio may.
     pub(crate) fn treat(
         &mut self,
         packet: PacketHandle,
+        egress: Egress,
         treatment: Treatment,
-    ) -> Result<(), Discard> {
+    ) -> Result<(), Fate> {
         match treatment {
-            Treatment::Keep => Ok(()),
-            Treatment::Strip => self.strip(packet).ok_or(Discard::Options),
-            Treatment::Add(origin) => self.add(packet, origin),
+            Treatment::Keep => {}
+            Treatment::Strip => self.strip(packet).ok_or(Fate::Drop(Discard::Options))?,
+            Treatment::Add(origin) => self.add(packet, origin).map_err(Fate::Drop)?,
         }
+        if egress == Egress::Host && self.pool.get(packet).len() > MIN_MTU {
+            // 1280.
+            let kind = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
+            return Err(Fate::Report(Discard::TooBig, kind));
+        }
+        Ok(())
     }
 
     /// Queues a packet of this node's own with what routing adds to it.

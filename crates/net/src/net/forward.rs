@@ -79,9 +79,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             *hop_limit = hop_limit.saturating_sub(1);
         }
         if S::Routing::EXTENDS
-            && let Err(reason) = self.treat(handle, treatment)
+            && let Err(fate) = self.treat(handle, egress, treatment)
         {
-            return Fate::Drop(reason);
+            return fate;
         }
         let taken = match from_host {
             true => self.enqueue_from_host(now, handle, egress, header.dst),

@@ -6,10 +6,11 @@ use crate::discovery::Discovery;
 use crate::frame::{FrameIn, FrameLimits, FrameOut, Token};
 use crate::incoming::Delivery;
 use crate::outgoing::{BodySource, Current, External, Origin, Stale};
+use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
-use kinglet_wire::sixlowpan::FragmentHeader;
+use kinglet_wire::sixlowpan::{DISPATCH_IPV6, FragmentHeader};
 
 /// Why a frame could not be written.
 pub(crate) enum Refusal {
@@ -202,12 +203,25 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Cut { at, len } = if written.saturating_add(rest) <= room.len() {
             Cut { at: 0, len: rest }
         } else {
-            let cut = S::Fragmentation::first(datagram(current), written, covered, room);
-            cut.ok_or(Refusal::NoRoom)?
+            match S::Fragmentation::first(datagram(current), written, covered, room) {
+                Some(cut) => cut,
+                None if S::Routing::EXTENDS => return Self::write_plain(current, room),
+                None => return Err(Refusal::NoRoom),
+            }
         };
         let end = at.saturating_add(written);
         copy(room.get_mut(at..end).ok_or(Refusal::NoRoom)?, headers);
         Ok((covered, end, len))
+    }
+
+    /// The same with headers that are not compressed, and may go on in the next frame (RFC 4944,
+    /// 5.1): compressed ones have to be in the first (RFC 6282, 2), where those with a long source
+    /// route have no room.
+    fn write_plain(current: &Current, room: &mut [u8]) -> Result<(usize, usize, usize), Refusal> {
+        let cut = S::Fragmentation::first(datagram(current), 1, 0, room);
+        let Cut { at, len } = cut.ok_or(Refusal::NoRoom)?;
+        *room.get_mut(at).ok_or(Refusal::NoRoom)? = DISPATCH_IPV6;
+        Ok((0, at.saturating_add(1), len.min(current.total.into())))
     }
 
     /// Compresses the headers of a datagram, unless they are.

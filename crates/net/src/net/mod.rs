@@ -52,7 +52,9 @@ pub trait Sizes {
     /// no more than it must can do without; echo requests are answered all the same.
     const REPORTS_ERRORS: bool = true;
     /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received;
-    /// 1500 to receive all that come in fragments of IPv6's own ([`Sizes::Ipv6Fragments`]).
+    /// 1500 to receive all that come in fragments of IPv6's own ([`Sizes::Ipv6Fragments`]). What
+    /// routing adds to packets comes on top: where those that it adds to have 1280 octets,
+    /// [`MAX_ADDED`](crate::MAX_ADDED) and 40 more for an outer header, which makes 1392.
     type Storage: Array<u8>;
     /// Packet slots, 4 to 255.
     type Packets: Array<Slot<Self::Storage>>;
