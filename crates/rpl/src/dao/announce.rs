@@ -6,8 +6,8 @@ use core::net::Ipv6Addr;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice as
-/// long for each DAO since the last that was acknowledged.
+/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice
+/// as long for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
 /// The same for what others only tell again: where many are below, several of them go in one DAO.
 const LATER_DELAY: Duration = Duration::from_secs(16);

@@ -146,8 +146,8 @@ impl<S: Sizes> Rpl<S> {
 
     /// A root has been told that `router` cannot reach `next`, as a source route says. That is
     /// counted: the router tries again after a while by itself, and a node that has gone elsewhere
-    /// says so. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would answer each bad
-    /// link with as many messages as there are nodes.
+    /// says so. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would answer each
+    /// bad link with as many messages as there are nodes.
     pub fn handle_broken_route(&mut self, router: Ipv6Addr, next: Ipv6Addr) {
         let told = |route: &Route| route.target.prefix == next && route.via == router;
         if self.is_root() && self.routes.as_slice().iter().flatten().any(told) {

@@ -40,9 +40,9 @@ pub(super) fn cost<O: Objective>(
     if leaf || safe && rank <= dodag.limit() { rank } else { INFINITE_RANK }
 }
 
-/// Whether this node sends packets down through a neighbour that is not its parent. It does not go up
-/// through it, whatever was heard of its rank: if that is wrong, there is a loop, and all below are
-/// out of reach until they tell themselves again. Who is not below any more says so.
+/// Whether this node sends packets down through a neighbour that is not its parent. It does not go
+/// up through it, whatever was heard of its rank: if that is wrong, there is a loop, and all below
+/// are out of reach until they tell themselves again. Who is not below any more says so.
 fn is_child(dodag: &Dodag, routes: &[Option<Route>], candidate: &Candidate) -> bool {
     let through = |route: &Route| route.via == candidate.address && route.is_usable();
     let below = || routes.iter().flatten().any(through);

@@ -17,7 +17,6 @@ mod prefix;
 mod presets;
 mod read;
 mod reference;
-mod street;
 mod table;
 mod topology;
 
