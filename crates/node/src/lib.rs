@@ -210,7 +210,7 @@
 //! | `tcp::Sizes::Connections` | 372 | and the buffers, 1/8 of the receive buffer, 8 a segment |
 //! | `tcp::Sizes::Listeners`, `HalfOpen` | 40, 72 | listening ports, handshakes under way |
 //!
-//! In all [`Mote`] takes 21.0 kB, [`Router`] 33.3 kB and [`BorderRouter`] 92.2 kB, of which the
+//! In all [`Mote`] takes 21.0 kB, [`Router`] 33.3 kB and [`BorderRouter`] 92.5 kB, of which the
 //! expanded key of link security takes 176 octets with `mac::Tabled`, the two's form of AES, and
 //! 352 with `mac::Sliced`, that of the third, which may run where memory has caches. `mac::Tabled`
 //! has a table of 1 KiB besides, in RAM and once for all nodes.

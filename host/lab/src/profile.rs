@@ -37,7 +37,7 @@ pub const RPL_TARGETS: usize = 8192;
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1500;
 /// Packets received, forwarded and sent.
-pub(crate) const PACKETS: usize = 64;
+pub const PACKETS: usize = 64;
 
 /// The memory of every simulated node: one type of node plays every role, and experiments vary
 /// windows at run time. What only some roles fill takes memory when they do ([`crate::memory`]).

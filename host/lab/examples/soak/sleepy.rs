@@ -13,6 +13,7 @@ use kinglet_lab::apps::http_client::HttpClient;
 use kinglet_lab::apps::sense::ReadingSink;
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network, restart};
+use kinglet_lab::profile::PACKETS;
 use kinglet_lab::scenario::{
     Carrier, Flow, FlowKind, MAC, NodeId, RadioProfile, Routing, SECURITY, Scenario, Sensor, Tcp,
     base_of, csl_every, polling_every, tcplp,
@@ -217,7 +218,7 @@ fn in_use(network: &Network, node: usize) -> [(&'static str, usize); 6] {
     let info = network.device(node).node().info();
     [
         ("slots of the MAC", info.mac.slots_used),
-        ("packets", 24 - info.net.free_packets),
+        ("packets", PACKETS - info.net.free_packets),
         ("queued packets", info.net.queued),
         ("packets for children", info.net.indirect),
         ("packets for the host", info.net.host_queued),
