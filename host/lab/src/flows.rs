@@ -305,7 +305,8 @@ impl<'a> Builder<'a> {
     }
 
     fn add_sensor(&mut self, sensor: &Sensor, start: Instant, port: u16) -> Ends {
-        let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms } = *sensor;
+        let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, hangs_up } =
+            *sensor;
         let (period, batch) = (millis(period_ms), usize::from(batch));
         // Sensors are switched on one by one: each is at its own point of a batch.
         let share = self.random(from).unit();
@@ -317,7 +318,8 @@ impl<'a> Builder<'a> {
         // What takes readings in is a server, at the host or in place of one at the border router.
         let place = self.scenario.nodes.get(to as usize);
         let on_mote = place.is_some_and(|place| place.role != Role::BorderRouter);
-        let (sensor, source) = carry(self.scenario, carrier, to_port, on_mote, (sampling, coap));
+        let (sensor, source) =
+            carry(self.scenario, (carrier, hangs_up), to_port, on_mote, (sampling, coap));
         let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
             return self.streams((from, sensor), (to, sink), port);
@@ -348,7 +350,7 @@ fn millis(ms: u32) -> Duration {
 /// Both ends of what carries readings.
 fn carry(
     scenario: &Scenario,
-    carrier: Carrier,
+    (carrier, hangs_up): (Carrier, bool),
     to: (core::net::Ipv6Addr, u16),
     on_mote: bool,
     (sampling, coap): (Sampling, kinglet_coap::Config),
@@ -357,7 +359,7 @@ fn carry(
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
-            let uplink = TcpUplink::new(sampling, to, config);
+            let uplink = TcpUplink::new(sampling, to, config, hangs_up);
             // A server is no mote: its buffers bound nothing.
             let server = match on_mote {
                 true => config,

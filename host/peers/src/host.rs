@@ -21,6 +21,8 @@ struct Held {
     connection: Connection,
     /// Nobody has accepted it yet.
     waits: bool,
+    /// Nobody will ask for it again: its place is free when it is over.
+    left: bool,
 }
 
 #[derive(Debug)]
@@ -76,8 +78,18 @@ impl Host {
         let (iss, local) = (self.draw(), self.next_port);
         self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_PORT);
         let connection = Connection::connect(now, settings, (local, port), iss);
-        self.held.push(Held { peer: to, connection, waits: false });
-        Handle(self.held.len() - 1)
+        self.hold(Held { peer: to, connection, waits: false, left: false })
+    }
+
+    /// In the place of one that is over and that nobody asks for, if there is any.
+    fn hold(&mut self, held: Held) -> Handle {
+        let is_free = |held: &Held| held.left && held.connection.is_over();
+        let place = self.held.iter().position(is_free).unwrap_or(self.held.len());
+        match self.held.get_mut(place) {
+            Some(free) => *free = held,
+            None => self.held.push(held),
+        }
+        Handle(place)
     }
 
     /// Accepts connections to `port`.
@@ -121,12 +133,18 @@ impl Host {
         self.held[handle.0].connection.close();
     }
 
+    /// The same, and the handle is not used any more.
+    pub fn release(&mut self, handle: Handle) {
+        self.close(handle);
+        self.held[handle.0].left = true;
+    }
+
     /// As [`Connection::info`].
     pub fn info(&self, handle: Handle) -> Info {
         self.held[handle.0].connection.info()
     }
 
-    /// What each connection looks like, in the order in which they began.
+    /// What each connection looks like, in the order in which they began if none was released.
     pub fn connections(&self) -> impl Iterator<Item = Info> {
         self.held.iter().map(|held| held.connection.info())
     }
@@ -173,7 +191,8 @@ impl Host {
         if let Some(settings) = listener.filter(|_| opens).map(|listener| listener.settings) {
             let iss = self.draw();
             let connection = Connection::answer(now, settings, header, iss);
-            return self.held.push(Held { peer, connection, waits: true });
+            self.hold(Held { peer, connection, waits: true, left: false });
+            return;
         }
         self.resets.push((peer, reset(segment)));
     }

@@ -1,4 +1,4 @@
-//! Readings over a connection that is kept open.
+//! Readings over a connection that is kept open, or over one for each batch.
 
 use super::readings::{Probe, Readings, Waiting};
 use crate::sockets::{Peer, Sockets, StreamApp};
@@ -13,6 +13,8 @@ const CHUNK: usize = 128;
 
 /// A sensor that sends its readings one after another over a connection. What was in the send
 /// buffer of one that has ended is lost, and the next begins with a whole reading.
+///
+/// With [`StreamSensor::hanging_up`] each batch has a connection of its own.
 #[derive(Debug)]
 pub struct StreamSensor<P, Q, H = Handle> {
     readings: Readings<P, Q>,
@@ -21,6 +23,7 @@ pub struct StreamSensor<P, Q, H = Handle> {
     handle: Option<H>,
     next_attempt: Instant,
     written: u64,
+    hangs_up: bool,
 }
 
 impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q, H> {
@@ -31,7 +34,16 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
         start: Instant,
         config: ConnectionConfig,
     ) -> Self {
-        StreamSensor { readings, to, config, handle: None, next_attempt: start, written: 0 }
+        let (handle, next_attempt, written, hangs_up) = (None, start, 0, false);
+        StreamSensor { readings, to, config, handle, next_attempt, written, hangs_up }
+    }
+
+    /// The same with connections that are opened when a batch waits, and closed when all that was
+    /// sent has been acknowledged.
+    #[must_use]
+    pub const fn hanging_up(mut self) -> Self {
+        self.hangs_up = true;
+        self
     }
 
     /// Its readings.
@@ -49,8 +61,13 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
         self.written
     }
 
+    /// Whether a connection is wanted where there is none.
+    fn calls(&self) -> bool {
+        self.readings.is_ready() || !self.hangs_up
+    }
+
     fn connect<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
-        if now < self.next_attempt {
+        if now < self.next_attempt || !self.calls() {
             return false;
         }
         self.handle = sockets.connect(now, self.to, self.config);
@@ -60,23 +77,49 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
 
     fn send<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let Some(handle) = self.handle else { return self.connect(now, sockets) };
-        if !sockets.state(handle).is_some_and(|state| state != State::Closed) {
-            self.handle = None;
+        let state = sockets.state(handle).unwrap_or(State::Closed);
+        if state == State::Closed {
             self.next_attempt = now + RETRY;
-            self.written = 0;
             self.readings.restart();
-            return true;
+            return self.forget();
+        }
+        // If nobody answers it still waits, for the next attempt.
+        if self.hangs_up && state == State::SynSent {
+            return false;
         }
         let (mut busy, mut chunk) = (false, [0; CHUNK]);
         loop {
             let room = sockets.can_send(handle).min(CHUNK);
             let out = chunk.get_mut(..room).unwrap_or_default();
-            let Some(piece) = self.readings.take(out) else { return busy };
+            let Some(piece) = self.readings.take(out) else {
+                return self.hang_up(now, sockets, handle) || busy;
+            };
             // There is room, and an end of the connection is seen at the next turn.
             let _ = sockets.send(handle, out.get(..piece.len).unwrap_or_default());
             self.written = self.written.saturating_add(piece.len as u64);
             busy = true;
         }
+    }
+
+    fn hang_up<S: Sockets<Handle = H>>(
+        &mut self,
+        now: Instant,
+        sockets: &mut S,
+        handle: H,
+    ) -> bool {
+        let all = self.hangs_up && self.written > 0 && !self.readings.is_ready();
+        if !all || sockets.info(handle).is_some_and(|info| info.bytes_queued > 0) {
+            return false;
+        }
+        sockets.release(now, handle, None);
+        self.next_attempt = now;
+        self.forget()
+    }
+
+    /// There is no connection any more.
+    const fn forget(&mut self) -> bool {
+        (self.handle, self.written) = (None, 0);
+        true
     }
 }
 
@@ -90,7 +133,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamApp<H>
 
     fn due(&self) -> Option<Instant> {
         // A connection wakes the node by itself.
-        let attempt = self.handle.is_none().then_some(self.next_attempt);
+        let attempt = (self.handle.is_none() && self.calls()).then_some(self.next_attempt);
         earliest(Some(self.readings.next()), attempt)
     }
 }

@@ -183,7 +183,7 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
     fn release(&mut self, now: Instant, socket: Socket, linger: Option<Duration>) {
         match (self, socket) {
             (Tcp::Own(node), Socket::Own(handle)) => Sockets::release(*node, now, handle, linger),
-            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.close(handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.release(handle),
             _ => {}
         }
     }

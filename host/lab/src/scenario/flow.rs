@@ -4,7 +4,7 @@ use super::error::Result;
 use super::keys::Buffers;
 use super::near::Cells;
 use super::read::Reader;
-use super::{Buffer, NodeId, NodePlace, Role};
+use super::{Buffer, NodeId, NodePlace, Role, Scenario, street};
 use crate::apps::coap::Method;
 use crate::apps::services;
 use kinglet_apps::coap::PORT;
@@ -179,6 +179,8 @@ pub struct Sensor {
     pub queue: u16,
     /// CoAP's ACK_TIMEOUT in milliseconds.
     pub ack_timeout_ms: u32,
+    /// Over TCP: each batch has a connection of its own.
+    pub hangs_up: bool,
 }
 
 impl Sensor {
@@ -186,14 +188,15 @@ impl Sensor {
     /// beside TCP's buffers; RFC 7252's timeout.
     pub const fn new(from: NodeId, to: NodeId, carrier: Carrier) -> Self {
         let (period_ms, ack_timeout_ms) = (1_000, 2_000);
-        Sensor { from, to, carrier, period_ms, batch: 64, queue: 64, ack_timeout_ms }
+        let (batch, queue, hangs_up) = (64, 64, false);
+        Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, hangs_up }
     }
 }
 
 /// What carries the readings of an anemometer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// One connection that is kept open.
+    /// One connection that is kept open, unless the sensor hangs up.
     Tcp,
     /// Confirmable CoAP messages, one at a time.
     Coap(Rto),
@@ -323,10 +326,11 @@ enum Kind {
     CoapServer,
     CoapClient,
     Anemometer,
+    Meters,
 }
 
 /// Names of kinds of flows.
-const KINDS: [(&str, Kind); 9] = [
+const KINDS: [(&str, Kind); 10] = [
     ("tcp-bulk", Kind::TcpBulk),
     ("udp-periodic", Kind::UdpPeriodic),
     ("udp-neighbours", Kind::UdpNeighbours),
@@ -336,6 +340,7 @@ const KINDS: [(&str, Kind); 9] = [
     ("coap-server", Kind::CoapServer),
     ("coap-client", Kind::CoapClient),
     ("anemometer", Kind::Anemometer),
+    ("meters", Kind::Meters),
 ];
 
 /// Names of what CoAP does about timeouts.
@@ -346,16 +351,11 @@ const RTOS: [(&str, Rto); 3] =
 ///
 /// # Errors
 /// The first value that is not allowed; a port that two flows would listen on.
-pub(super) fn flows(
-    tables: Vec<Reader<'_>>,
-    nodes: &[NodePlace],
-    wired: bool,
-    duration_s: f64,
-) -> Result<Vec<Flow>> {
+pub(super) fn flows(tables: Vec<Reader<'_>>, scenario: &Scenario) -> Result<Vec<Flow>> {
     let (mut flows, mut taken) = (Vec::new(), BTreeMap::new());
     for mut t in tables {
         let first = flows.len();
-        flow(&mut t, nodes, wired, duration_s, &mut flows)?;
+        flow(&mut t, scenario, &mut flows)?;
         for (place, flow) in flows.iter().enumerate().skip(first) {
             for listening in flow.listening(place) {
                 let Some(line) = taken.insert(listening, t.line()) else { continue };
@@ -372,13 +372,9 @@ pub(super) fn flows(
     Ok(flows)
 }
 
-fn flow(
-    t: &mut Reader<'_>,
-    nodes: &[NodePlace],
-    wired: bool,
-    duration_s: f64,
-    flows: &mut Vec<Flow>,
-) -> Result<()> {
+fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Result<()> {
+    let Scenario { nodes, duration_s, wire, seed, .. } = scenario;
+    let (duration_s, wired) = (*duration_s, wire.is_some());
     let Some(kind) = t.choice_opt("kind", &KINDS)? else {
         let names = KINDS.map(|(name, _)| format!("\"{name}\"")).join(", ");
         return Err(t.error_at("kind", format!("missing; give one of {names}")));
@@ -400,6 +396,14 @@ fn flow(
         }
         Kind::UdpNeighbours => {
             flows.extend(neighbours(t, nodes, start_s)?);
+            return Ok(());
+        }
+        Kind::Meters => {
+            if !wired {
+                let message = "meters need a host behind a [wire]".to_owned();
+                return Err(t.error_at("kind", message));
+            }
+            flows.extend(street::readings(nodes, *seed, start_s));
             return Ok(());
         }
         Kind::Services => FlowKind::Services { node: t.node("node", nodes.len())? },
@@ -492,6 +496,7 @@ fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> 
         batch: t.integer("batch", 1..=queue, queue.min(d.batch.into()))? as u16,
         queue: queue as u16,
         ack_timeout_ms: t.integer("ack_timeout_ms", 1..=60_000, timeout)? as u32,
+        hangs_up: t.boolean("hangs_up", d.hangs_up)?,
         ..d
     }))
 }

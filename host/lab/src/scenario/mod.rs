@@ -17,6 +17,7 @@ mod prefix;
 mod presets;
 mod read;
 mod reference;
+mod street;
 mod table;
 mod topology;
 

@@ -46,8 +46,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     }
     scenario.interference =
         interference::tables(&mut root, &scenario.medium, scenario.interference)?;
-    let (tables, wired) = (root.tables("flow")?, scenario.wire.is_some());
-    scenario.flows = flows(tables, &scenario.nodes, wired, scenario.duration_s)?;
+    scenario.flows = flows(root.tables("flow")?, &scenario)?;
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }

@@ -21,7 +21,7 @@ pub(super) fn base(root: &mut Reader<'_>, seed: u64) -> Result<Scenario> {
         (None, true) => {
             let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
                            `grid = { columns = 5, rows = 3 }` or `office = {}` or \
-                           `building = {}`, or [[node]] entries";
+                           `building = {}` or `street = { meters = 500 }`, or [[node]] entries";
             Err(root.error(message.to_owned()))
         }
     }
@@ -74,10 +74,18 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
         }
         None => None,
     };
-    let given = [line.map(on), grid.map(on), office, building];
+    let street = match t.table_opt("street")? {
+        Some(mut street) => {
+            let meters = required_integer(&mut street, "meters", 1, MAX_NODES - 1)?;
+            street.finish()?;
+            Some(Scenario::street(meters as u32, seed))
+        }
+        None => None,
+    };
+    let given = [line.map(on), grid.map(on), office, building, street];
     let mut given = given.into_iter().flatten();
     let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }`, \
-                   `office = {}` and `building = {}`";
+                   `office = {}`, `building = {}` and `street = { meters = … }`";
     match (given.next(), given.next()) {
         (Some(scenario), None) => {
             t.finish()?;

@@ -189,7 +189,7 @@ impl ReadingSink {
                 Err(RecvError::WouldBlock) => true,
                 // The end, with an error or without.
                 Ok(0) | Err(_) => {
-                    tcp.close(*handle);
+                    tcp.release(now, *handle, None);
                     false
                 }
             }

@@ -44,11 +44,13 @@ pub struct TcpUplink {
 }
 
 impl TcpUplink {
-    /// Connections to `to`, the first one with the first reading.
-    pub fn new(sampling: Sampling, to: Peer, config: ConnectionConfig) -> Self {
+    /// Connections to `to`, the first one with the first reading; if it `hangs_up` one for each
+    /// batch.
+    pub fn new(sampling: Sampling, to: Peer, config: ConnectionConfig, hangs_up: bool) -> Self {
         let readings = Readings::new(sampling, Wind);
+        let sensor = StreamSensor::new(readings, to, sampling.start, config);
         TcpUplink {
-            sensor: StreamSensor::new(readings, to, sampling.start, config),
+            sensor: if hangs_up { sensor.hanging_up() } else { sensor },
             numbers: Numbers::default(),
             held: VecDeque::new(),
             end: 0,
