@@ -84,6 +84,14 @@ impl<T, const N: usize> Array<Option<T>> for Growing<T, N> {
     }
 }
 
+/// MiB of memory that this process has had at the most, where the system tells it as Linux does.
+pub(crate) fn peak_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kib / 1024.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -266,6 +266,7 @@ pub fn all() -> &'static [Experiment] {
         over_rpl::RTO,
         over_rpl::BUGS,
         over_rpl::FORMS,
+        over_rpl::METERS,
     ];
     ALL
 }

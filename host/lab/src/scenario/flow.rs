@@ -4,7 +4,7 @@ use super::error::Result;
 use super::keys::Buffers;
 use super::near::Cells;
 use super::read::Reader;
-use super::{Buffer, NodeId, NodePlace, Role, Scenario, street};
+use super::{Buffer, NodeId, NodePlace, Role, Scenario};
 use crate::apps::coap::Method;
 use crate::apps::services;
 use kinglet_apps::coap::PORT;
@@ -373,7 +373,7 @@ pub(super) fn flows(tables: Vec<Reader<'_>>, scenario: &Scenario) -> Result<Vec<
 }
 
 fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Result<()> {
-    let Scenario { nodes, duration_s, wire, seed, .. } = scenario;
+    let Scenario { nodes, duration_s, wire, .. } = scenario;
     let (duration_s, wired) = (*duration_s, wire.is_some());
     let Some(kind) = t.choice_opt("kind", &KINDS)? else {
         let names = KINDS.map(|(name, _)| format!("\"{name}\"")).join(", ");
@@ -403,7 +403,7 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
                 let message = "meters need a host behind a [wire]".to_owned();
                 return Err(t.error_at("kind", message));
             }
-            flows.extend(street::readings(nodes, *seed, start_s));
+            flows.extend(scenario.meters(start_s));
             return Ok(());
         }
         Kind::Services => FlowKind::Services { node: t.node("node", nodes.len())? },

@@ -72,21 +72,21 @@ impl Scenario {
         scenario.nodes.push(NodePlace { x_m, y_m, role: Role::BorderRouter, parent: None });
         scenario
     }
-}
-
-/// All nodes but the border router give readings to the host from `start_s` on, each over a
-/// connection of its own.
-pub(super) fn readings(nodes: &[NodePlace], seed: u64, start_s: f64) -> Vec<Flow> {
-    let host = nodes.len() as NodeId;
-    let meters = (0..).zip(nodes).filter(|(_, place)| place.role != Role::BorderRouter);
-    let flow = |(meter, _): (NodeId, &NodePlace)| {
-        let mut random = stream(seed, meter.into(), Purpose::Application);
-        let period_ms = PERIOD_MS.start + random.below(PERIOD_MS.end - PERIOD_MS.start);
-        let sensor = Sensor::new(meter, host, Carrier::Tcp);
-        let sensor = Sensor { period_ms, batch: 1, queue: QUEUE, hangs_up: true, ..sensor };
-        Flow::new(start_s, FlowKind::Anemometer(sensor))
-    };
-    meters.map(flow).collect()
+    /// All nodes but the border router give readings to the host from `start_s` on, each over a
+    /// connection of its own.
+    #[must_use]
+    pub fn meters(&self, start_s: f64) -> Vec<Flow> {
+        let host = self.host();
+        let meters = (0..).zip(&self.nodes).filter(|(_, place)| place.role != Role::BorderRouter);
+        let flow = |(meter, _): (NodeId, &NodePlace)| {
+            let mut random = stream(self.seed, meter.into(), Purpose::Application);
+            let period_ms = PERIOD_MS.start + random.below(PERIOD_MS.end - PERIOD_MS.start);
+            let sensor = Sensor::new(meter, host, Carrier::Tcp);
+            let sensor = Sensor { period_ms, batch: 1, queue: QUEUE, hangs_up: true, ..sensor };
+            Flow::new(start_s, FlowKind::Anemometer(sensor))
+        };
+        meters.map(flow).collect()
+    }
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn each_meter_has_a_period_of_10_to_15_minutes() {
-        let flows = readings(&Scenario::street(200, 1).nodes, 1, 60.0);
+        let flows = Scenario::street(200, 1).meters(60.0);
         assert_eq!(flows.len(), 200);
         let period = |flow: &Flow| match flow.kind {
             FlowKind::Anemometer(ref sensor) => sensor.period_ms,

@@ -1,19 +1,18 @@
 //! How fast a tree of thirty forms, and heals when the router that carries most of it dies.
 
 use super::point;
+use super::ways::Ways;
 use crate::apps::udp::UdpSink;
-use crate::build::{Ends, Network, address_of, app_at, network};
+use crate::build::{Ends, Network, app_at, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::profile::LabProfile;
 use crate::scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario};
 use kinglet::net::Discard;
-use kinglet::rpl::{self, Mode, Way};
+use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, stream};
 use rayon::prelude::*;
-use std::net::Ipv6Addr;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "rpl-forms",
@@ -162,12 +161,12 @@ fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     let mut watch = Watch { world, scenario, circle: Duration::ZERO, longest: Duration::ZERO };
     let root = building.root();
     let all: Vec<NodeId> = (0..watch.world.nodes() as NodeId).collect();
-    let formed_s = watch.until(|watch| watch.all_reach(root, &all, None));
+    let formed_s = watch.until(|watch| watch.ways().all_reach(root, &all, None));
     let unreached = watch.unreached(&ends, &all);
     watch.run_to(DEATH);
     let (dead, left) = watch.busiest(root, |dead| building.survivors(seed, dead));
     watch.world.schedule_fault(DEATH, Fault::Partition(vec![dead as usize]));
-    let healed_s = watch.until(|watch| watch.all_reach(root, &left, Some(dead)));
+    let healed_s = watch.until(|watch| watch.ways().all_reach(root, &left, Some(dead)));
     watch.run_to(DEATH + HEALING);
     let unreached_after = watch.unreached(&ends, &left);
     let expired =
@@ -187,14 +186,14 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn rpl(&self, node: NodeId) -> Option<&rpl::Rpl<LabProfile>> {
-        self.world.device(node as usize).node().routing().rpl()
+    fn ways(&self) -> Ways<'_> {
+        Ways { world: &self.world, scenario: self.scenario }
     }
 
     fn step(&mut self) {
         self.world.run_until(self.world.now() + STEP);
         let count = self.world.nodes();
-        let circles = (0..count as NodeId).any(|node| self.above(node).count() > count);
+        let circles = (0..count as NodeId).any(|node| self.ways().above(node).count() > count);
         self.circle = if circles { self.circle + STEP } else { Duration::ZERO };
         self.longest = self.longest.max(self.circle);
     }
@@ -217,48 +216,6 @@ impl Watch<'_> {
         (self.world.now() - start).as_micros() as f64 / 1e6
     }
 
-    /// The node and those above it; more than there are nodes if they are in a circle.
-    fn above(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
-        let parent = |node: &NodeId| Some(node_of(self.rpl(*node)?.parent()?));
-        std::iter::successors(Some(node), parent).take(self.world.nodes() + 1)
-    }
-
-    fn address(&self, node: NodeId) -> Ipv6Addr {
-        address_of(self.scenario.prefix, node)
-    }
-
-    /// The nodes on the way down from the root, if there is one.
-    fn down(&self, root: NodeId, node: NodeId) -> Option<Vec<NodeId>> {
-        let destination = self.address(node);
-        if self.scenario.rpl.mode == Mode::NonStoring {
-            let mut hops = [Ipv6Addr::UNSPECIFIED; 24];
-            let len = self.rpl(root)?.source_route(destination, &mut hops)?;
-            return Some(hops[..len].iter().copied().map(node_of).collect());
-        }
-        let mut way = vec![root];
-        while *way.last()? != node {
-            let Way::Neighbour(next) = self.rpl(*way.last()?)?.route(destination) else {
-                return None;
-            };
-            way.push(node_of(next));
-            if way.len() > self.world.nodes() {
-                return None;
-            }
-        }
-        Some(way)
-    }
-
-    /// Whether there is a way up and down for each of these, around one that is dead.
-    fn all_reach(&self, root: NodeId, nodes: &[NodeId], dead: Option<NodeId>) -> bool {
-        let avoids = |node: &NodeId| Some(*node) != dead;
-        let reaches = |&node: &NodeId| {
-            self.above(node).all(|at| avoids(&at))
-                && self.above(node).last() == Some(root)
-                && self.down(root, node).is_some_and(|way| way.iter().all(avoids))
-        };
-        nodes.iter().filter(|node| **node != root).all(reaches)
-    }
-
     /// Who has most nodes below it whom links join to the root without it, and who these are and
     /// all others that are joined.
     fn busiest(
@@ -269,7 +226,7 @@ impl Watch<'_> {
         let routers = (0..self.world.nodes() as NodeId).filter(|node| *node != root);
         let all = routers.map(|router| (router, survivors(router)));
         let below = |(router, left): &(NodeId, Vec<NodeId>)| {
-            left.iter().filter(|node| self.above(**node).any(|at| at == *router)).count()
+            left.iter().filter(|node| self.ways().above(**node).any(|at| at == *router)).count()
         };
         all.max_by_key(below).unwrap_or((root, Vec::new()))
     }
@@ -297,11 +254,6 @@ impl Watch<'_> {
         }
         silent / all * 100.0
     }
-}
-
-/// The node with this address: its short address counts from 1.
-fn node_of(address: Ipv6Addr) -> NodeId {
-    NodeId::from((address.to_bits() as u16).wrapping_sub(1))
 }
 
 fn no_figures(_: &ExperimentResult) -> Vec<Figure> {

@@ -6,6 +6,8 @@
 //! | `cases.rs` | both transports both ways under three loads: Figs. 4, 5, 6 and 9 |
 //! | `distance.rs` | who is far gets less: Figs. 7, 8 and 10 |
 //! | `forms.rs` | how fast a tree forms, and heals |
+//! | `meters.rs` | a town of five thousand meters |
+//! | `ways.rs` | the ways up and down a tree, for both |
 //! | `rto.rs` | the fixed timeout: Fig. 11 |
 //! | `bugs.rs` | the three faults of III-B |
 
@@ -13,13 +15,16 @@ mod bugs;
 mod cases;
 mod distance;
 pub(crate) mod forms;
+pub(crate) mod meters;
 mod metric;
 mod rto;
+mod ways;
 
 pub(super) use bugs::EXPERIMENT as BUGS;
 pub(super) use cases::{CONTROL, ETX, QUEUE_LOSS, TCP_ETX, THROUGHPUT, UDP_LOSS};
 pub(super) use distance::{FAIRNESS, SEVEN_HOPS};
 pub(super) use forms::EXPERIMENT as FORMS;
+pub(super) use meters::EXPERIMENT as METERS;
 pub use metric::OfTree;
 pub(super) use rto::EXPERIMENT as RTO;
 

@@ -1,0 +1,267 @@
+//! A town of smart meters, each of which gives a reading over TCP every 10 to 15 min.
+
+use super::point;
+use super::ways::Ways;
+use crate::build::{Ends, Network, network};
+use crate::chart::Figure;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
+use crate::flows;
+use crate::memory::peak_mib;
+use crate::scenario::{NodeId, Routing, Rpl, Scenario};
+use kinglet::rpl::Mode;
+use kinglet::time::{Duration, Instant};
+use rayon::prelude::*;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "rpl-meters",
+    title: "A town of meters",
+    source: "own; Kim et al., I and V",
+    question: "Do 5,000 meters that are switched on together form a tree, and do their readings \
+               arrive over TCP? Does what RPL sends a node grow with the network?",
+    method: "Streets of houses with a meter each, the border router in the middle; see \
+             `scenario/street.rs`. Kinglet's defaults, both modes. Once a second the ways are \
+             followed, of each meter up to the border router and down again; when that holds for \
+             all, the tree has formed. From ten minutes on each meter opens a connection to a \
+             Linux host behind the border router every 10 to 15 minutes, gives a reading of 82 \
+             octets, and hangs up when it has been acknowledged. Counted are readings that arrived \
+             of those whose fate is known. What RPL sends is counted in the second hour. Seed 101.",
+    threats: &[
+        "One town and one seed for each size. Its links do not change with time.",
+        "Each meter's period is its own, and constant.",
+        "A source route in non-storing mode grows with the hops, and frames with it; that is in \
+         the readings, and not in what is counted as RPL's messages.",
+        "Speed and memory are of the machine on which the tables were written, and memory is that \
+         of the whole process.",
+    ],
+    main: "meters=250",
+    plan,
+    refine,
+    figures: no_figures,
+};
+
+/// What the rows are called.
+pub(crate) const FORMED: &str = "formed";
+pub(crate) const ARRIVED: &str = "arrived";
+pub(crate) const SPEED: &str = "speed";
+pub(crate) const MEMORY: &str = "memory";
+pub(crate) const DAOS: &str = "daos";
+pub(crate) const DAO_FRAMES: &str = "dao_frames";
+
+const SEED: u64 = 101;
+/// Meters of the town of the plan, and of the others.
+const SMALLEST: u32 = 250;
+const QUICK: [u32; 1] = [500];
+const FULL: [u32; 3] = [500, 1_000, 2_000];
+/// Those of the paper's network.
+pub(crate) const ALL: u32 = 5_000;
+/// Meters begin to give readings.
+const READINGS_S: f64 = 600.0;
+/// The same in the plan, whose towns form faster.
+const SOON_S: f64 = 60.0;
+/// What RPL sends is counted in this hour.
+const FROM: Instant = Instant::from_secs(3_600);
+const HOUR: Duration = Duration::from_secs(3_600);
+/// The mode in which the largest town is watched for longer, and for how long.
+const LONG_MODE: Mode = Mode::NonStoring;
+const LONG: Instant = Instant::from_secs(24 * 3_600);
+/// Nobody waits longer for a tree.
+const PATIENCE: Instant = Instant::from_secs(3_600);
+/// How often it is looked at.
+const STEP: Duration = Duration::from_secs(1);
+
+const MODES: [(Mode, &str); 2] = [(Mode::Storing, "storing"), (Mode::NonStoring, "non-storing")];
+
+/// The label of a town in a mode.
+pub(crate) fn label(meters: u32, mode: &str) -> String {
+    format!("{mode} meters={meters}")
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    const METRICS: &[Metric] = &[
+        Metric::OfTree(OfTree::Delivered),
+        Metric::OfTree(OfTree::Control),
+        Metric::OfTree(OfTree::ParentChanges),
+        Metric::OfTree(OfTree::Depth),
+    ];
+    let of = |meters: u32| {
+        let mut scenario = town(meters, LONG_MODE, SOON_S);
+        scenario.duration_s = if effort == Effort::Quick { 1_800.0 } else { 7_200.0 };
+        point(format!("meters={meters}"), "readings", meters.into(), scenario, METRICS)
+    };
+    match effort {
+        Effort::Quick => vec![of(SMALLEST)],
+        Effort::Full => vec![of(SMALLEST), of(FULL[0])],
+    }
+}
+
+/// Meters that begin to give readings then.
+fn town(meters: u32, mode: Mode, start_s: f64) -> Scenario {
+    let mut scenario = Scenario::street(meters, 1);
+    scenario.routing = Routing::Rpl;
+    scenario.rpl = Rpl { mode, ..scenario.rpl };
+    scenario.flows = scenario.meters(start_s);
+    scenario
+}
+
+/// What a run has shown.
+struct Town {
+    formed_s: f64,
+    /// Readings that arrived, of those whose fate is known; %.
+    arrived: f64,
+    /// Simulated seconds per second.
+    speed: f64,
+    memory_mib: Option<f64>,
+    /// Of a meter in an hour: messages of RPL, DAOs that it wrote, and DAOs on the air: those and
+    /// what was relayed.
+    control: f64,
+    daos: f64,
+    dao_frames: f64,
+    /// The same of the meters that nobody goes through.
+    daos_of_leaves: f64,
+    /// Of the way up, mean over meters.
+    hops: f64,
+}
+
+fn refine(rows: &mut Rows) {
+    // A quick plan has only the smallest.
+    let is_whole = rows.get(&format!("meters={}", FULL[0]), "delivered").is_some();
+    // The largest by itself, so that its memory is that of the process and its core its own.
+    if is_whole {
+        measure(rows, &[(ALL, LONG_MODE, "non-storing", LONG)]);
+        measure(rows, &[(ALL, Mode::Storing, "storing", FROM + HOUR)]);
+    }
+    let sizes: Vec<u32> = [SMALLEST]
+        .into_iter()
+        .chain(if is_whole { FULL.to_vec() } else { QUICK.to_vec() })
+        .collect();
+    let of = |meters| MODES.map(|(mode, name)| (meters, mode, name, FROM + HOUR));
+    measure(rows, &sizes.into_iter().flat_map(of).collect::<Vec<_>>());
+}
+
+fn measure(rows: &mut Rows, towns: &[(u32, Mode, &'static str, Instant)]) {
+    let watched = |&(meters, mode, _, end): &(u32, Mode, &str, Instant)| watch(meters, mode, end);
+    let found: Vec<Town> = towns.par_iter().map(watched).collect();
+    for (&(meters, _, mode, end), town) in towns.iter().zip(found) {
+        let hours = (end - Instant::ZERO).as_micros() as f64 / 3.6e9;
+        let mut values = vec![
+            ((FORMED, "s"), town.formed_s),
+            ((ARRIVED, "%"), town.arrived),
+            (("hours", "h"), hours),
+            (("hops", "mean"), town.hops),
+            (("control_second_hour", "per hour"), town.control),
+            ((DAOS, "per hour"), town.daos),
+            (("daos_of_leaves", "per hour"), town.daos_of_leaves),
+            ((DAO_FRAMES, "per hour"), town.dao_frames),
+        ];
+        if meters == ALL {
+            values.push(((SPEED, "s/s"), town.speed));
+            values.extend(town.memory_mib.map(|mib| ((MEMORY, "MiB"), mib)));
+        }
+        for (metric, value) in values {
+            rows.compute(&label(meters, mode), "town", meters.into(), metric, value);
+        }
+    }
+}
+
+fn watch(meters: u32, mode: Mode, end: Instant) -> Town {
+    let scenario = town(meters, mode, READINGS_S);
+    let begun = std::time::Instant::now();
+    let (mut world, ends) = network(&scenario, SEED);
+    let formed_s = formed(&mut world, &scenario);
+    world.run_until(FROM);
+    let before = Sent::of(&world, &scenario);
+    world.run_until(FROM + HOUR);
+    let after = Sent::of(&world, &scenario);
+    world.run_until(end);
+    let seconds = (world.now() - Instant::ZERO).as_micros() as f64 / 1e6;
+    let count = f64::from(meters);
+    let counted = |of: fn(&Sent) -> f64| of(&after) - of(&before);
+    let each = |of: fn(&Sent) -> &[f64]| {
+        let sent: Vec<f64> = of(&after).iter().zip(of(&before)).map(|(a, b)| a - b).collect();
+        sent
+    };
+    let daos = each(|sent| &sent.daos);
+    let hops: Vec<f64> = after.hops.clone();
+    // What the root is told goes all the way; a parent is one hop away.
+    let way = |hops: f64| if mode == Mode::NonStoring { hops } else { 1.0 };
+    let on_air = daos.iter().zip(&hops).map(|(daos, hops)| daos * way(*hops)).sum::<f64>();
+    let leaves = || daos.iter().zip(&after.relays).filter(|(_, relays)| !**relays);
+    Town {
+        formed_s,
+        arrived: arrived(&world, &scenario, &ends, seconds),
+        speed: seconds / begun.elapsed().as_secs_f64(),
+        memory_mib: peak_mib(),
+        control: counted(|sent| sent.messages) / count,
+        daos: daos.iter().sum::<f64>() / count,
+        daos_of_leaves: leaves().map(|(daos, _)| daos).sum::<f64>() / leaves().count() as f64,
+        dao_frames: on_air / count,
+        hops: hops.iter().sum::<f64>() / count,
+    }
+}
+
+/// Seconds until there are ways up and down for all, or more than anybody waits.
+fn formed(world: &mut Network, scenario: &Scenario) -> f64 {
+    let (root, count) = (scenario.root(), scenario.nodes.len());
+    let all: Vec<NodeId> = (0..count as NodeId).collect();
+    while world.now() < PATIENCE {
+        world.run_until(world.now() + STEP);
+        let ways = Ways { world, scenario };
+        // To follow all ways takes long, so that all must be known first.
+        let known = ways.rpl(root).map_or(0, |rpl| rpl.routes().count());
+        if known + 1 >= count && ways.all_reach(root, &all, None) {
+            return world.now().as_micros() as f64 / 1e6;
+        }
+    }
+    f64::INFINITY
+}
+
+/// What meters had sent at an instant, and how far away they were.
+struct Sent {
+    messages: f64,
+    daos: Vec<f64>,
+    hops: Vec<f64>,
+    /// Whether anybody's way up goes through it.
+    relays: Vec<bool>,
+}
+
+impl Sent {
+    fn of(world: &Network, scenario: &Scenario) -> Self {
+        let ways = Ways { world, scenario };
+        let root = scenario.root();
+        // The border router is the last.
+        let meters = 0..root;
+        let mut sent = Sent {
+            messages: 0.0,
+            daos: Vec::new(),
+            hops: Vec::new(),
+            relays: vec![false; scenario.nodes.len()],
+        };
+        for meter in meters {
+            let Some(rpl) = ways.rpl(meter) else { continue };
+            let stats = rpl.stats();
+            let all = [stats.dios, stats.diss, stats.daos, stats.dao_acks];
+            sent.messages += f64::from(all.iter().sum::<u32>());
+            sent.daos.push(stats.daos.into());
+            sent.hops.push(ways.above(meter).count() as f64 - 1.0);
+            for router in ways.above(meter).skip(1) {
+                sent.relays[router as usize] = true;
+            }
+        }
+        sent
+    }
+}
+
+/// Readings that arrived, of those whose fate is known; %.
+fn arrived(world: &Network, scenario: &Scenario, ends: &[Ends], seconds: f64) -> f64 {
+    let (mut delivered, mut lost) = (0.0, 0.0);
+    for (flow, ends) in scenario.flows.iter().zip(ends) {
+        let Some(readings) = flows::result(world, flow, *ends, seconds).readings else { continue };
+        delivered += f64::from(readings.delivered);
+        lost += f64::from(readings.lost);
+    }
+    delivered / (delivered + lost) * 100.0
+}
+
+fn no_figures(_: &ExperimentResult) -> Vec<Figure> {
+    Vec::new()
+}

@@ -1,0 +1,65 @@
+//! The ways up and down a tree, followed from next hop to next hop.
+
+use crate::build::{Network, address_of};
+use crate::profile::LabProfile;
+use crate::scenario::{NodeId, Scenario};
+use kinglet::rpl::{Mode, Rpl, Way};
+use std::net::Ipv6Addr;
+
+/// Hops of a source route at the most.
+const HOPS: usize = 64;
+
+/// The ways of a network of a scenario, as they are now.
+pub(super) struct Ways<'a> {
+    pub(super) world: &'a Network,
+    pub(super) scenario: &'a Scenario,
+}
+
+impl Ways<'_> {
+    pub(super) fn rpl(&self, node: NodeId) -> Option<&Rpl<LabProfile>> {
+        self.world.device(node as usize).node().routing().rpl()
+    }
+
+    /// The node and those above it; more than there are nodes if they are in a circle.
+    pub(super) fn above(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let parent = |node: &NodeId| Some(node_of(self.rpl(*node)?.parent()?));
+        std::iter::successors(Some(node), parent).take(self.world.nodes() + 1)
+    }
+
+    /// The nodes on the way down from the root, if there is one.
+    fn down(&self, root: NodeId, node: NodeId) -> Option<Vec<NodeId>> {
+        let destination = address_of(self.scenario.prefix, node);
+        if self.scenario.rpl.mode == Mode::NonStoring {
+            let mut hops = [Ipv6Addr::UNSPECIFIED; HOPS];
+            let len = self.rpl(root)?.source_route(destination, &mut hops)?;
+            return Some(hops[..len].iter().copied().map(node_of).collect());
+        }
+        let mut way = vec![root];
+        while *way.last()? != node {
+            let Way::Neighbour(next) = self.rpl(*way.last()?)?.route(destination) else {
+                return None;
+            };
+            way.push(node_of(next));
+            if way.len() > self.world.nodes() {
+                return None;
+            }
+        }
+        Some(way)
+    }
+
+    /// Whether there is a way up and down for each of these, around one that is dead.
+    pub(super) fn all_reach(&self, root: NodeId, nodes: &[NodeId], dead: Option<NodeId>) -> bool {
+        let avoids = |node: &NodeId| Some(*node) != dead;
+        let reaches = |&node: &NodeId| {
+            self.above(node).all(|at| avoids(&at))
+                && self.above(node).last() == Some(root)
+                && self.down(root, node).is_some_and(|way| way.iter().all(avoids))
+        };
+        nodes.iter().filter(|node| **node != root).all(reaches)
+    }
+}
+
+/// The node with this address: its short address counts from 1.
+fn node_of(address: Ipv6Addr) -> NodeId {
+    NodeId::from((address.to_bits() as u16).wrapping_sub(1))
+}
