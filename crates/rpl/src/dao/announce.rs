@@ -9,7 +9,7 @@ use kinglet_time::{Duration, Instant, earliest};
 /// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice
 /// as long for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
-/// The same for what others only tell again: where many are below, several of them go in one DAO.
+/// The same for what is only told again: neighbours do not do that together either.
 const LATER_DELAY: Duration = Duration::from_secs(16);
 /// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
 /// want of room, as when thousands join at once, more of them would not help.
@@ -49,6 +49,8 @@ pub(crate) struct Announce {
     pub(crate) told: Told,
     /// When the own address is told again.
     refresh: Option<Instant>,
+    /// When the targets of others are.
+    retell: Option<Instant>,
     /// A former parent that is to forget this node, and how many routes it was told so of.
     pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
 }
@@ -67,6 +69,7 @@ impl Announce {
             path_sequence: Counter::FIRST,
             told: Told::Not,
             refresh: None,
+            retell: None,
             withdraw: None,
         }
     }
@@ -85,9 +88,14 @@ impl Announce {
         }
     }
 
-    /// The own address is told again, as news.
+    /// The own address is told as news, which everybody above is to hear.
     pub(crate) fn renew(&mut self, now: Instant, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
+        self.repeat(now, random);
+    }
+
+    /// The own address is told again. Who knows it takes its Path Sequence for no news.
+    pub(crate) fn repeat(&mut self, now: Instant, random: &mut Random) {
         self.told = Told::Not;
         self.tries = 0;
         self.schedule(now, News::Now, random);
@@ -96,7 +104,7 @@ impl Announce {
     /// Nobody is there to be told.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        self.withdraw = None;
+        (self.withdraw, self.retell) = (None, None);
         self.told = Told::Not;
     }
 
@@ -117,11 +125,26 @@ impl Announce {
         acknowledged: bool,
         random: &mut Random,
     ) {
-        let mut within = |lifetime: Duration| match acknowledged {
-            true => random.between(lifetime / 2, lifetime / 4 * 3),
-            false => random.between(lifetime / 4, lifetime / 2),
-        };
-        self.refresh = lifetime.map(|lifetime| now + within(lifetime).max(SHORTEST_REFRESH));
+        self.refresh = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
+    }
+
+    /// Targets of others have been told: all are again before `lifetime` is over since the first
+    /// of them.
+    pub(crate) fn retell_within(
+        &mut self,
+        now: Instant,
+        lifetime: Option<Duration>,
+        acknowledged: bool,
+        random: &mut Random,
+    ) {
+        if self.retell.is_none() {
+            self.retell = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
+        }
+    }
+
+    /// Whether that is now.
+    pub(crate) fn retells(&mut self, now: Instant) -> bool {
+        self.retell.take_if(|at| *at <= now).is_some()
     }
 
     /// Nobody has acknowledged what was told: it is told again after some time.
@@ -149,7 +172,7 @@ impl Announce {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let awaited = self.awaiting.map(|awaiting| awaiting.until);
-        earliest(earliest(self.delay, self.refresh), awaited)
+        [self.delay, self.refresh, self.retell, awaited].into_iter().fold(None, earliest)
     }
 
     /// What is due: DelayDAO and refreshes here, the answer says of the rest.
@@ -158,7 +181,7 @@ impl Announce {
             self.ready = true;
         }
         if self.refresh.take_if(|at| *at <= now).is_some() {
-            self.renew(now, random);
+            self.repeat(now, random);
         }
         if self.awaiting.take_if(|awaiting| awaiting.until <= now).is_none() {
             return Missed::Nothing;
@@ -170,6 +193,15 @@ impl Announce {
         }
         Missed::Again
     }
+}
+
+/// After which part of a lifetime it is renewed: so that there is time for other attempts.
+fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Duration {
+    let after = match acknowledged {
+        true => random.between(lifetime / 2, lifetime / 4 * 3),
+        false => random.between(lifetime / 4, lifetime / 2),
+    };
+    after.max(SHORTEST_REFRESH)
 }
 
 /// How soon the parent is to hear of something.

@@ -1,6 +1,6 @@
 //! What DAOs say of targets, and what of it is believed (RFC 6550, 9.4 and 9.8).
 
-use super::{Route, Told};
+use super::{Route, Told, is_of};
 use core::net::Ipv6Addr;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::rpl::Target;
@@ -14,7 +14,8 @@ pub(crate) enum Outcome {
     Renewed,
     /// It is gone, but another child may know it.
     Missed,
-    /// It was known.
+    /// It was known. If it lives longer now the parent need not hear of that: what it was told is
+    /// good for longer.
     Known,
     /// Newer is known.
     Stale,
@@ -119,6 +120,20 @@ impl Targets<'_> {
     pub(crate) fn tell_all(&mut self) {
         self.sweep(true);
         self.0.iter_mut().flatten().for_each(|route| route.told = Told::Not);
+    }
+
+    /// What others have told is told again, as it is good for so long only.
+    pub(crate) fn tell_others_again(&mut self) {
+        let others = self.0.iter_mut().flatten().filter(|route| !route.local);
+        others.filter(|route| route.told == Told::Yes).for_each(|route| route.told = Told::Not);
+    }
+
+    /// A child that has not told itself for so long that its own address has expired. What it told
+    /// of others is good for longer, and goes with it.
+    pub(crate) fn silent_child(&self, now: Instant) -> Option<Ipv6Addr> {
+        let all = self.0.iter().flatten().filter(|route| route.is_usable() && !route.local);
+        let mut silent = all.filter(|route| is_of(&route.target, route.via));
+        silent.find(|route| route.expires.is_some_and(|at| at <= now)).map(|route| route.via)
     }
 
     pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {

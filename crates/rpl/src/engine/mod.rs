@@ -10,7 +10,7 @@ pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
 use crate::config::{Config, Probing, Role, Sizes};
-use crate::dao::{Announce, Missed, News, Route, Targets, Told};
+use crate::dao::{Announce, Missed, News, Route, Targets, Told, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::limit::Limit;
@@ -269,13 +269,18 @@ impl<S: Sizes> Rpl<S> {
         if dead {
             // What it said before it was gone is no reason to come back.
             candidate.rank = INFINITE_RANK;
-            if self.lose_routes(now, |route| route.via == to && !route.local) {
-                // If it is still there, it believes that it is known.
-                self.lost.note(now, to);
-                self.ask_for_daos(now);
-            }
+            self.forget_child(now, to);
         }
         self.select(now);
+    }
+
+    /// Nobody is reached through this child any more.
+    fn forget_child(&mut self, now: Instant, child: Ipv6Addr) {
+        if self.lose_routes(now, |route| route.via == child && !route.local) {
+            // If it is still there, it believes that it is known.
+            self.lost.note(now, child);
+            self.ask_for_daos(now);
+        }
     }
 
     /// Routes that match lead nowhere; the parent is told. Whether there were any.
@@ -414,8 +419,16 @@ impl<S: Sizes> Rpl<S> {
         if told || rested {
             self.select(now);
         }
+        while let Some(child) = self.targets().silent_child(now) {
+            self.lose_routes(now, |route| route.via == child && is_of(&route.target, child));
+            self.forget_child(now, child);
+        }
         if self.targets().handle_deadline(now) {
             self.tell(now, News::Now);
+        }
+        if self.announce.retells(now) {
+            self.targets().tell_others_again();
+            self.tell(now, News::Later);
         }
         match self.announce.handle_deadline(now, &mut self.random) {
             Missed::Nothing => {}

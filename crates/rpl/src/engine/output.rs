@@ -20,6 +20,11 @@ pub const MAX_LEN: usize = 112;
 /// The only active bit of Path Control: one DAO parent (RFC 6550, 9.9).
 const PATH_CONTROL: u8 = 0x80;
 
+/// For so many units a parent is told of those below: the longest that ends. Who is next to them
+/// hears from them as often as the DODAG's lifetime says, and tells when it does not any more; if
+/// all told all of that further, each would send the more the more are below it.
+const LONGEST: u8 = 254;
+
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Out {
@@ -206,7 +211,7 @@ impl<S: Sizes> Rpl<S> {
             let transit = Transit { parent, ..transit(sequence, lifetime, false) };
             put(&mut writer, target, &transit)?;
         }
-        let mut more = false;
+        let (mut more, mut others) = (false, false);
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
             let tells = route.told == Told::Not && (route.local || dodag.is_storing());
             if !tells {
@@ -215,12 +220,15 @@ impl<S: Sizes> Rpl<S> {
             // A leaf's transit is its router (RFC 9010, 9.2.1): this one.
             let made = dodag.address(self.config.identifier);
             let parent = parent.and(made);
-            let transit = transit(route.sequence.value(), route.lifetime, route.external);
+            let far = !route.local && route.is_usable();
+            let lifetime = if far { route.lifetime.max(LONGEST) } else { route.lifetime };
+            let transit = transit(route.sequence.value(), lifetime, route.external);
             if put(&mut writer, route.target, &Transit { parent, ..transit }).is_none() {
                 more = true;
                 break;
             }
             route.told = told;
+            others |= far;
         }
         let len = writer.len();
         self.announce.ready = more;
@@ -232,6 +240,10 @@ impl<S: Sizes> Rpl<S> {
             self.announce.told = told;
             let lifetime = dodag.lifetime(dodag.configuration.default_lifetime);
             self.announce.refresh_within(now, lifetime, acknowledged, &mut self.random);
+        }
+        if others {
+            let lifetime = dodag.lifetime(LONGEST);
+            self.announce.retell_within(now, lifetime, acknowledged, &mut self.random);
         }
         if acknowledged {
             self.announce.await_acknowledgement(now, &mut self.random);

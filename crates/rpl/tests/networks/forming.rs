@@ -252,3 +252,40 @@ fn a_router_with_a_bad_way_up_does_not_take_a_child_for_its_parent() {
         }
     }
 }
+
+/// DAOs that the router next to the root of a chain of so many sends in ten hours.
+fn daos_at_the_top(below: usize) -> u32 {
+    let mut roles = vec![Role::Router; below + 2];
+    roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
+    let mut net = Net::new(roles, Probing::Passive, 1);
+    (0..=below).for_each(|node| net.link(node, node + 1, 100));
+    net.run(MINUTE * 30);
+    let before = net.nodes[1].stats().daos;
+    net.run(MINUTE * 600);
+    let last = below + 1;
+    assert!(matches!(net.packet(0, address(last)), Fate::Delivered(_)), "{below} below");
+    net.nodes[1].stats().daos - before
+}
+
+#[test]
+fn what_is_told_of_others_is_told_again_in_few_daos() {
+    let (alone, many) = (daos_at_the_top(0), daos_at_the_top(8));
+    // Itself every 15 to 22.5 minutes, and eight others in two DAOs every 127 to 190.
+    assert!((26..=40).contains(&alone), "{alone}");
+    assert!((alone + 6..=alone + 16).contains(&many), "{many}, alone {alone}");
+}
+
+#[test]
+fn those_behind_a_router_that_falls_silent_are_forgotten_with_it() {
+    let mut roles = vec![Role::Router; 4];
+    roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
+    let mut net = Net::new(roles, Probing::Passive, 1);
+    (0..3).for_each(|node| net.link(node, node + 1, 100));
+    net.run(MINUTE * 2);
+    let routes = |net: &Net| net.nodes[0].info().routes;
+    assert_eq!(routes(&net), 3);
+    net.alive[2] = false;
+    net.alive[3] = false;
+    net.run(MINUTE * 31);
+    assert_eq!(routes(&net), 1, "the root has been told");
+}
