@@ -5,6 +5,7 @@ use super::{Finding, Row, Table, Test};
 use crate::experiment::over_rpl::forms::{
     self, EXPIRED, FORMED, HEALED, UNREACHED, UNREACHED_AFTER,
 };
+use crate::experiment::over_rpl::meters;
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -33,6 +34,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.rpl-seven-hops" => ours_deeper,
         "kinglet.rpl-queue-loss" => ours_queue_loss,
         "kinglet.rpl-forms" => forms,
+        "kinglet.rpl-meters" => meters,
         _ => return None,
     })
 }
@@ -401,4 +403,35 @@ fn forms(t: &Table<'_>) -> Option<Finding> {
         .at_most("% of flows of which nothing arrives then", worst(UNREACHED)?, 0.0)
         .at_most("% of those of survivors", worst(UNREACHED_AFTER)?, 0.0)
         .found(healed, format!("formed in {formed:.1} s at the most"))
+}
+
+/// % of readings that are to arrive, and MiB that 5,000 meters may take.
+const READINGS: f64 = 99.9;
+const MEMORY_MIB: f64 = 600.0;
+/// By how much more RPL may send a node in a larger town.
+const GROWTH: f64 = 1.1;
+
+/// The least of all towns; the largest are not part of a quick plan.
+fn meters(t: &Table<'_>) -> Option<Finding> {
+    let (mut bounds, mut least, mut told) = (Bounds::default(), f64::INFINITY, Vec::new());
+    for mode in ["non-storing", "storing"] {
+        let of = |meters, metric| t.mean(&meters::label(meters, mode), metric);
+        let small = of(meters::SMALLEST, meters::MESSAGES)?;
+        for town in meters::SIZES.into_iter().filter(|town| of(*town, meters::FORMED).is_some()) {
+            let (arrived, sent) = (of(town, meters::ARRIVED)?, of(town, meters::MESSAGES)?);
+            least = least.min(arrived);
+            bounds = bounds
+                .at_least("% of readings", arrived, READINGS)
+                .at_most("s to form", of(town, meters::FORMED)?, f64::MAX)
+                .at_most("messages a node and hour", sent, GROWTH * small);
+            told.push(format!("{sent:.1} with {town}"));
+            if let Some(speed) = of(town, meters::SPEED) {
+                bounds = bounds.above("s a second", speed, 1.0);
+            }
+            if let Some(mib) = of(town, meters::MEMORY) {
+                bounds = bounds.at_most("MiB", mib, MEMORY_MIB);
+            }
+        }
+    }
+    bounds.found(least, format!("messages a node and hour: {}", told.join(", ")))
 }

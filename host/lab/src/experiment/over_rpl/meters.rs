@@ -24,7 +24,9 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              all, the tree has formed. From ten minutes on each meter opens a connection to a \
              Linux host behind the border router every 10 to 15 minutes, gives a reading of 82 \
              octets, and hangs up when it has been acknowledged. Counted are readings that arrived \
-             of those whose fate is known. What RPL sends is counted in the second hour. Seed 101.",
+             of those whose fate is known, and what RPL sends from the second hour on: until the \
+             end of the fourth, in which every router has told all that it knows once more, and \
+             with 5,000 meters until the end of the second. Seed 101.",
     threats: &[
         "One town and one seed for each size. Its links do not change with time.",
         "Each meter's period is its own, and constant.",
@@ -44,26 +46,28 @@ pub(crate) const FORMED: &str = "formed";
 pub(crate) const ARRIVED: &str = "arrived";
 pub(crate) const SPEED: &str = "speed";
 pub(crate) const MEMORY: &str = "memory";
-pub(crate) const DAOS: &str = "daos";
-pub(crate) const DAO_FRAMES: &str = "dao_frames";
+pub(crate) const MESSAGES: &str = "messages";
 
 const SEED: u64 = 101;
 /// Meters of the town of the plan, and of the others.
-const SMALLEST: u32 = 250;
+pub(crate) const SMALLEST: u32 = 250;
 const QUICK: [u32; 1] = [500];
-const FULL: [u32; 3] = [500, 1_000, 2_000];
+const FULL: [u32; 2] = [500, 1_000];
 /// Those of the paper's network.
-pub(crate) const ALL: u32 = 5_000;
+const ALL: u32 = 5_000;
+/// All of them.
+pub(crate) const SIZES: [u32; 4] = [SMALLEST, FULL[0], FULL[1], ALL];
 /// Meters begin to give readings.
 const READINGS_S: f64 = 600.0;
 /// The same in the plan, whose towns form faster.
 const SOON_S: f64 = 60.0;
-/// What RPL sends is counted in this hour.
+/// What RPL sends is counted from then on, until the end. A router tells all that it knows again
+/// after 127 to 190 minutes.
 const FROM: Instant = Instant::from_secs(3_600);
-const HOUR: Duration = Duration::from_secs(3_600);
-/// The mode in which the largest town is watched for longer, and for how long.
-const LONG_MODE: Mode = Mode::NonStoring;
-const LONG: Instant = Instant::from_secs(24 * 3_600);
+const END: Instant = Instant::from_secs(4 * 3_600);
+/// The largest town is watched for so long, and in the mode that such networks have (Wi-SUN).
+const END_OF_ALL: Instant = Instant::from_secs(2 * 3_600);
+const MODE_OF_ALL: Mode = Mode::NonStoring;
 /// Nobody waits longer for a tree.
 const PATIENCE: Instant = Instant::from_secs(3_600);
 /// How often it is looked at.
@@ -84,7 +88,7 @@ fn plan(effort: Effort) -> Vec<Point> {
         Metric::OfTree(OfTree::Depth),
     ];
     let of = |meters: u32| {
-        let mut scenario = town(meters, LONG_MODE, SOON_S);
+        let mut scenario = town(meters, MODE_OF_ALL, SOON_S);
         scenario.duration_s = if effort == Effort::Quick { 1_800.0 } else { 7_200.0 };
         point(format!("meters={meters}"), "readings", meters.into(), scenario, METRICS)
     };
@@ -111,8 +115,8 @@ struct Town {
     /// Simulated seconds per second.
     speed: f64,
     memory_mib: Option<f64>,
-    /// Of a meter in an hour: messages of RPL, DAOs that it wrote, and DAOs on the air: those and
-    /// what was relayed.
+    /// Of a meter in an hour: messages of RPL, DAOs that it wrote, and those on the air, where what
+    /// is for the root is sent once a hop.
     control: f64,
     daos: f64,
     dao_frames: f64,
@@ -125,17 +129,13 @@ struct Town {
 fn refine(rows: &mut Rows) {
     // A quick plan has only the smallest.
     let is_whole = rows.get(&format!("meters={}", FULL[0]), "delivered").is_some();
-    // The largest by itself, so that its memory is that of the process and its core its own.
     if is_whole {
-        measure(rows, &[(ALL, LONG_MODE, "non-storing", LONG)]);
-        measure(rows, &[(ALL, Mode::Storing, "storing", FROM + HOUR)]);
+        // By itself, so that memory and core are its own.
+        measure(rows, &[(ALL, MODE_OF_ALL, "non-storing", END_OF_ALL)]);
     }
-    let sizes: Vec<u32> = [SMALLEST]
-        .into_iter()
-        .chain(if is_whole { FULL.to_vec() } else { QUICK.to_vec() })
-        .collect();
-    let of = |meters| MODES.map(|(mode, name)| (meters, mode, name, FROM + HOUR));
-    measure(rows, &sizes.into_iter().flat_map(of).collect::<Vec<_>>());
+    let others = if is_whole { &FULL[..] } else { &QUICK[..] };
+    let of = |meters| MODES.map(|(mode, name)| (meters, mode, name, END));
+    measure(rows, &[&[SMALLEST][..], others].concat().into_iter().flat_map(of).collect::<Vec<_>>());
 }
 
 fn measure(rows: &mut Rows, towns: &[(u32, Mode, &'static str, Instant)]) {
@@ -146,12 +146,12 @@ fn measure(rows: &mut Rows, towns: &[(u32, Mode, &'static str, Instant)]) {
         let mut values = vec![
             ((FORMED, "s"), town.formed_s),
             ((ARRIVED, "%"), town.arrived),
-            (("hours", "h"), hours),
+            (("watched", "h"), hours),
             (("hops", "mean"), town.hops),
-            (("control_second_hour", "per hour"), town.control),
-            ((DAOS, "per hour"), town.daos),
+            ((MESSAGES, "per hour"), town.control),
+            (("daos", "per hour"), town.daos),
             (("daos_of_leaves", "per hour"), town.daos_of_leaves),
-            ((DAO_FRAMES, "per hour"), town.dao_frames),
+            (("dao_frames", "per hour"), town.dao_frames),
         ];
         if meters == ALL {
             values.push(((SPEED, "s/s"), town.speed));
@@ -170,28 +170,24 @@ fn watch(meters: u32, mode: Mode, end: Instant) -> Town {
     let formed_s = formed(&mut world, &scenario);
     world.run_until(FROM);
     let before = Sent::of(&world, &scenario);
-    world.run_until(FROM + HOUR);
-    let after = Sent::of(&world, &scenario);
     world.run_until(end);
+    let after = Sent::of(&world, &scenario);
     let seconds = (world.now() - Instant::ZERO).as_micros() as f64 / 1e6;
     let count = f64::from(meters);
-    let counted = |of: fn(&Sent) -> f64| of(&after) - of(&before);
-    let each = |of: fn(&Sent) -> &[f64]| {
-        let sent: Vec<f64> = of(&after).iter().zip(of(&before)).map(|(a, b)| a - b).collect();
-        sent
-    };
-    let daos = each(|sent| &sent.daos);
-    let hops: Vec<f64> = after.hops.clone();
+    let hours = (end - FROM).as_micros() as f64 / 3.6e9;
+    let daos = after.daos.iter().zip(&before.daos);
+    let daos: Vec<f64> = daos.map(|(after, before)| (after - before) / hours).collect();
+    let hops = &after.hops;
     // What the root is told goes all the way; a parent is one hop away.
     let way = |hops: f64| if mode == Mode::NonStoring { hops } else { 1.0 };
-    let on_air = daos.iter().zip(&hops).map(|(daos, hops)| daos * way(*hops)).sum::<f64>();
+    let on_air = daos.iter().zip(hops).map(|(daos, hops)| daos * way(*hops)).sum::<f64>();
     let leaves = || daos.iter().zip(&after.relays).filter(|(_, relays)| !**relays);
     Town {
         formed_s,
         arrived: arrived(&world, &scenario, &ends, seconds),
         speed: seconds / begun.elapsed().as_secs_f64(),
         memory_mib: peak_mib(),
-        control: counted(|sent| sent.messages) / count,
+        control: (after.messages - before.messages) / count / hours,
         daos: daos.iter().sum::<f64>() / count,
         daos_of_leaves: leaves().map(|(daos, _)| daos).sum::<f64>() / leaves().count() as f64,
         dao_frames: on_air / count,
