@@ -95,6 +95,51 @@ fn readings_arrive_by_stream_in_batches_and_a_connection_that_was_refused_is_tri
     assert_eq!((left.left(), left.dropped(), sensor.written()), (14, 0, 140));
 }
 
+#[test]
+fn a_sensor_that_hangs_up_has_a_connection_for_each_batch_and_waits_for_one_that_is_answered() {
+    let mut world = nodes();
+    let connection = ConnectionConfig { mss: 400, ..ConnectionConfig::DEFAULT };
+    let to = (global(2), 6_000);
+    let mut sensor =
+        StreamSensor::<Clock, Queue>::new(readings(4), to, Instant::ZERO, connection).hanging_up();
+    let mut heard: Vec<(_, Vec<u8>, bool)> = Vec::new();
+    let mut run = |world: &mut Nodes, seconds| {
+        world.run(Duration::from_secs(seconds), |now, nodes| {
+            while sensor.poll(now, &mut nodes[0]) {}
+            assert!(sensor.deadline().is_none_or(|at| at > now), "what is due is done");
+            let mut streams = nodes[1].streams();
+            let mut chunk = [0; 200];
+            while let Some(handle) = streams.accept(6_000) {
+                heard.push((handle, Vec::new(), false));
+            }
+            for (handle, octets, ended) in heard.iter_mut().filter(|(.., ended)| !ended) {
+                match streams.recv(*handle, &mut chunk) {
+                    Ok(0) => {
+                        *ended = true;
+                        streams.release(now, *handle, None).expect("it is there");
+                    }
+                    Ok(len) => octets.extend(&chunk[..len]),
+                    Err(_) => {}
+                }
+            }
+            false
+        });
+        heard.iter().map(|(_, octets, ended)| (octets.clone(), *ended)).collect::<Vec<_>>()
+    };
+    // Nobody listens, and nothing is to be said until the fourth reading, in the fifth second.
+    assert!(run(&mut world, 4).is_empty());
+    assert_eq!(world.nodes[1].tcp().stats().received, 0, "it has not called");
+    assert!(run(&mut world, 2).is_empty());
+    assert!(world.nodes[1].tcp().stats().received > 0, "it has");
+    let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
+    world.nodes[1].streams().listen(6_000, config).expect("room");
+    let heard = run(&mut world, 11);
+    assert!(heard.len() >= 2 && heard.iter().all(|(_, ended)| *ended), "{heard:?}");
+    let whole: Vec<u8> = heard.into_iter().flat_map(|(octets, _)| octets).collect();
+    assert_eq!(whole, stream(whole.len() as u32 / 10), "nothing was lost");
+    assert!(whole.len() >= 80, "two batches at the least");
+}
+
 struct Small;
 
 impl Sizes for Small {

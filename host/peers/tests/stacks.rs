@@ -49,6 +49,27 @@ fn both_ends_come_to_rest() {
 }
 
 #[test]
+fn a_connection_that_was_released_and_is_over_gives_its_place_to_the_next() {
+    let mut link = Link::new(published(Stack::Linux), published(Stack::Linux)).sending(500);
+    link.run(Instant::from_secs(1_000));
+    link.assert_whole();
+    let again = |link: &mut Link| {
+        let settings = published(Stack::Linux);
+        link.handle = link.hosts[0].connect(link.now, common::SERVER, common::PORT, settings);
+        (link.written, link.read, link.finished) = (0, Vec::new(), false);
+        link.run(link.now + Duration::from_secs(1_000));
+        link.assert_whole();
+        link.hosts[1].connections().count()
+    };
+    let first = link.accepted.take().expect("it was accepted");
+    assert_eq!(again(&mut link), 2, "somebody may ask for the first");
+    link.hosts[1].release(first);
+    link.accepted = None;
+    assert_eq!(again(&mut link), 2);
+    assert_eq!(link.accepted, Some(first));
+}
+
+#[test]
 fn a_port_that_nobody_listens_to_is_refused() {
     for stack in ALL.into_iter().filter(|stack| *stack != Stack::Blip) {
         let mut link = Link::new(published(stack), published(stack));
