@@ -1,11 +1,11 @@
 //! A town of smart meters: rows of houses along streets, a meter at each, one border router in the
 //! middle.
 //!
-//! A house stands on 20 m of its street, on either side of it, and streets are 60 m apart, so that a
-//! house has 600 m². Its meter is anywhere on its front. Loss of signal is that of 3GPP TR 38.901
+//! A house stands on 20 m of its street, on either side of it, and streets are 60 m apart, so that
+//! a house has 600 m². Its meter is anywhere on its front. Loss of signal is that of 3GPP TR 38.901
 //! (Table 7.4.1-1) for a street canyon without line of sight at 2.44 GHz (22.4 + 35.3 log10 d +
-//! 21.3 log10 f, for antennas at 1.5 m), with its shadowing of 7.82 dB. All send with the 8 dBm of an
-//! nRF52840.
+//! 21.3 log10 f, for antennas at 1.5 m), with its shadowing of 7.82 dB. All send with the 8 dBm of
+//! an nRF52840.
 
 use super::{
     Carrier, Flow, FlowKind, HostTcp, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario,
@@ -39,13 +39,15 @@ impl Scenario {
         scenario.wire = Some(Wire { host: HostTcp::Linux, ..Wire::PERFECT });
         scenario.radio.profile = RadioProfile::Nrf52840;
         scenario.radio.tx_power_dbm = 8.0;
-        // As sensitive as IEEE 802.15.4 wants it at the least (10.2.7): 10 dB above what is received.
+        // As sensitive as IEEE 802.15.4 wants it at the least (10.2.7): 10 dB above what is
+        // received.
         scenario.radio.cca_threshold_dbm = Some(-90.0);
         scenario.medium.propagation = Propagation::PathLoss {
             exponent: EXPONENT,
             reference_loss_db: LOSS_DB,
             shadowing_db: SHADOWING_DB,
-            // Thermal noise in 2 MHz, and what the radio adds: see `kinglet_sim::profile::NRF52840`.
+            // Thermal noise in 2 MHz, and what the radio adds: see
+            // `kinglet_sim::profile::NRF52840`.
             noise_floor_dbm: -105.0,
         };
         // As wide as it is long.
