@@ -45,12 +45,16 @@ impl Targets<'_> {
             return Outcome::Stale;
         }
         if !offer.is_usable() && (offer.via != known.via || !known.is_usable()) {
-            // It has gone another way since, or is gone already.
+            // It has gone another way since, or is gone already. One that takes it back does not
+            // have it still.
+            known.contested &= offer.sequence != known.sequence;
             return Outcome::Known;
         }
-        // With equal sequences nobody knows who is right: the last may be late.
-        let other = known.is_usable() && offer.via != known.via;
-        let unclear = offer.sequence == known.sequence && (known.contested || other);
+        // With equal sequences nobody knows who is right: the last may be late, but for the target
+        // itself.
+        let owner = is_of(&offer.target, offer.via);
+        let other = known.is_usable() && offer.via != known.via && !owner;
+        let unclear = offer.sequence == known.sequence && (known.contested && !owner || other);
         let contested = offer.is_usable() && unclear;
         let missed = !offer.is_usable() && unclear;
         let kept = Route { expires: offer.expires, told: offer.told, contested: false, ..*known };
@@ -204,6 +208,19 @@ mod tests {
         // With another sequence it is clear who is right.
         targets.consider(route(1, 8, 241, 5));
         assert_eq!(targets.consider(route(1, 8, 241, 0)), Outcome::Updated);
+    }
+
+    #[test]
+    fn what_the_other_child_has_taken_back_or_the_target_says_itself_is_clear() {
+        let mut table = [None; 2];
+        let mut targets = Targets(&mut table);
+        targets.consider(route(1, 7, 240, 5));
+        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Known);
+        assert_eq!(targets.consider(route(1, 8, 240, 0)), Outcome::Updated);
+        targets.consider(route(8, 7, 240, 5));
+        assert_eq!(targets.consider(route(8, 8, 240, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(8, 8, 240, 0)), Outcome::Updated);
     }
 
     #[test]
