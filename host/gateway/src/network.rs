@@ -14,7 +14,7 @@ use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::run::{add_faults, check, prepare};
+use kinglet_lab::run::{BorderResult, add_faults, check, prepare};
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
 use kinglet_lab::tree::Ways;
 use kinglet_sim::pcap::Pcap;
@@ -411,6 +411,14 @@ impl Mesh {
             Some(Link { rssi_dbm: link.rssi_dbm(), etx })
         });
         status
+    }
+
+    /// What the border router's queue for packets of this machine has seen, if there is one.
+    pub fn border_queue(&self) -> Option<BorderResult> {
+        match self.world.device(self.border) {
+            Site::Simulated(station) => BorderResult::of(station.node()),
+            Site::Serial(_) | Site::Beyond(_) => None,
+        }
     }
 
     /// The counters of every node. Looking changes nothing.
