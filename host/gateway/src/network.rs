@@ -421,6 +421,23 @@ impl Mesh {
         }
     }
 
+    /// The border router.
+    pub const fn root(&self) -> NodeId {
+        self.border as NodeId
+    }
+
+    /// The next node on the way of each node to the border router.
+    pub fn parents(&self) -> Vec<Option<NodeId>> {
+        let parent =
+            |node| if node == self.border { None } else { self.next_hop(node, self.border) };
+        (0..self.nodes()).map(|node| parent(node).map(|next| next as NodeId)).collect()
+    }
+
+    /// Frames that each node has put on the air, acknowledgements not counted.
+    pub fn frames_sent(&self) -> Vec<u64> {
+        (0..self.nodes()).map(|node| self.world.counters(node).frames_sent).collect()
+    }
+
     /// The counters of every node. Looking changes nothing.
     pub fn counters(&mut self) -> Vec<NodeCounters> {
         (0..self.world.nodes()).map(|node| self.counters_of(node)).collect()

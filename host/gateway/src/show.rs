@@ -23,6 +23,9 @@ const SLEEPY_TRANSFER: u32 = 20_000;
 /// them they fit a terminal of 80 columns and 24 lines.
 const ROWS: usize = 16;
 
+/// Looks for a line of text where there is no terminal: one every five seconds.
+const LOOKS: u32 = 5;
+
 /// How the gateway talks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
@@ -38,6 +41,8 @@ pub(crate) struct Screen {
     /// The refreshing table, on a terminal.
     table: Option<ProgressBar>,
     last: BridgeStats,
+    /// Looks that have said nothing since the last line.
+    silent: u32,
 }
 
 /// One JSON line of counters.
@@ -122,16 +127,15 @@ impl Screen {
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             )
         });
-        Screen { output, table, last: BridgeStats::default() }
+        Screen { output, table, last: BridgeStats::default(), silent: 0 }
     }
 
-    /// How often counters are shown.
+    /// How often counters are looked at.
     pub(crate) fn interval(&self) -> Duration {
         match (self.output, &self.table) {
             // A radio is on for some milliseconds at a time: a second would be too slow to see it.
             (Output::Text, Some(_)) => Duration::from_millis(200),
-            (Output::Json, _) => Duration::from_secs(1),
-            (Output::Text, None) => Duration::from_secs(5),
+            (Output::Json, _) | (Output::Text, None) => Duration::from_secs(1),
         }
     }
 
@@ -208,9 +212,14 @@ impl Observer<Mesh> for Screen {
         match (self.output, &self.table) {
             (Output::Json, _) => line("counters", mesh, &look, stats),
             (Output::Text, Some(bar)) => bar.set_message(table(&look, stats, ROWS)),
+            (Output::Text, None) if self.silent + 1 < LOOKS => {
+                self.silent += 1;
+                return;
+            }
             // Silence says that nothing happened.
-            (Output::Text, None) if self.last.packets_in == stats.packets_in => {}
+            (Output::Text, None) if self.last.packets_in == stats.packets_in => self.silent = 0,
             (Output::Text, None) => {
+                self.silent = 0;
                 say(&format!("{:8.1} s  {}\n", seconds(mesh), totals(&look, stats)));
             }
         }

@@ -4,18 +4,21 @@ use crate::run::Tree;
 use crate::scenario::{Role, Scenario};
 use std::fmt::Write;
 
-/// The data for the script, an empty canvas for it, and how to use it; nothing without trees.
-pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
+/// The data for the script, an empty canvas for it, and how to use it; nothing without trees. The
+/// script loads the page again every `refresh_s` seconds.
+pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree], refresh_s: Option<u32>) {
     let Some(last) = trees.last() else { return };
+    let refresh = refresh_s.map_or(String::new(), |s| format!(" data-refresh-s=\"{s}\""));
     let _ = writeln!(
         page,
-        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\">\
+        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\"{refresh}>\
          <figcaption>Who sends by way of whom</figcaption>\n\
          <p class=\"hint\">The slider, or <kbd>←</kbd> <kbd>→</kbd> on it, moves along the time \
          axis. A node is the darker the more frames it sends, its number stands beside it with \
-         its hops to the root; a line leads to the next hop.</p>\n\
-         <p><input type=\"range\" min=\"0\" max=\"{}\" value=\"{0}\" aria-label=\"time\">\
-         <output></output></p>\n\
+         its hops to the root; a line leads to the next hop. The root is large, and leaves are \
+         small.</p>\n\
+         <p><input type=\"range\" min=\"0\" max=\"{}\" value=\"{0}\" autocomplete=\"off\" \
+         aria-label=\"time\"> <output></output></p>\n\
          <svg class=\"places\" role=\"img\" aria-label=\"{} nodes at their places, at {:.1} s and \
          before\"></svg>",
         trees.len() - 1,
