@@ -25,6 +25,7 @@ const PERIOD: Duration = Duration::from_millis(900);
 pub(crate) struct Map {
     path: PathBuf,
     scenario: Scenario,
+    links: Vec<(NodeId, NodeId)>,
     history: History,
     written: Duration,
 }
@@ -39,7 +40,8 @@ impl Map {
         let scenario = scenario.drawn(scenario.seed).into_owned();
         let history = History::new(mesh.root(), at(mesh), mesh.frames_sent());
         let (path, written) = (path.to_path_buf(), mesh.uptime());
-        let mut map = Map { path, scenario, history, written };
+        let links = mesh.links(&scenario);
+        let mut map = Map { path, scenario, links, history, written };
         map.look(mesh);
         map.write(Some(REFRESH_S))?;
         Ok(map)
@@ -67,7 +69,7 @@ impl Map {
 
     /// Whoever reads it has all of it: it takes the place of the one before as a whole.
     fn write(&mut self, refresh_s: Option<u32>) -> io::Result<()> {
-        let page = live(&self.scenario, self.history.trees(), refresh_s);
+        let page = live(&self.scenario, &self.links, self.history.trees(), refresh_s);
         let mut beside = self.path.clone().into_os_string();
         beside.push(".new");
         fs::write(&beside, page)?;
@@ -150,6 +152,7 @@ mod tests {
             assert!(page.contains("data-refresh-s=\"1\"") && page.contains("· live"), "{page}");
             let data = data(&page);
             assert_eq!(data["places"][3][2], "router");
+            assert_eq!(data["links"], json!([[0, 1], [1, 2], [2, 3]]));
             let trees = data["trees"].as_array().unwrap();
             let instants: Vec<f64> = trees.iter().map(|tree| tree[0].as_f64().unwrap()).collect();
             assert_eq!(instants, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);

@@ -16,7 +16,7 @@ use kinglet_lab::build::{address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{BorderResult, add_faults, check, prepare};
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
-use kinglet_lab::tree::Ways;
+use kinglet_lab::tree::{Ways, links};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant};
@@ -436,6 +436,11 @@ impl Mesh {
     /// Frames that each node has put on the air, acknowledgements not counted.
     pub fn frames_sent(&self) -> Vec<u64> {
         (0..self.nodes()).map(|node| self.world.counters(node).frames_sent).collect()
+    }
+
+    /// Who hears whom, the smaller number first.
+    pub fn links(&self, scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
+        links(&self.world, scenario)
     }
 
     /// The counters of every node. Looking changes nothing.

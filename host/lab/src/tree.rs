@@ -8,6 +8,7 @@ use kinglet::Node;
 use kinglet::net::{NextHop, Routing as _};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
+use kinglet_sim::{Device, World};
 use std::collections::BTreeMap;
 
 /// Which way nodes send.
@@ -47,6 +48,12 @@ impl Ways {
         let Some(NextHop::Link(next)) = learnt.via else { return None };
         (0..self.nodes as NodeId).find(|node| Address::Short(short_of(*node)) == next)
     }
+}
+
+/// Who hears whom, the smaller number first.
+pub fn links<D: Device>(world: &World<D>, scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
+    let links = world.links(scenario.radio.tx_power_dbm as i8).into_iter();
+    links.map(|(a, b)| (a as NodeId, b as NodeId)).collect()
 }
 
 /// The last look at a tree; what nodes have sent since then is their load at the next one.
@@ -189,6 +196,7 @@ mod tests {
             let hops: Vec<_> = last.nodes.iter().map(|node| node.hops).collect();
             assert_eq!(hops, [Some(0), Some(1), Some(2), Some(3)]);
             assert_eq!(last.nodes[3].parent, Some(2));
+            assert_eq!(result.links, [(0, 1), (1, 2), (2, 3)]);
             let per_s: f64 = result.trees.iter().map(|tree| tree.nodes[3].frames_per_s).sum();
             let sent = per_s * 0.3;
             assert!((sent - result.nodes[3].frames_sent as f64).abs() < 1.0, "{sent}");

@@ -2,13 +2,19 @@
 
 use super::{begin, end, escape, map};
 use crate::run::Tree;
-use crate::scenario::Scenario;
+use crate::scenario::{NodeId, Scenario};
 use std::fmt::Write;
 
-/// The page of the network of `scenario`, which is at the last of these instants now. A browser
-/// that has it open loads it again every `refresh_s` seconds, unless somebody looks at an instant
-/// before the last; with `None` the network runs no longer.
-pub fn live(scenario: &Scenario, trees: &[Tree], refresh_s: Option<u32>) -> String {
+/// The page of the network of `scenario`, in which those of `links` hear each other, and which is
+/// at the last of these instants now. A browser that has it open loads it again every `refresh_s`
+/// seconds, unless somebody looks at an instant before the last; with `None` the network runs no
+/// longer.
+pub fn live(
+    scenario: &Scenario,
+    links: &[(NodeId, NodeId)],
+    trees: &[Tree],
+    refresh_s: Option<u32>,
+) -> String {
     let mut page = String::with_capacity(64 * 1024);
     begin(&mut page, &scenario.name);
     let state = match refresh_s {
@@ -23,7 +29,7 @@ pub fn live(scenario: &Scenario, trees: &[Tree], refresh_s: Option<u32>) -> Stri
         scenario.nodes.len(),
         trees.last().map_or(0.0, |tree| tree.at_s),
     );
-    map::draw(&mut page, scenario, trees, refresh_s);
+    map::draw(&mut page, scenario, links, trees, refresh_s);
     end(&mut page);
     page
 }

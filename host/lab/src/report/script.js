@@ -153,7 +153,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
   // until then, in seconds.
   for (const figure of document.querySelectorAll(".map")) {
     const svg = figure.querySelector("svg"), slider = figure.querySelector("input");
-    const { places, trees } = JSON.parse(figure.querySelector("script").textContent);
+    const { places, links, trees } = JSON.parse(figure.querySelector("script").textContent);
     const refresh = Number(figure.dataset.refreshS || 0);
     const W = 1104, EDGE = 60, range = (values) => [Math.min(...values), Math.max(...values)];
     const [west, east] = range(places.map((p) => p[0])), [south, north] = range(places.map((p) => p[1]));
@@ -189,6 +189,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     const drawAt = (index) => {
       const [at, nodes] = trees[index];
       svg.replaceChildren();
+      for (const [a, b] of links) add(svg, "line", { class: "link", x1: x(a), y1: y(a), x2: x(b), y2: y(b) });
       let drawn = 0;
       nodes.forEach(([parent], n) => {
         if (parent === null) return;

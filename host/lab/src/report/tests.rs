@@ -169,12 +169,15 @@ fn the_page_of_a_running_network_says_how_often_it_is_to_be_loaded_again() {
     let (scenario, _) = a_day();
     let nodes = vec![crate::run::Branch::default(); scenario.nodes.len()];
     let trees = [crate::run::Tree { at_s: 2.0, nodes }];
-    let running = live(&scenario, &trees, Some(3));
+    let running = live(&scenario, &[(0, 1)], &trees, Some(3));
     assert!(running.contains("data-refresh-s=\"3\"") && running.contains("· live"));
-    let ended = live(&scenario, &trees, None);
+    let ended = live(&scenario, &[(0, 1)], &trees, None);
     assert!(!ended.contains("data-refresh-s=") && ended.contains("· ended"));
     for page in [running, ended] {
-        assert!(page.contains("a &lt;day&gt;") && page.contains("\"trees\":[[2.000,["));
+        assert!(
+            page.contains("a &lt;day&gt;")
+                && page.contains("\"links\":[[0,1]],\"trees\":[[2.000,[")
+        );
         assert_balanced(&page);
     }
 }

@@ -38,6 +38,9 @@ pub struct RunResult {
     /// Who sent by way of whom, if asked for.
     #[serde(skip)]
     pub trees: Vec<Tree>,
+    /// Who hears whom, the smaller number first, if that was asked for.
+    #[serde(skip)]
+    pub links: Vec<(NodeId, NodeId)>,
     /// Files of observations that end too early, as they could not be written, and why.
     #[serde(skip)]
     pub cut_short: Vec<String>,

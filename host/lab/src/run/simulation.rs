@@ -10,7 +10,7 @@ use crate::capture::Observations;
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
-use crate::tree::Sampler;
+use crate::tree::{Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
@@ -74,6 +74,7 @@ pub(super) fn simulate(
             .map(|us| us as f64 / 1e6),
         timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
         trees,
+        links: if options.tree { links(&world, scenario) } else { Vec::new() },
         cut_short: failures.try_iter().collect(),
     })
 }
