@@ -28,6 +28,11 @@ impl<A: Array<Option<T>>, T: Copy> Queue<A, T> {
         self.slots.as_slice().get(usize::from(self.head)).copied().flatten()
     }
 
+    /// All that wait, in no order.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.as_mut_slice().iter_mut().flatten()
+    }
+
     /// Appends `item`; `false` if the queue is full.
     pub(crate) fn push(&mut self, item: T) -> bool {
         if self.is_full() {

@@ -119,6 +119,12 @@ pub trait Routing {
         Ok(())
     }
 
+    /// A packet to `destination` waits, and the parent is another one than when its RPL option got
+    /// this data. Where to if it goes up, and the option is brought up to date; else `None`.
+    fn divert(&self, _destination: Ipv6Addr, _option: &mut [u8]) -> Option<NextHop> {
+        None
+    }
+
     /// Whether `dst` is a neighbour that the option of a packet means nothing to.
     fn is_unaware(&self, _dst: Ipv6Addr) -> bool {
         false

@@ -26,6 +26,8 @@ struct Marking {
     /// Whether what is added is written as 6LoWPAN Routing Headers.
     compresses: bool,
     broken: Vec<(Ipv6Addr, Ipv6Addr)>,
+    /// Where what goes up goes now.
+    moved: Option<u16>,
 }
 
 const OPTION: PacketInformation = PacketInformation {
@@ -37,7 +39,7 @@ const OPTION: PacketInformation = PacketInformation {
 };
 
 impl Routing for Marking {
-    const NONE: Self = Marking { root: false, compresses: false, broken: Vec::new() };
+    const NONE: Self = Marking { root: false, compresses: false, broken: Vec::new(), moved: None };
     const PORT: Option<u16> = None;
     const EXTENDS: bool = true;
     type Head = ExtendedHead;
@@ -100,6 +102,13 @@ impl Routing for Marking {
         let information = PacketInformation::read(option).unwrap();
         PacketInformation { sender_rank: 2, ..information }.emit(option).unwrap();
         Ok(())
+    }
+
+    fn divert(&self, dst: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+        let to = self.moved.filter(|_| dst != global(2))?;
+        let information = PacketInformation::read(option).unwrap();
+        PacketInformation { sender_rank: 3, ..information }.emit(option).unwrap();
+        Some(NextHop::Link(Address::Short(to)))
     }
 
     fn dodag(&self) -> Option<Dodag> {
@@ -242,6 +251,31 @@ fn from_outside(dst: Ipv6Addr, traffic_class: u8, data: &[u8]) -> Vec<u8> {
 
 fn free(node: &Node) -> usize {
     node.info().free_packets
+}
+
+#[test]
+fn what_waits_goes_where_the_parent_is_now() {
+    let mut a = node(3);
+    let socket = a.udp_bind(1).unwrap();
+    for dst in [global(2), global(8), global(8)] {
+        a.udp_send(NOW, socket, dst, PORT, b"hello").unwrap();
+    }
+    a.submit(NOW, outgoing(global(3), global(8), 4)).unwrap();
+    a.divert();
+    a.routing_mut().moved = Some(4);
+    a.divert();
+    let mut buf = [0; 128];
+    let mut to = Vec::new();
+    while let Some(frame) = a.poll_frame(NOW, LIMITS, &Counting, &mut buf) {
+        to.push(frame.dst);
+    }
+    let mut expected = [Address::Short(4); 4];
+    expected[1] = Address::Short(2);
+    assert_eq!(to, expected, "that of the upper layer is first, and one stays");
+    a.udp_send(NOW, socket, global(8), PORT, b"hello").unwrap();
+    a.divert();
+    // SenderRank, in the last two octets of the option.
+    assert_eq!(seen(&mut a)[46..48], [0, 3]);
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Message {
 pub enum Change {
     /// A leaf has another parent, or none.
     Parent(Option<u16>),
+    /// A router has another parent, which packets that wait may go to.
+    Way,
     /// A neighbour that sleeps has become this router's child.
     Child(u16),
     /// One is its child no longer.

@@ -329,6 +329,14 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         self.from = from;
     }
 
+    fn divert(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+        let information = PacketInformation::read(option).ok()?;
+        let Onward { way, information } = self.rpl.divert(destination, information)?;
+        let Way::Neighbour(next) = way else { return None };
+        let _ = information.emit(option);
+        Some(NextHop::Link(link_address_of(next)))
+    }
+
     fn relay(
         &mut self,
         now: Instant,
@@ -492,7 +500,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                     return Some(Change::Parent(short));
                 }
                 // Routers ask for their ways.
-                rpl::Change::Parent(_) => {}
+                rpl::Change::Parent(_) => return Some(Change::Way),
                 rpl::Change::Prefix(_) => self.follow_prefix(),
             }
         }

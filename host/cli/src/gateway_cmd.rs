@@ -21,6 +21,9 @@ Without root, in a network of its own:
   unshare -rn bash
   kinglet gateway examples/gateway.toml 2>/dev/null &
 
+A page that shows the office as it runs, to open in a browser:
+  sudo kinglet gateway examples/gateway-office.toml --map office.html
+
 A second one beside it, and a capture of what is on its air:
   sudo kinglet gateway mine.toml --prefix fd00:1:2::/48 --tun kinglet1 --pcap air.pcap
 
@@ -46,17 +49,23 @@ pub(crate) struct Args {
     /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Keep a page here with the nodes at their places, their ways to the border router, hops and
+    /// load, as they are and as they were in the last ten minutes. It is written anew every second,
+    /// and a browser that has it open follows
+    #[arg(long, value_name = "PAGE.html")]
+    map: Option<PathBuf>,
     /// One JSON object per line: what answers, counters every second, the summary
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, serial, zep, tun, prefix, pcap, json } = args;
+    let Args { file, serial, zep, tun, prefix, pcap, map, json } = args;
     let scenario = Scenario::from_file(&file)?;
     warn(&file, &scenario);
     let output = if json { Output::Json } else { Output::Text };
-    match kinglet_gateway::run(&scenario, &Options { serial, zep, tun, prefix, pcap, output }) {
+    let options = Options { serial, zep, tun, prefix, pcap, map, output };
+    match kinglet_gateway::run(&scenario, &options) {
         Ok(()) => Ok(Code::Success),
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
@@ -76,6 +85,9 @@ fn code_of(error: &GatewayError) -> Code {
         | GatewayError::Zep(_)
         | GatewayError::PrefixTaken { .. }
         | GatewayError::BadName(_) => Code::Usage,
-        GatewayError::Tun(_) | GatewayError::Capture(_) | GatewayError::Io(_) => Code::Io,
+        GatewayError::Tun(_)
+        | GatewayError::Map(_)
+        | GatewayError::Capture(_)
+        | GatewayError::Io(_) => Code::Io,
     }
 }

@@ -102,7 +102,9 @@ fn two() {
     let file = Scratch::new(flows.as_bytes());
     let capture = Scratch::new(b"");
     let path = capture.0.to_str().unwrap();
-    let first = Gateway::start_with(&file.0, &["--tun", "kltest0", "--pcap", path]);
+    let map = Scratch::new(b"");
+    let options = ["--tun", "kltest0", "--pcap", path, "--map", map.0.to_str().unwrap()];
+    let first = Gateway::start_with(&file.0, &options);
     let announced = &first.announcement;
     assert!(announced.contains("TCP port 5001: tcp-bulk of mote 1"), "{announced}");
     assert!(announced.contains(&format!("tshark -r {path}")), "{announced}");
@@ -122,6 +124,18 @@ fn two() {
         assert_eq!(status.code(), Some(0), "{rest}");
         assert!(rest.contains("stopped after"), "a summary: {rest}");
     });
+    step("a map that has no place", || {
+        let options =
+            ["--tun", "kltest1", "--prefix", "fd00:1:2::/48", "--map", "/nowhere/map.html"];
+        let (code, text) = refusal(&options, flows);
+        assert_eq!(code, Some(3), "{text}");
+        assert!(text.contains("the map: /nowhere/map.html: "), "{text}");
+    });
+    step("the map while it runs", || {
+        // Written once a second, and before the first word.
+        let page = std::fs::read_to_string(&map.0).unwrap();
+        assert!(page.contains(" data-refresh-s=") && page.contains("[0,1,"), "{page}");
+    });
     step("a listener that is late", || {
         let listener = TcpListener::bind("[::]:5001").unwrap();
         let (mut stream, _) = listener.accept().unwrap();
@@ -132,6 +146,8 @@ fn two() {
     let (status, rest) = first.interrupt();
     assert_eq!(status.code(), Some(0), "{rest}");
     assert!(std::fs::metadata(&capture.0).unwrap().len() > 20_000, "the capture");
+    let page = std::fs::read_to_string(&map.0).unwrap();
+    assert!(page.contains("· ended") && !page.contains(" data-refresh-s="), "{page}");
     std::fs::remove_dir_all(format!("{path}.profile")).unwrap();
 }
 

@@ -64,6 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         tun: "kinglet0".to_owned(),
         prefix: Prefix::DEFAULT,
         pcap: None,
+        map: None,
         output: Output::Text,
     };
     Ok(run_with(&scenario, &options, everywhere(&scenario))?)

@@ -123,7 +123,10 @@ pub async fn run<N: Network>(
                 advance(network, link, &clock, &mut stats).await?;
                 return Ok(stats);
             }
-            _ = reports.tick() => observer.report(network, &stats),
+            _ = reports.tick() => {
+                advance(network, link, &clock, &mut stats).await?;
+                observer.report(network, &stats);
+            }
             received = link.recv(&mut buf) => {
                 let len = received?;
                 stats.packets_in += 1;

@@ -11,6 +11,7 @@
 //! | `beyond` | others who share the simulated air by ZEP |
 //! | [`status`] | what each node is doing |
 //! | [`show`] | announcement, live table, summary |
+//! | `map` | a page with the nodes at their places and their ways, written anew every second |
 //!
 //! # Using it
 //!
@@ -78,6 +79,14 @@
 //! `sleep_interval_s`. While a connection is open, or a CoAP transfer goes on, the leaf asks when
 //! something is due.
 //!
+//! # The map
+//!
+//! `--map PAGE.html` keeps a page with every node at its place, its way to the border router, its
+//! hops and its load, for static routes, the mesh and RPL alike. It is written anew every second as
+//! a whole, and a browser that has it open follows, unless its slider is at an instant before the
+//! last. It has the last ten minutes, of more than a hundred nodes fewer. When the gateway ends
+//! it stays.
+//!
 //! # Time
 //!
 //! Virtual time is the wall clock's. A machine that is too slow for the network falls behind, and
@@ -85,18 +94,21 @@
 
 mod beyond;
 pub mod bridge;
+mod map;
 pub mod network;
 mod serial;
 pub mod show;
 pub mod status;
 pub mod tun;
 
+use bridge::{BridgeStats, Observer};
 use kinglet_lab::capture::{Observations, write_profile};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use kinglet_zep::mote::Ends;
+use map::Map;
 use network::Mesh;
 use show::{Output, Screen};
 use std::fmt;
@@ -122,6 +134,8 @@ pub struct Options {
     pub prefix: Prefix,
     /// Capture every frame on the air in this file.
     pub pcap: Option<PathBuf>,
+    /// Keep a page here that shows the nodes at their places, their ways and their load.
+    pub map: Option<PathBuf>,
     /// How to talk.
     pub output: Output,
 }
@@ -152,6 +166,8 @@ pub enum GatewayError {
         /// The device that has it.
         device: String,
     },
+    /// The map could not be written.
+    Map(String),
     /// The capture could not be written, or not to its end.
     Capture(String),
     /// The device could not be made.
@@ -185,6 +201,7 @@ impl fmt::Display for GatewayError {
                  here; stop it, or give this one a prefix and a device of its own, such as \
                  --prefix fd00:1:2::/48 --tun kinglet1"
             ),
+            GatewayError::Map(what) => write!(f, "the map: {what}"),
             GatewayError::Capture(what) => write!(f, "the capture: {what}"),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
         }
@@ -200,6 +217,7 @@ impl std::error::Error for GatewayError {
             | GatewayError::Serial(_)
             | GatewayError::Zep(_)
             | GatewayError::PrefixTaken { .. }
+            | GatewayError::Map(_)
             | GatewayError::Capture(_)
             | GatewayError::Unsupported(_)
             | GatewayError::BadName(_) => None,
@@ -273,9 +291,14 @@ async fn serve(
     };
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
     let capture = options.pcap.as_deref().map(|path| capture(scenario, mesh, path)).transpose()?;
-    let mut screen = Screen::new(options.output);
+    let map_error = |path: &Path, error| GatewayError::Map(format!("{}: {error}", path.display()));
+    let map = options
+        .map
+        .as_deref()
+        .map(|path| Map::create(path, scenario, mesh).map_err(|error| map_error(path, error)));
+    let mut watchers = Watchers { screen: Screen::new(options.output), map: map.transpose()? };
     let reading = capture.as_ref().and_then(|(_, command)| command.as_deref());
-    screen.ready(&scenario.name, mesh, &config, reading);
+    watchers.screen.ready(&scenario.name, mesh, &config, reading);
     let stop = async {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -283,13 +306,32 @@ async fn serve(
             _ = hangup.recv() => {}
         }
     };
-    let stats = bridge::run(mesh, &device, screen.interval(), &mut screen, stop).await?;
-    screen.summary(mesh, &stats);
+    let interval = watchers.screen.interval();
+    let stats = bridge::run(mesh, &device, interval, &mut watchers, stop).await?;
+    watchers.screen.summary(mesh, &stats);
+    if let (Some(map), Some(path)) = (watchers.map, &options.map) {
+        map.end(mesh).map_err(|error| map_error(path, error))?;
+    }
     // Its end is written when it goes.
     mesh.set_pcap(None);
     match capture.and_then(|(failures, _)| failures.try_recv().ok()) {
         Some(failure) => Err(GatewayError::Capture(failure)),
         None => Ok(()),
+    }
+}
+
+/// Who looks at the network from time to time.
+struct Watchers {
+    screen: Screen,
+    map: Option<Map>,
+}
+
+impl Observer<Mesh> for Watchers {
+    fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+        self.screen.report(mesh, stats);
+        if let Some(map) = &mut self.map {
+            map.follow(mesh);
+        }
     }
 }
 

@@ -14,9 +14,9 @@ use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::run::{add_faults, check, prepare};
+use kinglet_lab::run::{BorderResult, add_faults, check, prepare};
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
-use kinglet_lab::tree::Ways;
+use kinglet_lab::tree::{Ways, links};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant};
@@ -411,6 +411,36 @@ impl Mesh {
             Some(Link { rssi_dbm: link.rssi_dbm(), etx })
         });
         status
+    }
+
+    /// What the border router's queue for packets of this machine has seen, if there is one.
+    pub fn border_queue(&self) -> Option<BorderResult> {
+        match self.world.device(self.border) {
+            Site::Simulated(station) => BorderResult::of(station.node()),
+            Site::Serial(_) | Site::Beyond(_) => None,
+        }
+    }
+
+    /// The border router.
+    pub const fn root(&self) -> NodeId {
+        self.border as NodeId
+    }
+
+    /// The next node on the way of each node to the border router.
+    pub fn parents(&self) -> Vec<Option<NodeId>> {
+        let parent =
+            |node| if node == self.border { None } else { self.next_hop(node, self.border) };
+        (0..self.nodes()).map(|node| parent(node).map(|next| next as NodeId)).collect()
+    }
+
+    /// Frames that each node has put on the air, acknowledgements not counted.
+    pub fn frames_sent(&self) -> Vec<u64> {
+        (0..self.nodes()).map(|node| self.world.counters(node).frames_sent).collect()
+    }
+
+    /// Who hears whom, the smaller number first.
+    pub fn links(&self, scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
+        links(&self.world, scenario)
     }
 
     /// The counters of every node. Looking changes nothing.

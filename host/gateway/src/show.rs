@@ -7,6 +7,7 @@ use crate::tun::{MTU, TunConfig};
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kinglet_lab::apps::services::PORTS;
+use kinglet_lab::run::BorderResult;
 use kinglet_lab::scenario::{Fault, Role, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -21,6 +22,9 @@ const SLEEPY_TRANSFER: u32 = 20_000;
 /// Most nodes in the table of a terminal: those that sleep, and the busiest. With the lines around
 /// them they fit a terminal of 80 columns and 24 lines.
 const ROWS: usize = 16;
+
+/// Looks for a line of text where there is no terminal: one every five seconds.
+const LOOKS: u32 = 5;
 
 /// How the gateway talks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub(crate) struct Screen {
     /// The refreshing table, on a terminal.
     table: Option<ProgressBar>,
     last: BridgeStats,
+    /// Looks that have said nothing since the last line.
+    silent: u32,
 }
 
 /// One JSON line of counters.
@@ -46,7 +52,16 @@ struct Line<'a> {
     seconds: f64,
     #[serde(flatten)]
     bridge: &'a BridgeStats,
-    nodes: &'a [Row],
+    #[serde(flatten)]
+    look: &'a Look,
+}
+
+/// What the network looks like.
+#[derive(Serialize)]
+struct Look {
+    /// Of packets for the radio; nothing if they wait with what the border router relays.
+    border_queue: Option<BorderResult>,
+    nodes: Vec<Row>,
 }
 
 /// A node in the live table.
@@ -112,16 +127,15 @@ impl Screen {
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             )
         });
-        Screen { output, table, last: BridgeStats::default() }
+        Screen { output, table, last: BridgeStats::default(), silent: 0 }
     }
 
-    /// How often counters are shown.
+    /// How often counters are looked at.
     pub(crate) fn interval(&self) -> Duration {
         match (self.output, &self.table) {
             // A radio is on for some milliseconds at a time: a second would be too slow to see it.
             (Output::Text, Some(_)) => Duration::from_millis(200),
-            (Output::Json, _) => Duration::from_secs(1),
-            (Output::Text, None) => Duration::from_secs(5),
+            (Output::Json, _) | (Output::Text, None) => Duration::from_secs(1),
         }
     }
 
@@ -166,36 +180,47 @@ impl Screen {
             Output::Text => say(&format!(
                 "\nstopped after {:.1} s\n{}",
                 seconds(mesh),
-                table(&rows(mesh), stats, usize::MAX)
+                table(&Look::at(mesh), stats, usize::MAX)
             )),
             Output::Json => {
-                let rows = rows(mesh);
-                line("summary", mesh, &rows, stats);
+                let look = Look::at(mesh);
+                line("summary", mesh, &look, stats);
             }
         }
     }
 }
 
-fn rows(mesh: &mut Mesh) -> Vec<Row> {
-    let counters = mesh.counters().into_iter();
-    counters.zip(mesh.status()).map(|(counters, status)| Row { counters, status }).collect()
+impl Look {
+    fn at(mesh: &mut Mesh) -> Self {
+        let (counters, status) = (mesh.counters(), mesh.status());
+        let rows = counters.into_iter().zip(status);
+        Look {
+            border_queue: mesh.border_queue(),
+            nodes: rows.map(|(counters, status)| Row { counters, status }).collect(),
+        }
+    }
 }
 
-fn line(event: &'static str, mesh: &Mesh, nodes: &[Row], stats: &BridgeStats) {
-    json(&Line { event, seconds: seconds(mesh), bridge: stats, nodes });
+fn line(event: &'static str, mesh: &Mesh, look: &Look, stats: &BridgeStats) {
+    json(&Line { event, seconds: seconds(mesh), bridge: stats, look });
 }
 
 impl Observer<Mesh> for Screen {
     fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
         // Also if nothing is said: the last minute consists of looks.
-        let rows = rows(mesh);
+        let look = Look::at(mesh);
         match (self.output, &self.table) {
-            (Output::Json, _) => line("counters", mesh, &rows, stats),
-            (Output::Text, Some(bar)) => bar.set_message(table(&rows, stats, ROWS)),
+            (Output::Json, _) => line("counters", mesh, &look, stats),
+            (Output::Text, Some(bar)) => bar.set_message(table(&look, stats, ROWS)),
+            (Output::Text, None) if self.silent + 1 < LOOKS => {
+                self.silent += 1;
+                return;
+            }
             // Silence says that nothing happened.
-            (Output::Text, None) if self.last.packets_in == stats.packets_in => {}
+            (Output::Text, None) if self.last.packets_in == stats.packets_in => self.silent = 0,
             (Output::Text, None) => {
-                say(&format!("{:8.1} s  {}\n", seconds(mesh), totals(&rows, stats)));
+                self.silent = 0;
+                say(&format!("{:8.1} s  {}\n", seconds(mesh), totals(&look, stats)));
             }
         }
         self.last = *stats;
@@ -212,15 +237,16 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
     mine.map(|server| server.port).collect()
 }
 
-/// One line with the sums over all nodes, and who sleeps.
-fn totals(rows: &[Row], stats: &BridgeStats) -> String {
+/// One line with the sums over all nodes, what waits at the border router, and who sleeps.
+fn totals(Look { border_queue, nodes }: &Look, stats: &BridgeStats) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
-        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; {}{}; \
+        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; {}{}{}; \
          lag {lag_ms} ms",
-        frames(rows),
-        requests(rows),
-        sleepers(rows).map_or_else(String::new, |text| format!("; {text}"))
+        frames(nodes),
+        requests(nodes),
+        border_queue.map_or_else(String::new, |queue| format!("; {}", waiting(&queue))),
+        sleepers(nodes).map_or_else(String::new, |text| format!("; {text}"))
     )
 }
 
@@ -237,6 +263,18 @@ fn frames(rows: &[Row]) -> String {
 
 fn requests(rows: &[Row]) -> String {
     format!("{} served, {} open", sum(rows, |n| n.served), sum(rows, |n| n.open))
+}
+
+/// What waits at the border router for the radio, and waited.
+fn waiting(queue: &BorderResult) -> String {
+    format!(
+        "border queue: {} wait, at most {}, {:.0} ms; {} passed on, {} dropped",
+        queue.waiting,
+        queue.most,
+        queue.longest_ms,
+        count(queue.passed.into(), 6),
+        count(queue.dropped.into(), 6)
+    )
 }
 
 /// How many of the leaves sleep now, and how much their radios are on; nothing without leaves.
@@ -258,7 +296,7 @@ fn sleepers(rows: &[Row]) -> Option<String> {
 
 /// What crossed the bridge, the sums, and one line for each of the `rows` nodes of most interest.
 /// Lines are shorter than 80 columns: a longer one would take two.
-fn table(nodes: &[Row], stats: &BridgeStats, rows: usize) -> String {
+fn table(Look { border_queue, nodes }: &Look, stats: &BridgeStats, rows: usize) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, .. } = stats;
     let mut text = format!(
         "to mesh {packets_in} packets, {octets_in} octets; to host {packets_out}, {octets_out}\n\
@@ -269,8 +307,8 @@ fn table(nodes: &[Row], stats: &BridgeStats, rows: usize) -> String {
         requests(nodes),
         frames(nodes),
     );
-    if let Some(sleepers) = sleepers(nodes) {
-        text.push_str(&sleepers);
+    for line in border_queue.as_ref().map(waiting).into_iter().chain(sleepers(nodes)) {
+        text.push_str(&line);
         text.push('\n');
     }
     text.push_str(

@@ -88,6 +88,10 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
         whoever!(self, it => it.follow(now, next, option), Ok(()))
     }
 
+    fn divert(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+        whoever!(self, it => it.divert(destination, option), None)
+    }
+
     fn is_unaware(&self, dst: Ipv6Addr) -> bool {
         whoever!(self, it => it.is_unaware(dst), false)
     }

@@ -4,8 +4,8 @@ pub(crate) mod result;
 mod simulation;
 
 pub use result::{
-    Activity, ActivityKind, Branch, CwndSample, FlowResult, NodeResult, RadioSeconds, Readings,
-    RplResult, RunResult, Tree,
+    Activity, ActivityKind, BorderResult, Branch, CwndSample, FlowResult, NodeResult, RadioSeconds,
+    Readings, RplResult, RunResult, Tree,
 };
 
 use crate::build::{Ends, Network};
@@ -96,7 +96,8 @@ pub fn run(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<RunR
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Flow;
+    use crate::scenario::{Flow, LINE_SPACING_M, Role, Wire};
+    use kinglet::net::BorderPolicy;
 
     #[test]
     fn two_receivers_on_one_port_are_refused_and_given_ports_are_used() {
@@ -108,6 +109,32 @@ mod tests {
         scenario.flows[1].port = Some(9);
         let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
         assert!(result.flows.iter().all(|flow| flow.bytes > 1_000), "{:?}", result.flows);
+    }
+
+    #[test]
+    fn the_queue_between_host_and_radio_is_told_of_where_there_is_one() {
+        let mut scenario =
+            Scenario { duration_s: 20.0, wire: Some(Wire::PERFECT), ..Scenario::default() }
+                .on_line(2, LINE_SPACING_M);
+        scenario.nodes[0].role = Role::BorderRouter;
+        scenario.border_queue = Some(2);
+        scenario.flows = vec![Flow::bulk(scenario.host(), 1), Flow::bulk(scenario.host(), 2)];
+        let of = |scenario: &Scenario| {
+            let result = run(scenario, 1, &Options::default()).expect("it can be simulated");
+            let queues: Vec<_> = result.nodes.iter().map(|node| node.border_queue).collect();
+            assert_eq!(queues[1..], [None, None], "those are no border routers");
+            queues[0]
+        };
+        let queue = of(&scenario).expect("there is one");
+        assert!(queue.passed > 100 && queue.dropped > 0 && queue.longest_ms > 1.0, "{queue:?}");
+        assert_eq!(queue.most, 2);
+        let known = queue.passed + queue.dropped + queue.waiting as u32;
+        assert_eq!(queue.taken, known, "{queue:?}");
+        scenario.net.border = BorderPolicy::Shared;
+        assert_eq!(of(&scenario), None);
+        scenario.net.border = BorderPolicy::Fair;
+        (scenario.wire, scenario.flows) = (None, vec![Flow::bulk(2, 0)]);
+        assert_eq!(of(&scenario), None, "nobody is behind it");
     }
 
     #[test]

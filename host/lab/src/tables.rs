@@ -1,7 +1,7 @@
 //! What a single simulation came to, in tables: the same on the terminal and on its page.
 
 use crate::output;
-use crate::run::{FlowResult, RunResult};
+use crate::run::{BorderResult, FlowResult, RunResult};
 use crate::stats::quantile;
 
 /// A table of text.
@@ -15,10 +15,11 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Flows, what became of readings and requests if there are any, nodes, and what radios were on
-/// for.
+/// Flows, what became of readings and requests if there are any, nodes, the queue of a border
+/// router for what comes from its host, and what radios were on for.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
-    let tables = [flows(result), readings(result), requests(result), nodes(result), radios(result)];
+    let of_flows = [flows(result), readings(result), requests(result)];
+    let tables = of_flows.into_iter().chain([nodes(result), border_queue(result), radios(result)]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
@@ -119,6 +120,19 @@ fn nodes(result: &RunResult) -> Table {
     table("nodes", head.to_vec(), result.nodes.iter().map(row))
 }
 
+fn border_queue(result: &RunResult) -> Table {
+    let row = |node: &crate::run::NodeResult| {
+        let BorderResult { taken, passed, dropped, waiting, most, longest_ms } =
+            node.border_queue?;
+        let mut row = vec![node.id.to_string()];
+        row.extend([taken, passed, dropped].map(|count| count.to_string()));
+        row.extend([waiting.to_string(), most.to_string(), format!("{longest_ms:.1}")]);
+        Some(row)
+    };
+    let head = ["node", "taken", "passed on", "dropped", "waiting", "at most", "longest wait, ms"];
+    table("packets from the host", head.to_vec(), result.nodes.iter().filter_map(row))
+}
+
 fn radios(result: &RunResult) -> Table {
     let row = |node: &crate::run::NodeResult| {
         let share = |seconds: f64| format!("{:.3}", 100.0 * seconds / result.sim_seconds.max(1e-9));
@@ -193,6 +207,17 @@ mod tests {
         assert_eq!(tables[2].rows, [["coap-client", "3", "0", "2", "1", "20.0", "29.0"]]);
         assert_eq!(tables[4].rows[0][1..3], ["1.000", "2.000"]);
         assert_eq!(tables[4].rows[0].last().map(String::as_str), Some("3.000"));
+    }
+
+    #[test]
+    fn the_queue_of_a_border_router_has_a_table_between_nodes_and_radios() {
+        let mut result = result();
+        let (taken, passed, dropped, most) = (90, 80, 7, 32);
+        let queue = BorderResult { taken, passed, dropped, waiting: 3, most, longest_ms: 812.44 };
+        result.nodes[0].border_queue = Some(queue);
+        let table = &of_run(&result)[4];
+        assert_eq!((table.title, table.head.len()), ("packets from the host", 7));
+        assert_eq!(table.rows, [["3", "90", "80", "7", "3", "32", "812.4"]]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use kinglet::Node;
 use kinglet::net::{NextHop, Routing as _};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
+use kinglet_sim::{Device, World};
 use std::collections::BTreeMap;
 
 /// Which way nodes send.
@@ -49,13 +50,49 @@ impl Ways {
     }
 }
 
+/// Who hears whom, the smaller number first.
+pub fn links<D: Device>(world: &World<D>, scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
+    let links = world.links(scenario.radio.tx_power_dbm as i8).into_iter();
+    links.map(|(a, b)| (a as NodeId, b as NodeId)).collect()
+}
+
+/// The last look at a tree; what nodes have sent since then is their load at the next one.
+#[derive(Clone, Debug)]
+pub struct Look {
+    root: NodeId,
+    at: Instant,
+    /// Frames on the air by each node until then.
+    sent: Vec<u64>,
+}
+
+impl Look {
+    /// At `now` nodes have `sent` so many frames; the tree's root is `root`.
+    pub const fn new(root: NodeId, now: Instant, sent: Vec<u64>) -> Self {
+        Look { root, at: now, sent }
+    }
+
+    /// The tree at `now`, by the next hop of each node to the root, and what each has sent until
+    /// now.
+    pub fn again(&mut self, now: Instant, parents: &[Option<NodeId>], sent: Vec<u64>) -> Tree {
+        let seconds = (now - self.at).as_micros().max(1) as f64 / 1e6;
+        let frames = sent.iter().zip(&self.sent);
+        let nodes = (0..).zip(parents.iter().zip(frames)).map(|(node, (parent, frames))| Branch {
+            parent: *parent,
+            hops: hops(parents, self.root, node),
+            frames_per_s: frames.0.saturating_sub(*frames.1) as f64 / seconds,
+        });
+        let tree = Tree { at_s: now.as_micros() as f64 / 1e6, nodes: nodes.collect() };
+        (self.at, self.sent) = (now, sent);
+        tree
+    }
+}
+
 /// Looks at the tree from time to time.
 pub(crate) struct Sampler {
     ways: Ways,
-    root: NodeId,
     period: Duration,
     next: Instant,
-    before: (Instant, Vec<u64>),
+    last: Look,
     trees: Vec<Tree>,
 }
 
@@ -71,10 +108,13 @@ impl Sampler {
         let period = each.max(SHORTEST);
         Sampler {
             ways: Ways::new(scenario),
-            root: border.unwrap_or(0) as NodeId,
             period,
             next: Instant::ZERO + period,
-            before: (Instant::ZERO, vec![0; scenario.nodes.len()]),
+            last: Look::new(
+                border.unwrap_or(0) as NodeId,
+                Instant::ZERO,
+                vec![0; scenario.nodes.len()],
+            ),
             trees: Vec::new(),
         }
     }
@@ -91,22 +131,15 @@ impl Sampler {
             return;
         }
         self.next = now + self.period;
-        let ids = 0..self.before.1.len() as NodeId;
+        let root = self.last.root;
+        let ids = 0..self.last.sent.len() as NodeId;
         let parent = |node: NodeId| {
             let stack = world.device(node as usize).node();
-            (node != self.root).then(|| self.ways.next_hop(Some(stack), node, self.root)).flatten()
+            (node != root).then(|| self.ways.next_hop(Some(stack), node, root)).flatten()
         };
         let parents: Vec<_> = ids.clone().map(parent).collect();
-        let sent: Vec<_> = ids.map(|node| world.counters(node as usize).frames_sent).collect();
-        let seconds = (now - self.before.0).as_micros() as f64 / 1e6;
-        let per_s = |(now, before): (&u64, &u64)| now.saturating_sub(*before) as f64 / seconds;
-        let nodes = (0..).zip(sent.iter().zip(&self.before.1)).map(|(node, frames)| Branch {
-            parent: parents[node as usize],
-            hops: hops(&parents, self.root, node),
-            frames_per_s: per_s(frames),
-        });
-        self.trees.push(Tree { at_s: now.as_micros() as f64 / 1e6, nodes: nodes.collect() });
-        self.before = (now, sent);
+        let sent = ids.map(|node| world.counters(node as usize).frames_sent).collect();
+        self.trees.push(self.last.again(now, &parents, sent));
     }
 
     pub(crate) fn into_trees(self) -> Vec<Tree> {
@@ -137,6 +170,19 @@ mod tests {
     }
 
     #[test]
+    fn load_is_what_was_sent_since_the_look_before() {
+        let mut look = Look::new(0, Instant::from_secs(10), vec![100, 7]);
+        let parents = [None, Some(0)];
+        let per_s = |tree: &Tree| tree.nodes.iter().map(|node| node.frames_per_s).collect();
+        let tree = look.again(Instant::from_secs(12), &parents, vec![150, 7]);
+        let loads: Vec<f64> = per_s(&tree);
+        assert_eq!((tree.at_s, loads), (12.0, vec![25.0, 0.0]));
+        assert_eq!((tree.nodes[1].parent, tree.nodes[1].hops), (Some(0), Some(1)));
+        let loads: Vec<f64> = per_s(&look.again(Instant::from_secs(13), &parents, vec![150, 8]));
+        assert_eq!(loads, [0.0, 1.0]);
+    }
+
+    #[test]
     fn the_tree_of_a_line_is_the_line_whoever_makes_the_routes() {
         for routing in [Routing::Static, Routing::Mesh, Routing::Rpl] {
             let mut scenario = Scenario { duration_s: 60.0, routing, ..Scenario::default() }
@@ -150,6 +196,7 @@ mod tests {
             let hops: Vec<_> = last.nodes.iter().map(|node| node.hops).collect();
             assert_eq!(hops, [Some(0), Some(1), Some(2), Some(3)]);
             assert_eq!(last.nodes[3].parent, Some(2));
+            assert_eq!(result.links, [(0, 1), (1, 2), (2, 3)]);
             let per_s: f64 = result.trees.iter().map(|tree| tree.nodes[3].frames_per_s).sum();
             let sent = per_s * 0.3;
             assert!((sent - result.nodes[3].frames_sent as f64).abs() < 1.0, "{sent}");

@@ -223,6 +223,25 @@ impl Links {
         Some(&mut row[i])
     }
 
+    /// Whether `to` can receive what `from` sends with `power_dbm`, if nothing disturbs and nothing
+    /// is cut.
+    pub(crate) fn reaches(
+        &self,
+        from: usize,
+        to: usize,
+        power_dbm: f64,
+        sensitivity_dbm: f64,
+    ) -> bool {
+        let row = &self.links[self.range(from)];
+        let Ok(place) = row.binary_search_by_key(&(to as u32), |link| link.to) else {
+            return false;
+        };
+        let link = row[place];
+        let power_dbm = if self.power_matters { power_dbm } else { 0.0 };
+        let heard = f64::from(link.gain_dbm) + power_dbm >= sensitivity_dbm;
+        heard && !link.interference_only && link.loss < u32::MAX
+    }
+
     /// Cuts every link between a node for which `inside` holds and one for which it does not, and
     /// restores all others.
     pub(crate) fn partition(&mut self, inside: impl Fn(usize) -> bool) {

@@ -463,6 +463,19 @@ impl<D: Device> World<D> {
         &self.core.counters[node]
     }
 
+    /// Who hears whom: pairs of nodes, the smaller number first, each of which can receive what the
+    /// other sends with about `power_dbm`. Faults and interference do not count.
+    pub fn links(&self, power_dbm: i8) -> Vec<(usize, usize)> {
+        let (links, radios) = (&self.core.links, &self.core.radios);
+        let reaches = |from: usize, to: usize| {
+            let power = f64::from(radios[from].profile.nearest_power(power_dbm));
+            links.reaches(from, to, power, radios[to].profile.sensitivity_dbm)
+        };
+        let after = |from| links.range(from).map(|place| links.at(place).to as usize);
+        let pairs = (0..self.nodes()).flat_map(|a| after(a).map(move |b| (a, b)));
+        pairs.filter(|(a, b)| a < b && reaches(*a, *b) && reaches(*b, *a)).collect()
+    }
+
     /// How many frames `node` is in the middle of receiving or searching the preamble of; their
     /// fate is open.
     pub fn receiving(&self, node: usize) -> usize {

@@ -234,6 +234,29 @@ fn models() -> Vec<MediumConfig> {
 }
 
 #[test]
+fn links_are_between_those_who_hear_each_other_at_the_power_that_they_send_with() {
+    let three = || (0..3).map(|_| Script::listening()).collect();
+    let beyond = MediumConfig {
+        connectivity: Connectivity::UnitDisc {
+            range_m: 10.0,
+            interference_range_m: Some(20.0),
+            rssi_dbm: -60.0,
+        },
+        ..disc()
+    };
+    assert_eq!(line(&beyond, three()).links(0), [(0, 1), (1, 2)]);
+    // 91.1 dB at 8 m, 103.2 dB at 16 m; the AT86RF233 hears -101 dBm.
+    let loss = PathLoss { exponent: 4.0, reference_loss_db: 55.0, shadowing_sigma_db: 0.0 };
+    let medium = MediumConfig { connectivity: Connectivity::PathLoss(loss), ..disc() };
+    let world = line(&medium, three());
+    assert_eq!(world.links(0), [(0, 1), (1, 2)]);
+    assert_eq!(world.links(4), [(0, 1), (0, 2), (1, 2)]);
+    assert_eq!(world.links(-17), []);
+    let lost = MediumConfig { frame_loss: 1.0, ..disc() };
+    assert_eq!(line(&lost, three()).links(0), []);
+}
+
+#[test]
 fn every_frame_has_one_fate_at_every_receiver() {
     for medium in models() {
         for seed in 0..5 {

@@ -54,7 +54,7 @@ fn hop_by_hop(octets: &[u8]) -> Option<Extension<'_>> {
 }
 
 /// Where the data of the RPL option is in a packet.
-fn option_of(octets: &[u8]) -> Option<Range<usize>> {
+pub(super) fn option_of(octets: &[u8]) -> Option<Range<usize>> {
     let mut options = hop_by_hop(octets)?.options().flatten();
     let option = options.find(|option| PacketInformation::is_type(option.kind))?;
     let begin = option.offset.saturating_add(2);

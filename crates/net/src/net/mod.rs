@@ -2,6 +2,7 @@
 
 mod compose;
 mod congestion;
+mod divert;
 mod extend;
 mod forward;
 mod fragment;

@@ -2,6 +2,7 @@
 
 use super::{Net, Sizes};
 use crate::border::{Border, BorderStats};
+use crate::config::BorderPolicy;
 use crate::frame::Class;
 use crate::outgoing::Queued;
 use crate::pool::PacketHandle;
@@ -12,9 +13,9 @@ use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// What the queue between host and radio has seen, if there is one.
+    /// What the queue between host and radio has seen, if there is one and packets wait there.
     pub fn border_stats(&self) -> Option<&BorderStats> {
-        self.border.stats()
+        self.border.stats().filter(|_| self.config.border == BorderPolicy::Fair)
     }
 
     /// Parks a packet from the host; on an error its slot is still the caller's.

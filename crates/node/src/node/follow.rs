@@ -148,10 +148,12 @@ impl<P: Profile> Node<P> {
                 // routing knows the way too.
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
+                    self.net.divert();
                     if Self::ASKS && !self.routing().tells_of_sleep() {
                         self.poller.ask_soon();
                     }
                 }
+                Change::Way => self.net.divert(),
                 // A child too many for the network layer's table is sent its packets like anybody.
                 Change::Child(child) if Self::HAS_CHILDREN => {
                     let _ = self.add_child(child);

@@ -9,7 +9,10 @@ use kinglet_time::{Duration, Instant, earliest};
 /// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice
 /// as long for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
-/// The same for what is only told again: neighbours do not do that together either.
+/// The same if none has left for a DelayDAO: there is nothing to gather it with, and each hop on
+/// the way to the root adds it up.
+const FIRST_DELAY: Duration = Duration::from_millis(250);
+/// The same for what is only told again: where many are below, several of them go in one DAO.
 const LATER_DELAY: Duration = Duration::from_secs(16);
 /// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
 /// want of room, as when thousands join at once, more of them would not help.
@@ -35,6 +38,8 @@ pub(crate) struct Announce {
     /// DelayDAO, and whether it is the longer one.
     delay: Option<Instant>,
     is_late: bool,
+    /// Until when others are gathered with what was told last.
+    gathers: Instant,
     /// It is over: DAOs leave until all is told.
     pub(crate) ready: bool,
     pub(crate) awaiting: Option<Awaiting>,
@@ -60,6 +65,7 @@ impl Announce {
         Announce {
             delay: None,
             is_late: false,
+            gathers: Instant::ZERO,
             ready: false,
             awaiting: None,
             tries: 0,
@@ -77,6 +83,7 @@ impl Announce {
     /// There is something to be told. What is scheduled stays, unless it is scheduled for later.
     pub(crate) fn schedule(&mut self, now: Instant, news: News, random: &mut Random) {
         let longest = match news {
+            News::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
             News::Now => DELAY * (1u32 << self.unanswered.min(DOUBLINGS)),
             News::Later => LATER_DELAY,
         };
@@ -154,6 +161,11 @@ impl Announce {
         self.refresh = Some(now + random.between(longest / 4, longest / 2));
     }
 
+    /// A DAO has left.
+    pub(crate) fn left(&mut self, now: Instant) {
+        self.gathers = now + DELAY;
+    }
+
     pub(crate) fn await_acknowledgement(&mut self, now: Instant, random: &mut Random) {
         self.unanswered = self.unanswered.saturating_add(1);
         let patience = PATIENCE * (1u32 << self.tries.min(TRIES));
@@ -227,6 +239,23 @@ pub(crate) enum Missed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_after_a_silence_leaves_sooner() {
+        let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
+        let now = Instant::from_secs(9);
+        announce.schedule(now, News::Now, &mut random);
+        assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
+        announce.handle_deadline(now + FIRST_DELAY, &mut random);
+        (announce.ready, announce.is_late) = (false, false);
+        announce.left(now);
+        announce.schedule(now + DELAY / 2, News::Now, &mut random);
+        assert!(announce.deadline().unwrap() >= now + DELAY);
+        announce.handle_deadline(now + DELAY * 2, &mut random);
+        announce.ready = false;
+        announce.schedule(now + DELAY * 2, News::Now, &mut random);
+        assert!(announce.deadline().unwrap() <= now + DELAY * 2 + FIRST_DELAY);
+    }
 
     #[test]
     fn news_overtake_what_may_wait() {

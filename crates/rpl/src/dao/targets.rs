@@ -120,9 +120,8 @@ impl Targets<'_> {
         })
     }
 
-    /// Another parent knows nothing; lost routes it need not hear of.
+    /// The parent is another one, or asks.
     pub(crate) fn tell_all(&mut self) {
-        self.sweep(true);
         self.0.iter_mut().flatten().for_each(|route| route.told = Told::Not);
     }
 
@@ -221,6 +220,20 @@ mod tests {
         targets.consider(route(8, 7, 240, 5));
         assert_eq!(targets.consider(route(8, 8, 240, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(8, 8, 240, 0)), Outcome::Updated);
+    }
+
+    #[test]
+    fn a_lost_way_that_was_not_told_is_told_when_all_are() {
+        let mut table = [None; 2];
+        let mut targets = Targets(&mut table);
+        targets.consider(route(1, 7, 240, 5));
+        targets.consider(route(2, 7, 240, 5));
+        targets.mark(Told::Not, Told::Yes);
+        assert!(targets.lose(|route| route.target == self::route(1, 7, 0, 0).target));
+        targets.tell_all();
+        targets.sweep(false);
+        let untold = targets.0.iter().flatten().filter(|route| route.told == Told::Not);
+        assert_eq!(untold.map(|route| route.lifetime).collect::<std::vec::Vec<_>>(), [0, 5]);
     }
 
     #[test]

@@ -90,6 +90,7 @@ impl<S: Sizes> Rpl<S> {
         }
         let child = Self::neighbour(from);
         if dodag.preferred == Some(child) {
+            self.disown(now, child);
             return Err(Discard::DaoFromParent);
         }
         // All of it is right, or nothing is done (9.4, rule 6).

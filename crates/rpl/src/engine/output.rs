@@ -152,9 +152,8 @@ impl<S: Sizes> Rpl<S> {
             put(&mut writer, target, &transit(sequence, 0, false))?;
         }
         for route in self.routes.as_slice().get(start..).unwrap_or_default() {
-            let told = route.filter(Route::is_usable);
             let no_path = |route: Route| transit(route.sequence.value(), 0, route.external);
-            if let Some(route) = told
+            if let Some(route) = *route
                 && put(&mut writer, route.target, &no_path(route)).is_none()
             {
                 break;
@@ -167,6 +166,10 @@ impl<S: Sizes> Rpl<S> {
         }
         let len = writer.len();
         self.announce.withdraw = (!over).then_some((to, done.max(1)));
+        if over {
+            // The new parent knows nothing of what is lost.
+            self.targets().sweep(true);
+        }
         if len == begun {
             return None;
         }
@@ -236,6 +239,7 @@ impl<S: Sizes> Rpl<S> {
             return None;
         }
         self.announce.sequence = self.announce.sequence.next();
+        self.announce.left(now);
         if own.is_some() {
             self.announce.told = told;
             let lifetime = dodag.lifetime(dodag.configuration.default_lifetime);

@@ -155,6 +155,19 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    /// How a packet that waits to go up goes on if the parent has changed meanwhile; `None` if it
+    /// does not go up, or nowhere.
+    pub fn divert(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
+        let ours = information.instance == self.config.instance;
+        let up = ours && !information.down && !information.forwarding_error;
+        if !up || self.is_down(destination) {
+            return None;
+        }
+        let way = Way::Neighbour(self.parent()?);
+        let sender_rank = if self.is_leaf() { 0 } else { self.dag_rank() };
+        Some(Onward { way, information: PacketInformation { sender_rank, ..information } })
+    }
+
     /// Whether packets that `destination` gets must have the option in an outer header: whoever
     /// does not know an option of type 0x63 discards the packet (RFC 9008, 7 and 8). One of type
     /// 0x23 may stay, also on its way out.
@@ -188,12 +201,6 @@ impl<S: Sizes> Rpl<S> {
             return Err(Refusal::OtherInstance);
         }
         if information.forwarding_error {
-            // Who is nearer to the root returns nothing: it is in a loop of parents.
-            if information.sender_rank < self.dag_rank() {
-                count(&mut self.stats.loops);
-                self.reset(now);
-                return Err(Refusal::Loop);
-            }
             // It came back: whoever sent it has no way (11.2.2.3).
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination);
@@ -201,6 +208,12 @@ impl<S: Sizes> Rpl<S> {
             {
                 self.lose_routes(now, |route| route.target == target);
                 self.ask_for_daos(now);
+            }
+            // Who is nearer to the root returns nothing: it was below this node once.
+            if information.sender_rank < self.dag_rank() {
+                count(&mut self.stats.loops);
+                self.reset(now);
+                return Err(Refusal::Loop);
             }
             information.forwarding_error = false;
             // Who passed it before is not known any more, but packets come down from the parent.
@@ -265,6 +278,11 @@ impl<S: Sizes> Rpl<S> {
             let information =
                 PacketInformation { forwarding_error: true, sender_rank, ..information };
             return Ok(Onward { way: Way::Neighbour(from), information });
+        }
+        if !information.down && self.parent() == Some(from) {
+            // Who goes up through this node is not above it.
+            count(&mut self.stats.loops);
+            self.disown(now, from);
         }
         let sender_rank = self.dag_rank();
         let information = PacketInformation { down, sender_rank, ..information };

@@ -129,10 +129,32 @@ impl<S: Sizes> Rpl<S> {
         let is_its = |route: &Route| route.via == parent || is_of(&route.target, parent);
         let _ = self.targets().lose(|route| !route.local && is_its(route));
         self.readvertise(now);
-        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
-        if let Some(old) = old.filter(|_| storing) {
+        if self.dodag.as_ref().is_some_and(Dodag::is_storing) {
+            match old {
+                Some(old) => self.withdraw(old),
+                // Who is still below this node was forgotten.
+                None => self.ask_for_daos(now),
+            }
+        }
+    }
+
+    /// A former parent is to forget this node and all below it, and what it was not told yet is
+    /// lost. One that is gone does not hear it.
+    fn withdraw(&mut self, old: Ipv6Addr) {
+        if self.neighbour_mut(old).is_some_and(|candidate| candidate.link.is_dead()) {
+            self.targets().sweep(true);
+        } else {
             self.announce.withdraw = Some((old, 0));
         }
+    }
+
+    /// The parent has this node for its own parent: each has chosen by what the other said before.
+    /// What it said then is not believed any more.
+    pub(super) fn disown(&mut self, now: Instant, parent: Ipv6Addr) {
+        if let Some(candidate) = self.neighbour_mut(parent) {
+            candidate.rank = INFINITE_RANK;
+        }
+        self.select(now);
     }
 
     /// All targets are told anew: there is another parent, or it has asked.
@@ -157,6 +179,8 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.poisonings);
         self.parent_changed = true;
         self.announce.stop();
+        // Those below hear that this node has no way, and go elsewhere without a word to it.
+        let _ = self.targets().lose(|route| !route.local);
         self.targets().sweep(true);
         self.parents().forget_ranks();
         self.solicit.start(ask_at);

@@ -193,10 +193,10 @@ fn a_packet_that_is_in_a_loop_is_dropped_the_second_time() {
     let mut information = net.nodes[0].originate(address(0));
     // Up, from somebody nearer to the root.
     (information.down, information.sender_rank) = (false, 1);
-    let first = net.nodes[node].relay(now, near(0), address(0), Some(information)).unwrap();
+    let first = net.nodes[node].relay(now, near(9), address(0), Some(information)).unwrap();
     assert!(first.information.rank_error);
     let again = kinglet_wire::rpl::PacketInformation { sender_rank: 1, ..first.information };
-    let refused = net.nodes[node].relay(now, near(0), address(0), Some(again));
+    let refused = net.nodes[node].relay(now, near(9), address(0), Some(again));
     assert_eq!(refused, Err(kinglet_rpl::Refusal::Loop));
     assert_eq!((net.nodes[node].stats().rank_errors, net.nodes[node].stats().loops), (1, 1));
 }

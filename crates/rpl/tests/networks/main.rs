@@ -4,3 +4,4 @@ mod common;
 mod forming;
 mod hostile;
 mod load;
+mod stale;

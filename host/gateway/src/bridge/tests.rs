@@ -178,6 +178,24 @@ async fn a_network_without_events_is_brought_to_the_present_at_the_end() {
     assert_eq!((network.now - Instant::from_secs(5)).as_millis() / 10, 700);
 }
 
+/// Notes how far the network is when it is looked at, in tenths of a second.
+struct Looks(Vec<u64>);
+
+impl Observer<Echo> for Looks {
+    fn report(&mut self, network: &mut Echo, _: &BridgeStats) {
+        self.0.push((network.now - Instant::from_secs(5)).as_millis() / 100);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_looks_at_a_network_without_events_sees_the_present() {
+    let (mut network, host, mut looks) = (Echo::new(), Host::new(&[]), Looks(Vec::new()));
+    network.period = Duration::from_secs(1_000_000);
+    let stop = tokio::time::sleep(WallDuration::from_millis(3_500));
+    run(&mut network, &host, SECOND, &mut looks, stop).await.unwrap();
+    assert_eq!(looks.0, [0, 10, 20, 30]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn refused_packets_are_counted_and_the_bridge_goes_on() {
     let (mut network, mut notes) = (Echo::new(), Notes::default());

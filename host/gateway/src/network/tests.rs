@@ -125,6 +125,23 @@ fn a_mote_three_hops_away_answers_a_ping_of_full_mtu() {
 }
 
 #[test]
+fn packets_of_this_machine_wait_in_a_queue_that_counts_them() {
+    let text = format!("{LINE}[net]\nborder_queue_packets = 2\n");
+    let mut mesh = Mesh::new(&scenario(&text)).unwrap();
+    let ping = echo_request(mote(3), 64, &[7; 500]);
+    (0..5).for_each(|_| mesh.handle_host_packet(&ping));
+    let queue = mesh.border_queue().expect("there is one");
+    assert_eq!((queue.taken, queue.most), (5, 2), "{queue:?}");
+    assert!(queue.dropped > 0 && queue.waiting > 0, "{queue:?}");
+    mesh.run_until(mesh.now() + Duration::from_secs(2));
+    let later = mesh.border_queue().expect("there is one");
+    assert_eq!((later.passed, later.waiting), (5 - queue.dropped, 0), "{later:?}");
+    assert!(later.longest_ms > 1.0, "{later:?}");
+    let shared = format!("{LINE}[net]\nborder_queue = \"shared\"\n");
+    assert_eq!(Mesh::new(&scenario(&shared)).unwrap().border_queue(), None);
+}
+
+#[test]
 fn time_exceeded_comes_from_the_router_where_it_happens() {
     let mut mesh = mesh();
     let errors = exchange(&mut mesh, &echo_request(mote(3), 2, b"x"), Duration::from_secs(1));

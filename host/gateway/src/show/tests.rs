@@ -54,19 +54,28 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
     Row { counters, status }
 }
 
+/// These nodes, and a queue at the border router that has worked for long.
+fn look(nodes: impl Into<Vec<Row>>) -> Look {
+    let (taken, passed, dropped) = (u32::MAX, u32::MAX - 9_999_999, 9_999_987);
+    let queue =
+        BorderResult { taken, passed, dropped, waiting: 12, most: 32, longest_ms: 98_765.4 };
+    Look { border_queue: Some(queue), nodes: nodes.into() }
+}
+
 #[test]
 fn the_table_shows_sleepers_and_the_busiest_nodes_in_order_and_counts_the_rest() {
     let nodes = [5, 100, 0, 70].into_iter();
     let mut nodes: Vec<Row> = (0..).zip(nodes).map(|(n, f)| row(n, Role::Router, f)).collect();
     nodes[2].status.role = Role::Leaf;
     let stats = BridgeStats { packets_in: 12, lag_ms_max: 34, ..BridgeStats::default() };
-    let text = table(&nodes, &stats, 2);
+    let look = look(nodes);
+    let text = table(&look, &stats, 2);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("to mesh 12 packets") && lines[1].contains("at most 34 ms"));
     assert!(lines[2].starts_with("frames 175, retries 0"), "{}", lines[2]);
-    assert!(lines[5].starts_with("   2 leaf") && lines[6].starts_with("   1 router"), "{text}");
-    assert_eq!(lines[7], "… and 2 quieter nodes");
-    assert_eq!(table(&nodes, &stats, 9).lines().count(), 5 + 4);
+    assert!(lines[6].starts_with("   2 leaf") && lines[7].starts_with("   1 router"), "{text}");
+    assert_eq!(lines[8], "… and 2 quieter nodes");
+    assert_eq!(table(&look, &stats, 9).lines().count(), 6 + 4);
 }
 
 #[test]
@@ -89,21 +98,20 @@ fn the_table_of_a_large_busy_network_fits_a_small_terminal_with_leaves_first() {
         octets_out: 999_999_999,
         ..BridgeStats::default()
     };
-    let text = table(&nodes, &stats, ROWS);
+    let text = table(&look(nodes), &stats, ROWS);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines.len() < 24, "{} lines\n{text}", lines.len());
     for line in &lines {
         assert!(line.chars().count() < 80, "{} columns: {line}", line.chars().count());
     }
-    let leaves = lines[5..17].iter().filter(|line| line.contains(" leaf ")).count();
-    assert_eq!((leaves, lines[17].contains(" router ")), (12, true), "{text}");
+    let leaves = lines[6..18].iter().filter(|line| line.contains(" leaf ")).count();
+    assert_eq!((leaves, lines[18].contains(" router ")), (12, true), "{text}");
 }
 
 #[test]
 fn a_row_says_what_a_node_does_under_the_right_headings() {
-    let nodes = [row(11, Role::Leaf, 321)];
-    let text = table(&nodes, &BridgeStats::default(), 9);
-    let [_, _, _, sleep, head, row] = text.lines().collect::<Vec<_>>()[..] else {
+    let text = table(&look([row(11, Role::Leaf, 321)]), &BridgeStats::default(), 9);
+    let [_, _, _, _, sleep, head, row] = text.lines().collect::<Vec<_>>()[..] else {
         panic!("{text}")
     };
     assert_eq!(sleep, "1 of 1 leaves asleep, radio on 0.61 %, 2 packets wait for them");
@@ -156,8 +164,22 @@ fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
 
 #[test]
 fn a_network_without_leaves_says_nothing_of_sleep() {
-    let nodes = [row(1, Role::Router, 1)];
-    assert!(!totals(&nodes, &BridgeStats::default()).contains("asleep"));
+    let look = look([row(1, Role::Router, 1)]);
+    assert!(!totals(&look, &BridgeStats::default()).contains("asleep"));
+}
+
+#[test]
+fn the_queue_at_the_border_router_is_told_of_where_there_is_one() {
+    let mut look = look([row(1, Role::Router, 1)]);
+    let stats = BridgeStats::default();
+    let told = "border queue: 12 wait, at most 32, 98765 ms; 4284M passed on, 9999k dropped";
+    for text in [table(&look, &stats, 9), totals(&look, &stats)] {
+        assert!(text.contains(told), "{text}");
+    }
+    look.border_queue = None;
+    for text in [table(&look, &stats, 9), totals(&look, &stats)] {
+        assert!(!text.contains("border queue"), "{text}");
+    }
 }
 
 #[test]
@@ -165,10 +187,13 @@ fn a_json_line_has_the_counters_of_bridge_and_nodes() {
     let mut nodes = [row(3, Role::Leaf, 0)];
     nodes[0].counters.retries = 9;
     let bridge = &BridgeStats { packets_out: 8, ..BridgeStats::default() };
-    let line = Line { event: "counters", seconds: 1.5, bridge, nodes: &nodes };
+    let look = &look(nodes);
+    let line = Line { event: "counters", seconds: 1.5, bridge, look };
     let value = serde_json::to_value(&line).unwrap();
     assert_eq!(value["event"], "counters");
     assert_eq!(value["packets_out"], 8);
+    let queue = &value["border_queue"];
+    assert_eq!((&queue["dropped"], &queue["waiting"]), (&9_999_987.into(), &12.into()));
     let node = &value["nodes"][0];
     assert_eq!(node["retries"], 9);
     assert_eq!((&node["role"], &node["radio"]), (&"leaf".into(), &"asleep".into()));

@@ -1,21 +1,33 @@
 //! The nodes at their places with their ways to the border router, scrubbed along the time axis.
 
 use crate::run::Tree;
-use crate::scenario::{Role, Scenario};
+use crate::scenario::{NodeId, Role, Scenario};
 use std::fmt::Write;
 
-/// The data for the script, an empty canvas for it, and how to use it; nothing without trees.
-pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
+/// Most nodes of a map with who hears whom: of more nobody could tell lines apart.
+const LINKED: usize = 100;
+
+/// The data for the script, an empty canvas for it, and how to use it; nothing without trees. The
+/// script loads the page again every `refresh_s` seconds.
+pub(super) fn draw(
+    page: &mut String,
+    scenario: &Scenario,
+    links: &[(NodeId, NodeId)],
+    trees: &[Tree],
+    refresh_s: Option<u32>,
+) {
     let Some(last) = trees.last() else { return };
+    let refresh = refresh_s.map_or(String::new(), |s| format!(" data-refresh-s=\"{s}\""));
     let _ = writeln!(
         page,
-        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\">\
+        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\"{refresh}>\
          <figcaption>Who sends by way of whom</figcaption>\n\
          <p class=\"hint\">The slider, or <kbd>←</kbd> <kbd>→</kbd> on it, moves along the time \
          axis. A node is the darker the more frames it sends, its number stands beside it with \
-         its hops to the root; a line leads to the next hop.</p>\n\
-         <p><input type=\"range\" min=\"0\" max=\"{}\" value=\"{0}\" aria-label=\"time\">\
-         <output></output></p>\n\
+         its hops to the root; a line leads to the next hop, a faint one to those who \
+         hear it too. The root is large, and leaves are small.</p>\n\
+         <p><input type=\"range\" min=\"0\" max=\"{}\" value=\"{0}\" autocomplete=\"off\" \
+         aria-label=\"time\"> <output></output></p>\n\
          <svg class=\"places\" role=\"img\" aria-label=\"{} nodes at their places, at {:.1} s and \
          before\"></svg>",
         trees.len() - 1,
@@ -33,6 +45,12 @@ pub(super) fn draw(page: &mut String, scenario: &Scenario, trees: &[Tree]) {
         };
         let comma = if index == 0 { "" } else { "," };
         let _ = write!(page, "{comma}[{},{},\"{role}\"]", place.x_m, place.y_m);
+    }
+    page.push_str("],\"links\":[");
+    let links = if scenario.nodes.len() > LINKED { &[] } else { links };
+    for (index, (a, b)) in links.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(page, "{comma}[{a},{b}]");
     }
     page.push_str("],\"trees\":[");
     for (index, tree) in trees.iter().enumerate() {

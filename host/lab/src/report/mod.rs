@@ -3,10 +3,12 @@
 mod draw;
 mod drawing;
 mod lines;
+mod live;
 mod map;
 mod one_run;
 mod timeline;
 
+pub use live::live;
 pub use one_run::one_run;
 
 use crate::chart::Figure;

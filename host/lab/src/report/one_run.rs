@@ -37,7 +37,7 @@ pub fn one_run(
         page.push_str("<p class=\"warn\">Stopped before the end.</p>\n");
     }
     page.push_str("</div></header>\n<main>\n");
-    map::draw(&mut page, scenario, &result.trees);
+    map::draw(&mut page, scenario, &result.links, &result.trees, None);
     page.push_str("<section id=\"radios\"><h2>Radios</h2>\n");
     draw_figures(&mut page, &figures(scenario, result, timeline_s), "radios");
     let (of_flows, of_nodes): (Vec<Table>, Vec<Table>) =

@@ -149,45 +149,86 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
   }
 
   // The nodes at their places, at the instant that the slider says; `drawn` and `at` of the drawing's
-  // data say how many lines there are, and of when.
+  // data say how many lines there are, and of when; `loaded`, how the page came here. `#ways=AT` in the address asks for the last instant
+  // until then, in seconds.
   for (const figure of document.querySelectorAll(".map")) {
     const svg = figure.querySelector("svg"), slider = figure.querySelector("input");
-    const { places, trees } = JSON.parse(figure.querySelector("script").textContent);
+    const { places, links, trees } = JSON.parse(figure.querySelector("script").textContent);
+    const refresh = Number(figure.dataset.refreshS || 0);
     const W = 1104, EDGE = 60, range = (values) => [Math.min(...values), Math.max(...values)];
     const [west, east] = range(places.map((p) => p[0])), [south, north] = range(places.map((p) => p[1]));
     const scale = Math.min((W - 2 * EDGE) / Math.max(east - west, 1e-9), 560 / Math.max(north - south, 1e-9));
     const middle = (W - (east - west) * scale) / 2;
-    const x = (n) => middle + (places[n][0] - west) * scale, y = (n) => EDGE + (north - places[n][1]) * scale;
-    svg.setAttribute("viewBox", "0 0 " + W + " " + (2 * EDGE + (north - south) * scale));
+    // A long corridor gets a fifth of its length as its width, to tell nodes apart.
+    const height = (north - south) * scale, widest = Math.min(3, (W - 2 * EDGE) / 5 / Math.max(height, 1));
+    const stretch = height < 1 ? 1 : Math.max(1, widest);
+    const x = (n) => middle + (places[n][0] - west) * scale;
+    const y = (n) => EDGE + (north - places[n][1]) * scale * stretch;
+    svg.setAttribute("viewBox", "0 0 " + W + " " + (2 * EDGE + height * stretch));
+    if (stretch > 1) figure.querySelector("figcaption").textContent += ", up and down " + stretch.toFixed(1) +
+      " times as far apart as they are";
     const most = Math.max(1e-9, ...trees.map(([, nodes]) => Math.max(...nodes.map((node) => node[2]))));
-    const R = Math.max(4, Math.min(13, 260 / Math.sqrt(places.length)));
+    const small = places.length <= 100;
+    // A third of the way to the nearest node, as half of the nodes have it.
+    const apart = (n) => Math.min(...places.map((_, m) => m === n ? 99 : Math.hypot(x(m) - x(n), y(m) - y(n))));
+    const gaps = small ? places.map((_, n) => apart(n)).sort((a, b) => a - b) : [];
+    const room = small ? gaps[gaps.length >> 1] / 3 : 260 / Math.sqrt(places.length);
+    const R = Math.max(4, Math.min(13, room));
+    // A line that would lead through another node, or under its rim, goes around it.
+    const line = (from, to) => {
+      const [dx, dy] = [x(to) - x(from), y(to) - y(from)], length = Math.hypot(dx, dy) || 1;
+      const hit = small && places.some((_, n) => {
+        const along = ((x(n) - x(from)) * dx + (y(n) - y(from)) * dy) / length;
+        const off = Math.abs((x(n) - x(from)) * dy - (y(n) - y(from)) * dx) / length;
+        return n !== from && n !== to && along > 0 && along < length && off < 1.2 * R;
+      });
+      const bend = hit ? Math.min(5 * R / length, 0.4) : 0;
+      const middle = [(x(from) + x(to)) / 2 + bend * dy, (y(from) + y(to)) / 2 - bend * dx];
+      return "M" + x(from) + " " + y(from) + "Q" + middle.join(" ") + " " + x(to) + " " + y(to);
+    };
     const drawAt = (index) => {
       const [at, nodes] = trees[index];
       svg.replaceChildren();
+      for (const [a, b] of links) add(svg, "line", { class: "link", x1: x(a), y1: y(a), x2: x(b), y2: y(b) });
       let drawn = 0;
       nodes.forEach(([parent], n) => {
         if (parent === null) return;
-        add(svg, "line", { class: "way", x1: x(n), y1: y(n), x2: x(parent), y2: y(parent) });
+        add(svg, "path", { class: "way", d: line(n, parent) });
         drawn++;
       });
+      const labels = [];
       nodes.forEach(([parent, hops, load], n) => {
-        const way = parent === null ? (hops === 0 ? "the root" : "without a way") :
-          hops + (hops === 1 ? " hop" : " hops") + " by node " + parent;
+        const far = hops === null ? "without a way" : hops + (hops === 1 ? " hop" : " hops");
+        const way = hops === 0 ? "the root" : far + (parent === null ? "" : " by node " + parent);
         const text = "node " + n + ", " + places[n][2] + ", " + way + ", " + load.toFixed(1) + " frames/s";
-        const node = { cx: x(n), cy: y(n), r: hops === 0 ? R * 1.4 : R };
+        const r = hops === 0 ? R * 1.4 : places[n][2] === "leaf" ? R * 0.7 : R;
+        const node = { cx: x(n), cy: y(n), r };
         add(svg, "circle", { class: "card", ...node });
-        add(svg, "circle", { class: "place" + (hops === null ? " lost" : ""), ...node,
+        const state = hops !== null ? "" : places[n][2] === "outside" ? " outside" : " lost";
+        add(svg, "circle", { class: "place" + state, ...node,
           "fill-opacity": Math.sqrt(load / most).toFixed(3), "data-tip": text });
         const label = n + (hops === null ? "" : " · " + hops);
-        if (places.length <= 100) add(svg, "text", { x: x(n) + R + 4, y: y(n) - R }, label);
+        if (small) labels.push([{ x: x(n) + R + 2, y: y(n) - R, style: R < 11 ? "font-size:10px" : "" }, label]);
       });
+      labels.forEach(([at, label]) => add(svg, "text", at, label));
       svg.dataset.drawn = drawn;
       svg.dataset.at = at;
+      svg.dataset.loaded = performance.getEntriesByType("navigation")[0]?.type;
+      const followed = !refresh ? "" : index === trees.length - 1 ? " · now" : " · the right end is now";
       figure.querySelector("output").textContent = " at " + at.toFixed(1) + " s, at most " + most.toFixed(1) +
-        " frames/s";
+        " frames/s" + followed;
     };
     slider.addEventListener("input", () => drawAt(Number(slider.value)));
-    drawAt(Number(slider.value));
+    const seek = () => {
+      const asked = /^#ways=([\d.]+)$/.exec(location.hash);
+      if (asked) slider.value = Math.max(0, trees.findLastIndex(([at]) => at <= Number(asked[1])));
+      drawAt(Number(slider.value));
+    };
+    addEventListener("hashchange", seek);
+    seek();
+    // The page is written anew all the time. Whoever looks at the past is left there.
+    const follow = () => { if (slider.value === slider.max) location.reload(); };
+    if (refresh) setInterval(follow, 1000 * refresh);
   }
   document.documentElement.dataset.ready = "yes";
 })();

@@ -165,6 +165,24 @@ fn the_page_of_a_run_has_a_map_if_ways_were_recorded() {
 }
 
 #[test]
+fn the_page_of_a_running_network_says_how_often_it_is_to_be_loaded_again() {
+    let (scenario, _) = a_day();
+    let nodes = vec![crate::run::Branch::default(); scenario.nodes.len()];
+    let trees = [crate::run::Tree { at_s: 2.0, nodes }];
+    let running = live(&scenario, &[(0, 1)], &trees, Some(3));
+    assert!(running.contains("data-refresh-s=\"3\"") && running.contains("· live"));
+    let ended = live(&scenario, &[(0, 1)], &trees, None);
+    assert!(!ended.contains("data-refresh-s=") && ended.contains("· ended"));
+    for page in [running, ended] {
+        assert!(
+            page.contains("a &lt;day&gt;")
+                && page.contains("\"links\":[[0,1]],\"trees\":[[2.000,[")
+        );
+        assert_balanced(&page);
+    }
+}
+
+#[test]
 fn a_timeline_without_room_says_where_it_ends() {
     let (scenario, mut result) = a_day();
     result.timeline_full_at_s = Some(0.25);

@@ -1,7 +1,9 @@
 //! What a simulation measured.
 
 use crate::apps::bulk::TimeoutCauses;
+use crate::profile::LabProfile;
 use crate::scenario::NodeId;
+use kinglet::Node;
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::{Cause, Ledger};
 use serde::Serialize;
@@ -36,6 +38,9 @@ pub struct RunResult {
     /// Who sent by way of whom, if asked for.
     #[serde(skip)]
     pub trees: Vec<Tree>,
+    /// Who hears whom, the smaller number first, if that was asked for.
+    #[serde(skip)]
+    pub links: Vec<(NodeId, NodeId)>,
     /// Files of observations that end too early, as they could not be written, and why.
     #[serde(skip)]
     pub cut_short: Vec<String>,
@@ -160,6 +165,9 @@ pub struct NodeResult {
     /// What RPL did, if it is the network's routing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplResult>,
+    /// What a border router's queue between host and radio has seen, if packets wait there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub border_queue: Option<BorderResult>,
     /// Share of time with the radio on, 0 to 1.
     pub duty_cycle: f64,
     /// Share of time in which the radio starts, 0 to 1; the duty cycle does not contain it.
@@ -194,6 +202,39 @@ pub struct RplResult {
     pub daos: u32,
     /// Times that the preferred parent became another, the first included.
     pub parent_changes: u32,
+}
+
+/// What a border router's queue between host and radio has seen, in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BorderResult {
+    /// Taken in.
+    pub taken: u32,
+    /// That went on to the radio.
+    pub passed: u32,
+    /// Dropped as there was no room.
+    pub dropped: u32,
+    /// That wait.
+    pub waiting: usize,
+    /// The most that waited at a time.
+    pub most: u16,
+    /// The longest wait of one that went on, in milliseconds.
+    pub longest_ms: f64,
+}
+
+impl BorderResult {
+    /// That of `node`; `None` if what comes from a host waits with what the node relays.
+    pub fn of(node: &Node<LabProfile>) -> Option<Self> {
+        let net = node.net();
+        let stats = net.border_stats()?;
+        Some(BorderResult {
+            taken: stats.taken,
+            passed: stats.passed,
+            dropped: stats.dropped,
+            waiting: net.info().from_host,
+            most: stats.most,
+            longest_ms: stats.longest.as_micros() as f64 / 1e3,
+        })
+    }
 }
 
 /// What a radio was on for, in seconds; [`kinglet_sim::ledger`] defines the causes.

@@ -1,7 +1,8 @@
 //! Runs a network and reads the results off it.
 
 use super::{
-    Activity, ActivityKind, CwndSample, NodeResult, Options, RplResult, RunError, RunResult, Tree,
+    Activity, ActivityKind, BorderResult, CwndSample, NodeResult, Options, RplResult, RunError,
+    RunResult, Tree,
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
@@ -9,7 +10,7 @@ use crate::capture::Observations;
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
-use crate::tree::Sampler;
+use crate::tree::{Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
@@ -57,9 +58,10 @@ pub(super) fn simulate(
     let trees = sampler.map(Sampler::into_trees).unwrap_or_default();
     let flows = scenario.flows.iter().zip(&ends);
     let flows = flows.map(|(f, e)| flows::result(&world, f, *e, sim_seconds)).collect();
+    let nodes = 0..scenario.nodes.len();
     Ok(RunResult {
         flows,
-        nodes: (0..scenario.nodes.len()).map(|n| node_result(&mut world, n, &trees)).collect(),
+        nodes: nodes.map(|node| node_result(&mut world, scenario, node, &trees)).collect(),
         sim_seconds,
         wall_seconds,
         setup_seconds,
@@ -72,6 +74,7 @@ pub(super) fn simulate(
             .map(|us| us as f64 / 1e6),
         timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
         trees,
+        links: if options.tree { links(&world, scenario) } else { Vec::new() },
         cut_short: failures.try_iter().collect(),
     })
 }
@@ -260,7 +263,18 @@ fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult>
     })
 }
 
-fn node_result(world: &mut Network, node: usize, trees: &[Tree]) -> NodeResult {
+/// What the queue of `node` between host and radio has seen, if there is a host.
+fn border_result(world: &Network, scenario: &Scenario, node: usize) -> Option<BorderResult> {
+    let borders = scenario.nodes[node].role == Role::BorderRouter && scenario.wire.is_some();
+    borders.then(|| BorderResult::of(world.device(node).node())).flatten()
+}
+
+fn node_result(
+    world: &mut Network,
+    scenario: &Scenario,
+    node: usize,
+    trees: &[Tree],
+) -> NodeResult {
     let energy = world.energy(node);
     let (frames_sent, offered) = (world.counters(node).frames_sent, world.counters(node).mine);
     let mac = *world.device(node).node().mac().stats();
@@ -285,6 +299,7 @@ fn node_result(world: &mut Network, node: usize, trees: &[Tree]) -> NodeResult {
         frames_taken: u64::from(mac.received) + u64::from(mac.received_empty),
         queue_drops,
         rpl: rpl_result(world, node, trees),
+        border_queue: border_result(world, scenario, node),
         duty_cycle: energy.radio.duty_cycle(),
         starting,
         between_attempts: share(energy.between_attempts_us),

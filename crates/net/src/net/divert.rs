@@ -1,0 +1,40 @@
+//! Packets that wait for a neighbour that is not the way any more.
+
+use super::extend::option_of;
+use super::{Net, Sizes};
+use crate::outgoing::Origin;
+use crate::routing::Routing;
+use crate::tables::{Egress, NextHop};
+use kinglet_mem::Array;
+use kinglet_wire::ipv6::Header;
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Packets that wait go where routing sends them now. To be called when the parent is another
+    /// one: each frame to one that is gone is tried several times in vain, and a queue of them
+    /// keeps all others waiting for seconds.
+    pub fn divert(&mut self) {
+        if !S::Routing::EXTENDS {
+            return;
+        }
+        let routing = &self.routing;
+        let divert = |octets: &mut [u8]| {
+            let destination = Header::read(octets).ok()?.dst;
+            let option = option_of(octets)?;
+            match routing.divert(destination, octets.get_mut(option)?)? {
+                NextHop::Link(link) => Some(link),
+                NextHop::OnLink | NextHop::Host => None,
+            }
+        };
+        for queued in self.output.iter_mut().chain(self.control.iter_mut()) {
+            if let Some(link) = divert(self.pool.storage_mut(queued.packet)) {
+                queued.next_hop = link;
+            }
+        }
+        let begun = self.current.is_some_and(|current| current.origin == Origin::External);
+        if let Some(external) = self.external.as_mut().filter(|_| !begun)
+            && let Some(link) = divert(external.head.as_mut_slice())
+        {
+            external.egress = Egress::Radio(link);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What was true once and is believed still: ways are given up as soon as somebody knows better.
+
+use super::common::{Fate, Net, address, near, node_of};
+use kinglet_rpl::{Mode, Probing, Refusal, Role, Root, Way};
+use kinglet_time::Duration;
+use kinglet_wire::rpl::{Dao, Message, PacketInformation};
+
+fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+fn net(nodes: usize, links: &[(usize, usize)], seed: u64) -> Net {
+    let mut roles = vec![Role::Router; nodes];
+    roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
+    let mut net = Net::new(roles, Probing::Passive, seed);
+    for (a, b) in links {
+        net.link(*a, *b, 100);
+    }
+    net.run(secs(60));
+    net
+}
+
+/// An option that says up or down, of a sender with this rank.
+fn option(net: &Net, down: bool, sender_rank: u16) -> PacketInformation {
+    PacketInformation { down, sender_rank, ..net.nodes[0].originate(address(1)) }
+}
+
+#[test]
+fn a_parent_that_goes_up_through_its_child_is_left_at_once() {
+    for by_packet in [true, false] {
+        let mut net = net(4, &[(0, 1), (0, 2), (1, 3), (2, 3)], 1);
+        let now = net.now;
+        let parent = net.nodes[3].parent().expect("a parent");
+        if by_packet {
+            let up = option(&net, false, 9);
+            let onward = net.nodes[3].relay(now, parent, address(0), Some(up)).unwrap();
+            assert_eq!(onward.way, Way::Neighbour(near(3 - node_of(parent))));
+        } else {
+            let dao = Dao { instance: 0, acknowledge: false, sequence: 240, dodag_id: None };
+            let (code, mut body) = (2, [0; 4]);
+            Message::Dao(dao).emit(&mut body).unwrap();
+            net.nodes[3].handle_message(now, parent, -50, false, code, &body).unwrap_err();
+        }
+        assert_eq!(net.nodes[3].parent(), Some(near(3 - node_of(parent))), "{by_packet}");
+    }
+}
+
+#[test]
+fn what_comes_back_from_who_is_nearer_to_the_root_shows_a_stale_way_too() {
+    let mut net = net(3, &[(0, 1), (1, 2)], 1);
+    let now = net.now;
+    assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    let back = PacketInformation { forwarding_error: true, ..option(&net, true, 1) };
+    let result = net.nodes[1].relay(now, near(2), address(2), Some(back));
+    assert_eq!(result, Err(Refusal::Loop));
+    assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(0)), "as all it does not know");
+}
+
+/// Who was below a router that has no way any more may be its way later.
+#[test]
+fn a_router_without_a_way_forgets_who_was_below_it() {
+    let mut net = net(4, &[(0, 1), (1, 2), (0, 3)], 1);
+    assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    net.link(0, 1, 0);
+    net.run_with_traffic(secs(20));
+    assert_eq!((net.nodes[1].parent(), net.nodes[2].parent()), (None, None));
+    net.link(2, 3, 100);
+    net.run_with_traffic(secs(60));
+    assert_eq!(net.nodes[1].parent(), Some(near(2)));
+    assert_eq!(net.packet(0, address(1)), Fate::Delivered(3));
+}
+
+#[test]
+fn a_packet_that_waits_to_go_up_goes_to_the_parent_of_now() {
+    let net = net(3, &[(0, 1), (1, 2)], 1);
+    let node = &net.nodes[1];
+    let up = option(&net, false, 77);
+    let onward = node.divert(address(0), up).expect("a way");
+    assert_eq!(onward.way, Way::Neighbour(near(0)));
+    assert_eq!(onward.information, PacketInformation { sender_rank: node.dag_rank(), ..up });
+    assert_eq!(node.divert(address(2), option(&net, true, 77)), None, "down");
+    let other = PacketInformation { instance: 9, ..up };
+    assert_eq!(node.divert(address(0), other), None);
+}

@@ -1,0 +1,200 @@
+//! A page that shows the network as it is, and how it came to be so, written anew all the time.
+
+use crate::network::Mesh;
+use kinglet_lab::report::live;
+use kinglet_lab::run::Tree;
+use kinglet_lab::scenario::{NodeId, Scenario};
+use kinglet_lab::tree::Look;
+use kinglet_time::{Duration, Instant};
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Most instants that it has, one a second: ten minutes.
+const INSTANTS: usize = 600;
+/// Most places in the trees of all instants: about a megabyte. Large networks have fewer instants.
+const BRANCHES: usize = 60_000;
+/// How often a browser loads it again.
+const REFRESH_S: u32 = 1;
+/// It is written that long after the last time at the earliest: a little less than the second in
+/// which the gateway looks at the network where it says least.
+const PERIOD: Duration = Duration::from_millis(900);
+
+/// The page and what is on it.
+pub(crate) struct Map {
+    path: PathBuf,
+    scenario: Scenario,
+    links: Vec<(NodeId, NodeId)>,
+    history: History,
+    written: Duration,
+}
+
+impl Map {
+    /// Writes the page for the first time.
+    pub(crate) fn create(path: &Path, scenario: &Scenario, mesh: &Mesh) -> io::Result<Self> {
+        // The page takes the place of what is there: of a device or a directory that would be harm.
+        if path.exists() && !path.is_file() {
+            return Err(io::Error::new(ErrorKind::AlreadyExists, "this is not a file"));
+        }
+        let scenario = scenario.drawn(scenario.seed).into_owned();
+        let history = History::new(mesh.root(), at(mesh), mesh.frames_sent());
+        let (path, written) = (path.to_path_buf(), mesh.uptime());
+        let links = mesh.links(&scenario);
+        let mut map = Map { path, scenario, links, history, written };
+        map.look(mesh);
+        map.write(Some(REFRESH_S))?;
+        Ok(map)
+    }
+
+    /// Looks at the network and writes the page, if it is time to. What cannot be written now is
+    /// written the next time.
+    pub(crate) fn follow(&mut self, mesh: &Mesh) {
+        if mesh.uptime() - self.written >= PERIOD {
+            self.written = mesh.uptime();
+            self.look(mesh);
+            let _ = self.write(Some(REFRESH_S));
+        }
+    }
+
+    /// Writes the page for the last time: it stays as it is.
+    pub(crate) fn end(mut self, mesh: &Mesh) -> io::Result<()> {
+        self.look(mesh);
+        self.write(None)
+    }
+
+    fn look(&mut self, mesh: &Mesh) {
+        self.history.add(at(mesh), &mesh.parents(), mesh.frames_sent());
+    }
+
+    /// Whoever reads it has all of it: it takes the place of the one before as a whole.
+    fn write(&mut self, refresh_s: Option<u32>) -> io::Result<()> {
+        let page = live(&self.scenario, &self.links, self.history.trees(), refresh_s);
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".new");
+        fs::write(&beside, page)?;
+        fs::rename(&beside, &self.path)
+    }
+}
+
+/// Now, since anybody could talk to the network.
+fn at(mesh: &Mesh) -> Instant {
+    Instant::ZERO + mesh.uptime()
+}
+
+/// The trees of the last minutes.
+struct History {
+    last: Look,
+    trees: VecDeque<Tree>,
+    /// The most that are kept.
+    most: usize,
+}
+
+impl History {
+    /// Nodes have `sent` so many frames at `now`.
+    fn new(root: NodeId, now: Instant, sent: Vec<u64>) -> Self {
+        // Two, between which something can be seen to change.
+        let most = (BRANCHES / sent.len().max(1)).clamp(2, INSTANTS);
+        History { last: Look::new(root, now, sent), trees: VecDeque::new(), most }
+    }
+
+    fn add(&mut self, now: Instant, parents: &[Option<NodeId>], sent: Vec<u64>) {
+        if self.trees.len() == self.most {
+            self.trees.pop_front();
+        }
+        self.trees.push_back(self.last.again(now, parents, sent));
+    }
+
+    fn trees(&mut self) -> &[Tree] {
+        self.trees.make_contiguous()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::Network as _;
+    use serde_json::{Value, json};
+
+    /// A place for a page that no other test has.
+    fn place(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("kinglet-map-{}-{name}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        dir.join("page.html")
+    }
+
+    fn scenario(routing: &str) -> Scenario {
+        let text = format!(
+            "[net]\nrouting = \"{routing}\"\n[topology]\nline = {{ hops = 3 }}\n\
+             [[flow]]\nkind = \"udp-periodic\"\nfrom = 3\nto = 0\nperiod_ms = 100\n"
+        );
+        Scenario::from_toml("test.toml", &text).unwrap()
+    }
+
+    /// What the script of the page gets.
+    fn data(page: &str) -> Value {
+        let (_, rest) = page.split_once("<script type=\"application/json\">").unwrap();
+        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn the_page_has_ways_hops_and_load_of_every_second_whoever_makes_the_routes() {
+        for routing in ["static", "mesh", "rpl"] {
+            let scenario = scenario(routing);
+            let (path, mut mesh) = (place(routing), Mesh::new(&scenario).unwrap());
+            let mut map = Map::create(&path, &scenario, &mesh).unwrap();
+            // More often than it looks, as a terminal has it.
+            for _ in 0..25 {
+                mesh.run_until(mesh.now() + Duration::from_millis(200));
+                map.follow(&mesh);
+            }
+            let page = fs::read_to_string(&path).unwrap();
+            assert!(page.contains("data-refresh-s=\"1\"") && page.contains("· live"), "{page}");
+            let data = data(&page);
+            assert_eq!(data["places"][3][2], "router");
+            assert_eq!(data["links"], json!([[0, 1], [1, 2], [2, 3]]));
+            let trees = data["trees"].as_array().unwrap();
+            let instants: Vec<f64> = trees.iter().map(|tree| tree[0].as_f64().unwrap()).collect();
+            assert_eq!(instants, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+            let way = |node: usize| json!([trees[5][1][node][0], trees[5][1][node][1]]);
+            let ways: Vec<_> = (0..4).map(way).collect();
+            assert_eq!(ways, [json!([null, 0]), json!([0, 1]), json!([1, 2]), json!([2, 3])]);
+            // Ten datagrams a second, and what fails.
+            let load = |node: usize| trees[5][1][node][2].as_f64().unwrap();
+            assert!((9.0..20.0).contains(&load(3)), "{routing}: {}", load(3));
+            map.end(&mesh).unwrap();
+            let page = fs::read_to_string(&path).unwrap();
+            assert!(!page.contains("data-refresh-s=") && page.contains("· ended"), "{page}");
+            let dir = path.parent().unwrap();
+            assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "nothing is left beside it");
+            fs::remove_dir_all(dir).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_older_is_forgotten_and_sooner_in_a_large_network() {
+        for (nodes, kept) in [(15, 600), (1_000, 60), (50_000, 2)] {
+            let mut history = History::new(0, Instant::ZERO, vec![0; nodes]);
+            for second in 1..=kept + 3 {
+                history.add(Instant::from_secs(second), &vec![None; nodes], vec![second; nodes]);
+            }
+            let trees = history.trees();
+            assert_eq!((trees.len() as u64, trees[0].at_s), (kept, 4.0), "{nodes} nodes");
+            let last = trees.last().unwrap();
+            assert_eq!((last.at_s, last.nodes[1].frames_per_s), (kept as f64 + 3.0, 1.0));
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_alone_and_what_cannot_be_written_is_told() {
+        let scenario = scenario("static");
+        let mesh = Mesh::new(&scenario).unwrap();
+        let path = place("no-file");
+        let dir = path.parent().unwrap();
+        let error = Map::create(dir, &scenario, &mesh).err().unwrap();
+        assert!(error.to_string().contains("not a file") && dir.is_dir(), "{error}");
+        let error = Map::create(&dir.join("nowhere/page.html"), &scenario, &mesh).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        fs::remove_dir_all(dir).unwrap();
+    }
+}

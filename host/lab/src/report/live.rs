@@ -1,0 +1,35 @@
+//! The page of a network that runs in real time: its map, up to now.
+
+use super::{begin, end, escape, map};
+use crate::run::Tree;
+use crate::scenario::{NodeId, Scenario};
+use std::fmt::Write;
+
+/// The page of the network of `scenario`, in which those of `links` hear each other, and which is
+/// at the last of these instants now. A browser that has it open loads it again every `refresh_s`
+/// seconds, unless somebody looks at an instant before the last; with `None` the network runs no
+/// longer.
+pub fn live(
+    scenario: &Scenario,
+    links: &[(NodeId, NodeId)],
+    trees: &[Tree],
+    refresh_s: Option<u32>,
+) -> String {
+    let mut page = String::with_capacity(64 * 1024);
+    begin(&mut page, &scenario.name);
+    let state = match refresh_s {
+        Some(_) => "live: this page follows while the slider is at its right end",
+        None => "ended",
+    };
+    let _ = writeln!(
+        page,
+        "<header><div class=\"wrap\">\n<p class=\"eyebrow\">Kinglet gateway</p>\n<h1>{}</h1>\n\
+         <p class=\"meta\">{} nodes · {:.0} s since the start · {state}</p></div></header>\n<main>",
+        escape(&scenario.name),
+        scenario.nodes.len(),
+        trees.last().map_or(0.0, |tree| tree.at_s),
+    );
+    map::draw(&mut page, scenario, links, trees, refresh_s);
+    end(&mut page);
+    page
+}

@@ -1,0 +1,253 @@
+//! Somebody in range of all thirty nodes forges what RPL says. Without the key nobody loses a way;
+//! without link security it costs, as docs/decisions/0035-rpl.md says, and is over when it ends.
+
+use kinglet::rpl::{INFINITE_RANK, Mode, Rpl};
+use kinglet::time::{Duration, Instant};
+use kinglet::wire::icmpv6;
+use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
+use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet::wire::rpl::{ALL_NODES, ControlOption, Dao, Dio, Message, Target, Transit, Writer};
+use kinglet::wire::sixlowpan::DISPATCH_IPV6;
+use kinglet_lab::apps::udp::UdpSink;
+use kinglet_lab::build::{Ends, Network, address_of, app_at, network};
+use kinglet_lab::profile::LabProfile;
+use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
+use kinglet_radio::Event;
+use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::net::Ipv6Addr;
+
+const NODES: NodeId = 30;
+/// Forgeries begin and end.
+const FROM_S: u64 = 60;
+const TO_S: u64 = 180;
+/// Within this all know of each other again.
+const OVER_S: u64 = 300;
+/// Whoever forges, if it does not claim to be somebody else.
+const FORGER: u16 = 0x777;
+
+/// Six by five routers, datagrams to and from every third.
+fn scenario(mode: Mode, security: bool) -> Scenario {
+    let text = format!(
+        "name = \"attacks\"\nduration_s = {OVER_S}\n[topology]\n\
+         grid = {{ columns = 6, rows = 5, spacing_m = 8 }}\n[mac]\nsecurity = {security}\n\
+         [net]\nrouting = \"rpl\"\n"
+    );
+    let mut scenario = Scenario::from_toml("attacks.toml", &text).expect("a scenario");
+    scenario.rpl = scenario::Rpl { mode, ..scenario.rpl };
+    let periodic =
+        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: 1_000, payload_bytes: 20 };
+    let ends = (1..NODES).step_by(3).flat_map(|node| [periodic(node, 0), periodic(0, node)]);
+    scenario.flows = ends.map(|kind| Flow::new(30.0, kind)).collect();
+    scenario
+}
+
+fn rpl(network: &Network, node: NodeId) -> &Rpl<LabProfile> {
+    network.device(node as usize).node().routing().rpl().expect("RPL")
+}
+
+fn near(short: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, short)
+}
+
+/// Who forges messages, and what it knows of the network.
+struct Forger<'a> {
+    scenario: &'a Scenario,
+    random: Stream,
+    sequence: u8,
+}
+
+impl Forger<'_> {
+    /// Whoever is asked hears a DIO of this rank and version from a neighbour with this address.
+    fn dio(&mut self, network: &mut Network, to: NodeId, from: u16, rank: u16, version: u8) {
+        let mode = if self.scenario.rpl.mode == Mode::Storing { 2 } else { 1 };
+        let dodag_id = address_of(self.scenario.prefix, 0);
+        let dio = Dio {
+            instance: 0,
+            version,
+            rank,
+            grounded: true,
+            mode,
+            preference: 0,
+            dtsn: self.random.below(256) as u8,
+            dodag_id,
+        };
+        self.say(network, to, from, ALL_NODES, &Message::Dio(dio), &[]);
+    }
+
+    /// A DAO that says of a node that it is reached through whoever sends this, or not any more.
+    fn dao(&mut self, network: &mut Network, to: NodeId, from: u16, of: NodeId, lifetime: u8) {
+        let storing = self.scenario.rpl.mode == Mode::Storing;
+        let prefix = address_of(self.scenario.prefix, of);
+        let parent = (!storing).then(|| address_of(self.scenario.prefix, NODES + 5));
+        let transit = Transit {
+            external: false,
+            path_control: 0x80,
+            path_sequence: 240 + self.random.below(16) as u8,
+            path_lifetime: lifetime,
+            parent,
+        };
+        let target = Target { prefix, prefix_len: 128 };
+        let dao = Dao { instance: 0, acknowledge: false, sequence: 240, dodag_id: None };
+        let options = [ControlOption::Target(target), ControlOption::Transit(transit)];
+        let dst = near(to as u16 + 1);
+        self.say(network, to, from, dst, &Message::Dao(dao), &options);
+    }
+
+    fn say(
+        &mut self,
+        network: &mut Network,
+        to: NodeId,
+        from: u16,
+        dst: Ipv6Addr,
+        message: &Message,
+        options: &[ControlOption<'_>],
+    ) {
+        let mut body = [0; 100];
+        let mut writer = Writer::new(&mut body, message).expect("room");
+        for option in options {
+            writer.option(option).expect("room");
+        }
+        let len = writer.len();
+        let mut icmp = vec![155, message.code(), 0, 0];
+        icmp.extend_from_slice(&body[..len]);
+        let header = Header {
+            traffic_class: 0,
+            flow_label: 0,
+            payload_len: icmp.len() as u16,
+            next_header: protocol::ICMPV6,
+            hop_limit: 255,
+            src: near(from),
+            dst,
+        };
+        let sum = header.pseudo_header_sum(icmp.len(), protocol::ICMPV6);
+        icmpv6::fill_checksum(&mut icmp, sum).expect("room");
+        self.sequence = self.sequence.wrapping_add(1);
+        let multicast = dst.is_multicast();
+        let short = Address::Short(to as u16 + 1);
+        let repr = Repr {
+            frame_type: FrameType::Data,
+            version: Version::V2006,
+            ack_request: !multicast,
+            frame_pending: false,
+            sequence: self.sequence,
+            pan_id: network.device(to as usize).node().mac().config().pan_id,
+            dst: if multicast { Address::BROADCAST } else { short },
+            src: Address::Short(from),
+            security: None,
+            csl: None,
+            filling: 0,
+        };
+        let mut frame = [0; 127];
+        let at = repr.emit(&mut frame).expect("room");
+        frame[at] = DISPATCH_IPV6;
+        header.emit(&mut frame[at + 1..]).expect("room");
+        let end = at + 1 + HEADER_LEN + icmp.len();
+        frame[at + 1 + HEADER_LEN..end].copy_from_slice(&icmp);
+        network.with_device(to as usize, |device, now| {
+            let len = end as u8;
+            let event = Event::Received { sfd: now, len, rssi_dbm: -50, lqi: 255, acked: false };
+            device.node_mut().handle_radio(now, event, &mut frame[..end]);
+        });
+    }
+
+    /// A round of everything that it can say.
+    fn attack(&mut self, network: &mut Network) {
+        let version = rpl(network, 0).info().version;
+        for node in 1..NODES {
+            let parent = rpl(network, node).parent().map_or(1, |parent| parent.segments()[7]);
+            match self.random.below(6) {
+                // The parent has no way any more.
+                0 => self.dio(network, node, parent, INFINITE_RANK, version),
+                // Somebody strong is near the root.
+                1 => self.dio(network, node, FORGER, 256, version),
+                // All begins anew.
+                2 => self.dio(network, node, parent, 512, version.wrapping_add(1)),
+                // Somebody is not below, or is below whoever sends this.
+                3 => {
+                    let (child, of) = (1 + self.random.below(29), 1 + self.random.below(29));
+                    self.dao(network, node, child as u16 + 1, of as NodeId, 0);
+                }
+                4 => {
+                    let of = 1 + self.random.below(29);
+                    self.dao(network, node, FORGER, of as NodeId, 30);
+                }
+                _ => {
+                    // Nodes that there are not.
+                    let of = 1_000 + self.random.below(5_000);
+                    self.dao(network, 0, FORGER, of as NodeId, 30);
+                }
+            }
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    /// Datagrams that arrived while somebody forged.
+    delivered: u64,
+    /// At how many looks somebody had no parent, or the root did not know all.
+    gaps: u32,
+}
+
+fn arrived(network: &Network, ends: &[Ends]) -> u64 {
+    let sink = |ends: &Ends| app_at::<UdpSink>(network, ends.to).map_or(0, UdpSink::bytes);
+    ends.iter().map(sink).sum()
+}
+
+fn is_whole(network: &Network) -> bool {
+    let known = |node| {
+        rpl(network, 0)
+            .routes()
+            .any(|route| route.target().prefix == rpl(network, node).address().expect("an address"))
+    };
+    (1..NODES).all(|node| rpl(network, node).parent().is_some() && known(node))
+}
+
+fn run(mode: Mode, security: bool, attacked: bool) -> Outcome {
+    let scenario = scenario(mode, security);
+    let (mut network, ends) = network(&scenario, 1);
+    network.run_until(Instant::from_secs(FROM_S));
+    assert!(is_whole(&network));
+    let random = stream(1, 0, Purpose::Fault);
+    let mut forger = Forger { scenario: &scenario, random, sequence: 0 };
+    let before = arrived(&network, &ends);
+    let mut gaps = 0;
+    while network.now() < Instant::from_secs(TO_S) {
+        if attacked {
+            forger.attack(&mut network);
+        }
+        let next = network.now() + Duration::from_secs(1);
+        network.run_until(next);
+        gaps += u32::from(!is_whole(&network));
+    }
+    let delivered = (arrived(&network, &ends) - before) / 20;
+    while !is_whole(&network) {
+        assert!(network.now() < Instant::from_secs(OVER_S), "{mode:?}: it is not over");
+        let next = network.now() + Duration::from_secs(1);
+        network.run_until(next);
+    }
+    println!(
+        "{mode:?} security {security} attacked {attacked}: {delivered} {gaps}, whole again \
+              {} s after the last",
+        (network.now() - Instant::from_secs(TO_S)).as_micros() / 1_000_000
+    );
+    Outcome { delivered, gaps }
+}
+
+#[test]
+fn who_has_no_key_takes_no_way_from_anybody() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let calm = run(mode, true, false);
+        assert_eq!(run(mode, true, true), calm, "{mode:?}: as if nobody were there");
+    }
+}
+
+#[test]
+fn without_link_security_forgeries_cost_and_end() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let (calm, attacked) = (run(mode, false, false), run(mode, false, true));
+        assert!(attacked.gaps > 0, "{mode:?}: that was no attack");
+        assert!(attacked.delivered > 0 && attacked.delivered < calm.delivered, "{attacked:?}");
+    }
+}
