@@ -346,8 +346,8 @@ mod tests {
                 // Where a mesh finds ways, there are ways.
                 scenario.routing = Routing::Static;
                 let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
-                // The host is behind node 0.
-                let inside = |node| if node == scenario.host() { 0 } else { node };
+                // The host is behind the border router.
+                let inside = |node| if node == scenario.host() { scenario.root() } else { node };
                 for flow in &scenario.flows {
                     let (from, to) = flow.kind.ends();
                     let (from, to) = (inside(from), inside(to.unwrap_or(0)));
