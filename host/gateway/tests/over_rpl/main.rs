@@ -1,6 +1,6 @@
 //! Thirty flows between the nodes of a building and a host, as in `experiments/rpl-throughput`: in
 //! real time with the kernel's TCP behind a TUN device, and several times in virtual time with the
-//! lab's Linux. What the one carries must be what the others vary about, or the lab's Linux is none.
+//! lab's Linux. What the one carries must be what the others vary about: else that is no Linux.
 //!
 //! Each case runs in a network namespace of its own, for a little more than a minute, and says so
 //! where that is forbidden.
@@ -30,8 +30,7 @@ const QUEUE: u16 = 8;
 /// When flows begin, in virtual time, and how long they last.
 const START_S: u32 = 120;
 const MEASURED_S: u32 = 60;
-/// The building that all runs are in: of the first four the one where Kinglet's vary least, so that
-/// most would be noticed.
+/// The building that all runs are in.
 const SEED: u64 = 3;
 
 /// Runs in virtual time, which differ in when senders begin.
