@@ -123,6 +123,7 @@ impl Default for Scenario {
                 load: false,
                 compression: false,
                 objective: Objective::Mrhof,
+                never_renews: false,
             },
             discovery: false,
             registration: false,
@@ -564,6 +565,8 @@ pub struct Rpl {
     pub compression: bool,
     /// The root's objective function.
     pub objective: Objective,
+    /// TinyRPL's fault ([`crate::tinyrpl`]).
+    pub never_renews: bool,
 }
 
 /// What RPL's ranks are made of.
