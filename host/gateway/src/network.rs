@@ -485,14 +485,19 @@ impl Mesh {
 fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
     let ways: BTreeSet<_> = scenario.routes().iter().map(|route| route.node).collect();
     let fits = |scenario: &Scenario| check(scenario).is_ok();
-    let inside = |node: NodeId| scenario.nodes[node as usize].role != Role::Outside;
+    // A peer's stack stands where the host is: at the border router it would take its packets.
+    let tcp = &scenario.tcp;
+    let is_taken = tcp.peer_stack.unwrap_or(tcp.stack).is_some();
+    let inside = |node: NodeId| {
+        scenario.nodes[node as usize].role != Role::Outside && !(is_taken && node == border)
+    };
     let everywhere = scenario.clone().with_services(inside);
     if fits(&everywhere) {
         return everywhere;
     }
     let some = scenario
         .clone()
-        .with_services(|node| node == border || inside(node) && ways.contains(&node));
+        .with_services(|node| inside(node) && (node == border || ways.contains(&node)));
     if fits(&some) { some } else { scenario }
 }
 

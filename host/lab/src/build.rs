@@ -14,6 +14,7 @@ use crate::profile::LabProfile;
 use crate::radio::profile_of;
 use crate::scenario::{self, CONTEXTS, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario};
 use crate::scenario::{Objective, Source};
+use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
 use kinglet::mesh;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
@@ -297,7 +298,8 @@ fn learning<K: Copy>(
             };
             let scenario::Rpl { option, load, .. } = scenario.rpl;
             let rpl = rpl::Config { option, load, ..rpl::Config::new(role, 0, 0) };
-            Learning::Rpl(Box::new(Rpled::new(config, rpl)))
+            let timers = scenario.rpl.never_renews.then(RemoveTimers::default);
+            Learning::Rpl(Box::new(Rpled::new(config, rpl)), timers)
         }
     }
 }

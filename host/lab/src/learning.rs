@@ -1,6 +1,7 @@
 //! Who learns routes on a simulated node: nobody, mesh or RPL, as the scenario says. One type of
 //! node plays every role, and takes memory for what it plays.
 
+use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
 use kinglet::net::{Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
 use kinglet::wire::ieee802154::Address;
@@ -9,7 +10,7 @@ use kinglet::wire::sixlowpan::routed::Dodag;
 use kinglet::{
     Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, nd, net, rpl,
 };
-use kinglet_time::Instant;
+use kinglet_time::{Instant, earliest};
 
 /// Static routes, the mesh, or RPL.
 pub enum Learning<S: mesh::Sizes + rpl::Sizes> {
@@ -17,8 +18,8 @@ pub enum Learning<S: mesh::Sizes + rpl::Sizes> {
     Static,
     /// The mesh.
     Mesh(Box<Meshed<S>>),
-    /// RPL.
-    Rpl(Box<Rpled<S>>),
+    /// RPL, and TinyRPL's timers if its fault is wanted.
+    Rpl(Box<Rpled<S>>, Option<RemoveTimers>),
 }
 
 impl<S: mesh::Sizes + rpl::Sizes> Learning<S> {
@@ -26,14 +27,19 @@ impl<S: mesh::Sizes + rpl::Sizes> Learning<S> {
     pub fn mesh(&self) -> Option<&mesh::Mesh<S>> {
         match self {
             Learning::Mesh(mesh) => Some(mesh.mesh()),
-            Learning::Static | Learning::Rpl(_) => None,
+            Learning::Static | Learning::Rpl(..) => None,
         }
+    }
+
+    /// Whether a fault has taken the way to `dst`.
+    fn has_removed(&self, dst: Ipv6Addr) -> bool {
+        matches!(self, Learning::Rpl(_, Some(timers)) if timers.has_removed(dst))
     }
 
     /// RPL, to look at.
     pub fn rpl(&self) -> Option<&rpl::Rpl<S>> {
         match self {
-            Learning::Rpl(rpl) => Some(rpl.rpl()),
+            Learning::Rpl(rpl, _) => Some(rpl.rpl()),
             Learning::Static | Learning::Mesh(_) => None,
         }
     }
@@ -45,7 +51,7 @@ macro_rules! whoever {
         match $self {
             Learning::Static => $nobody,
             Learning::Mesh($it) => $call,
-            Learning::Rpl($it) => $call,
+            Learning::Rpl($it, _) => $call,
         }
     };
 }
@@ -59,7 +65,8 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
     type Head = net::ExtendedHead;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
-        whoever!(self, it => it.route(dst), None)
+        let learnt = whoever!(self, it => it.route(dst), None)?;
+        Some(if self.has_removed(dst) { Learnt { via: None, ..learnt } } else { learnt })
     }
 
     fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
@@ -76,6 +83,9 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
         packet: &Header,
         option: &mut [u8],
     ) -> Result<Option<NextHop>, net::Discard> {
+        if self.has_removed(packet.dst) {
+            return Err(net::Discard::NoRoute);
+        }
         whoever!(self, it => it.relay(now, packet, option), Ok(None))
     }
 
@@ -151,6 +161,9 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
 
     fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
         whoever!(self, it => it.handle_icmpv6(now, rssi_dbm, message), ());
+        if let Learning::Rpl(rpl, Some(timers)) = self {
+            timers.handle_icmpv6(now, message, rpl.rpl());
+        }
     }
 
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
@@ -174,10 +187,17 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        whoever!(self, it => it.deadline(), None)
+        let timers = match self {
+            Learning::Rpl(_, Some(timers)) => timers.deadline(),
+            _ => None,
+        };
+        earliest(whoever!(self, it => it.deadline(), None), timers)
     }
 
     fn handle_deadline(&mut self, now: Instant) {
         whoever!(self, it => it.handle_deadline(now), ());
+        if let Learning::Rpl(_, Some(timers)) = self {
+            timers.handle_deadline(now);
+        }
     }
 }

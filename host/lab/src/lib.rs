@@ -45,4 +45,5 @@ pub mod scenario;
 pub mod stats;
 pub mod tables;
 mod timers;
+pub mod tinyrpl;
 pub mod tree;

@@ -4,7 +4,7 @@ use crate::info::{Counters, Failure, State};
 use crate::queue::{ReceiveQueue, SendQueue};
 use crate::seq::Seq;
 use crate::settings::{Receiving, Settings, Stack};
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header, Options, SackBlock, SackBlocks, Timestamps};
 use std::collections::VecDeque;
@@ -103,6 +103,12 @@ pub(crate) struct Block {
     ack_due: bool,
     /// When a delayed acknowledgement is sent at the latest.
     pub(crate) delayed: Option<Instant>,
+    /// Segments with acknowledgements that delay none are still so many.
+    quick: u32,
+    /// Text is answered with text: an acknowledgement can go with it.
+    interactive: bool,
+    /// When text came last.
+    text_at: Option<Instant>,
     /// What has arrived twice and is to be told of.
     duplicate: Option<SackBlock>,
     /// A window of zero was told last.
@@ -158,6 +164,9 @@ impl Block {
             reset_due: false,
             ack_due: false,
             delayed: None,
+            quick: 0,
+            interactive: false,
+            text_at: None,
             duplicate: None,
             told_zero: false,
             recent_ts: 0,
@@ -320,8 +329,8 @@ impl Block {
         self.echo_marks |= marked;
     }
 
-    /// Takes text at `seq`, and a FIN after it.
-    pub(crate) fn text(&mut self, now: Instant, seq: Seq, octets: &[u8], fin: bool) {
+    /// Takes text at `seq`, and a FIN after it; `rto` is the sender's timeout.
+    pub(crate) fn text(&mut self, now: Instant, rto: Duration, seq: Seq, octets: &[u8], fin: bool) {
         if octets.is_empty() && !fin {
             return;
         }
@@ -347,13 +356,32 @@ impl Block {
             self.fin_received = true;
             return self.ack_now();
         }
-        match self.rule.delay {
+        self.hurry(now, rto);
+        let delays = self.quick == 0 || self.interactive;
+        match self.rule.delay.filter(|_| delays) {
             // A window of zero was told: the peer waits for this one (FreeBSD's `DELAY_ACK`).
             Some(delay) if !had_gap && self.delayed.is_none() && !self.told_zero => {
                 self.delayed = Some(now + delay);
             }
             _ => self.ack_now(),
         }
+    }
+
+    /// Linux delays no acknowledgement of what begins a stream, and of what comes after a longer
+    /// pause than its timeout: who sends it may have begun anew with a small window
+    /// (`tcp_event_data_recv`, `tcp_incr_quickack`).
+    fn hurry(&mut self, now: Instant, rto: Duration) {
+        if self.text_at.is_none_or(|at| at + rto < now) {
+            let half = self.receive.room() / (2 * self.mss);
+            self.quick = self.quick.max(half.max(2).min(self.rule.quick));
+        }
+        self.text_at = Some(now);
+    }
+
+    /// The delay of an acknowledgement is over: no text took it along (`tcp_delack_timer_handler`).
+    pub(crate) fn end_delay(&mut self) {
+        self.interactive = false;
+        self.ack_now();
     }
 
     /// Of what arrives from `seq` to `end`, what is known already (Linux's `tcp_dsack_set`).
@@ -503,6 +531,9 @@ impl Block {
             header.flags |= Flags::CWR;
         }
         let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+        // `tcp_event_data_sent`
+        let answers = |at: Instant| self.rule.delay.is_some_and(|delay| now < at + delay);
+        self.interactive |= !piece.octets.is_empty() && self.text_at.is_some_and(answers);
         self.finish(header, piece.octets, ecn)
     }
 
@@ -511,6 +542,7 @@ impl Block {
         self.counters.segments_sent += 1;
         if header.flags.contains(Flags::ACK) {
             (self.ack_due, self.delayed) = (false, None);
+            self.quick = self.quick.saturating_sub(1);
             self.told_zero = header.window == 0;
             self.last_ack_sent = Seq(header.ack);
             self.edge = Seq(header.ack).plus(u32::from(header.window));

@@ -133,7 +133,7 @@ impl Connection {
         block.note_marks(header.flags, marked);
         self.handle_ack(now, segment);
         let fin = header.flags.contains(Flags::FIN);
-        self.block.text(now, Seq(header.seq), segment.payload, fin);
+        self.block.text(now, self.sender.rto(), Seq(header.seq), segment.payload, fin);
         self.follow(now);
     }
 
@@ -217,7 +217,7 @@ impl Connection {
             Phase::Open => {
                 self.sender.handle_deadline(now, block);
                 if block.delayed.is_some_and(|at| at <= now) {
-                    block.ack_now();
+                    block.end_delay();
                 }
             }
         }

@@ -25,6 +25,9 @@ pub(crate) trait Sender: core::fmt::Debug + Send {
     /// Does what is due.
     fn handle_deadline(&mut self, now: Instant, block: &mut Block);
 
+    /// Its retransmission timeout.
+    fn rto(&self) -> Duration;
+
     /// Fills in what it knows.
     fn describe(&self, block: &Block, info: &mut Info);
 }

@@ -124,6 +124,8 @@ pub(crate) struct Receiving {
     /// The longest delay of an acknowledgement, if it delays any; every second full segment is
     /// acknowledged at once.
     pub(crate) delay: Option<Duration>,
+    /// At the beginning and after a pause it delays none, up to so many in a row.
+    pub(crate) quick: u32,
     /// What comes out of order is kept.
     pub(crate) reassembles: bool,
     /// What arrives twice is told of (RFC 2883), with selective acknowledgements.
@@ -140,6 +142,7 @@ impl Stack {
     pub(crate) const fn receiving(self) -> Receiving {
         let simple = Receiving {
             delay: None,
+            quick: 0,
             reassembles: false,
             tells_duplicates: false,
             challenges: false,
@@ -161,9 +164,11 @@ impl Stack {
                 avoids_silly_windows: true,
                 ..simple
             },
-            // TCP_DELACK_MIN and TCP_TIMEWAIT_LEN of `include/net/tcp.h`; sysctl_tcp_dsack is 1.
+            // TCP_DELACK_MIN, TCP_MAX_QUICKACKS and TCP_TIMEWAIT_LEN of `include/net/tcp.h`;
+            // sysctl_tcp_dsack is 1.
             Stack::Linux => Receiving {
                 delay: Some(Duration::from_millis(40)),
+                quick: 16,
                 reassembles: true,
                 tells_duplicates: true,
                 challenges: true,

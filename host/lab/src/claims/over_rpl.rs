@@ -28,6 +28,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "rpl.fig11b.rto-etx" => timeout_etx,
         "rpl.bug1.six-transmissions" => six_transmissions,
         "rpl.bug2.syn-loss" => syn_loss,
+        "rpl.bug3.route-lifetime" => route_lifetime,
         "rpl.headline.reliability-vs-throughput" => headline,
         "kinglet.rpl-throughput" => ours_throughput,
         "kinglet.rpl-fairness" => ours_fairness,
@@ -328,6 +329,21 @@ fn syn_loss(t: &Table<'_>) -> Option<Finding> {
         .above("packets a minute, mended", mended, 0.9 * OFFERED)
         .at_most("packets a minute", broken, 0.0)
         .found(broken, format!("mended {mended:.1} packets a minute"))
+}
+
+/// Most of the time that a way is gone: of a DAO's longest interval, which begins before its twenty
+/// minutes end, and those.
+const LONGEST_GONE: f64 = 22.5 / (20.0 + 22.5) * 100.0;
+/// What is more than what is lost on the air varies by, %.
+const CLEARLY_MORE: f64 = 5.0;
+
+fn route_lifetime(t: &Table<'_>) -> Option<Finding> {
+    let [mended, broken] = ["ways=mended", "ways=not-renewed"].map(|l| t.mean(l, "loss"));
+    let (mended, broken) = (mended?, broken?);
+    Bounds::default()
+        .above("% of the datagrams", broken, mended + CLEARLY_MORE)
+        .below("% of the datagrams", broken, mended + LONGEST_GONE)
+        .found(broken, format!("mended {mended:.1} %"))
 }
 
 fn headline(t: &Table<'_>) -> Option<Finding> {

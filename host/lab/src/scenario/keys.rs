@@ -295,6 +295,13 @@ pub(super) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing"),
     Key::<Scenario>::new(
+        "tinyrpl_never_renews",
+        flag!(rpl.never_renews),
+        "TinyRPL's fault: a way down is gone twenty minutes after it was made, though DAOs came, \
+         until the next one comes",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "discovery",
         flag!(discovery),
         "nodes answer neighbour solicitations (RFC 4861), and ask for link addresses that an \

@@ -124,6 +124,7 @@ impl Default for Scenario {
                 load: false,
                 compression: false,
                 objective: Objective::Mrhof,
+                never_renews: false,
             },
             discovery: false,
             registration: false,
@@ -565,6 +566,8 @@ pub struct Rpl {
     pub compression: bool,
     /// The root's objective function.
     pub objective: Objective,
+    /// TinyRPL's fault ([`crate::tinyrpl`]).
+    pub never_renews: bool,
 }
 
 /// What RPL's ranks are made of.

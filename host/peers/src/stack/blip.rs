@@ -136,8 +136,12 @@ impl Sender for Blip {
         self.expires_at = Some(self.ticker.after(now, self.retx));
     }
 
+    fn rto(&self) -> Duration {
+        Duration::from_micros(self.retx * Ticker::PERIOD_US)
+    }
+
     fn describe(&self, _: &Block, info: &mut Info) {
         (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
-        info.rto = Duration::from_micros(self.retx * Ticker::PERIOD_US);
+        info.rto = self.rto();
     }
 }

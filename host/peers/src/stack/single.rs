@@ -108,6 +108,10 @@ impl<T: Patience> Sender for Single<T> {
         block.put(flying.seq, flying.end.since(flying.seq));
     }
 
+    fn rto(&self) -> Duration {
+        self.patience.times().2
+    }
+
     fn describe(&self, _: &Block, info: &mut Info) {
         info.cwnd = self.mss;
         (info.srtt, info.last_rtt, info.rto) = self.patience.times();

@@ -574,6 +574,10 @@ impl Sender for Window {
         }
     }
 
+    fn rto(&self) -> Duration {
+        self.timeout()
+    }
+
     fn describe(&self, block: &Block, info: &mut Info) {
         (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
         (info.srtt, info.last_rtt) = (self.rtt.srtt(), self.rtt.last());

@@ -1,11 +1,11 @@
-//! The faults that Kim et al. found in BLIP (III-B), each as it was and mended.
+//! The faults that Kim et al. found in BLIP and TinyRPL (III-B), each as it was and mended.
 
-use super::{OfTree, THREATS, point};
+use super::{Case, FORMATION_S, LOADS, OfTree, THREATS, point};
 use crate::apps::sense::LEN;
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::scenario::{
-    Carrier, Fault, Flow, FlowKind, HostTcp, Role, Scenario, Sensor, Wire, tinyos,
+    Building, Carrier, Fault, Flow, FlowKind, HostTcp, Role, Scenario, Sensor, Wire, tinyos,
 };
 use kinglet_peers::{Faults, Quirks};
 
@@ -17,12 +17,30 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     method: "BLIP's TCP one hop from the border router, a reading of 82 octets a second: with its \
              count of transmissions that no acknowledgment takes back, and without; with a first \
              SYN that is lost, because the node hears nobody for the first two seconds of its \
-             connection, and the number of a repeated SYN as it was, and mended.",
-    threats: &THREATS,
+             connection, and the number of a repeated SYN as it was, and mended. Thirty nodes as \
+             in rpl-udp-loss, to each of which ten datagrams a minute go down: with ways down that \
+             end twenty minutes after they were made, whatever DAOs come meanwhile, and with those \
+             that DAOs renew.",
+    threats: &WITH_TINYRPL,
     main: "count=mended",
     plan,
     refine: |_: &mut Rows| (),
     figures: |_: &ExperimentResult| Vec::<Figure>::new(),
+};
+
+/// With those of the third fault.
+const WITH_TINYRPL: [&str; 6] = {
+    let [buildings, rpl, cpu, delay] = THREATS;
+    [
+        buildings,
+        rpl,
+        cpu,
+        delay,
+        "TinyRPL's timers stand beside Kinglet's RPL (`host/lab/src/tinyrpl.rs`): RPL itself loses \
+         no way. A packet without a way is dropped; TinyRPL's routers may send it up again.",
+        "How often TinyRPL sends DAOs is not said. Kinglet's nodes send them after 15 to 22.5 \
+         minutes, and when their parents change; the more seldom, the longer ways are gone.",
+    ]
 };
 
 const METRICS: &[Metric] = &[
@@ -30,6 +48,7 @@ const METRICS: &[Metric] = &[
     Metric::OfTree(OfTree::SegmentsPerConnection),
     Metric::OfTree(OfTree::Throughput),
 ];
+const DOWN: &[Metric] = &[Metric::OfTree(OfTree::Loss), Metric::OfTree(OfTree::LossSpread)];
 /// When the flow begins, in seconds, and until when a node is alone that loses its first SYN: less
 /// than BLIP's timeout, so that the second is heard.
 const START_S: f64 = 1.0;
@@ -49,7 +68,25 @@ fn plan(effort: Effort) -> Vec<Point> {
         let scenario = one_hop(effort, faults, alone);
         point(label.to_owned(), "faults", 0.0, scenario, METRICS)
     };
-    both.into_iter().map(of).collect()
+    let ways = [("ways=mended", false), ("ways=not-renewed", true)];
+    let down = ways.map(|(label, never_renews)| {
+        let scenario = downward(effort, never_renews);
+        point(label.to_owned(), "ways", 0.0, scenario, DOWN)
+    });
+    both.into_iter().map(of).chain(down).collect()
+}
+
+/// Datagrams to thirty nodes, for several of a way's lifetimes.
+fn downward(effort: Effort, never_renews: bool) -> Scenario {
+    let mut scenario = super::scenario(effort, Building::Middle, Case::UdpDown, LOADS[0]);
+    scenario.name = "Ways down".to_owned();
+    scenario.duration_s = FORMATION_S
+        + match effort {
+            Effort::Quick => 3_600.0,
+            Effort::Full => 7_200.0,
+        };
+    scenario.rpl.never_renews = never_renews;
+    scenario
 }
 
 fn one_hop(effort: Effort, faults: Faults, alone: bool) -> Scenario {

@@ -1,0 +1,140 @@
+//! The far ends of all flows, as programs on Linux.
+
+use crate::{LEN, PERIOD_MS, START_S};
+use kinglet_lab::build::address_of;
+use kinglet_lab::scenario::{Flow, Scenario};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, SocketAddrV6, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often what has come is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// The longest that anybody waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeouts of a SYN that do not grow, if the kernel has them: the lab's Linux has none.
+const LINEAR: &str = "/proc/sys/net/ipv4/tcp_syn_linear_timeouts";
+
+/// Who sends and receives on this machine.
+pub(crate) struct Kernel {
+    over: Arc<AtomicBool>,
+    /// Octets that have come, or that were written by the ports of those who did.
+    come: Arc<Mutex<u64>>,
+    written: Arc<Mutex<BTreeMap<u16, u64>>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Kernel {
+    /// `now` is a second before the flows begin.
+    pub(crate) fn begin(scenario: &Scenario, now: Instant) -> Kernel {
+        let _ = std::fs::write(LINEAR, "0");
+        let mut kernel = Kernel {
+            over: Arc::default(),
+            come: Arc::default(),
+            written: Arc::default(),
+            threads: Vec::new(),
+        };
+        let mut listeners = Vec::new();
+        for (place, flow) in scenario.flows.iter().enumerate() {
+            let target = flow.target(place).expect("a receiver");
+            if target.node == scenario.host() {
+                let listener = TcpListener::bind((scenario.prefix.host(), target.port));
+                listeners.push(listener.expect("a free port"));
+            } else {
+                let to = address_of(scenario.prefix, target.node);
+                let to = SocketAddr::V6(SocketAddrV6::new(to, target.port, 0, 0));
+                kernel.send(to, now + begin(flow, place));
+            }
+        }
+        kernel.listen(listeners);
+        kernel
+    }
+
+    /// Octets that have arrived.
+    pub(crate) fn octets(self) -> u64 {
+        let unacknowledged = unacknowledged();
+        self.over.store(true, Ordering::Relaxed);
+        let written = self.written.lock().expect("nobody has panicked").clone();
+        let arrived = |(port, written): (&u16, &u64)| {
+            written.saturating_sub(unacknowledged.get(port).copied().unwrap_or(0))
+        };
+        let arrived: u64 = written.iter().map(arrived).sum();
+        let come = *self.come.lock().expect("nobody has panicked");
+        for thread in self.threads {
+            thread.join().expect("the program ends");
+        }
+        arrived + come
+    }
+
+    /// A packet each period from `at` on, however long TCP has not sent those before.
+    fn send(&mut self, to: SocketAddr, mut at: Instant) {
+        let (over, written) = (Arc::clone(&self.over), Arc::clone(&self.written));
+        self.threads.push(thread::spawn(move || {
+            wait_until(at);
+            // Who gets none has sent nothing.
+            let Ok(mut stream) = TcpStream::connect_timeout(&to, PATIENCE) else { return };
+            let port = stream.local_addr().expect("it is bound").port();
+            while !over.load(Ordering::Relaxed) {
+                wait_until(at);
+                at += Duration::from_millis(PERIOD_MS.into());
+                if stream.write_all(&[0; LEN as usize]).is_ok() {
+                    let mut written = written.lock().expect("nobody has panicked");
+                    *written.entry(port).or_default() += u64::from(LEN);
+                }
+            }
+        }));
+    }
+
+    fn listen(&mut self, listeners: Vec<TcpListener>) {
+        let (over, come) = (Arc::clone(&self.over), Arc::clone(&self.come));
+        let never_waits = |listener: &TcpListener| listener.set_nonblocking(true);
+        listeners.iter().for_each(|listener| never_waits(listener).expect("a socket"));
+        self.threads.push(thread::spawn(move || {
+            let (mut streams, mut chunk) = (Vec::<TcpStream>::new(), [0; 4096]);
+            while !over.load(Ordering::Relaxed) {
+                for listener in &listeners {
+                    if let Ok((stream, _)) = listener.accept() {
+                        stream.set_nonblocking(true).expect("a socket");
+                        streams.push(stream);
+                    }
+                }
+                streams.retain_mut(|stream| match stream.read(&mut chunk) {
+                    Ok(0) => false,
+                    Ok(len) => {
+                        *come.lock().expect("nobody has panicked") += len as u64;
+                        true
+                    }
+                    Err(error) => error.kind() == ErrorKind::WouldBlock,
+                });
+                thread::sleep(LOOK);
+            }
+        }));
+    }
+}
+
+/// From a second before the flows on: the sensors of the lab begin anywhere in a period after it.
+fn begin(flow: &Flow, place: usize) -> Duration {
+    let start = Duration::from_secs_f64(flow.start_s - f64::from(START_S - 1));
+    // No two of them at the same time, with any number of places.
+    let share = (place as f64 * 0.618_034).fract();
+    start + Duration::from_secs_f64(share * f64::from(PERIOD_MS) / 1e3)
+}
+
+fn wait_until(at: Instant) {
+    thread::sleep(at.saturating_duration_since(Instant::now()));
+}
+
+/// Octets in each send queue that are not acknowledged, by port.
+fn unacknowledged() -> BTreeMap<u16, u64> {
+    let text = std::fs::read_to_string("/proc/net/tcp6").expect("the kernel's connections");
+    let entry = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let (_, port) = fields.nth(1)?.rsplit_once(':')?;
+        let (queued, _) = fields.nth(2)?.split_once(':')?;
+        Some((u16::from_str_radix(port, 16).ok()?, u64::from_str_radix(queued, 16).ok()?))
+    };
+    text.lines().skip(1).filter_map(entry).collect()
+}
