@@ -40,11 +40,11 @@ impl RemoveTimers {
         let Ok((Message::Dao(_), options)) = Message::parse(code, body) else { return };
         for option in options {
             let ControlOption::Target(target) = option else { continue };
-            if rpl.routes().any(|route| route.target() == target) {
-                self.handle_target(now, target.prefix);
-            } else {
+            match rpl.routes().find(|route| route.target() == target) {
+                Some(route) if is_next(route) => self.handle_target(now, target.prefix),
+                Some(_) => {}
                 // A DAO that takes the way back: TinyRPL has none either.
-                self.ends.remove(&target.prefix);
+                None => drop(self.ends.remove(&target.prefix)),
             }
         }
     }
@@ -64,6 +64,13 @@ impl RemoveTimers {
             let _ = end.take_if(|end| *end <= now);
         }
     }
+}
+
+/// Whether it is the way to the child that is next. In TinyRPL each DAO goes on to the root within
+/// seconds, so that all routers above lose the way when this one does, and one of them is enough.
+/// Kinglet's tell those above more rarely (docs/decisions/0038-meters.md).
+fn is_next(route: &rpl::Route) -> bool {
+    route.target().prefix.to_bits() as u64 == route.via().to_bits() as u64
 }
 
 #[cfg(test)]
