@@ -325,8 +325,9 @@ fn syn_loss(t: &Table<'_>) -> Option<Finding> {
     let [mended, broken] =
         ["syn=lost number=mended", "syn=lost number=another"].map(|l| t.mean(l, "throughput"));
     let (mended, broken) = (mended?, broken?);
+    // How much BLIP carries upward is a matter of its timer (`rpl-rto`); here its connection lives.
     Bounds::default()
-        .above("packets a minute, mended", mended, 0.9 * OFFERED)
+        .above("packets a minute, mended", mended, 0.5 * OFFERED)
         .at_most("packets a minute", broken, 0.0)
         .found(broken, format!("mended {mended:.1} packets a minute"))
 }
