@@ -115,11 +115,13 @@ fn on_a_busy_path() -> (Script, Handle) {
 }
 
 #[test]
-fn on_a_busy_path_a_short_segment_waits_for_a_round_trip_without_anything_in_flight() {
+fn on_a_busy_path_a_short_segment_waits_for_four_round_trips_without_anything_in_flight() {
     let (mut s, _) = on_a_busy_path();
     let start = s.now;
-    let [left] = departures(&mut s, RTT * 6)[..] else { panic!("one segment") };
-    assert!((left - start).as_millis().abs_diff(RTT.as_millis() * 4) < 20, "{:?}", left - start);
+    let [left] = departures(&mut s, RTT * 20)[..] else { panic!("one segment") };
+    // A round trip is four times as long as the shortest, as far as it has been measured.
+    let waited = (left - start).as_millis();
+    assert!(waited.abs_diff(RTT.as_millis() * 16) < 80, "{waited} ms");
 }
 
 #[test]

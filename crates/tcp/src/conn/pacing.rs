@@ -70,6 +70,10 @@ fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
 /// Octets that fit into one frame of IEEE 802.15.4 with every header.
 pub(super) const PIECE: u16 = 64;
 
+/// Round trips for which a short segment waits where packets wait: docs/decisions/0037-over-rpl.md
+/// has what one and two did.
+const REST: u32 = 4;
+
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
     /// the path, and the initial window goes as ever.
@@ -90,16 +94,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// All that was in flight is acknowledged, so there is nothing to keep a distance from; but
-    /// where packets wait on the way for longer than they travel, a short segment waits for another
-    /// round trip, unless it becomes a full one or the peer sends something. Nagle's algorithm lets
-    /// one out in each round trip, and one reading takes half as many frames as four. Where thirty
-    /// nodes write a reading a second, that is what fills the queues of relays.
+    /// where packets wait on the way for longer than they travel, a short segment waits for
+    /// [`REST`] round trips, unless it becomes a full one or the peer sends something. Nagle's
+    /// algorithm lets one out in each round trip, and one reading takes half as many frames as
+    /// four. Where thirty nodes write a reading a second, that is what fills the queues of relays.
     pub(super) fn rest(&mut self, now: Instant) {
         self.snd.pace.clear();
         let least_us = self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us);
         let waits = least_us > 0 && self.snd.rtt.srtt_us() / 2 > least_us;
         if F::PACING && waits && self.params.has(Params::PACING) {
-            self.snd.pace.set(now, self.snd.rtt.srtt());
+            self.snd.pace.set(now, self.snd.rtt.srtt() * REST);
         }
     }
 
