@@ -98,6 +98,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// [`REST`] round trips, unless it becomes a full one or the peer sends something. Nagle's
     /// algorithm lets one out in each round trip, and one reading takes half as many frames as
     /// four. Where thirty nodes write a reading a second, that is what fills the queues of relays.
+    /// RTO ends it, as the override timeout of SWS avoidance does (RFC 9293, 3.8.6.2.1).
     pub(super) fn rest(&mut self, now: Instant) {
         self.snd.pace.clear();
         let least_us = self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us);
