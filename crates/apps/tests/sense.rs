@@ -4,7 +4,7 @@
 mod common;
 use common::{World, global, usual};
 use kinglet::BorderRouter;
-use kinglet::tcp::{ConnectionConfig, ListenConfig};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::coap::{self, Asker, Client, Failure, Observer, PORT, Request, Server, Socket};
 use kinglet_apps::sense::{
@@ -57,6 +57,43 @@ fn readings(batch: usize) -> Readings<Clock, Queue> {
     Readings::new(Sampling { start, period, batch, queue: 8 }, Clock)
 }
 
+/// What one connection has brought, and whether it has ended.
+type Call = (Handle, Vec<u8>, bool);
+
+/// Lets time pass with this sensor at the first node, and everybody heard who calls the second.
+fn listen(
+    world: &mut Nodes,
+    sensor: &mut StreamSensor<Clock, Queue>,
+    heard: &mut Vec<Call>,
+    seconds: u64,
+) {
+    world.run(Duration::from_secs(seconds), |now, nodes| {
+        while sensor.poll(now, &mut nodes[0]) {}
+        assert!(sensor.deadline().is_none_or(|at| at > now), "what is due is done");
+        let mut streams = nodes[1].streams();
+        let mut chunk = [0; 200];
+        while let Some(handle) = streams.accept(6_000) {
+            heard.push((handle, Vec::new(), false));
+        }
+        for (handle, octets, ended) in heard.iter_mut().filter(|(.., ended)| !ended) {
+            match streams.recv(*handle, &mut chunk) {
+                Ok(0) => {
+                    *ended = true;
+                    streams.release(now, *handle, None).expect("it is there");
+                }
+                Ok(len) => octets.extend(&chunk[..len]),
+                Err(_) => {}
+            }
+        }
+        false
+    });
+}
+
+/// All octets that were heard.
+fn whole(heard: &[Call]) -> Vec<u8> {
+    heard.iter().flat_map(|(_, octets, _)| octets.iter().copied()).collect()
+}
+
 #[test]
 fn readings_arrive_by_stream_in_batches_and_a_connection_that_was_refused_is_tried_again() {
     let mut world = nodes();
@@ -65,32 +102,16 @@ fn readings_arrive_by_stream_in_batches_and_a_connection_that_was_refused_is_tri
     let mut sensor: StreamSensor<Clock, Queue> =
         StreamSensor::new(readings(4), to, Instant::ZERO, connection);
     let mut heard = Vec::new();
-    let mut run = |world: &mut Nodes, seconds| {
-        world.run(Duration::from_secs(seconds), |now, nodes| {
-            while sensor.poll(now, &mut nodes[0]) {}
-            assert!(sensor.deadline().is_none_or(|at| at > now), "what is due is done");
-            let mut streams = nodes[1].streams();
-            let mut chunk = [0; 200];
-            while let Some(handle) = streams.accept(6_000) {
-                heard.push((handle, Vec::new()));
-            }
-            for (handle, octets) in &mut heard {
-                let len = streams.recv(*handle, &mut chunk).unwrap_or(0);
-                octets.extend(&chunk[..len]);
-            }
-            false
-        });
-        heard.iter().map(|(_, octets): &(_, Vec<u8>)| octets.clone()).collect::<Vec<_>>()
-    };
     // Nobody listens: every three seconds it asks.
-    assert!(run(&mut world, 5).is_empty());
+    listen(&mut world, &mut sensor, &mut heard, 5);
+    assert!(heard.is_empty());
     let refused = world.nodes[1].tcp().stats().received;
     assert_eq!(refused, 2);
     let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
     world.nodes[1].streams().listen(6_000, config).expect("room");
     // What has waited leaves when there is a connection, then 12 to 15 as a batch; 16 waits.
-    let heard = run(&mut world, 10);
-    assert_eq!(heard.concat(), stream(14), "{heard:?}");
+    listen(&mut world, &mut sensor, &mut heard, 10);
+    assert_eq!(whole(&heard), stream(14), "{heard:?}");
     let left = sensor.readings();
     assert_eq!((left.left(), left.dropped(), sensor.written()), (14, 0, 140));
 }
@@ -102,40 +123,19 @@ fn a_sensor_that_hangs_up_has_a_connection_for_each_batch_and_waits_for_one_that
     let to = (global(2), 6_000);
     let mut sensor =
         StreamSensor::<Clock, Queue>::new(readings(4), to, Instant::ZERO, connection).hanging_up();
-    let mut heard: Vec<(_, Vec<u8>, bool)> = Vec::new();
-    let mut run = |world: &mut Nodes, seconds| {
-        world.run(Duration::from_secs(seconds), |now, nodes| {
-            while sensor.poll(now, &mut nodes[0]) {}
-            assert!(sensor.deadline().is_none_or(|at| at > now), "what is due is done");
-            let mut streams = nodes[1].streams();
-            let mut chunk = [0; 200];
-            while let Some(handle) = streams.accept(6_000) {
-                heard.push((handle, Vec::new(), false));
-            }
-            for (handle, octets, ended) in heard.iter_mut().filter(|(.., ended)| !ended) {
-                match streams.recv(*handle, &mut chunk) {
-                    Ok(0) => {
-                        *ended = true;
-                        streams.release(now, *handle, None).expect("it is there");
-                    }
-                    Ok(len) => octets.extend(&chunk[..len]),
-                    Err(_) => {}
-                }
-            }
-            false
-        });
-        heard.iter().map(|(_, octets, ended)| (octets.clone(), *ended)).collect::<Vec<_>>()
-    };
+    let mut heard = Vec::new();
     // Nobody listens, and nothing is to be said until the fourth reading, in the fifth second.
-    assert!(run(&mut world, 4).is_empty());
+    listen(&mut world, &mut sensor, &mut heard, 4);
+    assert!(heard.is_empty());
     assert_eq!(world.nodes[1].tcp().stats().received, 0, "it has not called");
-    assert!(run(&mut world, 2).is_empty());
+    listen(&mut world, &mut sensor, &mut heard, 2);
+    assert!(heard.is_empty());
     assert!(world.nodes[1].tcp().stats().received > 0, "it has");
     let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
     world.nodes[1].streams().listen(6_000, config).expect("room");
-    let heard = run(&mut world, 11);
-    assert!(heard.len() >= 2 && heard.iter().all(|(_, ended)| *ended), "{heard:?}");
-    let whole: Vec<u8> = heard.into_iter().flat_map(|(octets, _)| octets).collect();
+    listen(&mut world, &mut sensor, &mut heard, 11);
+    assert!(heard.len() >= 2 && heard.iter().all(|(.., ended)| *ended), "{heard:?}");
+    let whole = whole(&heard);
     assert_eq!(whole, stream(whole.len() as u32 / 10), "nothing was lost");
     assert!(whole.len() >= 80, "two batches at the least");
 }

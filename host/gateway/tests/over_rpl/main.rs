@@ -39,28 +39,23 @@ const RUNS: u64 = 16;
 /// bounds.
 const STUDENT: f64 = 4.073;
 
-#[test]
-fn blip_sends_as_much_to_the_kernel_as_to_the_linux_of_the_lab() {
-    let name = "blip_sends_as_much_to_the_kernel_as_to_the_linux_of_the_lab";
-    Case { ours: false, up: true }.compare(name);
+/// A test of each, which has to know what it is called.
+macro_rules! cases {
+    ($($name:ident: $case:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $case.compare(stringify!($name));
+            }
+        )*
+    };
 }
 
-#[test]
-fn the_kernel_sends_as_much_to_blip_as_the_linux_of_the_lab() {
-    let name = "the_kernel_sends_as_much_to_blip_as_the_linux_of_the_lab";
-    Case { ours: false, up: false }.compare(name);
-}
-
-#[test]
-fn kinglet_sends_as_much_to_the_kernel_as_to_the_linux_of_the_lab() {
-    let name = "kinglet_sends_as_much_to_the_kernel_as_to_the_linux_of_the_lab";
-    Case { ours: true, up: true }.compare(name);
-}
-
-#[test]
-fn the_kernel_sends_as_much_to_kinglet_as_the_linux_of_the_lab() {
-    let name = "the_kernel_sends_as_much_to_kinglet_as_the_linux_of_the_lab";
-    Case { ours: true, up: false }.compare(name);
+cases! {
+    blip_sends_as_much_to_the_kernel_as_to_the_linux_of_the_lab: Case { ours: false, up: true };
+    the_kernel_sends_as_much_to_blip_as_the_linux_of_the_lab: Case { ours: false, up: false };
+    kinglet_sends_as_much_to_the_kernel_as_to_the_linux_of_the_lab: Case { ours: true, up: true };
+    the_kernel_sends_as_much_to_kinglet_as_the_linux_of_the_lab: Case { ours: true, up: false };
 }
 
 #[derive(Clone, Copy)]

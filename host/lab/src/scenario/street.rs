@@ -74,6 +74,7 @@ impl Scenario {
         scenario.nodes.push(NodePlace { x_m, y_m, role: Role::BorderRouter, parent: None });
         scenario
     }
+
     /// All nodes but the border router give readings to the host from `start_s` on, each over a
     /// connection of its own.
     #[must_use]
