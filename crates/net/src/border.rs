@@ -4,6 +4,11 @@
 //! not with what the node relays by radio: one packet at a time goes on when the radio can take it.
 //! Nothing of a packet is changed.
 //!
+//! A sender paces itself, but nobody paces many of them, and the first relays of a tree have to
+//! pass on what all of them send. So when a packet that others relay has been sent, one to another
+//! destination waits twice as long as that took: until the packet is two hops further, and
+//! transmissions do not disturb each other any more.
+//!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
 //! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
 //! ends, or where the packet begins that was sent last, whichever is later, and who begins first is
@@ -15,6 +20,9 @@
 use crate::outgoing::Queued;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
+
+/// So many relays pass a packet on before the next packet follows.
+const RELAYS: u32 = 2;
 
 /// What a border queue has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +49,21 @@ impl BorderStats {
 struct Waiting {
     queued: Queued,
     /// The place of its destination.
-    flow: usize,
+    flow: u16,
     /// Where it begins, in octets.
     start: u32,
     since: Instant,
+    /// Whether others relay it.
+    relayed: bool,
+}
+
+/// A packet that is being sent.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    datagram: u32,
+    flow: u16,
+    since: Instant,
+    relayed: bool,
 }
 
 /// A destination.
@@ -56,6 +75,19 @@ struct Flow {
     waiting: u16,
 }
 
+/// A packet as it comes from the host.
+#[derive(Clone, Copy, Debug)]
+pub struct FromHost {
+    /// Itself, and to whom it goes.
+    pub(crate) queued: Queued,
+    /// The same number for all packets to its destination.
+    pub(crate) key: u32,
+    /// Its octets.
+    pub(crate) len: u16,
+    /// Whether who gets it from here relays it.
+    pub(crate) relayed: bool,
+}
+
 /// Whether there is such a queue: `()`, or [`BorderQueue`].
 pub trait Border {
     /// Whether there is one.
@@ -63,20 +95,19 @@ pub trait Border {
     /// Nothing waits.
     const EMPTY: Self;
 
-    /// Takes a packet of `len` octets in, for the destination with this key. The packet that has to
-    /// go for want of room, if at most `limit` may wait: perhaps this one.
-    fn push(
-        &mut self,
-        now: Instant,
-        limit: usize,
-        queued: Queued,
-        key: u32,
-        len: u16,
-    ) -> Option<PacketHandle>;
-    /// What is next.
+    /// Takes a packet in. The packet that has to go for want of room, if at most `limit` may wait:
+    /// perhaps this one.
+    fn push(&mut self, now: Instant, limit: usize, packet: FromHost) -> Option<PacketHandle>;
+    /// What is next; nothing as long as those on the way are given time.
     fn front(&self) -> Option<Queued>;
-    /// It goes on.
-    fn pop(&mut self, now: Instant);
+    /// It goes on as the datagram of this number.
+    fn pop(&mut self, now: Instant, datagram: u32);
+    /// All frames of this datagram have been sent.
+    fn note_sent(&mut self, now: Instant, datagram: u32);
+    /// When there may be something next again.
+    fn deadline(&self) -> Option<Instant>;
+    /// Time has passed.
+    fn handle_deadline(&mut self, now: Instant);
     /// Whether one of these was sent last, so that what the node relays is next.
     fn yields(&self) -> bool;
     /// Something else was sent.
@@ -91,22 +122,23 @@ impl Border for () {
     const PRESENT: bool = false;
     const EMPTY: Self = ();
 
-    fn push(
-        &mut self,
-        _: Instant,
-        _: usize,
-        queued: Queued,
-        _: u32,
-        _: u16,
-    ) -> Option<PacketHandle> {
-        Some(queued.packet)
+    fn push(&mut self, _: Instant, _: usize, packet: FromHost) -> Option<PacketHandle> {
+        Some(packet.queued.packet)
     }
 
     fn front(&self) -> Option<Queued> {
         None
     }
 
-    fn pop(&mut self, _: Instant) {}
+    fn pop(&mut self, _: Instant, _: u32) {}
+
+    fn note_sent(&mut self, _: Instant, _: u32) {}
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_deadline(&mut self, _: Instant) {}
 
     fn yields(&self) -> bool {
         false
@@ -133,6 +165,9 @@ pub struct BorderQueue<const N: usize> {
     clock: u32,
     len: u16,
     was_last: bool,
+    leaving: Option<Leaving>,
+    /// Until when only packets to the destination of the last one may follow.
+    closed: Option<(Instant, u16)>,
     stats: BorderStats,
 }
 
@@ -145,20 +180,23 @@ impl<const N: usize> BorderQueue<N> {
 
     /// The place of a destination: its own, or that of one of which nothing waits and whose turn
     /// would be soonest.
-    fn flow(&mut self, key: u32) -> Option<usize> {
+    fn flow(&mut self, key: u32) -> Option<u16> {
         let known = self.flows.iter().position(|flow| flow.key == key);
-        if known.is_some() {
-            return known;
+        if let Some(place) = known {
+            return u16::try_from(place).ok();
         }
         let idle = self.flows.iter().enumerate().filter(|(_, flow)| flow.waiting == 0);
         let (place, _) = idle.min_by_key(|(_, flow)| self.ahead(flow.finish))?;
         let clock = self.clock;
         *self.flows.get_mut(place)? = Flow { key, finish: clock, waiting: 0 };
-        Some(place)
+        u16::try_from(place).ok()
     }
 
     /// The place of what is next: of those that begin first, the oldest.
     fn first(&self) -> Option<usize> {
+        if self.len == 0 {
+            return None;
+        }
         let all = self.waiting.iter().enumerate();
         let all = all.filter_map(|(place, waiting)| Some((place, waiting.as_ref()?)));
         let (place, _) = all.min_by_key(|(_, w)| (self.ahead(w.start), w.since))?;
@@ -171,13 +209,13 @@ impl<const N: usize> BorderQueue<N> {
         let (most, _) = flows.max_by_key(|(_, flow)| flow.waiting)?;
         let all = self.waiting.iter().enumerate();
         let all = all.filter_map(|(place, waiting)| Some((place, waiting.as_ref()?)));
-        let its = all.filter(|(_, waiting)| waiting.flow == most);
+        let its = all.filter(|(_, waiting)| usize::from(waiting.flow) == most);
         its.min_by_key(|(_, waiting)| waiting.since).map(|(place, _)| place)
     }
 
     fn take(&mut self, place: usize) -> Option<Waiting> {
         let taken = self.waiting.get_mut(place)?.take()?;
-        if let Some(flow) = self.flows.get_mut(taken.flow) {
+        if let Some(flow) = self.flows.get_mut(usize::from(taken.flow)) {
             flow.waiting = flow.waiting.saturating_sub(1);
         }
         self.len = self.len.saturating_sub(1);
@@ -193,17 +231,13 @@ impl<const N: usize> Border for BorderQueue<N> {
         clock: 0,
         len: 0,
         was_last: false,
+        leaving: None,
+        closed: None,
         stats: BorderStats::ZERO,
     };
 
-    fn push(
-        &mut self,
-        now: Instant,
-        limit: usize,
-        queued: Queued,
-        key: u32,
-        len: u16,
-    ) -> Option<PacketHandle> {
+    fn push(&mut self, now: Instant, limit: usize, packet: FromHost) -> Option<PacketHandle> {
+        let FromHost { queued, key, len, relayed } = packet;
         self.stats.taken = self.stats.taken.wrapping_add(1);
         let mut gone = None;
         if self.waiting() >= limit.min(N) {
@@ -218,14 +252,15 @@ impl<const N: usize> Border for BorderQueue<N> {
         let places = place.zip(self.flow(key));
         let Some((place, index)) = places else { return Some(queued.packet) };
         let clock = self.clock;
-        let Some(flow) = self.flows.get(index) else { return Some(queued.packet) };
+        let at = usize::from(index);
+        let Some(flow) = self.flows.get(at) else { return Some(queued.packet) };
         let start = clock.wrapping_add(self.ahead(flow.finish));
-        if let Some(flow) = self.flows.get_mut(index) {
+        if let Some(flow) = self.flows.get_mut(at) {
             flow.finish = start.wrapping_add(len.into());
             flow.waiting = flow.waiting.saturating_add(1);
         }
         if let Some(free) = self.waiting.get_mut(place) {
-            *free = Some(Waiting { queued, flow: index, start, since: now });
+            *free = Some(Waiting { queued, flow: index, start, since: now, relayed });
             self.len = self.len.saturating_add(1);
         }
         self.stats.most = self.stats.most.max(self.len);
@@ -233,16 +268,36 @@ impl<const N: usize> Border for BorderQueue<N> {
     }
 
     fn front(&self) -> Option<Queued> {
-        let place = self.first()?;
-        self.waiting.get(place)?.as_ref().map(|waiting| waiting.queued)
+        let first = self.waiting.get(self.first()?)?.as_ref()?;
+        let waits = self.closed.is_some_and(|(_, flow)| flow != first.flow);
+        (!waits).then_some(first.queued)
     }
 
-    fn pop(&mut self, now: Instant) {
+    fn pop(&mut self, now: Instant, datagram: u32) {
         let Some(gone) = self.first().and_then(|place| self.take(place)) else { return };
         self.clock = gone.start;
         self.was_last = true;
         self.stats.passed = self.stats.passed.wrapping_add(1);
         self.stats.longest = self.stats.longest.max(now - gone.since);
+        let Waiting { flow, relayed, .. } = gone;
+        self.leaving = Some(Leaving { datagram, flow, since: now, relayed });
+    }
+
+    fn note_sent(&mut self, now: Instant, datagram: u32) {
+        let Some(sent) = self.leaving.take_if(|leaving| leaving.datagram == datagram) else {
+            return;
+        };
+        if sent.relayed {
+            self.closed = Some((now + (now - sent.since) * RELAYS, sent.flow));
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.closed.map(|(until, _)| until)
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        let _ = self.closed.take_if(|(until, _)| *until <= now);
     }
 
     fn yields(&self) -> bool {
@@ -271,6 +326,9 @@ mod tests {
     use std::vec::Vec;
 
     const N: usize = 8;
+    const DATAGRAM: u32 = 5;
+    /// Nobody relays what is for this destination.
+    const NEAR: u32 = 99;
     type Slots = [Slot<[u8; 4]>; 16];
 
     struct Test {
@@ -293,8 +351,15 @@ mod tests {
             let packet = self.pool.alloc(0).expect("a slot");
             self.of.push((packet, key));
             let queued = Queued { packet, next_hop: Address::Short(1) };
-            let gone = self.queue.push(self.now, N, queued, key, len)?;
+            let packet = FromHost { queued, key, len, relayed: key != NEAR };
+            let gone = self.queue.push(self.now, N, packet)?;
             Some(self.release(gone))
+        }
+
+        /// The packet that left last has been sent, after `ms` milliseconds.
+        fn sent(&mut self, ms: u64) {
+            self.now += Duration::from_millis(ms);
+            self.queue.note_sent(self.now, DATAGRAM);
         }
 
         fn release(&mut self, packet: PacketHandle) -> u32 {
@@ -306,7 +371,7 @@ mod tests {
         fn pop(&mut self) -> Option<u32> {
             self.now += Duration::from_millis(1);
             let packet = self.queue.front()?.packet;
-            self.queue.pop(self.now);
+            self.queue.pop(self.now, DATAGRAM);
             Some(self.release(packet))
         }
 
@@ -379,5 +444,36 @@ mod tests {
             }
             assert_eq!(test.drain(), [3 * round + 1, 3 * round + 2, 3 * round + 1]);
         }
+    }
+
+    #[test]
+    fn another_destination_waits_until_two_relays_have_passed_the_packet_on() {
+        let mut test = Test::new();
+        for key in [1, 2, 2] {
+            test.push(key, 100);
+        }
+        assert_eq!(test.pop(), Some(1));
+        test.sent(10);
+        assert_eq!(test.pop(), None);
+        let until = test.queue.deadline().expect("it waits");
+        assert_eq!(until - test.now, Duration::from_millis(20 - 1), "a pop takes a millisecond");
+        test.queue.handle_deadline(until - Duration::from_micros(1));
+        assert_eq!(test.pop(), None);
+        test.queue.handle_deadline(until);
+        assert_eq!((test.pop(), test.queue.deadline()), (Some(2), None));
+        test.sent(10);
+        assert_eq!(test.pop(), Some(2), "whoever sends there has an eye on what is on the way");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_packet_that_is_not_relayed() {
+        let mut test = Test::new();
+        test.push(NEAR, 100);
+        test.push(1, 100);
+        assert_eq!(test.pop(), Some(NEAR));
+        test.sent(10);
+        assert_eq!((test.queue.deadline(), test.pop()), (None, Some(1)));
+        test.queue.note_sent(test.now, DATAGRAM + 1);
+        assert_eq!(test.queue.deadline(), None, "that is another datagram");
     }
 }

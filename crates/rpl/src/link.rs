@@ -59,6 +59,11 @@ impl Link {
         self.rests.is_none() && self.etx <= MAX_LINK_ETX
     }
 
+    /// Whether it is good, and the last frame over it was acknowledged.
+    pub(crate) const fn works(&self) -> bool {
+        self.is_good() && self.failures == 0
+    }
+
     /// Whether so many frames in a row were given up that nobody can be there.
     pub(crate) const fn is_dead(&self) -> bool {
         self.failures >= MAX_FAILURES

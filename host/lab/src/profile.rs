@@ -37,7 +37,7 @@ pub const RPL_TARGETS: usize = 8192;
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1500;
 /// Packets received, forwarded and sent.
-pub const PACKETS: usize = 64;
+pub const PACKETS: usize = 96;
 
 /// The memory of every simulated node: one type of node plays every role, and experiments vary
 /// windows at run time. What only some roles fill takes memory when they do ([`crate::memory`]).
@@ -61,7 +61,7 @@ impl net::Sizes for LabProfile {
     type Reassembly = [Option<net::Partial>; 6];
     type Output = [Option<net::Queued>; 20];
     type Host = [Option<net::Queued>; 16];
-    type Border = net::BorderQueue<32>;
+    type Border = net::BorderQueue<64>;
     type Children = [Option<net::Child>; CHILDREN];
     type Indirect = [Option<net::Parked>; CHILDREN];
     type Addresses = [Option<net::InterfaceAddress>; 2];

@@ -242,6 +242,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// a clock.
     pub fn deadline(&self) -> Option<Instant> {
         let first = earliest(self.indirect_deadline(), S::Fragmentation::deadline(self));
+        let first = earliest(first, self.border.deadline());
         if S::Ipv6Fragments::PLACES == 0 {
             return first;
         }
@@ -251,6 +252,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Gives up reassemblies and packets for children whose time is over.
     pub fn handle_deadline(&mut self, now: Instant) {
         S::Fragmentation::handle_deadline(self, now);
+        self.border.handle_deadline(now);
         if S::Ipv6Fragments::PLACES > 0 {
             self.expire_originals(now);
         }

@@ -202,6 +202,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// [`FINISHED`](crate::FINISHED) such datagrams have been written after it.
     pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
         self.codec.handle_outcome(token, delivered);
+        if S::Border::PRESENT && self.current.as_ref().is_none_or(|c| c.token != token.0) {
+            self.border.note_sent(now, token.0);
+        }
         if self.indirect_outcome(now, token, delivered) || delivered {
             return None;
         }

@@ -1,7 +1,7 @@
 //! From the host interface to the radio (`border.rs`).
 
 use super::{Net, Sizes};
-use crate::border::{Border, BorderStats};
+use crate::border::{Border, BorderStats, FromHost};
 use crate::config::BorderPolicy;
 use crate::frame::Class;
 use crate::outgoing::Queued;
@@ -36,7 +36,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let limit = usize::from(self.config.border_limit);
         let len = u16::try_from(self.pool.get(packet).len()).unwrap_or(u16::MAX);
         let queued = Queued { packet, next_hop };
-        match self.border.push(now, limit, queued, key_of(destination), len) {
+        let relayed = self.resolve(destination) != next_hop;
+        let packet_in = FromHost { queued, key: key_of(destination), len, relayed };
+        match self.border.push(now, limit, packet_in) {
             None => Ok(()),
             Some(gone) if gone == packet => Err(Discard::QueueFull),
             Some(gone) => {
@@ -50,7 +52,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A packet of the radio's queues is about to be sent.
     pub(crate) fn leave_queue(&mut self, now: Instant, packet: PacketHandle) {
         if S::Border::PRESENT && self.border.front().is_some_and(|queued| queued.packet == packet) {
-            return self.border.pop(now);
+            return self.border.pop(now, self.next_token);
         }
         self.border.note_other();
         let _ = self.output.pop();

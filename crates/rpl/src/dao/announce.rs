@@ -14,6 +14,9 @@ const DELAY: Duration = Duration::from_secs(1);
 const FIRST_DELAY: Duration = Duration::from_millis(250);
 /// The same for what is only told again: where many are below, several of them go in one DAO.
 const LATER_DELAY: Duration = Duration::from_secs(16);
+/// The same where the way that is known still leads here. In a town of 5,000 meters one router near
+/// the root changes thousands of parents, and a root takes fifty DAOs a second.
+const MOVED_DELAY: Duration = Duration::from_secs(64);
 /// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
 /// want of room, as when thousands join at once, more of them would not help.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -22,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const TRIES: u8 = 3;
 /// The first time within this, and each time within twice that, up to so many doublings.
 const LATER: Duration = Duration::from_secs(40);
-const DOUBLINGS: u8 = 5;
+const DOUBLINGS: u8 = 8;
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -35,9 +38,9 @@ pub(crate) struct Awaiting {
 
 /// The timers of DAOs, and the own target.
 pub(crate) struct Announce {
-    /// DelayDAO, and whether it is the longer one.
+    /// DelayDAO, and for what.
     delay: Option<Instant>,
-    is_late: bool,
+    waiting: News,
     /// Until when others are gathered with what was told last.
     gathers: Instant,
     /// It is over: DAOs leave until all is told.
@@ -52,6 +55,8 @@ pub(crate) struct Announce {
     /// Path Sequence of the own address.
     pub(crate) path_sequence: Counter,
     pub(crate) told: Told,
+    /// Through whom the way leads that the root has acknowledged last.
+    pub(crate) known: Option<Ipv6Addr>,
     /// When the own address is told again.
     refresh: Option<Instant>,
     /// When the targets of others are.
@@ -64,7 +69,7 @@ impl Announce {
     pub(crate) const fn new() -> Self {
         Announce {
             delay: None,
-            is_late: false,
+            waiting: News::Now,
             gathers: Instant::ZERO,
             ready: false,
             awaiting: None,
@@ -74,6 +79,7 @@ impl Announce {
             sequence: Counter::FIRST,
             path_sequence: Counter::FIRST,
             told: Told::Not,
+            known: None,
             refresh: None,
             retell: None,
             withdraw: None,
@@ -84,34 +90,40 @@ impl Announce {
     pub(crate) fn schedule(&mut self, now: Instant, news: News, random: &mut Random) {
         let longest = match news {
             News::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
-            News::Now => DELAY * (1u32 << self.unanswered.min(DOUBLINGS)),
-            News::Later => LATER_DELAY,
+            News::Now => self.backoff(),
+            News::Later => self.backoff().max(LATER_DELAY),
+            News::Moved => self.backoff().max(MOVED_DELAY),
         };
-        let hurries = news == News::Now && self.is_late;
+        let hurries = news < self.waiting;
         if !self.ready && (self.delay.is_none() || hurries) {
             let at = now + random.between(longest / 2, longest);
             self.delay = Some(self.delay.map_or(at, |delay| delay.min(at)));
-            self.is_late = news == News::Later;
+            self.waiting = news;
         }
     }
 
+    /// DelayDAO.
+    fn backoff(&self) -> Duration {
+        DELAY * (1u32 << self.unanswered.min(DOUBLINGS))
+    }
+
     /// The own address is told as news, which everybody above is to hear.
-    pub(crate) fn renew(&mut self, now: Instant, random: &mut Random) {
+    pub(crate) fn renew(&mut self, now: Instant, news: News, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
-        self.repeat(now, random);
+        self.repeat(now, news, random);
     }
 
     /// The own address is told again. Who knows it takes its Path Sequence for no news.
-    pub(crate) fn repeat(&mut self, now: Instant, random: &mut Random) {
+    pub(crate) fn repeat(&mut self, now: Instant, news: News, random: &mut Random) {
         self.told = Told::Not;
         self.tries = 0;
-        self.schedule(now, News::Now, random);
+        self.schedule(now, news, random);
     }
 
     /// Nobody is there to be told.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        (self.withdraw, self.retell) = (None, None);
+        (self.withdraw, self.retell, self.known) = (None, None, None);
         self.told = Told::Not;
     }
 
@@ -193,7 +205,7 @@ impl Announce {
             self.ready = true;
         }
         if self.refresh.take_if(|at| *at <= now).is_some() {
-            self.repeat(now, random);
+            self.repeat(now, News::Now, random);
         }
         if self.awaiting.take_if(|awaiting| awaiting.until <= now).is_none() {
             return Missed::Nothing;
@@ -216,13 +228,15 @@ fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Durati
     after.max(SHORTEST_REFRESH)
 }
 
-/// How soon the parent is to hear of something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How soon the parent is to hear of something; the soonest is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum News {
     /// After DelayDAO.
     Now,
     /// Together with what comes until then.
     Later,
+    /// There is another way, and the old one is still good.
+    Moved,
 }
 
 /// What has become of an awaited acknowledgement.
@@ -247,7 +261,7 @@ mod tests {
         announce.schedule(now, News::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
         announce.handle_deadline(now + FIRST_DELAY, &mut random);
-        (announce.ready, announce.is_late) = (false, false);
+        announce.ready = false;
         announce.left(now);
         announce.schedule(now + DELAY / 2, News::Now, &mut random);
         assert!(announce.deadline().unwrap() >= now + DELAY);
@@ -273,7 +287,7 @@ mod tests {
     fn a_dao_is_delayed_once_and_its_acknowledgement_awaited_so_often() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let mut now = Instant::ZERO;
-        announce.renew(now, &mut random);
+        announce.renew(now, News::Now, &mut random);
         let due = announce.deadline().unwrap();
         announce.schedule(now + DELAY / 4, News::Now, &mut random);
         assert_eq!(announce.deadline(), Some(due));

@@ -166,6 +166,7 @@ impl<S: Sizes> Rpl<S> {
         self.targets().sweep(false);
         if self.announce.told == Told::Sent {
             self.announce.told = Told::Yes;
+            self.announce.known = self.parent();
         }
         Ok(())
     }

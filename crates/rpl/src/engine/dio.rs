@@ -3,7 +3,7 @@
 use super::select::cost;
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::Announce;
+use crate::dao::{Announce, News};
 use crate::dodag::{Dodag, with_identifier};
 use crate::link::Link;
 use crate::lollipop::Counter;
@@ -100,7 +100,7 @@ impl<S: Sizes> Rpl<S> {
         self.hear(now, from, dio, &told)?;
         if repaired && self.parent().is_some() {
             // The parent may have begun anew as well.
-            self.readvertise(now);
+            self.readvertise(now, News::Now);
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl<S: Sizes> Rpl<S> {
             count(&mut self.stats.resets_refused);
             return false;
         }
-        self.readvertise(now);
+        self.readvertise(now, News::Now);
         if let Some(dodag) = &mut self.dodag
             && dodag.mode == Mode::NonStoring
         {

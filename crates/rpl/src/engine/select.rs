@@ -2,7 +2,7 @@
 
 use super::Rpl;
 use crate::config::{Mode, Sizes};
-use crate::dao::{Route, is_of};
+use crate::dao::{News, Route, is_of};
 use crate::dodag::Dodag;
 use crate::objective::{MAX_LINK_ETX, Objective, Path};
 use crate::parents::{Candidate, Parents};
@@ -128,8 +128,13 @@ impl<S: Sizes> Rpl<S> {
         // told with that.
         let is_its = |route: &Route| route.via == parent || is_of(&route.target, parent);
         let _ = self.targets().lose(|route| !route.local && is_its(route));
-        self.readvertise(now);
-        if self.dodag.as_ref().is_some_and(Dodag::is_storing) {
+        let is_storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        // In storing mode the routers on the way are told.
+        let known = self.announce.known.filter(|_| !is_storing);
+        let works = |via| self.neighbour_mut(via).is_some_and(|candidate| candidate.link.works());
+        let news = if known.is_some_and(works) { News::Moved } else { News::Now };
+        self.readvertise(now, news);
+        if is_storing {
             match old {
                 Some(old) => self.withdraw(old),
                 // Who is still below this node was forgotten.
@@ -158,13 +163,13 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// All targets are told anew: there is another parent, or it has asked.
-    pub(super) fn readvertise(&mut self, now: Instant) {
+    pub(super) fn readvertise(&mut self, now: Instant, news: News) {
         if self.dodag.as_ref().is_none_or(|dodag| dodag.mode == Mode::UpwardOnly) {
             return;
         }
         self.announce.forget();
         self.targets().tell_all();
-        self.announce.renew(now, &mut self.random);
+        self.announce.renew(now, news, &mut self.random);
     }
 
     /// No parent is left: routes are poisoned (8.2.2.5), and what candidates said before is not

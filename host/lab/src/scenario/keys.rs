@@ -348,14 +348,14 @@ pub(super) const NET: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "border_queue_packets",
         Value::Whole {
-            range: 1..=32,
+            range: 1..=64,
             bound: Bound::No,
             get: |t| t.border_queue.map(u64::from),
             set: |t, packets| t.border_queue = Some(packets as u8),
         },
         "so many may wait there at the border router",
     )
-    .default("as many as it has room for: 32"),
+    .default("as many as it has room for: 64"),
     Key::<Scenario>::new(
         "border_queue",
         choice!(net.border;
