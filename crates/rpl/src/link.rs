@@ -8,13 +8,20 @@ use kinglet_time::{Duration, Instant};
 /// `link_quality.hpp`). Of a weaker one nothing good is expected.
 const THRESHOLDS_DB: [(i16, u16); 3] = [(20, ETX), (10, 2 * ETX), (2, 4 * ETX)];
 /// What is expected weighs as much as so many samples.
-const EXPECTATION: u8 = 4;
+const EXPECTATION: u16 = 4;
 /// A frame that was given up counts as so many transmissions (Contiki's `ETX_NOACK_PENALTY`).
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
 const MAX_FAILURES: u8 = 4;
-/// The newest of so many samples or more weighs one of so many parts; of fewer all weigh the same.
-const WINDOW: u8 = 16;
+/// The newest of so many samples weighs one of so many parts; of fewer all weigh the same.
+const WINDOW: u16 = 16;
+/// Where they follow fast, those of this time count, but not more than so many: a router that sends
+/// fifty frames a second would else judge a link by a third of a second, and all below it would
+/// change their parents for what is over by then.
+const REMEMBERED: Duration = Duration::from_secs(32);
+const LONGEST_WINDOW: u16 = 1024;
+/// An estimate is counted in so many parts of [`ETX`]'s units, of which it changes by less.
+const FINE: u32 = 256;
 /// So long a link that takes too many transmissions is remembered as such without new ones: as long
 /// as Contiki-NG believes in what it has counted (`FRESHNESS_EXPIRATION_TIME`).
 pub(crate) const REST: Duration = Duration::from_secs(600);
@@ -24,11 +31,12 @@ const DEAD: Duration = Duration::from_secs(15);
 /// A link to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    etx: u16,
+    /// In units of 1/128 and [`FINE`].
+    etx: u32,
     /// What was expected of it, by how strongly the neighbour is heard.
     expected: u16,
-    /// Samples in it, up to [`WINDOW`].
-    samples: u8,
+    /// Samples in it.
+    samples: u16,
     failures: u8,
     /// Until when it counts as bad.
     rests: Option<Instant>,
@@ -39,14 +47,14 @@ pub(crate) struct Link {
 impl Link {
     /// To a neighbour that is heard so much stronger than noise.
     pub(crate) fn new(margin_db: i16) -> Self {
-        let etx = expected(margin_db);
+        let expected = expected(margin_db);
         let (samples, failures) = (EXPECTATION, 0);
-        Link { etx, expected: etx, samples, failures, rests: None, sampled: None }
+        Link { etx: fine(expected), expected, samples, failures, rests: None, sampled: None }
     }
 
     /// Expected transmissions in units of 1/128.
     pub(crate) const fn etx(&self) -> u16 {
-        self.etx
+        (self.etx / FINE) as u16
     }
 
     /// Whether somebody is at its other end, as far as is known.
@@ -56,7 +64,7 @@ impl Link {
 
     /// Whether it is as good as that of a parent should be (RFC 6719, 3.2.2).
     pub(crate) const fn is_good(&self) -> bool {
-        self.rests.is_none() && self.etx <= MAX_LINK_ETX
+        self.rests.is_none() && self.etx() <= MAX_LINK_ETX
     }
 
     /// Whether it is good, and the last frame over it was acknowledged.
@@ -74,7 +82,7 @@ impl Link {
     pub(crate) fn heard(&mut self, margin_db: i16) {
         self.expected = expected(margin_db);
         if self.sampled.is_none() {
-            self.etx = self.expected;
+            self.etx = fine(self.expected);
         }
     }
 
@@ -84,15 +92,18 @@ impl Link {
             true => u16::from(transmissions.max(1)).saturating_mul(ETX).min(GIVEN_UP),
             false => GIVEN_UP,
         };
-        self.samples = self.samples.saturating_add(1).min(WINDOW);
-        let (weight, etx) = (u32::from(self.samples), u32::from(self.etx));
-        let sum = etx.saturating_mul(weight.saturating_sub(1)).saturating_add(sample.into());
-        self.etx = sum.checked_div(weight).unwrap_or(0) as u16;
+        let apart = self.sampled.map_or(REMEMBERED, |before| now - before).as_micros().max(1);
+        let within = REMEMBERED.as_micros().checked_div(apart).unwrap_or(0);
+        let window = within.clamp(WINDOW.into(), LONGEST_WINDOW.into()) as u16;
+        self.samples = self.samples.saturating_add(1).min(window);
+        let weight = u32::from(self.samples);
+        let sum = self.etx.saturating_mul(weight.saturating_sub(1)).saturating_add(fine(sample));
+        self.etx = sum.checked_div(weight).unwrap_or(0);
         self.failures = if acked { 0 } else { self.failures.saturating_add(1) };
         self.sampled = Some(now);
         if self.is_dead() {
             self.rests = Some(now + DEAD);
-        } else if self.etx > MAX_LINK_ETX {
+        } else if self.etx() > MAX_LINK_ETX {
             self.rest(now);
         } else if acked {
             self.rests = None;
@@ -113,11 +124,15 @@ impl Link {
         let rested = self.rests.take_if(|until| *until <= now).is_some();
         if rested {
             // Nothing is known of it but how it is heard, and that it has failed before.
-            (self.etx, self.samples) = (self.expected, EXPECTATION);
+            (self.etx, self.samples) = (fine(self.expected), EXPECTATION);
             self.failures = self.failures.min(MAX_FAILURES.saturating_sub(1));
         }
         rested
     }
+}
+
+const fn fine(etx: u16) -> u32 {
+    (etx as u32).saturating_mul(FINE)
 }
 
 /// Transmissions that are expected by how much stronger than noise the neighbour is heard.
@@ -132,17 +147,35 @@ mod tests {
 
     #[test]
     fn what_is_expected_weighs_as_four_samples_and_sixteen_are_remembered() {
-        let (mut link, now) = (Link::new(15), Instant::ZERO);
+        let (mut link, mut now) = (Link::new(15), Instant::ZERO);
         assert_eq!(link.etx(), 2 * ETX);
         link.sent(now, 1, true);
         assert_eq!(link.etx(), (4 * 256 + 128) / 5);
         for _ in 0..100 {
+            now += REMEMBERED / 8;
             link.sent(now, 1, true);
         }
         let calm = link.etx();
         assert!(calm < ETX + ETX / 8, "{calm}");
-        link.sent(now, 4, true);
+        link.sent(now + REMEMBERED / 8, 4, true);
         assert_eq!(link.etx(), (15 * calm + 4 * ETX) / 16);
+    }
+
+    #[test]
+    fn a_busy_link_is_not_judged_by_a_moment() {
+        let (mut link, mut now) = (Link::new(30), Instant::ZERO);
+        let mut send = |link: &mut Link, count: u32, transmissions| {
+            for _ in 0..count {
+                now += Duration::from_millis(20);
+                link.sent(now, transmissions, true);
+            }
+            link.etx()
+        };
+        send(&mut link, 3_000, 1);
+        let moment = send(&mut link, 50, 4);
+        assert!(moment < ETX + ETX / 4, "a second: {moment}");
+        let lasting = send(&mut link, 3_000, 4);
+        assert!(lasting > 4 * ETX - ETX / 4, "a minute: {lasting}");
     }
 
     #[test]

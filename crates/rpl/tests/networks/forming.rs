@@ -289,3 +289,33 @@ fn those_behind_a_router_that_falls_silent_are_forgotten_with_it() {
     net.run(MINUTE * 31);
     assert_eq!(routes(&net), 1, "the root has been told");
 }
+
+/// In non-storing mode a way through a former parent still leads to a node, as long as the link
+/// between the two is good: the root hears of the new one when there is time.
+#[test]
+fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
+    let mut roles = vec![Role::Router; 4];
+    roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
+    let mut net = Net::new(roles, Probing::Passive, 3);
+    for (a, b) in [(0, 1), (0, 2), (1, 3)] {
+        net.link(a, b, 100);
+    }
+    net.run(secs(30));
+    net.link(2, 3, 100);
+    net.run(secs(180));
+    assert_eq!(net.nodes[3].parent(), Some(near(1)));
+    let told = net.nodes[3].stats().daos;
+    net.link(0, 1, 40);
+    let moved = (0..120).any(|_| {
+        net.run_with_traffic(secs(1));
+        net.nodes[3].parent() == Some(near(2))
+    });
+    assert!(moved);
+    net.run(secs(25));
+    assert_eq!(net.nodes[3].stats().daos, told, "there is time");
+    assert!(reaches(&mut net, 0, address(3), 8));
+    net.run(secs(60));
+    assert!(net.nodes[3].stats().daos > told);
+    net.alive[1] = false;
+    assert!(matches!(net.packet(0, address(3)), Fate::Delivered(_)), "through the other");
+}

@@ -75,8 +75,8 @@ impl Scenario {
         scenario
     }
 
-    /// All nodes but the border router give readings to the host from `start_s` on, each over a
-    /// connection of its own.
+    /// All nodes but the border router give readings to the host from `start_s` on, each over its
+    /// own connection, which stays.
     #[must_use]
     pub fn meters(&self, start_s: f64) -> Vec<Flow> {
         let host = self.host();
@@ -85,7 +85,7 @@ impl Scenario {
             let mut random = stream(self.seed, meter.into(), Purpose::Application);
             let period_ms = PERIOD_MS.start + random.below(PERIOD_MS.end - PERIOD_MS.start);
             let sensor = Sensor::new(meter, host, Carrier::Tcp);
-            let sensor = Sensor { period_ms, batch: 1, queue: QUEUE, hangs_up: true, ..sensor };
+            let sensor = Sensor { period_ms, batch: 1, queue: QUEUE, ..sensor };
             Flow::new(start_s, FlowKind::Anemometer(sensor))
         };
         meters.map(flow).collect()
