@@ -7,7 +7,8 @@
 //! A sender paces itself, but nobody paces many of them, and the first relays of a tree have to
 //! pass on what all of them send. So when a packet that others relay has been sent, one to another
 //! destination waits twice as long as that took: until the packet is two hops further, and
-//! transmissions do not disturb each other any more.
+//! transmissions do not disturb each other any more. If it took much longer than others, as the
+//! link is bad, the relays' links are not.
 //!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
 //! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
@@ -23,6 +24,8 @@ use kinglet_time::{Duration, Instant};
 
 /// So many relays pass a packet on before the next packet follows.
 const RELAYS: u32 = 2;
+/// They take no longer than so many times what the quickest packets take, an octet.
+const SLOWER: u64 = 2;
 
 /// What a border queue has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,7 @@ struct Waiting {
     flow: u16,
     /// Where it begins, in octets.
     start: u32,
+    len: u16,
     since: Instant,
     /// Whether others relay it.
     relayed: bool,
@@ -62,6 +66,7 @@ struct Waiting {
 struct Leaving {
     datagram: u32,
     flow: u16,
+    len: u16,
     since: Instant,
     relayed: bool,
 }
@@ -166,6 +171,8 @@ pub struct BorderQueue<const N: usize> {
     len: u16,
     was_last: bool,
     leaving: Option<Leaving>,
+    /// What the quickest packets of late have taken, in microseconds an octet.
+    quickest: u64,
     /// Until when only packets to the destination of the last one may follow.
     closed: Option<(Instant, u16)>,
     stats: BorderStats,
@@ -232,6 +239,7 @@ impl<const N: usize> Border for BorderQueue<N> {
         len: 0,
         was_last: false,
         leaving: None,
+        quickest: u64::MAX / 4,
         closed: None,
         stats: BorderStats::ZERO,
     };
@@ -260,7 +268,7 @@ impl<const N: usize> Border for BorderQueue<N> {
             flow.waiting = flow.waiting.saturating_add(1);
         }
         if let Some(free) = self.waiting.get_mut(place) {
-            *free = Some(Waiting { queued, flow: index, start, since: now, relayed });
+            *free = Some(Waiting { queued, flow: index, start, len, since: now, relayed });
             self.len = self.len.saturating_add(1);
         }
         self.stats.most = self.stats.most.max(self.len);
@@ -279,16 +287,21 @@ impl<const N: usize> Border for BorderQueue<N> {
         self.was_last = true;
         self.stats.passed = self.stats.passed.wrapping_add(1);
         self.stats.longest = self.stats.longest.max(now - gone.since);
-        let Waiting { flow, relayed, .. } = gone;
-        self.leaving = Some(Leaving { datagram, flow, since: now, relayed });
+        let Waiting { flow, relayed, len, .. } = gone;
+        self.leaving = Some(Leaving { datagram, flow, len, since: now, relayed });
     }
 
     fn note_sent(&mut self, now: Instant, datagram: u32) {
         let Some(sent) = self.leaving.take_if(|leaving| leaving.datagram == datagram) else {
             return;
         };
+        let octets = u64::from(sent.len.max(1));
+        let took = (now - sent.since).as_micros().checked_div(octets).unwrap_or(0);
+        self.quickest = took.min(self.quickest.saturating_add(self.quickest / 8).saturating_add(1));
         if sent.relayed {
-            self.closed = Some((now + (now - sent.since) * RELAYS, sent.flow));
+            let pace = took.min(self.quickest.saturating_mul(SLOWER));
+            let gap = Duration::from_micros(pace.saturating_mul(octets)) * RELAYS;
+            self.closed = Some((now + gap, sent.flow));
         }
     }
 
@@ -463,6 +476,20 @@ mod tests {
         assert_eq!((test.pop(), test.queue.deadline()), (Some(2), None));
         test.sent(10);
         assert_eq!(test.pop(), Some(2), "whoever sends there has an eye on what is on the way");
+    }
+
+    #[test]
+    fn a_packet_that_takes_long_is_waited_for_no_longer_than_four_quick_ones_take() {
+        let mut test = Test::new();
+        for (key, took, waits) in [(1, 9, 18), (2, 99, 40), (3, 9, 18)] {
+            test.push(key, 100);
+            assert_eq!(test.pop(), Some(key));
+            test.sent(took);
+            let until = test.queue.deadline().expect("the next waits");
+            let left = (until - test.now).as_micros() / 1_000;
+            assert!(left.abs_diff(waits) <= 2, "{key}: {left} ms");
+            test.queue.handle_deadline(until);
+        }
     }
 
     #[test]

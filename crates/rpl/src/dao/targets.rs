@@ -50,6 +50,12 @@ impl Targets<'_> {
             known.contested &= offer.sequence != known.sequence;
             return Outcome::Known;
         }
+        // Who has told itself has left its child if it gives a new sequence, and not before.
+        let elsewhere = offer.is_usable() && offer.via != known.via;
+        let told_itself = known.is_usable() && is_of(&known.target, known.via);
+        if told_itself && elsewhere && offer.sequence == known.sequence {
+            return Outcome::Stale;
+        }
         // With equal sequences nobody knows who is right: the last may be late, but for the target
         // itself.
         let owner = is_of(&offer.target, offer.via);
@@ -192,6 +198,19 @@ mod tests {
         assert_eq!(targets.consider(route(2, 9, 3, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(3, 9, 3, 5)), Outcome::Full);
         assert_eq!((via(targets.0, 1), via(targets.0, 3)), (Some(9), None));
+    }
+
+    /// Somebody below has not heard yet that a node has come here, and tells its parent of it.
+    #[test]
+    fn who_has_told_itself_is_behind_another_only_with_a_new_sequence() {
+        let mut table = [None; 1];
+        let mut targets = Targets(&mut table);
+        assert_eq!(targets.consider(route(1, 1, 250, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(1, 2, 250, 5)), Outcome::Stale);
+        assert_eq!(targets.consider(route(1, 2, 250, 0)), Outcome::Known);
+        assert_eq!(via(targets.0, 1), Some(1));
+        assert_eq!(targets.consider(route(1, 2, 251, 5)), Outcome::Updated);
+        assert_eq!(via(targets.0, 1), Some(2));
     }
 
     /// A router that changed its parent and one that has not heard of it tell the same sequence.

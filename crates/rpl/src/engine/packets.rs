@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Route, Targets, compute};
+use crate::dao::{Route, Targets, compute, is_of};
 use crate::datapath::{Direction, Needs, Onward, Refusal, Way, judge};
 use crate::dodag::Dodag;
 use crate::stats::count;
@@ -220,8 +220,33 @@ impl<S: Sizes> Rpl<S> {
             let above = self.parent().unwrap_or(from);
             return self.onward(now, above, destination, information);
         }
-        let information = self.judged(now, Some(from), information)?;
-        self.onward(now, from, destination, information)
+        match self.judged(now, Some(from), information) {
+            Err(Refusal::Loop) if information.down => {
+                self.break_loop(now, from, destination, information)
+            }
+            judged => self.onward(now, from, destination, judged?),
+        }
+    }
+
+    /// A packet that goes down has come from further down, for the second time. On the circle
+    /// somebody is believed to be behind one that it has left, so neither this node nor who sent
+    /// the packet keeps its way: it goes back there, and the destination is asked. What a neighbour
+    /// has told of itself is right.
+    fn break_loop(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        destination: Ipv6Addr,
+        information: PacketInformation,
+    ) -> Result<Onward, Refusal> {
+        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        let known = Targets::find(self.routes.as_slice(), destination).filter(|_| storing);
+        let target = known.ok_or(Refusal::Loop)?.target;
+        self.lose_routes(now, |route| route.target == target && !is_of(&target, route.via));
+        self.ask_for_daos(now);
+        let sender_rank = self.dag_rank();
+        let information = PacketInformation { forwarding_error: true, sender_rank, ..information };
+        Ok(Onward { way: Way::Neighbour(from), information })
     }
 
     /// The option after its direction was looked at.

@@ -56,6 +56,27 @@ fn what_comes_back_from_who_is_nearer_to_the_root_shows_a_stale_way_too() {
     assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(0)), "as all it does not know");
 }
 
+/// In buildings a router that had gone elsewhere was still behind another, far below: its packets went
+/// in circles for minutes, until each destination told itself again.
+#[test]
+fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
+    let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
+    let now = net.now;
+    for (node, way) in [(3, near(0)), (2, near(2))] {
+        let again = PacketInformation { rank_error: true, ..option(&net, true, 9) };
+        let onward = net.nodes[1].relay(now, near(2), address(node), Some(again)).unwrap();
+        assert!(onward.information.forwarding_error && onward.information.down);
+        assert_eq!(onward.way, Way::Neighbour(near(2)));
+        assert_eq!(net.nodes[1].route(address(node)), Way::Neighbour(way));
+    }
+    net.run(secs(10));
+    assert_eq!(net.nodes[1].route(address(3)), Way::Neighbour(near(2)), "it was asked");
+    // Who goes up has its parent wrong.
+    let up = PacketInformation { rank_error: true, ..option(&net, false, 1) };
+    let refused = net.nodes[1].relay(net.now, near(0), address(0), Some(up));
+    assert_eq!(refused, Err(Refusal::Loop));
+}
+
 /// Who was below a router that has no way any more may be its way later.
 #[test]
 fn a_router_without_a_way_forgets_who_was_below_it() {
