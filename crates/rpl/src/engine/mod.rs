@@ -79,6 +79,8 @@ pub struct Rpl<S: Sizes> {
     resets: Limit,
     versions: Limit,
     parent_changed: bool,
+    /// The way down to the parent, which was below, was forgotten for it.
+    lost_parent: bool,
     prefix_changed: bool,
     stats: Stats,
 }
@@ -109,6 +111,7 @@ impl<S: Sizes> Rpl<S> {
             resets: Limit::new(RESETS),
             versions: Limit::new(VERSIONS),
             parent_changed: false,
+            lost_parent: false,
             prefix_changed: false,
             stats: Stats::ZERO,
         }
