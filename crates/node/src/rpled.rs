@@ -344,6 +344,9 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         option: &mut [u8],
     ) -> Result<Option<NextHop>, net::Discard> {
         let information = PacketInformation::read(option).map_err(|_| net::Discard::Options)?;
+        if !information.down {
+            self.rpl.note_source(now, packet.src);
+        }
         let onward = self.rpl.relay(now, near(self.from), packet.dst, Some(information));
         let Onward { way, information } = onward.map_err(discard_of)?;
         // It has just been read from there.

@@ -81,6 +81,8 @@ pub struct Rpl<S: Sizes> {
     parent_changed: bool,
     /// The way down to the parent, which was below, was forgotten for it.
     lost_parent: bool,
+    /// Whose packets go up without a way down to it, and since when.
+    unknown: Option<(Ipv6Addr, Instant)>,
     prefix_changed: bool,
     stats: Stats,
 }
@@ -112,6 +114,7 @@ impl<S: Sizes> Rpl<S> {
             versions: Limit::new(VERSIONS),
             parent_changed: false,
             lost_parent: false,
+            unknown: None,
             prefix_changed: false,
             stats: Stats::ZERO,
         }

@@ -8,9 +8,12 @@ use crate::dodag::Dodag;
 use crate::stats::count;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{PacketInformation, Target};
 use kinglet_wire::sixlowpan::routed;
+
+/// A DAO that is on its way has arrived by then.
+const UNTOLD: Duration = Duration::from_secs(4);
 
 impl<S: Sizes> Rpl<S> {
     /// Where a packet to `destination`, a routable unicast address that is not this node's, goes.
@@ -225,6 +228,26 @@ impl<S: Sizes> Rpl<S> {
                 self.break_loop(now, from, destination, information)
             }
             judged => self.onward(now, from, destination, judged?),
+        }
+    }
+
+    /// A packet from `source` goes up through this node, so `source` is below. If the way down to it
+    /// stays unknown, each on that way believes that the next has been told: those below are asked.
+    pub fn note_source(&mut self, now: Instant, source: Ipv6Addr) {
+        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        if !storing || Targets::find(self.routes.as_slice(), source).is_some() {
+            self.unknown = self.unknown.filter(|(unknown, _)| *unknown != source);
+            return;
+        }
+        match self.unknown {
+            Some((unknown, since)) if unknown == source => {
+                if now >= since + UNTOLD {
+                    self.unknown = None;
+                    self.ask_for_daos(now);
+                }
+            }
+            Some((_, since)) if now < since + UNTOLD * 4 => {}
+            _ => self.unknown = Some((source, now)),
         }
     }
 

@@ -3,7 +3,9 @@
 use super::common::{Fate, Net, address, near, node_of};
 use kinglet_rpl::{Mode, Probing, Refusal, Role, Root, Way};
 use kinglet_time::Duration;
-use kinglet_wire::rpl::{Dao, Dio, Message, PacketInformation};
+use kinglet_wire::rpl::{
+    ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit, Writer,
+};
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -99,6 +101,36 @@ fn a_parent_that_was_below_is_known_again_when_it_is_left() {
     assert_eq!(hear(&mut net, 0, 128), Some(near(3)), "it is not so much nearer");
     assert_eq!(hear(&mut net, 3, 900), Some(near(0)));
     net.run(secs(20));
+    assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
+}
+
+/// The root was told that a node is gone, and all on the way to it believe that it knows the node.
+#[test]
+fn who_sends_packets_up_and_is_not_known_is_asked_for() {
+    let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
+    let gone = ControlOption::Transit(Transit {
+        external: false,
+        path_control: 0,
+        path_sequence: 255,
+        path_lifetime: 0,
+        parent: None,
+    });
+    let target = ControlOption::Target(Target { prefix: address(3), prefix_len: 128 });
+    let dao = Dao { instance: 0, acknowledge: false, sequence: 250, dodag_id: None };
+    let mut octets = [0; 64];
+    let mut writer = Writer::new(&mut octets, &Message::Dao(dao)).unwrap();
+    writer.option(&target).unwrap();
+    writer.option(&gone).unwrap();
+    let len = writer.len();
+    net.nodes[0].handle_message(net.now, near(1), -50, false, 2, &octets[..len]).unwrap();
+    net.run(secs(20));
+    assert_eq!(net.nodes[0].route(address(3)), Way::Unreachable);
+    for _ in 0..6 {
+        let now = net.now;
+        net.nodes[0].note_source(now, address(3));
+        net.run(secs(1));
+    }
+    net.run(secs(9));
     assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
 }
 
