@@ -79,8 +79,6 @@ pub struct Rpl<S: Sizes> {
     resets: Limit,
     versions: Limit,
     parent_changed: bool,
-    /// The way down to the parent, which was below, was forgotten for it.
-    lost_parent: bool,
     /// Whose packets go up without a way down to it, and since when.
     unknown: Option<(Ipv6Addr, Instant)>,
     prefix_changed: bool,
@@ -113,7 +111,6 @@ impl<S: Sizes> Rpl<S> {
             resets: Limit::new(RESETS),
             versions: Limit::new(VERSIONS),
             parent_changed: false,
-            lost_parent: false,
             unknown: None,
             prefix_changed: false,
             stats: Stats::ZERO,

@@ -125,11 +125,9 @@ impl<S: Sizes> Rpl<S> {
         self.parent_changed = true;
         self.solicit.stop();
         // It was below this node perhaps. If told of a way to itself, it refuses all that it is
-        // told with that. If it is below still, those on the way will not tell of it again before
-        // they are asked, when this node has gone elsewhere.
+        // told with that.
         let is_its = |route: &Route| route.via == parent || is_of(&route.target, parent);
-        let lost = self.targets().lose(|route| !route.local && is_its(route));
-        let asks = core::mem::replace(&mut self.lost_parent, lost);
+        let _ = self.targets().lose(|route| !route.local && is_its(route));
         let is_storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         // In storing mode the routers on the way are told.
         let known = self.announce.known.filter(|_| !is_storing);
@@ -137,12 +135,10 @@ impl<S: Sizes> Rpl<S> {
         let news = if known.is_some_and(works) { News::Moved } else { News::Now };
         self.readvertise(now, news);
         if is_storing {
-            if let Some(old) = old {
-                self.withdraw(old);
-            }
-            // A node that had no parent has forgotten who is still below it.
-            if asks || old.is_none() {
-                self.ask_for_daos(now);
+            match old {
+                Some(old) => self.withdraw(old),
+                // Who is still below this node was forgotten.
+                None => self.ask_for_daos(now),
             }
         }
     }

@@ -3,9 +3,7 @@
 use super::common::{Fate, Net, address, near, node_of};
 use kinglet_rpl::{Mode, Probing, Refusal, Role, Root, Way};
 use kinglet_time::Duration;
-use kinglet_wire::rpl::{
-    ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit, Writer,
-};
+use kinglet_wire::rpl::{ControlOption, Dao, Message, PacketInformation, Target, Transit, Writer};
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -77,31 +75,6 @@ fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
     let up = PacketInformation { rank_error: true, ..option(&net, false, 1) };
     let refused = net.nodes[1].relay(net.now, near(0), address(0), Some(up));
     assert_eq!(refused, Err(Refusal::Loop));
-}
-
-/// A router takes one for its parent that is two hops below it, as it has heard a rank of before, and
-/// forgets its way down to it. Those on that way have told it already.
-#[test]
-fn a_parent_that_was_below_is_known_again_when_it_is_left() {
-    let mut net = net(6, &[(0, 4), (4, 5), (5, 1), (1, 2), (2, 3)], 1);
-    assert_eq!(net.nodes[1].route(address(3)), Way::Neighbour(near(2)));
-    net.link(0, 1, 100);
-    net.link(1, 3, 100);
-    let hear = |net: &mut Net, from, rank| {
-        let (mode, dodag_id, dtsn) = (2, address(0), 240);
-        let (version, grounded, preference) = (240, true, 0);
-        let dio = Dio { instance: 0, version, rank, grounded, mode, preference, dtsn, dodag_id };
-        let mut body = [0; 24];
-        Message::Dio(dio).emit(&mut body).unwrap();
-        net.nodes[1].handle_message(net.now, near(from), -50, true, 1, &body).unwrap();
-        net.nodes[1].parent()
-    };
-    assert_eq!(hear(&mut net, 3, 140), Some(near(3)));
-    net.run(Duration::from_millis(500));
-    assert_eq!(hear(&mut net, 0, 128), Some(near(3)), "it is not so much nearer");
-    assert_eq!(hear(&mut net, 3, 900), Some(near(0)));
-    net.run(secs(20));
-    assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
 }
 
 /// The root was told that a node is gone, and all on the way to it believe that it knows the node.
