@@ -231,8 +231,9 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A packet from `source` goes up through this node, so `source` is below. If the way down to it
-    /// stays unknown, each on that way believes that the next has been told: those below are asked.
+    /// A packet from `source` goes up through this node, so `source` is below. If the way down to
+    /// it stays unknown, each on that way believes that the next has been told: those below are
+    /// asked.
     pub fn note_source(&mut self, now: Instant, source: Ipv6Addr) {
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         if !storing || Targets::find(self.routes.as_slice(), source).is_some() {

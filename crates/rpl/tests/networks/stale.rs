@@ -56,8 +56,8 @@ fn what_comes_back_from_who_is_nearer_to_the_root_shows_a_stale_way_too() {
     assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(0)), "as all it does not know");
 }
 
-/// In buildings a router that had gone elsewhere was still behind another, far below: its packets went
-/// in circles for minutes, until each destination told itself again.
+/// In buildings a router that had gone elsewhere was still behind another, far below: its packets
+/// went in circles for minutes, until each destination told itself again.
 #[test]
 fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
