@@ -9,6 +9,8 @@ use kinglet_time::{Duration, Instant, earliest};
 /// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice
 /// as long for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
+/// Up to so many times: five thousand that wait for as long send a root as many DAOs as it can take.
+const DELAY_DOUBLINGS: u8 = 8;
 /// The same if none has left for a DelayDAO: there is nothing to gather it with, and each hop on
 /// the way to the root adds it up.
 const FIRST_DELAY: Duration = Duration::from_millis(250);
@@ -25,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const TRIES: u8 = 3;
 /// The first time within this, and each time within twice that, up to so many doublings.
 const LATER: Duration = Duration::from_secs(40);
-const DOUBLINGS: u8 = 8;
+const LATER_DOUBLINGS: u8 = 5;
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -104,7 +106,7 @@ impl Announce {
 
     /// DelayDAO.
     fn backoff(&self) -> Duration {
-        DELAY * (1u32 << self.unanswered.min(DOUBLINGS))
+        DELAY * (1u32 << self.unanswered.min(DELAY_DOUBLINGS))
     }
 
     /// The own address is told as news, which everybody above is to hear.
@@ -124,6 +126,8 @@ impl Announce {
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
         (self.withdraw, self.retell, self.known) = (None, None, None);
+        // That nobody has answered says nothing of the next way up.
+        (self.unanswered, self.given_up) = (0, 0);
         self.told = Told::Not;
     }
 
@@ -168,7 +172,7 @@ impl Announce {
 
     /// Nobody has acknowledged what was told: it is told again after some time.
     pub(crate) fn try_later(&mut self, now: Instant, random: &mut Random) {
-        let longest = LATER * (1u32 << self.given_up.min(DOUBLINGS));
+        let longest = LATER * (1u32 << self.given_up.min(LATER_DOUBLINGS));
         self.given_up = self.given_up.saturating_add(1);
         self.refresh = Some(now + random.between(longest / 4, longest / 2));
     }
@@ -269,6 +273,19 @@ mod tests {
         announce.ready = false;
         announce.schedule(now + DELAY * 2, News::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + DELAY * 2 + FIRST_DELAY);
+    }
+
+    #[test]
+    fn who_finds_a_way_again_does_not_wait_as_long_as_nobody_had_answered() {
+        let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
+        let now = Instant::from_secs(9);
+        (0..20).for_each(|_| announce.await_acknowledgement(now, &mut random));
+        announce.schedule(now, News::Now, &mut random);
+        let longest = DELAY * (1 << DELAY_DOUBLINGS);
+        assert!(announce.delay.unwrap() >= now + longest / 2);
+        announce.stop();
+        announce.schedule(now, News::Now, &mut random);
+        assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
     }
 
     #[test]

@@ -243,7 +243,8 @@ impl<S: Sizes> Rpl<S> {
         match self.unknown {
             Some((unknown, since)) if unknown == source => {
                 if now >= since + UNTOLD {
-                    self.unknown = None;
+                    // Perhaps it never tells itself: others have to be heard as well.
+                    self.unknown = Some((source, now + UNTOLD * 3));
                     self.ask_for_daos(now);
                 }
             }
@@ -268,9 +269,7 @@ impl<S: Sizes> Rpl<S> {
         let target = known.ok_or(Refusal::Loop)?.target;
         self.lose_routes(now, |route| route.target == target && !is_of(&target, route.via));
         self.ask_for_daos(now);
-        let sender_rank = self.dag_rank();
-        let information = PacketInformation { forwarding_error: true, sender_rank, ..information };
-        Ok(Onward { way: Way::Neighbour(from), information })
+        Ok(self.back(from, information))
     }
 
     /// The option after its direction was looked at.
@@ -310,6 +309,13 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    /// A packet goes back to who sent it, which is to forget its way (11.2.2.3).
+    fn back(&self, to: Ipv6Addr, information: PacketInformation) -> Onward {
+        let sender_rank = self.dag_rank();
+        let information = PacketInformation { forwarding_error: true, sender_rank, ..information };
+        Onward { way: Way::Neighbour(to), information }
+    }
+
     fn onward(
         &mut self,
         now: Instant,
@@ -323,10 +329,7 @@ impl<S: Sizes> Rpl<S> {
             // What goes down does not go up again, but back, so that the way is forgotten.
             count(&mut self.stats.forwarding_errors);
             self.ask_for_daos(now);
-            let sender_rank = self.dag_rank();
-            let information =
-                PacketInformation { forwarding_error: true, sender_rank, ..information };
-            return Ok(Onward { way: Way::Neighbour(from), information });
+            return Ok(self.back(from, information));
         }
         if !information.down && self.parent() == Some(from) {
             // Who goes up through this node is not above it.

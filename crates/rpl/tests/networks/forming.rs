@@ -66,10 +66,8 @@ fn links_that_lose_delay_but_do_not_loop() {
     }
 }
 
-/// A router that sends a packet only every minute finds out in seconds that its parent is gone,
-/// from the first that is not acknowledged.
-#[test]
-fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
+/// Node 3 goes up through 1, and could through 2. In non-storing mode.
+fn with_two_ways() -> Net {
     let mut roles = vec![Role::Router; 4];
     roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
     let mut net = Net::new(roles, Probing::Passive, 3);
@@ -80,6 +78,14 @@ fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
     net.link(2, 3, 100);
     net.run(secs(180));
     assert_eq!(net.nodes[3].parent(), Some(near(1)));
+    net
+}
+
+/// A router that sends a packet only every minute finds out in seconds that its parent is gone,
+/// from the first that is not acknowledged.
+#[test]
+fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
+    let mut net = with_two_ways();
     net.alive[1] = false;
     net.run(secs(30));
     assert_eq!(net.nodes[3].parent(), Some(near(1)), "nothing was sent");
@@ -294,16 +300,7 @@ fn those_behind_a_router_that_falls_silent_are_forgotten_with_it() {
 /// between the two is good: the root hears of the new one when there is time.
 #[test]
 fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
-    let mut roles = vec![Role::Router; 4];
-    roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
-    let mut net = Net::new(roles, Probing::Passive, 3);
-    for (a, b) in [(0, 1), (0, 2), (1, 3)] {
-        net.link(a, b, 100);
-    }
-    net.run(secs(30));
-    net.link(2, 3, 100);
-    net.run(secs(180));
-    assert_eq!(net.nodes[3].parent(), Some(near(1)));
+    let mut net = with_two_ways();
     let told = net.nodes[3].stats().daos;
     net.link(0, 1, 40);
     let moved = (0..120).any(|_| {

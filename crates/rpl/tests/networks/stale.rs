@@ -107,6 +107,20 @@ fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
 }
 
+/// What has an address that it never tells is asked for, and does not keep the network busy.
+#[test]
+fn who_stays_unknown_is_asked_for_now_and_then() {
+    let mut net = net(3, &[(0, 1), (1, 2)], 1);
+    let before = net.nodes[0].stats().resets;
+    for _ in 0..120 {
+        let now = net.now;
+        net.nodes[0].note_source(now, address(9));
+        net.run(secs(1));
+    }
+    let asked = net.nodes[0].stats().resets - before;
+    assert!((4..=10).contains(&asked), "{asked} times in two minutes");
+}
+
 /// Who was below a router that has no way any more may be its way later.
 #[test]
 fn a_router_without_a_way_forgets_who_was_below_it() {
