@@ -28,6 +28,8 @@ struct Marking {
     broken: Vec<(Ipv6Addr, Ipv6Addr)>,
     /// Where what goes up goes now.
     moved: Option<u16>,
+    /// Whose packets have come for this node.
+    taken: Vec<Ipv6Addr>,
 }
 
 const OPTION: PacketInformation = PacketInformation {
@@ -39,7 +41,13 @@ const OPTION: PacketInformation = PacketInformation {
 };
 
 impl Routing for Marking {
-    const NONE: Self = Marking { root: false, compresses: false, broken: Vec::new(), moved: None };
+    const NONE: Self = Marking {
+        root: false,
+        compresses: false,
+        broken: Vec::new(),
+        moved: None,
+        taken: Vec::new(),
+    };
     const PORT: Option<u16> = None;
     const EXTENDS: bool = true;
     type Head = ExtendedHead;
@@ -79,6 +87,11 @@ impl Routing for Marking {
         };
         option.copy_from_slice(&OPTION.hop_by_hop(kind, PacketInformation::SKIPPED_IF_UNKNOWN));
         Some(Added { kind: protocol::HOP_BY_HOP, len, dst, outer })
+    }
+
+    fn take(&mut self, _: Instant, packet: &Header, option: &[u8]) {
+        assert!(PacketInformation::read(option).is_ok());
+        self.taken.push(packet.src);
     }
 
     fn relay(
@@ -288,6 +301,7 @@ fn what_begins_here_has_the_option_in_it() {
     a.udp_send(NOW, socket, global(2), PORT, &[7; 300]).unwrap();
     carry(&mut a, &mut b).unwrap();
     assert_eq!(b.stats().datagrams_in, 1);
+    assert_eq!(b.routing().taken, [global(3)], "routing hears of it, too");
     assert_eq!(free(&a), 8);
 }
 

@@ -126,6 +126,13 @@ impl<S: rpl::Sizes> Rpled<S> {
         Rpled::of(Rpl::new(rpl))
     }
 
+    /// A packet with this option has come.
+    fn note_source(&mut self, now: Instant, packet: &Header, information: &PacketInformation) {
+        if !information.down {
+            self.rpl.note_source(now, packet.src);
+        }
+    }
+
     const fn of(rpl: Rpl<S>) -> Self {
         let (silent, children) = ([None; SILENT], [None; CHILDREN]);
         Rpled { rpl, from: Address::None, silent, children, address: Made::No }
@@ -337,6 +344,12 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         Some(NextHop::Link(link_address_of(next)))
     }
 
+    fn take(&mut self, now: Instant, packet: &Header, option: &[u8]) {
+        if let Ok(information) = PacketInformation::read(option) {
+            self.note_source(now, packet, &information);
+        }
+    }
+
     fn relay(
         &mut self,
         now: Instant,
@@ -344,9 +357,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         option: &mut [u8],
     ) -> Result<Option<NextHop>, net::Discard> {
         let information = PacketInformation::read(option).map_err(|_| net::Discard::Options)?;
-        if !information.down {
-            self.rpl.note_source(now, packet.src);
-        }
+        self.note_source(now, packet, &information);
         let onward = self.rpl.relay(now, near(self.from), packet.dst, Some(information));
         let Onward { way, information } = onward.map_err(discard_of)?;
         // It has just been read from there.

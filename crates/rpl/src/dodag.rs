@@ -153,6 +153,13 @@ impl Dodag {
         (self.lowest, self.believed, self.hold) = (INFINITE_RANK, INFINITE_RANK, None);
     }
 
+    /// Whether this node has had no parent for so long that all who were below have heard of it.
+    /// What it knew of the DODAG keeps it from no parent then (8.2.2.1: the old state is suppressed
+    /// after a local timer), but its addresses stay.
+    pub(crate) const fn is_forgotten(&self) -> bool {
+        self.preferred.is_none() && self.hold.is_none()
+    }
+
     pub(crate) fn is_storing(&self) -> bool {
         self.mode == Mode::Storing
     }

@@ -77,6 +77,10 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
         whoever!(self, it => it.handle_arrival(from), ());
     }
 
+    fn take(&mut self, now: Instant, packet: &Header, option: &[u8]) {
+        whoever!(self, it => it.take(now, packet, option), ());
+    }
+
     fn relay(
         &mut self,
         now: Instant,

@@ -241,8 +241,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 let _ = self.routing.relay(now, &header, option);
                 return None;
             }
+            let own = self.owns(&header.dst);
+            if own && let Some(option) = option_of(octets).and_then(|at| octets.get(at)) {
+                self.routing.take(now, &header, option);
+            }
             // What a host behind this node cannot take off comes off here (RFC 9008, 4.1).
-            if !self.owns(&header.dst) && !self.is_hosts(header.dst) {
+            if !own && !self.is_hosts(header.dst) {
                 return None;
             }
             let mut chain = Chain::new(octets, header.next_header);

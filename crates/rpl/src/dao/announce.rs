@@ -9,7 +9,8 @@ use kinglet_time::{Duration, Instant, earliest};
 /// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice
 /// as long for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
-/// Up to so many times: five thousand that wait for as long send a root as many DAOs as it can take.
+/// Up to so many times: five thousand that wait for as long send a root no more DAOs than it can
+/// take.
 const DELAY_DOUBLINGS: u8 = 8;
 /// The same if none has left for a DelayDAO: there is nothing to gather it with, and each hop on
 /// the way to the root adds it up.

@@ -110,11 +110,16 @@ impl Targets<'_> {
         any
     }
 
+    /// Routes that match are gone, and nobody is told.
+    pub(crate) fn forget(&mut self, matches: impl Fn(&Route) -> bool) {
+        for place in self.0.iter_mut() {
+            let _ = place.take_if(|route| matches(route));
+        }
+    }
+
     /// Forgets lost routes of which the parent has been told, or all if nobody is to be told.
     pub(crate) fn sweep(&mut self, all: bool) {
-        for place in self.0.iter_mut() {
-            let _ = place.take_if(|r| !r.is_usable() && (all || r.told == Told::Yes));
-        }
+        self.forget(|route| !route.is_usable() && (all || route.told == Told::Yes));
     }
 
     /// Marks all that are marked `from` as `to`; whether there were any.

@@ -181,7 +181,8 @@ impl<S: Sizes> Rpl<S> {
         let version = Counter::new(dio.version);
         let newer = match version.compare(dodag.version) {
             Some(Ordering::Equal) => return Ok(false),
-            Some(Ordering::Less) => false,
+            // A number that nobody else has would keep it alone for good.
+            Some(Ordering::Less) => dodag.is_forgotten(),
             Some(Ordering::Greater) => true,
             None => dodag.preferred.is_none(),
         };

@@ -46,7 +46,8 @@ pub(super) fn cost<O: Objective>(
 fn is_child(dodag: &Dodag, routes: &[Option<Route>], candidate: &Candidate) -> bool {
     let through = |route: &Route| route.via == candidate.address && route.is_usable();
     let below = || routes.iter().flatten().any(through);
-    dodag.is_storing() && dodag.preferred != Some(candidate.address) && below()
+    let other = dodag.preferred != Some(candidate.address) && !dodag.is_forgotten();
+    dodag.is_storing() && other && below()
 }
 
 impl<S: Sizes> Rpl<S> {
@@ -124,10 +125,10 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.parent_changes);
         self.parent_changed = true;
         self.solicit.stop();
-        // It was below this node perhaps. If told of a way to itself, it refuses all that it is
-        // told with that.
-        let is_its = |route: &Route| route.via == parent || is_of(&route.target, parent);
-        let _ = self.targets().lose(|route| !route.local && is_its(route));
+        // It was below this node perhaps. If told of a way to itself, or that there is none, it
+        // refuses all that it is told with that.
+        self.targets().forget(|route| !route.local && is_of(&route.target, parent));
+        let _ = self.targets().lose(|route| !route.local && route.via == parent);
         let is_storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         // In storing mode the routers on the way are told.
         let known = self.announce.known.filter(|_| !is_storing);

@@ -1,9 +1,12 @@
 //! What was true once and is believed still: ways are given up as soon as somebody knows better.
 
 use super::common::{Fate, Net, address, near, node_of};
-use kinglet_rpl::{Mode, Probing, Refusal, Role, Root, Way};
+use core::net::Ipv6Addr;
+use kinglet_rpl::{INFINITE_RANK, Mode, Probing, Refusal, Role, Root, Way};
 use kinglet_time::Duration;
-use kinglet_wire::rpl::{ControlOption, Dao, Message, PacketInformation, Target, Transit, Writer};
+use kinglet_wire::rpl::{
+    ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit, Writer,
+};
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -77,25 +80,66 @@ fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
     assert_eq!(refused, Err(Refusal::Loop));
 }
 
+/// A node hears a DIO as if from a neighbour; its parent then.
+fn hear(net: &mut Net, node: usize, from: usize, rank: u16, version: u8) -> Option<Ipv6Addr> {
+    let (mode, dodag_id, dtsn, grounded, preference) = (2, address(0), 240, true, 0);
+    let dio = Dio { instance: 0, version, rank, grounded, mode, preference, dtsn, dodag_id };
+    let mut body = [0; 24];
+    Message::Dio(dio).emit(&mut body).unwrap();
+    let now = net.now;
+    net.nodes[node].handle_message(now, near(from), -50, true, 1, &body).unwrap();
+    net.nodes[node].parent()
+}
+
+/// A node hears a DAO as if from a neighbour, of these targets and for so many minutes.
+fn told(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetime: u8) {
+    let dao = Dao { instance: 0, acknowledge: false, sequence: 250, dodag_id: None };
+    let mut octets = [0; 128];
+    let mut writer = Writer::new(&mut octets, &Message::Dao(dao)).unwrap();
+    for target in targets {
+        let prefix = address(*target);
+        writer.option(&ControlOption::Target(Target { prefix, prefix_len: 128 })).unwrap();
+    }
+    let (external, path_control, path_sequence, parent) = (false, 0, 255, None);
+    let transit = Transit { external, path_control, path_sequence, path_lifetime, parent };
+    writer.option(&ControlOption::Transit(transit)).unwrap();
+    let (len, now) = (writer.len(), net.now);
+    net.nodes[node].handle_message(now, near(from), -50, false, 2, &octets[..len]).unwrap();
+}
+
+/// Else that would refuse all that it is told, again and again.
+#[test]
+fn a_parent_is_not_told_that_there_is_no_way_to_itself() {
+    let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
+    net.link(0, 1, 0);
+    net.run_with_traffic(secs(20));
+    assert_eq!(net.nodes[1].parent(), None);
+    net.link(1, 3, 100);
+    told(&mut net, 1, 2, &[3, 6], 30);
+    let refused = net.nodes[3].stats().discarded;
+    assert_eq!(hear(&mut net, 1, 3, 300, 240), Some(near(3)));
+    net.run(Duration::from_millis(400));
+    assert_eq!(net.nodes[3].route(address(6)), Way::Neighbour(near(1)));
+    assert_eq!(net.nodes[3].stats().discarded, refused);
+}
+
+/// Somebody has made up a version and is gone: nobody else will ever have it.
+#[test]
+fn who_is_alone_in_a_version_comes_back() {
+    let mut net = net(3, &[(0, 1), (1, 2)], 1);
+    let version = net.nodes[0].info().version;
+    assert_eq!(hear(&mut net, 2, 9, 200, version + 1), Some(near(9)));
+    assert_eq!(hear(&mut net, 2, 9, INFINITE_RANK, version + 1), None);
+    net.run_with_traffic(secs(60));
+    assert_eq!((0..3).map(|n| net.nodes[n].info().version).max(), Some(version));
+    assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
+}
+
 /// The root was told that a node is gone, and all on the way to it believe that it knows the node.
 #[test]
 fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
-    let gone = ControlOption::Transit(Transit {
-        external: false,
-        path_control: 0,
-        path_sequence: 255,
-        path_lifetime: 0,
-        parent: None,
-    });
-    let target = ControlOption::Target(Target { prefix: address(3), prefix_len: 128 });
-    let dao = Dao { instance: 0, acknowledge: false, sequence: 250, dodag_id: None };
-    let mut octets = [0; 64];
-    let mut writer = Writer::new(&mut octets, &Message::Dao(dao)).unwrap();
-    writer.option(&target).unwrap();
-    writer.option(&gone).unwrap();
-    let len = writer.len();
-    net.nodes[0].handle_message(net.now, near(1), -50, false, 2, &octets[..len]).unwrap();
+    told(&mut net, 0, 1, &[3], 0);
     net.run(secs(20));
     assert_eq!(net.nodes[0].route(address(3)), Way::Unreachable);
     for _ in 0..6 {
