@@ -21,7 +21,7 @@ const NODES: NodeId = 30;
 const FROM_S: u64 = 60;
 const TO_S: u64 = 180;
 /// Within this all know of each other again.
-const OVER_S: u64 = 300;
+const OVER_S: u64 = TO_S + 60;
 /// So long, in seconds, until all are known who are in the middle of a change.
 const PATIENCE_S: u64 = 60;
 /// Whoever forges, if it does not claim to be somebody else.

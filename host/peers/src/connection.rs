@@ -58,6 +58,15 @@ impl Connection {
         }
     }
 
+    /// The network has no way for what began at this sequence number. That is hard while the
+    /// connection is being opened, for a stack that thinks so, and soft else (RFC 5461 §3).
+    pub fn unreachable(&mut self, seq: u32) {
+        let block = &mut self.block;
+        if block.rule.despairs && block.phase == Phase::SynSent && Seq(seq) == block.iss {
+            block.fail(Failure::Unreachable);
+        }
+    }
+
     fn handle_answer(&mut self, now: Instant, header: &tcp::Header) {
         let block = &mut self.block;
         let expected = header.ack == block.iss.plus(1).0;

@@ -7,6 +7,7 @@ use crate::settings::Settings;
 use core::net::Ipv6Addr;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::checksum::Accumulator;
+use kinglet_wire::icmpv6::{self, Kind};
 use kinglet_wire::ipv6::{self, Packet, protocol};
 use kinglet_wire::tcp::{self, Flags};
 use kinglet_wire::{Ecn, tcp::Header};
@@ -154,23 +155,49 @@ impl Host {
         self.segments
     }
 
-    /// Takes an IPv6 packet; what is not TCP for this address, or damaged, is dropped.
+    /// Takes an IPv6 packet; what is neither TCP nor an error about it for this address, or damaged,
+    /// is dropped.
     pub fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
         let Ok(packet) = Packet::parse(octets) else { return };
         let header = packet.header();
-        let Ok((protocol::TCP, upper)) = packet.upper() else { return };
+        let Ok((protocol, upper)) = packet.upper() else { return };
         if header.dst != self.address {
             return;
         }
-        let text = &packet.octets()[upper];
-        let sum = header.pseudo_header_sum(text.len(), protocol::TCP);
-        if !tcp::verify_checksum(text, sum) {
-            return;
+        let upper = &packet.octets()[upper];
+        let sum = header.pseudo_header_sum(upper.len(), protocol);
+        match protocol {
+            protocol::TCP if tcp::verify_checksum(upper, sum) => {
+                let Ok(segment) = tcp::Segment::parse(upper) else { return };
+                self.segments = self.segments.wrapping_add(1);
+                let marked = Ecn::of(header.traffic_class) == Ecn::Ce;
+                self.dispatch(now, header.src, &segment, marked);
+            }
+            protocol::ICMPV6 => {
+                let Ok(message) = icmpv6::Message::parse(upper, sum) else { return };
+                if let Kind::DestinationUnreachable { .. } = message.kind() {
+                    self.unreachable(message.body());
+                }
+            }
+            _ => {}
         }
-        let Ok(segment) = tcp::Segment::parse(text) else { return };
-        self.segments = self.segments.wrapping_add(1);
-        let marked = Ecn::of(header.traffic_class) == Ecn::Ce;
-        self.dispatch(now, header.src, &segment, marked);
+    }
+
+    /// The packet that begins with `quoted` could not be delivered.
+    fn unreachable(&mut self, quoted: &[u8]) {
+        let Ok(header) = ipv6::Header::read(quoted) else { return };
+        let upper = quoted.get(ipv6::HEADER_LEN..).and_then(|upper| upper.first_chunk::<8>());
+        let Some([a, b, c, d, seq @ ..]) = upper.filter(|_| header.next_header == protocol::TCP)
+        else {
+            return;
+        };
+        let ports = (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]));
+        let mut held = self.held.iter_mut();
+        if let Some(held) =
+            held.find(|held| held.peer == header.dst && held.connection.ports() == ports)
+        {
+            held.connection.unreachable(u32::from_be_bytes(*seq));
+        }
     }
 
     fn dispatch(&mut self, now: Instant, peer: Ipv6Addr, segment: &tcp::Segment<'_>, marked: bool) {

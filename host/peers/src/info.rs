@@ -34,6 +34,8 @@ pub enum Failure {
     Reset,
     /// What was sent was not acknowledged.
     TimedOut,
+    /// The network had no way for its SYN.
+    Unreachable,
 }
 
 /// What a sender does about a loss.

@@ -132,6 +132,8 @@ pub(crate) struct Receiving {
     pub(crate) tells_duplicates: bool,
     /// A reset with another sequence number than RCV.NXT is challenged (RFC 5961).
     pub(crate) challenges: bool,
+    /// It gives up a SYN that finds no way.
+    pub(crate) despairs: bool,
     /// Small windows are not advertised (RFC 9293 §3.8.6.2.2).
     pub(crate) avoids_silly_windows: bool,
     /// How long it remembers a connection that both have closed.
@@ -146,6 +148,7 @@ impl Stack {
             reassembles: false,
             tells_duplicates: false,
             challenges: false,
+            despairs: false,
             avoids_silly_windows: false,
             time_wait: Duration::from_secs(60),
         };
@@ -165,13 +168,14 @@ impl Stack {
                 ..simple
             },
             // TCP_DELACK_MIN, TCP_MAX_QUICKACKS and TCP_TIMEWAIT_LEN of `include/net/tcp.h`;
-            // sysctl_tcp_dsack is 1.
+            // sysctl_tcp_dsack is 1; `tcp_v6_err` ends a connection in SYN-SENT.
             Stack::Linux => Receiving {
                 delay: Some(Duration::from_millis(40)),
                 quick: 16,
                 reassembles: true,
                 tells_duplicates: true,
                 challenges: true,
+                despairs: true,
                 avoids_silly_windows: true,
                 ..simple
             },

@@ -3,9 +3,12 @@
 mod common;
 
 use common::{Link, Seen, noise};
+use core::net::Ipv6Addr;
 use kinglet_peers::{Failure, Faults, Quirks, Repair, Settings, Stack, State};
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::Flags;
+use kinglet_wire::icmpv6;
+use kinglet_wire::ipv6::{self, protocol};
+use kinglet_wire::tcp::{self, Flags};
 
 const ALL: [Stack; 5] = [Stack::Uip, Stack::Blip, Stack::Gnrc, Stack::FreeBsd, Stack::Linux];
 
@@ -120,7 +123,7 @@ fn uip_dies_of_any_reset_and_others_of_the_right_one() {
         link.run(Instant::from_millis(1_400));
         assert_eq!(link.info().state, State::Established, "{stack:?}");
         let last = link.answers()[link.answers().len() - 1].header;
-        let mut reset = kinglet_wire::tcp::Header { flags: Flags::RST, ..last };
+        let mut reset = tcp::Header { flags: Flags::RST, ..last };
         reset.seq = reset.seq.wrapping_add(20);
         inject(&mut link, &reset);
         assert_eq!(link.info().state == State::Closed, dies, "{stack:?}");
@@ -128,24 +131,66 @@ fn uip_dies_of_any_reset_and_others_of_the_right_one() {
 }
 
 /// Gives the client a segment that nobody sent.
-fn inject(link: &mut Link, header: &kinglet_wire::tcp::Header) {
-    use kinglet_wire::{checksum, ipv6, tcp};
-    let len = header.header_len();
-    let ip = ipv6::Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_len: len as u16,
-        next_header: ipv6::protocol::TCP,
-        hop_limit: 64,
-        src: common::SERVER,
-        dst: common::CLIENT,
-    };
-    let mut packet = vec![0; ipv6::HEADER_LEN + len];
+fn inject(link: &mut Link, header: &tcp::Header) {
+    let mut text = vec![0; header.header_len()];
+    header.emit(&mut text).expect("room");
+    let ip = header_of(common::SERVER, common::CLIENT, protocol::TCP, text.len());
+    let sum = ip.pseudo_header_sum(text.len(), protocol::TCP);
+    tcp::set_checksum(&mut text, sum);
+    give(link, &ip, &text);
+}
+
+/// Gives the client a packet.
+fn give(link: &mut Link, ip: &ipv6::Header, upper: &[u8]) {
+    let mut packet = vec![0; ipv6::HEADER_LEN];
     ip.emit(&mut packet).expect("room");
-    header.emit(&mut packet[ipv6::HEADER_LEN..]).expect("room");
-    let sum = checksum::pseudo_header(ip.src, ip.dst, len as u32, ipv6::protocol::TCP);
-    tcp::set_checksum(&mut packet[ipv6::HEADER_LEN..], sum);
+    packet.extend_from_slice(upper);
     link.hosts[0].handle_packet(link.now, &packet);
+}
+
+fn header_of(src: Ipv6Addr, dst: Ipv6Addr, next_header: u8, len: usize) -> ipv6::Header {
+    let payload_len = len as u16;
+    let (traffic_class, flow_label, hop_limit) = (0, 0, 64);
+    ipv6::Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst }
+}
+
+/// Says that a segment of the client has found no way.
+fn despair(link: &mut Link, of: &tcp::Header) {
+    let mut message = vec![0; icmpv6::HEADER_LEN + ipv6::HEADER_LEN + of.header_len()];
+    message[0] = 1;
+    let quoted = &mut message[icmpv6::HEADER_LEN..];
+    let ip = header_of(common::CLIENT, common::SERVER, protocol::TCP, of.header_len());
+    ip.emit(quoted).expect("room");
+    of.emit(&mut quoted[ipv6::HEADER_LEN..]).expect("room");
+    let ip = header_of(common::SERVER, common::CLIENT, protocol::ICMPV6, message.len());
+    let sum = ip.pseudo_header_sum(message.len(), protocol::ICMPV6);
+    icmpv6::fill_checksum(&mut message, sum).expect("room");
+    give(link, &ip, &message);
+}
+
+#[test]
+fn linux_gives_up_a_syn_that_finds_no_way_and_nothing_later() {
+    for stack in ALL {
+        let nobody = |_: usize, _: &Seen| true;
+        let mut link = Link::new(published(stack), published(stack)).sending(500).losing(nobody);
+        link.run(Instant::from_millis(700));
+        let syn = link.seen.first().expect("a SYN").header;
+        despair(&mut link, &tcp::Header { seq: syn.seq.wrapping_add(9), ..syn });
+        assert_eq!(link.info().state, State::SynSent, "{stack:?}: of another connection");
+        despair(&mut link, &syn);
+        let ends = (link.info().state, link.info().failure);
+        match stack {
+            Stack::Linux => assert_eq!(ends, (State::Closed, Some(Failure::Unreachable))),
+            _ => assert_eq!(ends, (State::SynSent, None), "{stack:?}"),
+        }
+    }
+    let linux = published(Stack::Linux);
+    let mut link = Link::new(linux, linux).sending(500);
+    link.closes = false;
+    link.run(Instant::from_millis(1_400));
+    let last = link.data().last().expect("a segment").header;
+    despair(&mut link, &last);
+    assert_eq!(link.info().state, State::Established);
 }
 
 #[test]

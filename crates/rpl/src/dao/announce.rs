@@ -29,6 +29,10 @@ const TRIES: u8 = 3;
 /// The first time within this, and each time within twice that, up to so many doublings.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
+/// A former parent is told that it is left when the others have had time to hear of the new one: if
+/// it were told at once, that there is no way would often reach the root before the way that there
+/// is. Packets that still come through it are passed on.
+const LEAVE_DELAY: Duration = Duration::from_secs(8);
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -64,7 +68,9 @@ pub(crate) struct Announce {
     refresh: Option<Instant>,
     /// When the targets of others are.
     retell: Option<Instant>,
-    /// A former parent that is to forget this node, and how many routes it was told so of.
+    /// A former parent that is to forget this node, and when it is told.
+    leaves: Option<(Ipv6Addr, Instant)>,
+    /// One that is being told, and of how many routes it was.
     pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
 }
 
@@ -85,6 +91,7 @@ impl Announce {
             known: None,
             refresh: None,
             retell: None,
+            leaves: None,
             withdraw: None,
         }
     }
@@ -126,10 +133,24 @@ impl Announce {
     /// Nobody is there to be told.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        (self.withdraw, self.retell, self.known) = (None, None, None);
+        (self.withdraw, self.leaves) = (None, None);
+        (self.retell, self.known) = (None, None);
         // That nobody has answered says nothing of the next way up.
         (self.unanswered, self.given_up) = (0, 0);
         self.told = Told::Not;
+    }
+
+    /// Another is the parent now instead of `old`, which is to forget this node unless it is gone.
+    pub(crate) fn leave(&mut self, now: Instant, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
+        let before = self.leaves.take().filter(|(former, _)| *former != parent);
+        self.leaves = old.map(|old| (old, now + LEAVE_DELAY));
+        // There is room for one that waits.
+        match before {
+            Some((former, at)) if self.leaves.is_none() => self.leaves = Some((former, at)),
+            Some((former, _)) => self.withdraw = Some((former, 0)),
+            None => {}
+        }
+        let _ = self.withdraw.take_if(|(former, _)| *former == parent);
     }
 
     /// What was on its way is not awaited any more.
@@ -201,13 +222,17 @@ impl Announce {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let awaited = self.awaiting.map(|awaiting| awaiting.until);
-        [self.delay, self.refresh, self.retell, awaited].into_iter().fold(None, earliest)
+        let leaves = self.leaves.map(|(_, at)| at);
+        [self.delay, self.refresh, self.retell, awaited, leaves].into_iter().fold(None, earliest)
     }
 
     /// What is due: DelayDAO and refreshes here, the answer says of the rest.
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) -> Missed {
         if self.delay.take_if(|at| *at <= now).is_some() {
             self.ready = true;
+        }
+        if let Some((former, _)) = self.leaves.take_if(|(_, at)| *at <= now) {
+            self.withdraw = Some((former, 0));
         }
         if self.refresh.take_if(|at| *at <= now).is_some() {
             self.repeat(now, News::Now, random);

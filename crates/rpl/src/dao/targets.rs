@@ -10,8 +10,6 @@ use kinglet_wire::rpl::Target;
 pub(crate) enum Outcome {
     /// It is news.
     Updated,
-    /// It was known, and is told again.
-    Renewed,
     /// It is gone, but another child may know it.
     Missed,
     /// It was known. If it lives longer now the parent need not hear of that: what it was told is
@@ -65,14 +63,12 @@ impl Targets<'_> {
         let missed = !offer.is_usable() && unclear;
         let kept = Route { expires: offer.expires, told: offer.told, contested: false, ..*known };
         let same = kept == offer;
-        let renewed = Route { sequence: offer.sequence, ..kept } == offer;
         let told = if same { known.told } else { Told::Not };
         let expires = offer.expires.filter(|_| offer.is_usable());
         *known = Route { told, expires, contested, ..offer };
         match () {
             () if same => Outcome::Known,
             () if missed => Outcome::Missed,
-            () if renewed => Outcome::Renewed,
             () => Outcome::Updated,
         }
     }

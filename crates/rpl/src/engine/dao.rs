@@ -98,7 +98,7 @@ impl<S: Sizes> Rpl<S> {
         while let Some(group) = Group::next(&mut rest) {
             self.check(&dodag, &group?)?;
         }
-        let (mut news, mut missed, mut full, mut rest) = (None, false, false, options);
+        let (mut news, mut missed, mut full, mut rest) = (false, false, false, options);
         while let Some(Ok(group)) = Group::next(&mut rest) {
             let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
             let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
@@ -116,17 +116,13 @@ impl<S: Sizes> Rpl<S> {
                     expires: dodag.lifetime(path_lifetime).map(|span| now + span),
                     told: Told::Not,
                 });
-                news = match outcome {
-                    Outcome::Updated | Outcome::Missed => Some(News::Now),
-                    Outcome::Renewed => news.or(Some(News::Later)),
-                    Outcome::Known | Outcome::Stale | Outcome::Full => news,
-                };
+                news |= matches!(outcome, Outcome::Updated | Outcome::Missed);
                 missed |= outcome == Outcome::Missed;
                 full |= outcome == Outcome::Full;
             }
         }
-        if let Some(news) = news {
-            self.tell(now, news);
+        if news {
+            self.tell(now, News::Now);
         }
         if missed {
             self.ask_for_daos(now);

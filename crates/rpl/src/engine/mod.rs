@@ -72,8 +72,8 @@ pub struct Rpl<S: Sizes> {
     answers: [Option<Answer>; ANSWERS],
     /// A DIO for everybody is to be sent.
     advertise: bool,
-    /// DAOs are to be asked for by the next DIO that may.
-    asks_later: bool,
+    /// When DAOs are to be asked for that might not be at once.
+    asks_at: Option<Instant>,
     overloaded: bool,
     load: Load,
     resets: Limit,
@@ -105,7 +105,7 @@ impl<S: Sizes> Rpl<S> {
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
             advertise: false,
-            asks_later: false,
+            asks_at: None,
             overloaded: false,
             load: Load::new(),
             resets: Limit::new(RESETS),
@@ -349,11 +349,11 @@ impl<S: Sizes> Rpl<S> {
         let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.is_storing()) else { return };
         if !self.resets.allows(now) {
             count(&mut self.stats.resets_refused);
-            self.asks_later = true;
+            self.asks_at = Some(self.resets.next());
             return;
         }
         dodag.dtsn = dodag.dtsn.next();
-        self.asks_later = false;
+        self.asks_at = None;
         self.hasten(now);
     }
 
@@ -396,7 +396,7 @@ impl<S: Sizes> Rpl<S> {
         let prefix = self.dodag.as_ref().and_then(|dodag| dodag.prefix_expires);
         let doubt = self.doubted.map(|(_, at)| at);
         let (lost, announce) = (self.lost.deadline(), self.announce.deadline());
-        let others = [solicit, trickle, hold, prefix, routes, doubt, lost, announce];
+        let others = [solicit, trickle, hold, prefix, routes, doubt, lost, announce, self.asks_at];
         others.into_iter().chain(links).fold(None, earliest)
     }
 
@@ -432,6 +432,9 @@ impl<S: Sizes> Rpl<S> {
         if self.announce.retells(now) {
             self.targets().tell_others_again();
             self.tell(now, News::Later);
+        }
+        if self.asks_at.take_if(|at| *at <= now).is_some() {
+            self.ask_for_daos(now);
         }
         match self.announce.handle_deadline(now, &mut self.random) {
             Missed::Nothing => {}

@@ -43,7 +43,7 @@ impl<S: Sizes> Rpl<S> {
     pub fn poll_message(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         let out = self.poll_answer(buf).or_else(|| self.poll_withdrawal(buf));
         let out = out.or_else(|| self.poll_dao(now, buf)).or_else(|| self.poll_dis(buf));
-        out.or_else(|| self.poll_dio(now, buf))
+        out.or_else(|| self.poll_dio(buf))
     }
 
     fn poll_answer(&mut self, buf: &mut [u8]) -> Option<Out> {
@@ -78,15 +78,9 @@ impl<S: Sizes> Rpl<S> {
         Some(Out { to: ALL_NODES, code, len })
     }
 
-    fn poll_dio(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+    fn poll_dio(&mut self, buf: &mut [u8]) -> Option<Out> {
         if !self.advertise {
             return None;
-        }
-        if self.asks_later && buf.len() >= MAX_LEN && self.resets.allows(now) {
-            self.asks_later = false;
-            if let Some(dodag) = &mut self.dodag {
-                dodag.dtsn = dodag.dtsn.next();
-            }
         }
         let (code, len) = self.write_dio(buf)?;
         self.advertise = false;
@@ -166,10 +160,6 @@ impl<S: Sizes> Rpl<S> {
         }
         let len = writer.len();
         self.announce.withdraw = (!over).then_some((to, done.max(1)));
-        if over {
-            // The new parent knows nothing of what is lost.
-            self.targets().sweep(true);
-        }
         if len == begun {
             return None;
         }

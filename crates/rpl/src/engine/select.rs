@@ -136,22 +136,21 @@ impl<S: Sizes> Rpl<S> {
         let news = if known.is_some_and(works) { News::Moved } else { News::Now };
         self.readvertise(now, news);
         if is_storing {
-            match old {
-                Some(old) => self.withdraw(old),
-                // Who is still below this node was forgotten.
-                None => self.ask_for_daos(now),
+            self.leave(now, old, parent);
+            // Who is still below this node was forgotten.
+            if old.is_none() {
+                self.ask_for_daos(now);
             }
         }
     }
 
-    /// A former parent is to forget this node and all below it, and what it was not told yet is
-    /// lost. One that is gone does not hear it.
-    fn withdraw(&mut self, old: Ipv6Addr) {
-        if self.neighbour_mut(old).is_some_and(|candidate| candidate.link.is_dead()) {
-            self.targets().sweep(true);
-        } else {
-            self.announce.withdraw = Some((old, 0));
-        }
+    /// The former parent is to forget this node and all below it. One that is gone does not hear it.
+    fn leave(&mut self, now: Instant, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
+        let hears = |old: &Ipv6Addr| {
+            self.neighbour_mut(*old).is_none_or(|candidate| !candidate.link.is_dead())
+        };
+        let old = old.filter(hears);
+        self.announce.leave(now, old, parent);
     }
 
     /// The parent has this node for its own parent: each has chosen by what the other said before.

@@ -123,6 +123,29 @@ fn a_parent_is_not_told_that_there_is_no_way_to_itself() {
     assert_eq!(net.nodes[3].stats().discarded, refused);
 }
 
+/// That there is no way is not told to the former parent before others know the new one. Who comes
+/// back before it was told is known there, and others are to hear of that.
+#[test]
+fn who_changes_its_parent_is_known_all_the_time() {
+    for seed in 1..=8 {
+        let mut net = net(6, &[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], seed);
+        let mut parent = node_of(net.nodes[5].parent().unwrap());
+        for _ in 0..3 {
+            let (other, rank) = (6 - parent, net.nodes[6 - parent].rank());
+            hear(&mut net, 5, other, rank, 240);
+            assert_eq!(hear(&mut net, 5, parent, 2_000, 240), Some(near(other)));
+            for _ in 0..40 {
+                assert_ne!(net.nodes[0].route(address(5)), Way::Unreachable);
+                net.run(Duration::from_millis(50));
+            }
+            parent = other;
+            assert_eq!(net.nodes[0].route(address(5)), Way::Neighbour(near(parent - 1)), "{seed}");
+        }
+        net.run(secs(10));
+        assert!(net.nodes[6 - parent].routes().all(|route| route.target().prefix != address(5)));
+    }
+}
+
 /// Somebody has made up a version and is gone: nobody else will ever have it.
 #[test]
 fn who_is_alone_in_a_version_comes_back() {

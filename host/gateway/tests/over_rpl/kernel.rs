@@ -1,11 +1,11 @@
 //! The far ends of all flows, as programs on Linux.
 
-use crate::{LEN, PERIOD_MS, START_S};
+use crate::{LEN, PERIOD_MS, QUEUE, START_S};
 use kinglet_lab::build::address_of;
 use kinglet_lab::scenario::{Flow, Scenario};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, SocketAddrV6, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -15,8 +15,17 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(5);
 /// The longest that anybody waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// From the end of one attempt to the next, as sensors of the lab have it.
+const RETRY: Duration = Duration::from_secs(3);
+/// For so long what is due waits for a connection.
+const KEPT: Duration = Duration::from_millis(QUEUE as u64 * PERIOD_MS as u64);
 /// Timeouts of a SYN that do not grow, if the kernel has them: the lab's Linux has none.
 const LINEAR: &str = "/proc/sys/net/ipv4/tcp_syn_linear_timeouts";
+/// Congestion control. The lab's Linux has CUBIC; with windows as small as these it grows as Reno
+/// does (RFC 9438 §4.3), which whoever has a network of its own may always choose. Machines may have
+/// chosen something else for all.
+const CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+const CONTROLS: [&str; 2] = ["cubic", "reno"];
 
 /// Who sends and receives on this machine.
 pub(crate) struct Kernel {
@@ -24,6 +33,8 @@ pub(crate) struct Kernel {
     /// Octets that have come, or that were written by the ports of those who did.
     come: Arc<Mutex<u64>>,
     written: Arc<Mutex<BTreeMap<u16, u64>>>,
+    /// Connections of those who send: one that writes may wait for long.
+    sending: Arc<Mutex<Vec<TcpStream>>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -31,10 +42,14 @@ impl Kernel {
     /// `now` is a second before the flows begin.
     pub(crate) fn begin(scenario: &Scenario, now: Instant) -> Kernel {
         let _ = std::fs::write(LINEAR, "0");
+        let is_allowed = |control: &&&str| std::fs::write(CONTROL, control).is_ok();
+        let control = CONTROLS.iter().find(is_allowed).expect("everybody may choose Reno");
+        eprintln!("the kernel has {control}");
         let mut kernel = Kernel {
             over: Arc::default(),
             come: Arc::default(),
             written: Arc::default(),
+            sending: Arc::default(),
             threads: Vec::new(),
         };
         let mut listeners = Vec::new();
@@ -63,6 +78,9 @@ impl Kernel {
         };
         let arrived: u64 = written.iter().map(arrived).sum();
         let come = *self.come.lock().expect("nobody has panicked");
+        for stream in self.sending.lock().expect("nobody has panicked").iter() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
         for thread in self.threads {
             thread.join().expect("the program ends");
         }
@@ -72,10 +90,14 @@ impl Kernel {
     /// A packet each period from `at` on, however long TCP has not sent those before.
     fn send(&mut self, to: SocketAddr, mut at: Instant) {
         let (over, written) = (Arc::clone(&self.over), Arc::clone(&self.written));
+        let sending = Arc::clone(&self.sending);
         self.threads.push(thread::spawn(move || {
             wait_until(at);
-            // Who gets none has sent nothing.
-            let Ok(mut stream) = TcpStream::connect_timeout(&to, PATIENCE) else { return };
+            let Some(mut stream) = connect(&to, &over) else { return };
+            // No more than so many are kept for a connection, as in the lab.
+            at = at.max(Instant::now().checked_sub(KEPT).unwrap_or(at));
+            let known = stream.try_clone().expect("a handle");
+            sending.lock().expect("nobody has panicked").push(known);
             let port = stream.local_addr().expect("it is bound").port();
             while !over.load(Ordering::Relaxed) {
                 wait_until(at);
@@ -113,6 +135,17 @@ impl Kernel {
             }
         }));
     }
+}
+
+/// A connection, as soon as there is one: an attempt ends if the border router has no way.
+fn connect(to: &SocketAddr, over: &AtomicBool) -> Option<TcpStream> {
+    while !over.load(Ordering::Relaxed) {
+        if let Ok(stream) = TcpStream::connect_timeout(to, PATIENCE) {
+            return Some(stream);
+        }
+        thread::sleep(RETRY);
+    }
+    None
 }
 
 /// From a second before the flows on: the sensors of the lab begin anywhere in a period after it.

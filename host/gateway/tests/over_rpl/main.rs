@@ -1,6 +1,7 @@
 //! Thirty flows between the nodes of a building and a host, as in `experiments/rpl-throughput`: in
 //! real time with the kernel's TCP behind a TUN device, and several times in virtual time with the
-//! lab's Linux. What the one carries must be what the others vary about: else that is no Linux.
+//! lab's Linux. What the one carries must be what the others vary about, or nearly: else that is no
+//! Linux.
 //!
 //! Each case runs in a network namespace of its own, for a little more than a minute, and says so
 //! where that is forbidden.
@@ -38,6 +39,9 @@ const RUNS: u64 = 16;
 /// Student's t of 15 degrees of freedom: of a thousand runs of the same, one is not between the
 /// bounds.
 const STUDENT: f64 = 4.073;
+/// Where all that is offered arrives the runs hardly vary, and are not normal. This part of their
+/// mean is a third of what a Linux lost in the lab that delayed the wrong acknowledgements.
+const NEARLY: f64 = 0.1;
 
 /// A test of each, which has to know what it is called.
 macro_rules! cases {
@@ -73,13 +77,12 @@ impl Case {
             let mean = runs.iter().sum::<f64>() / count;
             let squares: f64 = runs.iter().map(|run| (run - mean).powi(2)).sum();
             let off = STUDENT * (squares / (count - 1.0) * (1.0 + 1.0 / count)).sqrt();
+            let off = off.max(NEARLY * mean);
             let least = runs.iter().copied().fold(f64::INFINITY, f64::min);
             let most = runs.iter().copied().fold(0.0, f64::max);
             let real = self.really();
             let all = format!("{real:.1} packets a minute; in the lab {least:.1} to {most:.1}");
-            eprintln!(
-                "{name}: {all}, and in all but one of a thousand within {mean:.1} ± {off:.1}"
-            );
+            eprintln!("{name}: {all}, to be within {mean:.1} ± {off:.1}");
             assert!((real - mean).abs() <= off, "{all}");
         });
     }

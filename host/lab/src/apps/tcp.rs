@@ -227,6 +227,7 @@ const fn error(failure: Failure) -> ConnectionError {
         Failure::Refused => ConnectionError::Refused,
         Failure::Reset => ConnectionError::Reset,
         Failure::TimedOut => ConnectionError::TimedOut,
+        Failure::Unreachable => ConnectionError::Unreachable,
     }
 }
 
