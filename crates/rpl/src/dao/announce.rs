@@ -15,11 +15,10 @@ const DELAY_DOUBLINGS: u8 = 8;
 /// The same if none has left for a DelayDAO: there is nothing to gather it with, and each hop on
 /// the way to the root adds it up.
 const FIRST_DELAY: Duration = Duration::from_millis(250);
-/// The same for what is only told again: where many are below, several of them go in one DAO.
-const LATER_DELAY: Duration = Duration::from_secs(16);
-/// The same where the way that is known still leads here. In a town of 5,000 meters one router near
-/// the root changes thousands of parents, and a root takes fifty DAOs a second.
-const MOVED_DELAY: Duration = Duration::from_secs(64);
+/// The same for what can wait: where many are below, several of them go in one DAO. In a town of
+/// 5,000 meters one router near the root changes thousands of parents, and a root takes fifty DAOs
+/// a second. No longer: the former parent may be gone by then.
+const LATER_DELAY: Duration = Duration::from_secs(12);
 /// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
 /// want of room, as when thousands join at once, more of them would not help.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -102,7 +101,6 @@ impl Announce {
             News::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
             News::Now => self.backoff(),
             News::Later => self.backoff().max(LATER_DELAY),
-            News::Moved => self.backoff().max(MOVED_DELAY),
         };
         let hurries = news < self.waiting;
         if !self.ready && (self.delay.is_none() || hurries) {
@@ -263,10 +261,9 @@ fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Durati
 pub(crate) enum News {
     /// After DelayDAO.
     Now,
-    /// Together with what comes until then.
+    /// Together with what comes until then: it is only told again, or there is another way and the
+    /// old one is still good.
     Later,
-    /// There is another way, and the old one is still good.
-    Moved,
 }
 
 /// What has become of an awaited acknowledgement.

@@ -133,7 +133,7 @@ impl<S: Sizes> Rpl<S> {
         // In storing mode the routers on the way are told.
         let known = self.announce.known.filter(|_| !is_storing);
         let works = |via| self.neighbour_mut(via).is_some_and(|candidate| candidate.link.works());
-        let news = if known.is_some_and(works) { News::Moved } else { News::Now };
+        let news = if known.is_some_and(works) { News::Later } else { News::Now };
         self.readvertise(now, news);
         if is_storing {
             self.leave(now, old, parent);

@@ -308,10 +308,10 @@ fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
         net.nodes[3].parent() == Some(near(2))
     });
     assert!(moved);
-    net.run(secs(25));
+    net.run(secs(4));
     assert_eq!(net.nodes[3].stats().daos, told, "there is time");
     assert!(reaches(&mut net, 0, address(3), 8));
-    net.run(secs(60));
+    net.run(secs(10));
     assert!(net.nodes[3].stats().daos > told);
     net.alive[1] = false;
     assert!(matches!(net.packet(0, address(3)), Fate::Delivered(_)), "through the other");

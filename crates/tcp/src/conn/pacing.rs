@@ -71,8 +71,8 @@ fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
 pub(super) const PIECE: u16 = 64;
 
 /// Round trips for which a short segment waits where packets wait: docs/decisions/0037-over-rpl.md
-/// has what one and four did.
-const REST: u32 = 2;
+/// has what fewer did.
+const REST: u32 = 6;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// `len` octets leave, for the first time or not. Before the first sample nothing is known of

@@ -148,7 +148,7 @@ mod tests {
             }
             let result = ExperimentResult {
                 id: "kinglet-formation",
-                rows: rows.0,
+                rows: rows.all,
                 samples: Vec::new(),
                 seeds: 3,
             };

@@ -142,7 +142,8 @@ fn refine(rows: &mut Rows) {
             let label = format!("sources={name}{suffix}");
             let mut least = f64::INFINITY;
             for (metric, hops) in EACH.iter().zip(&hops) {
-                let Some(row) = rows.0.iter_mut().find(|r| r.label == label && r.metric == *metric)
+                let Some(row) =
+                    rows.all.iter_mut().find(|r| r.label == label && r.metric == *metric)
                 else {
                     continue;
                 };

@@ -75,7 +75,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 /// What the mesh costs or gains beside the control.
 fn refine(rows: &mut Rows) {
-    for row in rows.0.clone() {
+    for row in rows.all.clone() {
         let Some(point) = row.label.strip_suffix(" routing=mesh") else { continue };
         let control = rows.mean(&format!("{point} routing=static"), &row.metric);
         let control = control.filter(|control| *control > 0.0);

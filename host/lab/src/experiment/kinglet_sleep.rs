@@ -169,14 +169,14 @@ fn requests(scenario: &Scenario, protocol: &str) -> [Flow; 2] {
 fn refine(rows: &mut Rows) {
     let Some(least) = rows.mean("way=predictive unasked", "radio_duty_cycle") else { return };
     let asked = |r: &&Row| r.metric == "radio_duty_cycle" && r.series != "unasked";
-    for row in rows.0.iter().filter(asked).cloned().collect::<Vec<_>>() {
+    for row in rows.all.iter().filter(asked).cloned().collect::<Vec<_>>() {
         let price = ("price", "% of the time");
         rows.compute(&row.label, row.series, row.x, price, row.mean - least);
     }
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let rows = Rows(result.rows.clone());
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
     let curve = |way: Way, protocol: &str| {
         let point = |ms: u32| {
             let label = format!("way={} ms={ms} {protocol}", way.name());

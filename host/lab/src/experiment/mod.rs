@@ -151,12 +151,17 @@ pub struct Point {
 
 /// The rows of an experiment while they are completed.
 #[derive(Clone, Debug, Default)]
-pub struct Rows(pub Vec<Row>);
+pub struct Rows {
+    /// All of them.
+    pub all: Vec<Row>,
+    /// The first seed of the runs that they are of.
+    pub first_seed: u64,
+}
 
 impl Rows {
     /// The row with this label and metric.
     pub fn get(&self, label: &str, metric: &str) -> Option<&Row> {
-        self.0.iter().find(|r| r.label == label && r.metric == metric)
+        self.all.iter().find(|r| r.label == label && r.metric == metric)
     }
 
     /// Its mean.
@@ -173,7 +178,7 @@ impl Rows {
         (metric, unit): (&str, &str),
         value: f64,
     ) -> &mut Row {
-        self.0.push(Row {
+        self.all.push(Row {
             label: label.to_owned(),
             x,
             metric: metric.to_owned(),
@@ -184,13 +189,13 @@ impl Rows {
             paper: None,
             series,
         });
-        let last = self.0.len() - 1;
-        &mut self.0[last]
+        let last = self.all.len() - 1;
+        &mut self.all[last]
     }
 
     /// Sets the paper's figure for a row, if that row is there.
     pub fn paper(&mut self, label: &str, metric: &str, value: f64) {
-        let row = self.0.iter_mut().find(|r| r.label == label && r.metric == metric);
+        let row = self.all.iter_mut().find(|r| r.label == label && r.metric == metric);
         if let Some(row) = row {
             row.paper = Some(value);
         }
@@ -198,7 +203,7 @@ impl Rows {
 
     /// Sets the bound of every row of `metric` for which `bound` gives one.
     pub fn bound(&mut self, metric: &str, bound: impl Fn(&Row) -> Option<f64>) {
-        for row in self.0.iter_mut().filter(|r| r.metric == metric) {
+        for row in self.all.iter_mut().filter(|r| r.metric == metric) {
             row.bound = bound(row);
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn against_bound(
     let Some(one) = rows.mean(&format!("hops=1{suffix}"), "goodput") else { return };
     for hops in hops {
         let (label, x, links) = (format!("hops={hops}{suffix}"), f64::from(hops), sharing(hops));
-        let row = rows.0.iter_mut().find(|r| r.label == label && r.metric == "goodput");
+        let row = rows.all.iter_mut().find(|r| r.label == label && r.metric == "goodput");
         let Some(row) = row else { continue };
         row.bound = Some(one / links);
         let share = row.mean / (one / links) * 100.0;

@@ -133,7 +133,8 @@ fn parts(carrier: Carrier) -> &'static [Metric] {
 /// the parts of sending a frame.
 pub(super) fn refine(rows: &mut Rows) {
     let driver_us = PAPER_FRAME_US - frame_us(RadioProfile::At86rf233, 127, 3);
-    let labels: Vec<_> = rows.0.iter().filter(|row| row.metric == "frames_sent").cloned().collect();
+    let labels: Vec<_> =
+        rows.all.iter().filter(|row| row.metric == "frames_sent").cloned().collect();
     for row in labels {
         let driver = row.mean / 3_600.0 * driver_us / 1e6 * 100.0;
         let parts = ["radio_duty_cycle", "radio_starting", "radio_between_attempts"];

@@ -93,7 +93,8 @@ pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Ou
         }
     }
     let collected = experiments.iter().zip(plans).zip(runs);
-    let experiments = collected.map(|((e, plan), runs)| complete(e, plan, runs)).collect();
+    let experiments =
+        collected.map(|((e, plan), runs)| complete(e, config.first_seed, plan, runs)).collect();
     Ok(Outcome { experiments, interrupted })
 }
 
@@ -155,10 +156,12 @@ fn simulate(
 
 fn complete(
     experiment: &'static Experiment,
+    first_seed: u32,
     plan: Vec<Point>,
     runs: Vec<Vec<RunResult>>,
 ) -> ExperimentResult {
-    let (mut rows, mut beside) = (Rows::default(), Vec::new());
+    let first_seed = first_seed.into();
+    let (mut rows, mut beside) = (Rows { first_seed, ..Rows::default() }, Vec::new());
     let mut samples = Vec::new();
     let mut seeds = runs.iter().map(Vec::len).min().unwrap_or(0);
     for (point, runs) in plan.into_iter().zip(runs) {
@@ -170,15 +173,15 @@ fn complete(
             let values: Vec<f64> =
                 runs.iter().filter_map(|r| metric.value(&point.scenario, r)).collect();
             let Some(estimate) = Estimate::from_values(&values) else { continue };
-            let rows = if point.series == defaults::SERIES { &mut beside } else { &mut rows.0 };
+            let rows = if point.series == defaults::SERIES { &mut beside } else { &mut rows.all };
             rows.push(measured(&point, *metric, estimate));
         }
         seeds = seeds.min(runs.len());
         samples.extend(runs.into_iter().next().map(|run| (point, run)));
     }
     (experiment.refine)(&mut rows);
-    rows.0.append(&mut beside);
-    ExperimentResult { id: experiment.id, rows: rows.0, samples, seeds: seeds as u32 }
+    rows.all.append(&mut beside);
+    ExperimentResult { id: experiment.id, rows: rows.all, samples, seeds: seeds as u32 }
 }
 
 fn measured(point: &Point, metric: Metric, estimate: Estimate) -> Row {

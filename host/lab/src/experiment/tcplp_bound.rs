@@ -91,7 +91,7 @@ fn refine(rows: &mut Rows) {
         rows.compute(&label, "ladder", index as f64, ("inverse_goodput", "s/kb"), per_kb);
     }
     let reached: Vec<(String, &'static str, f64, f64)> = rows
-        .0
+        .all
         .iter()
         .filter(|r| r.metric == "goodput")
         .map(|r| (r.label.clone(), r.series, r.x, r.mean))

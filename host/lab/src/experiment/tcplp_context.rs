@@ -172,7 +172,7 @@ fn refine(rows: &mut Rows) {
     }
     rows.paper("retry d_ms=0", "segment_loss", 6.0);
     rows.paper("retry d_ms=40", "segment_loss", 1.0);
-    for row in rows.0.clone().into_iter().filter(|row| row.metric == "rtt") {
+    for row in rows.all.clone().into_iter().filter(|row| row.metric == "rtt") {
         let mesh = row.mean - 2.0 * f64::from(Wire::PERFECT.delay_ms);
         rows.compute(&row.label, row.series, 0.0, ("rtt_in_mesh", "ms"), mesh);
     }

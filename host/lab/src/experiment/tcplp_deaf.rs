@@ -105,7 +105,7 @@ fn line(effort: Effort, hops: u32, retry_delay_ms: u32, csma: Csma) -> Scenario 
 /// What a deaf radio leaves of the goodput of one that listens.
 fn refine(rows: &mut Rows) {
     let deaf: Vec<_> =
-        rows.0.iter().filter(|r| r.label.contains("csma=hardware")).cloned().collect();
+        rows.all.iter().filter(|r| r.label.contains("csma=hardware")).cloned().collect();
     for row in deaf.into_iter().filter(|r| r.metric == "goodput") {
         let listening = row.label.replace("csma=hardware", "csma=software");
         let Some(whole) = rows.mean(&listening, "goodput") else { continue };

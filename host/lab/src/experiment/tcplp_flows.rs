@@ -90,7 +90,7 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
 /// Nobody gets more than it offers.
 fn refine(rows: &mut Rows) {
     rows.bound("goodput_median", |row| Some(row.x));
-    for row in rows.0.clone().into_iter().filter(|row| row.metric == "goodput_q3") {
+    for row in rows.all.clone().into_iter().filter(|row| row.metric == "goodput_q3") {
         let Some(low) = rows.mean(&row.label, "goodput_q1") else { continue };
         let metric = ("interquartile_range", "kb/s");
         rows.compute(&row.label, row.series, row.x, metric, row.mean - low);

@@ -183,11 +183,11 @@ mod tests {
     fn the_equations_give_the_segments_per_round_trip_that_follow_from_the_paper() {
         let mut rows = Rows::default();
         refine(&mut rows);
-        for row in &rows.0 {
+        for row in &rows.all {
             let paper = row.paper.expect("all of these have one");
             assert!((row.mean - paper).abs() < 0.005, "{}: {}", row.metric, row.mean);
         }
-        assert_eq!(rows.0.len(), 4);
+        assert_eq!(rows.all.len(), 4);
     }
 
     #[test]

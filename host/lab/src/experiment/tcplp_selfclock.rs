@@ -86,7 +86,7 @@ pub(super) fn asleep(mut scenario: Scenario) -> Scenario {
 }
 
 fn refine(rows: &mut Rows) {
-    for row in rows.0.clone().into_iter().filter(|row| row.metric == "rtt") {
+    for row in rows.all.clone().into_iter().filter(|row| row.metric == "rtt") {
         let share = row.mean / 1e3 / row.x;
         rows.compute(&row.label, row.series, row.x, ("rtt_by_sleep", "1"), share);
     }

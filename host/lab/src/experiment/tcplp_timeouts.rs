@@ -129,7 +129,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let causes = || TimeoutCause::ALL.into_iter().filter(|cause| *cause != TimeoutCause::Needless);
-    let rows = Rows(result.rows.clone());
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
     let bar = |d: u32| {
         let label = format!("d_ms={d}");
         let of = |cause: TimeoutCause| rows.mean(&label, cause.name()).unwrap_or(0.0);

@@ -37,7 +37,7 @@ fn result(label: &str) -> ExperimentResult {
     };
     ExperimentResult {
         id: "tcplp-retry-delay",
-        rows: rows.0,
+        rows: rows.all,
         samples: vec![(point, run)],
         seeds: 1,
     }

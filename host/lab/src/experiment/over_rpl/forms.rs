@@ -28,7 +28,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              to go each way to each node every ten seconds, so that whoever is not reached is \
              seen. At 90 s the router with most nodes below it falls silent; the tree has healed \
              when all ways of those whom links still join to the border router lead around it. \
-             Seeds 101 to 105, the worst of them. Counted too: for how long parents were in a \
+             Five seeds, the worst of them. Counted too: for how long parents were in a \
              circle, and packets whose hop limit ended.",
     threats: &[
         "All are switched on within a millisecond, which is the worst for collisions and the best \
@@ -50,8 +50,8 @@ pub(crate) const EXPIRED: &str = "expired";
 pub(crate) const UNREACHED: &str = "unreached";
 pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
 
-/// Seeds of what is measured here.
-const SEEDS: std::ops::RangeInclusive<u64> = 101..=105;
+/// So many seeds, whatever the effort: it is the worst that counts.
+const SEEDS: u64 = 5;
 /// Datagrams begin.
 const DATA_S: f64 = 30.0;
 const PERIOD_MS: u32 = 10_000;
@@ -137,7 +137,7 @@ struct Formation {
 fn refine(rows: &mut Rows) {
     for (label, building, mode) in cases() {
         let scenario = scenario(Effort::Quick, building, mode);
-        let seeds: Vec<u64> = SEEDS.collect();
+        let seeds: Vec<u64> = (rows.first_seed..rows.first_seed + SEEDS).collect();
         let watched = |seed: &u64| watch(&scenario, building, *seed);
         let runs: Vec<Formation> = seeds.par_iter().map(watched).collect();
         let worst = |of: fn(&Formation) -> f64| runs.iter().map(of).fold(0.0, f64::max);
