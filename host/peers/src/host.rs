@@ -155,7 +155,7 @@ impl Host {
         self.segments
     }
 
-    /// Takes an IPv6 packet; what is neither TCP nor an error about it for this address, or damaged,
+    /// Takes an IPv6 packet; what is damaged, or neither TCP nor an error about it for this address,
     /// is dropped.
     pub fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
         let Ok(packet) = Packet::parse(octets) else { return };

@@ -144,7 +144,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// The former parent is to forget this node and all below it. One that is gone does not hear it.
+    /// The former parent is to forget this node and all below it. One that is gone does not hear.
     fn leave(&mut self, now: Instant, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
         let hears = |old: &Ipv6Addr| {
             self.neighbour_mut(*old).is_none_or(|candidate| !candidate.link.is_dead())

@@ -22,8 +22,8 @@ const KEPT: Duration = Duration::from_millis(QUEUE as u64 * PERIOD_MS as u64);
 /// Timeouts of a SYN that do not grow, if the kernel has them: the lab's Linux has none.
 const LINEAR: &str = "/proc/sys/net/ipv4/tcp_syn_linear_timeouts";
 /// Congestion control. The lab's Linux has CUBIC; with windows as small as these it grows as Reno
-/// does (RFC 9438 §4.3), which whoever has a network of its own may always choose. Machines may have
-/// chosen something else for all.
+/// does (RFC 9438 §4.3), which whoever has a network of its own may always choose. Machines may
+/// have chosen something else for all.
 const CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 const CONTROLS: [&str; 2] = ["cubic", "reno"];
 
