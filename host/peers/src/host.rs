@@ -155,8 +155,8 @@ impl Host {
         self.segments
     }
 
-    /// Takes an IPv6 packet; what is damaged, or neither TCP nor an error about it for this address,
-    /// is dropped.
+    /// Takes an IPv6 packet. What is damaged, or neither TCP for this address nor an error about
+    /// that, is dropped.
     pub fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
         let Ok(packet) = Packet::parse(octets) else { return };
         let header = packet.header();
