@@ -71,7 +71,7 @@ fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
 pub(super) const PIECE: u16 = 64;
 
 /// Round trips for which a short segment waits where packets wait: docs/decisions/0037-over-rpl.md
-/// has what fewer did.
+/// has what fewer and more did.
 const REST: u32 = 6;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
