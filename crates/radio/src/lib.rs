@@ -31,8 +31,17 @@
 //!   of the code in their place, whatever they are then. It knows nothing of replays. Immediate
 //!   acknowledgements are not secured, and are sent and taken whatever becomes of the frame.
 //! * `Sense` interrupts the mode as a `Transmit` does: from `Off` the radio wakes, assesses the
-//!   channel for eight symbols and goes back to sleep. It ends with exactly one [`Event::Sensed`]
-//!   within [`time_limit`] of [`Access::Cca`], and until then counts as the outstanding `Transmit`.
+//!   channel for eight symbols, as often as it is told, [`SENSES_APART`] apart, and goes back to
+//!   sleep; between two assessments it may sleep too. A radio that listens on that channel goes on
+//!   listening, whatever it is receiving: it tells what the last eight symbols were. `Sense` ends
+//!   with exactly one [`Event::Sensed`], at the first assessment that finds the channel busy, within
+//!   [`time_limit`] of [`Access::Cca`] and 20 ms, and until then counts as the outstanding
+//!   `Transmit`.
+//! * `Strobe` is a `Transmit` whose frame goes out again and again, each time [`STROBE_GAP`] after
+//!   its end at the latest, without being loaded or the channel being assessed again, until its
+//!   acknowledgement has come or the next one would begin too long after the first. What begins in
+//!   the gap and is no acknowledgement is waited for as long as one could take. It ends with exactly
+//!   one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`].
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of
@@ -70,6 +79,22 @@ use kinglet_time::{Duration, Instant};
 pub const MAX_PSDU: usize = 127;
 /// Octets of the frame check sequence, which the radio appends and removes.
 pub const FCS_LEN: usize = 2;
+/// The longest silence between two repetitions of a [`Command::Strobe`]: until an acknowledgement
+/// would have been noticed by its SFD, a symbol to decide, and a turnaround.
+pub const STROBE_GAP: Duration = Duration::from_micros(
+    ACK_NOTICED.as_micros() + SYMBOL.as_micros() + TURNAROUND.as_micros(),
+);
+/// From the end of a frame to the end of the SFD of its acknowledgement.
+pub const ACK_NOTICED: Duration =
+    Duration::from_micros(TURNAROUND.as_micros() + 5 * OCTET.as_micros());
+/// From the end of one assessment of a [`Command::Sense`] to the start of the next: one symbol
+/// more than [`STROBE_GAP`], so that not both fall into the same silence of a strobe.
+pub const SENSES_APART: Duration =
+    Duration::from_micros(STROBE_GAP.as_micros() + SYMBOL.as_micros());
+/// A frame that is on the air for so long is noticed by one of two assessments in a row whenever
+/// they begin.
+pub const STROBE_LEAST: Duration =
+    Duration::from_micros(SENSES_APART.as_micros() + 2 * CCA.as_micros());
 /// The longest frame in these interfaces: a PSDU without its FCS.
 pub const MAX_FRAME: usize = MAX_PSDU - FCS_LEN;
 
@@ -270,11 +295,30 @@ pub enum Command {
         /// Whether a frame is pending.
         pending: bool,
     },
-    /// Assess the channel once, as soon as possible, and send nothing; in a radio with
+    /// Assess the channel, beginning as soon as possible, and send nothing; in a radio with
     /// [`Capabilities::SENSES`].
     Sense {
         /// Which one.
         channel: Channel,
+        /// How often, 1 to 8, if none finds it busy.
+        times: u8,
+    },
+    /// Send the frame that is passed along again and again; in a radio with
+    /// [`Capabilities::STROBES`].
+    Strobe {
+        /// When its SFD ends for the first time.
+        start: Start,
+        /// Assessments of the channel before, as in `Sense`, 0 to 8: busy ends the command with
+        /// [`Event::ChannelBusy`].
+        senses: u8,
+        /// Where to send.
+        channel: Channel,
+        /// Output power in dBm, as in `Transmit`.
+        power_dbm: i8,
+        /// Whether an acknowledgement ends it.
+        ack: bool,
+        /// How long after its first preamble the last one may begin.
+        lasting: Duration,
     },
     /// Secure and open frames with this key from now on; in a radio with
     /// [`Capabilities::SECURES`].
@@ -328,6 +372,15 @@ pub enum Event {
     ChannelBusy,
     /// The outstanding transmission did not happen: its scheduled start could not be met.
     Missed,
+    /// The outstanding `Strobe` is over.
+    Strobed {
+        /// When the SFD of the last frame ended on the air.
+        sfd: Instant,
+        /// What became of its acknowledgement.
+        ack: Ack,
+        /// How often the frame was on the air, at least once.
+        times: u16,
+    },
     /// What a `Sense` has found.
     Sensed {
         /// Whether the channel was busy, as for a transmission with [`Access::Cca`].
@@ -357,6 +410,8 @@ impl Capabilities {
     pub const SECURES: Capabilities = Capabilities(1 << 5);
     /// Assesses the channel without sending ([`Command::Sense`]).
     pub const SENSES: Capabilities = Capabilities(1 << 6);
+    /// Repeats a frame by itself, and knows its acknowledgement ([`Command::Strobe`]).
+    pub const STROBES: Capabilities = Capabilities(1 << 7);
 
     /// Whether every bit of `other` is set in `self`.
     pub const fn contains(self, other: Capabilities) -> bool {
@@ -413,6 +468,20 @@ mod tests {
     fn a_full_frame_is_4256_us_on_the_air_and_an_ack_352() {
         assert_eq!(air_time(MAX_PSDU).as_micros(), 4_256);
         assert_eq!(air_time(ACK_PSDU).as_micros(), 352);
+    }
+
+    #[test]
+    fn two_assessments_in_a_row_notice_a_strobe_whenever_they_begin() {
+        // Times in microseconds from the beginning of a silence of the strobe.
+        let [cca, gap, apart] = [CCA, STROBE_GAP, SENSES_APART].map(Duration::as_micros);
+        let on_air = STROBE_LEAST.as_micros();
+        let hears = |begin: u64| {
+            let within = begin % (gap + on_air);
+            within >= gap && within + cca <= gap + on_air
+        };
+        for begin in 0..gap + on_air {
+            assert!(hears(begin) || hears(begin + cca + apart), "{begin}");
+        }
     }
 
     #[test]

@@ -105,7 +105,11 @@ impl<F: FnMut(u8)> Framer<F> {
                 self.put(&[0x04, a, b, u8::from(pending)]);
             }
             Command::Reset => self.put(&[0x05]),
-            Command::Sense { channel } => self.put(&[0x07, channel.number(), number]),
+            Command::Sense { channel, times } => {
+                self.put(&[0x07, channel.number(), times, number]);
+            }
+            // No radio behind a line can: `Request::parse` knows none.
+            Command::Strobe { .. } => {}
             Command::Secure(LinkKey { key, index, eui64_prefix }) => {
                 self.put(&[0x06]);
                 self.put(&key.0);
@@ -178,8 +182,8 @@ impl Request<'_> {
                 let eui64_prefix = eui64_prefix.try_into().ok()?;
                 alone(Command::Secure(LinkKey { key: Key(*key), index, eui64_prefix }))
             }
-            [0x07, channel, number] => {
-                let command = Command::Sense { channel: Channel::new(channel)? };
+            [0x07, channel, times, number] => {
+                let command = Command::Sense { channel: Channel::new(channel)?, times };
                 Request::Command { command, number, frame: &[] }
             }
             _ => return None,
@@ -213,6 +217,8 @@ pub fn send_event(event: Event, number: u8, frame: &[u8], line: impl FnMut(u8)) 
         Event::ChannelBusy => line.put(&[0x82, number]),
         Event::Missed => line.put(&[0x83, number]),
         Event::Sensed { busy } => line.put(&[0x84, number, u8::from(busy)]),
+        // That of a command that cannot be sent.
+        Event::Strobed { .. } => {}
     }
     line.raw(&[END]);
 }
@@ -337,7 +343,11 @@ mod tests {
                 index: 1,
                 eui64_prefix: [ESC; 6],
             })),
-            Request::Command { command: Command::Sense { channel }, number: ESC, frame: &[] },
+            Request::Command {
+                command: Command::Sense { channel, times: 2 },
+                number: ESC,
+                frame: &[],
+            },
             transmit(Access::Immediate, false, FRAME),
             transmit(Access::Cca, true, &LONG),
             transmit(csma, true, FRAME),

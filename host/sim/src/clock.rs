@@ -77,6 +77,9 @@ impl Clock {
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 Command::Transmit { start: fix(start), access, channel, power_dbm, ack }
             }
+            Command::Strobe { start, senses, channel, power_dbm, ack, lasting } => {
+                Command::Strobe { start: fix(start), senses, channel, power_dbm, ack, lasting }
+            }
             // No other one names an instant.
             _ => command,
         }
@@ -93,6 +96,7 @@ impl Clock {
                 Event::Received { sfd: fix(sfd), len, rssi_dbm, lqi, acked }
             }
             Event::Transmitted { sfd, ack } => Event::Transmitted { sfd: fix(sfd), ack },
+            Event::Strobed { sfd, ack, times } => Event::Strobed { sfd: fix(sfd), ack, times },
             _ => event,
         }
     }

@@ -123,6 +123,11 @@ impl Meter {
         self.state.is_on().then_some(self.since)
     }
 
+    /// Whether it is asleep.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.state == RadioState::Sleep
+    }
+
     /// The time before the last change was for `cause`, as it turns out now.
     pub(crate) fn was_for(&mut self, cause: Cause) {
         let (booked, us) = self.last;

@@ -143,9 +143,11 @@ impl Observer {
             return;
         }
         let word = match event {
-            Event::Transmitted { ack: Ack::Received { .. }, .. } => "acked",
-            Event::Transmitted { ack: Ack::Missing, .. } => "no-ack",
-            Event::Transmitted { ack: Ack::NotAwaited, .. } => "sent",
+            Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } => match ack {
+                Ack::Received { .. } => "acked",
+                Ack::Missing => "no-ack",
+                Ack::NotAwaited => "sent",
+            },
             Event::ChannelBusy => "channel-busy",
             Event::Missed => "missed",
             Event::Received { .. } => "received",

@@ -29,7 +29,9 @@ impl Work {
     fn counts(self) -> CpuWork {
         match self {
             Work::Event(Event::Received { .. }) => CpuWork { frames_received: 1, ..CpuWork::NONE },
-            Work::Command(Command::Transmit { .. }) => CpuWork { frames_sent: 1, ..CpuWork::NONE },
+            Work::Command(Command::Transmit { .. } | Command::Strobe { .. }) => {
+                CpuWork { frames_sent: 1, ..CpuWork::NONE }
+            }
             Work::Event(_) | Work::Command(_) => CpuWork::NONE,
             Work::Done(work) => work,
         }

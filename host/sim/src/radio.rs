@@ -44,16 +44,31 @@ pub(crate) enum Mode {
     Receive { from: u64, until: u64, channel: Channel },
 }
 
-/// The outstanding `Transmit` or `Sense` command.
+/// What the outstanding command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// `Transmit`.
+    Send,
+    /// `Strobe`, whose last repetition begins so many microseconds after the first at the latest.
+    Strobe(u64),
+    /// `Sense`.
+    Sense,
+}
+
+/// The outstanding `Transmit`, `Strobe` or `Sense` command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
+    pub(crate) task: Task,
     pub(crate) start: Start,
     pub(crate) access: Access,
     pub(crate) channel: Channel,
     pub(crate) power_dbm: i8,
     pub(crate) ack: bool,
-    /// Only assess the channel.
-    pub(crate) senses: bool,
+    /// Assessments of the channel to be made yet, of `Sense` and `Strobe`.
+    pub(crate) senses: u8,
+    /// How often the frame was on the air, and since when.
+    pub(crate) times: u16,
+    pub(crate) first_at: u64,
     /// Preparation has begun.
     pub(crate) begun: bool,
     /// When preparation must begin to meet `Start::At`; with `Start::Asap` when the frame is
@@ -62,6 +77,27 @@ pub(crate) struct Job {
     /// Backoff exponent and number of busy assessments of hardware CSMA-CA.
     pub(crate) exponent: u8,
     pub(crate) attempts: u8,
+}
+
+impl Job {
+    /// One that begins as soon as possible and sends nothing.
+    pub(crate) const fn new(task: Task, channel: Channel) -> Job {
+        Job {
+            task,
+            start: Start::Asap,
+            access: Access::Cca,
+            channel,
+            power_dbm: 0,
+            ack: false,
+            senses: 1,
+            times: 0,
+            first_at: 0,
+            begun: false,
+            begin_at: 0,
+            exponent: 0,
+            attempts: 0,
+        }
+    }
 }
 
 /// What this radio has on the air (meaningful while sending).
@@ -159,6 +195,7 @@ pub(crate) struct Radio {
     pub(crate) source_match: bool,
     pub(crate) secures: bool,
     pub(crate) senses: bool,
+    pub(crate) strobes: bool,
     /// `Command::Secure`.
     pub(crate) key: Option<LinkKey>,
     /// For whom a frame is pending; without `source_match` not empty means for everybody.
@@ -238,6 +275,7 @@ impl Radio {
             source_match: capabilities.contains(Capabilities::SOURCE_MATCH),
             secures: capabilities.contains(Capabilities::SECURES),
             senses: capabilities.contains(Capabilities::SENSES),
+            strobes: capabilities.contains(Capabilities::STROBES),
             key: None,
             pending: Vec::new(),
             sensitivity_dbm: profile.sensitivity_dbm as f32,
@@ -280,6 +318,14 @@ impl Radio {
     /// What the acknowledgement of a data request from `short` says.
     pub(crate) fn is_pending(&self, short: u16) -> bool {
         if self.source_match { self.pending.contains(&short) } else { !self.pending.is_empty() }
+    }
+
+    /// Whether an assessment is due while it listens on the channel concerned.
+    pub(crate) fn senses_beside(&self, now: u64) -> bool {
+        let due = |job: &Job| {
+            job.task == Task::Sense && job.channel == self.channel && job.begin_at <= now
+        };
+        self.phase == Phase::Listen && self.job.as_ref().is_some_and(due)
     }
 
     /// What its present phase is for.

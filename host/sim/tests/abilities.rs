@@ -187,7 +187,7 @@ fn a_radio_with_another_key_reports_nothing() {
 }
 
 fn sense() -> Command {
-    Command::Sense { channel: Channel::default() }
+    Command::Sense { channel: Channel::default(), times: 1 }
 }
 
 fn able(devices: Vec<Script>) -> World<Script> {
@@ -223,16 +223,17 @@ fn sensing_finds_a_frame_on_the_air_and_only_then() {
 }
 
 #[test]
-fn sensing_waits_for_the_frame_that_is_being_received() {
+fn a_radio_that_listens_loses_nothing_by_sensing() {
     let sender = Script::silent().send(1_000, transmit(Access::Cca, true), data(1, 0, 7, 100));
     let receiver = Script::listening().at(3_000, sense());
     let mut world = able(vec![sender, receiver]);
     run(&mut world, 30_000);
-    let [Event::Received { acked: true, .. }, Event::Sensed { busy: false }] =
+    let [Event::Sensed { busy: true }, Event::Received { acked: true, .. }] =
         world.device(1).events()[..]
     else {
         panic!("{:?}", world.device(1).events())
     };
+    assert_eq!(world.device(1).told[0].at, 3_000, "of the eight symbols before");
 }
 
 #[test]

@@ -21,11 +21,11 @@ use crate::ledger::Unacknowledged;
 use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
 use crate::queue::{Class, MAX_NODES, Queue, next_generation};
-use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio};
+use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
 use crate::rng::{Purpose, stream};
 use crate::stats::{Counters, Fate};
 use kinglet_radio::{
-    Access, Busy, CCA, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start, air_time,
+    Access, Busy, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start, air_time,
 };
 use kinglet_time::Instant;
 
@@ -115,23 +115,25 @@ impl Core {
                     self.counters[node].refused += 1;
                     return Err(Busy);
                 }
-                let job = Job {
-                    start,
-                    access,
-                    channel,
-                    power_dbm,
-                    ack,
-                    senses: false,
-                    begun: false,
-                    begin_at: 0,
-                    exponent: 0,
-                    attempts: 0,
-                };
+                let job = Job { start, access, power_dbm, ack, ..Job::new(Task::Send, channel) };
+                self.submit_transmit(node, job, frame);
+            }
+            Command::Strobe { start, senses, channel, power_dbm, ack, lasting }
+                if self.radios[node].strobes =>
+            {
+                let legal = (1..=MAX_FRAME).contains(&frame.len());
+                if self.radios[node].job.is_some() || !legal {
+                    self.counters[node].refused += 1;
+                    return Err(Busy);
+                }
+                let access = if senses > 0 { Access::Cca } else { Access::Immediate };
+                let new = Job::new(Task::Strobe(lasting.as_micros()), channel);
+                let job = Job { start, access, senses, power_dbm, ack, ..new };
                 self.submit_transmit(node, job, frame);
             }
             Command::Pending { short, pending } => self.radios[node].set_pending(short, pending),
-            Command::Sense { channel } if self.radios[node].senses => {
-                return self.submit_sense(node, channel);
+            Command::Sense { channel, times } if self.radios[node].senses => {
+                return self.submit_sense(node, channel, times);
             }
             Command::Secure(key) if self.radios[node].secures => self.radios[node].key = Some(key),
             Command::Reset => self.reset(node),
@@ -282,7 +284,10 @@ impl Core {
         {
             self.radios[node].mode = Mode::Off;
         }
-        if self.can_interrupt(node) {
+        let sensing = self.radios[node].senses_beside(self.now);
+        if sensing {
+            self.sense_beside(node);
+        } else if self.can_interrupt(node) {
             let radio = &self.radios[node];
             let due = radio.job.is_some_and(|job| job.begin_at <= self.now);
             if due || radio.mode == Mode::Off {
@@ -397,14 +402,10 @@ impl Core {
     }
 
     /// Time from the start of preparation to the preamble.
-    fn lead_us(&self, node: usize, access: Access) -> u64 {
+    fn lead_us(&self, node: usize, job: &Job) -> u64 {
         let radio = &self.radios[node];
         let p = &radio.profile;
         let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
-        let sense = match access {
-            Access::Immediate => 0,
-            Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,
-        };
-        p.prepare_us + load + p.start_us + sense
+        p.prepare_us + load + p.start_us + p.sensing_us(job)
     }
 }

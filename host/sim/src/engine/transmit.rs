@@ -3,10 +3,11 @@
 use super::{Core, SHR_US};
 use crate::energy::RadioState;
 use crate::ledger::Cause;
-use crate::radio::{Job, NEVER, Phase};
+use crate::radio::{Job, NEVER, Phase, Task};
 use crate::secure;
 use kinglet_radio::{
-    ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, Start, TURNAROUND, UNIT_BACKOFF,
+    ACK_NOTICED, ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, SENSES_APART, STROBE_GAP, SYMBOL,
+    Start, TURNAROUND, UNIT_BACKOFF, air_time,
 };
 use kinglet_time::Instant;
 
@@ -29,7 +30,7 @@ impl Core {
                 Phase::Off => self.radios[node].profile.wake_us(),
                 _ => 0,
             };
-            let lead = SHR_US + self.lead_us(node, job.access) + wake;
+            let lead = SHR_US + self.lead_us(node, &job) + wake;
             // 0 (too early to be met) stands for "as soon as possible", so keep clear of it.
             job.begin_at = sfd.as_micros().saturating_sub(lead).max(1);
         }
@@ -50,31 +51,52 @@ impl Core {
     }
 
     /// `Command::Sense`.
-    pub(super) fn submit_sense(&mut self, node: usize, channel: Channel) -> Result<(), Busy> {
+    pub(super) fn submit_sense(
+        &mut self,
+        node: usize,
+        channel: Channel,
+        times: u8,
+    ) -> Result<(), Busy> {
+        let now = self.now;
         let radio = &mut self.radios[node];
         if radio.job.is_some() {
             self.counters[node].refused += 1;
             return Err(Busy);
         }
-        let (start, access, power_dbm) = (Start::Asap, Access::Cca, radio.power_dbm);
         radio.sending_for = Cause::Poll;
-        radio.job = Some(Job {
-            start,
-            access,
-            channel,
-            power_dbm,
-            ack: false,
-            senses: true,
-            begun: false,
-            begin_at: 0,
-            exponent: 0,
-            attempts: 0,
-        });
-        if self.can_interrupt(node) {
+        radio.job = Some(Job { senses: times.max(1), ..Job::new(Task::Sense, channel) });
+        if radio.senses_beside(now) {
+            self.sense_beside(node);
+        } else if self.can_interrupt(node) {
             self.abandon(node);
             self.settle(node);
         }
         Ok(())
+    }
+
+    /// Assesses the channel on which the radio listens, which goes on.
+    pub(super) fn sense_beside(&mut self, node: usize) {
+        let (now, length) = (self.now, CCA.as_micros());
+        let radio = &mut self.radios[node];
+        radio.measured = radio.energy_mw() * length as f64;
+        let since = now.saturating_sub(length);
+        let busy = self.channel_busy(node, since);
+        self.assessed(node, since, since, busy);
+        let radio = &mut self.radios[node];
+        let Some(job) = &mut radio.job else { return };
+        if busy || job.senses <= 1 {
+            return self.finish(node, Event::Sensed { busy });
+        }
+        job.senses -= 1;
+        job.begin_at = now + SENSES_APART.as_micros() + length;
+        self.arm_schedule(node);
+    }
+
+    fn assessed(&mut self, node: usize, ready_at: u64, since: u64, busy: bool) {
+        let counters = &mut self.counters[node];
+        counters.assessments += 1;
+        counters.assessments_busy += u64::from(busy);
+        self.observer.assessed(self.now, node, ready_at, since, busy);
     }
 
     /// Starts preparing the outstanding transmission.
@@ -91,7 +113,7 @@ impl Core {
         }
         job.begun = true;
         radio.channel = job.channel;
-        if job.senses {
+        if job.task == Task::Sense {
             // A receiver senses: there is nothing to prepare.
             radio.ready_at = now;
             radio.assess_at(now);
@@ -100,10 +122,7 @@ impl Core {
         // What is loaded while it listens has been loaded by now.
         let loaded = p.listens_while_loading();
         let load = if loaded { 0 } else { p.load_time(radio.outgoing.psdu_len()).as_micros() };
-        let sense = match job.access {
-            Access::Immediate => 0,
-            Access::Cca | Access::Csma(_) => CCA.as_micros() + p.cca_to_air_us,
-        };
+        let sense = p.sensing_us(job);
         let mut ready_at = now + p.prepare_us + load + p.start_us;
         ready_at = ready_at.max(radio.spaced_until.saturating_sub(sense));
         if let Start::At(sfd) = job.start {
@@ -154,14 +173,19 @@ impl Core {
             return self.send_frame(node);
         }
         let (ready_at, sense_at) = (radio.ready_at, radio.sense_at);
+        if self.radios[node].meter.sleeps() {
+            // Between two assessments.
+            let settling = sense_at - self.radios[node].profile.synthesiser_us;
+            self.turn(node, settling, RadioState::Settle);
+        }
         self.turn(node, sense_at, RadioState::Listen);
-        let radio = &self.radios[node];
-        let turnaround = radio.profile.cca_to_air_us;
+        let turnaround = self.radios[node].profile.cca_to_air_us;
         let busy = self.channel_busy(node, sense_at);
-        self.counters[node].assessments += 1;
-        self.observer.assessed(self.now, node, ready_at, sense_at, busy);
-        if job.senses {
-            self.counters[node].assessments_busy += u64::from(busy);
+        self.assessed(node, ready_at, sense_at, busy);
+        if !busy && job.senses > 1 {
+            return self.assess_again(node);
+        }
+        if job.task == Task::Sense {
             self.finish(node, Event::Sensed { busy });
             return self.settle(node);
         }
@@ -169,7 +193,6 @@ impl Core {
             let until = self.now + turnaround;
             return self.enter(node, Phase::Turnaround, until, RadioState::Ready);
         }
-        self.counters[node].assessments_busy += 1;
         match (job.access, job.start) {
             (Access::Csma(params), Start::Asap) if job.attempts < params.max_backoffs => {
                 let radio = &mut self.radios[node];
@@ -189,11 +212,32 @@ impl Core {
         }
     }
 
+    /// The assessment before the last has found nothing: the radio sleeps, if it can wake in time,
+    /// and assesses again.
+    fn assess_again(&mut self, node: usize) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        if let Some(job) = &mut radio.job {
+            job.senses -= 1;
+        }
+        radio.ready_at = now;
+        radio.assess_at(now + SENSES_APART.as_micros());
+        let until = radio.sense_at + CCA.as_micros();
+        let sleeps = radio.profile.wake_us() < SENSES_APART.as_micros();
+        let state = if sleeps { RadioState::Sleep } else { RadioState::Ready };
+        self.enter(node, Phase::Access, until, state);
+    }
+
     /// The preamble of the commanded frame starts.
     pub(super) fn send_frame(&mut self, node: usize) {
-        let Some(job) = self.radios[node].job else { return };
-        self.counters[node].frames_sent += 1;
         let radio = &mut self.radios[node];
+        let Some(job) = &mut radio.job else { return };
+        if job.times == 0 {
+            job.first_at = self.now;
+        }
+        job.times = job.times.saturating_add(1);
+        let job = *job;
+        self.counters[node].frames_sent += 1;
         radio.power_dbm = radio.profile.nearest_power(job.power_dbm);
         self.start_air(node, false);
     }
@@ -203,6 +247,13 @@ impl Core {
         self.end_air(node, false);
         let radio = &mut self.radios[node];
         let Some(job) = radio.job else { return };
+        if let Task::Strobe(_) = job.task {
+            let noticed = self.now + (ACK_NOTICED + SYMBOL).as_micros();
+            return match job.ack {
+                true => self.enter(node, Phase::AckWait, noticed, RadioState::Listen),
+                false => self.repeat(node, self.now + STROBE_GAP.as_micros()),
+            };
+        }
         if job.ack && radio.ack_wait {
             let until = self.now + ACK_WAIT.as_micros();
             self.enter(node, Phase::AckWait, until, RadioState::Listen);
@@ -213,16 +264,46 @@ impl Core {
         }
     }
 
-    /// macAckWaitDuration is over.
+    /// macAckWaitDuration is over, or of a strobe the time in which an acknowledgement is noticed.
     pub(super) fn on_ack_missing(&mut self, node: usize) {
+        let now = self.now;
+        let Some(job) = self.radios[node].job else { return };
+        if let Task::Strobe(_) = job.task {
+            self.synchronise(node);
+            let radio = &self.radios[node];
+            let psdu_len = radio.outgoing.psdu_len();
+            let end = radio.air.start + (air_time(psdu_len) + ACK_WAIT).as_micros();
+            let found = radio.lock.is_some_and(|lock| lock.is_found(now));
+            if found && now < end {
+                return self.enter(node, Phase::AckWait, end, RadioState::Listen);
+            }
+            self.abandon(node);
+            return self.repeat(node, now + self.radios[node].profile.cca_to_air_us);
+        }
         self.abandon(node);
         self.finish_acked(node, Ack::Missing);
     }
 
+    /// Sends the frame of the outstanding `Strobe` again at `at`, or ends it.
+    fn repeat(&mut self, node: usize, at: u64) {
+        let Some(job) = self.radios[node].job else { return };
+        match job.task {
+            Task::Strobe(lasting) if at <= job.first_at + lasting => {
+                self.enter(node, Phase::Turnaround, at, RadioState::Ready);
+            }
+            _ => self.finish_acked(node, if job.ack { Ack::Missing } else { Ack::NotAwaited }),
+        }
+    }
+
     /// The wait for the acknowledgement ended with `ack`.
     pub(super) fn finish_acked(&mut self, node: usize, ack: Ack) {
-        let sfd = Instant::from_micros(self.radios[node].air.start + SHR_US);
-        self.finish(node, Event::Transmitted { sfd, ack });
+        let radio = &self.radios[node];
+        let sfd = Instant::from_micros(radio.air.start + SHR_US);
+        let event = match radio.job {
+            Some(Job { task: Task::Strobe(_), times, .. }) => Event::Strobed { sfd, ack, times },
+            _ => Event::Transmitted { sfd, ack },
+        };
+        self.finish(node, event);
         self.settle(node);
     }
 
@@ -230,8 +311,11 @@ impl Core {
     pub(super) fn finish(&mut self, node: usize, event: Event) {
         let counters = &mut self.counters[node];
         match event {
-            Event::Transmitted { ack: Ack::Received { .. }, .. } => counters.acked += 1,
-            Event::Transmitted { ack: Ack::Missing, .. } => counters.ack_missing += 1,
+            Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } => match ack {
+                Ack::Received { .. } => counters.acked += 1,
+                Ack::Missing => counters.ack_missing += 1,
+                Ack::NotAwaited => {}
+            },
             Event::ChannelBusy => counters.channel_busy += 1,
             Event::Missed => counters.missed += 1,
             _ => {}
@@ -242,12 +326,12 @@ impl Core {
             return self.tell(node, event);
         }
         let failed = match event {
-            Event::Transmitted { ack, .. } => ack == Ack::Missing,
+            Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } => ack == Ack::Missing,
             _ => event == Event::ChannelBusy,
         };
         let sequence = radio.outgoing.header.sequence.filter(|_| failed);
         radio.failed = sequence.map(|sequence| (sequence, radio.meter.asleep(self.now)));
-        if let Event::Transmitted { ack, .. } = event {
+        if let Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } = event {
             radio.unacknowledged.sent(&radio.outgoing.header, ack != Ack::Missing);
         }
         self.observer.finished(self.now, node, event);
