@@ -12,6 +12,7 @@
 //! * Link security with one key for all ([`Security`]) and replay protection (9.2), by a cipher of
 //!   choice, by the radio, or none ([`LinkSecurity`]).
 //! * Coordinated sampled listening (6.12.2; [`Csl`]).
+//! * ContikiMAC with bursts, for networks in which everybody sleeps ([`Mac::set_wake`]).
 //! * When the radio is on, and how those are reached whose radio is off, are types of the memory
 //!   plan ([`Listening`], [`Reach`]).
 //! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
@@ -66,12 +67,14 @@
 //! | `mac/` | the engine: [`Mac`] and its plan [`Sizes`]; all else lies beneath, without it |
 //! | `mac/receive.rs`, `acknowledge.rs` | frames in |
 //! | `mac/transmit.rs`, `spacing.rs` | frames out |
+//! | `mac/strobe.rs` | frames out where everybody sleeps |
 //! | `mac/secure.rs` | securing and opening them |
-//! | `listening.rs`: `polled.rs`, `sampled.rs` | when the radio is on |
+//! | `listening.rs`: `polled.rs`, `sampled.rs`, `waking.rs` | when the radio is on |
 //! | `reach.rs`: `sleepers.rs`, `samples.rs` | how those are reached whose radio is off |
+//! | `strobing.rs` | how those are who wake by themselves |
 //! | `security.rs`: `ccm.rs`, `cipher.rs`, `replay.rs` | link security |
 //! | `queue.rs`, `link.rs`, `duplicates.rs` | frames and neighbours |
-//! | `csma.rs`, `retry.rs`, `csl.rs`, `air.rs` | what the standard reckons |
+//! | `csma.rs`, `retry.rs`, `csl.rs`, `wake.rs`, `air.rs` | what is reckoned |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -104,8 +107,11 @@ mod samples;
 mod security;
 mod sleepers;
 mod stats;
+mod strobing;
 #[cfg(test)]
 mod tests;
+mod wake;
+mod waking;
 
 pub use cipher::{Block, BlockCipher, Sliced, Tabled};
 pub use config::{Config, ConfigError, Csma};
@@ -113,13 +119,17 @@ pub use csl::Csl;
 pub use kinglet_radio::Key;
 pub use link::{Link, Neighbour};
 pub use listening::{AlwaysOn, DataRequestOutcome, Listening};
+pub use mac::strobe::CannotWake;
 pub use mac::{Indication, Info, KeyOf, Mac, RadioUse, Sizes, Submission};
 pub use polled::Polled;
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest, TxState};
-pub use reach::{Indirect, Reach, TableFull, Way};
+pub use reach::{Indirect, Reach, Strobe, StrobeEnd, TableFull, Way};
 pub use replay::Peer;
 pub use sampled::Sampled;
 pub use samples::Samples;
 pub use security::{ByRadio, CcmStar, LinkSecurity, Runs, Security};
 pub use sleepers::{Schedule, Sleeper, Sleepers};
-pub use stats::{Discard, Stats};
+pub use stats::{Discard, Stats, StrobeStats, WakeStats};
+pub use strobing::{Strobed, Strobing};
+pub use wake::Wake;
+pub use waking::Waking;

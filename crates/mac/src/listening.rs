@@ -6,15 +6,16 @@
 //! | [`AlwaysOn`] | always |
 //! | [`Polled`](crate::Polled) (`polled.rs`) | while an answer to a data request is awaited |
 //! | [`Sampled`](crate::Sampled) (`sampled.rs`) | besides, for an instant in every period |
+//! | [`Waking`](crate::Waking) (`waking.rs`) | while frames come that samples have noticed |
 //!
 //! What a type does not do is not in the program. How others are reached whose radio is off is the
-//! other half, `reach.rs`: a device that samples the channel by [`Command::Sense`], as ContikiMAC
-//! does, is one more type here, and who strobes until such a device hears it one more there.
-//!
-//! [`Command::Sense`]: kinglet_radio::Command::Sense
+//! other half, `reach.rs`.
 
+use crate::air::end_of_ack;
 use crate::config::Config;
 use crate::queue::{Delivery, Kind, TxState};
+use crate::stats::WakeStats;
+use crate::wake::Wake;
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -45,10 +46,19 @@ pub struct Situation<'a> {
 pub struct FromParent {
     pub(crate) src: Address,
     pub(crate) sfd: Instant,
+    /// Its octets without FCS.
+    pub(crate) len: usize,
     /// Its frame-pending bit.
     pub(crate) more: bool,
     /// Nothing is being sent.
     pub(crate) may_send: bool,
+}
+
+impl FromParent {
+    /// When its acknowledgement has ended.
+    pub(crate) fn ended(&self) -> Instant {
+        end_of_ack(self.sfd, self.len)
+    }
 }
 
 /// How the sending of a frame of the MAC's own ended.
@@ -85,6 +95,9 @@ pub trait Listening {
     /// Whether the radio may be off while nothing is sent. If not, nobody asks for data, and a
     /// node has no use for what decides when to.
     const SLEEPS: bool;
+
+    /// Whether it may sample the channel to find out whether somebody sends to it.
+    const WAKES: bool = false;
 
     /// What the radio is to do while nothing is sent. After a transmission it returns to this mode
     /// by itself, so it must be right before the transmission ends: what answers a data request may
@@ -138,6 +151,29 @@ pub trait Listening {
     /// A frame came, perhaps the one that is awaited. Whether waiting is over because of it.
     fn handle_frame(&mut self, _now: Instant, _config: &Config<()>, _frame: &FromParent) -> bool {
         false
+    }
+
+    /// A frame came that was for all. Whether waiting is over because of it.
+    fn handle_broadcast(&mut self, _now: Instant) -> bool {
+        false
+    }
+
+    /// How often the channel is to be sampled now, if it is.
+    fn poll_sense(&mut self, _now: Instant, _config: &Config<()>) -> Option<u8> {
+        None
+    }
+
+    /// What the samples have found. Whether nothing is awaited any more because of it.
+    fn handle_sensed(&mut self, _now: Instant, _busy: bool) -> bool {
+        false
+    }
+
+    /// See [`Mac::set_wake`](crate::Mac::set_wake).
+    fn set_wake(&mut self, _wake: Option<Wake>) {}
+
+    /// What has happened at wake-ups, if there can be any.
+    fn wake_stats(&self) -> Option<&WakeStats> {
+        None
     }
 
     /// The sending of a data request or a synchronisation has ended.

@@ -167,6 +167,9 @@ pub struct Slot {
 // Its buffer begins two octets behind a word.
 const _: () = assert!(core::mem::offset_of!(Slot, frame) % 4 == 2);
 
+/// The frame-pending bit in the first octet of a frame.
+const FRAME_PENDING: u8 = 1 << 4;
+
 impl Slot {
     /// The frame as it goes to the radio.
     pub(crate) fn octets(&self) -> &[u8] {
@@ -175,7 +178,14 @@ impl Slot {
 
     /// The frame-pending bit of the frame control field.
     pub(crate) fn says_frame_pending(&self) -> bool {
-        self.frame.first().is_some_and(|control| control & 1 << 4 != 0)
+        self.frame.first().is_some_and(|control| control & FRAME_PENDING != 0)
+    }
+
+    /// Writes that bit.
+    pub(crate) fn set_frame_pending(&mut self, pending: bool) {
+        if let Some(control) = self.frame.first_mut() {
+            *control = if pending { *control | FRAME_PENDING } else { *control & !FRAME_PENDING };
+        }
     }
 }
 
@@ -239,6 +249,11 @@ impl<A: Array<Slot>> Queue<A> {
         Some(slot)
     }
 
+    /// The slot of [`Queue::free`].
+    pub(crate) fn filled(&mut self) -> Option<&mut Slot> {
+        self.slots.as_mut_slice().get_mut(self.filling)
+    }
+
     /// Takes the slot of [`Queue::free`] into the queue.
     pub(crate) fn push(&mut self) {
         let order = self.take_number();
@@ -262,6 +277,33 @@ impl<A: Array<Slot>> Queue<A> {
     pub(crate) fn advance(&mut self) -> bool {
         self.head = self.first(Place::Waiting);
         self.head.is_some()
+    }
+
+    /// Makes the frame the head whose recipient's `turn` comes first, of those that are the oldest
+    /// for their recipients; when that is. `None` if no frame waits.
+    pub(crate) fn advance_by(&mut self, turn: impl Fn(Address) -> Instant) -> Option<Instant> {
+        let waits = |slot: &&Slot| slot.place == Place::Waiting;
+        let slots = self.slots.as_slice();
+        let age = |slot: &Slot| self.next_order.wrapping_sub(slot.order);
+        let mut first = None;
+        for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| waits(slot)) {
+            let mut others = slots.iter().filter(waits).filter(|other| other.dst == slot.dst);
+            if others.any(|other| age(other) > age(slot)) {
+                continue;
+            }
+            let key = (turn(slot.dst), core::cmp::Reverse(age(slot)));
+            if first.is_none_or(|(best, _)| key < best) {
+                first = Some((key, index));
+            }
+        }
+        self.head = first.map(|(_, index)| index);
+        first.map(|((at, _), _)| at)
+    }
+
+    /// Whether another frame waits for `dst`, beside the head that is for it too.
+    pub(crate) fn has_another(&self, dst: Address) -> bool {
+        let waits = |slot: &&Slot| slot.place == Place::Waiting && slot.dst == dst;
+        self.slots.as_slice().iter().filter(waits).count() > 1
     }
 
     /// Whether an indirect frame waits behind a head that is none.

@@ -7,15 +7,20 @@
 //! | [`Sleepers`] of [`Sleeper`]`<()>` | when they ask (`sleepers.rs`) |
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
 //!
+//! | [`Strobing`] of one of these (`strobing.rs`) | or again and again until they have woken |
+//!
 //! What a type does not do is not in the program. Asked how a frame goes out ([`Reach::way`]) it
-//! answers with a [`Way`]; one that strobes until somebody wakes, or sends on a neighbour's
-//! channel, is one more.
+//! answers with a [`Way`]. Where everybody sleeps each frame is a [`Strobe`] (`mac/strobe.rs`).
 //!
 //! [`Sleepers`]: crate::Sleepers
 //! [`Sleeper`]: crate::Sleeper
 //! [`Samples`]: crate::Samples
+//! [`Strobing`]: crate::Strobing
 
-use kinglet_radio::{Capabilities, Command};
+use crate::stats::StrobeStats;
+use crate::wake::Wake;
+use kinglet_radio::{Capabilities, Command, Start};
+use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Csl};
 
@@ -61,6 +66,40 @@ pub enum Way {
     Soon,
     /// Once, so that its SFD ends at this instant.
     At(Instant),
+}
+
+/// How a frame is strobed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strobe {
+    pub(crate) start: Start,
+    /// Samples of the channel before it.
+    pub(crate) senses: u8,
+    pub(crate) lasting: Duration,
+}
+
+/// How a strobe has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StrobeResult {
+    Acknowledged,
+    /// No acknowledgement was asked for.
+    Sent,
+    Unanswered,
+    /// The channel was busy before it.
+    Busy,
+}
+
+/// A strobe that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct StrobeEnd {
+    pub(crate) dst: Address,
+    /// The octets of its frame without FCS.
+    pub(crate) len: usize,
+    pub(crate) result: StrobeResult,
+    /// When the SFD of the last repetition ended, and how many there were.
+    pub(crate) sfd: Instant,
+    pub(crate) times: u16,
+    /// It said that more follows.
+    pub(crate) more: bool,
 }
 
 /// There are more neighbours with something pending than the table has places.
@@ -134,6 +173,50 @@ pub trait Reach {
 
     /// Does what is due.
     fn handle_deadline(&mut self, _now: Instant) {}
+
+    /// Whether frames may be strobed.
+    const STROBES: bool = false;
+
+    /// See [`Mac::set_wake`](crate::Mac::set_wake).
+    fn set_wake(&mut self, _wake: Option<Wake>) {}
+
+    /// As what was set; `None` if no frames are strobed.
+    fn wake(&self) -> Option<&Wake> {
+        None
+    }
+
+    /// What has happened to strobes, if there can be any.
+    fn strobe_stats(&self) -> Option<&StrobeStats> {
+        None
+    }
+
+    /// The sequence number of the next frame for `dst`, if each recipient has its own, `fresh` for
+    /// a new one.
+    fn sequence(&mut self, _now: Instant, _dst: Address, _fresh: u8) -> Option<u8> {
+        None
+    }
+
+    /// It is used.
+    fn sequence_used(&mut self, _now: Instant, _dst: Address) {}
+
+    /// From when on a frame for `dst` may be strobed; before all others if it goes on with a burst.
+    fn turn(&self, now: Instant, _dst: Address) -> Instant {
+        now
+    }
+
+    /// Whether another frame may follow in the burst that one of `len` octets begins or goes on
+    /// with now.
+    fn may_follow(&self, _now: Instant, _len: usize) -> bool {
+        false
+    }
+
+    /// How a frame of `len` octets for `dst`, whose turn it is, goes out.
+    fn strobe(&mut self, _now: Instant, _dst: Address, _len: usize) -> Strobe {
+        Strobe { start: Start::Asap, senses: 0, lasting: Duration::ZERO }
+    }
+
+    /// It has ended.
+    fn handle_strobed(&mut self, _now: Instant, _end: &StrobeEnd, _random: &mut Random) {}
 }
 
 /// Nobody sleeps.

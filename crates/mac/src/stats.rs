@@ -117,6 +117,54 @@ impl Stats {
     };
 }
 
+/// What has happened at wake-ups ([`Waking`](crate::Waking)); each counter stops at its maximum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WakeStats {
+    /// Wake-ups at which the channel was sampled.
+    pub wake_ups: u32,
+    /// Of these, those at which the samples noticed something.
+    pub roused: u32,
+    /// Of those, how often the channel fell silent without a frame for this device.
+    pub in_vain: u32,
+    /// Of those, how often it was busy for longer than a frame can be.
+    pub by_noise: u32,
+    /// Of those, how often neither a frame nor silence came in time.
+    pub too_long: u32,
+    /// Bursts whose next frame did not come.
+    pub bursts_broken: u32,
+}
+
+impl WakeStats {
+    pub(crate) const NONE: WakeStats = WakeStats {
+        wake_ups: 0,
+        roused: 0,
+        in_vain: 0,
+        by_noise: 0,
+        too_long: 0,
+        bursts_broken: 0,
+    };
+}
+
+/// What has happened to strobes ([`Strobing`](crate::Strobing)); each counter stops at its maximum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StrobeStats {
+    /// Strobes: of a frame once or again and again.
+    pub strobes: u32,
+    /// Of these, those that followed another one in a burst.
+    pub in_bursts: u32,
+    /// Of all, those without the acknowledgement that they asked for.
+    pub failed: u32,
+    /// Those before which the channel was busy.
+    pub busy: u32,
+    /// Those for whose recipient no rhythm was known.
+    pub searching: u32,
+}
+
+impl StrobeStats {
+    pub(crate) const NONE: StrobeStats =
+        StrobeStats { strobes: 0, in_bursts: 0, failed: 0, busy: 0, searching: 0 };
+}
+
 /// Why a frame or event was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discard {

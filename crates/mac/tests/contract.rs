@@ -2,8 +2,8 @@
 
 use kinglet_mac::{
     AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Indirect, Key, KeyOf, Mac, Neighbour,
-    Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Submission,
-    Tabled, Token, TxRequest, TxState,
+    Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Strobed,
+    Strobing, Submission, Tabled, Token, TxRequest, TxState, Wake, Waking,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -54,6 +54,13 @@ choice!(
 choice!(Plain, AlwaysOn, (), (), Config::unsecured);
 choice!(Leaf, Polled, (), CcmStar<ByRadio, [Peer; 2]>, core::convert::identity);
 choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Config::unsecured);
+choice!(
+    Asleep,
+    Waking<Sampled>,
+    Strobing<Sleepers<[Sleeper; SLEEPERS]>, [Strobed; 3]>,
+    CcmStar<Tabled, [Peer; 2]>,
+    core::convert::identity
+);
 
 /// A MAC whose radio is chosen by the seed, and whether it sleeps.
 struct Device<P: Choice> {
@@ -138,6 +145,7 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     let dice = random.next_u32();
     let sfd = now - Duration::from_micros(u64::from(random.next_u32() % 5_000));
     match dice % 8 {
+        0 if dice & 0x800 == 0 => (Event::Sensed { busy: dice & 0x1000 == 0 }, Vec::new()),
         0 => (Event::ChannelBusy, Vec::new()),
         1 if dice & 0x700 == 0 => (Event::Missed, Vec::new()),
         1..=3 => {
@@ -146,7 +154,10 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
                 1 => Ack::NotAwaited,
                 _ => Ack::Received { frame_pending: dice & 1 << 18 != 0 },
             };
-            (Event::Transmitted { sfd, ack }, Vec::new())
+            let times = 1 + (dice >> 20 & 7) as u16;
+            let strobed = Event::Strobed { sfd, ack, times };
+            let sent = Event::Transmitted { sfd, ack };
+            (if dice & 1 << 19 == 0 { sent } else { strobed }, Vec::new())
         }
         _ => {
             let frame = match dice >> 8 & 3 {
@@ -174,7 +185,9 @@ impl<P: Choice> Subject for Device<P> {
             | bit(2, Capabilities::CSMA)
             | bit(3, Capabilities::SCHEDULED)
             | bit(5, Capabilities::SOURCE_MATCH)
-            | bit(7, Capabilities::SECURES);
+            | bit(7, Capabilities::SECURES)
+            | bit(8, Capabilities::SENSES)
+            | bit(8, Capabilities::STROBES);
         let config = Config {
             short: 1,
             csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
@@ -199,7 +212,18 @@ impl<P: Choice> Subject for Device<P> {
             },
             ..Config::DEFAULT
         };
-        let mac = Mac::new(P::config(config), capabilities, seed);
+        let mut mac = Mac::<P>::new(P::config(config), capabilities, seed);
+        let wake = Wake {
+            period: Duration::from_millis(30 + seed % 7 * 80),
+            drift_ppm: (seed % 3 * 100) as u16,
+            repeats: (seed % 6) as u8,
+            burst: Duration::from_millis(seed % 4 * 20),
+            rests: !seed.is_multiple_of(5),
+            max_attempts: [None, Some(1), Some(4)][(seed % 3) as usize],
+            sleeps: !seed.is_multiple_of(4),
+        };
+        // Where radio or plan cannot, it stays as it is.
+        let _ = mac.set_wake(Some(wake));
         Device { mac, accepted: 0, reported: 0, asked: 0, answered: 0 }
     }
 
@@ -271,6 +295,7 @@ impl<P: Choice> Subject for Device<P> {
     fn refuse(&mut self, now: Instant) -> bool {
         let refused = match self.mac.poll_radio(now) {
             Some(Submission { command: Command::Transmit { access, .. }, .. }) => access,
+            Some(Submission { command: Command::Strobe { .. }, .. }) => Access::Cca,
             _ => return false,
         };
         self.mac.radio_refused(now);
@@ -289,7 +314,9 @@ impl<P: Choice> Subject for Device<P> {
         assert!(info.slots_used >= self.accepted - self.reported);
         assert!(self.asked - self.answered <= 1);
         assert!(info.slots_used > 0 || info.tx == TxState::Idle);
-        assert!(info.radio != RadioUse::Window || info.tx == TxState::Idle, "deaf in its window");
+        let waits = matches!(info.tx, TxState::Backoff { .. } | TxState::Ready);
+        let deaf = info.tx != TxState::Idle && !(waits && self.mac.strobe_stats().is_some());
+        assert!(info.radio != RadioUse::Window || !deaf, "deaf in its window");
         vec![(info.slots_used, SLOTS)]
     }
 
@@ -315,6 +342,11 @@ fn a_mac_that_can_do_least_keeps_them() {
 #[test]
 fn a_leaf_whose_radio_secures_frames_keeps_them() {
     check::<Device<Leaf>>(0..64, 300);
+}
+
+#[test]
+fn a_mac_that_wakes_and_strobes_keeps_them() {
+    check::<Device<Asleep>>(256..384, 300);
 }
 
 #[test]

@@ -34,14 +34,14 @@
 //!   channel for eight symbols, as often as it is told, [`SENSES_APART`] apart, and goes back to
 //!   sleep; between two assessments it may sleep too. A radio that listens on that channel goes on
 //!   listening, whatever it is receiving: it tells what the last eight symbols were. `Sense` ends
-//!   with exactly one [`Event::Sensed`], at the first assessment that finds the channel busy, within
-//!   [`time_limit`] of [`Access::Cca`] and 20 ms, and until then counts as the outstanding
+//!   with exactly one [`Event::Sensed`], at the first assessment that finds the channel busy,
+//!   within [`time_limit`] of [`Access::Cca`] and 20 ms, and until then counts as the outstanding
 //!   `Transmit`.
 //! * `Strobe` is a `Transmit` whose frame goes out again and again, each time [`STROBE_GAP`] after
 //!   its end at the latest, without being loaded or the channel being assessed again, until its
 //!   acknowledgement has come or the next one would begin too long after the first. What begins in
-//!   the gap and is no acknowledgement is waited for as long as one could take. It ends with exactly
-//!   one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`].
+//!   the gap and is no acknowledgement is waited for as long as one could take. It ends with
+//!   exactly one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`].
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of
@@ -81,9 +81,8 @@ pub const MAX_PSDU: usize = 127;
 pub const FCS_LEN: usize = 2;
 /// The longest silence between two repetitions of a [`Command::Strobe`]: until an acknowledgement
 /// would have been noticed by its SFD, a symbol to decide, and a turnaround.
-pub const STROBE_GAP: Duration = Duration::from_micros(
-    ACK_NOTICED.as_micros() + SYMBOL.as_micros() + TURNAROUND.as_micros(),
-);
+pub const STROBE_GAP: Duration =
+    Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() + TURNAROUND.as_micros());
 /// From the end of a frame to the end of the SFD of its acknowledgement.
 pub const ACK_NOTICED: Duration =
     Duration::from_micros(TURNAROUND.as_micros() + 5 * OCTET.as_micros());

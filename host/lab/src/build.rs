@@ -228,6 +228,11 @@ fn stack(
     let capabilities = radio_at(scenario, node).capabilities();
     let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
+    if let Some(wake) = scenario.wake {
+        let sleeps = place.role != Role::BorderRouter || wake.border_sleeps;
+        let settings = mac::Wake { sleeps, ..wake.settings };
+        stack.set_wake(Some(settings)).expect("checked with the scenario");
+    }
     let mut interface = stack.interface();
     let address = address_of(scenario.prefix, node);
     if by_peer {

@@ -23,7 +23,7 @@ fn measured(profile: RadioProfile) -> Option<(Cpu, Instructions)> {
         RadioProfile::Nrf52840 | RadioProfile::Standard => {
             Some((cpu::NRF52840, instructions("thumbv7em-none-eabi")))
         }
-        RadioProfile::Cc2420 => None,
+        RadioProfile::Cc2420 | RadioProfile::Cc2420Contiki => None,
     }
 }
 

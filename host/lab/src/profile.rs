@@ -44,11 +44,14 @@ pub const PACKETS: usize = 96;
 #[derive(Clone, Copy, Debug)]
 pub struct LabProfile;
 
+/// Neighbours that wake, of those to whom a node sends.
+type Strobed = Later<mac::Strobed, 16>;
+
 impl mac::Sizes for LabProfile {
     type Queue = [mac::Slot; 3];
     type Neighbours = [mac::Neighbour; 16];
-    type Listening = mac::Sampled;
-    type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>;
+    type Listening = mac::Waking<mac::Sampled>;
+    type Reach = mac::Strobing<mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>, Strobed>;
     type Security = mac::CcmStar<mac::Sliced, Devices<PEERS>>;
 }
 

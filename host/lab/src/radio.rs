@@ -1,7 +1,9 @@
 //! The simulator's radio profiles, as scenarios name them and closed forms use them.
 
 use crate::scenario::RadioProfile;
-use kinglet_sim::profile::{self, AT86RF233, CC2420, FrameTime, NRF52840, STANDARD, frame_time};
+use kinglet_sim::profile::{
+    self, AT86RF233, CC2420, CC2420_CONTIKI, FrameTime, NRF52840, STANDARD, frame_time,
+};
 
 /// The radio of this name.
 pub(crate) const fn profile_of(name: RadioProfile) -> profile::RadioProfile {
@@ -9,6 +11,7 @@ pub(crate) const fn profile_of(name: RadioProfile) -> profile::RadioProfile {
         RadioProfile::At86rf233 => AT86RF233,
         RadioProfile::Nrf52840 => NRF52840,
         RadioProfile::Cc2420 => CC2420,
+        RadioProfile::Cc2420Contiki => CC2420_CONTIKI,
         RadioProfile::Standard => STANDARD,
     }
 }

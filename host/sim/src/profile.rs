@@ -2,10 +2,8 @@
 //!
 //! Nothing here is fitted to a published result, except what carries the word `FITTED` in its name.
 
-use crate::radio::Job;
 use kinglet_radio::{
-    ACK_PSDU, Access, CCA, Capabilities, MAX_PSDU, SENSES_APART, TURNAROUND, UNIT_BACKOFF, air_time,
-    spacing_after,
+    ACK_PSDU, CCA, Capabilities, MAX_PSDU, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after,
 };
 use kinglet_time::Duration;
 
@@ -314,16 +312,6 @@ impl RadioProfile {
     /// Whether it listens while a frame is loaded.
     pub(crate) const fn listens_while_loading(&self) -> bool {
         matches!(self.buffering, Buffering::FifosOverSpi { .. })
-    }
-
-    /// From the start of the first assessment that precedes a transmission to its preamble.
-    pub(crate) fn sensing_us(&self, job: &Job) -> u64 {
-        let assessments = match job.access {
-            Access::Immediate => return 0,
-            Access::Cca | Access::Csma(_) => u64::from(job.senses.max(1)),
-        };
-        let between = (assessments - 1) * SENSES_APART.as_micros();
-        assessments * CCA.as_micros() + between + self.cca_to_air_us
     }
 
     const fn spi_time(&self, octets: usize) -> Duration {

@@ -8,7 +8,9 @@ use crate::ledger::{Cause, Unacknowledged};
 use crate::medium::Position;
 use crate::profile::RadioProfile;
 use crate::rng::Stream;
-use kinglet_radio::{Access, Capabilities, Channel, Event, Filter, LinkKey, Start};
+use kinglet_radio::{
+    Access, CCA, Capabilities, Channel, Event, Filter, LinkKey, SENSES_APART, Start,
+};
 
 /// Never: no event is due.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -97,6 +99,19 @@ impl Job {
             exponent: 0,
             attempts: 0,
         }
+    }
+}
+
+impl Job {
+    /// From the start of the first assessment that precedes a transmission to its preamble, if it
+    /// takes `cca_to_air_us` from the last one.
+    pub(crate) fn sensing_us(&self, cca_to_air_us: u64) -> u64 {
+        let assessments = match self.access {
+            Access::Immediate => return 0,
+            Access::Cca | Access::Csma(_) => u64::from(self.senses.max(1)),
+        };
+        let between = (assessments - 1) * SENSES_APART.as_micros();
+        assessments * CCA.as_micros() + between + cca_to_air_us
     }
 }
 

@@ -106,8 +106,10 @@ fn two_samples_notice_a_strobe_and_the_radio_sleeps_between_them() {
 fn a_listener_that_senses_hears_when_it_is_silent() {
     let sender = Script::silent().send(1_000, strobe(0, true, 0), data(9, 0, 7, 100));
     let end = begin(1_000, 100) + air_time(100).as_micros();
-    let listener =
-        Script::listening().at(end - 1_000, sense(3)).at(end + 200, sense(3)).at(end + 9_000, sense(1));
+    let listener = Script::listening()
+        .at(end - 1_000, sense(3))
+        .at(end + 200, sense(3))
+        .at(end + 9_000, sense(1));
     let mut world = world(CC2420, vec![sender, listener]);
     run(&mut world, 100_000);
     let sensed: Vec<_> = world.device(1).told.iter().map(|told| (told.event, told.at)).collect();

@@ -4,6 +4,7 @@ mod acknowledge;
 pub(crate) mod receive;
 mod secure;
 mod spacing;
+pub(crate) mod strobe;
 mod transmit;
 
 pub use receive::Indication;
@@ -17,10 +18,10 @@ use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxReques
 use crate::reach::{Reach, TableFull};
 use crate::retry::Adaptation;
 use crate::security::LinkSecurity;
-use crate::stats::{Discard, Stats, count};
+use crate::stats::{Discard, Stats, StrobeStats, WakeStats, count};
 use acknowledge::OwedAck;
 use kinglet_mem::Array;
-use kinglet_radio::{Capabilities, Command, Event, Filter, MAX_FRAME, Start};
+use kinglet_radio::{Access, Capabilities, Command, Event, Filter, MAX_FRAME, Start, time_limit};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Repr, Version};
@@ -29,6 +30,9 @@ use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Re
 /// the usual one.
 const DICE: u64 = 0x0a02_bdbf_7bb3_c0a7;
 
+/// What a radio may take longer for several samples than for one (the rules of [`kinglet_radio`]).
+const SAMPLES_TIME: Duration = Duration::from_millis(20);
+
 /// How large the tables of a [`Mac`] are.
 pub trait Sizes {
     /// Frames that wait, are being sent, or whose outcome was not fetched yet.
@@ -36,10 +40,10 @@ pub trait Sizes {
     /// Neighbours with link statistics and duplicate rejection.
     type Neighbours: Array<Neighbour>;
     /// When the radio is on: [`AlwaysOn`](crate::AlwaysOn), [`Polled`](crate::Polled) or
-    /// [`Sampled`](crate::Sampled).
+    /// [`Sampled`](crate::Sampled), or [`Waking`](crate::Waking) of one of these.
     type Listening: Listening;
     /// How those are reached whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if nobody
-    /// sleeps.
+    /// sleeps, or [`Strobing`](crate::Strobing) of one of these.
     type Reach: Reach;
     /// Whether frames are secured, and by whom; all but `()` give the same frames.
     type Security: LinkSecurity;
@@ -81,6 +85,8 @@ pub(crate) enum Outstanding {
     None,
     Head,
     Ack,
+    /// Samples of the channel for [`Listening`].
+    Samples,
 }
 
 /// A snapshot for diagnosis.
@@ -232,6 +238,11 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<(), QueueFull> {
         let TxRequest { dst, ack, token, class, frame_pending } = request;
         let ack = ack && dst.is_unicast();
+        if S::Reach::STROBES
+            && let Some(sequence) = self.reach.sequence(now, dst, self.sequence)
+        {
+            self.sequence = sequence;
+        }
         let repr;
         let header = match self.plain_header(dst, ack, frame_pending) {
             Some(plain) => Header::Plain(plain),
@@ -240,7 +251,12 @@ impl<S: Sizes> Mac<S> {
                 Header::Any(&repr)
             }
         };
-        if self.write_slot(Kind::User(class), token, header, fill)? > 0 {
+        let payload_len = self.write_slot(Kind::User(class), token, header, fill)?;
+        if payload_len > 0 {
+            if self.strobes() {
+                let header = self.header(FrameType::Data, dst, ack);
+                self.lengthen(&Repr { frame_pending, ..header }, payload_len);
+            }
             count(&mut self.stats.enqueued);
             self.push_slot(now);
         }
@@ -281,6 +297,11 @@ impl<S: Sizes> Mac<S> {
 
     /// Queues the frame of [`Mac::write_slot`].
     pub(crate) fn push_slot(&mut self, now: Instant) {
+        if S::Reach::STROBES
+            && let Some(dst) = self.queue.filled().map(|slot| slot.dst)
+        {
+            self.reach.sequence_used(now, dst);
+        }
         self.queue.push();
         self.sequence = self.sequence.wrapping_add(1);
         if !self.preempt(now) {
@@ -309,6 +330,10 @@ impl<S: Sizes> Mac<S> {
             Event::Transmitted { sfd, ack } => {
                 self.handle_transmitted(now, sfd, ack).map(|()| None)
             }
+            Event::Strobed { sfd, ack, times } => {
+                self.handle_strobed(now, sfd, ack, times).map(|()| None)
+            }
+            Event::Sensed { busy } => self.handle_sensed(now, busy).map(|()| None),
             Event::ChannelBusy => self.handle_channel_busy(now).map(|()| None),
             Event::Missed => self.handle_missed(now).map(|()| None),
             _ => Err(self.unexpected()),
@@ -346,8 +371,35 @@ impl<S: Sizes> Mac<S> {
         }
         match self.take_owed_ack(now) {
             Some(command) => Some(Submission { command, frame: self.owed_ack.frame() }),
-            None => self.poll_head(now),
+            None => match self.poll_samples(now) {
+                Some(command) => Some(Submission { command, frame: &[] }),
+                None => self.poll_head(now),
+            },
         }
+    }
+
+    /// Samples of the channel, if it is time for a look whether somebody sends to this device.
+    fn poll_samples(&mut self, now: Instant) -> Option<Command> {
+        // Who is sending a burst is not asleep.
+        if !S::Listening::WAKES || self.goes_on_with_burst() {
+            return None;
+        }
+        let times = self.listening.poll_sense(now, &self.config)?;
+        self.outstanding = Outstanding::Samples;
+        self.silent_at = now + time_limit(Access::Cca) + SAMPLES_TIME;
+        Some(Command::Sense { channel: self.config.channel, times })
+    }
+
+    /// [`Event::Sensed`]
+    fn handle_sensed(&mut self, now: Instant, busy: bool) -> Result<(), Discard> {
+        if self.outstanding != Outstanding::Samples {
+            return Err(self.unexpected());
+        }
+        self.outstanding = Outstanding::None;
+        if self.listening.handle_sensed(now, busy) {
+            self.start_next(now);
+        }
+        Ok(())
     }
 
     /// Tells that the driver refused the last command of [`Mac::poll_radio`]. A data frame is
@@ -358,7 +410,16 @@ impl<S: Sizes> Mac<S> {
         match core::mem::replace(&mut self.outstanding, Outstanding::None) {
             Outstanding::None => {}
             Outstanding::Ack => count(&mut self.stats.acks_not_sent),
+            Outstanding::Head if self.strobes() => self.strobe_missed(now),
             Outstanding::Head => self.go_on(now, kinglet_radio::UNIT_BACKOFF),
+            Outstanding::Samples => self.samples_failed(now),
+        }
+    }
+
+    /// The radio did not sample the channel: as if it were silent.
+    pub(crate) fn samples_failed(&mut self, now: Instant) {
+        if self.listening.handle_sensed(now, false) {
+            self.start_next(now);
         }
     }
 
@@ -387,7 +448,7 @@ impl<S: Sizes> Mac<S> {
             _ => {}
         }
         self.handle_silence(now);
-        if S::Listening::SLEEPS {
+        if S::Listening::SLEEPS || S::Listening::WAKES {
             if self.listening.handle_deadline(now, &self.config) {
                 self.start_next(now);
             }
@@ -551,6 +612,16 @@ impl<S: Sizes> Mac<S> {
         self.neighbours.link(address)
     }
 
+    /// What has happened at wake-ups, if the plan has any.
+    pub fn wake_stats(&self) -> Option<&WakeStats> {
+        self.listening.wake_stats()
+    }
+
+    /// What has happened to strobes, if the plan has any.
+    pub fn strobe_stats(&self) -> Option<&StrobeStats> {
+        self.reach.strobe_stats()
+    }
+
     /// The configuration in force, but for the key.
     pub const fn config(&self) -> &Config<()> {
         &self.config
@@ -564,7 +635,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     fn radio_use(&self) -> RadioUse {
-        if self.listening.awaits_frame() {
+        if self.listening.awaits_frame() && self.tx != TxState::Submitted {
             return RadioUse::Window;
         }
         let polls = |slot: &Slot| matches!(slot.kind, Kind::DataRequest | Kind::Sync);

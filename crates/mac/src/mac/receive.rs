@@ -100,7 +100,7 @@ impl<S: Sizes> Mac<S> {
             seen = Some(before);
         }
         let repeated = self.note_sender(now, &heard, seen)?;
-        self.take(now, sfd, &heard, repeated)
+        self.take(now, sfd, octets.len(), &heard, repeated)
     }
 
     /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. Where frames are
@@ -164,6 +164,7 @@ impl<S: Sizes> Mac<S> {
         &mut self,
         now: Instant,
         sfd: Instant,
+        len: usize,
         heard: &Heard,
         repeated: bool,
     ) -> Result<Option<Indication>, Discard> {
@@ -173,10 +174,13 @@ impl<S: Sizes> Mac<S> {
                 self.reach.handle_samples(now, self.capabilities, *src, sfd, csl);
             }
             let may_send = self.tx == TxState::Idle;
-            let frame = FromParent { src: *src, sfd, more: heard.more, may_send };
+            let (src, more) = (*src, heard.more);
+            let frame = FromParent { src, sfd, len, more, may_send };
             if self.listening.handle_frame(now, &self.config, &frame) {
                 self.start_next(now);
             }
+        } else if S::Listening::WAKES && self.listening.handle_broadcast(now) {
+            self.start_next(now);
         }
         match frame_type {
             // What the repetition of a data request asks for is still wanted.

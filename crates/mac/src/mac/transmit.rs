@@ -7,7 +7,7 @@ use crate::csma::Attempt;
 use crate::link::Link;
 use crate::listening::{Listening, Told};
 use crate::queue::{Delivery, Kind, Slot, TxState};
-use crate::reach::{Reach, Way};
+use crate::reach::{Reach, StrobeResult, Way};
 use crate::retry::{self, STRONG_DBM};
 use crate::stats::{Discard, count};
 use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, Start, time_limit};
@@ -18,6 +18,9 @@ impl<S: Sizes> Mac<S> {
     /// Starts with the next frame, unless one is being sent or the answer to a data request is
     /// awaited: who sends does not hear.
     pub(crate) fn start_next(&mut self, now: Instant) {
+        if self.strobes() {
+            return self.choose(now);
+        }
         let free = self.tx == TxState::Idle && !self.listening.awaits_frame();
         if free && self.queue.advance() {
             self.attempt = Attempt::new(&self.csma_params());
@@ -110,6 +113,9 @@ impl<S: Sizes> Mac<S> {
 
     /// The head for the radio, if its backoff is over.
     pub(crate) fn poll_head(&mut self, now: Instant) -> Option<Submission<'_>> {
+        if self.strobes() {
+            return self.poll_strobe(now);
+        }
         // Every turn but the last ends the sending of a frame.
         let sfd = loop {
             self.give_up_missed(now);
@@ -163,6 +169,9 @@ impl<S: Sizes> Mac<S> {
         sfd: Instant,
         ack: Ack,
     ) -> Result<(), Discard> {
+        if self.strobes() && self.outstanding == Outstanding::Head {
+            return Err(self.unexpected());
+        }
         if self.end_of_transmission()? == Outstanding::Ack {
             count(&mut self.stats.acks_sent);
             let len = self.owed_ack.frame().len();
@@ -200,6 +209,10 @@ impl<S: Sizes> Mac<S> {
             count(&mut self.stats.acks_not_sent);
             return Ok(());
         }
+        if self.strobes() {
+            self.strobe_failed(now, StrobeResult::Busy, Delivery::ChannelAccessFailure);
+            return Ok(());
+        }
         let next = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
             true => None,
             false => self.attempt.busy(&self.csma_params()),
@@ -217,6 +230,10 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn handle_missed(&mut self, now: Instant) -> Result<(), Discard> {
         if self.end_of_transmission()? == Outstanding::Ack {
             count(&mut self.stats.acks_not_sent);
+            return Ok(());
+        }
+        if self.strobes() {
+            self.strobe_missed(now);
             return Ok(());
         }
         self.finish_head(now, Delivery::Missed, false);
@@ -241,7 +258,11 @@ impl<S: Sizes> Mac<S> {
         match core::mem::replace(&mut self.outstanding, Outstanding::None) {
             Outstanding::None => {}
             Outstanding::Ack => count(&mut self.stats.acks_not_sent),
+            Outstanding::Head if self.strobes() => {
+                self.strobe_failed(now, StrobeResult::Unanswered, Delivery::Unknown);
+            }
             Outstanding::Head => self.attempt_failed(now, Delivery::Unknown),
+            Outstanding::Samples => self.samples_failed(now),
         }
     }
 
@@ -326,7 +347,7 @@ impl<S: Sizes> Mac<S> {
     /// Learns from the head's last transmission, if noise does not explain the losses of its link,
     /// whose signal strength is `rssi_dbm` if it is known.
     fn judge_transmission(&mut self, rssi_dbm: Option<i8>, acknowledged: bool) {
-        if !self.config.adaptive_retry_delay {
+        if !self.config.adaptive_retry_delay || self.strobes() {
             return;
         }
         let Some(slot) = self.queue.head().filter(|slot| slot.ack && slot.transmissions > 0) else {
@@ -344,7 +365,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Gives the head its outcome and turns to the next frame; `frame_pending` is the bit of its
     /// acknowledgement.
-    fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
+    pub(crate) fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
         let Some(slot) = self.queue.head() else { return };
         let (kind, dst, transmissions) = (slot.kind, slot.dst, slot.transmissions);
         let more = slot.says_frame_pending();
@@ -381,10 +402,13 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Whose transmission has ended.
-    fn end_of_transmission(&mut self) -> Result<Outstanding, Discard> {
-        match core::mem::replace(&mut self.outstanding, Outstanding::None) {
-            Outstanding::None => Err(self.unexpected()),
-            whose => Ok(whose),
+    pub(crate) fn end_of_transmission(&mut self) -> Result<Outstanding, Discard> {
+        match self.outstanding {
+            Outstanding::None | Outstanding::Samples => Err(self.unexpected()),
+            whose => {
+                self.outstanding = Outstanding::None;
+                Ok(whose)
+            }
         }
     }
 

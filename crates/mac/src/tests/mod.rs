@@ -12,9 +12,11 @@ mod sampling;
 mod securing;
 mod silence;
 mod spacing;
+mod strobing;
+mod waking;
 
 use crate::*;
-use kinglet_radio::{Access, Ack, Capabilities, Command, Event, MAX_FRAME, Start};
+use kinglet_radio::{Access, Ack, Capabilities, Channel, Command, Event, MAX_FRAME, Start};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use std::vec::Vec;

@@ -632,6 +632,16 @@ impl<P: Profile> Node<P> {
         self.mac.poll_counter_bound(now)
     }
 
+    /// Makes this a node that wakes several times a second among others that do, as ContikiMAC
+    /// says; see [`Mac::set_wake`].
+    ///
+    /// # Errors
+    /// [`CannotWake`](mac::CannotWake)
+    pub fn set_wake(&mut self, wake: Option<mac::Wake>) -> Result<(), mac::CannotWake> {
+        self.wake();
+        self.mac.set_wake(wake)
+    }
+
     /// Changes the MAC's link-retry delay (TCPlp §7.1) from the next retry on.
     pub const fn set_retry_delay(&mut self, longest: Duration) {
         self.wake();

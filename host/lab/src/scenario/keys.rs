@@ -1,15 +1,16 @@
 //! Every key of a scenario file whose section is a table of settings: see [`super::table`].
 
 mod air;
+mod asleep;
 
 pub(super) use air::{DISC, INTERFERENCE, LINK, MEDIUM, OFFICE_LOSS, PATH_LOSS, RADIO, UNIT_DISC};
+pub(super) use asleep::{LEAF, WAKE};
 
 use super::error::Result;
-use super::presets::{SECURITY, Tcp, base_of, csl_every, polling_every};
+use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
 use super::{Buffer, HostTcp, Mss, Objective, Routing, Scenario, Wire};
-use kinglet::Polling;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
@@ -132,107 +133,6 @@ pub(super) const INDIRECT: &[Key<Scenario>] = &[
         flag!(mac.indirect.burst),
         "one data request fetches all that waits, not one frame",
     ),
-];
-
-/// `[leaf]`.
-pub(super) const LEAF: &[Key<Scenario>] = &[
-    Key::<Scenario>::new(
-        "sleep_interval_s",
-        Value::Time {
-            range: 0.01..=86_400.0,
-            per_second: 1.0,
-            whole: false,
-            get: |t| Some(base_of(t.polling)),
-            set: |t, time| t.polling = polling_every(t.polling, time),
-        },
-        "seconds between data requests while nothing is expected",
-    ),
-    Key::<Scenario>::new(
-        "polling",
-        Value::Choice {
-            names: &["predictive", "fixed"],
-            get: |t| Some(usize::from(matches!(t.polling, Polling::Fixed { .. }))),
-            set: |t, place| {
-                let base = base_of(t.polling);
-                t.polling = match place {
-                    0 => Polling::Predictive { base },
-                    _ => polling_every(Polling::TCPLP, base),
-                };
-            },
-        },
-        "while something is: when it is due; every `expecting_ms`",
-    ),
-    Key::<Scenario>::new(
-        "expecting_ms",
-        Value::Time {
-            range: 1.0..=60_000.0,
-            per_second: 1e3,
-            whole: true,
-            get: |t| match t.polling {
-                Polling::Fixed { expecting, .. } => Some(expecting),
-                Polling::Predictive { .. } => None,
-            },
-            set: |t, time| {
-                if let Polling::Fixed { expecting, .. } = &mut t.polling {
-                    *expecting = time;
-                }
-            },
-        },
-        "milliseconds between data requests with `\"fixed\"`",
-    )
-    .default("100"),
-    Key::<Scenario>::new(
-        "data_request_timeout_ms",
-        millis!(1.0..=1_000.0, mac.data_request_timeout),
-        "how long the radio stays on for a frame that was promised",
-    ),
-    Key::<Scenario>::new(
-        "csl_period_ms",
-        Value::Time {
-            range: 10.0..=10_000.0,
-            per_second: 1e3,
-            whole: true,
-            get: |t| t.mac.csl.map(|csl| csl.period),
-            set: |t, period| t.mac.csl = Some(kinglet::mac::Csl { period, ..csl_every(0) }),
-        },
-        "coordinated sampled listening besides: milliseconds from one sample of the channel to the \
-         next",
-    )
-    .default("no samples"),
-    Key::<Scenario>::new(
-        "csl_drift_ppm",
-        Value::Whole {
-            range: 0..=500,
-            bound: Bound::No,
-            get: |t| t.mac.csl.map(|csl| csl.drift_ppm.into()),
-            set: |t, ppm| {
-                if let Some(csl) = &mut t.mac.csl {
-                    csl.drift_ppm = ppm as u16;
-                }
-            },
-        },
-        "how far the leaf reckons that its clock and its parent's may drift apart, until it has \
-         measured it",
-    )
-    .default("40")
-    .needs("csl_period_ms"),
-    Key::<Scenario>::new(
-        "csl_sync_s",
-        Value::Time {
-            range: 1.0..=50.0,
-            per_second: 1.0,
-            whole: false,
-            get: |t| t.mac.csl.map(|csl| csl.sync_interval),
-            set: |t, time| {
-                if let Some(csl) = &mut t.mac.csl {
-                    csl.sync_interval = time;
-                }
-            },
-        },
-        "seconds after which it tells its parent again when it listens",
-    )
-    .default("50")
-    .needs("csl_period_ms"),
 ];
 
 /// `[net]`.

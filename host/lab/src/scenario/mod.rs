@@ -62,6 +62,8 @@ pub struct Scenario {
     pub mac: mac::Config,
     /// When leaves ask their parents.
     pub polling: Polling,
+    /// How nodes wake several times a second, if they do.
+    pub wake: Option<Wake>,
     /// The network layer of every node, but for addresses and tags; only routers relay, and a
     /// border router has more room than its limit of packets.
     pub net: net::Config,
@@ -114,6 +116,7 @@ impl Default for Scenario {
             interference: Vec::new(),
             mac: MAC,
             polling: Polling::DEFAULT,
+            wake: None,
             net: NET,
             border_queue: None,
             routing: Routing::Static,
@@ -400,6 +403,8 @@ pub enum RadioProfile {
     Nrf52840,
     /// TI CC2420 on a TelosB: FIFOs behind a slow SPI.
     Cc2420,
+    /// The same on a Tmote Sky under Contiki, whose driver senses and strobes.
+    Cc2420Contiki,
     /// What IEEE 802.15.4 says, and the ideal receiver.
     Standard,
 }
@@ -415,6 +420,7 @@ impl RadioProfile {
             RadioProfile::At86rf233 => "at86rf233",
             RadioProfile::Nrf52840 => "nrf52840",
             RadioProfile::Cc2420 => "cc2420",
+            RadioProfile::Cc2420Contiki => "cc2420-contiki",
             RadioProfile::Standard => "standard",
         }
     }
@@ -549,6 +555,20 @@ pub enum Routing {
     Mesh,
     /// The nodes, by RPL (RFC 6550).
     Rpl,
+}
+
+/// How nodes wake several times a second, as ContikiMAC has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// All but whether a node sleeps.
+    pub settings: mac::Wake,
+    /// The border router sleeps as well.
+    pub border_sleeps: bool,
+}
+
+impl Wake {
+    /// The defaults of the stack; a border router has mains.
+    pub const DEFAULT: Wake = Wake { settings: mac::Wake::DEFAULT, border_sleeps: false };
 }
 
 /// What RPL does (RFC 6550).

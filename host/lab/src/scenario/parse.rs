@@ -8,7 +8,7 @@ use super::table::{Key, read};
 use super::{CONTEXTS, interference, places};
 use super::{
     Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Routing,
-    Scenario, Tcp, Wire,
+    Scenario, Tcp, Wake, Wire,
 };
 use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
@@ -38,6 +38,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     medium(root.table_opt("medium")?, &mut scenario)?;
     mac(root.table_opt("mac")?, &mut scenario)?;
     leaf(root.table_opt("leaf")?, &mut scenario)?;
+    wake(root.table_opt("wake")?, &mut scenario)?;
     net(root.table_opt("net")?, &mut scenario)?;
     tcp(root.table_opt("tcp")?, &mut scenario.tcp)?;
     if let Some(table) = root.table_opt("wire")? {
@@ -72,7 +73,8 @@ fn section<T>(table: Option<Reader<'_>>, keys: &[Key<T>], target: &mut T) -> Res
 fn radio(table: Option<Reader<'_>>, radio: &mut Radio) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::RADIO, radio)?;
-    if (radio.profile, radio.host_cost) == (RadioProfile::Cc2420, HostCost::Measured) {
+    let msp430 = matches!(radio.profile, RadioProfile::Cc2420 | RadioProfile::Cc2420Contiki);
+    if msp430 && radio.host_cost == HostCost::Measured {
         let message = "no instructions were counted on this radio's MSP430; give a time by \
                        `host_cost_us_per_frame`";
         return Err(t.error_at("host_cost", message.to_owned()));
@@ -128,6 +130,25 @@ fn leaf(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         let message = "the radio cannot listen at a given time; profile = \"nrf52840\" can";
         return Err(t.error_at("csl_period_ms", message.to_owned()));
     }
+    t.finish()
+}
+
+fn wake(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
+    let Some(mut t) = table else { return Ok(()) };
+    let mut wake = scenario.wake.unwrap_or(Wake::DEFAULT);
+    read(&mut t, keys::WAKE, &mut wake)?;
+    let able =
+        matches!(scenario.radio.profile, RadioProfile::Nrf52840 | RadioProfile::Cc2420Contiki);
+    if !able {
+        let message = "the radio cannot repeat frames and sense by itself; profile = \"nrf52840\" \
+                       and \"cc2420-contiki\" can";
+        return Err(t.error(message.to_owned()));
+    }
+    if scenario.nodes.iter().any(|place| place.role == Role::Leaf) {
+        let message = "leaves ask their parents and cannot wake like others; make them routers";
+        return Err(t.error(message.to_owned()));
+    }
+    scenario.wake = Some(wake);
     t.finish()
 }
 

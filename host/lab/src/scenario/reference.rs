@@ -3,7 +3,7 @@
 use super::interference::Interferer;
 use super::keys::{self, Buffers};
 use super::table::markdown;
-use super::{Link, Medium, Radio, Scenario, Tcp, Wire};
+use super::{Link, Medium, Radio, Scenario, Tcp, Wake, Wire};
 
 /// The first lines of each table.
 const HEAD: &str = "| key | meaning | allowed | default |\n|---|---|---|---|\n";
@@ -26,6 +26,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
         ("[mac]", markdown(keys::MAC, &all)),
         ("[mac.indirect]", markdown(keys::INDIRECT, &all)),
         ("[leaf]", markdown(keys::LEAF, &all)),
+        ("[wake]", markdown(keys::WAKE, &Wake::DEFAULT)),
         ("[net]", markdown(keys::NET, &all)),
         ("[tcp]", markdown(keys::TCP, &tcp) + &markdown(keys::BUFFERS, &Buffers { send, receive })),
         ("[wire]", markdown(keys::WIRE, &Wire::PERFECT)),

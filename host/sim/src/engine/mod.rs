@@ -406,6 +406,6 @@ impl Core {
         let radio = &self.radios[node];
         let p = &radio.profile;
         let load = p.load_time(radio.outgoing.psdu_len()).as_micros();
-        p.prepare_us + load + p.start_us + p.sensing_us(job)
+        p.prepare_us + load + p.start_us + job.sensing_us(p.cca_to_air_us)
     }
 }

@@ -6,8 +6,8 @@ use crate::ledger::Cause;
 use crate::radio::{Job, NEVER, Phase, Task};
 use crate::secure;
 use kinglet_radio::{
-    ACK_NOTICED, ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, SENSES_APART, STROBE_GAP, SYMBOL,
-    Start, TURNAROUND, UNIT_BACKOFF, air_time,
+    ACK_NOTICED, ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, SENSES_APART, STROBE_GAP,
+    SYMBOL, Start, TURNAROUND, UNIT_BACKOFF, air_time,
 };
 use kinglet_time::Instant;
 
@@ -122,7 +122,7 @@ impl Core {
         // What is loaded while it listens has been loaded by now.
         let loaded = p.listens_while_loading();
         let load = if loaded { 0 } else { p.load_time(radio.outgoing.psdu_len()).as_micros() };
-        let sense = p.sensing_us(job);
+        let sense = job.sensing_us(p.cca_to_air_us);
         let mut ready_at = now + p.prepare_us + load + p.start_us;
         ready_at = ready_at.max(radio.spaced_until.saturating_sub(sense));
         if let Start::At(sfd) = job.start {

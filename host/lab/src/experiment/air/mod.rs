@@ -158,6 +158,7 @@ const fn series(radio: RadioProfile, psdu: u16) -> &'static str {
         (RadioProfile::Nrf52840, 60) => "nrf52840, 60 octets",
         (RadioProfile::Nrf52840, _) => "nrf52840, 120 octets",
         (RadioProfile::Cc2420, _) => "cc2420",
+        (RadioProfile::Cc2420Contiki, _) => "cc2420-contiki",
     }
 }
 

@@ -15,6 +15,7 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
             "at86rf233" => RadioProfile::At86rf233,
             "nrf52840" => RadioProfile::Nrf52840,
             "cc2420" => RadioProfile::Cc2420,
+            "cc2420-contiki" => RadioProfile::Cc2420Contiki,
             "standard" => RadioProfile::Standard),
         "timing, buffers and currents of the chip; `\"standard\"` is what IEEE 802.15.4 allows, \
          with the ideal receiver",

@@ -1,0 +1,191 @@
+//! Sending to neighbours that wake several times a second, as ContikiMAC does (`wake.rs`): which
+//! frame is next, its strobe, and what follows from how that ends.
+//!
+//! A strobe is the first level of retransmission: the radio repeats the frame. If nobody answers,
+//! the second level is a back-off of its recipient ([`Reach::turn`]), after which it is the first
+//! frame for it again.
+
+use super::{Mac, Outstanding, Sizes, Submission};
+use crate::air::{end_of_ack, end_of_frame};
+use crate::listening::Listening;
+use crate::queue::{Delivery, TxState};
+use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
+use crate::security::LinkSecurity;
+use crate::stats::{Discard, count};
+use crate::wake::{MIN_FRAME, Wake};
+use kinglet_radio::{Access, Ack, Capabilities, Command, Start, time_limit};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::{Repr, Version};
+
+/// The radio cannot sense, strobe and send at a given time by itself, or the plan has no types that
+/// make use of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CannotWake;
+
+impl<S: Sizes> Mac<S> {
+    /// Makes this a device that wakes several times a second among others that do
+    /// ([`Waking`](crate::Waking), [`Strobing`](crate::Strobing)), or ends that. Impossible values
+    /// are replaced by the nearest possible ones. To be called before anything is queued.
+    ///
+    /// # Errors
+    /// [`CannotWake`]; nothing has changed.
+    pub fn set_wake(&mut self, wake: Option<Wake>) -> Result<(), CannotWake> {
+        let needed = Capabilities::SENSES | Capabilities::STROBES | Capabilities::SCHEDULED;
+        if !S::Reach::STROBES || !S::Listening::WAKES || !self.capabilities.contains(needed) {
+            return Err(CannotWake);
+        }
+        let wake = wake.map(Wake::clamped);
+        self.listening.set_wake(wake);
+        self.reach.set_wake(wake);
+        Ok(())
+    }
+
+    /// Whether frames are strobed.
+    pub(crate) fn strobes(&self) -> bool {
+        S::Reach::STROBES && self.reach.wake().is_some()
+    }
+
+    /// Makes the frame that was just written, whose payload has so many octets, long enough to be
+    /// noticed by those who sample. One that is secured is.
+    pub(crate) fn lengthen(&mut self, header: &Repr, payload_len: usize) {
+        let Some(slot) = self.queue.filled() else { return };
+        let short = MIN_FRAME.saturating_sub(usize::from(slot.len));
+        if short == 0 || S::Security::is_on(&self.key) {
+            return;
+        }
+        let filling = u8::try_from(short).unwrap_or(u8::MAX).max(Repr::MIN_FILLING);
+        let header = Repr { version: Version::V2015, filling, ..*header };
+        let before = usize::from(slot.len).saturating_sub(payload_len);
+        let len = header.header_len().saturating_add(payload_len);
+        if len <= slot.frame.len() {
+            slot.frame.copy_within(before..usize::from(slot.len), header.header_len());
+            // It has room: the payload has been moved to behind it.
+            let _ = header.emit(&mut slot.frame);
+            slot.len = u8::try_from(len).unwrap_or(u8::MAX);
+        }
+    }
+
+    /// Makes the frame whose turn comes first the head, unless one is being sent.
+    pub(crate) fn choose(&mut self, now: Instant) {
+        let free = !matches!(self.tx, TxState::Submitted | TxState::AwaitAck { .. });
+        if !free || self.listening.awaits_frame() {
+            return;
+        }
+        self.tx = TxState::Idle;
+        let (queue, reach) = (&mut self.queue, &self.reach);
+        if let Some(at) = queue.advance_by(|dst| reach.turn(now, dst)) {
+            let until = at.max(self.spaced_until);
+            self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
+        }
+    }
+
+    /// Whether the head is the next frame of a burst.
+    pub(crate) fn goes_on_with_burst(&self) -> bool {
+        let in_burst = |dst| self.reach.turn(Instant::MAX, dst) == Instant::ZERO;
+        S::Reach::STROBES && self.queue.head().is_some_and(|slot| in_burst(slot.dst))
+    }
+
+    /// The strobe of the head, if it is its turn.
+    pub(crate) fn poll_strobe(&mut self, now: Instant) -> Option<Submission<'_>> {
+        // Every turn but the last ends the sending of a frame.
+        loop {
+            if self.tx != TxState::Ready || self.listening.awaits_frame() {
+                return None;
+            }
+            self.tell_of_more(now);
+            if self.secure_head().is_ok() {
+                break;
+            }
+            self.finish_head(now, Delivery::CounterError, false);
+        }
+        let slot = self.queue.head()?;
+        let Strobe { start, senses, lasting } =
+            self.reach.strobe(now, slot.dst, slot.octets().len());
+        self.tx = TxState::Submitted;
+        self.outstanding = Outstanding::Head;
+        let begin = if let Start::At(sfd) = start { sfd.max(now) } else { now };
+        self.silent_at = begin + lasting + time_limit(Access::Cca);
+        let (channel, power_dbm, ack) = (self.config.channel, self.config.power_dbm, slot.ack);
+        let command = Command::Strobe { start, senses, channel, power_dbm, ack, lasting };
+        Some(Submission { command, frame: slot.octets() })
+    }
+
+    /// Writes into the head whether another frame follows it in a burst. One that was secured in an
+    /// earlier attempt stays as it is: a recipient that waits in vain loses some milliseconds.
+    fn tell_of_more(&mut self, now: Instant) {
+        let Some(slot) = self.queue.head().filter(|slot| !slot.secured && slot.ack) else { return };
+        let more =
+            self.queue.has_another(slot.dst) && self.reach.may_follow(now, slot.octets().len());
+        if let Some(slot) = self.queue.head_mut() {
+            slot.set_frame_pending(more);
+        }
+    }
+
+    /// [`Event::Strobed`](kinglet_radio::Event::Strobed)
+    pub(crate) fn handle_strobed(
+        &mut self,
+        now: Instant,
+        sfd: Instant,
+        ack: Ack,
+        times: u16,
+    ) -> Result<(), Discard> {
+        if !self.strobes() || self.outstanding != Outstanding::Head {
+            return Err(self.unexpected());
+        }
+        self.outstanding = Outstanding::None;
+        let Some(slot) = self.queue.head_mut() else {
+            return Err(self.unexpected());
+        };
+        let on_air = u8::try_from(times).unwrap_or(u8::MAX);
+        slot.transmissions = slot.transmissions.saturating_add(on_air);
+        let len = slot.octets().len();
+        self.stats.transmissions = self.stats.transmissions.saturating_add(times.into());
+        let frame_end = end_of_frame(sfd, len);
+        match ack {
+            Ack::Received { frame_pending } => {
+                self.space_after(end_of_ack(sfd, len), len);
+                self.end_strobe(now, StrobeResult::Acknowledged, sfd, times);
+                self.finish_head(now, Delivery::Delivered, frame_pending);
+            }
+            Ack::NotAwaited => {
+                self.space_after(frame_end, len);
+                self.end_strobe(now, StrobeResult::Sent, sfd, times);
+                self.finish_head(now, Delivery::Delivered, false);
+            }
+            Ack::Missing => {
+                count(&mut self.stats.ack_missing);
+                self.space_after(frame_end, len);
+                self.strobe_failed(now, StrobeResult::Unanswered, Delivery::NoAck);
+            }
+        }
+        Ok(())
+    }
+
+    /// The strobe of the head has failed: it waits for another one, or is given up.
+    pub(crate) fn strobe_failed(&mut self, now: Instant, result: StrobeResult, reason: Delivery) {
+        self.end_strobe(now, result, now, 0);
+        let most = self.reach.wake().and_then(|wake| wake.max_attempts);
+        let Some(slot) = self.queue.head_mut() else { return };
+        slot.attempts = slot.attempts.saturating_add(1);
+        if most.is_some_and(|most| slot.attempts >= most) || !slot.ack && reason == Delivery::NoAck
+        {
+            return self.finish_head(now, reason, false);
+        }
+        count(&mut self.stats.retries);
+        self.tx = TxState::Idle;
+        self.choose(now);
+    }
+
+    /// The radio could not begin in time: the next wake-up is another chance.
+    pub(crate) fn strobe_missed(&mut self, now: Instant) {
+        self.tx = TxState::Idle;
+        self.choose(now + Duration::from_millis(1));
+    }
+
+    fn end_strobe(&mut self, now: Instant, result: StrobeResult, sfd: Instant, times: u16) {
+        let Some(slot) = self.queue.head() else { return };
+        let (dst, len, more) = (slot.dst, slot.octets().len(), slot.says_frame_pending());
+        let end = StrobeEnd { dst, len, result, sfd, times, more };
+        self.reach.handle_strobed(now, &end, &mut self.random);
+    }
+}

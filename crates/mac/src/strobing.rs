@@ -1,0 +1,346 @@
+//! Reaching neighbours that sample the channel several times a second: the sending end of
+//! ContikiMAC (see `wake.rs`).
+//!
+//! Whoever is not known is sent to for a whole period. The repetition that was acknowledged tells
+//! when the neighbour woke, and the next strobe begins just before it wakes again. Frames for one
+//! neighbour go out in their order: while a strobe for it has failed and backs off, others are
+//! served.
+
+use crate::air::PREAMBLE_SFD;
+use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
+use crate::stats::{StrobeStats, count};
+use crate::wake::{CHECK, SAMPLES_BEFORE, Wake, repetition};
+use kinglet_mem::{Array, Empty};
+use kinglet_radio::Start;
+use kinglet_random::Random;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+
+/// How long before its first preamble a strobe is given to the radio: to load a full frame (1.2 ms
+/// on the paper's hardware), to wake, and for the samples before it (3.7 ms).
+const AHEAD: Duration = Duration::from_millis(8);
+/// Less than that is too late.
+const TOO_LATE: Duration = Duration::from_millis(6);
+/// How exact a rhythm is right after it was learnt.
+const UNCERTAINTY: Duration = Duration::from_micros(64);
+/// After so many strobes in a row without an acknowledgement a rhythm is forgotten (Contiki,
+/// `phase.c`: `MAX_NOACKS`).
+const MAX_FAILURES: u8 = 16;
+/// The longest back-off is as many periods as two to this.
+const MAX_EXPONENT: u8 = 4;
+/// A million, for parts per million.
+const ONE: u64 = 1_000_000;
+
+/// When a neighbour wakes.
+#[derive(Clone, Copy, Debug)]
+struct Rhythm {
+    /// It has woken somewhen between this instant and `width` later.
+    from: Instant,
+    width: Duration,
+}
+
+impl Rhythm {
+    /// How far the neighbour's clock and this one may have drifted apart at an instant.
+    fn drift(&self, wake: &Wake, at: Instant) -> Duration {
+        let age = (at - self.from).as_micros();
+        let apart = age.saturating_mul(wake.drift_ppm.into()).checked_div(ONE).unwrap_or(0);
+        UNCERTAINTY + Duration::from_micros(apart)
+    }
+
+    /// The first wake-up of which all that is possible lies after `not_before`: from when to when
+    /// it may be.
+    fn next(&self, wake: &Wake, not_before: Instant) -> (Instant, Instant) {
+        let margin = self.drift(wake, not_before + wake.period);
+        let from = crate::csl::next_after(self.from, wake.period, not_before + margin);
+        (from - margin, from + self.width + margin)
+    }
+
+    /// What was known, and what a new observation says: both, if they agree.
+    fn refined(self, wake: &Wake, new: Rhythm) -> Rhythm {
+        let margin = self.drift(wake, new.from);
+        let period = wake.period.as_micros();
+        // The old one in the period of the new one, as offsets from half a period before it.
+        let half = wake.period / 2;
+        let since = (new.from + half - self.from).as_micros();
+        let Some(into) = since.checked_rem(period) else { return new };
+        // So much later than the old one the new one begins, or earlier.
+        let later = Duration::from_micros(into);
+        let old_from = new.from + half - later - margin;
+        let old_to = old_from + self.width + margin * 2;
+        let (from, to) = (old_from.max(new.from), old_to.min(new.from + new.width));
+        if from < to { Rhythm { from, width: to - from } } else { new }
+    }
+}
+
+/// What is known of one neighbour.
+#[derive(Clone, Copy, Debug)]
+pub struct Strobed {
+    address: Address,
+    rhythm: Option<Rhythm>,
+    /// Strobes in a row that have failed.
+    failures: u8,
+    /// Before that nothing is sent to it.
+    not_before: Instant,
+    /// The sequence number of the next frame.
+    sequence: u8,
+    last_used: Instant,
+}
+
+impl Empty for Strobed {
+    const EMPTY: Self = Strobed {
+        address: Address::None,
+        rhythm: None,
+        failures: 0,
+        not_before: Instant::ZERO,
+        sequence: 0,
+        last_used: Instant::ZERO,
+    };
+}
+
+/// A burst that goes on: to whom, and until when frames may begin.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    dst: Address,
+    until: Instant,
+}
+
+/// Strobes frames as [`Mac::set_wake`](crate::Mac::set_wake) says; before that is called, and for
+/// what it does not say, it is what `R` is. `A` has a place for each neighbour to which frames are
+/// sent, and one for broadcasts; the least recently used gives way.
+pub struct Strobing<R, A> {
+    inner: R,
+    wake: Option<Wake>,
+    table: A,
+    burst: Option<Burst>,
+    stats: StrobeStats,
+}
+
+impl<R, A: Array<Strobed>> Strobing<R, A> {
+    fn find(&self, dst: Address) -> Option<&Strobed> {
+        self.table.as_slice().iter().find(|entry| entry.address == dst)
+    }
+
+    /// The entry of `dst`, if need be in the place of the least recently used.
+    fn entry(&mut self, now: Instant, dst: Address) -> Option<&mut Strobed> {
+        let table = self.table.as_mut_slice();
+        let known = table.iter().position(|entry| entry.address == dst);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                let age = |(_, entry): &(usize, &Strobed)| entry.last_used;
+                table.iter().enumerate().min_by_key(age)?.0
+            }
+        };
+        let entry = table.get_mut(index)?;
+        if known.is_none() {
+            *entry = Strobed { address: dst, ..Strobed::EMPTY };
+        }
+        entry.last_used = now;
+        Some(entry)
+    }
+
+    fn bursts_with(&self, dst: Address) -> bool {
+        self.burst.is_some_and(|burst| burst.dst == dst)
+    }
+}
+
+impl Strobed {
+    /// The first instant from `now` on at which a strobe may be given to the radio.
+    fn turn(&self, wake: &Wake, now: Instant) -> Instant {
+        let begin = now.max(self.not_before);
+        match &self.rhythm {
+            None => begin,
+            Some(rhythm) => {
+                let (from, _) = rhythm.next(wake, begin + TOO_LATE);
+                begin.max(from - AHEAD)
+            }
+        }
+    }
+
+    fn acknowledged(&mut self) {
+        self.failures = 0;
+        self.not_before = Instant::ZERO;
+    }
+
+    /// The repetition that was acknowledged was noticed when the one before it was on the air, or
+    /// just before.
+    fn learn(&mut self, wake: &Wake, end: &StrobeEnd) {
+        let before = end.sfd - PREAMBLE_SFD - repetition(end.len);
+        let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len) };
+        self.rhythm = Some(match self.rhythm {
+            Some(known) => known.refined(wake, new),
+            None => new,
+        });
+    }
+
+    fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
+        let exponent = self.failures.min(MAX_EXPONENT);
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= MAX_FAILURES {
+            self.rhythm = None;
+        }
+        let periods = random.bits(exponent);
+        // With a known rhythm that is the first wake-up after this one, and so many more.
+        self.not_before = now + wake.period * periods + wake.period / 4;
+    }
+}
+
+impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
+    const NEW: Self = Strobing {
+        inner: R::NEW,
+        wake: None,
+        table: A::EMPTY,
+        burst: None,
+        stats: StrobeStats::NONE,
+    };
+    const ANY: bool = R::ANY;
+    const STROBES: bool = true;
+
+    fn set_pending(&mut self, short: u16, pending: bool) -> Result<(), crate::reach::TableFull> {
+        self.inner.set_pending(short, pending)
+    }
+
+    fn is_pending(&self, src: Address) -> bool {
+        self.inner.is_pending(src)
+    }
+
+    fn poll_command(
+        &mut self,
+        radio: kinglet_radio::Capabilities,
+    ) -> Option<kinglet_radio::Command> {
+        self.inner.poll_command(radio)
+    }
+
+    fn forget_told(&mut self) {
+        self.inner.forget_told();
+    }
+
+    fn handle_request(&mut self, radio: kinglet_radio::Capabilities, src: Address) -> bool {
+        self.inner.handle_request(radio, src)
+    }
+
+    fn handle_samples(
+        &mut self,
+        now: Instant,
+        radio: kinglet_radio::Capabilities,
+        src: Address,
+        sfd: Instant,
+        csl: kinglet_wire::ieee802154::Csl,
+    ) {
+        self.inner.handle_samples(now, radio, src, sfd, csl);
+    }
+
+    fn handle_burst(&mut self, dst: Address) {
+        self.inner.handle_burst(dst);
+    }
+
+    fn way(&self, dst: Address) -> crate::reach::Way {
+        self.inner.way(dst)
+    }
+
+    fn poll_listener(&mut self) -> Option<u16> {
+        self.inner.poll_listener()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.inner.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.inner.handle_deadline(now);
+    }
+
+    fn set_wake(&mut self, wake: Option<Wake>) {
+        self.wake = wake;
+        self.burst = None;
+        self.table.as_mut_slice().fill(Strobed::EMPTY);
+    }
+
+    fn wake(&self) -> Option<&Wake> {
+        self.wake.as_ref()
+    }
+
+    fn strobe_stats(&self) -> Option<&StrobeStats> {
+        Some(&self.stats)
+    }
+
+    fn sequence(&mut self, now: Instant, dst: Address, fresh: u8) -> Option<u8> {
+        self.wake?;
+        let is_new = self.find(dst).is_none();
+        let entry = self.entry(now, dst)?;
+        if is_new {
+            entry.sequence = fresh;
+        }
+        Some(entry.sequence)
+    }
+
+    fn sequence_used(&mut self, now: Instant, dst: Address) {
+        if let Some(entry) = self.entry(now, dst) {
+            entry.sequence = entry.sequence.wrapping_add(1);
+        }
+    }
+
+    fn turn(&self, now: Instant, dst: Address) -> Instant {
+        match (&self.wake, self.find(dst)) {
+            _ if self.bursts_with(dst) => Instant::ZERO,
+            (Some(wake), Some(entry)) => entry.turn(wake, now),
+            _ => now,
+        }
+    }
+
+    fn may_follow(&self, now: Instant, len: usize) -> bool {
+        let Some(wake) = self.wake else { return false };
+        let until = self.burst.map_or(now + wake.burst, |burst| burst.until);
+        now + repetition(len) * 2 < until
+    }
+
+    fn strobe(&mut self, now: Instant, dst: Address, len: usize) -> Strobe {
+        let wake = self.wake.unwrap_or(Wake::DEFAULT);
+        count(&mut self.stats.strobes);
+        let stubborn = wake.stubborn(len);
+        if self.bursts_with(dst) {
+            count(&mut self.stats.in_bursts);
+            return Strobe { start: Start::Asap, senses: 0, lasting: stubborn };
+        }
+        self.burst = None;
+        let rhythm = self.entry(now, dst).and_then(|entry| entry.rhythm);
+        let Some(rhythm) = rhythm else {
+            count(&mut self.stats.searching);
+            // Whoever wakes at the end of the period is still to hear whole frames.
+            let extra = if dst.is_unicast() { stubborn } else { Duration::ZERO };
+            let lasting = wake.period + CHECK + repetition(len) + extra;
+            return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting };
+        };
+        let (from, to) = rhythm.next(&wake, now + TOO_LATE);
+        let lasting = (to - from) + repetition(len) + stubborn;
+        Strobe { start: Start::At(from + PREAMBLE_SFD), senses: SAMPLES_BEFORE, lasting }
+    }
+
+    fn handle_strobed(&mut self, now: Instant, end: &StrobeEnd, random: &mut Random) {
+        let Some(wake) = self.wake else { return };
+        let goes_on = self.burst.filter(|_| self.bursts_with(end.dst));
+        self.burst = None;
+        let Some(entry) = self.entry(now, end.dst) else { return };
+        match end.result {
+            StrobeResult::Acknowledged | StrobeResult::Sent => {
+                entry.acknowledged();
+                // Who hears the first frame woke before it: that is no news.
+                if end.times > 1 && goes_on.is_none() && end.result == StrobeResult::Acknowledged {
+                    entry.learn(&wake, end);
+                }
+                if end.more {
+                    let until = goes_on.map_or(now + wake.burst, |burst| burst.until);
+                    self.burst = Some(Burst { dst: end.dst, until });
+                }
+            }
+            StrobeResult::Unanswered => {
+                entry.failed(now, &wake, random);
+                count(&mut self.stats.failed);
+            }
+            StrobeResult::Busy => {
+                entry.failed(now, &wake, random);
+                count(&mut self.stats.busy);
+            }
+        }
+    }
+}

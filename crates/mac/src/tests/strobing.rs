@@ -1,0 +1,327 @@
+//! Sending to neighbours that sample the channel: whose turn it is, how long a strobe lasts,
+//! bursts, and what follows from a strobe that nobody answers.
+
+use super::*;
+use crate::wake::{CHECK, MIN_FRAME, repetition};
+use kinglet_radio::air_time;
+
+struct Plan;
+impl Sizes for Plan {
+    type Queue = [Slot; 6];
+    type Neighbours = [Neighbour; 3];
+    type Listening = Waking<AlwaysOn>;
+    type Reach = Strobing<(), [Strobed; 3]>;
+    type Security = ();
+}
+
+type Sender = Mac<Plan>;
+
+const A: u16 = 2;
+const B: u16 = 3;
+const PERIOD: Duration = Wake::DEFAULT.period;
+const LEN: usize = 100;
+const ACKED: Ack = Ack::Received { frame_pending: false };
+
+/// A sender that listens always, so that wake-ups of its own are not in the way.
+fn sender(wake: Wake) -> Sender {
+    let able = all() | Capabilities::SENSES | Capabilities::STROBES;
+    let mut mac = Mac::new(config().unsecured(), able, 1);
+    mac.set_wake(Some(Wake { sleeps: false, ..wake })).unwrap();
+    assert!(matches!(mac.poll_radio(T0).unwrap().command, Command::Receive { .. }));
+    mac
+}
+
+fn put(mac: &mut Sender, now: Instant, dst: u16, payload: usize) {
+    let request = TxRequest { dst: Address::Short(dst), ..request(dst.into()) };
+    mac.enqueue(now, request, |room| {
+        room[..payload].fill(9);
+        payload
+    })
+    .unwrap();
+}
+
+/// A frame of `LEN` octets.
+fn put_one(mac: &mut Sender, now: Instant, dst: u16) {
+    put(mac, now, dst, LEN - 9);
+}
+
+/// A strobe that was submitted.
+#[derive(Debug, PartialEq, Eq)]
+struct Strobe {
+    at: Instant,
+    dst: u16,
+    sequence: u8,
+    more: bool,
+    senses: u8,
+    first: Option<Instant>,
+    lasting: Duration,
+}
+
+/// Waits until the next strobe is submitted.
+fn strobe(mac: &mut Sender, now: &mut Instant) -> Strobe {
+    loop {
+        let at = *now;
+        if let Some(Submission { command, frame }) = mac.poll_radio(at) {
+            let Command::Strobe { start, senses, lasting, .. } = command else {
+                panic!("{command:?}")
+            };
+            let frame = Frame::parse(frame).unwrap();
+            let Address::Short(dst) = frame.dst() else { panic!("a short address") };
+            let first = if let Start::At(sfd) = start { Some(sfd) } else { None };
+            let (sequence, more) = (frame.sequence().unwrap(), frame.frame_pending());
+            return Strobe { at, dst, sequence, more, senses, first, lasting };
+        }
+        *now = mac.deadline().expect("something is due");
+        mac.handle_deadline(*now);
+    }
+}
+
+fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
+    let event = Event::Strobed { sfd, ack, times };
+    assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+    while mac.poll_outcome(now).is_some() {}
+}
+
+/// Tells the rhythm of `dst`: the second of two repetitions was acknowledged at `T0` and a bit.
+fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
+    put_one(mac, *now, dst);
+    let at = strobe(mac, now);
+    assert_eq!((at.dst, at.senses), (dst, 6));
+    let sfd = at.at + Duration::from_millis(20);
+    *now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
+    end(mac, *now, sfd, ACKED, 2);
+    sfd
+}
+
+#[test]
+fn who_is_not_known_is_sent_to_for_a_whole_period_and_then_hit() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    put_one(&mut mac, now, A);
+    let first = strobe(&mut mac, &mut now);
+    let least = PERIOD + CHECK + repetition(LEN);
+    assert_eq!((first.first, first.lasting), (None, least + Wake::DEFAULT.stubborn(LEN)));
+    let sfd = now + Duration::from_millis(50);
+    now = sfd + Duration::from_millis(4);
+    end(&mut mac, now, sfd, ACKED, 11);
+
+    // It woke when the repetition before was on the air, or just before.
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    for periods in [4, 20, 200] {
+        let wake_up = woke + PERIOD * periods;
+        now = wake_up - PERIOD / 2;
+        put_one(&mut mac, now, A);
+        let next = strobe(&mut mac, &mut now);
+        let begin = next.first.expect("at a given time") - Duration::from_micros(160);
+        // 80 ppm, and 64 us.
+        let drift = (PERIOD * periods).as_micros() * 80 / 1_000_000 + 64;
+        assert!(
+            begin < wake_up && wake_up - begin < Duration::from_micros(drift + 30),
+            "{periods}"
+        );
+        assert!((wake_up - now).as_micros() > 6_000, "the radio has time to load it");
+        let last = begin + next.lasting - Wake::DEFAULT.stubborn(LEN);
+        assert!(last > wake_up + CHECK + repetition(LEN) * 2, "until it must have woken");
+        assert!(next.lasting < Duration::from_millis(33), "and not much longer");
+        // Who hears the first repetition tells nothing.
+        now = begin + Duration::from_millis(4);
+        end(&mut mac, now, begin, ACKED, 1);
+    }
+    assert_eq!(mac.strobe_stats().unwrap().searching, 1);
+}
+
+#[test]
+fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    for _ in 0..3 {
+        put_one(&mut mac, now, A);
+    }
+    let first = strobe(&mut mac, &mut now);
+    put_one(&mut mac, now, B);
+    assert_eq!((first.dst, first.more, first.senses), (A, true, 6));
+    now = first.first.unwrap() + Duration::from_millis(9);
+    end(&mut mac, now, now - Duration::from_millis(4), ACKED, 2);
+    for (n, more) in [(1, true), (2, false)] {
+        let ended = now;
+        let next = strobe(&mut mac, &mut now);
+        assert_eq!((next.dst, next.more, next.senses, next.first), (A, more, 0, None));
+        assert_eq!(next.sequence, first.sequence.wrapping_add(n));
+        assert_eq!(next.lasting, repetition(LEN) * 3, "four in a row");
+        assert!(now - ended < Duration::from_millis(1), "only the spacing lies between");
+        now += Duration::from_millis(5);
+        end(&mut mac, now, now - Duration::from_millis(4), ACKED, 1);
+    }
+    assert_eq!(strobe(&mut mac, &mut now).dst, B, "the burst is over");
+    assert_eq!(mac.strobe_stats().unwrap().in_bursts, 2);
+}
+
+#[test]
+fn a_burst_ends_when_its_time_is_over() {
+    let burst = Duration::from_millis(40);
+    let mut mac = sender(Wake { burst, ..Wake::DEFAULT });
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    (0..2).for_each(|_| put_one(&mut mac, now, A));
+    let begin = strobe(&mut mac, &mut now);
+    now = begin.first.unwrap();
+    let mut frames = 1;
+    loop {
+        put_one(&mut mac, now, A);
+        now += Duration::from_millis(5);
+        end(&mut mac, now, now - Duration::from_millis(4), ACKED, 1);
+        let next = strobe(&mut mac, &mut now);
+        if next.senses > 0 {
+            assert!(next.first.is_some_and(|at| at > now), "at another wake-up");
+            break;
+        }
+        frames += 1;
+        assert!(frames < 12, "it goes on for ever");
+    }
+    // After the first one each takes 5.64 ms with the spacing, and the last ends within the time.
+    assert_eq!(frames, 1 + 40_000 / 5_640);
+    let mut single = sender(Wake { burst: Duration::ZERO, ..Wake::DEFAULT });
+    now = T0;
+    (0..2).for_each(|_| put_one(&mut single, now, A));
+    assert!(!strobe(&mut single, &mut now).more);
+}
+
+#[test]
+fn while_one_backs_off_others_are_served_and_order_is_kept() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    put_one(&mut mac, now, A);
+    let first = strobe(&mut mac, &mut now);
+    now = first.first.unwrap() + first.lasting;
+    end(&mut mac, now, now, Ack::Missing, 6);
+    put_one(&mut mac, now, B);
+    let other = strobe(&mut mac, &mut now);
+    assert_eq!(other.dst, B, "before the next wake-up of the other");
+    now += Duration::from_millis(30);
+    end(&mut mac, now, now, ACKED, 5);
+    let again = strobe(&mut mac, &mut now);
+    assert_eq!((again.dst, again.sequence, again.senses), (A, first.sequence, 6));
+    assert_eq!(mac.strobe_stats().unwrap().failed, 1);
+}
+
+#[test]
+fn back_offs_grow_and_end_with_the_first_success() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        let next = strobe(&mut mac, &mut now);
+        let ended = next.first.unwrap() + next.lasting;
+        end(&mut mac, ended, ended, Ack::Missing, 6);
+        now = ended;
+        let mut later = now;
+        waits.push(strobe(&mut mac, &mut later).first.unwrap() - ended);
+        // That one fails as well.
+        now = later + Duration::from_millis(30);
+        end(&mut mac, now, now, Ack::Missing, 6);
+    }
+    assert!(waits[0] < PERIOD * 2, "{waits:?}");
+    let longest = waits.iter().max().unwrap();
+    assert!(*longest > PERIOD * 4 && *longest < PERIOD * 18, "{waits:?}");
+    assert_eq!(mac.info().slots_used, 1, "it is never given up");
+}
+
+#[test]
+fn a_frame_is_given_up_after_so_many_strobes_if_that_is_wanted() {
+    let mut mac = sender(Wake { max_attempts: Some(3), ..Wake::DEFAULT });
+    let mut now = T0;
+    put_one(&mut mac, now, A);
+    for n in 0..3 {
+        let next = strobe(&mut mac, &mut now);
+        now += next.lasting;
+        if n < 2 {
+            end(&mut mac, now, now, Ack::Missing, 40);
+        }
+    }
+    let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 40 };
+    assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+    let outcome = mac.poll_outcome(now).unwrap();
+    assert_eq!((outcome.result, outcome.transmissions), (Delivery::NoAck, 120));
+}
+
+#[test]
+fn a_rhythm_that_leads_nowhere_is_forgotten() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    let searched = loop {
+        let next = strobe(&mut mac, &mut now);
+        if next.first.is_none() {
+            break mac.strobe_stats().unwrap().failed;
+        }
+        now = next.first.unwrap() + next.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+    };
+    assert_eq!(searched, 16);
+}
+
+#[test]
+fn a_busy_channel_and_a_start_that_was_missed_are_tried_again() {
+    for event in [Event::ChannelBusy, Event::Missed] {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        put_one(&mut mac, now, A);
+        let first = strobe(&mut mac, &mut now);
+        now = first.first.unwrap();
+        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        let again = strobe(&mut mac, &mut now);
+        assert_eq!((again.dst, again.sequence), (A, first.sequence));
+        assert!(again.first.unwrap() > first.first.unwrap() + PERIOD / 2, "{event:?}");
+    }
+}
+
+#[test]
+fn what_is_for_all_lasts_a_period_and_asks_for_no_acknowledgement() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    put_one(&mut mac, now, 0xffff);
+    let next = strobe(&mut mac, &mut now);
+    assert_eq!((next.dst, next.more, next.first), (0xffff, false, None));
+    assert_eq!(next.lasting, PERIOD + CHECK + repetition(LEN));
+    now += next.lasting;
+    let event = Event::Strobed { sfd: now, ack: Ack::NotAwaited, times: 30 };
+    assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+    assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::Delivered);
+}
+
+#[test]
+fn each_neighbour_has_sequence_numbers_of_its_own() {
+    let mut mac = sender(Wake { burst: Duration::ZERO, ..Wake::DEFAULT });
+    let mut now = T0;
+    let mut last = [None; 2];
+    for n in 0..600 {
+        let (index, dst) = if n % 3 == 0 { (0, A) } else { (1, B) };
+        put_one(&mut mac, now, dst);
+        let sequence = strobe(&mut mac, &mut now).sequence;
+        assert!(last[index].is_none_or(|last: u8| last.wrapping_add(1) == sequence), "{n}");
+        last[index] = Some(sequence);
+        now += Duration::from_millis(200);
+        end(&mut mac, now, now, ACKED, 1);
+    }
+}
+
+#[test]
+fn a_frame_too_short_to_be_noticed_is_lengthened_and_its_payload_stays() {
+    for payload in 1..30 {
+        let mut mac = sender(Wake::DEFAULT);
+        put(&mut mac, T0, A, payload);
+        let submission = mac.poll_radio(T0).unwrap();
+        let frame = Frame::parse(submission.frame).unwrap();
+        assert_eq!(frame.payload(), std::vec![9; payload]);
+        assert!(submission.frame.len() >= MIN_FRAME, "{payload}");
+        assert!(payload + 9 < MIN_FRAME || submission.frame.len() == payload + 9, "{payload}");
+        assert!(frame.ack_request() && frame.dst() == Address::Short(A));
+    }
+}

@@ -1,0 +1,287 @@
+//! A device that samples the channel several times a second, and what it does with what it notices.
+
+use super::*;
+use crate::air::end_of_ack;
+use kinglet_radio::{ACK_NOTICED, CCA, SENSES_APART, STROBE_GAP, air_time};
+
+struct Plan;
+impl Sizes for Plan {
+    type Queue = [Slot; 4];
+    type Neighbours = [Neighbour; 3];
+    type Listening = Waking<AlwaysOn>;
+    type Reach = Strobing<(), [Strobed; 3]>;
+    type Security = ();
+}
+
+type Sleeper = Mac<Plan>;
+
+const FULL: usize = MAX_FRAME;
+
+fn able() -> Capabilities {
+    all() | Capabilities::SENSES | Capabilities::STROBES
+}
+
+fn sleeper(wake: Wake) -> Sleeper {
+    let mut mac = Mac::new(config().unsecured(), able(), 1);
+    mac.set_wake(Some(wake)).unwrap();
+    assert_eq!(poll(&mut mac, T0), Some(Command::Off));
+    assert_eq!(poll(&mut mac, T0), None);
+    mac
+}
+
+fn poll(mac: &mut Sleeper, now: Instant) -> Option<Command> {
+    mac.poll_radio(now).map(|submission| submission.command)
+}
+
+/// Goes on to the next deadline.
+fn wait(mac: &mut Sleeper) -> Instant {
+    let now = mac.deadline().expect("something is due");
+    mac.handle_deadline(now);
+    now
+}
+
+fn sensed(mac: &mut Sleeper, now: Instant, busy: bool) {
+    assert_eq!(mac.handle_radio(now, Event::Sensed { busy }, &mut []), Ok(None));
+}
+
+fn sense(times: u8) -> Option<Command> {
+    Some(Command::Sense { channel: Channel::default(), times })
+}
+
+/// Wakes, and finds the channel busy; when that was.
+fn roused(mac: &mut Sleeper) -> Instant {
+    let now = wait(mac);
+    assert_eq!(poll(mac, now), sense(2));
+    let now = now + CCA;
+    sensed(mac, now, true);
+    let listen = Command::Receive { start: Start::Asap, until: None, channel: Channel::default() };
+    assert_eq!(poll(mac, now), Some(listen));
+    now
+}
+
+/// A frame of full length for this device, or for all.
+fn frame(dst: Address, sequence: u8, more: bool) -> Vec<u8> {
+    let repr = Repr {
+        frame_type: FrameType::Data,
+        version: Version::V2006,
+        ack_request: dst.is_unicast(),
+        frame_pending: more,
+        sequence,
+        pan_id: PanId(0xabcd),
+        dst,
+        src: PEER,
+        security: None,
+        csl: None,
+        filling: 0,
+    };
+    let mut frame = [7; FULL];
+    repr.emit(&mut frame).unwrap();
+    frame.to_vec()
+}
+
+const OWN: Address = Address::Short(1);
+
+#[test]
+fn it_wakes_in_its_rhythm_and_sleeps_where_nothing_is() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let mut before = None;
+    for _ in 0..5 {
+        let now = wait(&mut mac);
+        assert_eq!(poll(&mut mac, now), sense(2));
+        sensed(&mut mac, now + CCA * 2 + SENSES_APART, false);
+        assert_eq!(poll(&mut mac, now + CCA * 2 + SENSES_APART), None, "the radio stays off");
+        assert!(before.is_none_or(|at| now - at == Wake::DEFAULT.period));
+        before = Some(now);
+    }
+    let stats = mac.wake_stats().unwrap();
+    assert_eq!((stats.wake_ups, stats.roused), (5, 0));
+}
+
+#[test]
+fn devices_that_are_switched_on_together_wake_at_different_times() {
+    let first = |short| {
+        let config = Config { short, ..config() }.unsecured();
+        let mut mac: Sleeper = Mac::new(config, able(), 1);
+        mac.set_wake(Some(Wake::DEFAULT)).unwrap();
+        while poll(&mut mac, T0).is_some() {}
+        mac.deadline().unwrap()
+    };
+    let mut times: Vec<_> = (1..=11).map(first).collect();
+    times.sort();
+    let apart = times.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap();
+    assert!(apart > Duration::from_millis(3), "{apart:?}");
+    assert!(*times.last().unwrap() <= T0 + Wake::DEFAULT.period);
+}
+
+#[test]
+fn a_frame_without_more_lets_it_sleep_again() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let now = roused(&mut mac) + air_time(FULL + 2) * 2;
+    assert!(receive(&mut mac, now, &frame(OWN, 1, false)).unwrap().is_some());
+    assert_eq!(poll(&mut mac, now), Some(Command::Off));
+    assert_eq!(mac.wake_stats().unwrap().in_vain, 0);
+}
+
+#[test]
+fn so_does_one_for_all_though_it_is_heard_twice() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    for expected in [Ok(()), Err(Discard::Duplicate)] {
+        let now = roused(&mut mac) + air_time(FULL + 2);
+        let heard = receive(&mut mac, now, &frame(Address::BROADCAST, 1, false));
+        assert_eq!(heard.map(|indication| assert!(indication.is_some())), expected);
+        assert_eq!(poll(&mut mac, now), Some(Command::Off));
+    }
+}
+
+#[test]
+fn silence_ends_waiting_and_the_gap_between_two_repetitions_does_not() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let start = roused(&mut mac);
+    // A gap begins after 2 ms; another one never ends.
+    let gap = start + Duration::from_millis(2)..start + Duration::from_millis(2) + STROBE_GAP;
+    let silent_from = start + Duration::from_millis(7);
+    let mut looks = 0;
+    let ended = loop {
+        let now = wait(&mut mac);
+        let command = poll(&mut mac, now);
+        if command == Some(Command::Off) {
+            break now;
+        }
+        assert_eq!(command, sense(1));
+        let whole = now - CCA;
+        let silent = (gap.contains(&whole) && gap.contains(&now)) || whole >= silent_from;
+        looks += u32::from(silent);
+        sensed(&mut mac, now, !silent);
+        if poll(&mut mac, now) == Some(Command::Off) {
+            break now;
+        }
+    };
+    assert!(looks >= 4, "one in the gap, three at the end");
+    assert!((silent_from + STROBE_GAP..silent_from + STROBE_GAP * 3).contains(&ended));
+    assert_eq!(mac.wake_stats().unwrap().in_vain, 1);
+}
+
+#[test]
+fn noise_that_is_longer_than_a_frame_lets_it_sleep() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let start = roused(&mut mac);
+    let ended = loop {
+        let now = wait(&mut mac);
+        assert_eq!(poll(&mut mac, now), sense(1));
+        sensed(&mut mac, now, true);
+        if poll(&mut mac, now) == Some(Command::Off) {
+            break now;
+        }
+    };
+    let took = ended - start;
+    assert!(took > air_time(FULL + 2) && took < air_time(FULL + 2) + STROBE_GAP * 2, "{took:?}");
+    assert_eq!(mac.wake_stats().unwrap().by_noise, 1);
+}
+
+#[test]
+fn what_is_never_silent_for_long_ends_after_the_frames_that_may_follow() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let start = roused(&mut mac);
+    let mut busy = false;
+    let ended = loop {
+        let now = wait(&mut mac);
+        match poll(&mut mac, now) {
+            Some(Command::Off) => break now,
+            command => assert_eq!(command, sense(1)),
+        }
+        busy = !busy;
+        sensed(&mut mac, now, busy);
+    };
+    assert_eq!(ended - start, (air_time(FULL + 2) + STROBE_GAP) * 4 + air_time(FULL + 2));
+    assert_eq!(mac.wake_stats().unwrap().too_long, 1);
+}
+
+/// Receives a burst whose frames begin `gap` after the exchange before; what the radio was told to
+/// do between them, counted from the end of the exchange.
+fn burst(mac: &mut Sleeper, gap: Duration, frames: u8) -> Vec<Duration> {
+    let mut sfd = roused(mac) + air_time(FULL + 2);
+    let mut waits = Vec::new();
+    for n in 0..frames {
+        assert!(receive(mac, sfd, &frame(OWN, n, n + 1 < frames)).unwrap().is_some());
+        let ended = end_of_ack(sfd, FULL);
+        match poll(mac, ended) {
+            Some(Command::Receive { start: Start::At(from), until: Some(_), .. }) => {
+                waits.push(from - ended);
+            }
+            command => assert_eq!((command, n + 1), (Some(Command::Off), frames)),
+        }
+        sfd = ended + gap + Duration::from_micros(160);
+    }
+    waits
+}
+
+#[test]
+fn in_a_burst_it_sleeps_until_the_next_frame_is_due() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let gap = Duration::from_millis(3);
+    let early = gap - Duration::from_micros(160);
+    assert_eq!(burst(&mut mac, gap, 4), [Duration::ZERO, early, early]);
+    // The next burst is another sender's.
+    assert_eq!(burst(&mut mac, gap * 2, 2), [Duration::ZERO]);
+    let mut restless = sleeper(Wake { rests: false, ..Wake::DEFAULT });
+    assert_eq!(burst(&mut restless, gap, 4), [Duration::ZERO; 3]);
+}
+
+#[test]
+fn a_burst_whose_next_frame_does_not_come_is_over() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let sfd = roused(&mut mac) + air_time(FULL + 2);
+    assert!(receive(&mut mac, sfd, &frame(OWN, 1, true)).unwrap().is_some());
+    let ended = end_of_ack(sfd, FULL);
+    while poll(&mut mac, ended).is_some() {}
+    let gave_up = wait(&mut mac);
+    assert_eq!(gave_up - ended, Duration::from_micros(31_250));
+    assert_eq!(poll(&mut mac, gave_up), Some(Command::Off));
+    assert_eq!(mac.wake_stats().unwrap().bursts_broken, 1);
+    // It is in its rhythm again.
+    let now = wait(&mut mac);
+    assert_eq!(poll(&mut mac, now), sense(2));
+}
+
+#[test]
+fn a_wake_up_that_is_late_is_left_out() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let due = mac.deadline().unwrap();
+    let late = due + Duration::from_millis(300);
+    mac.handle_deadline(late);
+    assert_eq!(poll(&mut mac, late), None);
+    let next = mac.deadline().unwrap();
+    assert_eq!(next - due, Wake::DEFAULT.period * 3, "none is made up for");
+}
+
+#[test]
+fn a_radio_that_does_not_answer_is_reset_and_the_rhythm_goes_on() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let now = wait(&mut mac);
+    assert_eq!(poll(&mut mac, now), sense(2));
+    let silent = wait(&mut mac);
+    assert!(silent > now + ACK_NOTICED);
+    assert_eq!(poll(&mut mac, silent), Some(Command::Reset));
+    while poll(&mut mac, silent).is_some() {}
+    let next = wait(&mut mac);
+    assert_eq!((poll(&mut mac, next), (next - now).as_micros() % 125_000), (sense(2), 0));
+}
+
+#[test]
+fn a_radio_that_cannot_strobe_or_sense_is_refused() {
+    for lacks in [Capabilities::SENSES, Capabilities::STROBES, Capabilities::SCHEDULED] {
+        let has = [Capabilities::SENSES, Capabilities::STROBES, Capabilities::SCHEDULED];
+        let rest = has.into_iter().filter(|one| *one != lacks);
+        let able = rest.fold(Capabilities::AUTO_ACK, |all, one| all | one);
+        let mut mac: Sleeper = Mac::new(config().unsecured(), able, 1);
+        assert_eq!(mac.set_wake(Some(Wake::DEFAULT)), Err(CannotWake));
+        let first = poll(&mut mac, T0);
+        assert!(matches!(first, Some(Command::Receive { .. })), "it is always on");
+    }
+}
+
+fn receive(mac: &mut Sleeper, now: Instant, frame: &[u8]) -> Result<Option<Indication>, Discard> {
+    let len = u8::try_from(frame.len()).unwrap();
+    let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 200, acked: false };
+    mac.handle_radio(now, event, &mut frame.to_vec())
+}

@@ -1,0 +1,94 @@
+//! What both halves of ContikiMAC share (Dunkels, "The ContikiMAC Radio Duty Cycling Protocol",
+//! 2011; bursts after Duquennoy et al., "Lossy Links, Low Power, High Throughput", 2011). Every
+//! device samples the channel in a rhythm of its own, and a sender repeats its frame until the
+//! recipient has woken and acknowledged it. When a device wakes is `waking.rs`, whom it reaches how
+//! `strobing.rs`, and `mac/strobe.rs` joins the latter to the queue.
+
+use kinglet_radio::{
+    CCA, FCS_LEN, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP, STROBE_LEAST, air_time,
+};
+use kinglet_time::Duration;
+
+/// How a device sleeps whose neighbours sleep as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// From one wake-up to the next, of every device of the network: 1/32 to 1/2 s. The paper's
+    /// devices wake eight times a second.
+    pub period: Duration,
+    /// How far two clocks may drift apart, in parts per million: the sum of what their crystals
+    /// are specified for.
+    pub drift_ppm: u16,
+    /// How often a frame is sent in a row to a recipient that is awake, 1 to 16, before the burst
+    /// counts as broken. The paper's figure is 4 (6.3).
+    pub repeats: u8,
+    /// How long a burst lasts at the most; zero sends one frame for each wake-up. The paper's
+    /// figure is 2 s (6.1.1).
+    pub burst: Duration,
+    /// Whether the radio is off between two frames of a burst (3.1.2).
+    pub rests: bool,
+    /// How many strobes may fail before a frame is given up; `None`: it never is.
+    pub max_attempts: Option<u8>,
+    /// Whether this device sleeps as well, or listens always.
+    pub sleeps: bool,
+}
+
+impl Wake {
+    /// The paper's settings, for clocks of 40 ppm; a frame is never given up.
+    pub const DEFAULT: Wake = Wake {
+        period: Duration::from_millis(125),
+        drift_ppm: 80,
+        repeats: 4,
+        burst: Duration::from_secs(2),
+        rests: true,
+        max_attempts: None,
+        sleeps: true,
+    };
+
+    /// The nearest possible one.
+    pub(crate) const fn clamped(self) -> Self {
+        let us = self.period.as_micros();
+        let us = if us < 31_250 { 31_250 } else { us };
+        let period = Duration::from_micros(if us > 500_000 { 500_000 } else { us });
+        let repeats = if self.repeats == 0 { 1 } else { self.repeats };
+        let repeats = if repeats > 16 { 16 } else { repeats };
+        let max_attempts = match self.max_attempts {
+            Some(0) => Some(1),
+            attempts => attempts,
+        };
+        Wake { period, repeats, max_attempts, ..self }
+    }
+
+    /// How long a frame of `len` octets without FCS is repeated for a recipient that is awake.
+    pub(crate) fn stubborn(&self, len: usize) -> Duration {
+        repetition(len) * u32::from(self.repeats.saturating_sub(1))
+    }
+}
+
+/// Samples of the channel at a wake-up.
+pub(crate) const SAMPLES: u8 = 2;
+/// Samples before a burst: as many as are farther apart than two frames of one (`MAX_GAP`), so that
+/// none is taken for a quiet channel.
+pub(crate) const SAMPLES_BEFORE: u8 = 6;
+/// The longest silence between two frames of a burst of which others' samples know: 3 ms on the
+/// paper's hardware (5.1), after which the sender is given a tenth more.
+const MAX_GAP: Duration = Duration::from_micros(3_300);
+const _: () = assert!(
+    (SENSES_APART.as_micros() + CCA.as_micros()) * (SAMPLES_BEFORE as u64 - 1) + CCA.as_micros()
+        >= MAX_GAP.as_micros()
+);
+/// How long the two samples of a wake-up take from the start of the first to the end of the second.
+pub(crate) const CHECK: Duration =
+    Duration::from_micros(2 * CCA.as_micros() + SENSES_APART.as_micros());
+/// The longest frame on the air.
+pub(crate) const LONGEST: Duration = air_time(MAX_PSDU);
+/// What is on the air for less could be missed by both samples: the shortest frame that is strobed,
+/// in octets without FCS.
+pub(crate) const MIN_FRAME: usize = {
+    let octets = (STROBE_LEAST.as_micros() - SHR_PHR.as_micros()).div_ceil(OCTET.as_micros());
+    octets as usize - FCS_LEN
+};
+
+/// From one preamble of a strobe to the next, if the frame has `len` octets without FCS.
+pub(crate) fn repetition(len: usize) -> Duration {
+    air_time(len.saturating_add(FCS_LEN)) + STROBE_GAP
+}

@@ -1,0 +1,356 @@
+//! A device that samples the channel several times a second: its receiving end of ContikiMAC (see
+//! `wake.rs`).
+//!
+//! A wake-up is two samples. What they notice may be a frame for this device, one for another, or
+//! noise: the radio stays on until a frame has come, or until it is clear that none will, because
+//! the channel is silent for longer than a strobe ever is, or busy for longer than a frame can be.
+//! After a frame that says that more is pending it is off until the next one of the burst is due.
+
+use crate::air::PREAMBLE_SFD;
+use crate::config::Config;
+use crate::csl::next_after;
+use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::stats::{WakeStats, count};
+use crate::wake::{LONGEST, SAMPLES, Wake, repetition};
+use kinglet_radio::{CCA, Capabilities, MAX_FRAME, STROBE_GAP, STROBE_LEAST};
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_wire::ieee802154::{Address, Csl};
+
+/// How late a wake-up may be. A later one is left out: the device was sending, and who knows its
+/// rhythm counts on the next.
+const LATE: Duration = Duration::from_millis(1);
+/// How often a radio that listens looks whether the channel is silent: a strobe's silence has room
+/// for a whole sample wherever they fall.
+const LOOK: Duration = Duration::from_micros(STROBE_GAP.as_micros() - CCA.as_micros() - 32);
+/// So many looks without anything are more than one silence of a strobe.
+const SILENT_LOOKS: u8 = 3;
+const _: () = assert!(
+    (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() + CCA.as_micros() > STROBE_GAP.as_micros()
+);
+/// How long the next frame of a burst is awaited (Contiki, `contikimac.c`:
+/// `INTER_PACKET_DEADLINE`, 1/32 s).
+const BURST_WAIT: Duration = Duration::from_micros(31_250);
+/// By how much earlier than the last time the radio listens for the next frame of a burst: as long
+/// as preamble and SFD are on the air.
+const EARLY: Duration = PREAMBLE_SFD;
+
+/// Wakes as [`Mac::set_wake`](crate::Mac::set_wake) says. Before that is called it is what `L` is.
+pub struct Waking<L> {
+    inner: L,
+    wake: Option<Wake>,
+    stats: WakeStats,
+    state: State,
+    /// The next wake-up.
+    next: Instant,
+    /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
+    gap: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has not begun, or does not wake.
+    Off,
+    /// Until the next wake-up.
+    Asleep,
+    /// The samples of a wake-up are to be taken, which was due then.
+    Due(Instant),
+    /// They are being taken.
+    Sampling,
+    /// They have noticed something.
+    Roused(Roused),
+    /// A burst goes on: the next frame is awaited from then on, until then.
+    Burst { since: Instant, from: Instant, until: Instant },
+}
+
+/// What is known of the air since something was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Roused {
+    /// When it was last silent, or when it was noticed.
+    silent_at: Instant,
+    /// Looks in a row that found silence.
+    silent: u8,
+    /// The next look; `None` from then on until it is taken.
+    look_at: Option<Instant>,
+    /// It is to be taken now.
+    look_due: bool,
+    /// No frame comes later.
+    until: Instant,
+}
+
+impl<L> Waking<L> {
+    fn wakes(&self) -> Option<Wake> {
+        self.wake.filter(|wake| wake.sleeps)
+    }
+
+    /// Nothing more is awaited before the next wake-up; those that have passed are left out.
+    fn sleep(&mut self, now: Instant, wake: Wake) {
+        self.state = State::Asleep;
+        self.gap = None;
+        self.next = next_after(self.next, wake.period, now + Duration::from_micros(1));
+    }
+
+    /// A frame that says that more follows began at `began`, and its exchange ended at `ended`.
+    fn follow(&mut self, wake: Wake, began: Instant, ended: Instant) {
+        if let State::Burst { since, .. } = self.state {
+            self.learn_gap(began - since);
+        }
+        let from = match self.gap.filter(|_| wake.rests) {
+            Some(gap) => ended + (gap - EARLY),
+            None => ended,
+        };
+        let until = from + BURST_WAIT;
+        self.state = State::Burst { since: ended, from, until };
+    }
+
+    /// The last frame began so long after the exchange before it. If that is a repetition longer
+    /// than expected the radio may have been switched on too late for the first one.
+    fn learn_gap(&mut self, gap: Duration) {
+        self.gap = Some(match self.gap {
+            Some(expected) if gap > expected + STROBE_GAP + STROBE_LEAST => expected - expected / 4,
+            _ => gap,
+        });
+    }
+
+    fn handle_due(&mut self, now: Instant, wake: Wake) -> bool {
+        if let State::Roused(roused) = &mut self.state
+            && roused.look_at.is_some_and(|at| now >= at)
+        {
+            roused.look_at = None;
+            roused.look_due = true;
+        }
+        match self.state {
+            State::Asleep if now >= self.next => {
+                self.state = State::Due(self.next);
+                self.next = next_after(self.next, wake.period, now + Duration::from_micros(1));
+                false
+            }
+            State::Roused(Roused { until, .. }) if now >= until => {
+                count(&mut self.stats.too_long);
+                self.sleep(now, wake);
+                true
+            }
+            State::Burst { until, .. } if now >= until => {
+                count(&mut self.stats.bursts_broken);
+                self.sleep(now, wake);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Roused {
+    fn at(now: Instant, wake: Wake) -> Self {
+        // The rest of the frame that was noticed, and as many as may follow.
+        let until = now + repetition(MAX_FRAME) * u32::from(wake.repeats) + LONGEST;
+        Roused { silent_at: now, silent: 0, look_at: Some(now + LOOK), look_due: false, until }
+    }
+
+    /// What a look has found; `None` if no frame can be expected any more.
+    fn looked(mut self, now: Instant, busy: bool, stats: &mut WakeStats) -> Option<Self> {
+        if busy {
+            self.silent = 0;
+            if now - self.silent_at > LONGEST + LOOK {
+                count(&mut stats.by_noise);
+                return None;
+            }
+        } else {
+            self.silent = self.silent.saturating_add(1);
+            self.silent_at = now;
+            if self.silent >= SILENT_LOOKS {
+                count(&mut stats.in_vain);
+                return None;
+            }
+        }
+        self.look_at = Some(now + LOOK);
+        Some(self)
+    }
+}
+
+/// The first wake-up. Neighbours that were switched on together wake at different times, as their
+/// addresses differ: the golden ratio spreads what follows one another.
+fn first(now: Instant, wake: Wake, config: &Config<()>) -> Instant {
+    let [.., a, b, c] = config.extended;
+    let name = u32::from_be_bytes([0, a, b, c]) ^ u32::from(config.short);
+    let spread = u64::from(name.wrapping_mul(0x9e37_79b9));
+    let offset = wake.period.as_micros().saturating_mul(spread) >> 32;
+    now + Duration::from_micros(offset.saturating_add(1))
+}
+
+impl<L: Listening> Listening for Waking<L> {
+    const NEW: Self = Waking {
+        inner: L::NEW,
+        wake: None,
+        stats: WakeStats::NONE,
+        state: State::Off,
+        next: Instant::ZERO,
+        gap: None,
+    };
+    const SLEEPS: bool = L::SLEEPS;
+    const WAKES: bool = true;
+
+    fn mode(&self, situation: &Situation<'_>) -> Mode {
+        if self.wakes().is_none() {
+            return self.inner.mode(situation);
+        }
+        match self.state {
+            _ if situation.acknowledging => Mode::Listen,
+            State::Roused(_) => Mode::Listen,
+            State::Burst { from, until, .. } => Mode::Sample(from, until),
+            State::Off | State::Asleep | State::Due(_) | State::Sampling => Mode::Off,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.inner.is_idle()
+    }
+
+    fn awaits_frame(&self) -> bool {
+        matches!(self.state, State::Roused(_) | State::Burst { .. }) || self.inner.awaits_frame()
+    }
+
+    fn may_ask(&self) -> bool {
+        self.wake.is_none() && self.inner.may_ask()
+    }
+
+    fn asked(&mut self) {
+        self.inner.asked();
+    }
+
+    fn poll_outcome(&mut self) -> Option<DataRequestOutcome> {
+        self.inner.poll_outcome()
+    }
+
+    fn set_parent(
+        &mut self,
+        now: Instant,
+        config: &Config<()>,
+        radio: Capabilities,
+        parent: Option<Address>,
+    ) -> bool {
+        self.wake.is_none() && self.inner.set_parent(now, config, radio, parent)
+    }
+
+    fn is_sampling(&self) -> bool {
+        self.inner.is_sampling()
+    }
+
+    fn is_learning_drift(&self) -> bool {
+        self.inner.is_learning_drift()
+    }
+
+    fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
+        let Some(wake) = self.wakes() else {
+            return self.inner.handle_frame(now, config, frame);
+        };
+        if frame.more {
+            self.follow(wake, frame.sfd - PREAMBLE_SFD, frame.ended());
+            return false;
+        }
+        self.sleep(now, wake);
+        true
+    }
+
+    fn handle_broadcast(&mut self, now: Instant) -> bool {
+        let roused = matches!(self.state, State::Roused(_));
+        let Some(wake) = self.wakes().filter(|_| roused) else { return false };
+        self.sleep(now, wake);
+        true
+    }
+
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+        self.inner.handle_sent(now, config, frame);
+    }
+
+    fn poll_sync(&mut self, now: Instant) -> Option<Address> {
+        self.inner.poll_sync(now)
+    }
+
+    fn sync_queued(&mut self, now: Instant, queued: bool) {
+        self.inner.sync_queued(now, queued);
+    }
+
+    fn sync(&self, now: Instant, config: &Config<()>) -> Option<(Csl, Instant)> {
+        self.inner.sync(now, config)
+    }
+
+    fn is_parent(&self, dst: Address) -> bool {
+        self.inner.is_parent(dst)
+    }
+
+    fn set_wake(&mut self, wake: Option<Wake>) {
+        self.wake = wake;
+        self.state = State::Off;
+        self.gap = None;
+    }
+
+    fn wake_stats(&self) -> Option<&WakeStats> {
+        Some(&self.stats)
+    }
+
+    fn poll_sense(&mut self, now: Instant, config: &Config<()>) -> Option<u8> {
+        let wake = self.wakes()?;
+        match &mut self.state {
+            State::Off => {
+                self.next = first(now, wake, config);
+                self.state = State::Asleep;
+                None
+            }
+            State::Due(at) if now > *at + LATE => {
+                self.sleep(now, wake);
+                None
+            }
+            State::Due(_) => {
+                count(&mut self.stats.wake_ups);
+                self.state = State::Sampling;
+                Some(SAMPLES)
+            }
+            State::Roused(roused) if roused.look_due => {
+                roused.look_due = false;
+                Some(1)
+            }
+            _ => None,
+        }
+    }
+
+    fn handle_sensed(&mut self, now: Instant, busy: bool) -> bool {
+        let Some(wake) = self.wakes() else { return false };
+        match self.state {
+            State::Sampling if busy => {
+                count(&mut self.stats.roused);
+                self.state = State::Roused(Roused::at(now, wake));
+                false
+            }
+            State::Sampling => {
+                self.sleep(now, wake);
+                true
+            }
+            State::Roused(roused) => match roused.looked(now, busy, &mut self.stats) {
+                Some(roused) => {
+                    self.state = State::Roused(roused);
+                    false
+                }
+                None => {
+                    self.sleep(now, wake);
+                    true
+                }
+            },
+            _ => false,
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let own = match self.state {
+            State::Asleep => Some(self.next),
+            State::Off | State::Due(_) | State::Sampling => None,
+            State::Roused(Roused { look_at, until, .. }) => earliest(look_at, Some(until)),
+            State::Burst { until, .. } => Some(until),
+        };
+        earliest(own, self.inner.deadline())
+    }
+
+    fn handle_deadline(&mut self, now: Instant, config: &Config<()>) -> bool {
+        let ended = self.wakes().is_some_and(|wake| self.handle_due(now, wake));
+        self.inner.handle_deadline(now, config) || ended
+    }
+}

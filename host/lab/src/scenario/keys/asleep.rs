@@ -1,0 +1,160 @@
+//! The keys of how nodes sleep.
+
+use crate::scenario::presets::{base_of, csl_every, polling_every};
+use crate::scenario::table::{Bound, Key, Value, flag, millis, whole};
+use crate::scenario::{Scenario, Wake};
+use kinglet::Polling;
+use kinglet_time::Duration;
+
+/// `[leaf]`.
+pub(in super::super) const LEAF: &[Key<Scenario>] = &[
+    Key::<Scenario>::new(
+        "sleep_interval_s",
+        Value::Time {
+            range: 0.01..=86_400.0,
+            per_second: 1.0,
+            whole: false,
+            get: |t| Some(base_of(t.polling)),
+            set: |t, time| t.polling = polling_every(t.polling, time),
+        },
+        "seconds between data requests while nothing is expected",
+    ),
+    Key::<Scenario>::new(
+        "polling",
+        Value::Choice {
+            names: &["predictive", "fixed"],
+            get: |t| Some(usize::from(matches!(t.polling, Polling::Fixed { .. }))),
+            set: |t, place| {
+                let base = base_of(t.polling);
+                t.polling = match place {
+                    0 => Polling::Predictive { base },
+                    _ => polling_every(Polling::TCPLP, base),
+                };
+            },
+        },
+        "while something is: when it is due; every `expecting_ms`",
+    ),
+    Key::<Scenario>::new(
+        "expecting_ms",
+        Value::Time {
+            range: 1.0..=60_000.0,
+            per_second: 1e3,
+            whole: true,
+            get: |t| match t.polling {
+                Polling::Fixed { expecting, .. } => Some(expecting),
+                Polling::Predictive { .. } => None,
+            },
+            set: |t, time| {
+                if let Polling::Fixed { expecting, .. } = &mut t.polling {
+                    *expecting = time;
+                }
+            },
+        },
+        "milliseconds between data requests with `\"fixed\"`",
+    )
+    .default("100"),
+    Key::<Scenario>::new(
+        "data_request_timeout_ms",
+        millis!(1.0..=1_000.0, mac.data_request_timeout),
+        "how long the radio stays on for a frame that was promised",
+    ),
+    Key::<Scenario>::new(
+        "csl_period_ms",
+        Value::Time {
+            range: 10.0..=10_000.0,
+            per_second: 1e3,
+            whole: true,
+            get: |t| t.mac.csl.map(|csl| csl.period),
+            set: |t, period| t.mac.csl = Some(kinglet::mac::Csl { period, ..csl_every(0) }),
+        },
+        "coordinated sampled listening besides: milliseconds from one sample of the channel to the \
+         next",
+    )
+    .default("no samples"),
+    Key::<Scenario>::new(
+        "csl_drift_ppm",
+        Value::Whole {
+            range: 0..=500,
+            bound: Bound::No,
+            get: |t| t.mac.csl.map(|csl| csl.drift_ppm.into()),
+            set: |t, ppm| {
+                if let Some(csl) = &mut t.mac.csl {
+                    csl.drift_ppm = ppm as u16;
+                }
+            },
+        },
+        "how far the leaf reckons that its clock and its parent's may drift apart, until it has \
+         measured it",
+    )
+    .default("40")
+    .needs("csl_period_ms"),
+    Key::<Scenario>::new(
+        "csl_sync_s",
+        Value::Time {
+            range: 1.0..=50.0,
+            per_second: 1.0,
+            whole: false,
+            get: |t| t.mac.csl.map(|csl| csl.sync_interval),
+            set: |t, time| {
+                if let Some(csl) = &mut t.mac.csl {
+                    csl.sync_interval = time;
+                }
+            },
+        },
+        "seconds after which it tells its parent again when it listens",
+    )
+    .default("50")
+    .needs("csl_period_ms"),
+];
+
+/// `[wake]`.
+pub(in super::super) const WAKE: &[Key<Wake>] = &[
+    Key::<Wake>::new(
+        "rate_hz",
+        Value::Time {
+            range: 2.0..=32.0,
+            per_second: 1.0,
+            whole: false,
+            get: |t| Some(hertz(t.settings.period)),
+            set: |t, rate| t.settings.period = hertz(rate),
+        },
+        "wake-ups a second; all nodes have the same",
+    ),
+    Key::<Wake>::new(
+        "drift_ppm",
+        whole!(0..=500, settings.drift_ppm: u16),
+        "how far nodes reckon that two clocks may drift apart",
+    ),
+    Key::<Wake>::new(
+        "repeats",
+        whole!(1..=16, settings.repeats: u8),
+        "how often a frame is sent in a row to somebody who is awake",
+    ),
+    Key::<Wake>::new(
+        "burst_ms",
+        millis!(0.0..=60_000.0, settings.burst),
+        "how long a burst lasts; 0 is one frame for each wake-up",
+    ),
+    Key::<Wake>::new(
+        "rests",
+        flag!(settings.rests),
+        "radios are off between two frames of a burst",
+    ),
+    Key::<Wake>::new(
+        "max_attempts",
+        Value::Whole {
+            range: 1..=255,
+            bound: Bound::No,
+            get: |t| t.settings.max_attempts.map(Into::into),
+            set: |t, most| t.settings.max_attempts = Some(most as u8),
+        },
+        "how many strobes may fail before a frame is given up",
+    )
+    .default("never given up"),
+    Key::<Wake>::new("border_sleeps", flag!(border_sleeps), "the border router wakes like others"),
+];
+
+/// The time between what happens so often in a second, and the other way round.
+fn hertz(time: Duration) -> Duration {
+    Duration::from_micros(1_000_000_000_000 / time.as_micros().max(1))
+}
