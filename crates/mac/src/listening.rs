@@ -29,6 +29,8 @@ pub enum Mode {
     Listen,
     /// It listens from the first instant to the second.
     Sample(Instant, Instant),
+    /// The same, or until a frame has come.
+    Await(Instant, Instant),
 }
 
 /// What the engine is doing when it asks for the [`Mode`].
@@ -170,6 +172,12 @@ pub trait Listening {
 
     /// See [`Mac::set_wake`](crate::Mac::set_wake).
     fn set_wake(&mut self, _wake: Option<Wake>) {}
+
+    /// See [`Mac::set_refusing`](crate::Mac::set_refusing). Whether nothing is awaited any more
+    /// because of it.
+    fn set_refusing(&mut self, _now: Instant, _refusing: bool) -> bool {
+        false
+    }
 
     /// What has happened at wake-ups, if there can be any.
     fn wake_stats(&self) -> Option<&WakeStats> {

@@ -228,18 +228,26 @@ impl<A: Array<Slot>> Queue<A> {
         self.used
     }
 
-    pub(crate) fn can_accept(&self, class: Class) -> bool {
-        let free = A::LEN.saturating_sub(self.used);
+    /// Whether a frame of this class finds a slot, if `spare` of them are not to be used.
+    pub(crate) fn can_accept(&self, class: Class, spare: usize) -> bool {
+        let slots = A::LEN.saturating_sub(spare);
+        let free = slots.saturating_sub(self.used);
         match class {
             Class::Control | Class::Indirect => free >= 1,
             // A queue of one slot has none to keep.
-            Class::Data => free >= 2 || (free == 1 && A::LEN == 1),
+            Class::Data => free >= 2 || (free == 1 && slots == 1),
         }
     }
 
+    /// How many frames wait for `dst`, the head counted.
+    pub(crate) fn waiting_for(&self, dst: Address) -> usize {
+        let waits = |slot: &&Slot| slot.place == Place::Waiting && slot.dst == dst;
+        self.slots.as_slice().iter().filter(waits).count()
+    }
+
     /// A free slot for a frame of this kind, which [`Queue::push`] then takes into the queue.
-    pub(crate) fn free(&mut self, kind: Kind) -> Option<&mut Slot> {
-        if !self.can_accept(kind.class()) {
+    pub(crate) fn free(&mut self, kind: Kind, spare: usize) -> Option<&mut Slot> {
+        if !self.can_accept(kind.class(), spare) {
             return None;
         }
         let slots = self.slots.as_mut_slice();
@@ -298,12 +306,6 @@ impl<A: Array<Slot>> Queue<A> {
         }
         self.head = first.map(|(_, index)| index);
         first.map(|((at, _), _)| at)
-    }
-
-    /// Whether another frame waits for `dst`, beside the head that is for it too.
-    pub(crate) fn has_another(&self, dst: Address) -> bool {
-        let waits = |slot: &&Slot| slot.place == Place::Waiting && slot.dst == dst;
-        self.slots.as_slice().iter().filter(waits).count() > 1
     }
 
     /// Whether an indirect frame waits behind a head that is none.

@@ -19,7 +19,7 @@
 
 use crate::stats::StrobeStats;
 use crate::wake::Wake;
-use kinglet_radio::{Capabilities, Command, Start};
+use kinglet_radio::{Capabilities, Channel, Command, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -75,6 +75,8 @@ pub struct Strobe {
     /// Samples of the channel before it.
     pub(crate) senses: u8,
     pub(crate) lasting: Duration,
+    /// Where its recipient listens, or may listen; `None` is on the own channel.
+    pub(crate) channel: Option<Channel>,
 }
 
 /// How a strobe has ended.
@@ -177,6 +179,9 @@ pub trait Reach {
     /// Whether frames may be strobed.
     const STROBES: bool = false;
 
+    /// Slots of the MAC's queue that are for strobes alone.
+    const SPARE: usize = 0;
+
     /// See [`Mac::set_wake`](crate::Mac::set_wake).
     fn set_wake(&mut self, _wake: Option<Wake>) {}
 
@@ -212,11 +217,14 @@ pub trait Reach {
 
     /// How a frame of `len` octets for `dst`, whose turn it is, goes out.
     fn strobe(&mut self, _now: Instant, _dst: Address, _len: usize) -> Strobe {
-        Strobe { start: Start::Asap, senses: 0, lasting: Duration::ZERO }
+        Strobe { start: Start::Asap, senses: 0, lasting: Duration::ZERO, channel: None }
     }
 
-    /// It has ended.
-    fn handle_strobed(&mut self, _now: Instant, _end: &StrobeEnd, _random: &mut Random) {}
+    /// It has ended. Whether the same frame goes out on another channel at once: it is not known
+    /// where its recipient listens, or it is for all.
+    fn handle_strobed(&mut self, _now: Instant, _end: &StrobeEnd, _random: &mut Random) -> bool {
+        false
+    }
 }
 
 /// Nobody sleeps.

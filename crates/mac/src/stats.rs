@@ -132,6 +132,8 @@ pub struct WakeStats {
     pub too_long: u32,
     /// Bursts whose next frame did not come.
     pub bursts_broken: u32,
+    /// Bursts and frames that were cut short for want of room.
+    pub refused: u32,
 }
 
 impl WakeStats {
@@ -142,6 +144,7 @@ impl WakeStats {
         by_noise: 0,
         too_long: 0,
         bursts_broken: 0,
+        refused: 0,
     };
 }
 

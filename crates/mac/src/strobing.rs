@@ -9,9 +9,9 @@
 use crate::air::PREAMBLE_SFD;
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{CHECK, SAMPLES_BEFORE, Wake, repetition};
+use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
-use kinglet_radio::Start;
+use kinglet_radio::{Channel, MAX_FRAME, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -27,7 +27,19 @@ const UNCERTAINTY: Duration = Duration::from_micros(64);
 /// `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
 /// The longest back-off is as many periods as two to this.
-const MAX_EXPONENT: u8 = 4;
+const MAX_EXPONENT: u8 = 2;
+/// As long as a frame and the samples that notice it: what is known so well need not be known
+/// better, and is not made to depend on the next observation alone.
+const NARROW: Duration = Duration::from_micros(LONGEST.as_micros() + 2 * CHECK.as_micros());
+/// A rhythm of which nothing was heard for so long is forgotten if strobes keep failing (Contiki,
+/// `phase.c`: 30 s, of neighbours that are never busy for longer).
+const FORGOTTEN: Duration = Duration::from_secs(60);
+/// Repetitions by which a strobe begins earlier at the most, after others have failed.
+const MAX_EARLIER: u8 = 3;
+/// The same while it is not known when a neighbour wakes: a strobe takes a whole period then.
+const MAX_SEARCH_EXPONENT: u8 = 6;
+/// The bit of sequence numbers that frames for all have, and others have not.
+const FOR_ALL: u8 = 1 << 7;
 /// A million, for parts per million.
 const ONE: u64 = 1_000_000;
 
@@ -55,20 +67,27 @@ impl Rhythm {
         (from - margin, from + self.width + margin)
     }
 
-    /// What was known, and what a new observation says: both, if they agree.
+    /// What was known, and what a new observation says. That a later repetition was acknowledged
+    /// than expected is explained by the loss of those before it, and says nothing.
     fn refined(self, wake: &Wake, new: Rhythm) -> Rhythm {
         let margin = self.drift(wake, new.from);
         let period = wake.period.as_micros();
-        // The old one in the period of the new one, as offsets from half a period before it.
+        // The old one in the period of the new one: at most half a period before or after it.
         let half = wake.period / 2;
         let since = (new.from + half - self.from).as_micros();
         let Some(into) = since.checked_rem(period) else { return new };
-        // So much later than the old one the new one begins, or earlier.
-        let later = Duration::from_micros(into);
-        let old_from = new.from + half - later - margin;
+        let old_from = new.from + half - Duration::from_micros(into) - margin;
         let old_to = old_from + self.width + margin * 2;
-        let (from, to) = (old_from.max(new.from), old_to.min(new.from + new.width));
-        if from < to { Rhythm { from, width: to - from } } else { new }
+        let new_to = new.from + new.width;
+        if new.from > old_to {
+            return Rhythm { from: old_from, width: old_to - old_from };
+        }
+        if new_to < old_from {
+            return new;
+        }
+        let narrow = old_to - old_from <= NARROW;
+        let from = if narrow { old_from } else { old_from.max(new.from) };
+        Rhythm { from, width: old_to.min(new_to) - from }
     }
 }
 
@@ -77,8 +96,14 @@ impl Rhythm {
 pub struct Strobed {
     address: Address,
     rhythm: Option<Rhythm>,
+    /// Where it listens, or is being looked for.
+    channel: Option<Channel>,
+    /// It has been heard there.
+    found: bool,
     /// Strobes in a row that have failed.
     failures: u8,
+    /// When it last acknowledged something.
+    heard: Instant,
     /// Before that nothing is sent to it.
     not_before: Instant,
     /// The sequence number of the next frame.
@@ -90,7 +115,10 @@ impl Empty for Strobed {
     const EMPTY: Self = Strobed {
         address: Address::None,
         rhythm: None,
+        channel: None,
+        found: false,
         failures: 0,
+        heard: Instant::ZERO,
         not_before: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
@@ -106,8 +134,9 @@ struct Burst {
 
 /// Strobes frames as [`Mac::set_wake`](crate::Mac::set_wake) says; before that is called, and for
 /// what it does not say, it is what `R` is. `A` has a place for each neighbour to which frames are
-/// sent, and one for broadcasts; the least recently used gives way.
-pub struct Strobing<R, A> {
+/// sent, and one for broadcasts; the least recently used gives way. `SPARE` slots of the MAC's
+/// queue are used only while frames are strobed, when those for several neighbours wait at a time.
+pub struct Strobing<R, A, const SPARE: usize = 0> {
     inner: R,
     wake: Option<Wake>,
     table: A,
@@ -115,7 +144,7 @@ pub struct Strobing<R, A> {
     stats: StrobeStats,
 }
 
-impl<R, A: Array<Strobed>> Strobing<R, A> {
+impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
     fn find(&self, dst: Address) -> Option<&Strobed> {
         self.table.as_slice().iter().find(|entry| entry.address == dst)
     }
@@ -151,15 +180,29 @@ impl Strobed {
         match &self.rhythm {
             None => begin,
             Some(rhythm) => {
-                let (from, _) = rhythm.next(wake, begin + TOO_LATE);
-                begin.max(from - AHEAD)
+                let earlier = repetition(MAX_FRAME) * u32::from(self.failures.min(MAX_EARLIER));
+                let (from, _) = rhythm.next(wake, begin + TOO_LATE + earlier);
+                begin.max(from - earlier - AHEAD)
             }
         }
     }
 
-    fn acknowledged(&mut self) {
+    fn acknowledged(&mut self, now: Instant) {
         self.failures = 0;
+        self.heard = now;
         self.not_before = Instant::ZERO;
+        self.found = self.channel.is_some();
+    }
+
+    /// Goes on to the next channel on which it may listen; whether there was one that has not been
+    /// tried since the lowest was.
+    fn try_next(&mut self, wake: &Wake) -> bool {
+        if self.found && self.address.is_unicast() {
+            return false;
+        }
+        let last = self.channel;
+        self.channel = channel_after(wake.channels, last);
+        self.channel > last
     }
 
     /// The repetition that was acknowledged was noticed when the one before it was on the air, or
@@ -174,10 +217,14 @@ impl Strobed {
     }
 
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
-        let exponent = self.failures.min(MAX_EXPONENT);
+        let exponent = self.failures.min(match self.rhythm {
+            Some(_) => MAX_EXPONENT,
+            None => MAX_SEARCH_EXPONENT,
+        });
         self.failures = self.failures.saturating_add(1);
-        if self.failures >= MAX_FAILURES {
+        if self.failures >= MAX_FAILURES && now > self.heard + FORGOTTEN {
             self.rhythm = None;
+            self.found = false;
         }
         let periods = random.bits(exponent);
         // With a known rhythm that is the first wake-up after this one, and so many more.
@@ -185,7 +232,7 @@ impl Strobed {
     }
 }
 
-impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
+impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, SPARE> {
     const NEW: Self = Strobing {
         inner: R::NEW,
         wake: None,
@@ -195,6 +242,7 @@ impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
     };
     const ANY: bool = R::ANY;
     const STROBES: bool = true;
+    const SPARE: usize = SPARE;
 
     fn set_pending(&mut self, short: u16, pending: bool) -> Result<(), crate::reach::TableFull> {
         self.inner.set_pending(short, pending)
@@ -271,7 +319,9 @@ impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
         if is_new {
             entry.sequence = fresh;
         }
-        Some(entry.sequence)
+        // A receiver has one memory for both.
+        let for_all = if dst.is_unicast() { 0 } else { FOR_ALL };
+        Some(entry.sequence & !FOR_ALL | for_all)
     }
 
     fn sequence_used(&mut self, now: Instant, dst: Address) {
@@ -298,32 +348,44 @@ impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
         let wake = self.wake.unwrap_or(Wake::DEFAULT);
         count(&mut self.stats.strobes);
         let stubborn = wake.stubborn(len);
-        if self.bursts_with(dst) {
+        let bursts = self.bursts_with(dst);
+        let (mut channel, mut rhythm, mut failures) = (None, None, 0);
+        if let Some(entry) = self.entry(now, dst) {
+            if entry.channel.is_none() {
+                entry.channel = channel_after(wake.channels, None);
+            }
+            (channel, rhythm, failures) = (entry.channel, entry.rhythm, entry.failures);
+        }
+        if bursts {
             count(&mut self.stats.in_bursts);
-            return Strobe { start: Start::Asap, senses: 0, lasting: stubborn };
+            return Strobe { start: Start::Asap, senses: 0, lasting: stubborn, channel };
         }
         self.burst = None;
-        let rhythm = self.entry(now, dst).and_then(|entry| entry.rhythm);
         let Some(rhythm) = rhythm else {
             count(&mut self.stats.searching);
             // Whoever wakes at the end of the period is still to hear whole frames.
             let extra = if dst.is_unicast() { stubborn } else { Duration::ZERO };
             let lasting = wake.period + CHECK + repetition(len) + extra;
-            return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting };
+            return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting, channel };
         };
-        let (from, to) = rhythm.next(&wake, now + TOO_LATE);
+        // After a failure perhaps it wakes earlier than was thought.
+        let earlier = repetition(len) * u32::from(failures.min(MAX_EARLIER));
+        let (from, to) = rhythm.next(&wake, now + TOO_LATE + earlier);
+        let from = from - earlier;
         let lasting = (to - from) + repetition(len) + stubborn;
-        Strobe { start: Start::At(from + PREAMBLE_SFD), senses: SAMPLES_BEFORE, lasting }
+        let start = Start::At(from + PREAMBLE_SFD);
+        Strobe { start, senses: SAMPLES_BEFORE, lasting, channel }
     }
 
-    fn handle_strobed(&mut self, now: Instant, end: &StrobeEnd, random: &mut Random) {
-        let Some(wake) = self.wake else { return };
+    fn handle_strobed(&mut self, now: Instant, end: &StrobeEnd, random: &mut Random) -> bool {
+        let Some(wake) = self.wake else { return false };
         let goes_on = self.burst.filter(|_| self.bursts_with(end.dst));
         self.burst = None;
-        let Some(entry) = self.entry(now, end.dst) else { return };
+        let Some(entry) = self.entry(now, end.dst) else { return false };
         match end.result {
+            StrobeResult::Sent if entry.try_next(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
-                entry.acknowledged();
+                entry.acknowledged(now);
                 // Who hears the first frame woke before it: that is no news.
                 if end.times > 1 && goes_on.is_none() && end.result == StrobeResult::Acknowledged {
                     entry.learn(&wake, end);
@@ -332,6 +394,10 @@ impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);
                     self.burst = Some(Burst { dst: end.dst, until });
                 }
+            }
+            StrobeResult::Unanswered if entry.try_next(&wake) => {
+                count(&mut self.stats.failed);
+                return true;
             }
             StrobeResult::Unanswered => {
                 entry.failed(now, &wake, random);
@@ -342,5 +408,6 @@ impl<R: Reach, A: Array<Strobed>> Reach for Strobing<R, A> {
                 count(&mut self.stats.busy);
             }
         }
+        false
     }
 }

@@ -5,7 +5,8 @@
 //! `strobing.rs`, and `mac/strobe.rs` joins the latter to the queue.
 
 use kinglet_radio::{
-    CCA, FCS_LEN, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP, STROBE_LEAST, air_time,
+    CCA, Channel, FCS_LEN, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP, STROBE_LEAST,
+    air_time,
 };
 use kinglet_time::Duration;
 
@@ -30,6 +31,10 @@ pub struct Wake {
     pub max_attempts: Option<u8>,
     /// Whether this device sleeps as well, or listens always.
     pub sleeps: bool,
+    /// On which channels neighbours may listen, a bit for each, the lowest for channel 11. Each
+    /// device listens on one of them all the time, [`Config::channel`](crate::Config::channel), and
+    /// others find out which. 0 stands for that one alone.
+    pub channels: u16,
 }
 
 impl Wake {
@@ -42,6 +47,7 @@ impl Wake {
         rests: true,
         max_attempts: None,
         sleeps: true,
+        channels: 0,
     };
 
     /// The nearest possible one.
@@ -63,6 +69,19 @@ impl Wake {
         repetition(len) * u32::from(self.repeats.saturating_sub(1))
     }
 }
+
+/// The channel of a set that comes after `last`, the lowest one after the highest or before any;
+/// `None` if the set is empty.
+pub(crate) fn channel_after(set: u16, last: Option<Channel>) -> Option<Channel> {
+    let last = last.map_or(0, Channel::number);
+    let member = |number: &u8| set >> number.saturating_sub(FIRST_CHANNEL) & 1 != 0;
+    let mut numbers = (FIRST_CHANNEL..=LAST_CHANNEL).filter(member);
+    let lowest = numbers.clone().next();
+    numbers.find(|number| *number > last).or(lowest).and_then(Channel::new)
+}
+
+const FIRST_CHANNEL: u8 = 11;
+const LAST_CHANNEL: u8 = 26;
 
 /// Samples of the channel at a wake-up.
 pub(crate) const SAMPLES: u8 = 2;

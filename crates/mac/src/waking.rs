@@ -12,16 +12,20 @@ use crate::csl::next_after;
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
 use crate::stats::{WakeStats, count};
 use crate::wake::{LONGEST, SAMPLES, Wake, repetition};
-use kinglet_radio::{CCA, Capabilities, MAX_FRAME, STROBE_GAP, STROBE_LEAST};
+use kinglet_radio::{
+    ACK_NOTICED, CCA, Capabilities, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
+};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
 
 /// How late a wake-up may be. A later one is left out: the device was sending, and who knows its
 /// rhythm counts on the next.
 const LATE: Duration = Duration::from_millis(1);
-/// How often a radio that listens looks whether the channel is silent: a strobe's silence has room
-/// for a whole sample wherever they fall.
-const LOOK: Duration = Duration::from_micros(STROBE_GAP.as_micros() - CCA.as_micros() - 32);
+/// How often a radio that listens looks whether the channel is silent: the shortest silence of a
+/// strobe, that of a radio that turns around at once, has room for a whole sample wherever they
+/// fall.
+const LOOK: Duration =
+    Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() - CCA.as_micros());
 /// So many looks without anything are more than one silence of a strobe.
 const SILENT_LOOKS: u8 = 3;
 const _: () = assert!(
@@ -42,6 +46,8 @@ pub struct Waking<L> {
     state: State,
     /// The next wake-up.
     next: Instant,
+    /// There is no room for what neighbours would bring.
+    refusing: bool,
     /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
     gap: Option<Duration>,
 }
@@ -60,11 +66,15 @@ enum State {
     Roused(Roused),
     /// A burst goes on: the next frame is awaited from then on, until then.
     Burst { since: Instant, from: Instant, until: Instant },
+    /// The last frame has come. The radio listens for its repetition by itself, as it was told to
+    /// for the frame, until then.
+    Ended { told: Mode, until: Instant },
 }
 
 /// What is known of the air since something was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Roused {
+    since: Instant,
     /// When it was last silent, or when it was noticed.
     silent_at: Instant,
     /// Looks in a row that found silence.
@@ -134,6 +144,10 @@ impl<L> Waking<L> {
                 self.sleep(now, wake);
                 true
             }
+            State::Ended { until, .. } if now >= until => {
+                self.sleep(now, wake);
+                true
+            }
             _ => false,
         }
     }
@@ -143,7 +157,14 @@ impl Roused {
     fn at(now: Instant, wake: Wake) -> Self {
         // The rest of the frame that was noticed, and as many as may follow.
         let until = now + repetition(MAX_FRAME) * u32::from(wake.repeats) + LONGEST;
-        Roused { silent_at: now, silent: 0, look_at: Some(now + LOOK), look_due: false, until }
+        Roused {
+            since: now,
+            silent_at: now,
+            silent: 0,
+            look_at: Some(now + LOOK),
+            look_due: false,
+            until,
+        }
     }
 
     /// What a look has found; `None` if no frame can be expected any more.
@@ -171,7 +192,8 @@ impl Roused {
 /// addresses differ: the golden ratio spreads what follows one another.
 fn first(now: Instant, wake: Wake, config: &Config<()>) -> Instant {
     let [.., a, b, c] = config.extended;
-    let name = u32::from_be_bytes([0, a, b, c]) ^ u32::from(config.short);
+    // The short address may be a part of the other one: a sum of both still differs.
+    let name = u32::from_be_bytes([0, a, b, c]).wrapping_add(config.short.into());
     let spread = u64::from(name.wrapping_mul(0x9e37_79b9));
     let offset = wake.period.as_micros().saturating_mul(spread) >> 32;
     now + Duration::from_micros(offset.saturating_add(1))
@@ -184,6 +206,7 @@ impl<L: Listening> Listening for Waking<L> {
         stats: WakeStats::NONE,
         state: State::Off,
         next: Instant::ZERO,
+        refusing: false,
         gap: None,
     };
     const SLEEPS: bool = L::SLEEPS;
@@ -195,8 +218,9 @@ impl<L: Listening> Listening for Waking<L> {
         }
         match self.state {
             _ if situation.acknowledging => Mode::Listen,
-            State::Roused(_) => Mode::Listen,
-            State::Burst { from, until, .. } => Mode::Sample(from, until),
+            State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
+            State::Burst { from, until, .. } => Mode::Await(from, until),
+            State::Ended { told, .. } => told,
             State::Off | State::Asleep | State::Due(_) | State::Sampling => Mode::Off,
         }
     }
@@ -206,7 +230,9 @@ impl<L: Listening> Listening for Waking<L> {
     }
 
     fn awaits_frame(&self) -> bool {
-        matches!(self.state, State::Roused(_) | State::Burst { .. }) || self.inner.awaits_frame()
+        let sleeps =
+            matches!(self.state, State::Off | State::Asleep | State::Due(_) | State::Sampling);
+        !sleeps || self.inner.awaits_frame()
     }
 
     fn may_ask(&self) -> bool {
@@ -247,8 +273,19 @@ impl<L: Listening> Listening for Waking<L> {
             self.follow(wake, frame.sfd - PREAMBLE_SFD, frame.ended());
             return false;
         }
-        self.sleep(now, wake);
-        true
+        let told = match self.state {
+            State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
+            State::Burst { from, until, .. } => Mode::Await(from, until),
+            State::Ended { told, .. } => told,
+            _ => Mode::Off,
+        };
+        let until = frame.ended() + LINGER;
+        if told == Mode::Off || now >= until {
+            self.sleep(now, wake);
+            return true;
+        }
+        self.state = State::Ended { told, until };
+        false
     }
 
     fn handle_broadcast(&mut self, now: Instant) -> bool {
@@ -284,6 +321,20 @@ impl<L: Listening> Listening for Waking<L> {
         self.gap = None;
     }
 
+    fn set_refusing(&mut self, now: Instant, refusing: bool) -> bool {
+        self.refusing = refusing;
+        let listens =
+            matches!(self.state, State::Roused(_) | State::Burst { .. } | State::Ended { .. });
+        match self.wakes().filter(|_| refusing && listens) {
+            Some(wake) => {
+                count(&mut self.stats.refused);
+                self.sleep(now, wake);
+                true
+            }
+            None => false,
+        }
+    }
+
     fn wake_stats(&self) -> Option<&WakeStats> {
         Some(&self.stats)
     }
@@ -296,7 +347,7 @@ impl<L: Listening> Listening for Waking<L> {
                 self.state = State::Asleep;
                 None
             }
-            State::Due(at) if now > *at + LATE => {
+            State::Due(at) if now > *at + LATE || self.refusing => {
                 self.sleep(now, wake);
                 None
             }
@@ -344,7 +395,7 @@ impl<L: Listening> Listening for Waking<L> {
             State::Asleep => Some(self.next),
             State::Off | State::Due(_) | State::Sampling => None,
             State::Roused(Roused { look_at, until, .. }) => earliest(look_at, Some(until)),
-            State::Burst { until, .. } => Some(until),
+            State::Burst { until, .. } | State::Ended { until, .. } => Some(until),
         };
         earliest(own, self.inner.deadline())
     }

@@ -221,6 +221,7 @@ impl<P: Choice> Subject for Device<P> {
             rests: !seed.is_multiple_of(5),
             max_attempts: [None, Some(1), Some(4)][(seed % 3) as usize],
             sleeps: !seed.is_multiple_of(4),
+            channels: if seed.is_multiple_of(3) { 0x8421 } else { 0 },
         };
         // Where radio or plan cannot, it stays as it is.
         let _ = mac.set_wake(Some(wake));

@@ -56,6 +56,7 @@
 //! | `net/input.rs`, `reassembly.rs` | frames in, and packets for this node |
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
+//! | `net/relay.rs`, `relay.rs` | fragments that are passed on one by one |
 //! | `net/originals.rs` | fragments of IPv6, in and out |
 //! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, or must |
 //! | `net/extend.rs` | what packets carry of routing: an option, a source route, a tunnel |
@@ -92,6 +93,7 @@ mod partial;
 mod pool;
 mod queue;
 mod red;
+mod relay;
 mod report;
 mod routing;
 mod segment;
@@ -109,12 +111,13 @@ pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
 pub use icmpv6::{Icmpv6In, Icmpv6Out};
 pub use incoming::Delivery;
 pub use mss::{mss_for_frames, path_header_len};
-pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Sizes};
+pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes};
 pub use original::{Ipv6Fragments, Original, Originals};
 pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
 pub use partial::Partial;
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use red::{QueueDiscipline, Red};
+pub use relay::{Relay, RelayStats, Relaying, Virtual};
 pub use report::{EchoReply, ErrorReport};
 pub use routing::{Added, ExtendedHead, Learnt, MAX_ADDED, Origin, PlainHead, Routing};
 pub use segment::best_frames;

@@ -9,11 +9,11 @@
 //!
 //! # Rules for drivers
 //!
-//! * `Receive` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the mode,
-//!   ends with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or [`Event::Missed`], and
-//!   the radio then returns by itself to the mode that held before (or that was submitted
-//!   meanwhile). From `Off` it wakes for the transmission, and for the acknowledgement if it waits
-//!   for one, and goes back to sleep.
+//! * `Receive`, `Await` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the
+//!   mode, ends with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or
+//!   [`Event::Missed`], and the radio then returns by itself to the mode that held before (or that
+//!   was submitted meanwhile). From `Off` it wakes for the transmission, and for the
+//!   acknowledgement if it waits for one, and goes back to sleep.
 //! * `Pending` is neither: it changes what acknowledgements say, at once and until changed again.
 //! * A frame in these interfaces is the PSDU without its two FCS octets: the radio appends and
 //!   checks the FCS, and frames with a wrong FCS are not reported.
@@ -86,6 +86,9 @@ pub const STROBE_GAP: Duration =
 /// From the end of a frame to the end of the SFD of its acknowledgement.
 pub const ACK_NOTICED: Duration =
     Duration::from_micros(TURNAROUND.as_micros() + 5 * OCTET.as_micros());
+/// After an acknowledgement, until a repetition of what it is for would have been noticed.
+pub const LINGER: Duration =
+    Duration::from_micros(STROBE_GAP.as_micros() + 5 * OCTET.as_micros() + 2 * SYMBOL.as_micros());
 /// From the end of one assessment of a [`Command::Sense`] to the start of the next: one symbol
 /// more than [`STROBE_GAP`], so that not both fall into the same silence of a strobe.
 pub const SENSES_APART: Duration =
@@ -267,6 +270,19 @@ pub enum Command {
         start: Start,
         /// When it ends by itself (the mode then becomes `Off`); `None` = until replaced.
         until: Option<Instant>,
+        /// Where to listen.
+        channel: Channel,
+    },
+    /// The same until `until`, or until a frame has come that passes the filter, and its
+    /// acknowledgement has gone if the radio sends it: the mode becomes `Off` then, before anybody
+    /// has seen the frame. If that was acknowledged and its frame-pending bit is zero, the radio
+    /// listens for [`LINGER`] first: the acknowledgement may be lost, and the frame repeated. In a
+    /// radio with [`Capabilities::STROBES`].
+    Await {
+        /// When listening starts.
+        start: Start,
+        /// When it ends at the latest.
+        until: Instant,
         /// Where to listen.
         channel: Channel,
     },

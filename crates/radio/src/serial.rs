@@ -109,7 +109,7 @@ impl<F: FnMut(u8)> Framer<F> {
                 self.put(&[0x07, channel.number(), times, number]);
             }
             // No radio behind a line can: `Request::parse` knows none.
-            Command::Strobe { .. } => {}
+            Command::Strobe { .. } | Command::Await { .. } => {}
             Command::Secure(LinkKey { key, index, eui64_prefix }) => {
                 self.put(&[0x06]);
                 self.put(&key.0);

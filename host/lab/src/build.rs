@@ -13,7 +13,7 @@ use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
 use crate::scenario::{self, CONTEXTS, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario};
-use crate::scenario::{Objective, Source};
+use crate::scenario::{Fragments, Objective, Source};
 use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
 use kinglet::mesh;
@@ -118,18 +118,37 @@ fn medium_of(scenario: &Scenario) -> MediumConfig {
     }
 }
 
-fn interferer_of(of: &scenario::Interferer) -> interference::Interferer {
-    interference::Interferer {
-        position: Position { x_m: of.x_m, y_m: of.y_m },
-        power_dbm: of.power_dbm,
-        path: PathLoss::INDOOR_NLOS,
-        pattern: match of.source {
-            Source::WifiFile => interference::WIFI_FILE,
-            Source::WifiVideo => interference::WIFI_VIDEO,
-            Source::Bluetooth => interference::BLUETOOTH,
-            Source::Microwave => interference::MICROWAVE,
+pub(crate) fn interferer_of(of: &scenario::Interferer) -> interference::Interferer {
+    let pattern = match of.source {
+        Source::WifiFile => interference::WIFI_FILE,
+        Source::WifiVideo => interference::WIFI_VIDEO,
+        Source::Bluetooth => interference::BLUETOOTH,
+        Source::Microwave => interference::MICROWAVE,
+        Source::WifiSaturated => {
+            interference::Pattern::Saturated(interference::Cell::saturated(of.stations))
+        }
+        Source::WifiBursts => interference::WIFI_BURSTS,
+        Source::Trace => interference::Pattern::Trace(of.trace.clone().unwrap_or_default()),
+    };
+    let recorded_dbm = of.trace.as_ref().map_or(0.0, |trace| trace.mean_dbm() + of.gain_db);
+    let heard = match of.node {
+        None => interference::Heard::Around {
+            position: Position { x_m: of.x_m, y_m: of.y_m },
+            power_dbm: of.power_dbm,
+            path: PathLoss::INDOOR_NLOS,
         },
+        Some(node) => interference::Heard::By {
+            node: node as usize,
+            mean_dbm: of.mean_dbm.unwrap_or(recorded_dbm),
+            range_db: of.range_db.unwrap_or(of.source.range_db()),
+        },
+    };
+    let us = |seconds: f64| (seconds * 1e6) as u64;
+    interference::Interferer {
+        heard,
+        pattern,
         hours: of.hours.profile().map(|share| share * of.share),
+        within_us: us(of.from_s)..of.until_s.map_or(u64::MAX, us),
     }
 }
 
@@ -144,11 +163,23 @@ fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
     [Some(one(link.from, link.to)), back]
 }
 
+/// The lowest channel of the band, and how many there are.
+const FIRST_CHANNEL: u8 = 11;
+const CHANNELS: u32 = 16;
+
+/// Where `node` listens: on the radio's channel, or one of those after it.
+fn channel_number(scenario: &Scenario, node: NodeId) -> u8 {
+    let base = scenario.radio.channel;
+    let used = scenario.wake.map_or(1, |wake| wake.channels.max(1));
+    let after = u32::from(base - FIRST_CHANNEL) + node % u32::from(used);
+    FIRST_CHANNEL + (after % CHANNELS) as u8
+}
+
 fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
     mac::Config {
         short: short_of(node),
         extended: eui64_of(node),
-        channel: Channel::new(scenario.radio.channel).unwrap_or_default(),
+        channel: Channel::new(channel_number(scenario, node)).unwrap_or_default(),
         power_dbm: scenario.radio.tx_power_dbm as i8,
         rx_on_when_idle: scenario.nodes[node as usize].role != Role::Leaf,
         ..scenario.mac
@@ -230,9 +261,12 @@ fn stack(
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
     if let Some(wake) = scenario.wake {
         let sleeps = place.role != Role::BorderRouter || wake.border_sleeps;
-        let settings = mac::Wake { sleeps, ..wake.settings };
+        let numbers = (0..wake.channels.into()).map(|n| channel_number(scenario, n));
+        let channels = numbers.fold(0, |set, number| set | 1 << (number - FIRST_CHANNEL));
+        let settings = mac::Wake { sleeps, channels, ..wake.settings };
         stack.set_wake(Some(settings)).expect("checked with the scenario");
     }
+    stack.forward_fragments(scenario.fragments == Fragments::Forwarded);
     let mut interface = stack.interface();
     let address = address_of(scenario.prefix, node);
     if by_peer {

@@ -6,6 +6,7 @@ use crate::memory::{Devices, Growing, Later, Octets};
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{mac, mesh, net, polling, rpl, tcp};
+use kinglet_store::Frame;
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -44,14 +45,21 @@ pub const PACKETS: usize = 96;
 #[derive(Clone, Copy, Debug)]
 pub struct LabProfile;
 
-/// Neighbours that wake, of those to whom a node sends.
-type Strobed = Later<mac::Strobed, 16>;
+/// Slots of the MAC beside the usual ones, where everybody sleeps.
+const STROBED_SLOTS: usize = 3;
+/// Frames that wait in a relay that passes them on one by one: the paper's 256 (Duquennoy et al.,
+/// 5.2).
+const RELAYED: usize = 256;
 
 impl mac::Sizes for LabProfile {
-    type Queue = [mac::Slot; 3];
+    type Queue = [mac::Slot; 3 + STROBED_SLOTS];
     type Neighbours = [mac::Neighbour; 16];
     type Listening = mac::Waking<mac::Sampled>;
-    type Reach = mac::Strobing<mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>, Strobed>;
+    type Reach = mac::Strobing<
+        mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>,
+        Later<mac::Strobed, 16>,
+        STROBED_SLOTS,
+    >;
     type Security = mac::CcmStar<mac::Sliced, Devices<PEERS>>;
 }
 
@@ -74,7 +82,8 @@ impl net::Sizes for LabProfile {
     type Contexts = [Option<Context>; 4];
     type Routing = Learning<Self>;
     type Discovery = Optional;
-    type Fragmentation = net::Rfc4944;
+    type Fragmentation =
+        net::Rfc8930<Later<Option<net::Virtual>, 16>, kinglet_store::Ram<Later<Frame, RELAYED>>>;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::ExtendedIphc;
     type UdpSockets = Later<net::UdpSocket, UDP_SOCKETS>;

@@ -43,7 +43,13 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Off,
-    Receive { from: u64, until: u64, channel: Channel },
+    /// `once`: until a frame has come.
+    Receive {
+        from: u64,
+        until: u64,
+        channel: Channel,
+        once: bool,
+    },
 }
 
 /// What the outstanding command is.

@@ -5,7 +5,7 @@ mod common;
 use common::{Script, csma, data, listen, node, run, transmit};
 use kinglet_radio::Access;
 use kinglet_sim::World;
-use kinglet_sim::interference::{Interferer, Pattern};
+use kinglet_sim::interference::{Heard, Interferer, Pattern};
 use kinglet_sim::medium::{Connectivity, MediumConfig, Overlap, PathLoss, Position};
 use kinglet_sim::observe::Trace;
 use kinglet_sim::profile::AT86RF233;
@@ -30,12 +30,16 @@ fn medium(interferers: Vec<Interferer>) -> MediumConfig {
 
 /// A source at 1 m from the receiver, heard there `below_db` less than a frame of 0 dBm.
 fn source(below_db: f64, on_us: u64) -> Interferer {
+    at(9.0, -LOSS_DB - below_db + 26.77, on_us)
+}
+
+fn at(x_m: f64, power_dbm: f64, on_us: u64) -> Interferer {
+    let position = Position { x_m, y_m: 0.0 };
     Interferer {
-        position: Position { x_m: 9.0, y_m: 0.0 },
-        power_dbm: -LOSS_DB - below_db + 26.77,
-        path: PathLoss::INDOOR_NLOS,
+        heard: Heard::Around { position, power_dbm, path: PathLoss::INDOOR_NLOS },
         pattern: Pattern::Periodic { period_us: SPACING_US, on_us },
         hours: [1.0; 24],
+        within_us: 0..u64::MAX,
     }
 }
 
@@ -83,9 +87,7 @@ fn only_the_disturbed_part_of_a_frame_counts() {
 fn carrier_sense_measures_the_energy_of_others() {
     for (above_threshold_db, clear) in [(3.0, false), (-3.0, true)] {
         // Heard at the sender, 1 m away, around the threshold of -80 dBm.
-        let mut one = source(0.0, SPACING_US);
-        one.position = Position { x_m: -1.0, y_m: 0.0 };
-        one.power_dbm = -80.0 + above_threshold_db + 26.77;
+        let one = at(-1.0, -80.0 + above_threshold_db + 26.77, SPACING_US);
         let mut world = world(vec![one], csma());
         run(&mut world, FRAMES * SPACING_US + 10_000);
         let counters = world.counters(0);
@@ -106,4 +108,33 @@ fn silent_sources_change_nothing() {
     let silent = Interferer { hours: [0.0; 24], ..source(-20.0, SPACING_US) };
     let (with, without) = (trace(vec![silent; 5]), trace(Vec::new()));
     assert!(with == without && !with.0.is_empty());
+}
+
+#[test]
+fn a_source_of_the_sender_stops_carrier_sense_and_one_of_the_receiver_frames() {
+    // Always on, so that busy and mean level are the same: above the threshold, and above the
+    // signal of -61 dBm.
+    let by = |node| Interferer {
+        heard: Heard::By { node, mean_dbm: -50.0, range_db: 60.0 },
+        ..source(0.0, SPACING_US)
+    };
+    let mut sender = world(vec![by(0)], csma());
+    run(&mut sender, FRAMES * SPACING_US + 10_000);
+    assert_eq!((sender.counters(0).frames_sent, sender.counters(1).fates.total()), (0, 0));
+    let mut receiver = world(vec![by(1)], csma());
+    run(&mut receiver, FRAMES * SPACING_US + 10_000);
+    assert_eq!(receiver.counters(0).frames_sent, FRAMES);
+    assert_eq!(receiver.counters(1).fates.of(Fate::Noise), FRAMES);
+}
+
+#[test]
+fn frames_are_lost_while_the_source_is_switched_on() {
+    let half = FRAMES * SPACING_US / 2;
+    let limited = Interferer { within_us: 0..half, ..source(20.0, SPACING_US) };
+    let strong = Interferer { within_us: 0..half, ..source(-20.0, SPACING_US) };
+    for (interferer, lost) in [(limited, 0), (strong, FRAMES / 2)] {
+        let mut world = world(vec![interferer], Access::Immediate);
+        run(&mut world, FRAMES * SPACING_US + 10_000);
+        assert_eq!(world.counters(1).fates.of(Fate::Noise), lost);
+    }
 }

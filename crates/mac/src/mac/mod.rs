@@ -222,7 +222,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Whether a frame of this class can be queued now.
     pub fn can_accept(&self, class: Class) -> bool {
-        self.queue.can_accept(class)
+        self.queue.can_accept(class, self.spare())
     }
 
     /// Queues a frame. `fill` writes the payload to the front of the slice it is given, which has
@@ -273,7 +273,8 @@ impl<S: Sizes> Mac<S> {
         fill: impl FnOnce(&mut [u8]) -> usize,
     ) -> Result<usize, QueueFull> {
         let mic_len = self.mic_len();
-        let Some(slot) = self.queue.free(kind) else {
+        let spare = self.spare();
+        let Some(slot) = self.queue.free(kind, spare) else {
             count(&mut self.stats.queue_full);
             return Err(QueueFull);
         };
@@ -357,6 +358,9 @@ impl<S: Sizes> Mac<S> {
                 Mode::Listen => Command::Receive { start: Start::Asap, until: None, channel },
                 Mode::Sample(from, until) => {
                     Command::Receive { start: Start::At(from), until: Some(until), channel }
+                }
+                Mode::Await(from, until) => {
+                    Command::Await { start: Start::At(from), until, channel }
                 }
                 Mode::Off => Command::Off,
             };
@@ -646,7 +650,7 @@ impl<S: Sizes> Mac<S> {
             _ if self.is_acknowledging() => RadioUse::Sending,
             _ => match self.mode {
                 Some(Mode::Listen) => RadioUse::Idle,
-                Some(Mode::Sample(..)) => RadioUse::Sampling,
+                Some(Mode::Sample(..) | Mode::Await(..)) => RadioUse::Sampling,
                 Some(Mode::Off) | None => RadioUse::Off,
             },
         }

@@ -10,8 +10,12 @@ use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
 use core::ops::Range;
 use kinglet_radio::Capabilities;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, Frame, FrameType, PanId};
+
+/// In which time a strobed frame may be repeated: the longest back-off is eight seconds, and a
+/// neighbour that is blocked may need several.
+const STROBED_LIFETIME: Duration = Duration::from_secs(120);
 
 /// What came for this device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +56,13 @@ impl<S: Sizes> Mac<S> {
         lqi: u8,
     ) -> Result<Option<Indication>, Discard> {
         let result = self.receive(now, sfd, octets, rssi_dbm, lqi);
+        // What has been listened for has come, though it is of no use.
+        if S::Listening::WAKES
+            && matches!(&result, Err(reason) if *reason != Discard::Duplicate)
+            && self.listening.handle_broadcast(now)
+        {
+            self.start_next(now);
+        }
         count(match &result {
             Ok(None) => return result,
             Ok(Some(Indication::DataRequest { .. })) => &mut self.stats.data_requests,
@@ -237,7 +248,11 @@ impl<S: Sizes> Mac<S> {
         if !heard.src.is_unicast() || !known {
             return Ok(false);
         }
-        let lifetime = self.config.duplicate_lifetime;
+        // Where each recipient has numbers of its own the same one comes again after 256 frames.
+        let lifetime = match self.strobes() {
+            true => STROBED_LIFETIME,
+            false => self.config.duplicate_lifetime,
+        };
         let (src, rssi_dbm, lqi) = (heard.src, heard.rssi_dbm, heard.lqi);
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
             return Ok(seen == Some(true));

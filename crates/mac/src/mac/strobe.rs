@@ -15,7 +15,10 @@ use crate::stats::{Discard, count};
 use crate::wake::{MIN_FRAME, Wake};
 use kinglet_radio::{Access, Ack, Capabilities, Command, Start, time_limit};
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::ieee802154::{Repr, Version};
+use kinglet_wire::ieee802154::{Address, Repr, Version};
+
+/// Frames that one neighbour may have in the queue.
+const FRAMES_EACH: usize = 2;
 
 /// The radio cannot sense, strobe and send at a given time by itself, or the plan has no types that
 /// make use of it.
@@ -40,9 +43,30 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// Whether frames are strobed.
-    pub(crate) fn strobes(&self) -> bool {
+    /// Whether [`Mac::set_wake`] is in force. Then the radio has to be asked for commands after
+    /// every frame.
+    pub fn strobes(&self) -> bool {
         S::Reach::STROBES && self.reach.wake().is_some()
+    }
+
+    /// Whether a frame for `dst` is of use here now. Where frames are strobed each neighbour may
+    /// have two: the one that is sent and the one that follows it, so that others find slots while
+    /// it backs off.
+    pub fn accepts(&self, dst: Address) -> bool {
+        !self.strobes() || self.queue.waiting_for(dst) < FRAMES_EACH
+    }
+
+    /// Whether neighbours are to keep their bursts: there is no room for what they would bring.
+    /// Only who wakes can refuse; a frame that is being received may still come.
+    pub fn set_refusing(&mut self, now: Instant, refusing: bool) {
+        if S::Listening::WAKES && self.listening.set_refusing(now, refusing) {
+            self.start_next(now);
+        }
+    }
+
+    /// Slots of the queue that are kept for strobes, while there are none.
+    pub(crate) fn spare(&self) -> usize {
+        if self.strobes() { 0 } else { S::Reach::SPARE }
     }
 
     /// Makes the frame that was just written, whose payload has so many octets, long enough to be
@@ -99,13 +123,14 @@ impl<S: Sizes> Mac<S> {
             self.finish_head(now, Delivery::CounterError, false);
         }
         let slot = self.queue.head()?;
-        let Strobe { start, senses, lasting } =
+        let Strobe { start, senses, lasting, channel } =
             self.reach.strobe(now, slot.dst, slot.octets().len());
         self.tx = TxState::Submitted;
         self.outstanding = Outstanding::Head;
         let begin = if let Start::At(sfd) = start { sfd.max(now) } else { now };
         self.silent_at = begin + lasting + time_limit(Access::Cca);
-        let (channel, power_dbm, ack) = (self.config.channel, self.config.power_dbm, slot.ack);
+        let channel = channel.unwrap_or(self.config.channel);
+        let (power_dbm, ack) = (self.config.power_dbm, slot.ack);
         let command = Command::Strobe { start, senses, channel, power_dbm, ack, lasting };
         Some(Submission { command, frame: slot.octets() })
     }
@@ -115,7 +140,7 @@ impl<S: Sizes> Mac<S> {
     fn tell_of_more(&mut self, now: Instant) {
         let Some(slot) = self.queue.head().filter(|slot| !slot.secured && slot.ack) else { return };
         let more =
-            self.queue.has_another(slot.dst) && self.reach.may_follow(now, slot.octets().len());
+            self.queue.waiting_for(slot.dst) > 1 && self.reach.may_follow(now, slot.octets().len());
         if let Some(slot) = self.queue.head_mut() {
             slot.set_frame_pending(more);
         }
@@ -149,8 +174,10 @@ impl<S: Sizes> Mac<S> {
             }
             Ack::NotAwaited => {
                 self.space_after(frame_end, len);
-                self.end_strobe(now, StrobeResult::Sent, sfd, times);
-                self.finish_head(now, Delivery::Delivered, false);
+                match self.end_strobe(now, StrobeResult::Sent, sfd, times) {
+                    true => self.strobe_again(now),
+                    false => self.finish_head(now, Delivery::Delivered, false),
+                }
             }
             Ack::Missing => {
                 count(&mut self.stats.ack_missing);
@@ -163,7 +190,9 @@ impl<S: Sizes> Mac<S> {
 
     /// The strobe of the head has failed: it waits for another one, or is given up.
     pub(crate) fn strobe_failed(&mut self, now: Instant, result: StrobeResult, reason: Delivery) {
-        self.end_strobe(now, result, now, 0);
+        if self.end_strobe(now, result, now, 0) {
+            return self.strobe_again(now);
+        }
         let most = self.reach.wake().and_then(|wake| wake.max_attempts);
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
@@ -182,10 +211,17 @@ impl<S: Sizes> Mac<S> {
         self.choose(now + Duration::from_millis(1));
     }
 
-    fn end_strobe(&mut self, now: Instant, result: StrobeResult, sfd: Instant, times: u16) {
-        let Some(slot) = self.queue.head() else { return };
+    /// The head goes out on another channel.
+    fn strobe_again(&mut self, now: Instant) {
+        self.tx = TxState::Idle;
+        self.choose(now);
+    }
+
+    /// Whether the head goes out on another channel at once.
+    fn end_strobe(&mut self, now: Instant, result: StrobeResult, sfd: Instant, times: u16) -> bool {
+        let Some(slot) = self.queue.head() else { return false };
         let (dst, len, more) = (slot.dst, slot.octets().len(), slot.says_frame_pending());
         let end = StrobeEnd { dst, len, result, sfd, times, more };
-        self.reach.handle_strobed(now, &end, &mut self.random);
+        self.reach.handle_strobed(now, &end, &mut self.random)
     }
 }

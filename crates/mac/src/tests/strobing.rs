@@ -147,7 +147,7 @@ fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
         let ended = now;
         let next = strobe(&mut mac, &mut now);
         assert_eq!((next.dst, next.more, next.senses, next.first), (A, more, 0, None));
-        assert_eq!(next.sequence, first.sequence.wrapping_add(n));
+        assert_eq!(next.sequence, (first.sequence + n) % 128);
         assert_eq!(next.lasting, repetition(LEN) * 3, "four in a row");
         assert!(now - ended < Duration::from_millis(1), "only the spacing lies between");
         now += Duration::from_millis(5);
@@ -227,7 +227,7 @@ fn back_offs_grow_and_end_with_the_first_success() {
     }
     assert!(waits[0] < PERIOD * 2, "{waits:?}");
     let longest = waits.iter().max().unwrap();
-    assert!(*longest > PERIOD * 4 && *longest < PERIOD * 18, "{waits:?}");
+    assert!(*longest > PERIOD * 2 && *longest < PERIOD * 6, "{waits:?}");
     assert_eq!(mac.info().slots_used, 1, "it is never given up");
 }
 
@@ -255,15 +255,19 @@ fn a_rhythm_that_leads_nowhere_is_forgotten() {
     let mut now = T0;
     acquaint(&mut mac, &mut now, A);
     put_one(&mut mac, now, A);
+    let known = now;
     let searched = loop {
         let next = strobe(&mut mac, &mut now);
         if next.first.is_none() {
-            break mac.strobe_stats().unwrap().failed;
+            break next.at;
         }
         now = next.first.unwrap() + next.lasting;
         end(&mut mac, now, now, Ack::Missing, 6);
     };
-    assert_eq!(searched, 16);
+    // Who does not answer may only be busy.
+    let silent = searched - known;
+    assert!(mac.strobe_stats().unwrap().failed >= 16);
+    assert!(silent > Duration::from_secs(60) && silent < Duration::from_secs(63), "{silent:?}");
 }
 
 #[test]
@@ -289,6 +293,7 @@ fn what_is_for_all_lasts_a_period_and_asks_for_no_acknowledgement() {
     put_one(&mut mac, now, 0xffff);
     let next = strobe(&mut mac, &mut now);
     assert_eq!((next.dst, next.more, next.first), (0xffff, false, None));
+    assert!(next.sequence >= 128, "no frame for one neighbour has that");
     assert_eq!(next.lasting, PERIOD + CHECK + repetition(LEN));
     now += next.lasting;
     let event = Event::Strobed { sfd: now, ack: Ack::NotAwaited, times: 30 };
@@ -305,7 +310,8 @@ fn each_neighbour_has_sequence_numbers_of_its_own() {
         let (index, dst) = if n % 3 == 0 { (0, A) } else { (1, B) };
         put_one(&mut mac, now, dst);
         let sequence = strobe(&mut mac, &mut now).sequence;
-        assert!(last[index].is_none_or(|last: u8| last.wrapping_add(1) == sequence), "{n}");
+        // Those for one are below 128, and those for all above: a receiver tells them apart.
+        assert!(last[index].is_none_or(|last: u8| (last + 1) % 128 == sequence), "{n}");
         last[index] = Some(sequence);
         now += Duration::from_millis(200);
         end(&mut mac, now, now, ACKED, 1);
@@ -323,5 +329,47 @@ fn a_frame_too_short_to_be_noticed_is_lengthened_and_its_payload_stays() {
         assert!(submission.frame.len() >= MIN_FRAME, "{payload}");
         assert!(payload + 9 < MIN_FRAME || submission.frame.len() == payload + 9, "{payload}");
         assert!(frame.ack_request() && frame.dst() == Address::Short(A));
+    }
+}
+
+#[test]
+fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    let woke = acquaint(&mut mac, &mut now, A) - Duration::from_micros(160) - repetition(LEN);
+    for periods in (8..80).step_by(4) {
+        now = woke + PERIOD * periods - PERIOD / 2;
+        put_one(&mut mac, now, A);
+        let next = strobe(&mut mac, &mut now);
+        let begin = next.first.expect("at a given time") - Duration::from_micros(160);
+        assert!(begin < woke + PERIOD * periods, "it has begun when the neighbour wakes");
+        assert!(next.lasting < Duration::from_millis(35), "{:?}", next.lasting);
+        // The fourth after its waking is the first that arrives.
+        let sfd = begin + Duration::from_micros(160) + repetition(LEN) * 5;
+        now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
+        end(&mut mac, now, sfd, ACKED, 6);
+    }
+}
+
+#[test]
+fn after_failures_a_strobe_begins_earlier() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    let sfd = acquaint(&mut mac, &mut now, A);
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    put_one(&mut mac, now, A);
+    let mut before = Vec::new();
+    for _ in 0..6 {
+        let next = strobe(&mut mac, &mut now);
+        let begin = next.first.unwrap() - Duration::from_micros(160);
+        let into = (begin - woke).as_micros() % PERIOD.as_micros();
+        before.push(PERIOD.as_micros() - into);
+        now = next.first.unwrap() + next.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+    }
+    let rep = repetition(LEN).as_micros();
+    for (n, before) in before.iter().enumerate() {
+        let least = rep * n.min(3) as u64;
+        assert!((least..least + rep / 4).contains(before), "{n}: {before} us");
     }
 }

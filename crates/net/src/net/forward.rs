@@ -13,6 +13,7 @@ use crate::pool::{PacketHandle, RESERVED};
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
+use core::net::Ipv6Addr;
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
@@ -83,9 +84,24 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             return fate;
         }
+        if let Some(relayed) = self.relay_packet(now, handle, egress) {
+            return relayed.map_or_else(Fate::Drop, |()| Fate::Done);
+        }
+        self.keep_forwarded(now, handle, egress, from_host.then_some(header.dst))
+    }
+
+    /// Parks a packet that is forwarded, to be reassembled by its next hop; `from_host` is where it
+    /// goes if the border router keeps those that the host sends apart.
+    fn keep_forwarded(
+        &mut self,
+        now: Instant,
+        handle: PacketHandle,
+        egress: Egress,
+        from_host: Option<Ipv6Addr>,
+    ) -> Fate {
         let taken = match from_host {
-            true => self.enqueue_from_host(now, handle, egress, header.dst),
-            false => self.enqueue(now, handle, egress, Class::Data),
+            Some(dst) => self.enqueue_from_host(now, handle, egress, dst),
+            None => self.enqueue(now, handle, egress, Class::Data),
         };
         match taken {
             Ok(()) => {

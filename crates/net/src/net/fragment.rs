@@ -6,6 +6,7 @@ use crate::discovery::Discovery;
 use crate::frame::{FrameIn, FrameLimits, FrameOut, Token};
 use crate::incoming::Delivery;
 use crate::outgoing::{BodySource, Current, External, Origin, Stale};
+use crate::relay::Relaying;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use kinglet_mem::{Array, copy};
@@ -39,6 +40,9 @@ pub struct Cut {
 
 /// Cuts datagrams into frames, and takes fragments in.
 pub trait Fragmentation {
+    /// What is kept of fragments that are passed on one by one; `()` if none are.
+    type Relay: Relaying;
+
     /// Octets in front of what a fragment but the first carries.
     const NEXT_LEN: usize;
 
@@ -77,6 +81,7 @@ pub trait Fragmentation {
 pub struct Rfc4944;
 
 impl Fragmentation for Rfc4944 {
+    type Relay = ();
     const NEXT_LEN: usize = FragmentHeader::NEXT_LEN;
 
     fn first(datagram: Datagram, written: usize, covered: usize, room: &mut [u8]) -> Option<Cut> {
@@ -136,6 +141,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return frame;
         }
         let current = self.begin(now)?;
+        if let Some(relay) = self.relay.get_mut() {
+            relay.was_last = false;
+        }
         match self.write_frame(&current, source, room) {
             Ok((len, sent)) => {
                 bump(&mut self.stats.frames_out);

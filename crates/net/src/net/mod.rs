@@ -13,12 +13,14 @@ mod interface;
 mod messages;
 mod originals;
 mod reassembly;
+mod relay;
 mod resolve;
 mod submit;
 mod threshold;
 mod udp;
 
 pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
+pub use relay::Rfc8930;
 
 use crate::border::Border;
 use crate::child::{Child, Parked};
@@ -31,6 +33,7 @@ use crate::partial::Partial;
 use crate::pool::{PacketHandle, Pool, Slot};
 use crate::queue::Queue;
 use crate::red;
+use crate::relay::Relaying;
 use crate::report::{EchoReply, ErrorReport};
 use crate::routing::Routing;
 use crate::socket::UdpSocket;
@@ -87,7 +90,8 @@ pub trait Sizes {
     type Routing: Routing;
     /// Who learns link addresses; `()` if addresses tell them, or the table of neighbours does.
     type Discovery: Discovery;
-    /// How datagrams are cut into frames: [`Rfc4944`].
+    /// How datagrams are cut into frames: [`Rfc4944`], or [`Rfc8930`] where relays pass fragments
+    /// on one by one.
     type Fragmentation: Fragmentation;
     /// Whether packets that are longer than 1280 octets are put together, and sent: `()` if not, or
     /// [`Originals`](crate::Originals).
@@ -132,6 +136,7 @@ pub struct Net<S: Sizes, X: Copy> {
     /// When the first of them expires.
     pub(crate) first_expires: Option<Instant>,
     pub(crate) fragments: S::Ipv6Fragments,
+    pub(crate) relay: <S::Fragmentation as Fragmentation>::Relay,
     pub(crate) addresses: S::Addresses,
     /// Multicast groups beside those of all nodes.
     pub(crate) groups: S::Groups,
@@ -191,6 +196,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             partials: S::Reassembly::EMPTY,
             first_expires: None,
             fragments: S::Ipv6Fragments::NONE,
+            relay: <S::Fragmentation as Fragmentation>::Relay::NEW,
             addresses: S::Addresses::EMPTY,
             groups: S::Groups::EMPTY,
             routes: S::Routes::EMPTY,

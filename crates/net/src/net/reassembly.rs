@@ -98,7 +98,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// The uncompressed header (if it was compressed) and what follows it.
-    fn expand_first<'a>(
+    pub(crate) fn expand_first<'a>(
         &mut self,
         now: Instant,
         frame: &FrameIn<'a>,

@@ -6,6 +6,7 @@
 //! when its last frame is written, whatever becomes of that frame.
 
 use super::compose::{HEAD, Headers};
+use super::fragment::Fragmentation;
 use super::{Net, Sizes};
 use crate::border::Border;
 use crate::codec::HeaderCompression;
@@ -13,6 +14,7 @@ use crate::frame::{Class, Pending, Token};
 use crate::outgoing::{Body, Current, External, MAX_UPPER, Origin, Outgoing};
 use crate::outgoing::{Queued, SendError};
 use crate::pool::{PacketHandle, RESERVED};
+use crate::relay::Relaying;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
@@ -104,14 +106,37 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// What the next frame of [`Net::poll_frame`] is; `None` if there is none. Ask right before
     /// polling: what is submitted or received in between may change the answer.
     pub fn pending(&self) -> Option<Pending> {
+        self.pending_for(|_| true)
+    }
+
+    /// The same of frames for neighbours that are `wanted`: others have enough to do.
+    pub fn pending_for(&self, wanted: impl Fn(Address) -> bool) -> Option<Pending> {
         let indirect = self.pending_indirect();
         if indirect.is_some() {
             return indirect;
         }
+        if <S::Fragmentation as Fragmentation>::Relay::PRESENT {
+            return self.own_or_relayed(wanted);
+        }
+        self.pending_own()
+    }
+
+    /// What is next of own packets and of those that wait as a whole.
+    fn pending_own(&self) -> Option<Pending> {
         match &self.current {
             Some(current) => Some(current.pending()),
             None if self.is_drained() => None,
             None => self.choose().map(|current| current.pending()),
+        }
+    }
+
+    /// Own frames and relayed ones take turns, as far as they are for somebody wanted.
+    fn own_or_relayed(&self, wanted: impl Fn(Address) -> bool) -> Option<Pending> {
+        let own = self.pending_own().filter(|own| wanted(own.dst));
+        let own_first = self.relay.get().is_none_or(|relay| relay.was_last);
+        match own {
+            Some(own) if own_first => Some(own),
+            own => self.pending_relayed(wanted).or(own),
         }
     }
 
@@ -201,6 +226,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// the key of external payload that has got lost so, once; as long as no more than
     /// [`FINISHED`](crate::FINISHED) such datagrams have been written after it.
     pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
+        if self.relayed_outcome(now, token, delivered) {
+            return None;
+        }
         self.codec.handle_outcome(token, delivered);
         if S::Border::PRESENT && self.current.as_ref().is_none_or(|c| c.token != token.0) {
             self.border.note_sent(now, token.0);

@@ -81,6 +81,10 @@ pub struct Node<P: Profile> {
     stats: Stats,
 }
 
+/// Frames for which there is room when neighbours are asked to keep the rest: one that is being
+/// received, and one that the radio has acknowledged and nobody has fetched yet.
+const BURST_RESERVE: usize = 2;
+
 /// Lets the network layer read payloads where they are.
 struct SendRings<'a, P: Profile>(&'a Endpoint<AddressPair, P>);
 
@@ -172,7 +176,8 @@ impl<P: Profile> Node<P> {
                 let payload = frame.get(payload.clone()).unwrap_or_default();
                 let frame = FrameIn { src: *src, dst: *dst, payload };
                 if self.net.keep_fragment(now, &frame) {
-                    return self.rest_on(rest);
+                    // Who sleeps tells its radio when the next one comes.
+                    return if self.mac.strobes() { self.wake() } else { self.rest_on(rest) };
                 }
                 match self.net.handle_frame(now, frame) {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
@@ -269,6 +274,21 @@ impl<P: Profile> Node<P> {
         Some(submission)
     }
 
+    /// Keeps neighbours from bringing more than there is room for. What is being received, and what
+    /// a driver may still hold, finds a place.
+    fn refuse_bursts(&mut self, now: Instant) {
+        if let Some(room) = self.net.relay_room() {
+            self.mac.set_refusing(now, room <= BURST_RESERVE);
+        }
+    }
+
+    /// Passes fragments on one by one (RFC 8930), or no longer; where the plan cannot nothing
+    /// changes.
+    pub fn forward_fragments(&mut self, forward: bool) {
+        let room = self.mac.max_payload(Address::Short(0));
+        self.net.relay_frames(forward.then_some(room));
+    }
+
     /// Moves what waits to where the radio finds it.
     // Apart from the loop that calls it, for what `note_sent` is apart.
     #[inline(never)]
@@ -285,6 +305,7 @@ impl<P: Profile> Node<P> {
             let _ = self.net.handle_data_request(now, child);
         }
         self.fill_queue(now);
+        self.refuse_bursts(now);
         // A child that the MAC has no room for hears that nothing waits, and of its packets only
         // when they come to be its turn.
         while Self::HAS_CHILDREN
@@ -345,7 +366,8 @@ impl<P: Profile> Node<P> {
             while self.net.can_submit() && self.take_segment(now) {}
             // A segment may wait for what discovery has to ask first.
             self.follow_discovery(now);
-            let Some(pending) = self.net.pending() else { return };
+            let mac = &self.mac;
+            let Some(pending) = self.net.pending_for(|dst| mac.accepts(dst)) else { return };
             if !self.queue_frame(now, pending) {
                 return;
             }
@@ -388,7 +410,8 @@ impl<P: Profile> Node<P> {
         let mut written = 0;
         let filled = self.mac.enqueue(now, request, |room| {
             let limits = FrameLimits { max_payload: room.len() };
-            let frame = net.poll_frame(now, limits, &rings, room);
+            let relayed = net.poll_relayed(now, &pending, room);
+            let frame = relayed.or_else(|| net.poll_frame(now, limits, &rings, room));
             written = frame.map_or(0, |frame| frame.len);
             written
         });

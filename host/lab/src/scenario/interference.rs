@@ -1,10 +1,13 @@
 //! `[[interference]]`: who else uses the band.
 
-use super::error::Result;
+use super::error::{Result, ScenarioError};
 use super::keys::INTERFERENCE;
 use super::read::Reader;
 use super::table::read;
-use super::{Medium, Overlap};
+use super::{Medium, NodeId, Overlap};
+use kinglet_sim::interference::{BLUETOOTH_RANGE_DB, MICROWAVE_RANGE_DB, Trace, WIFI_RANGE_DB};
+use std::path::Path;
+use std::sync::Arc;
 
 /// A source of interference.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +20,26 @@ pub struct Interferer {
     pub y_m: f64,
     /// Power that it radiates into the network's channel of 2 MHz, in dBm.
     pub power_dbm: f64,
+    /// The node that alone hears it; then place and power do not matter.
+    pub node: Option<NodeId>,
+    /// The mean over time of what that node's radio reads of it, in dBm; `None` only of a trace,
+    /// which is then as it was recorded.
+    pub mean_dbm: Option<f64>,
+    /// The busy level less the idle one at that node, in dB, if not that of the source
+    /// ([`Source::range_db`]).
+    pub range_db: Option<f64>,
+    /// Stations of a saturated Wi-Fi cell.
+    pub stations: u32,
+    /// What was recorded, of a trace, which is silent without it; runs share it.
+    pub trace: Option<Arc<Trace>>,
+    /// What one sample of a trace lasts in microseconds, if its file has no times.
+    pub step_us: Option<u32>,
+    /// Added to all samples of a trace, in dB.
+    pub gain_db: f64,
+    /// When it is switched on, in seconds from the start of the run.
+    pub from_s: f64,
+    /// When it is switched off, if ever.
+    pub until_s: Option<f64>,
     /// Share of the time in which it is active in its busiest hour, 0 to 1.
     pub share: f64,
     /// How that share goes with the hour of the day.
@@ -34,19 +57,50 @@ pub enum Source {
     Bluetooth,
     /// A microwave oven.
     Microwave,
+    /// A Wi-Fi cell whose stations always have something to send.
+    WifiSaturated,
+    /// A Wi-Fi file transfer with pauses of a heavy tail.
+    WifiBursts,
+    /// What somebody has recorded.
+    Trace,
 }
 
 impl Source {
     /// All of them.
-    pub const ALL: [Source; 4] =
-        [Source::WifiFile, Source::WifiVideo, Source::Bluetooth, Source::Microwave];
+    pub const ALL: [Source; 7] = [
+        Source::WifiFile,
+        Source::WifiVideo,
+        Source::Bluetooth,
+        Source::Microwave,
+        Source::WifiSaturated,
+        Source::WifiBursts,
+        Source::Trace,
+    ];
 
     /// What it radiates into the network's channel unless a scenario says otherwise, in dBm.
     pub const fn usual_dbm(self) -> f64 {
         match self {
-            Source::WifiFile | Source::WifiVideo => WIFI_DBM,
             Source::Bluetooth => BLUETOOTH_DBM,
             Source::Microwave => MICROWAVE_DBM,
+            Source::WifiFile
+            | Source::WifiVideo
+            | Source::WifiSaturated
+            | Source::WifiBursts
+            | Source::Trace => WIFI_DBM,
+        }
+    }
+
+    /// Busy less idle level of a recording of it, in dB: assumptions, see there. A trace has its
+    /// own.
+    pub const fn range_db(self) -> f64 {
+        match self {
+            Source::Bluetooth => BLUETOOTH_RANGE_DB,
+            Source::Microwave => MICROWAVE_RANGE_DB,
+            Source::WifiFile
+            | Source::WifiVideo
+            | Source::WifiSaturated
+            | Source::WifiBursts
+            | Source::Trace => WIFI_RANGE_DB,
         }
     }
 }
@@ -97,6 +151,10 @@ const MICROWAVE_DBM: f64 = 10.0;
 /// Since the air was corrected those of one frame lose 11 %, those of three 20 (`tcplp-context`).
 const FITTED_SHARE: f64 = 0.2;
 
+/// Stations of a saturated cell: JamLab's, as the paper on burst forwarding has it (section 6.1.2,
+/// "a router with 25 hosts").
+const STATIONS: u32 = 25;
+
 impl Interferer {
     /// One that is always active; what a file does not say of a source.
     pub(super) const USUAL: Interferer = Interferer {
@@ -104,9 +162,29 @@ impl Interferer {
         x_m: 0.0,
         y_m: 0.0,
         power_dbm: Source::WifiFile.usual_dbm(),
+        node: None,
+        mean_dbm: None,
+        range_db: None,
+        stations: STATIONS,
+        trace: None,
+        step_us: None,
+        gain_db: 0.0,
+        from_s: 0.0,
+        until_s: None,
         share: 1.0,
         hours: Hours::Always,
     };
+
+    /// One that `node` alone hears, always active, at a mean level of `mean_dbm`.
+    pub fn heard_by(node: NodeId, source: Source, mean_dbm: f64) -> Interferer {
+        Interferer {
+            source,
+            power_dbm: source.usual_dbm(),
+            node: Some(node),
+            mean_dbm: Some(mean_dbm),
+            ..Self::USUAL
+        }
+    }
 
     /// Those of the office: two access points under the ceiling of the corridor, somebody with a
     /// headset near each pair of leaves and in the middle, and an oven in the kitchen at the
@@ -119,6 +197,7 @@ impl Interferer {
             power_dbm,
             share: FITTED_SHARE,
             hours,
+            ..Self::USUAL
         };
         vec![
             of(Source::WifiFile, 19.0, 9.0, WIFI_DBM, Hours::Office),
@@ -137,6 +216,7 @@ impl Interferer {
 pub(super) fn tables(
     root: &mut Reader<'_>,
     medium: &Medium,
+    nodes: usize,
     default: Vec<Interferer>,
 ) -> Result<Vec<Interferer>> {
     let tables = root.tables("interference")?;
@@ -147,12 +227,68 @@ pub(super) fn tables(
         let message = "needs `overlap = \"sinr-ber\"` under [medium]".to_owned();
         return Err(root.error_at("interference", message));
     }
-    tables.into_iter().map(table).collect()
+    tables.into_iter().map(|table| one(table, nodes)).collect()
 }
 
-fn table(mut t: Reader<'_>) -> Result<Interferer> {
+fn one(mut t: Reader<'_>, nodes: usize) -> Result<Interferer> {
     let mut one = Interferer::USUAL;
     read(&mut t, INTERFERENCE, &mut one)?;
+    let last = nodes.saturating_sub(1);
+    one.node = t.integer_opt("node", 0..=last as u64)?.map(|node| node as NodeId);
+    let file = t.string_opt("file")?;
+    only_of(&t, one.source, Source::WifiSaturated, "wifi-saturated", &["stations"])?;
+    only_of(&t, one.source, Source::Trace, "trace", &["file", "step_us", "gain_db"])?;
+    let missing = |key, what: String| Err(t.error_at(key, format!("missing; {what}")));
+    match (one.source, file, one.node) {
+        (Source::Trace, None, _) => return missing("file", "give the path of a trace".to_owned()),
+        (Source::Trace, _, None) => {
+            let what = format!("a trace is what one node received: give its number, 0 to {last}");
+            return missing("node", what);
+        }
+        (Source::Trace, Some(file), Some(_)) if !t.has("range_db") => {
+            one.trace = Some(Arc::new(trace(&t, file, one.step_us)?));
+        }
+        (Source::Trace, ..) => {
+            let message = "a trace has its own difference of levels".to_owned();
+            return Err(t.error_at("range_db", message));
+        }
+        (_, _, Some(_)) if one.mean_dbm.is_none() => {
+            let what = "give the mean level at that node, -130 to -30".to_owned();
+            return missing("mean_dbm", what);
+        }
+        _ => {}
+    }
     t.finish()?;
     Ok(one)
 }
+
+/// Refuses `keys` unless the source is the one that they belong to.
+fn only_of(t: &Reader<'_>, is: Source, of: Source, name: &str, keys: &[&str]) -> Result<()> {
+    match keys.iter().find(|key| is != of && t.has(key)) {
+        Some(key) => Err(t.error_at(key, format!("has no meaning without source = \"{name}\""))),
+        None => Ok(()),
+    }
+}
+
+/// The trace in `written`, a path from where the scenario file is.
+fn trace(t: &Reader<'_>, written: &str, step_us: Option<u32>) -> Result<Trace> {
+    let scenario = t.error(String::new()).file;
+    let file = scenario.parent().unwrap_or(Path::new("")).join(written);
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        let message = format!(
+            "{} cannot be read: {error}; give a path from where this file is",
+            file.display()
+        );
+        t.error_at("file", message)
+    })?;
+    Trace::parse(&text, step_us.map(u64::from)).map_err(|error| ScenarioError {
+        file,
+        position: Some((error.line, error.column)),
+        field: t.field("file"),
+        message: error.message,
+        io: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use super::error::Result;
 use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
-use super::{Buffer, HostTcp, Mss, Objective, Routing, Scenario, Wire};
+use super::{Buffer, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Wire};
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
@@ -153,6 +153,13 @@ pub(super) const NET: &[Key<Scenario>] = &[
          look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
          1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border \
          router, or node 0 if there is none, for up to 1024 routers",
+    ),
+    Key::<Scenario>::new(
+        "fragments",
+        choice!(fragments;
+            "reassembled" => Fragments::Reassembled, "forwarded" => Fragments::Forwarded),
+        "of packets that are longer than a frame: put together by every router (RFC 4944), or \
+         passed on one by one (RFC 8930), from a queue of 256 frames in each router",
     ),
     Key::<Scenario>::new(
         "rpl_mode",

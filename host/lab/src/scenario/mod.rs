@@ -70,6 +70,8 @@ pub struct Scenario {
     /// Packets that may wait at the border router for the radio; `None` is as many as it has room
     /// for.
     pub border_queue: Option<u8>,
+    /// What routers do with fragments.
+    pub fragments: Fragments,
     /// Who decides on routes.
     pub routing: Routing,
     /// What RPL does, if it is that.
@@ -119,6 +121,7 @@ impl Default for Scenario {
             wake: None,
             net: NET,
             border_queue: None,
+            fragments: Fragments::Reassembled,
             routing: Routing::Static,
             rpl: Rpl {
                 mode: Mode::Storing,
@@ -557,6 +560,15 @@ pub enum Routing {
     Rpl,
 }
 
+/// What routers do with the fragments of a packet for somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fragments {
+    /// They put it together (RFC 4944).
+    Reassembled,
+    /// They pass them on one by one (RFC 8930).
+    Forwarded,
+}
+
 /// How nodes wake several times a second, as ContikiMAC has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
@@ -564,11 +576,14 @@ pub struct Wake {
     pub settings: mac::Wake,
     /// The border router sleeps as well.
     pub border_sleeps: bool,
+    /// On how many channels nodes listen, 1 to 16.
+    pub channels: u8,
 }
 
 impl Wake {
     /// The defaults of the stack; a border router has mains.
-    pub const DEFAULT: Wake = Wake { settings: mac::Wake::DEFAULT, border_sleeps: false };
+    pub const DEFAULT: Wake =
+        Wake { settings: mac::Wake::DEFAULT, border_sleeps: false, channels: 1 };
 }
 
 /// What RPL does (RFC 6550).

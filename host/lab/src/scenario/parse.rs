@@ -45,8 +45,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
         let base = scenario.wire.take().unwrap_or(Wire::PERFECT);
         scenario.wire = Some(wire(table, &scenario.nodes, base)?);
     }
+    let nodes = scenario.nodes.len();
     scenario.interference =
-        interference::tables(&mut root, &scenario.medium, scenario.interference)?;
+        interference::tables(&mut root, &scenario.medium, nodes, scenario.interference)?;
     scenario.flows = flows(root.tables("flow")?, &scenario)?;
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);

@@ -107,7 +107,15 @@ impl Core {
                     Start::At(at) => at.as_micros(),
                 };
                 let until = until.map_or(NEVER, Instant::as_micros);
-                self.set_mode(node, Mode::Receive { from, until, channel });
+                self.set_mode(node, Mode::Receive { from, until, channel, once: false });
+            }
+            Command::Await { start, until, channel } if self.radios[node].strobes => {
+                let from = match start {
+                    Start::Asap => self.now,
+                    Start::At(at) => at.as_micros(),
+                };
+                let until = until.as_micros();
+                self.set_mode(node, Mode::Receive { from, until, channel, once: true });
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 let legal = (1..=MAX_FRAME).contains(&frame.len());
@@ -149,7 +157,7 @@ impl Core {
         radio.mode = mode;
         match radio.phase {
             Phase::Listen => {
-                let stays = matches!(mode, Mode::Receive { from, until, channel }
+                let stays = matches!(mode, Mode::Receive { from, until, channel, .. }
                     if from <= now && until > now && channel == radio.channel);
                 if !stays && self.can_interrupt(node) {
                     self.abandon(node);
@@ -219,7 +227,7 @@ impl Core {
         }
         let radio = &mut self.radios[node];
         match radio.mode {
-            Mode::Receive { from, until, channel }
+            Mode::Receive { from, until, channel, .. }
                 if now < until && now.saturating_add(radio.profile.wake_us()) >= from =>
             {
                 if radio.phase == Phase::Off {

@@ -5,10 +5,10 @@ use super::{Core, SHR_US};
 use crate::frame::Psdu;
 use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
-use crate::radio::{Lock, Phase};
+use crate::radio::{Lock, Mode, Phase};
 use crate::secure;
 use crate::stats::Fate;
-use kinglet_radio::{Ack, Event, FCS_LEN};
+use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, TURNAROUND, air_time};
 use kinglet_time::Instant;
 
 /// The strength above the sensitivity at which the link quality indication reaches 255, in dB. LQI
@@ -46,11 +46,25 @@ impl Core {
             radio.meter.was_for(radio.received_for);
         }
         let ack = header.sequence.filter(|_| unicast && header.wants_ack());
+        self.end_await(node, ack.is_some() && !header.frame_pending);
         self.take_in(node, lock, ack.is_some());
         match ack.filter(|_| self.radios[node].auto_ack) {
             Some(sequence) => self.turn_to_ack(node, sequence, header.data_request_of),
             None => self.settle(node),
         }
+    }
+
+    /// What `Command::Await` was for has come; the radio may listen for its repetition yet.
+    fn end_await(&mut self, node: usize, may_repeat: bool) {
+        let now = self.now;
+        let radio = &mut self.radios[node];
+        let Mode::Receive { from, channel, once: true, .. } = radio.mode else { return };
+        let until = now + (TURNAROUND + air_time(ACK_PSDU) + LINGER).as_micros();
+        radio.mode = match may_repeat {
+            true => Mode::Receive { from, until, channel, once: true },
+            false => Mode::Off,
+        };
+        self.arm_schedule(node);
     }
 
     /// Reception is over without a frame for this node: a command may be waiting.

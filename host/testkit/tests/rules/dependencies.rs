@@ -17,6 +17,9 @@ const LAYERS: [&str; 8] = [
     "kinglet-rpl",
     "kinglet-coap",
 ];
+/// Where relays keep what they take, and the contract of the flash that it may be in.
+const STORE: &str = "kinglet-store";
+const FLASH: &str = "kinglet-flash";
 /// What mesh and RPL pace themselves by.
 const TRICKLE: &str = "kinglet-trickle";
 /// Tests of any crate may use it.
@@ -25,7 +28,7 @@ const TESTKIT: &str = "kinglet-testkit";
 /// The crates of this workspace that `name` may depend on; `None` for a crate that is not on the
 /// map.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
-    let below_node = || [BASE.as_slice(), &LAYERS].concat();
+    let below_node = || [BASE.as_slice(), &LAYERS, &[STORE, FLASH]].concat();
     let below_sim = || [below_node(), vec!["kinglet", "kinglet-apps"]].concat();
     let below_lab = || [below_sim(), vec!["kinglet-sim"]].concat();
     Some(match name {
@@ -40,7 +43,10 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time", TRICKLE],
         "kinglet-rpl" => [BASE.as_slice(), &[TRICKLE]].concat(),
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
-        "kinglet-nd" | "kinglet-net" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
+        FLASH => vec!["kinglet-time"],
+        STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
+        "kinglet-net" => [BASE.as_slice(), &[STORE]].concat(),
+        "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),
         // The sockets and the script runner of the testkit are what it is made of.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],

@@ -226,12 +226,32 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
     ),
 ];
 
+/// A number that need not be there.
+macro_rules! optional {
+    ($range:expr, $field:ident, $bound:expr) => {
+        Value::Number {
+            range: $range,
+            bound: $bound,
+            get: |t| t.$field,
+            set: |t, number| t.$field = Some(number),
+        }
+    };
+}
+
 /// `[[interference]]`.
 pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
     Key::<Interferer>::new(
         "source",
         Value::Choice {
-            names: &["wifi-file", "wifi-video", "bluetooth", "microwave"],
+            names: &[
+                "wifi-file",
+                "wifi-video",
+                "bluetooth",
+                "microwave",
+                "wifi-saturated",
+                "wifi-bursts",
+                "trace",
+            ],
             get: |t| Source::ALL.iter().position(|source| *source == t.source),
             set: |t, place| {
                 if let Some(source) = Source::ALL.get(place) {
@@ -242,15 +262,77 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
         "the pattern of bursts",
     )
     .required(),
-    Key::<Interferer>::new("x_m", number!(-1e6..=1e6, x_m), "place, m east").allowed("−10⁶ to 10⁶"),
+    Key::<Interferer>::new("x_m", number!(-1e6..=1e6, x_m), "place, m east")
+        .allowed("−10⁶ to 10⁶")
+        .instead_of("node"),
     Key::<Interferer>::new("y_m", number!(-1e6..=1e6, y_m), "place, m north")
-        .allowed("−10⁶ to 10⁶"),
+        .allowed("−10⁶ to 10⁶")
+        .instead_of("node"),
     Key::<Interferer>::new(
         "power_dbm",
         number!(-60.0..=40.0, power_dbm),
         "power radiated into the 2 MHz of the network's channel",
     )
-    .default("−16 for Wi-Fi, 0 for Bluetooth, 10 for an oven"),
+    .default("−16 for Wi-Fi, 0 for Bluetooth, 10 for an oven")
+    .instead_of("node"),
+    Key::<Interferer>::new("node", Value::Apart, "the only node that hears it, without path loss")
+        .allowed("an existing node")
+        .default("all hear it"),
+    Key::<Interferer>::new(
+        "mean_dbm",
+        optional!(-130.0..=-30.0, mean_dbm, Bound::No),
+        "mean over time, while it is active, of its level in dBm at that node, as recorded RSSI \
+         has it; of a trace instead of `gain_db`",
+    )
+    .default("required with `node`, but for a trace")
+    .needs("node"),
+    Key::<Interferer>::new(
+        "range_db",
+        optional!(0.0..=120.0, range_db, Bound::No),
+        "its busy level less its idle one at that node, dB",
+    )
+    .default("69.8, 59.8 for Bluetooth")
+    .needs("mean_dbm"),
+    Key::<Interferer>::new(
+        "stations",
+        whole!(1..=50, stations: u32),
+        "stations of `\"wifi-saturated\"`",
+    ),
+    Key::<Interferer>::new(
+        "file",
+        Value::Apart,
+        "the recorded `\"trace\"`, a path from where the scenario file is",
+    )
+    .allowed("text")
+    .default("required of a trace"),
+    Key::<Interferer>::new(
+        "step_us",
+        Value::Whole {
+            range: 1..=1_000_000_000,
+            bound: Bound::No,
+            get: |t| t.step_us.map(u64::from),
+            set: |t, us| t.step_us = Some(us as u32),
+        },
+        "time between samples of a trace whose file has no times, µs",
+    )
+    .default("times in the file"),
+    Key::<Interferer>::new(
+        "gain_db",
+        number!(-150.0..=150.0, gain_db),
+        "added to all samples of a trace, dB",
+    )
+    .instead_of("mean_dbm"),
+    Key::<Interferer>::new(
+        "from_s",
+        number!(0.0..=31_536_000.0, from_s),
+        "when it is switched on, s from the start of the run",
+    ),
+    Key::<Interferer>::new(
+        "until_s",
+        optional!(0.0..=31_536_000.0, until_s, Bound::Least("from_s", |t: &Interferer| t.from_s)),
+        "when it is switched off, s",
+    )
+    .default("never"),
     Key::<Interferer>::new(
         "share",
         number!(0.0..=1.0, share),

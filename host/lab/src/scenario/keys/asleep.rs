@@ -151,6 +151,12 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
         "how many strobes may fail before a frame is given up",
     )
     .default("never given up"),
+    Key::<Wake>::new(
+        "channels",
+        whole!(1..=16, channels: u8),
+        "on how many channels nodes listen: node *n* on the *n*th after the radio's, and then from \
+         there again",
+    ),
     Key::<Wake>::new("border_sleeps", flag!(border_sleeps), "the border router wakes like others"),
 ];
 

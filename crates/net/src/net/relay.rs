@@ -1,0 +1,453 @@
+//! Passing fragments on one by one (RFC 8930): fragments are made by the source of a packet and put
+//! together by its destination. The first one shows the way, the others follow it by their tag.
+//!
+//! What a relay cannot decide about by the first fragment alone it reassembles, as RFC 4944 has it:
+//! packets with extension headers that concern it or to which routing adds something, and those
+//! that have to be answered by an error.
+//!
+//! Where fragments are passed on, whole packets are too: what this node forwards is cut into frames
+//! at once and waits in the same store, so that one queue keeps everything in order.
+
+use super::fragment::{Cut, Datagram, Fragmentation, Rfc4944};
+use super::{Net, Sizes};
+use crate::codec::{HeaderCompression, Hop};
+use crate::discovery::Discovery;
+use crate::frame::{Class, FrameIn, FrameOut, Pending, Token};
+use crate::incoming::Delivery;
+use crate::pool::PacketHandle;
+use crate::relay::{Relay, RelayStats, Relaying, Virtual, count};
+use crate::routing::Routing;
+use crate::stats::{Discard, bump};
+use crate::tables::Egress;
+use core::fmt::Debug;
+use core::marker::PhantomData;
+use kinglet_mem::{Array, copy};
+use kinglet_store::{Label, MAX_PAYLOAD, Store};
+use kinglet_time::{Instant, earliest};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{HOP_LIMIT_OFFSET, Header, is_link_local, protocol};
+use kinglet_wire::sixlowpan::FragmentHeader;
+
+/// Tokens of relayed frames have this above the tag of their datagram. Those of own datagrams count
+/// up from a random 16-bit number, and reach it after four billion.
+const RELAYED: u32 = 0xffff_0000;
+
+/// Fragments are passed on one by one (RFC 8930), once [`Net::relay_frames`] has been called; until
+/// then this is [`Rfc4944`]. `V` has a place for each datagram that is on its way through this
+/// node, `Q` keeps frames ([`kinglet_store`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Rfc8930<V, Q>(PhantomData<(V, Q)>);
+
+impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8930<V, Q> {
+    type Relay = Relay<V, Q>;
+    const NEXT_LEN: usize = Rfc4944::NEXT_LEN;
+
+    fn first(datagram: Datagram, written: usize, covered: usize, room: &mut [u8]) -> Option<Cut> {
+        Rfc4944::first(datagram, written, covered, room)
+    }
+
+    fn next(datagram: Datagram, sent: u16, room: &mut [u8]) -> Option<Cut> {
+        Rfc4944::next(datagram, sent, room)
+    }
+
+    fn keep<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant, frame: &FrameIn<'_>) -> bool {
+        Rfc4944::keep(net, now, frame)
+    }
+
+    fn handle_fragment<S: Sizes, X: Copy>(
+        net: &mut Net<S, X>,
+        now: Instant,
+        frame: FrameIn<'_>,
+    ) -> Result<Option<Delivery>, Discard> {
+        match net.relay_fragment(now, &frame)? {
+            true => Ok(None),
+            false => net.reassemble(now, frame),
+        }
+    }
+
+    fn deadline<S: Sizes, X: Copy>(net: &Net<S, X>) -> Option<Instant> {
+        let relayed = net.relay.get().and_then(Relay::deadline);
+        earliest(relayed, Rfc4944::deadline(net))
+    }
+
+    fn handle_deadline<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant) {
+        if let Some(relay) = net.relay.get_mut() {
+            relay.expire(now);
+        }
+        Rfc4944::handle_deadline(net, now);
+    }
+}
+
+/// What a first fragment tells of its datagram.
+struct Begun {
+    size: u16,
+    /// Octets of the packet that are in the slot.
+    len: usize,
+    label: Label,
+}
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// From now on fragments are passed on one by one, in frames with `room` octets of payload; or
+    /// no longer, with `None`. Nothing changes where the plan cannot ([`Rfc8930`]).
+    pub fn relay_frames(&mut self, room: Option<usize>) {
+        if let Some(relay) = self.relay.get_mut() {
+            let room = room.map_or(0, |room| room.min(MAX_PAYLOAD));
+            relay.room = u8::try_from(room).unwrap_or(u8::MAX);
+        }
+    }
+
+    /// How many more frames can be taken for others; `None` where every hop reassembles.
+    pub fn relay_room(&self) -> Option<usize> {
+        let relay = self.relay.get().filter(|relay| relay.room > 0)?;
+        Some(relay.store.room())
+    }
+
+    /// What has happened to fragments that were passed on, if any are.
+    pub fn relay_stats(&self) -> Option<&RelayStats> {
+        self.relay.get().map(|relay| &relay.stats)
+    }
+
+    /// Frames that wait for neighbours.
+    pub fn relayed_waiting(&self) -> usize {
+        self.relay.get().map_or(0, |relay| relay.store.len())
+    }
+
+    /// Passes a fragment on; whether it was one to be passed on.
+    fn relay_fragment(&mut self, now: Instant, frame: &FrameIn<'_>) -> Result<bool, Discard> {
+        let own = frame.dst != Address::BROADCAST && S::FORWARDS && self.config.forward;
+        let Some(relay) = self.relay.get().filter(|relay| relay.room > 0 && own) else {
+            return Ok(false);
+        };
+        let (header, _) = FragmentHeader::parse(frame.payload).map_err(|_| Discard::Fragment)?;
+        let FragmentHeader { size, tag, offset } = header;
+        let Some(offset) = offset else { return self.relay_first(now, frame, header) };
+        let is_of = |v: &&Virtual| v.is_of(frame.src, tag, size);
+        if relay.virtuals.as_slice().iter().flatten().any(|v| is_of(&v)) {
+            return self.relay_next(now, frame, header, offset).map(|()| true);
+        }
+        let partials = self.partials.as_slice();
+        if partials.iter().flatten().any(|partial| partial.is_of(frame, tag, size)) {
+            return Ok(false);
+        }
+        Err(Discard::NoReassembly)
+    }
+
+    /// A fragment that continues a datagram: with another tag it is what the next hop gets.
+    fn relay_next(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        header: FragmentHeader,
+        offset: u16,
+    ) -> Result<(), Discard> {
+        let expires = now + self.config.reassembly_timeout;
+        let Some(relay) = self.relay.get_mut() else { return Ok(()) };
+        let FragmentHeader { size, tag, .. } = header;
+        let places = relay.virtuals.as_mut_slice();
+        let is_it =
+            |place: &Option<Virtual>| place.as_ref().is_some_and(|v| v.is_of(frame.src, tag, size));
+        let Some(place) = places.iter_mut().find(|place| is_it(place)) else { return Ok(()) };
+        let Some(known) = place else { return Ok(()) };
+        (known.touched, known.expires) = (now, expires);
+        let octets = frame.payload.len().saturating_sub(FragmentHeader::NEXT_LEN);
+        let end = u16::try_from(octets).unwrap_or(u16::MAX).saturating_add(offset);
+        if octets == 0 || end > size || (!end.is_multiple_of(8) && end != size) {
+            return Err(Discard::Fragment);
+        }
+        let Virtual { label, sent, broken, .. } = *known;
+        if broken || offset < sent {
+            return Ok(());
+        }
+        if offset > sent {
+            relay.give_up(now, label.tag);
+            return Err(Discard::Fragment);
+        }
+        known.sent = end;
+        if end == size {
+            *place = None;
+        }
+        let mut out = [0; MAX_PAYLOAD];
+        let written = copy_with_tag(frame.payload, label.tag, &mut out).ok_or(Discard::TooBig)?;
+        if relay.put(now, label, written).is_err() {
+            count(&mut relay.stats.full);
+            relay.give_up(now, label.tag);
+            return Err(Discard::QueueFull);
+        }
+        Ok(())
+    }
+
+    /// The first fragment of a datagram; whether it was passed on.
+    fn relay_first(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        header: FragmentHeader,
+    ) -> Result<bool, Discard> {
+        let rest = frame.payload.get(FragmentHeader::FIRST_LEN..).unwrap_or_default();
+        let Some(packet) = self.pool.alloc(1) else { return Err(Discard::NoBuffer) };
+        let taken = self.take_first(now, frame, header, rest, packet);
+        let relayed = match taken {
+            Ok(Some((len, next_hop))) => {
+                let found = self.begin_relay(now, packet, len, header.size, next_hop);
+                if let Ok(label) = found {
+                    self.remember(now, frame, header, label, len);
+                }
+                found.map(|_| true)
+            }
+            Ok(None) => Ok(false),
+            Err(reason) => Err(reason),
+        };
+        self.release(packet);
+        relayed
+    }
+
+    /// Expands a first fragment into `packet` and finds out where the datagram goes: how many
+    /// octets there are, and the next hop. `None` if it is not to be passed on as it is.
+    fn take_first(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        header: FragmentHeader,
+        rest: &[u8],
+        packet: PacketHandle,
+    ) -> Result<Option<(usize, Address)>, Discard> {
+        let mut expanded = <S::Headers as HeaderCompression>::Expanded::EMPTY;
+        let (head, tail) = self.expand_first(now, frame, header.size, rest, &mut expanded)?;
+        let len = head.len().saturating_add(tail.len());
+        let room = self.pool.storage_mut(packet).get_mut(..len).ok_or(Discard::TooBig)?;
+        let (to_head, to_tail) = room.split_at_mut_checked(head.len()).ok_or(Discard::TooBig)?;
+        copy(to_head, head);
+        copy(to_tail, tail);
+        self.pool.set_len(packet, len);
+        let Ok(ip) = Header::read(self.pool.get(packet)) else { return Ok(None) };
+        let plain = !matches!(ip.next_header, protocol::HOP_BY_HOP | protocol::ROUTING);
+        let goes = !ip.dst.is_multicast()
+            && !is_link_local(ip.dst)
+            && !is_link_local(ip.src)
+            && !ip.src.is_unspecified()
+            && !self.owns(&ip.src)
+            && self.own_index(ip.dst).is_none();
+        if !plain || !goes || ip.hop_limit <= 1 || usize::from(header.size) != ip.total_len() {
+            return Ok(None);
+        }
+        let egress = if S::Routing::EXTENDS {
+            let Ok((egress, treatment)) = self.onward(now, packet, &ip) else { return Ok(None) };
+            // What routing adds makes another packet of it.
+            if self.treat(packet, egress, treatment).is_err() || self.pool.get(packet).len() != len
+            {
+                return Ok(None);
+            }
+            Some(egress)
+        } else {
+            self.egress(&ip.dst)
+        };
+        match egress {
+            Some(Egress::Radio(next_hop)) if next_hop.is_unicast() && !self.sleeps(next_hop) => {
+                if let Some(limit) = self.pool.storage_mut(packet).get_mut(HOP_LIMIT_OFFSET) {
+                    *limit = limit.saturating_sub(1);
+                }
+                Ok(Some((len, next_hop)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn remember(
+        &mut self,
+        now: Instant,
+        frame: &FrameIn<'_>,
+        header: FragmentHeader,
+        label: Label,
+        len: usize,
+    ) {
+        let expires = now + self.config.reassembly_timeout;
+        let Some(relay) = self.relay.get_mut() else { return };
+        let sent = u16::try_from(len).unwrap_or(u16::MAX);
+        if sent == header.size {
+            return;
+        }
+        let FragmentHeader { size, tag, .. } = header;
+        // A new datagram of this name ends an old one.
+        let is_it = |v: &Virtual| v.is_of(frame.src, tag, size);
+        let places = relay.virtuals.as_mut_slice();
+        let old = places.iter().position(|place| place.as_ref().is_some_and(is_it));
+        if let Some(old) = old.and_then(|index| places.get_mut(index)) {
+            *old = None;
+        }
+        let (src, broken, touched) = (frame.src, false, now);
+        let new = Virtual { src, tag, size, label, sent, broken, touched, expires };
+        if let Some(place) = relay.place(frame.src) {
+            *place = Some(new);
+        }
+    }
+
+    /// Cuts the first `len` octets of a datagram of `size`, which are in a slot, into frames for
+    /// `next_hop`: one, or one more if its headers have grown.
+    fn begin_relay(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        len: usize,
+        size: u16,
+        next_hop: Address,
+    ) -> Result<Label, Discard> {
+        let tag = self.next_token as u16;
+        let Some(relay) = self.relay.get_mut() else { return Err(Discard::NoRoute) };
+        let to = relay.hop(next_hop).ok_or(Discard::QueueFull)?;
+        self.next_token = self.next_token.wrapping_add(1);
+        let begun = Begun { size, len, label: Label { to, tag } };
+        match self.cut_for(now, packet, next_hop, &begun) {
+            Ok(()) => {
+                bump(&mut self.stats.forwarded);
+                if let Some(relay) = self.relay.get_mut() {
+                    count(&mut relay.stats.datagrams);
+                }
+                Ok(begun.label)
+            }
+            Err(reason) => {
+                if let Some(relay) = self.relay.get_mut() {
+                    count(&mut relay.stats.full);
+                    relay.give_up(now, begun.label.tag);
+                }
+                Err(reason)
+            }
+        }
+    }
+
+    fn cut_for(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        next_hop: Address,
+        begun: &Begun,
+    ) -> Result<(), Discard> {
+        let &Begun { size, len, label } = begun;
+        let (written, covered) = self.compress_slot(packet, next_hop)?;
+        let Some(relay) = self.relay.get_mut() else { return Err(Discard::NoRoute) };
+        let room = usize::from(relay.room);
+        let mut out = [0; MAX_PAYLOAD];
+        let out = out.get_mut(..room).ok_or(Discard::TooBig)?;
+        let datagram = Datagram { size, tag: label.tag };
+        let rest = len.saturating_sub(covered);
+        let whole = len == usize::from(size) && written.saturating_add(rest) <= room;
+        let cut = match whole {
+            true => Some(Cut { at: 0, len: rest }),
+            false => Rfc4944::first(datagram, written, covered, out),
+        };
+        let Cut { at, len: fits } = cut.ok_or(Discard::TooBig)?;
+        let from = at.saturating_add(written);
+        let (headers, octets) = (self.ready.octets.as_slice(), self.pool.get(packet));
+        copy(
+            out.get_mut(at..from).ok_or(Discard::TooBig)?,
+            headers.get(..written).unwrap_or_default(),
+        );
+        let fits = fits.min(rest);
+        let mut sent = covered.saturating_add(fits);
+        let end = from.saturating_add(fits);
+        copy(
+            out.get_mut(from..end).ok_or(Discard::TooBig)?,
+            octets.get(covered..sent).unwrap_or_default(),
+        );
+        relay
+            .put(now, label, out.get(..end).unwrap_or_default())
+            .map_err(|_| Discard::QueueFull)?;
+        while sent < len {
+            let cut = Rfc4944::next(datagram, u16::try_from(sent).unwrap_or(u16::MAX), out);
+            let Cut { at, len: fits } = cut.ok_or(Discard::TooBig)?;
+            let fits = fits.min(len.saturating_sub(sent));
+            let (next, end) = (sent.saturating_add(fits), at.saturating_add(fits));
+            copy(
+                out.get_mut(at..end).ok_or(Discard::TooBig)?,
+                octets.get(sent..next).unwrap_or_default(),
+            );
+            let frame = out.get(..end).unwrap_or_default();
+            relay.put(now, label, frame).map_err(|_| Discard::QueueFull)?;
+            sent = next;
+        }
+        Ok(())
+    }
+
+    /// Compresses the headers of a packet in a slot into `ready`, which belongs to nobody then; how
+    /// many octets they are, and for how many of the packet they stand.
+    fn compress_slot(
+        &mut self,
+        packet: PacketHandle,
+        next_hop: Address,
+    ) -> Result<(usize, usize), Discard> {
+        self.tell_codec();
+        self.ready.token = None;
+        let usable;
+        let contexts = if S::Discovery::PRESENT {
+            usable = self.compressing();
+            &usable
+        } else {
+            self.contexts.as_slice()
+        };
+        let hop = Hop { src: self.config.link, dst: next_hop, contexts };
+        let token = Token(self.next_token);
+        let out = self.ready.octets.as_mut_slice();
+        let done = self.codec.compress(token, self.pool.get(packet), hop, out);
+        let done = done.map_err(|_| Discard::Compression)?;
+        Ok((done.written, done.covered))
+    }
+
+    /// Puts a packet that this node forwards into the store, if that is where those go; whether it
+    /// has. Then its slot is the caller's still.
+    pub(crate) fn relay_packet(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        egress: Egress,
+    ) -> Option<Result<(), Discard>> {
+        let Egress::Radio(next_hop) = egress else { return None };
+        let relays = self.relay.get().is_some_and(|relay| relay.room > 0);
+        if !relays || !next_hop.is_unicast() || self.sleeps(next_hop) {
+            return None;
+        }
+        let len = self.pool.get(packet).len();
+        let size = u16::try_from(len).ok()?;
+        Some(self.begin_relay(now, packet, len, size, next_hop).map(|_| ()))
+    }
+
+    /// The next relayed frame for a neighbour that is `wanted`.
+    pub(crate) fn pending_relayed(&self, wanted: impl Fn(Address) -> bool) -> Option<Pending> {
+        let (label, dst) = self.relay.get()?.first(wanted)?;
+        let token = Token(RELAYED | u32::from(label.tag));
+        Some(Pending { dst, ack: true, token, class: Class::Data })
+    }
+
+    /// Writes the frame of [`Net::pending`] that is a relayed one to `buf`; `None` if it is another
+    /// one.
+    pub fn poll_relayed(
+        &mut self,
+        now: Instant,
+        pending: &Pending,
+        buf: &mut [u8],
+    ) -> Option<FrameOut> {
+        let Pending { dst, ack, token, class } = *pending;
+        let relay = self.relay.get_mut().filter(|_| token.0 & RELAYED == RELAYED)?;
+        let (label, _) = relay.first(|link| link == dst)?;
+        let len = relay.take(now, label.to, buf)?;
+        relay.was_last = true;
+        bump(&mut self.stats.frames_out);
+        Some(FrameOut { dst, ack, len, token, class })
+    }
+
+    /// Learns what became of a relayed frame; whether it was one.
+    pub(crate) fn relayed_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> bool {
+        let relayed = token.0 & RELAYED == RELAYED;
+        let Some(relay) = self.relay.get_mut().filter(|_| relayed) else { return false };
+        if !delivered {
+            relay.give_up(now, token.0 as u16);
+        }
+        true
+    }
+}
+
+/// A fragment that continues a datagram, under another tag.
+fn copy_with_tag<'a>(payload: &[u8], tag: u16, out: &'a mut [u8]) -> Option<&'a [u8]> {
+    let out = out.get_mut(..payload.len())?;
+    copy(out, payload);
+    out.get_mut(2..4)?.copy_from_slice(&tag.to_be_bytes());
+    Some(out)
+}

@@ -1,0 +1,371 @@
+//! RFC 8930: fragments that routers pass on one by one, and what they do not fall for.
+
+mod common;
+use common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
+use core::net::Ipv6Addr;
+use kinglet_net::{
+    Body, Config, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc, Net, NextHop,
+    Originals, Outgoing, Partial, Queued, Rfc8930, Route, Sizes, Slot, UdpSocket, Virtual,
+};
+use kinglet_store::{Frame, Ram};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{HOP_LIMIT_OFFSET, protocol};
+use kinglet_wire::sixlowpan::{Context, FragmentHeader};
+
+const FRAMES: usize = 12;
+const DATAGRAMS: usize = 3;
+const ROOM: usize = LIMITS.max_payload;
+
+struct Relays;
+impl Sizes for Relays {
+    type Storage = [u8; 1500];
+    type Packets = [Slot<Self::Storage>; 8];
+    type Reassembly = [Option<Partial>; 2];
+    type Output = [Option<Queued>; 4];
+    type Host = [Option<Queued>; 0];
+    type Children = <Plan as Sizes>::Children;
+    type Indirect = <Plan as Sizes>::Indirect;
+    type Addresses = [Option<InterfaceAddress>; 2];
+    type Groups = [Option<Ipv6Addr>; 2];
+    type Routes = [Option<Route>; 6];
+    type Neighbours = [Option<kinglet_net::Neighbour>; 2];
+    type Contexts = [Option<Context>; 2];
+    type Routing = ();
+    type Discovery = ();
+    type Fragmentation = Rfc8930<[Option<Virtual>; DATAGRAMS], Ram<[Frame; FRAMES]>>;
+    type Border = ();
+    type Ipv6Fragments = Originals<2>;
+    type Headers = Iphc;
+    type UdpSockets = [UdpSocket; 2];
+}
+
+type Node = Net<Relays, u32>;
+
+/// Node `n` of a line; packets go down to lower numbers and up to higher ones by way of the next.
+fn node(n: u16, forward: bool) -> Node {
+    let mut node = Node::new(Config { forward, ..Config::new(Address::Short(n)) });
+    node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
+    let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
+    node.set_context(0, Some(Context { prefix, len: 64 })).unwrap();
+    for other in (1..6).filter(|other| *other != n) {
+        let next = if other > n { n + 1 } else { n - 1 };
+        let via = NextHop::Link(Address::Short(next));
+        node.add_route(Route { prefix: global(other), prefix_len: 128, via }).unwrap();
+    }
+    node.relay_frames(Some(ROOM));
+    node
+}
+
+/// The next frame; its token as well, for outcomes.
+fn poll(node: &mut Node) -> Option<(FrameOut, Vec<u8>)> {
+    let mut buf = [0; 128];
+    let pending = node.pending()?;
+    let relayed = node.poll_relayed(NOW, &pending, &mut buf[..ROOM]);
+    let out = relayed.or_else(|| node.poll_frame(NOW, LIMITS, &Pattern, &mut buf))?;
+    assert_eq!((pending.dst, pending.token), (out.dst, out.token));
+    Some((out, buf[..out.len].to_vec()))
+}
+
+fn frames(node: &mut Node) -> Vec<Vec<u8>> {
+    std::iter::from_fn(|| poll(node)).map(|(_, payload)| payload).collect()
+}
+
+fn hear(node: &mut Node, src: u16, payload: &[u8]) -> Result<Option<Delivery>, Discard> {
+    hear_at(node, NOW, src, payload)
+}
+
+fn hear_at(
+    node: &mut Node,
+    now: Instant,
+    src: u16,
+    payload: &[u8],
+) -> Result<Option<Delivery>, Discard> {
+    let dst = node.config().link;
+    let frame = FrameIn { src: Address::Short(src), dst, payload };
+    if node.keep_fragment(now, &frame) {
+        return Ok(None);
+    }
+    node.handle_frame(now, frame)
+}
+
+/// The frames of a segment of `len` octets from node 1 to node `to`.
+fn segment(to: u16, len: u16) -> Vec<Vec<u8>> {
+    let mut origin = node(1, false);
+    let outgoing = Outgoing {
+        src: global(1),
+        dst: global(to),
+        hop_limit: 64,
+        traffic_class: 0,
+        flow_label: 0,
+        protocol: protocol::TCP,
+        upper: &[9; 20],
+        body: Body::External { key: 7, len },
+    };
+    origin.submit(NOW, outgoing).unwrap();
+    frames(&mut origin)
+}
+
+fn tag_of(frame: &[u8]) -> (u16, Option<u16>) {
+    let (header, _) = FragmentHeader::parse(frame).unwrap();
+    (header.tag, header.offset)
+}
+
+#[test]
+fn fragments_cross_relays_one_by_one_and_meet_at_the_end() {
+    let sent = segment(4, 900);
+    assert!(sent.len() > 8, "{}", sent.len());
+    let (mut second, mut third, mut end) = (node(2, true), node(3, true), node(4, false));
+    let mut delivered = None;
+    for frame in &sent {
+        // Each is on its way before the next one comes.
+        assert_eq!(hear(&mut second, 1, frame), Ok(None));
+        let [onward] = &frames(&mut second)[..] else { panic!("one frame") };
+        assert_eq!(hear(&mut third, 2, onward), Ok(None));
+        let [last] = &frames(&mut third)[..] else { panic!("one frame") };
+        assert_eq!(tag_of(last).1, tag_of(frame).1, "where it belongs");
+        delivered = hear(&mut end, 3, last).unwrap();
+    }
+    let delivery = delivered.expect("the whole packet");
+    let octets = end.packet(delivery.packet);
+    assert_eq!(octets[HOP_LIMIT_OFFSET], 62, "two hops");
+    assert_eq!(&octets[40..60], [9; 20]);
+    assert_eq!(&octets[60..], pattern(7, 900));
+    for relay in [&second, &third] {
+        assert_eq!((relay.info().reassemblies, relay.info().free_packets), (0, 8));
+        assert_eq!(relay.stats().forwarded, 1);
+        let stats = relay.relay_stats().unwrap();
+        assert_eq!((stats.datagrams, stats.frames as usize), (1, sent.len()));
+        assert_eq!(relay.deadline(), None, "it is forgotten");
+    }
+}
+
+#[test]
+fn datagrams_of_several_senders_with_one_tag_are_kept_apart() {
+    let sent = segment(4, 200);
+    let mut relay = node(2, true);
+    let mut tags = Vec::new();
+    for n in 0..sent.len() {
+        for src in [1, 5] {
+            assert_eq!(hear(&mut relay, src, &sent[n]), Ok(None));
+            tags.push(tag_of(&frames(&mut relay)[0]).0);
+        }
+    }
+    let [a, b] = [tags[0], tags[1]];
+    assert!(a != b && tags.chunks(2).all(|pair| pair == [a, b]), "{tags:?}");
+}
+
+#[test]
+fn without_fragments_to_pass_on_every_hop_reassembles() {
+    let sent = segment(4, 300);
+    let mut relay = node(2, true);
+    relay.relay_frames(None);
+    for frame in &sent[..sent.len() - 1] {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+        assert_eq!(frames(&mut relay).len(), 0);
+    }
+    hear(&mut relay, 1, sent.last().unwrap()).unwrap();
+    assert_eq!(frames(&mut relay).len(), sent.len());
+    assert_eq!(relay.relay_room(), None);
+}
+
+#[test]
+fn packets_of_one_frame_wait_in_the_same_store_and_order_is_kept() {
+    let mut relay = node(2, true);
+    let mut sent = segment(4, 150);
+    sent.extend(segment(4, 30));
+    for frame in &sent {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+    }
+    assert_eq!((relay.relayed_waiting(), relay.info().queued), (3, 0));
+    let out = frames(&mut relay);
+    let places: Vec<_> = out.iter().map(|frame| FragmentHeader::parse(frame).ok()).collect();
+    let [Some((first, _)), Some((next, _)), None] = places[..] else { panic!("{places:?}") };
+    assert!(first.offset.is_none() && next.offset.is_some() && first.tag == next.tag);
+}
+
+#[test]
+fn headers_that_grow_take_another_frame() {
+    // Its source is on another link: 16 octets where a hop before could leave them out.
+    let source = local(1);
+    let far: Ipv6Addr = "2001:db9::1234:5678:9abc:def0".parse().unwrap();
+    let whole = packet(far, global(4), protocol::TCP, &[5; 300]);
+    assert_ne!(source, far);
+    let tag = 77;
+    let size = whole.len() as u16;
+    // A first fragment as full as it can be, uncompressed.
+    let header = FragmentHeader { size, tag, offset: None };
+    let mut first = vec![0; ROOM];
+    let at = header.emit(&mut first).unwrap();
+    first[at] = 0x41;
+    let fits = (ROOM - at - 1) & !7;
+    first.truncate(at + 1);
+    first.extend(&whole[..fits]);
+    let mut relay = node(2, true);
+    assert_eq!(hear(&mut relay, 1, &first), Ok(None));
+    let mut sent = fits;
+    while sent < whole.len() {
+        let len = (whole.len() - sent).min(96);
+        let header = FragmentHeader { size, tag, offset: Some(sent as u16) };
+        let mut next = vec![0; 5];
+        header.emit(&mut next).unwrap();
+        next.extend(&whole[sent..sent + len]);
+        assert_eq!(hear(&mut relay, 1, &next), Ok(None));
+        sent += len;
+    }
+    let mut end = node(3, false);
+    end.add_address(InterfaceAddress { address: global(4), prefix_len: 64 }).unwrap();
+    let out = frames(&mut relay);
+    assert!(out.iter().all(|frame| frame.len() <= ROOM));
+    let last = out.iter().filter_map(|frame| hear(&mut end, 2, frame).unwrap()).last();
+    let octets = end.packet(last.expect("the whole packet").packet);
+    assert_eq!(octets[40..], whole[40..]);
+}
+
+#[test]
+fn a_gap_or_a_frame_that_is_lost_ends_the_datagram_and_spares_the_rest() {
+    let sent = segment(4, 600);
+    let mut relay = node(2, true);
+    assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
+    assert_eq!(hear(&mut relay, 1, &sent[2]), Err(Discard::Fragment), "one is missing");
+    assert_eq!(hear(&mut relay, 1, &sent[3]), Ok(None), "and the rest is of no use");
+    assert_eq!(frames(&mut relay).len(), 0, "also what waits already");
+
+    let mut relay = node(2, true);
+    for frame in &sent[..3] {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+    }
+    let (out, _) = poll(&mut relay).unwrap();
+    assert_eq!(relay.handle_outcome(NOW, out.token, false), None);
+    assert_eq!(relay.relayed_waiting(), 0);
+    assert_eq!(hear(&mut relay, 1, &sent[3]), Ok(None));
+    assert_eq!(relay.relayed_waiting(), 0);
+    assert_eq!(relay.relay_stats().unwrap().dropped, 2);
+    // The next datagram of the same sender goes on.
+    assert_eq!(hear(&mut relay, 1, &segment(4, 30)[0]), Ok(None));
+    assert_eq!(frames(&mut relay).len(), 1);
+}
+
+#[test]
+fn a_fragment_that_is_repeated_is_passed_on_once() {
+    let sent = segment(4, 300);
+    let mut relay = node(2, true);
+    for frame in &sent[..2] {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+    }
+    assert_eq!(hear(&mut relay, 1, &sent[1]), Ok(None));
+    assert_eq!(frames(&mut relay).len(), 2);
+}
+
+#[test]
+fn fragments_of_unknown_datagrams_pin_nothing() {
+    let sent = segment(4, 300);
+    let mut relay = node(2, true);
+    for tag in 0..1_000_u16 {
+        let mut stray = sent[1].clone();
+        stray[2..4].copy_from_slice(&tag.to_be_bytes());
+        assert_eq!(hear(&mut relay, 1, &stray), Err(Discard::NoReassembly));
+    }
+    assert_eq!((relay.info().reassemblies, relay.info().free_packets), (0, 8));
+    assert_eq!(relay.deadline(), None);
+}
+
+#[test]
+fn a_flood_of_first_fragments_costs_others_nothing_but_its_own_sender_places() {
+    let sent = segment(4, 600);
+    let mut relay = node(2, true);
+    assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
+    frames(&mut relay);
+    for tag in 0..500_u16 {
+        let mut forged = sent[0].clone();
+        forged[2..4].copy_from_slice(&(tag + 10_000).to_be_bytes());
+        let _ = hear(&mut relay, 5, &forged);
+        frames(&mut relay);
+    }
+    for frame in &sent[1..] {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+        assert_eq!(frames(&mut relay).len(), 1, "the datagram goes on");
+    }
+    assert!(relay.relay_stats().unwrap().evicted > 490);
+}
+
+#[test]
+fn what_has_no_room_is_given_up_as_a_whole() {
+    let sent = segment(4, 1_180);
+    assert!(sent.len() > FRAMES);
+    let mut relay = node(2, true);
+    for frame in &sent[..FRAMES] {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+    }
+    assert_eq!(relay.relay_room(), Some(0));
+    assert_eq!(hear(&mut relay, 1, &sent[FRAMES]), Err(Discard::QueueFull));
+    assert_eq!((relay.relay_room(), relay.relayed_waiting()), (Some(FRAMES), 0));
+    assert_eq!(relay.relay_stats().unwrap().full, 1);
+}
+
+#[test]
+fn a_datagram_that_is_not_continued_is_forgotten() {
+    let sent = segment(4, 300);
+    let mut relay = node(2, true);
+    assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
+    let expires = relay.deadline().expect("a time");
+    assert_eq!(expires, NOW + relay.config().reassembly_timeout);
+    let later = NOW + Duration::from_secs(1);
+    assert_eq!(hear_at(&mut relay, later, 1, &sent[1]), Ok(None));
+    assert_eq!(relay.deadline(), Some(expires + Duration::from_secs(1)), "it goes on");
+    relay.handle_deadline(expires + Duration::from_secs(1));
+    assert_eq!(relay.deadline(), None);
+    assert_eq!(hear(&mut relay, 1, &sent[2]), Err(Discard::NoReassembly));
+}
+
+#[test]
+fn what_has_to_be_answered_is_reassembled_and_answered() {
+    for (dst, hop_limit, reason) in [
+        (global(4), 1, Discard::HopLimit),
+        (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1), 64, Discard::NoRoute),
+    ] {
+        let mut whole = packet(global(1), dst, protocol::TCP, &[5; 200]);
+        whole[HOP_LIMIT_OFFSET] = hop_limit;
+        let size = whole.len() as u16;
+        let mut relay = node(2, true);
+        let mut first = vec![0; 4];
+        FragmentHeader { size, tag: 3, offset: None }.emit(&mut first).unwrap();
+        first.push(0x41);
+        first.extend(&whole[..96]);
+        assert_eq!(hear(&mut relay, 1, &first), Ok(None));
+        assert_eq!(relay.relayed_waiting(), 0);
+        let mut next = vec![0; 5];
+        FragmentHeader { size, tag: 3, offset: Some(96) }.emit(&mut next).unwrap();
+        next.extend(&whole[96..192]);
+        assert_eq!(hear(&mut relay, 1, &next), Ok(None));
+        FragmentHeader { size, tag: 3, offset: Some(192) }.emit(&mut next).unwrap();
+        next.truncate(5);
+        next.extend(&whole[192..]);
+        assert_eq!(hear(&mut relay, 1, &next), Err(reason));
+        let answer = frames(&mut relay);
+        assert!(answer.len() > 1, "an error that quotes the packet");
+        assert_eq!(relay.stats().errors_out, 1);
+    }
+    let alone = plain(&packet(global(1), global(2), protocol::NONE, &[]));
+    assert!(hear(&mut node(2, true), 1, &alone).is_ok(), "and what is its own it takes");
+}
+
+#[test]
+fn noise_and_impossible_fragments_leave_nothing_behind() {
+    let sent = segment(4, 300);
+    for octet in 0..24 {
+        for bit in 0..8 {
+            let mut relay = node(2, true);
+            let mut damaged = sent.clone();
+            for frame in &mut damaged {
+                frame[octet] ^= 1 << bit;
+                let _ = hear(&mut relay, 1, frame);
+            }
+            frames(&mut relay);
+            relay.handle_deadline(NOW + Duration::from_secs(100));
+            let info = relay.info();
+            assert_eq!((info.reassemblies, info.free_packets), (0, 8), "{octet}.{bit}");
+            assert_eq!((relay.relayed_waiting(), relay.deadline()), (0, None));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Networks in which every node sleeps: streams and datagrams over relays that wake eight times a
+//! second, whatever clocks, channels, neighbours and the air do.
+
+use kinglet::time::{Duration, Instant};
+use kinglet_lab::build::network;
+use kinglet_lab::run::{Options, RunResult, run};
+use kinglet_lab::scenario::{Flow, FlowKind, Fragments, Interferer, NodeId, Overlap};
+use kinglet_lab::scenario::{RadioProfile, Scenario, Source, Wake};
+
+/// `hops` hops, all of whose nodes sleep and pass fragments on.
+fn line(hops: u32) -> Scenario {
+    let mut scenario = Scenario::default().on_line(hops, 8.0);
+    scenario.radio.profile = RadioProfile::Nrf52840;
+    scenario.radio.drift_ppm = 40;
+    scenario.wake = Some(Wake { border_sleeps: true, ..Wake::DEFAULT });
+    scenario.fragments = Fragments::Forwarded;
+    scenario.duration_s = 120.0;
+    scenario
+}
+
+fn wake(scenario: &mut Scenario) -> &mut Wake {
+    scenario.wake.as_mut().expect("they sleep")
+}
+
+fn stream(from: NodeId, to: NodeId, octets: u64) -> Flow {
+    let mut flow = Flow::bulk(from, to);
+    if let FlowKind::TcpBulk { bytes, .. } = &mut flow.kind {
+        *bytes = Some(octets);
+    }
+    flow
+}
+
+fn datagrams(from: NodeId, to: NodeId, period_ms: u32) -> Flow {
+    Flow::new(1.0, FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes: 80 })
+}
+
+fn result(scenario: &Scenario, seed: u64) -> RunResult {
+    run(scenario, seed, &Options::default()).expect("a scenario that can be run")
+}
+
+/// All flows have carried what they had to, every octet right.
+fn must_arrive(scenario: &Scenario, seed: u64) -> RunResult {
+    let result = result(scenario, seed);
+    for flow in &result.flows {
+        let FlowResult { from, to, bytes, intact, complete } = told(flow);
+        assert!(intact && complete, "seed {seed}, {from} to {to}: {bytes} octets");
+    }
+    result
+}
+
+struct FlowResult {
+    from: NodeId,
+    to: NodeId,
+    bytes: u64,
+    intact: bool,
+    complete: bool,
+}
+
+fn told(flow: &kinglet_lab::run::FlowResult) -> FlowResult {
+    let &kinglet_lab::run::FlowResult { from, to, bytes, intact, complete, .. } = flow;
+    FlowResult { from, to, bytes, intact, complete }
+}
+
+#[test]
+fn streams_cross_relays_that_sleep_both_ways_secured_or_not() {
+    for (seed, secured) in [(1, true), (2, false), (3, true)] {
+        for (from, to) in [(4, 0), (0, 4)] {
+            let mut scenario = line(4);
+            if !secured {
+                scenario.mac.security = None;
+            }
+            scenario.flows = vec![stream(from, to, 20_000)];
+            let result = must_arrive(&scenario, seed);
+            assert!(result.nodes.iter().all(|node| node.duty_cycle < 0.2), "they sleep");
+        }
+    }
+}
+
+#[test]
+fn so_they_do_where_every_hop_reassembles() {
+    let mut scenario = line(4);
+    scenario.fragments = Fragments::Reassembled;
+    scenario.flows = vec![stream(4, 0, 20_000)];
+    must_arrive(&scenario, 1);
+}
+
+#[test]
+fn nodes_without_traffic_are_on_for_less_than_the_paper_says() {
+    for (radio, most) in [(RadioProfile::Nrf52840, 0.003), (RadioProfile::Cc2420Contiki, 0.006)] {
+        let mut scenario = line(4);
+        scenario.radio.profile = radio;
+        let result = result(&scenario, 1);
+        for node in &result.nodes {
+            let on = node.duty_cycle + node.starting;
+            assert!(on > most / 4.0 && on < most, "{}: {on}", radio.name());
+        }
+    }
+}
+
+#[test]
+fn clocks_that_are_100_ppm_wrong_lose_nothing() {
+    for seed in 1..=4 {
+        let mut scenario = line(3);
+        scenario.radio.drift_ppm = 100;
+        wake(&mut scenario).settings.drift_ppm = 200;
+        // Rare datagrams, between which clocks drift apart by up to 4 ms.
+        scenario.duration_s = 600.0;
+        scenario.flows = vec![datagrams(3, 0, 20_000)];
+        let result = result(&scenario, seed);
+        let flow = &result.flows[0];
+        assert!(flow.segments_sent > 25 && flow.segment_loss == 0.0, "{}", flow.segment_loss);
+    }
+}
+
+#[test]
+fn nodes_that_listen_on_channels_of_their_own_find_each_other() {
+    for channels in [2, 5, 16] {
+        let mut scenario = line(5);
+        wake(&mut scenario).channels = channels;
+        scenario.flows = vec![stream(5, 0, 15_000)];
+        must_arrive(&scenario, channels.into());
+    }
+}
+
+#[test]
+fn what_is_accepted_is_not_lost_when_a_relay_is_slower_than_its_neighbours() {
+    let mut scenario = line(4);
+    // More than anybody can carry, and one node hears an oven.
+    scenario.medium.overlap = Overlap::SinrBer;
+    scenario.interference = vec![Interferer::heard_by(2, Source::Microwave, -98.0)];
+    scenario.flows = vec![datagrams(4, 0, 4)];
+    let (mut network, _) = network(&scenario, 1);
+    network.run_until(Instant::from_secs(120));
+    let stack = |node| network.device(node).node();
+    let mut full = 0;
+    for relay in 1..4 {
+        let stats = stack(relay).net().relay_stats().expect("it relays");
+        assert_eq!((stats.full, stats.broken, stats.dropped), (0, 0, 0), "{relay}");
+        full += stack(relay).mac().wake_stats().expect("it wakes").refused;
+    }
+    assert!(full > 0, "somebody has refused a burst");
+    let frames = |node: usize| stack(node).net().relay_stats().expect("it relays").frames;
+    let waiting = |node: usize| stack(node).net().relayed_waiting();
+    // What one hop has put on its way the next one has taken, but for what waits and a few frames
+    // in the MAC.
+    for (near, far) in [(1, 2), (2, 3)] {
+        let between = (frames(far) - frames(near)) as usize;
+        assert!((waiting(far)..waiting(far) + 6).contains(&between), "{near}: {between}");
+    }
+    assert!(frames(1) > 1_000, "{}", frames(1));
+}
+
+#[test]
+fn crossing_streams_all_arrive() {
+    for seed in 1..=3 {
+        let mut scenario = line(4);
+        scenario.duration_s = 400.0;
+        scenario.flows = vec![stream(4, 0, 15_000), stream(0, 4, 15_000), stream(1, 3, 15_000)];
+        must_arrive(&scenario, seed);
+    }
+}
+
+#[test]
+fn a_network_of_sleeping_nodes_finds_its_ways_by_itself() {
+    let mut scenario = line(4);
+    scenario.routing = kinglet_lab::scenario::Routing::Rpl;
+    scenario.duration_s = 300.0;
+    let mut flow = stream(4, 0, 5_000);
+    flow.start_s = 60.0;
+    scenario.flows = vec![flow];
+    must_arrive(&scenario, 1);
+}
+
+#[test]
+fn frames_are_given_up_where_that_is_wanted_and_the_rest_goes_on() {
+    let mut scenario = line(2);
+    wake(&mut scenario).settings.max_attempts = Some(2);
+    wake(&mut scenario).settings.burst = Duration::from_millis(200);
+    scenario.medium.frame_loss = 0.3;
+    scenario.flows = vec![stream(2, 0, 10_000)];
+    scenario.duration_s = 300.0;
+    must_arrive(&scenario, 1);
+}
