@@ -211,14 +211,24 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let mut first = None;
+        let mut first = self.store.deadline();
         for place in self.virtuals.as_slice().iter().flatten() {
             first = earliest(first, Some(place.expires));
         }
         first
     }
 
+    /// Frames for neighbours that are `wanted` are needed next.
+    pub(crate) fn prefer(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
+        let (store, hops) = (&mut self.store, &self.hops);
+        let is_wanted = |to: u8| hops.get(usize::from(to)).is_some_and(|hop| wanted(hop.link));
+        if store.first(is_wanted).is_none() && store.oldest(is_wanted).is_some() {
+            store.prefer(now, is_wanted);
+        }
+    }
+
     pub(crate) fn expire(&mut self, now: Instant) {
+        self.store.handle_deadline(now);
         for place in self.virtuals.as_mut_slice() {
             if place.as_ref().is_some_and(|v| now >= v.expires) {
                 *place = None;

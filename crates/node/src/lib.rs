@@ -332,6 +332,7 @@ pub use routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use rpled::Rpled;
 pub use streams::{ConnectError, Streams};
 
+pub use kinglet_flash as flash;
 pub use kinglet_mac as mac;
 pub use kinglet_mem as mem;
 pub use kinglet_mesh as mesh;
@@ -339,6 +340,7 @@ pub use kinglet_nd as nd;
 pub use kinglet_net as net;
 pub use kinglet_radio as radio;
 pub use kinglet_rpl as rpl;
+pub use kinglet_store as store;
 pub use kinglet_tcp as tcp;
 pub use kinglet_time as time;
 pub use kinglet_wire as wire;

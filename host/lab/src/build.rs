@@ -13,7 +13,7 @@ use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
 use crate::scenario::{self, CONTEXTS, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario};
-use crate::scenario::{Fragments, Objective, Source};
+use crate::scenario::{Flash, Fragments, Objective, Source};
 use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
 use kinglet::mesh;
@@ -24,6 +24,7 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Meshed, Node, Rpled, rpl};
 use kinglet_mac as mac;
+use kinglet_sim::flash::{FlashPart, M25P80};
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
 use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio, STANDARD};
@@ -162,6 +163,9 @@ fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
     let back = link.symmetric.then(|| one(link.to, link.from));
     [Some(one(link.from, link.to)), back]
 }
+
+/// Supply voltage of a flash: two AA cells.
+const SUPPLY_MV: u32 = 3_000;
 
 /// The lowest channel of the band, and how many there are.
 const FIRST_CHANNEL: u8 = 11;
@@ -464,7 +468,12 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
             drift_ppm,
             begin_us,
         };
-        let station = Station::new(stack, apps);
+        let mut station = Station::new(stack, apps);
+        if scenario.flash == Flash::M25p80 && scenario.fragments == Fragments::Forwarded {
+            // Where a part is first erased is as random as it is on a device.
+            let first = stream(seed, u64::from(node), Purpose::Flash).below(u32::from(u16::MAX));
+            station = station.with_flash(FlashPart::new(M25P80, SUPPLY_MV), first as u16);
+        }
         let wire = if place.role == Role::BorderRouter { wire.take() } else { None };
         (config, wire.into_iter().fold(station, Station::with_wire))
     });

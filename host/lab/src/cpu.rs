@@ -30,7 +30,16 @@ fn measured(profile: RadioProfile) -> Option<(Cpu, Instructions)> {
 /// The CPU cost that a scenario names.
 pub(crate) fn host_cost_of(radio: &Radio) -> cpu::HostCost {
     match radio.host_cost {
-        HostCost::Micros(us) => cpu::HostCost::per_frame(Duration::from_micros(us.into())),
+        HostCost::Micros(us) => {
+            let cost = cpu::HostCost::per_frame(Duration::from_micros(us.into()));
+            match radio.profile {
+                // MSP430 of a Tmote Sky, 1.8 mA and 0.0545 mA (Contiki, `SensorInfo.java`).
+                RadioProfile::Cc2420Contiki => {
+                    cpu::HostCost { active_ua: 1_800, sleep_ua: 55, ..cost }
+                }
+                _ => cost,
+            }
+        }
         HostCost::FittedTcplp => FITTED_TCPLP_HOST_COST,
         HostCost::Measured => {
             let (cpu, counts) = measured(radio.profile).expect("checked with the scenario");

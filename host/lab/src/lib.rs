@@ -43,6 +43,7 @@ pub mod row;
 pub mod run;
 pub mod scenario;
 pub mod stats;
+pub mod store;
 pub mod tables;
 mod timers;
 pub mod tinyrpl;

@@ -3,10 +3,10 @@
 use crate::discovery::Optional;
 use crate::learning::Learning;
 use crate::memory::{Devices, Growing, Later, Octets};
+use crate::store::Kept;
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{mac, mesh, net, polling, rpl, tcp};
-use kinglet_store::Frame;
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -47,9 +47,6 @@ pub struct LabProfile;
 
 /// Slots of the MAC beside the usual ones, where everybody sleeps.
 const STROBED_SLOTS: usize = 3;
-/// Frames that wait in a relay that passes them on one by one: the paper's 256 (Duquennoy et al.,
-/// 5.2).
-const RELAYED: usize = 256;
 
 impl mac::Sizes for LabProfile {
     type Queue = [mac::Slot; 3 + STROBED_SLOTS];
@@ -82,8 +79,7 @@ impl net::Sizes for LabProfile {
     type Contexts = [Option<Context>; 4];
     type Routing = Learning<Self>;
     type Discovery = Optional;
-    type Fragmentation =
-        net::Rfc8930<Later<Option<net::Virtual>, 16>, kinglet_store::Ram<Later<Frame, RELAYED>>>;
+    type Fragmentation = net::Rfc8930<Later<Option<net::Virtual>, 16>, Kept>;
     type Ipv6Fragments = net::Originals<4>;
     type Headers = net::ExtendedIphc;
     type UdpSockets = Later<net::UdpSocket, UDP_SOCKETS>;

@@ -4,8 +4,8 @@ pub(crate) mod result;
 mod simulation;
 
 pub use result::{
-    Activity, ActivityKind, BorderResult, Branch, CwndSample, FlowResult, NodeResult, RadioSeconds,
-    Readings, RplResult, RunResult, Tree,
+    Activity, ActivityKind, BorderResult, Branch, CwndSample, FlashResult, FlowResult, NodeResult,
+    RadioSeconds, Readings, RplResult, RunResult, Tree,
 };
 
 use crate::build::{Ends, Network};

@@ -1,7 +1,7 @@
 //! What a single simulation came to, in tables: the same on the terminal and on its page.
 
 use crate::output;
-use crate::run::{BorderResult, FlowResult, RunResult};
+use crate::run::{BorderResult, FlashResult, FlowResult, RunResult};
 use crate::stats::quantile;
 
 /// A table of text.
@@ -19,7 +19,12 @@ pub struct Table {
 /// router for what comes from its host, and what radios were on for.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
     let of_flows = [flows(result), readings(result), requests(result)];
-    let tables = of_flows.into_iter().chain([nodes(result), border_queue(result), radios(result)]);
+    let tables = of_flows.into_iter().chain([
+        nodes(result),
+        border_queue(result),
+        flashes(result),
+        radios(result),
+    ]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
@@ -133,6 +138,21 @@ fn border_queue(result: &RunResult) -> Table {
     table("packets from the host", head.to_vec(), result.nodes.iter().filter_map(row))
 }
 
+fn flashes(result: &RunResult) -> Table {
+    let row = |node: &crate::run::NodeResult| {
+        let FlashResult { written, read, erased, most, reading, writing, mj } = node.flash?;
+        let mut row = vec![node.id.to_string()];
+        row.extend([written, read, erased].map(|count| count.to_string()));
+        row.push(most.to_string());
+        row.extend([100.0 * reading, 100.0 * writing].map(|share| format!("{share:.3}")));
+        row.push(format!("{mj:.1}"));
+        Some(row)
+    };
+    let head =
+        ["node", "written", "read", "erased", "at most waiting", "reading, %", "writing, %", "mJ"];
+    table("frames in flash", head.to_vec(), result.nodes.iter().filter_map(row))
+}
+
 fn radios(result: &RunResult) -> Table {
     let row = |node: &crate::run::NodeResult| {
         let share = |seconds: f64| format!("{:.3}", 100.0 * seconds / result.sim_seconds.max(1e-9));
@@ -218,6 +238,17 @@ mod tests {
         let table = &of_run(&result)[4];
         assert_eq!((table.title, table.head.len()), ("packets from the host", 7));
         assert_eq!(table.rows, [["3", "90", "80", "7", "3", "32", "812.4"]]);
+    }
+
+    #[test]
+    fn a_flash_has_a_table_before_radios() {
+        let mut result = result();
+        let (reading, writing, mj) = (0.012_34, 0.2, 5.25);
+        result.nodes[0].flash =
+            Some(FlashResult { written: 9, read: 8, erased: 1, most: 40, reading, writing, mj });
+        let table = &of_run(&result)[4];
+        assert_eq!((table.title, table.head.len()), ("frames in flash", 8));
+        assert_eq!(table.rows, [["3", "9", "8", "1", "40", "1.234", "20.000", "5.2"]]);
     }
 
     #[test]

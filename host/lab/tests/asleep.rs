@@ -4,7 +4,7 @@
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::network;
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Fragments, Interferer, NodeId, Overlap};
+use kinglet_lab::scenario::{Flash, Flow, FlowKind, Fragments, Interferer, NodeId, Overlap};
 use kinglet_lab::scenario::{RadioProfile, Scenario, Source, Wake};
 
 /// `hops` hops, all of whose nodes sleep and pass fragments on.
@@ -148,6 +148,29 @@ fn what_is_accepted_is_not_lost_when_a_relay_is_slower_than_its_neighbours() {
         assert!((waiting(far)..waiting(far) + 6).contains(&between), "{near}: {between}");
     }
     assert!(frames(1) > 1_000, "{}", frames(1));
+}
+
+#[test]
+fn long_queues_go_through_flash_and_nothing_of_them_is_lost() {
+    let mut scenario = line(4);
+    scenario.flash = Flash::M25p80;
+    scenario.flows = vec![datagrams(4, 0, 4)];
+    let (mut network, _) = network(&scenario, 1);
+    network.run_until(Instant::from_secs(120));
+    let mut written = 0;
+    for relay in 1..4 {
+        let net = network.device(relay).node().net();
+        let (relayed, store) = (net.relay_stats().expect("it relays"), net.store_stats().unwrap());
+        assert_eq!((relayed.full, relayed.broken, relayed.dropped), (0, 0, 0), "{relay}");
+        assert_eq!((store.lost, store.given_up, store.failed_reads), (0, 0, 0), "{relay}");
+        assert!(store.most > 100, "{relay}: {store:?}");
+        written += store.written;
+    }
+    assert!(written > 1_000, "{written}");
+    let mut stream_too = line(4);
+    stream_too.flash = Flash::M25p80;
+    stream_too.flows = vec![stream(4, 0, 20_000), stream(0, 4, 10_000)];
+    must_arrive(&stream_too, 2);
 }
 
 #[test]

@@ -72,6 +72,7 @@ mod clock;
 pub mod cpu;
 pub mod energy;
 mod engine;
+pub mod flash;
 mod frame;
 pub mod interference;
 pub mod ledger;

@@ -27,6 +27,8 @@ pub enum Purpose {
     Interference = 8,
     /// How fast the node's clock is.
     Clock = 9,
+    /// Where its flash is first erased.
+    Flash = 10,
 }
 
 /// The SplitMix64 output function: a bijection on 64 bits with good avalanche

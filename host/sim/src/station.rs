@@ -3,8 +3,11 @@
 
 use crate::app::{Hosted, Tenants};
 use crate::cpu::Counted;
+use crate::flash::FlashPart;
 use crate::wire::Wire;
 use crate::world::Device;
+use kinglet::flash::{Driver, MAX_PAGE};
+use kinglet::store::Submission;
 use kinglet::{Node, Profile};
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use kinglet_time::{Instant, earliest};
@@ -18,12 +21,42 @@ pub struct Station<P: Profile> {
     node: Box<Node<P>>,
     apps: Tenants<P>,
     wire: Option<Box<Wire>>,
+    flash: Option<Box<FlashPart>>,
 }
 
 impl<P: Profile> Station<P> {
     /// A station with these applications.
     pub fn new(node: Box<Node<P>>, apps: Vec<Box<dyn Hosted<P>>>) -> Self {
-        Station { node, apps: Tenants::new(apps), wire: None }
+        Station { node, apps: Tenants::new(apps), wire: None, flash: None }
+    }
+
+    /// Gives the stack a flash for frames that wait, if it can use one. The first sector to be
+    /// erased is this one.
+    pub fn with_flash(mut self, part: FlashPart, first_sector: u16) -> Self {
+        if self.node.attach_flash(Instant::ZERO, part.geometry(), first_sector) {
+            self.flash = Some(Box::new(part));
+        }
+        self
+    }
+
+    /// The flash, if there is one.
+    pub fn flash(&self) -> Option<&FlashPart> {
+        self.flash.as_deref()
+    }
+
+    /// Hands events and commands between stack and flash until nothing changes.
+    fn run_flash(&mut self, now: Instant) {
+        let Some(part) = &mut self.flash else { return };
+        let mut octets = [0; MAX_PAGE];
+        for _ in 0..ROUNDS {
+            if let Some(event) = part.poll_event(now, &mut octets) {
+                self.node.handle_flash(now, event, &octets);
+            }
+            let Some(Submission { command, octets }) = self.node.poll_flash(now) else { return };
+            if part.submit(now, command, octets).is_err() {
+                return self.node.flash_refused(now);
+            }
+        }
     }
 
     /// Joins the host interface of this node to a wired host.
@@ -85,17 +118,21 @@ impl<P: Profile> Device for Station<P> {
     }
 
     fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        // What comes in and goes out is written and read meanwhile.
+        self.run_flash(now);
         self.node.poll_radio(now).map(|submission| (submission.command, submission.frame))
     }
 
     fn deadline(&self) -> Option<Instant> {
         let above = earliest(self.node.deadline(), self.apps.deadline());
-        earliest(above, self.wire.as_ref().and_then(|wire| wire.deadline()))
+        let beside = earliest(above, self.flash.as_ref().and_then(|part| part.deadline()));
+        earliest(beside, self.wire.as_ref().and_then(|wire| wire.deadline()))
     }
 
     fn handle_deadline(&mut self, now: Instant) {
         // If it is for those above, it is early for the stack: a no-op by contract.
         self.node.handle_deadline(now);
+        self.run_flash(now);
         self.run_apps(now);
     }
 

@@ -21,8 +21,9 @@ use crate::stats::{Discard, bump};
 use crate::tables::Egress;
 use core::fmt::Debug;
 use core::marker::PhantomData;
+use kinglet_flash::{Event, Geometry};
 use kinglet_mem::{Array, copy};
-use kinglet_store::{Label, MAX_PAYLOAD, Store};
+use kinglet_store::{Label, MAX_PAYLOAD, Store, Submission};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{HOP_LIMIT_OFFSET, Header, is_link_local, protocol};
@@ -110,6 +111,45 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Frames that wait for neighbours.
     pub fn relayed_waiting(&self) -> usize {
         self.relay.get().map_or(0, |relay| relay.store.len())
+    }
+
+    /// There is a flash for frames that wait; whether it can be used ([`Store::attach`]).
+    pub fn attach_flash(&mut self, now: Instant, geometry: Geometry, first_sector: u16) -> bool {
+        let relay = self.relay.get_mut();
+        relay.is_some_and(|relay| relay.store.attach(now, geometry, first_sector))
+    }
+
+    /// The next command for the flash ([`Store::poll_flash`]).
+    pub fn poll_flash(&mut self, now: Instant) -> Option<Submission<'_>> {
+        self.relay.get_mut()?.store.poll_flash(now)
+    }
+
+    /// The driver of the flash was busy; it is asked again.
+    pub fn flash_refused(&mut self, now: Instant) {
+        if let Some(relay) = self.relay.get_mut() {
+            relay.store.flash_refused(now);
+        }
+    }
+
+    /// What became of a command for the flash; `octets` begin with what was read. Events that
+    /// nobody awaits change nothing.
+    pub fn handle_flash(&mut self, now: Instant, event: Event, octets: &[u8]) {
+        if let Some(relay) = self.relay.get_mut() {
+            let _ = relay.store.handle_flash(now, event, octets);
+        }
+    }
+
+    /// Frames for neighbours that are `wanted`, of which none can be taken, come out of the flash
+    /// before others.
+    pub fn prefer_relayed(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
+        if let Some(relay) = self.relay.get_mut() {
+            relay.prefer(now, wanted);
+        }
+    }
+
+    /// What has happened to frames that wait, if any can.
+    pub fn store_stats(&self) -> Option<&kinglet_store::Stats> {
+        self.relay.get().map(|relay| relay.store.stats())
     }
 
     /// Passes a fragment on; whether it was one to be passed on.

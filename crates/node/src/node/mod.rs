@@ -5,6 +5,7 @@
 //! formed before it can leave, and a payload is copied once, from the send ring into the slot.
 
 mod follow;
+mod relay;
 mod rest;
 mod segments;
 
@@ -80,10 +81,6 @@ pub struct Node<P: Profile> {
     pub(crate) above: Cell<Option<Option<Instant>>>,
     stats: Stats,
 }
-
-/// Frames for which there is room when neighbours are asked to keep the rest: one that is being
-/// received, and one that the radio has acknowledged and nobody has fetched yet.
-const BURST_RESERVE: usize = 2;
 
 /// Lets the network layer read payloads where they are.
 struct SendRings<'a, P: Profile>(&'a Endpoint<AddressPair, P>);
@@ -274,21 +271,6 @@ impl<P: Profile> Node<P> {
         Some(submission)
     }
 
-    /// Keeps neighbours from bringing more than there is room for. What is being received, and what
-    /// a driver may still hold, finds a place.
-    fn refuse_bursts(&mut self, now: Instant) {
-        if let Some(room) = self.net.relay_room() {
-            self.mac.set_refusing(now, room <= BURST_RESERVE);
-        }
-    }
-
-    /// Passes fragments on one by one (RFC 8930), or no longer; where the plan cannot nothing
-    /// changes.
-    pub fn forward_fragments(&mut self, forward: bool) {
-        let room = self.mac.max_payload(Address::Short(0));
-        self.net.relay_frames(forward.then_some(room));
-    }
-
     /// Moves what waits to where the radio finds it.
     // Apart from the loop that calls it, for what `note_sent` is apart.
     #[inline(never)]
@@ -367,7 +349,9 @@ impl<P: Profile> Node<P> {
             // A segment may wait for what discovery has to ask first.
             self.follow_discovery(now);
             let mac = &self.mac;
-            let Some(pending) = self.net.pending_for(|dst| mac.accepts(dst)) else { return };
+            let Some(pending) = self.net.pending_for(|dst| mac.accepts(dst)) else {
+                return self.net.prefer_relayed(now, |dst| mac.accepts(dst));
+            };
             if !self.queue_frame(now, pending) {
                 return;
             }

@@ -4,6 +4,7 @@
 
 mod air;
 mod bounds;
+mod bursts;
 mod context;
 mod equations;
 mod low_power;

@@ -1,6 +1,6 @@
 //! One test per claim. Thresholds are the reference list's suggestions, not tuned to our results.
 
-use super::{Test, air, equations, low_power, multi_hop, one_hop, over_rpl};
+use super::{Test, air, bursts, equations, low_power, multi_hop, one_hop, over_rpl};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -38,7 +38,11 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.adaptive-delay" => multi_hop::adaptive_delay,
         _ => {
             let rpl = || over_rpl::test_of(id);
-            return air::test_of(id).or_else(|| low_power::test_of(id)).or_else(rpl);
+            let low_power = || low_power::test_of(id);
+            return air::test_of(id)
+                .or_else(low_power)
+                .or_else(rpl)
+                .or_else(|| bursts::test_of(id));
         }
     })
 }

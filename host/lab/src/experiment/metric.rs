@@ -1,5 +1,6 @@
 //! What can be read off a finished simulation.
 
+use super::bursts::OfBursts;
 use super::intervals::{fairness, jain, quantile};
 use super::over_rpl::OfTree;
 use super::requests;
@@ -138,6 +139,8 @@ pub enum Metric {
     Failed,
     /// Of many flows in one tree.
     OfTree(OfTree),
+    /// Of a path whose nodes sleep.
+    OfBursts(OfBursts),
 }
 
 impl Metric {
@@ -207,6 +210,7 @@ impl Metric {
             Metric::ServerFor(cause) => of_cause(cause),
             Metric::Failed => "failed",
             Metric::OfTree(of) => of.name().0,
+            Metric::OfBursts(of) => of.name().0,
         }
     }
 
@@ -264,11 +268,15 @@ impl Metric {
             | Metric::LatencyThirdQuartile => "ms",
             Metric::Failed => "requests",
             Metric::OfTree(of) => of.name().1,
+            Metric::OfBursts(of) => of.name().1,
         }
     }
 
-    /// The value in one run; `None` if the run has no first flow or no sample.
+    /// The value in one run; `None` if the run has no sample, or no flow and the metric is of one.
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+        if let Metric::OfBursts(of) = self {
+            return of.value(scenario, run);
+        }
         let flow = run.flows.first()?;
         let frames = || run.nodes.iter().map(|n| n.frames_sent).sum::<u64>() as f64;
         let server = || run.nodes.get(requests::SERVER as usize);

@@ -6,6 +6,7 @@
 //! figures.
 
 mod air;
+pub(crate) mod bursts;
 mod defaults;
 mod headers_on_air;
 mod hosts;
@@ -52,6 +53,7 @@ mod tcplp_stacks;
 mod tcplp_timeouts;
 mod tcplp_timers;
 
+pub use bursts::OfBursts;
 pub use defaults::SERIES as DEFAULTS;
 pub(crate) use hosts::Host;
 pub use metric::Metric;
@@ -272,6 +274,8 @@ pub fn all() -> &'static [Experiment] {
         over_rpl::BUGS,
         over_rpl::FORMS,
         over_rpl::METERS,
+        bursts::IDLE,
+        bursts::LENGTH,
     ];
     ALL
 }

@@ -168,6 +168,9 @@ pub struct NodeResult {
     /// What a border router's queue between host and radio has seen, if packets wait there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub border_queue: Option<BorderResult>,
+    /// What its flash did, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flash: Option<FlashResult>,
     /// Share of time with the radio on, 0 to 1.
     pub duty_cycle: f64,
     /// Share of time in which the radio starts, 0 to 1; the duty cycle does not contain it.
@@ -202,6 +205,25 @@ pub struct RplResult {
     pub daos: u32,
     /// Times that the preferred parent became another, the first included.
     pub parent_changes: u32,
+}
+
+/// What a flash did for frames that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FlashResult {
+    /// Frames written to it.
+    pub written: u32,
+    /// Frames read from it.
+    pub read: u32,
+    /// Sectors erased.
+    pub erased: u32,
+    /// The most frames that ever waited, in memory and in flash.
+    pub most: u16,
+    /// Share of time in which it read, 0 to 1.
+    pub reading: f64,
+    /// Share of time in which it wrote or erased, 0 to 1.
+    pub writing: f64,
+    /// Its energy in millijoules.
+    pub mj: f64,
 }
 
 /// What a border router's queue between host and radio has seen, in packets.

@@ -1,8 +1,8 @@
 //! Runs a network and reads the results off it.
 
 use super::{
-    Activity, ActivityKind, BorderResult, CwndSample, NodeResult, Options, RplResult, RunError,
-    RunResult, Tree,
+    Activity, ActivityKind, BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult,
+    RunError, RunResult, Tree,
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
@@ -271,6 +271,23 @@ fn border_result(world: &Network, scenario: &Scenario, node: usize) -> Option<Bo
     borders.then(|| BorderResult::of(world.device(node).node())).flatten()
 }
 
+fn flash_result(world: &Network, node: usize) -> Option<FlashResult> {
+    let station = world.device(node);
+    let (part, now) = (station.flash()?, world.now());
+    let stats = station.node().net().store_stats()?;
+    let times = part.times(now);
+    let share = |us: u64| us as f64 / now.as_micros().max(1) as f64;
+    Some(FlashResult {
+        written: stats.written,
+        read: stats.read,
+        erased: stats.erased,
+        most: stats.most,
+        reading: share(times.read_us),
+        writing: share(times.write_us + times.erase_us),
+        mj: part.charge_uc(now) * VOLTS / 1e3,
+    })
+}
+
 fn node_result(
     world: &mut Network,
     scenario: &Scenario,
@@ -302,6 +319,7 @@ fn node_result(
         queue_drops,
         rpl: rpl_result(world, node, trees),
         border_queue: border_result(world, scenario, node),
+        flash: flash_result(world, node),
         duty_cycle: energy.radio.duty_cycle(),
         starting,
         between_attempts: share(energy.between_attempts_us),

@@ -10,7 +10,7 @@ use super::error::Result;
 use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
-use super::{Buffer, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Wire};
+use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Wire};
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
@@ -160,6 +160,11 @@ pub(super) const NET: &[Key<Scenario>] = &[
             "reassembled" => Fragments::Reassembled, "forwarded" => Fragments::Forwarded),
         "of packets that are longer than a frame: put together by every router (RFC 4944), or \
          passed on one by one (RFC 8930), from a queue of 256 frames in each router",
+    ),
+    Key::<Scenario>::new(
+        "flash",
+        choice!(flash; "none" => Flash::None, "m25p80" => Flash::M25p80),
+        "where such a queue is when it is long: in memory, or in a serial flash of routers",
     ),
     Key::<Scenario>::new(
         "rpl_mode",

@@ -72,6 +72,8 @@ pub struct Scenario {
     pub border_queue: Option<u8>,
     /// What routers do with fragments.
     pub fragments: Fragments,
+    /// Where frames wait that are passed on one by one.
+    pub flash: Flash,
     /// Who decides on routes.
     pub routing: Routing,
     /// What RPL does, if it is that.
@@ -122,6 +124,7 @@ impl Default for Scenario {
             net: NET,
             border_queue: None,
             fragments: Fragments::Reassembled,
+            flash: Flash::None,
             routing: Routing::Static,
             rpl: Rpl {
                 mode: Mode::Storing,
@@ -567,6 +570,15 @@ pub enum Fragments {
     Reassembled,
     /// They pass them on one by one (RFC 8930).
     Forwarded,
+}
+
+/// Where a router keeps frames that it passes on one by one, if many wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flash {
+    /// In memory.
+    None,
+    /// In ST's M25P80.
+    M25p80,
 }
 
 /// How nodes wake several times a second, as ContikiMAC has it.

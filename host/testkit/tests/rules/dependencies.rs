@@ -45,7 +45,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         FLASH => vec!["kinglet-time"],
         STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
-        "kinglet-net" => [BASE.as_slice(), &[STORE]].concat(),
+        "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH]].concat(),
         "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),
         // The sockets and the script runner of the testkit are what it is made of.

@@ -1,0 +1,88 @@
+//! What it costs to be reachable where everybody sleeps, without traffic and with next to none.
+
+use super::{OfBursts, point, tmotes, today};
+use crate::chart::{Figure, Lines, Series, Style};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Flow, FlowKind, Interferer, Overlap, Scenario, Source};
+use kinglet::time::Duration;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "bf-idle",
+    title: "What waking costs",
+    source: "Duquennoy et al., §3.1.1",
+    question: "For which share of the time is the radio of a node on that wakes several times a \
+               second and finds nothing?",
+    method: "Five nodes on a line that wake 2 to 32 times a second, without traffic; with a \
+             datagram every minute over four hops; and with a Wi-Fi transfer that one of them \
+             hears. On the paper's hardware and on a radio of today. The start of a radio counts \
+             as on.",
+    threats: &[
+        "Contiki's samples are 0.19 ms each and the radio stays on between a busy one and the \
+         first look; what its driver takes beside that is not known.",
+        "The CC2420's off is its idle mode, in which it draws 0.43 mA: no duty cycle contains \
+         that, and the paper's energy does not either.",
+    ],
+    main: "cc2420 rate=8 sparse",
+    plan,
+    refine: |_| {},
+    figures,
+};
+
+const METRICS: &[Metric] =
+    &[Metric::OfBursts(OfBursts::RadioWorst), Metric::OfBursts(OfBursts::Radio)];
+const HOPS: u32 = 4;
+/// Wake-ups a second.
+pub(crate) const RATES: [u32; 5] = [2, 4, 8, 16, 32];
+
+/// A line of so many hops with one radio.
+type OnLine = fn(u32) -> Scenario;
+/// The radios, with their names in labels.
+const RADIOS: [(&str, OnLine); 2] = [("cc2420", tmotes), ("nrf52840", today)];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (radio, base) in RADIOS {
+        for rate in RATES {
+            let mut scenario = base(HOPS);
+            scenario.duration_s = if effort == Effort::Quick { 300.0 } else { 1_800.0 };
+            if let Some(wake) = &mut scenario.wake {
+                wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));
+            }
+            let mut sparse = scenario.clone();
+            let kind =
+                FlowKind::UdpPeriodic { from: HOPS, to: 0, period_ms: 60_000, payload_bytes: 80 };
+            sparse.flows = vec![Flow::new(1.0, kind)];
+            let mut noisy = scenario.clone();
+            noisy.medium.overlap = Overlap::SinrBer;
+            noisy.interference = vec![Interferer::heard_by(2, Source::WifiFile, -76.0)];
+            for (kind, scenario) in [("", scenario), (" sparse", sparse), (" noisy", noisy)] {
+                let label = format!("{radio} rate={rate}{kind}");
+                points.push(point(label, radio, rate.into(), scenario, METRICS));
+            }
+        }
+    }
+    points
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
+    let curve = |radio: &str, kind: &str| {
+        let at = |rate: u32| {
+            let row = rows.get(&format!("{radio} rate={rate}{kind}"), "radio_worst")?;
+            Some((f64::from(rate), row.mean, row.ci95))
+        };
+        let around = if kind.is_empty() { "quiet" } else { "Wi-Fi near" };
+        Series {
+            name: format!("{radio}, {around}"),
+            style: Style::Measured,
+            points: RATES.into_iter().filter_map(at).collect(),
+        }
+    };
+    let series = RADIOS.iter().flat_map(|(radio, _)| ["", " noisy"].map(|kind| curve(radio, kind)));
+    vec![Figure::Lines(Lines {
+        title: "Radio time of nodes without traffic".to_owned(),
+        x_label: "wake-ups a second".to_owned(),
+        y_label: "radio on or starting, worst node, %".to_owned(),
+        series: series.collect(),
+    })]
+}

@@ -1,0 +1,126 @@
+//! How long a burst should be: throughput and energy by its length (Fig. 7).
+
+use super::{OfBursts, point, tmotes, today};
+use crate::chart::{Figure, Lines, Series, Style};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Flash, Flow, FlowKind, Scenario};
+use kinglet::time::Duration;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "bf-burst-length",
+    title: "How long a burst should be",
+    source: "Duquennoy et al., Fig. 7, §6.2; §5.1",
+    question: "What do bursts of up to two seconds gain over four hops that all sleep, and how \
+               does that depend on how often nodes wake?",
+    method: "Four hops on a line, the paper's hardware, each node with a channel of its own and a \
+             queue of 256 frames in flash. The source always has a datagram that fills a frame. \
+             Varied: the length of bursts, from one frame to 2 s, and wake-ups a second. Beside \
+             that: one hop, where the rate within a burst shows, and a radio of today.",
+    threats: &[
+        "The paper's throughput is that of its MAC, without a definition; here it is what frames \
+         carry behind the MAC's header.",
+        "What a Tmote computes for a frame, 1.8 ms, is the paper's figure for Contiki, not this \
+         stack's on an MSP430.",
+        "Flash and radio do not share a bus here. On a Tmote they do; the paper's 3.0 ms between \
+         frames contain what that costs, and are met.",
+    ],
+    main: "burst=2000 rate=8",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfBursts(OfBursts::OfFrames),
+    Metric::OfBursts(OfBursts::Rate),
+    Metric::OfBursts(OfBursts::EnergyPerKb),
+    Metric::OfBursts(OfBursts::FlashShare),
+    Metric::OfBursts(OfBursts::Radio),
+];
+const HOPS: u32 = 4;
+/// Milliseconds; 0 is one frame for each wake-up.
+pub(crate) const BURSTS: [u32; 6] = [0, 125, 250, 500, 1_000, 2_000];
+/// Wake-ups a second.
+pub(crate) const RATES: [u32; 4] = [2, 4, 8, 16];
+/// Octets that fill a frame together with compressed headers.
+const PAYLOAD: u16 = 97;
+/// Shorter than any frame takes: the source never waits.
+const PERIOD_MS: u32 = 4;
+/// What the paper reached at most, in kB/s (6.2).
+const PAPER: f64 = 5.8;
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for rate in RATES {
+        for burst in BURSTS {
+            let scenario = bulk(tmotes(HOPS), effort, rate, burst);
+            let label = format!("burst={burst} rate={rate}");
+            points.push(point(label, series(rate), f64::from(burst) / 1e3, scenario, METRICS));
+        }
+    }
+    let mut beside = |label: &str, scenario: Scenario| {
+        points.push(point(label.to_owned(), "beside", 2.0, scenario, METRICS));
+    };
+    beside("hops=1", bulk(tmotes(1), effort, 8, 2_000));
+    let mut memory = bulk(tmotes(HOPS), effort, 8, 2_000);
+    memory.flash = Flash::None;
+    beside("in memory", memory);
+    beside("nrf52840", bulk(today(HOPS), effort, 8, 2_000));
+    beside("nrf52840 hops=1", bulk(today(1), effort, 8, 2_000));
+    points
+}
+
+fn series(rate: u32) -> &'static str {
+    match rate {
+        2 => "2 wake-ups a second",
+        4 => "4 wake-ups a second",
+        8 => "8 wake-ups a second",
+        _ => "16 wake-ups a second",
+    }
+}
+
+/// Datagrams as fast as they go from the far end to the near one.
+fn bulk(mut scenario: Scenario, effort: Effort, rate: u32, burst_ms: u32) -> Scenario {
+    scenario.duration_s = effort.seconds();
+    if let Some(wake) = &mut scenario.wake {
+        wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));
+        wake.settings.burst = Duration::from_millis(burst_ms.into());
+    }
+    let from = scenario.host() - 1;
+    let kind = FlowKind::UdpPeriodic { from, to: 0, period_ms: PERIOD_MS, payload_bytes: PAYLOAD };
+    scenario.flows = vec![Flow::new(1.0, kind)];
+    scenario
+}
+
+fn refine(rows: &mut Rows) {
+    rows.paper("burst=2000 rate=8", "throughput_of_frames", PAPER);
+    // 130 packets/s within a burst with flash (5.1).
+    rows.paper("hops=1", "rate", 130.0);
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
+    let of = |metric: &'static str, y_label: &str, title: &str| {
+        let curve = |rate: u32| {
+            let at = |burst: u32| {
+                let row = rows.get(&format!("burst={burst} rate={rate}"), metric)?;
+                Some((f64::from(burst) / 1e3, row.mean, row.ci95))
+            };
+            Series {
+                name: series(rate).to_owned(),
+                style: Style::Measured,
+                points: BURSTS.into_iter().filter_map(at).collect(),
+            }
+        };
+        Figure::Lines(Lines {
+            title: title.to_owned(),
+            x_label: "length of a burst, s".to_owned(),
+            y_label: y_label.to_owned(),
+            series: RATES.map(curve).to_vec(),
+        })
+    };
+    vec![
+        of("throughput_of_frames", "kB/s", "Throughput over four hops that sleep"),
+        of("energy", "mJ/kB", "Energy of a relay for a kilobyte"),
+    ]
+}
