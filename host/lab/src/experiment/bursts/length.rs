@@ -42,8 +42,11 @@ const HOPS: u32 = 4;
 pub(crate) const BURSTS: [u32; 6] = [0, 125, 250, 500, 1_000, 2_000];
 /// Wake-ups a second.
 pub(crate) const RATES: [u32; 4] = [2, 4, 8, 16];
-/// Octets that fill a frame together with compressed headers.
-const PAYLOAD: u16 = 97;
+/// Octets that fill a frame together with compressed headers: over one hop those have no
+/// addresses.
+const fn payload(hops: u32) -> u16 {
+    if hops == 1 { 108 } else { 103 }
+}
 /// Shorter than any frame takes: the source never waits.
 const PERIOD_MS: u32 = 4;
 /// What the paper reached at most, in kB/s (6.2).
@@ -87,7 +90,8 @@ fn bulk(mut scenario: Scenario, effort: Effort, rate: u32, burst_ms: u32) -> Sce
         wake.settings.burst = Duration::from_millis(burst_ms.into());
     }
     let from = scenario.host() - 1;
-    let kind = FlowKind::UdpPeriodic { from, to: 0, period_ms: PERIOD_MS, payload_bytes: PAYLOAD };
+    let payload_bytes = payload(from);
+    let kind = FlowKind::UdpPeriodic { from, to: 0, period_ms: PERIOD_MS, payload_bytes };
     scenario.flows = vec![Flow::new(1.0, kind)];
     scenario
 }
