@@ -6,7 +6,6 @@
 //! | `()` | nobody does |
 //! | [`Sleepers`] of [`Sleeper`]`<()>` | when they ask (`sleepers.rs`) |
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
-//!
 //! | [`Strobing`] of one of these (`strobing.rs`) | or again and again until they have woken |
 //!
 //! What a type does not do is not in the program. Asked how a frame goes out ([`Reach::way`]) it

@@ -41,7 +41,9 @@
 //!   its end at the latest, without being loaded or the channel being assessed again, until its
 //!   acknowledgement has come or the next one would begin too long after the first. What begins in
 //!   the gap and is no acknowledgement is waited for as long as one could take. It ends with
-//!   exactly one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`].
+//!   exactly one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`]. One behind
+//!   another waits by itself until the spacing ([`spacing_after`]) is over, so that its frame is
+//!   made and loaded in that time.
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of

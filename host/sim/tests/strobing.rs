@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use kinglet_radio::{
     Ack, CCA, Channel, Command, Event, SENSES_APART, STROBE_GAP, Start, TURNAROUND, air_time,
+    spacing_after,
 };
 use kinglet_sim::World;
 use kinglet_sim::energy::RadioState;
@@ -70,6 +71,36 @@ fn no_repetition_begins_later_than_that_and_one_is_always_sent() {
                 panic!("{:?}", world.device(0).events())
             };
             assert_eq!((ack, times), (expected, sent), "{lasting} us");
+        }
+    }
+}
+
+#[test]
+fn a_strobe_behind_another_waits_for_the_spacing_by_itself_and_loads_its_frame_meanwhile() {
+    let acked = |sfd, psdu_len| {
+        let end = sfd + air_time(psdu_len).as_micros() - 160;
+        end + (TURNAROUND + air_time(5)).as_micros()
+    };
+    for psdu_len in [18, 19, 127] {
+        for later in [0, 100, 5_000] {
+            let one = |sequence| data(1, 0, sequence, psdu_len);
+            let first = begin(1_000, psdu_len) + 160;
+            let at = acked(first, psdu_len) + later;
+            let sender = Script::silent().send(1_000, strobe(0, true, 0), one(7)).send(
+                at,
+                strobe(0, true, 0),
+                one(8),
+            );
+            let mut world = world(CC2420, vec![sender, Script::listening()]);
+            run(&mut world, 100_000);
+            let [Event::Strobed { ack: ACKED, .. }, Event::Strobed { sfd, ack: ACKED, .. }] =
+                world.device(0).events()[..]
+            else {
+                panic!("{:?}", world.device(0).events())
+            };
+            let spaced = acked(first, psdu_len) + spacing_after(psdu_len).as_micros();
+            let expected = begin(at, psdu_len).max(spaced) + 160;
+            assert_eq!(sfd.as_micros(), expected, "{psdu_len} octets, {later} us later");
         }
     }
 }

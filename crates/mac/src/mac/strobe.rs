@@ -98,7 +98,8 @@ impl<S: Sizes> Mac<S> {
         self.tx = TxState::Idle;
         let (queue, reach) = (&mut self.queue, &self.reach);
         if let Some(at) = queue.advance_by(|dst| reach.turn(now, dst)) {
-            let until = at.max(self.spaced_until);
+            // Within a burst it is the radio that leaves the spacing, while it loads the frame.
+            let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
         }
     }

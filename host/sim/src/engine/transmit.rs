@@ -7,7 +7,7 @@ use crate::radio::{Job, NEVER, Phase, Task};
 use crate::secure;
 use kinglet_radio::{
     ACK_NOTICED, ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, SENSES_APART, STROBE_GAP,
-    SYMBOL, Start, TURNAROUND, UNIT_BACKOFF, air_time,
+    SYMBOL, Start, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after,
 };
 use kinglet_time::Instant;
 
@@ -331,6 +331,10 @@ impl Core {
         };
         let sequence = radio.outgoing.header.sequence.filter(|_| failed);
         radio.failed = sequence.map(|sequence| (sequence, radio.meter.asleep(self.now)));
+        if let Event::Strobed { .. } = event {
+            let spacing = spacing_after(radio.outgoing.psdu_len());
+            radio.spaced_until = self.now + spacing.as_micros();
+        }
         if let Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } = event {
             radio.unacknowledged.sent(&radio.outgoing.header, ack != Ack::Missing);
         }

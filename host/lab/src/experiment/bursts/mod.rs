@@ -22,9 +22,9 @@ use crate::scenario::{Flash, Fragments, HostCost, RadioProfile, Scenario, Wake};
 
 /// Distance of neighbours in metres: within the disc, while two steps are not.
 const SPACING_M: f64 = 8.0;
-/// What a Tmote Sky computes for each frame, in microseconds: 3.0 ms lie between two frames, of
-/// which building and copying one takes 1.2 (5.1).
-const TMOTE_US: u32 = 1_800;
+/// What a Tmote Sky computes for each frame, in microseconds: 3.0 ms lie between two frames (5.1),
+/// of which copying one takes 1.2 and the transceiver's turnaround 0.2.
+const TMOTE_US: u32 = 1_600;
 
 /// A line of nodes that sleep, as the paper has them: Tmotes with flash, a channel for each.
 fn tmotes(hops: u32) -> Scenario {
