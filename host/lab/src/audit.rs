@@ -7,11 +7,18 @@ use crate::run::{self, RunError};
 use crate::scenario::{Cca, HostCost, NodeId, Propagation, RadioProfile, Role, Scenario};
 use kinglet::mac::Csma;
 use kinglet::time::Instant;
-use kinglet_radio::{ACK_PSDU, CCA, SIFS, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after};
+use kinglet_radio::{
+    ACK_NOTICED, ACK_PSDU, ACK_WAIT, CCA, SIFS, SYMBOL, TURNAROUND, UNIT_BACKOFF, air_time,
+    spacing_after,
+};
 use kinglet_sim::observe::Trace;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// How long a recipient awaits the next frame of a burst, in microseconds: what comes later has to
+/// look at the channel first (Contiki, `contikimac.c`: `INTER_PACKET_DEADLINE`, 1/32 s).
+const BURST_WAIT_US: u64 = 31_250;
 
 /// What was looked at, and what was wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,6 +105,20 @@ struct Station {
     interrupted: bool,
     /// The power of its last frame, which its acknowledgements have too.
     power_dbm: f64,
+    /// Of the frame sent last: its end, whether it said that more follows, and what came of it.
+    sent_until: u64,
+    said_more: bool,
+    outcome: Outcome,
+}
+
+/// What the radio has told of the frame that it sent last.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing so far: a strobe may go on.
+    Open,
+    Acked,
+    #[default]
+    Other,
 }
 
 struct Auditor {
@@ -124,7 +145,9 @@ impl Auditor {
         let shadowed = matches!(scenario.medium.propagation,
             Propagation::PathLoss { shadowing_db, .. } if shadowing_db > 0.0);
         let energy = scenario.radio.cca == Cca::Energy;
-        let awake = scenario.nodes.iter().all(|place| place.role != Role::Leaf);
+        let one = scenario.wake.is_none_or(|wake| wake.channels == 1);
+        let awake =
+            scenario.wake.is_none() && scenario.nodes.iter().all(|place| place.role != Role::Leaf);
         // Behind a slow bus a frame waits for what is read out, after its backoff.
         let waits = scenario.radio.profile == RadioProfile::Cc2420;
         let exact = scenario.radio.drift_ppm == 0 && radio_is_exact(scenario) && !waits;
@@ -133,7 +156,7 @@ impl Auditor {
             air: VecDeque::new(),
             turnaround_us: radio.cca_to_air_us,
             threshold_mw: milliwatts(radio.cca.threshold_dbm),
-            can_assess: energy && !shadowed && scenario.interference.is_empty(),
+            can_assess: energy && !shadowed && one && scenario.interference.is_empty(),
             can_time_backoffs: awake && exact && scenario.mac.csma == Csma::Software,
             scenario: scenario.clone(),
             found: Audit::default(),
@@ -152,7 +175,7 @@ impl Auditor {
         match (words.next(), words.next()) {
             (Some("air"), Some("frame")) => {
                 let psdu = words.next().and_then(|len| len.parse().ok()).unwrap_or(0);
-                self.frame(now, node, psdu, destination(line));
+                self.frame(now, node, psdu, destination(line), line.ends_with(" pending"));
             }
             (Some("air"), Some("ack")) => self.ack(now, node),
             (Some("load"), Some("until")) => self.loading(now, node),
@@ -183,19 +206,39 @@ impl Auditor {
         self.air.push_back(frame);
     }
 
-    fn frame(&mut self, now: u64, node: usize, psdu: usize, to: Option<u16>) {
+    /// Whether a frame of `station` may begin though the channel was not looked at: it repeats the
+    /// last one in a strobe, or it is the next one of a burst.
+    fn may_follow(&self, now: u64, station: &Station) -> bool {
+        let since = now.saturating_sub(station.sent_until);
+        // Until an acknowledgement would have been noticed, or, if one was that is for another, its
+        // end; and a turnaround.
+        let noticed = (ACK_NOTICED + SYMBOL).as_micros()..=ACK_WAIT.as_micros();
+        let repeats = since.checked_sub(self.turnaround_us).is_some_and(|us| noticed.contains(&us));
+        let strobes = self.scenario.wake.is_some();
+        strobes
+            && match station.outcome {
+                Outcome::Open => repeats,
+                Outcome::Acked => station.said_more && since < BURST_WAIT_US,
+                Outcome::Other => false,
+            }
+    }
+
+    fn frame(&mut self, now: u64, node: usize, psdu: usize, to: Option<u16>, more: bool) {
         self.found.frames += 1;
         let station = self.stations[node];
         if now < station.spaced_until {
             let early = station.spaced_until - now;
             self.violation(now, node, &format!("a frame {early} us too early after the last one"));
         }
-        if station.assessed != Some((now.saturating_sub(self.turnaround_us), true)) {
+        let assessed = station.assessed == Some((now.saturating_sub(self.turnaround_us), true));
+        if !assessed && !self.may_follow(now, &station) {
             self.violation(now, node, "a frame without a clear channel a turnaround before it");
         }
         let end = now + air_time(psdu).as_micros();
         let power_dbm = nearest(&self.scenario);
-        self.stations[node] = Station { psdu, power_dbm, ..station };
+        let (sent_until, outcome) = (end, Outcome::Open);
+        self.stations[node] =
+            Station { psdu, power_dbm, sent_until, said_more: more, outcome, ..station };
         self.put_on_air(OnAir { node, to, begin: now, end, power_dbm });
     }
 
@@ -295,6 +338,7 @@ impl Auditor {
         if result != "channel-busy" {
             station.interrupted = false;
         }
+        station.outcome = if result == "acked" { Outcome::Acked } else { Outcome::Other };
         if matches!(result, "acked" | "sent") {
             let until = now + spacing_after(station.psdu).as_micros();
             station.spaced_until = station.spaced_until.max(until);
@@ -404,5 +448,30 @@ mod tests {
         assert_eq!(of("0.011000 1 cca busy", "0.011641 1 load until 11641"), 1);
         // 16 units are more than BE 4 allows.
         assert_eq!(of("0.011000 1 cca busy", "0.016120 1 load until 16120"), 1);
+    }
+
+    #[test]
+    fn what_may_follow_without_an_assessment_is_a_repetition_or_a_burst() {
+        let of = |first: &str, outcome: &str, next_us: u64| {
+            let mut scenario = Scenario::default().on_line(1, 8.0).as_tcplp();
+            scenario.wake = Some(crate::scenario::Wake::DEFAULT);
+            let mut auditor = Auditor::new(&scenario);
+            let next = format!("0.{next_us:06} 1 {FRAME}");
+            for line in ["0.010000 1 cca clear", first, outcome, &next] {
+                auditor.line(line);
+            }
+            auditor.found.violations
+        };
+        // It ends at 14,448 us; 368 us and a turnaround of 192 follow, at the most 864 and 192.
+        let first = format!("0.010192 1 {FRAME}");
+        let pending = format!("{first} pending");
+        assert_eq!(of(&first, "", 14_448 + 560), 0);
+        assert_eq!(of(&first, "", 14_448 + 559), 1);
+        assert_eq!(of(&first, "", 14_448 + 1_057), 1);
+        let acked = "0.014992 1 done acked";
+        assert_eq!(of(&pending, acked, 20_000), 0);
+        assert_eq!(of(&first, acked, 20_000), 1);
+        assert_eq!(of(&pending, "0.014992 1 done no-ack", 20_000), 1);
+        assert_eq!(of(&pending, acked, 14_448 + BURST_WAIT_US), 1);
     }
 }

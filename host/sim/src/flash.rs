@@ -20,9 +20,9 @@ pub struct FlashProfile {
     pub program_us: u64,
     /// To erase a sector, in microseconds.
     pub erase_us: u64,
-    /// While octets are read, in microamperes.
+    /// While octets pass its bus, in microamperes.
     pub read_ua: u64,
-    /// While octets are passed, programmed or erased, in microamperes.
+    /// While it programs or erases by itself, in microamperes.
     pub write_ua: u64,
     /// Otherwise, in nanoamperes: powered down, and before that.
     pub down_na: u64,
@@ -42,8 +42,7 @@ pub const M25P80: FlashProfile = FlashProfile {
     // Data sheet of 2005, typical: 1.4 ms, 1 s.
     program_us: 1_400,
     erase_us: 1_000_000,
-    // 4 mA and 20 mA (sheet, as the paper's 0.101 mJ for both says: decision 41); standby 50 uA,
-    // deep power-down 1 uA (sheet).
+    // Sheet: 4 mA, 20 mA, standby 50 uA, deep power-down 1 uA.
     read_ua: 4_000,
     write_ua: 20_000,
     down_na: 1_000,
@@ -57,8 +56,10 @@ pub const M25P80: FlashProfile = FlashProfile {
 pub struct FlashTimes {
     /// Reading, in microseconds.
     pub read_us: u64,
-    /// Programming, with the octets that are passed, in microseconds.
-    pub write_us: u64,
+    /// Taking in what is to be programmed, in microseconds.
+    pub pass_us: u64,
+    /// Programming, in microseconds.
+    pub program_us: u64,
     /// Erasing, in microseconds.
     pub erase_us: u64,
     /// Powered down, in microseconds.
@@ -108,13 +109,13 @@ impl FlashPart {
 
     /// The charge drawn up to `now`, in microcoulombs.
     pub fn charge_uc(&self, now: Instant) -> f64 {
-        let FlashTimes { read_us, write_us, erase_us, down_us } = self.times(now);
+        let FlashTimes { read_us, pass_us, program_us, erase_us, down_us } = self.times(now);
         let profile = &self.profile;
-        let active = read_us + write_us + erase_us + down_us;
-        let standby_us = now.as_micros().saturating_sub(active);
+        let (on_bus, inside) = (read_us + pass_us, program_us + erase_us);
+        let standby_us = now.as_micros().saturating_sub(on_bus + inside + down_us);
         let na = |us: u64, na: u64| us as f64 * na as f64;
-        (na(read_us, profile.read_ua * 1_000)
-            + na(write_us + erase_us, profile.write_ua * 1_000)
+        (na(on_bus, profile.read_ua * 1_000)
+            + na(inside, profile.write_ua * 1_000)
             + na(down_us, profile.down_na)
             + na(standby_us, profile.standby_na))
             / 1e9
@@ -145,9 +146,10 @@ impl FlashPart {
                 time
             }
             Command::Program { .. } => {
-                let time = self.passing(len) + Duration::from_micros(self.profile.program_us);
-                self.times.write_us += time.as_micros();
-                time
+                let (pass, program_us) = (self.passing(len), self.profile.program_us);
+                self.times.pass_us += pass.as_micros();
+                self.times.program_us += program_us;
+                pass + Duration::from_micros(program_us)
             }
             Command::Erase { .. } => {
                 self.times.erase_us += self.profile.erase_us;
@@ -241,14 +243,11 @@ mod tests {
         let (_, read, _) = done(&mut part, Command::Read { page: 0, offset: 0, len: 128 }, &[]);
         // 1.9 ms (Duquennoy et al., 5.1).
         assert!((1_800..=1_900).contains(&read), "{read}");
-        let before = part.charge_uc(T0);
-        done(&mut part, Command::Erase { sector: 0 }, &[]);
-        let erased = part.charge_uc(T0);
+        let before = FlashPart::new(M25P80, 3_000).charge_uc(T0);
         done(&mut part, Command::Program { page: 0, offset: 0 }, &[1; 128]);
-        let both = before + part.charge_uc(T0) - erased - 1e6 * 0.05 / 1e3;
-        // 0.101 mJ at 3 V, for writing and reading (3.1.3).
-        let mj = both * 3.0 / 1e3;
-        assert!(mj > 0.08 && mj < 0.25, "{mj}");
+        let mj = (part.charge_uc(T0) - before) * 3.0 / 1e3;
+        // 0.101 mJ for writing and reading (3.1.3); it counts the octets of one of both, it seems.
+        assert!(mj > 0.101 && mj < 0.101 * 1.3, "{mj}");
     }
 
     #[test]

@@ -78,7 +78,9 @@ impl Observer {
         let (len, sequence) = (psdu.psdu_len(), header.sequence.unwrap_or(0));
         let kind = if is_ack { "ack" } else { "frame" };
         let destination = header.destination;
-        self.line(now, node, format_args!("air {kind} {len} seq {sequence} to {destination:x?}"));
+        let more = if header.frame_pending { " pending" } else { "" };
+        let to = format_args!("to {destination:x?}{more}");
+        self.line(now, node, format_args!("air {kind} {len} seq {sequence} {to}"));
         if let Some(pcap) = &mut self.pcap {
             let (octets, len) = psdu.with_fcs();
             if pcap.frame(now, channel, power_dbm, &octets[..len]).is_err() {

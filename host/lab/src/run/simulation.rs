@@ -283,7 +283,7 @@ fn flash_result(world: &Network, node: usize) -> Option<FlashResult> {
         erased: stats.erased,
         most: stats.most,
         reading: share(times.read_us),
-        writing: share(times.write_us + times.erase_us),
+        writing: share(times.pass_us + times.program_us + times.erase_us),
         mj: part.charge_uc(now) * VOLTS / 1e3,
     })
 }

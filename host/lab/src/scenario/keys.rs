@@ -165,7 +165,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
         "flash",
         choice!(flash; "none" => Flash::None, "m25p80" => Flash::M25p80),
         "where such a queue is when it is long: in memory, or in a serial flash of routers",
-    ),
+    )
+    .needs("fragments"),
     Key::<Scenario>::new(
         "rpl_mode",
         choice!(rpl.mode; "storing" => Mode::Storing, "non-storing" => Mode::NonStoring),
